@@ -1,0 +1,139 @@
+//! Facts that must never be lost or changed afterwards.
+//!
+//! An event says who did what to which subject, when and why, without content: no arguments, answers, results,
+//! secrets or upstream ids. The registry links each row to the one before by hash (ruling 8).
+
+use std::fmt;
+
+use crate::ids::{AgentId, HandleId, PersonId, RequestKey, ServerId};
+use crate::time::Timestamp;
+
+/// Who acted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Actor {
+    /// A person of this machine.
+    Person(PersonId),
+    /// An agent through the gateway.
+    Agent(AgentId),
+    /// The server, by what it said.
+    Server(ServerId),
+    /// A part of Taskwarden, by module name.
+    System(&'static str),
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Person(id) => write!(f, "person:{id}"),
+            Self::Agent(id) => write!(f, "agent:{id}"),
+            Self::Server(id) => write!(f, "server:{id}"),
+            Self::System(part) => write!(f, "system:{part}"),
+        }
+    }
+}
+
+/// What was done. Closed; the words are part of the export format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// A call was admitted, before anything left the machine.
+    Admitted,
+    /// The server accepted it as a task.
+    Accepted,
+    /// A task was found in the server's list.
+    Discovered,
+    /// A person gave a task's id.
+    Adopted,
+    /// The reply can no longer arrive.
+    Unconfirmed,
+    /// It ended, with the word in the note.
+    Ended,
+    /// The server contradicted its own terminal status.
+    Contradiction,
+    /// A question was opened.
+    Asked,
+    /// A question was withdrawn.
+    Withdrawn,
+    /// An answer was recorded; its delivery has begun.
+    AnswerBegun,
+    /// An answer reached the server, or was refused.
+    AnswerEnded,
+    /// A recorded answer was taken back before it left.
+    AnswerUndone,
+    /// A stop was recorded; its delivery has begun.
+    StopBegun,
+    /// A stop was acknowledged or refused.
+    StopEnded,
+    /// A handle was taken from its agent.
+    Revoked,
+    /// A task is no longer looked at.
+    Unwatched,
+    /// A task became unreachable for good.
+    Lost,
+    /// A server was added.
+    ServerAdded,
+    /// A person agreed to contact it.
+    ServerAllowed,
+    /// A server was removed.
+    ServerRemoved,
+    /// A child process was started.
+    ProcessStarted,
+    /// A leftover process of an earlier run was ended.
+    ProcessEnded,
+}
+
+impl Verb {
+    /// The word of the export format.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Admitted => "admitted",
+            Self::Accepted => "accepted",
+            Self::Discovered => "discovered",
+            Self::Adopted => "adopted",
+            Self::Unconfirmed => "unconfirmed",
+            Self::Ended => "ended",
+            Self::Contradiction => "contradiction",
+            Self::Asked => "asked",
+            Self::Withdrawn => "withdrawn",
+            Self::AnswerBegun => "answerBegun",
+            Self::AnswerEnded => "answerEnded",
+            Self::AnswerUndone => "answerUndone",
+            Self::StopBegun => "stopBegun",
+            Self::StopEnded => "stopEnded",
+            Self::Revoked => "revoked",
+            Self::Unwatched => "unwatched",
+            Self::Lost => "lost",
+            Self::ServerAdded => "serverAdded",
+            Self::ServerAllowed => "serverAllowed",
+            Self::ServerRemoved => "serverRemoved",
+            Self::ProcessStarted => "processStarted",
+            Self::ProcessEnded => "processEnded",
+        }
+    }
+}
+
+/// To what it was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// A task.
+    Handle(HandleId),
+    /// One question of a task.
+    Request(HandleId, RequestKey),
+    /// A server.
+    Server(ServerId),
+}
+
+/// One fact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEvent {
+    /// When, by our clock.
+    pub at: Timestamp,
+    /// Who.
+    pub actor: Actor,
+    /// What.
+    pub verb: Verb,
+    /// To what.
+    pub subject: Subject,
+    /// A short sentence without content, such as `working -> completed` or a person's reason.
+    pub note: String,
+}

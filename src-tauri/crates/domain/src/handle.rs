@@ -1,0 +1,244 @@
+//! The aggregate: one task behind one handle, and the result of moving it.
+//!
+//! A [`TaskHandle`] is changed only by the transitions in the files beside this one: `observe.rs` (what servers say),
+//! `contact.rs` (what we fail to see), `question.rs` (what is asked and answered), `stop.rs` (what people want),
+//! `phase.rs` (the one word, and time). Each is pure: it takes a moment, returns a [`Transition`], and
+//! neither stores nor sends anything.
+
+mod call;
+mod contact;
+mod observe;
+mod phase;
+mod question;
+mod stop;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use call::{FoundTask, NewCall};
+pub use contact::MissCount;
+pub use question::{AnswerInput, LiveOutcome};
+
+use crate::audit::AuditEvent;
+use crate::ids::{AgentId, HandleId, RequestKey, ServerId, SessionKey};
+use crate::observation::{LogLine, Progress};
+use crate::payload::PayloadWrite;
+use crate::request::InputRequest;
+use crate::status::{Contact, Due, Intent, ServerView};
+use crate::time::Timestamp;
+
+/// How a handle came to be (promise T3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// A person called the tool here.
+    Started,
+    /// An agent called the tool through the gateway.
+    Agent,
+    /// The server listed it.
+    Discovered,
+    /// A person gave its id.
+    Adopted,
+}
+
+impl Origin {
+    /// Lower camel case word for JSON and the registry.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Started => "started",
+            Self::Agent => "agent",
+            Self::Discovered => "discovered",
+            Self::Adopted => "adopted",
+        }
+    }
+}
+
+/// Who is asked when the task asks (rule 13).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// People only (the default for forms and visits).
+    People,
+    /// The agent only.
+    Agent,
+    /// The agent, and people after a time.
+    AgentThenPeople {
+        /// When people are asked.
+        people_at: Timestamp,
+    },
+    /// Both; the first recorded answer wins.
+    Both,
+}
+
+/// Where on its server the task lives (ruling 14). Task ids are unique only within one of these.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    /// Raised when the server is re-installed or its ids were seen to be used again.
+    pub generation: u32,
+    /// The legacy session or child that owns the task; `None` where tasks belong to the principal.
+    pub session: Option<SessionKey>,
+}
+
+/// What this tool on this server usually takes, as known when the call began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usual {
+    /// Number of finished calls behind the figures.
+    pub samples: u32,
+    /// Half of them took at most this, in milliseconds.
+    pub median_ms: u64,
+    /// 90 % took at most this, in milliseconds.
+    pub p90_ms: u64,
+    /// 95 % took at most this, in milliseconds: past it a task is overdue.
+    pub p95_ms: u64,
+}
+
+/// One task, as we hold it. Arguments, results and answers are payloads beside it, not in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskHandle {
+    /// Our id.
+    pub id: HandleId,
+    /// Its server.
+    pub server: ServerId,
+    /// Whose call it is; `None` when a person's, or unknown.
+    pub agent: Option<AgentId>,
+    /// How it came here.
+    pub origin: Origin,
+    /// The tool, where known (a listed or adopted task does not say).
+    pub tool: Option<Arc<str>>,
+    /// Hex SHA-256 of the canonical arguments, where known.
+    pub arguments_digest: Option<Arc<str>>,
+    /// Where on the server it lives; known from the reply on.
+    pub home: Home,
+    /// What the server says.
+    pub view: ServerView,
+    /// What we know about reaching it.
+    pub contact: Contact,
+    /// What people want.
+    pub intent: Intent,
+    /// Who is asked.
+    pub audience: Audience,
+    /// Every question it ever asked.
+    pub requests: BTreeMap<RequestKey, InputRequest>,
+    /// The latest progress, where the dialect has it.
+    pub progress: Option<Progress>,
+    /// What it usually takes, as known at the start.
+    pub usual: Option<Usual>,
+    /// When it should be finished.
+    pub due: Option<Due>,
+    /// Since when it waits for a person; that time does not count (promise A5).
+    pub paused_since: Option<Timestamp>,
+    /// Time spent waiting for people so far, in milliseconds.
+    pub paused_ms: u64,
+    /// Whether it once said something that contradicts a terminal status (audited once, rule 1).
+    pub contradicted: bool,
+    /// Optimistic lock; raised by each commit.
+    pub version: u64,
+    /// When it was admitted.
+    pub created: Timestamp,
+    /// When anything but contact last changed.
+    pub changed: Timestamp,
+}
+
+/// Something the engine must do after the transition is committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Read the task no earlier than then.
+    LookAt(Timestamp),
+    /// The server need not be asked again.
+    StopLooking,
+    /// There is something to deliver (an answer or a stop).
+    Deliver,
+    /// A person should be told.
+    Tell(Attention),
+    /// Give back what was reserved at admission.
+    Release,
+}
+
+/// What a person should be told about, without any content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Attention {
+    /// A question was opened.
+    Waiting,
+    /// Something is wrong: silent, lost, overdue, blocked, not obeyed.
+    Problem,
+    /// It is over.
+    Finished,
+}
+
+/// The outcome of one transition: all of it is committed in one transaction, then its effects are performed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transition {
+    /// The handle as it is from now on. `version` is unchanged; the registry raises it.
+    pub next: TaskHandle,
+    /// Whether anything but contact changed; if not, there is nothing to commit (rule 2).
+    pub changed: bool,
+    /// Facts for the audit log.
+    pub audit: Vec<AuditEvent>,
+    /// Lines for the status log.
+    pub log: Vec<LogLine>,
+    /// Payloads to store or erase.
+    pub payloads: Vec<PayloadWrite>,
+    /// A finished duration to learn from, in milliseconds, waiting for people not counted.
+    pub learned_ms: Option<u64>,
+    /// What to do after the commit.
+    pub effects: Vec<Effect>,
+}
+
+impl Transition {
+    /// A transition that changes nothing.
+    #[must_use]
+    pub fn none(handle: &TaskHandle) -> Self {
+        Self {
+            next: handle.clone(),
+            changed: false,
+            audit: Vec::new(),
+            log: Vec::new(),
+            payloads: Vec::new(),
+            learned_ms: None,
+            effects: Vec::new(),
+        }
+    }
+}
+
+/// Why something a person asked for is not done. An outcome, not an error (style 32).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// No such question on this task.
+    #[error("this task has no request `{0}`")]
+    UnknownKey(RequestKey),
+    /// There are several open questions and none was named.
+    #[error("this task has {0} open requests")]
+    AmbiguousKey(usize),
+    /// Nothing is asked.
+    #[error("this task is not waiting for an answer")]
+    NothingAsked,
+    /// Somebody was faster.
+    #[error("already answered by {by} at {at}")]
+    AlreadyAnswered {
+        /// Who.
+        by: crate::ids::PersonId,
+        /// When.
+        at: Timestamp,
+    },
+    /// The server took the question back.
+    #[error("the server no longer asks this")]
+    Withdrawn,
+    /// The question is not one that people answer here.
+    #[error("`{0}` is not answered by people in Taskwarden")]
+    NotForPeople(String),
+    /// The task is over.
+    #[error("the task is already over ({0})")]
+    AlreadyOver(&'static str),
+    /// A stop was asked before.
+    #[error("a stop was already asked by {by} at {at}")]
+    AlreadyAsked {
+        /// Who.
+        by: crate::ids::PersonId,
+        /// When.
+        at: Timestamp,
+    },
+    /// The question already left, or its time to undo is over.
+    #[error("the answer was already sent")]
+    AlreadySent,
+}

@@ -1,0 +1,1 @@
+//! The transition rules, one test a rule, and their properties.

@@ -1,0 +1,76 @@
+//! What was seen of a task upstream, when, and through which door.
+//!
+//! An observation is a claim by the server at a moment of ours. It changes nothing by itself: `handle/observe.rs`
+//! decides what it means.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::ids::RequestKey;
+use crate::payload::Payload;
+use crate::request::Ask;
+use crate::status::{TaskStatus, Ttl};
+use crate::time::Timestamp;
+
+/// How the observation reached us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// In reply to the call that created the task.
+    Create,
+    /// We asked.
+    Poll,
+    /// The server told us.
+    Push,
+    /// It stood in the server's list.
+    List,
+}
+
+/// One sighting of one task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observation {
+    /// How it reached us.
+    pub door: Door,
+    /// When the read began; for a push, when it arrived.
+    pub begun: Timestamp,
+    /// When it was complete, by our clock.
+    pub seen: Timestamp,
+    /// The server's word. Terminal words carry a [`crate::payload::ResultRef`] only together with `payload`.
+    pub status: TaskStatus,
+    /// `statusMessage`, capped.
+    pub message: Option<String>,
+    /// `createdAt`, server clock.
+    pub created: Option<Timestamp>,
+    /// `lastUpdatedAt`, server clock.
+    pub updated: Option<Timestamp>,
+    /// `ttl` / `ttlMs`.
+    pub ttl: Ttl,
+    /// `pollInterval` / `pollIntervalMs`.
+    pub hint: Option<Duration>,
+    /// The complete set of what is outstanding now; `None` when this door or dialect does not say
+    /// (2025, lists, creation): then nothing may be concluded about questions (ruling 1).
+    pub outstanding: Option<BTreeMap<RequestKey, Ask>>,
+    /// The terminal payload: the result, or the JSON-RPC error object, as received.
+    pub payload: Option<Payload>,
+}
+
+/// Numeric or spoken progress of a call or task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// Done so far, in the server's unit.
+    pub done: Option<f64>,
+    /// Of how much, when the server says.
+    pub total: Option<f64>,
+    /// The server's words, capped.
+    pub message: Option<String>,
+}
+
+/// One line of a task's status log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    /// When we saw it.
+    pub at: Timestamp,
+    /// The server's word at that time.
+    pub status: String,
+    /// The server's words, capped.
+    pub text: String,
+}

@@ -1,0 +1,286 @@
+//! Every number with a unit: default, meaning and source. `xtask tidy` rejects such literals elsewhere.
+//!
+//! `host::config` may override fields from file and environment and validates with [`Policy::check`]; the engine
+//! re-reads the policy at each decision. "Judgement" marks a value we chose; others name their source.
+
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(86_400);
+const KIB: usize = 1_024;
+const MIB: usize = 1_048_576;
+
+/// The product's limits and times. Plain values; [`Policy::check`] says whether they fit together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    // --- looking ---
+    /// First interval when the server gives no hint. Ruling 11.
+    pub poll_first: Duration,
+    /// The interval without a hint grows to this. Ruling 11.
+    pub poll_last: Duration,
+    /// Factor by which the interval without a hint grows at each look that brought no change. Judgement.
+    pub poll_growth: f64,
+    /// The only ceiling for hints: longer ones are cut to this. Ruling 11.
+    pub hint_ceiling: Duration,
+    /// The least time between two looks at one task when a hint is zero or absurdly short. Judgement:
+    /// a server may say `pollInterval: 0`; ten looks a second is as often as anybody can read.
+    pub hint_floor: Duration,
+    /// Interval while a live subscription covers the task. Architecture §3.6.
+    pub poll_subscribed: Duration,
+    /// Our own reads at a time per server; cancels and answers have their own lane. Ruling 12.
+    pub reads_per_server: usize,
+    /// Our own reads at a time over all servers. Judgement: 64 open requests keep a core busy on loopback and
+    /// stay far below any file limit.
+    pub reads_total: usize,
+    /// Deliveries (answers and stops) at a time per server. Judgement; 1,000 cancels within 1 s on loopback.
+    pub deliveries_per_server: usize,
+    /// How often the servers' own lists are read for tasks we do not know. protocol.md §7.1 R4.
+    pub list_every: Duration,
+    /// Pages of one `tasks/list` sweep at most; a server whose cursor never ends is cut here. Judgement.
+    pub list_pages_max: usize,
+    /// Tasks adopted from one server's list at most. Judgement; memory stays bounded.
+    pub discovered_max: usize,
+
+    // --- failing to see ---
+    /// First wait after a failure. Architecture §3.6.
+    pub backoff_first: Duration,
+    /// Longest wait after failures. Architecture §3.6.
+    pub backoff_last: Duration,
+    /// Share of a wait that is random, both ways. Architecture §3.6.
+    pub jitter_share: f64,
+    /// Misses before a task counts as silent. Architecture §3.6: this or `silent_intervals`, whichever is later.
+    pub silent_misses: u32,
+    /// Poll intervals without news before a task counts as silent.
+    pub silent_intervals: u32,
+    /// "Unknown task" answers before expiry that make a task lost. protocol.md §7.6: a few, with back-off.
+    pub unknown_tries: u32,
+    /// Longest `Retry-After` obeyed as it is; longer ones are cut. Judgement, equal to `hint_ceiling`.
+    pub retry_after_ceiling: Duration,
+
+    // --- connecting ---
+    /// Silence of a warm child after which the era probe counts as unanswered. protocol.md §3.2.
+    pub probe_silence: Duration,
+    /// Time for a child's first output, or for an HTTP answer to the probe (npx and uvx download). protocol.md §3.2.
+    pub probe_first_output: Duration,
+    /// Time for the answer to `initialize`. Judgement.
+    pub initialize_limit: Duration,
+    /// Time to open a TCP and TLS connection. Judgement.
+    pub connect_limit: Duration,
+    /// Time for the answer to a read, an answer or a cancel. Judgement; 2025's `tasks/result` blocks and is exempt.
+    pub reply_limit: Duration,
+    /// Time between two pieces of a body before it counts as hanging. Judgement.
+    pub body_idle_limit: Duration,
+    /// Ordered shutdown of a child: after closing its input. protocol.md §7.6.
+    pub child_close_wait: Duration,
+    /// Ordered shutdown of a child: between SIGTERM and SIGKILL. protocol.md §7.6.
+    pub child_term_wait: Duration,
+    /// Redirects followed within the same origin. Judgement.
+    pub redirects_max: usize,
+
+    // --- calling, answering, stopping ---
+    /// A plain call older than this is shown as a task of our own. Ruling 22.
+    pub promote_after: Duration,
+    /// A stop that is not obeyed for this long is told as a problem. Architecture §3.6 (60 s), peers.md §4.3 (30 s).
+    pub cancel_grace: Duration,
+    /// Rounds of questions before a task exists. rmcp's driver stops at 10 as well (protocol.md §4.1).
+    pub rounds_max: u32,
+    /// Wait before a state-only round is answered. Judgement (protocol.md §2.5: back off).
+    pub round_wait: Duration,
+    /// After an acknowledged answer the same key stays answered for this long even if still listed;
+    /// after it, a warning is logged, the key is not asked again. protocol.md §7.5.
+    pub answer_settle: Duration,
+    /// An open question is told again after this. Architecture §3.6.
+    pub remind_after: Duration,
+    /// Calls that people may have open at once on one server. Judgement; bounds memory.
+    pub open_calls_per_server: u64,
+
+    // --- learning ---
+    /// Finished calls needed before "usually takes" is shown. Ruling 4.
+    pub usual_samples_min: u32,
+    /// Latest finished calls kept per server and tool. Judgement.
+    pub usual_samples_kept: u32,
+
+    // --- sizes ---
+    /// Longest message, line or body read from a server. rmcp's limit too (protocol.md §4.1).
+    pub message_cap_bytes: usize,
+    /// Deepest nesting of a message. Judgement; serde_json's own limit is 128.
+    pub message_depth_max: usize,
+    /// Longest text of a server kept for display (status message, question, error). Judgement.
+    pub server_text_cap_chars: usize,
+    /// Longest form schema accepted. Judgement: 500 fields with long texts.
+    pub schema_cap_bytes: usize,
+    /// Longest upstream task id accepted. Judgement: the wire gives no limit, memory needs one.
+    pub task_id_cap_bytes: usize,
+    /// Questions one task may have over its life. Judgement.
+    pub requests_per_task_max: usize,
+    /// Largest arguments accepted for a call. Judgement; bodies beyond are refused by most servers.
+    pub arguments_cap_bytes: usize,
+    /// Kept of a message that could not be read, for `doctor`. Judgement.
+    pub unreadable_kept_bytes: usize,
+    /// Kept of a child's standard error. Judgement: the last screenfuls.
+    pub stderr_kept_bytes: usize,
+    /// Lines of the status log kept per task. Judgement.
+    pub log_lines_per_task: u32,
+    /// Progress commits per task and second at most; the latest always wins. Judgement.
+    pub progress_per_second: u32,
+
+    // --- registry and feed ---
+    /// How long change rows are kept. Architecture §3.6.
+    pub change_log_kept: Duration,
+    /// Largest number of units in one group commit. Judgement; bounds the wait of the first one.
+    pub group_commit_max: usize,
+    /// How often unchanged contact is flushed. Ruling 6.
+    pub contact_flush: Duration,
+    /// Frames of a feed come no closer together than this. Ruling 13.
+    pub feed_frame: Duration,
+    /// Rows of a list page at most. Judgement.
+    pub page_rows_max: u32,
+    /// How often the sweeper looks for time-driven phases. Judgement: a person reads seconds.
+    pub sweep_every: Duration,
+    /// Rows the sweeper and the deliverer take at once. Judgement.
+    pub batch_rows: u32,
+    /// How long the end may take before it is forced. Architecture §3.6.
+    pub drain_limit: Duration,
+    /// Kept free on disk for stops and answers when it is full. Ruling 28; judgement.
+    pub reserve_file_bytes: u64,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            poll_first: 5 * SECOND,
+            poll_last: MINUTE,
+            poll_growth: 1.5,
+            hint_ceiling: HOUR,
+            hint_floor: SECOND / 10,
+            poll_subscribed: MINUTE,
+            reads_per_server: 4,
+            reads_total: 64,
+            deliveries_per_server: 16,
+            list_every: 2 * MINUTE,
+            list_pages_max: 1_000,
+            discovered_max: 20_000,
+            backoff_first: SECOND,
+            backoff_last: 5 * MINUTE,
+            jitter_share: 0.2,
+            silent_misses: 3,
+            silent_intervals: 3,
+            unknown_tries: 3,
+            retry_after_ceiling: HOUR,
+            probe_silence: 3 * SECOND,
+            probe_first_output: 30 * SECOND,
+            initialize_limit: 30 * SECOND,
+            connect_limit: 10 * SECOND,
+            reply_limit: 30 * SECOND,
+            body_idle_limit: 60 * SECOND,
+            child_close_wait: 3 * SECOND,
+            child_term_wait: 3 * SECOND,
+            redirects_max: 3,
+            promote_after: 2 * SECOND,
+            cancel_grace: 30 * SECOND,
+            rounds_max: 10,
+            round_wait: SECOND,
+            answer_settle: 2 * MINUTE,
+            remind_after: 10 * MINUTE,
+            open_calls_per_server: 1_000,
+            usual_samples_min: 5,
+            usual_samples_kept: 200,
+            message_cap_bytes: 16 * MIB,
+            message_depth_max: 100,
+            server_text_cap_chars: 4_000,
+            schema_cap_bytes: 512 * KIB,
+            task_id_cap_bytes: 4 * KIB,
+            requests_per_task_max: 1_000,
+            arguments_cap_bytes: 4 * MIB,
+            unreadable_kept_bytes: 16 * KIB,
+            stderr_kept_bytes: 64 * KIB,
+            log_lines_per_task: 1_000,
+            progress_per_second: 5,
+            change_log_kept: 7 * DAY,
+            group_commit_max: 256,
+            contact_flush: 3 * SECOND,
+            feed_frame: Duration::from_millis(33),
+            page_rows_max: 1_000,
+            sweep_every: SECOND,
+            batch_rows: 500,
+            drain_limit: 5 * SECOND,
+            reserve_file_bytes: 4 * 1_048_576,
+        }
+    }
+}
+
+/// A policy whose numbers do not fit together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("policy `{field}`: {why}")]
+pub struct BadPolicy {
+    /// The field.
+    pub field: &'static str,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+impl Policy {
+    /// Whether the numbers fit together.
+    ///
+    /// # Errors
+    /// Names the first field that does not.
+    pub fn check(&self) -> Result<(), BadPolicy> {
+        let rule = |holds: bool, field, why| if holds { Ok(()) } else { Err(BadPolicy { field, why }) };
+        rule(self.hint_floor > Duration::ZERO, "hint_floor", "must be above zero")?;
+        rule(self.poll_first >= self.hint_floor, "poll_first", "must not be below hint_floor")?;
+        rule(self.poll_last >= self.poll_first, "poll_last", "must not be below poll_first")?;
+        rule(self.poll_growth >= 1.0 && self.poll_growth.is_finite(), "poll_growth", "must be 1 or more")?;
+        rule(self.hint_ceiling >= self.poll_last, "hint_ceiling", "must not be below poll_last")?;
+        rule(self.backoff_first > Duration::ZERO, "backoff_first", "must be above zero")?;
+        rule(self.backoff_last >= self.backoff_first, "backoff_last", "must not be below backoff_first")?;
+        rule((0.0..=0.5).contains(&self.jitter_share), "jitter_share", "must be between 0 and 0.5")?;
+        rule(self.reads_per_server > 0 && self.reads_total > 0, "reads_per_server", "must be above zero")?;
+        rule(self.deliveries_per_server > 0, "deliveries_per_server", "must be above zero")?;
+        rule(self.group_commit_max > 0, "group_commit_max", "must be above zero")?;
+        rule(self.page_rows_max > 0 && self.batch_rows > 0, "page_rows_max", "must be above zero")?;
+        rule(self.message_cap_bytes >= 64 * KIB, "message_cap_bytes", "must be 64 KiB or more")?;
+        rule((8..=120).contains(&self.message_depth_max), "message_depth_max", "must be between 8 and 120")?;
+        rule(self.progress_per_second > 0, "progress_per_second", "must be above zero")
+    }
+}
+
+/// Cuts text of a server to `cap` characters and takes out what could act on a terminal or turn the reading
+/// direction: control characters other than line feed and tab, and the bidirectional controls (style 86).
+#[must_use]
+pub fn plain_text(text: &str, cap: usize) -> String {
+    let harmless = |c: char| match c {
+        '\n' | '\t' => true,
+        '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
+        _ => !c.is_control(),
+    };
+    let mut kept: String = text.chars().filter(|c| harmless(*c)).take(cap).collect();
+    if text.chars().filter(|c| harmless(*c)).nth(cap).is_some() {
+        kept.push('…');
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_policy_fits_together() {
+        assert_eq!(Policy::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn a_policy_that_contradicts_itself_names_the_field() {
+        let policy = Policy { poll_last: Duration::from_millis(1), ..Policy::default() };
+        assert_eq!(policy.check().map_err(|bad| bad.field), Err("poll_last"));
+    }
+
+    #[test]
+    fn text_of_servers_loses_what_acts_on_terminals_and_is_cut() {
+        assert_eq!(plain_text("a\u{1b}[31mb\u{202e}c\nd", 100), "a[31mbc\nd");
+        assert_eq!(plain_text("abcdef", 3), "abc…");
+        assert_eq!(plain_text("abc", 3), "abc");
+    }
+}

@@ -1,0 +1,89 @@
+//! The seams: what the product needs of the outside, as traits.
+//!
+//! Production and test adapters implement these; nothing else crosses. Futures are boxed so that the traits can be
+//! objects; every method is cancel-safe in the sense that dropping its future leaves the other side consistent,
+//! though the act may have happened. Where to read next: `registry` (Registry), `mcp::client` (Connector, Upstream).
+
+mod registry;
+mod upstream;
+
+use futures_core::future::BoxFuture;
+
+pub use registry::{
+    AuditLink, AuditPage, Commit, CommitError, ContactNote, InboxItem, Recorded, Registry, RegistryError, ServerUnit,
+    StoreFacts, TaskCursor, TaskPage, TaskQuery,
+};
+pub use upstream::{
+    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Closure, Connected, Connector, Continuation,
+    Listed, ToolFacts, Upstream, UpstreamError, UpstreamEvent, UpstreamSubject,
+};
+
+use crate::handle::Attention;
+use crate::ids::{HandleId, ServerId};
+use crate::time::Timestamp;
+
+/// Wall time. Sleeping is the runtime's.
+pub trait Clock: Send + Sync + 'static {
+    /// The moment now.
+    fn now(&self) -> Timestamp;
+}
+
+/// Something a person should know, without content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// Which kind; kinds have their own channels.
+    pub attention: Attention,
+    /// About which task.
+    pub handle: HandleId,
+    /// One line in our words: server, tool and phase; no arguments, no answers.
+    pub line: String,
+}
+
+/// Tells people.
+pub trait Notifier: Send + Sync + 'static {
+    /// Shows or replaces the notice of this handle. Never blocks, never fails: a notice is not a fact.
+    fn tell(&self, notice: Notice);
+}
+
+/// Why a secret could not be stored or read; plain sentence without the secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SecretError(pub String);
+
+/// A secret value: redacted in `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a secret.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The secret itself, for the one place that puts it on the wire.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// The keychain, or what stands in for it.
+pub trait Secrets: Send + Sync + 'static {
+    /// Reads a secret of a server by name (a header or an environment variable).
+    fn get(&self, server: ServerId, name: &str) -> Result<Option<Secret>, SecretError>;
+    /// Stores or replaces one.
+    fn put(&self, server: ServerId, name: &str, secret: &Secret) -> Result<(), SecretError>;
+    /// Forgets one; forgetting what is not there is fine.
+    fn forget(&self, server: ServerId, name: &str) -> Result<(), SecretError>;
+    /// One line for `doctor`: where secrets lie.
+    fn describe(&self) -> String;
+}
+
+/// The future all ports return.
+pub type PortFuture<'a, T> = BoxFuture<'a, T>;

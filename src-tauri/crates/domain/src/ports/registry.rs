@@ -1,0 +1,338 @@
+//! The durable registry: one method per atomic unit.
+//!
+//! Every mutating method is one transaction that holds the state, the change rows with the counter, and the audit
+//! rows together, durable when it returns (`synchronous = FULL`). Reads see only committed state.
+
+use std::path::PathBuf;
+
+use super::PortFuture;
+use crate::audit::AuditEvent;
+use crate::change::Changes;
+use crate::handle::{TaskHandle, Usual};
+use crate::ids::{AgentId, HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
+use crate::observation::LogLine;
+use crate::payload::{Payload, PayloadKind, PayloadWrite};
+use crate::request::InputRequest;
+use crate::server::Server;
+use crate::status::Phase;
+use crate::time::Timestamp;
+
+/// Why the registry could not do its work. The text is one line; the hint says the way out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    /// Another process holds it, or the file system refuses locks.
+    #[error("the registry `{path}` is locked")]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It, or its folder, may not be written.
+    #[error("the registry `{path}` cannot be written")]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The disk is full.
+    #[error("the disk of the registry `{path}` is full")]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is damaged, with the first finding of the check.
+    #[error("the registry `{path}` is damaged: {finding}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// First finding.
+        finding: String,
+    },
+    /// A newer Taskwarden made it.
+    #[error("the registry `{path}` has schema {found}, newer than {known} of this version")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: i64,
+        /// The newest this version knows.
+        known: i64,
+    },
+    /// It is not there (read-only opening).
+    #[error("there is no registry at `{path}` yet")]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Sealed fields cannot be opened with the key at hand.
+    #[error("the registry's sealed fields cannot be opened with the key at hand")]
+    WrongKey,
+    /// It was closed, or its writer ended.
+    #[error("the registry is closed")]
+    Closed,
+    /// Anything else, with the operation and the database's words.
+    #[error("the registry could not {operation}: {why}")]
+    Other {
+        /// What was being done.
+        operation: &'static str,
+        /// The database's words.
+        why: String,
+    },
+}
+
+impl RegistryError {
+    /// What a person can do next, as a sentence.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Locked { .. } => "Another program holds it. If `taskwarden doctor` names no running core, close \
+                 programs that have the file open, or move TASKWARDEN_HOME to a local disk."
+                .into(),
+            Self::ReadOnly { path } => format!("Give your user write access to `{}` and its folder.", path.display()),
+            Self::Full { .. } => "Free some space; nothing recorded so far is lost. Stops and answers go on working \
+                 from the reserve file meanwhile."
+                .into(),
+            Self::Damaged { path, .. } => format!(
+                "Stop Taskwarden, move `{}` aside and put the newest file of the `backups` folder beside it in its place.",
+                path.display()
+            ),
+            Self::Newer { .. } => {
+                "Use the newer version of Taskwarden, or the backup it made before the upgrade.".into()
+            }
+            Self::Missing { .. } => "Start the core once with `taskwarden serve`.".into(),
+            Self::WrongKey => {
+                "Restore the key that belongs to this registry (`taskwarden doctor` says where it lies).".into()
+            }
+            Self::Closed => "Start the core again with `taskwarden serve`.".into(),
+            Self::Other { .. } => "Run `taskwarden doctor`; if it finds nothing, report this line.".into(),
+        }
+    }
+}
+
+/// Why a commit did not happen.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommitError {
+    /// Somebody else committed this handle first: load and decide again.
+    #[error("the task changed meanwhile")]
+    Conflict,
+    /// A task with this upstream id is here already (admission by list or adoption).
+    #[error("the task is here already")]
+    Exists(HandleId),
+    /// The registry itself.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+}
+
+/// One atomic change of one handle.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Commit {
+    /// The handle as it should be. Its `version` is the one that was read; the registry stores `version + 1`.
+    pub handle: TaskHandle,
+    /// Its phase at this moment, for the indexed column.
+    pub phase: Phase,
+    /// When its phase may change by time alone (`phase::next_tick`), for the sweeper's index.
+    pub tick_at: Option<Timestamp>,
+    /// When something may be delivered, for the deliverer's index; `None` when there is nothing.
+    pub deliver_at: Option<Timestamp>,
+    /// Facts.
+    pub audit: Vec<AuditEvent>,
+    /// Status lines.
+    pub log: Vec<LogLine>,
+    /// Payloads to store or erase.
+    pub payloads: Vec<PayloadWrite>,
+    /// A duration to learn from.
+    pub learned_ms: Option<u64>,
+}
+
+/// What a commit became.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recorded {
+    /// Its place in the change log.
+    pub seq: Seq,
+    /// The handle's version from now on.
+    pub version: u64,
+}
+
+/// When a task was last heard of: kept in memory and flushed in batches (ruling 6). Not a change of the task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContactNote {
+    /// Which.
+    pub handle: HandleId,
+    /// Last heard.
+    pub seen: Timestamp,
+    /// When it will be looked at next.
+    pub next_look: Option<Timestamp>,
+}
+
+/// A change of a server's configuration or of what was negotiated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerUnit {
+    /// The server as it should be.
+    pub server: Server,
+    /// Facts; empty for what is only negotiated.
+    pub audit: Vec<AuditEvent>,
+}
+
+/// Which tasks to list. All conditions must hold; an empty list is no condition.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TaskQuery {
+    /// Any of these phases.
+    pub phases: Vec<Phase>,
+    /// On this server.
+    pub server: Option<ServerId>,
+    /// Of this agent.
+    pub agent: Option<AgentId>,
+    /// Created before this place: newest first, pages by key.
+    pub before: Option<TaskCursor>,
+    /// Rows at most.
+    pub limit: u32,
+}
+
+/// A place in a list that is ordered by creation, newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskCursor {
+    /// Created at.
+    pub created: Timestamp,
+    /// Breaks ties.
+    pub id: HandleId,
+}
+
+/// A page of tasks, newest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskPage {
+    /// The tasks with the time they are looked at next.
+    pub rows: Vec<(TaskHandle, Option<Timestamp>)>,
+    /// Where the next page begins; `None` at the end.
+    pub next: Option<TaskCursor>,
+}
+
+/// An open question with its task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InboxItem {
+    /// The task.
+    pub handle: TaskHandle,
+    /// The question.
+    pub request: InputRequest,
+}
+
+/// One audit row with its hash link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditLink {
+    /// Position in the chain, from 1 without gaps.
+    pub number: u64,
+    /// The fact.
+    pub event: AuditEvent,
+    /// Hex SHA-256 of the row before.
+    pub previous: String,
+    /// Hex SHA-256 of this row.
+    pub hash: String,
+}
+
+/// A page of the audit log, oldest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditPage {
+    /// The rows.
+    pub rows: Vec<AuditLink>,
+    /// Where the next page begins; `None` at the end.
+    pub next_after: Option<u64>,
+}
+
+/// Facts about the store itself, for `doctor`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreFacts {
+    /// What and where, in one line.
+    pub place: String,
+    /// Schema version.
+    pub schema: i64,
+    /// Number of tasks.
+    pub tasks: u64,
+    /// Number of open questions.
+    pub open_requests: u64,
+    /// Number of audit rows.
+    pub audit_rows: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Findings of a quick integrity check; empty is good.
+    pub findings: Vec<String>,
+}
+
+/// The durable registry.
+pub trait Registry: Send + Sync + 'static {
+    /// Records a new handle before anything leaves the machine. For a handle whose view is a task already, fails with
+    /// [`CommitError::Exists`] when (server, generation, session, upstream id) is known.
+    fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>>;
+    /// Changes a handle if nobody else did since it was read.
+    fn commit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>>;
+    /// Flushes contact notes; unknown handles are skipped. No change rows, no versions.
+    fn note_contacts(&self, notes: Vec<ContactNote>) -> PortFuture<'_, Result<(), RegistryError>>;
+    /// Adds or changes a server.
+    fn put_server(&self, unit: ServerUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
+    /// Removes a server; its tasks stay for the record.
+    fn remove_server(&self, id: ServerId, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<Seq, RegistryError>>;
+    /// Records facts that belong to no handle.
+    fn record(&self, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<(), RegistryError>>;
+
+    /// All configured servers by name.
+    fn servers(&self) -> PortFuture<'_, Result<Vec<Server>, RegistryError>>;
+    /// One server, also when it was removed (tasks outlive their server's configuration).
+    fn server(&self, id: ServerId) -> PortFuture<'_, Result<Option<Server>, RegistryError>>;
+    /// One handle.
+    fn handle(&self, id: HandleId) -> PortFuture<'_, Result<Option<TaskHandle>, RegistryError>>;
+    /// Ids that begin with this text (the whole `hdl_…` or its first characters), at most `limit`, newest first.
+    fn handles_starting(&self, text: &str, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
+    /// The handle of an upstream task.
+    fn find_task(
+        &self,
+        server: ServerId,
+        generation: u32,
+        session: Option<SessionKey>,
+        task: UpstreamTaskId,
+    ) -> PortFuture<'_, Result<Option<HandleId>, RegistryError>>;
+    /// Handles whose phase is not over, of one server or all, by id after `after`, at most `limit`.
+    fn open_handles(
+        &self,
+        server: Option<ServerId>,
+        after: Option<HandleId>,
+        limit: u32,
+    ) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>>;
+    /// How many handles of a server (or all) are open.
+    fn open_count(&self, server: Option<ServerId>) -> PortFuture<'_, Result<u64, RegistryError>>;
+    /// A page of tasks.
+    fn list(&self, query: TaskQuery) -> PortFuture<'_, Result<TaskPage, RegistryError>>;
+    /// How many tasks there are in each phase, for the same conditions but the phase. Unused phases are left out.
+    fn counts(&self, query: TaskQuery) -> PortFuture<'_, Result<Vec<(Phase, u64)>, RegistryError>>;
+    /// Open questions, oldest first, at most `limit`.
+    fn inbox(&self, limit: u32) -> PortFuture<'_, Result<Vec<InboxItem>, RegistryError>>;
+    /// Handles whose phase may have changed by time alone.
+    fn ticking(&self, now: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
+    /// Handles with something to deliver now.
+    fn deliverable(&self, now: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
+    /// A stored payload.
+    fn payload(&self, id: HandleId, kind: PayloadKind) -> PortFuture<'_, Result<Option<Payload>, RegistryError>>;
+    /// The status log, oldest first.
+    fn status_log(&self, id: HandleId, limit: u32) -> PortFuture<'_, Result<Vec<LogLine>, RegistryError>>;
+    /// What this tool on this server usually takes; `None` below `samples_min` finished calls.
+    fn usual(
+        &self,
+        server: ServerId,
+        tool: &str,
+        samples_min: u32,
+    ) -> PortFuture<'_, Result<Option<Usual>, RegistryError>>;
+    /// The newest place of the change log.
+    fn newest_seq(&self) -> PortFuture<'_, Result<Seq, RegistryError>>;
+    /// What changed after a place, at most `limit` rows.
+    fn changes_since(&self, after: Seq, limit: u32) -> PortFuture<'_, Result<Changes, RegistryError>>;
+    /// The audit rows of one handle (or all), after a position.
+    fn audit_page(
+        &self,
+        handle: Option<HandleId>,
+        after: u64,
+        limit: u32,
+    ) -> PortFuture<'_, Result<AuditPage, RegistryError>>;
+    /// When a handle will be looked at next, as last flushed.
+    fn next_look(&self, id: HandleId) -> PortFuture<'_, Result<Option<Timestamp>, RegistryError>>;
+    /// Facts for `doctor`, with a quick integrity check.
+    fn facts(&self) -> PortFuture<'_, Result<StoreFacts, RegistryError>>;
+    /// Removes change rows older than `before` and status lines beyond their cap; returns how many rows went.
+    fn prune(&self, before: Timestamp) -> PortFuture<'_, Result<u64, RegistryError>>;
+    /// Finishes what was accepted and closes. Later calls fail with [`RegistryError::Closed`].
+    fn close(&self) -> PortFuture<'_, ()>;
+}

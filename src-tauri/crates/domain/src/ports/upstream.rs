@@ -1,0 +1,314 @@
+//! A connected server, without a word of MCP.
+//!
+//! A [`Connector`] opens connections; one [`Upstream`] is one connection from connect to close, with a stream of what
+//! the server says unasked. It never retries a call and never reconnects: the engine decides that.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_core::Stream;
+use serde_json::Value;
+
+use super::PortFuture;
+use crate::ids::{ConnectionId, HandleId, RequestKey, UpstreamTaskId};
+use crate::observation::{Observation, Progress};
+use crate::payload::Payload;
+use crate::request::{AnswerAction, Ask, AskDoor, LiveQuestion};
+use crate::server::{Negotiated, Server};
+use crate::status::RpcError;
+
+/// Why the server could not be asked, or what it said instead. Classifies itself; nobody matches text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UpstreamError {
+    /// No connection, or it broke, or no answer in time. `hint` is what a person can do.
+    #[error("{why}")]
+    Unreachable {
+        /// One line.
+        why: String,
+        /// What a person can do.
+        hint: String,
+    },
+    /// The server asks to slow down.
+    #[error("the server asks to wait{}", after.map_or(String::new(), |d| format!(" {} s", d.as_secs())))]
+    RateLimited {
+        /// For how long, when it says.
+        after: Option<Duration>,
+    },
+    /// Sign-in or another token is needed.
+    #[error("{why}")]
+    Unauthorized {
+        /// One line.
+        why: String,
+        /// What a person can do.
+        hint: String,
+    },
+    /// The server knows no such task: missing, expired and not permitted are one answer.
+    #[error("the server does not know this task")]
+    UnknownTask,
+    /// A JSON-RPC error.
+    #[error("the server answered with error {}: {}", .0.code, .0.message)]
+    Refused(RpcError),
+    /// The server wants something of its client that this version does not have; its name.
+    #[error("the server needs a capability that Taskwarden does not have: {0}")]
+    MissingCapability(String),
+    /// Neither this dialect nor this server can do that.
+    #[error("this server cannot {0}")]
+    Unsupported(&'static str),
+    /// The answer is not what the protocol says, at this JSON path.
+    #[error("the server's answer cannot be read at `{path}`: {why}")]
+    Unreadable {
+        /// JSON path, such as `$.result.status`.
+        path: String,
+        /// One line.
+        why: String,
+        /// The message, cut, for `doctor`.
+        raw: Option<Payload>,
+    },
+    /// The question was asked on a connection that is gone; it cannot be answered there any more.
+    #[error("the connection on which this was asked is gone")]
+    ChannelGone,
+}
+
+/// How a call failed to bring a reply. Whether anything left the machine is the point.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// Nothing was sent: safe to say so and to try again by hand.
+    #[error(transparent)]
+    NotSent(UpstreamError),
+    /// It was sent, or may have been, and the reply can no longer arrive.
+    #[error("the reply was lost: {0}")]
+    ReplyLost(UpstreamError),
+}
+
+/// A call to make.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallRequest {
+    /// Names the call on this connection, for progress, questions and cancelling it.
+    pub ticket: HandleId,
+    /// The tool.
+    pub tool: Arc<str>,
+    /// Its arguments, a JSON object, exactly as they should go out.
+    pub arguments: Payload,
+    /// Answers to an earlier round of questions.
+    pub continuation: Option<Continuation>,
+}
+
+/// The second and later rounds of a call that asked before it started.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Continuation {
+    /// `requestState`, byte for byte, if and only if it was given.
+    pub state: Option<Payload>,
+    /// Answers under the server's keys.
+    pub answers: Vec<AnswerToSend>,
+}
+
+/// What a call brought.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallReply {
+    /// A plain result.
+    Result {
+        /// As received (the `result` member).
+        payload: Payload,
+        /// `isError`.
+        is_error: bool,
+    },
+    /// A JSON-RPC error.
+    Error {
+        /// For display.
+        error: RpcError,
+        /// As received (the `error` member).
+        payload: Payload,
+    },
+    /// Questions first; there is no task yet. With no questions, the server only wants its state back.
+    NeedsInput {
+        /// By the server's keys.
+        questions: BTreeMap<RequestKey, Ask>,
+        /// To be echoed.
+        state: Option<Payload>,
+    },
+    /// A task was created.
+    Task {
+        /// Its id.
+        id: UpstreamTaskId,
+        /// What the reply said of it.
+        seen: Observation,
+    },
+}
+
+/// One answer on its way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnswerToSend {
+    /// How the question came.
+    pub door: AskDoor,
+    /// Which of the three outcomes.
+    pub action: AnswerAction,
+    /// Content of an accepted form: a JSON object.
+    pub content: Option<Payload>,
+}
+
+/// A page of the server's own list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// Its tasks.
+    pub tasks: Vec<(UpstreamTaskId, Observation)>,
+    /// Where the next page begins.
+    pub next: Option<String>,
+}
+
+/// A tool as its server describes it. All text is the server's, capped.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolFacts {
+    /// Its name.
+    pub name: String,
+    /// Title for people.
+    pub title: Option<String>,
+    /// Description.
+    pub description: Option<String>,
+    /// `inputSchema` as it came.
+    pub input_schema: Value,
+    /// Whether calls of it may or must be tasks: `forbidden`, `optional`, `required`, or `server decides` (2026).
+    pub task_support: &'static str,
+    /// `annotations.destructiveHint`, a hint of an untrusted server.
+    pub destructive_hint: Option<bool>,
+    /// `annotations.readOnlyHint`.
+    pub read_only_hint: Option<bool>,
+}
+
+/// What an event is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UpstreamSubject {
+    /// A call by its ticket (also after it became a task).
+    Call(HandleId),
+    /// A task by its id.
+    Task(UpstreamTaskId),
+    /// The server did not say.
+    Unsaid,
+}
+
+/// How a connection ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closure {
+    /// One line; may quote the end of the child's stderr.
+    pub why: String,
+    /// What a person can do.
+    pub hint: String,
+    /// A child process ended: its tasks died with it unless it proves otherwise.
+    pub process_ended: bool,
+}
+
+/// Something the server said unasked, in order of arrival.
+#[derive(Debug, Clone, PartialEq)]
+pub enum UpstreamEvent {
+    /// The state of a task.
+    Seen(UpstreamTaskId, Box<Observation>),
+    /// A question on the live connection.
+    Question(UpstreamSubject, LiveQuestion),
+    /// The server took a live question back.
+    QuestionWithdrawn {
+        /// Its token.
+        token: String,
+    },
+    /// 2025: a visit was completed, by its elicitation id.
+    VisitDone {
+        /// The id.
+        elicitation: String,
+    },
+    /// Progress.
+    Progress(UpstreamSubject, Progress),
+    /// From now on exactly these tasks are pushed; all others must be polled.
+    Subscribed(Vec<UpstreamTaskId>),
+    /// A blocking read ended or a stream came back: look at this task soon.
+    LookAgain(UpstreamTaskId),
+    /// The tools changed.
+    ToolsChanged,
+    /// The connection is over; always the last event.
+    Closed(Closure),
+}
+
+/// A fresh connection.
+pub struct Connected {
+    /// Names the connection.
+    pub id: ConnectionId,
+    /// What to talk to.
+    pub upstream: Arc<dyn Upstream>,
+    /// What was agreed.
+    pub negotiated: Negotiated,
+    /// Process id and process group of a child, for the record of leftovers (ruling 15).
+    pub child: Option<u32>,
+    /// What the server says unasked. Ends after `Closed`.
+    pub events: Pin<Box<dyn Stream<Item = UpstreamEvent> + Send>>,
+}
+
+/// Opens connections.
+pub trait Connector: Send + Sync + 'static {
+    /// Connects to a server whose consent was checked. Uses `server.verdict` when its fingerprint fits, and resumes
+    /// `server.negotiated.session` of a legacy HTTP server when it can.
+    fn connect<'a>(&'a self, server: &'a Server) -> PortFuture<'a, Result<Connected, UpstreamError>>;
+}
+
+/// One connected server.
+pub trait Upstream: Send + Sync + 'static {
+    /// Calls a tool. Resolves at the reply, however late; never retried. Asks for a task where the dialect lets it.
+    /// Dropping the future does not cancel the call: use [`Upstream::cancel_call`].
+    fn call(&self, request: CallRequest) -> PortFuture<'_, Result<CallReply, CallError>>;
+    /// Asks the server to stop a call that has no task yet (and may never have).
+    fn cancel_call(&self, ticket: HandleId, reason: Option<String>) -> PortFuture<'_, Result<(), UpstreamError>>;
+    /// Looks at a task. A terminal state comes with its payload where it can be had; in the 2025 dialect an
+    /// `input_required` also opens the stream on which the question comes.
+    fn read(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Observation, UpstreamError>>;
+    /// Sends answers of one task or call. `task` is `None` for live questions of a plain call.
+    fn answer(
+        &self,
+        task: Option<UpstreamTaskId>,
+        answers: Vec<AnswerToSend>,
+    ) -> PortFuture<'_, Result<(), UpstreamError>>;
+    /// Asks the server to stop a task. In the 2025 dialect the reply is an observation.
+    fn cancel(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Option<Observation>, UpstreamError>>;
+    /// One page of the server's own list; `Unsupported` where there is none.
+    fn list(&self, cursor: Option<String>) -> PortFuture<'_, Result<Listed, UpstreamError>>;
+    /// The server's tools.
+    fn tools(&self) -> PortFuture<'_, Result<Vec<ToolFacts>, UpstreamError>>;
+    /// Checks arguments against the tool's schema; the error names the place in the arguments.
+    /// `Ok` when the tool or its schema is unknown: the server decides then.
+    fn check_arguments(&self, tool: Arc<str>, arguments: Payload) -> PortFuture<'_, Result<(), ArgumentError>>;
+    /// Tells which tasks are live, so that the connection may subscribe to them. Replaces the earlier set.
+    fn watch(&self, tasks: Vec<UpstreamTaskId>);
+    /// The end of a child's stderr, or nothing.
+    fn stderr_tail(&self) -> String;
+    /// Ends the connection: an ordered shutdown of a child with everything it started, no `DELETE` while tasks live.
+    fn close(&self, tasks_live: bool) -> PortFuture<'_, ()>;
+}
+
+/// Arguments that do not fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ArgumentError {
+    /// The server has no such tool; the names it has, at most a few.
+    #[error("the server has no tool `{tool}`")]
+    UnknownTool {
+        /// What was asked for.
+        tool: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// Not a JSON object, or not JSON; where.
+    #[error("the arguments are not a JSON object: {0}")]
+    NotAnObject(String),
+    /// Breaks the schema at this place.
+    #[error("argument `{path}`: {why}")]
+    BreaksSchema {
+        /// JSON pointer into the arguments.
+        path: String,
+        /// Which rule it breaks; never quotes a value.
+        why: String,
+    },
+    /// Larger than `arguments_cap_bytes`.
+    #[error("the arguments have {bytes} bytes, more than {cap}")]
+    TooLarge {
+        /// Their size.
+        bytes: u64,
+        /// The limit.
+        cap: u64,
+    },
+}

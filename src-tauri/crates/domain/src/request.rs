@@ -1,0 +1,201 @@
+//! A question a task waits on, its life, and its answer.
+//!
+//! `Open → Answered → Confirmed`, or `Withdrawn` when the server takes it back. The answer's content is a
+//! payload of the handle; here is only what was done, by whom, and how far it got.
+//! Which key a question gets, and when a missing key means something, is decided in `handle/`.
+
+use serde_json::Value;
+
+use crate::ids::{ConnectionId, PersonId, RequestKey};
+use crate::status::Delivery;
+use crate::time::Timestamp;
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ask {
+    /// Fields to fill in; the server's schema, untouched.
+    Form {
+        /// The server's words, capped.
+        message: String,
+        /// `requestedSchema` as it came.
+        schema: Value,
+    },
+    /// A page to visit; `accept` is consent to open it, not completion.
+    Visit {
+        /// The server's words, capped.
+        message: String,
+        /// The whole address.
+        url: String,
+        /// 2025 dialect: completion is announced under this id.
+        elicitation: Option<String>,
+    },
+    /// `sampling/createMessage`: not ours to answer.
+    Sampling,
+    /// `roots/list`: not ours to answer.
+    Roots,
+    /// A method we do not know; its name.
+    Unsupported(String),
+}
+
+/// Through which door the question came, and so how its answer goes back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AskDoor {
+    /// 2026: listed under this key by `tasks/get`; answered by `tasks/update`.
+    Listed {
+        /// The server's key.
+        key: String,
+    },
+    /// 2026: asked in reply to the call itself; answered by calling again.
+    Round {
+        /// Which round.
+        round: u32,
+        /// The server's key.
+        key: String,
+    },
+    /// 2025: a JSON-RPC request on a live connection; answered by its response.
+    Live {
+        /// The connection it came on.
+        connection: ConnectionId,
+        /// Names the pending JSON-RPC request within that connection.
+        token: String,
+        /// Method, and hash of the canonical parameters: what makes a repeated question the same one.
+        digest: String,
+    },
+}
+
+/// A question that arrived on a live connection, not yet tied to a key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LiveQuestion {
+    /// The connection it came on.
+    pub connection: ConnectionId,
+    /// Names the pending JSON-RPC request within that connection.
+    pub token: String,
+    /// Hex SHA-256 of method and canonical parameters, without the related-task metadata.
+    pub digest: String,
+    /// What is asked.
+    pub ask: Ask,
+}
+
+/// What a person chose. Three outcomes, never merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerAction {
+    /// Send the content, or consent to a visit.
+    Accept,
+    /// An explicit no.
+    Decline,
+    /// Dismissed without a choice.
+    Dismiss,
+}
+
+impl AnswerAction {
+    /// The word on the wire (`ElicitResult.action`).
+    #[must_use]
+    pub const fn wire_word(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Decline => "decline",
+            Self::Dismiss => "cancel",
+        }
+    }
+}
+
+/// An answer as recorded. Never changed once recorded (rule 14).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// Who.
+    pub by: PersonId,
+    /// When.
+    pub at: Timestamp,
+    /// Which of the three.
+    pub action: AnswerAction,
+    /// Held back until then, and revocable meanwhile (ruling 7).
+    pub not_before: Option<Timestamp>,
+    /// How far it got.
+    pub delivery: Delivery,
+}
+
+/// Life of a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RequestState {
+    /// Waits for a person.
+    Open,
+    /// Answered here, on its way or acknowledged.
+    Answered(Answered),
+    /// Answered here, and the server no longer asks.
+    Confirmed(Answered),
+    /// The server no longer asks; nobody here answered.
+    Withdrawn {
+        /// When we saw it.
+        at: Timestamp,
+        /// Plain sentence.
+        why: String,
+    },
+}
+
+impl RequestState {
+    /// Lower camel case word for JSON and the registry.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Answered(_) => "answered",
+            Self::Confirmed(_) => "confirmed",
+            Self::Withdrawn { .. } => "withdrawn",
+        }
+    }
+
+    /// Whether a person is needed.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        matches!(self, Self::Open)
+    }
+}
+
+/// A question of one task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InputRequest {
+    /// Unique for the life of the task.
+    pub key: RequestKey,
+    /// What is asked.
+    pub ask: Ask,
+    /// How it came.
+    pub door: AskDoor,
+    /// When we first saw it.
+    pub opened: Timestamp,
+    /// Where it stands.
+    pub state: RequestState,
+}
+
+/// Names of form fields that look like secrets; servers must not ask for those by form (protocol.md §6.2).
+#[must_use]
+pub fn secret_looking_fields(schema: &Value) -> Vec<String> {
+    /// Words that name secrets in field names, titles and descriptions; judgement.
+    const WORDS: [&str; 12] = [
+        "password",
+        "passwd",
+        "passphrase",
+        "secret",
+        "token",
+        "apikey",
+        "api_key",
+        "api key",
+        "private key",
+        "credential",
+        "pin code",
+        "cvv",
+    ];
+    let Some(fields) = schema.get("properties").and_then(Value::as_object) else { return Vec::new() };
+    fields
+        .iter()
+        .filter(|(name, field)| {
+            let hay = [Some(name.as_str()), field.get("title").and_then(Value::as_str)]
+                .into_iter()
+                .flatten()
+                .chain(field.get("description").and_then(Value::as_str))
+                .map(str::to_lowercase)
+                .collect::<Vec<_>>();
+            WORDS.iter().any(|word| hay.iter().any(|text| text.contains(word)))
+        })
+        .map(|(name, _)| name.clone())
+        .collect()
+}

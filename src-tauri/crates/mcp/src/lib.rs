@@ -1,0 +1,7 @@
+//! The only crate that knows MCP.
+//!
+//! `message.rs` is the raw JSON-RPC core for both sides of the wire; `link.rs` one connection; `transport/` what it
+//! runs over, with era probe and handshake; `client/` the `Connector` and `Upstream` ports; `dialect/` the two
+//! generations of tasks; `serve/` the dual-era serving face. It stores nothing and decides nothing for people.
+
+pub mod link;

@@ -1,0 +1,157 @@
+//! One connection that carries JSON-RPC both ways, whatever it runs over.
+//!
+//! A [`Link`] knows ids, streams, headers and time limits; it knows nothing of tools, tasks or questions.
+//! Results and params stay raw text, so that what is forwarded is never re-typed. Transports implement it in
+//! `transport/`; `client/` speaks MCP over it.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::ports::{Closure, PortFuture};
+use domain::server::Era;
+use futures_core::Stream;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Names one outgoing request on its link, for cancelling it and for telling what arrives on its stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tag(pub u64);
+
+/// A request to send. The link adds the id, and in the modern era the required `_meta` keys (keeping other keys of
+/// `params._meta`) and the mirrored headers.
+#[derive(Debug, Clone)]
+pub struct Outgoing {
+    /// JSON-RPC method.
+    pub method: &'static str,
+    /// `params` as an object.
+    pub params: Value,
+    /// Chosen by the caller, unique on this link.
+    pub tag: Tag,
+    /// Fails with [`LinkError::NoAnswer`] after this; `None` waits until the connection ends.
+    pub limit: Option<Duration>,
+    /// Modern HTTP: `Mcp-Param-*` headers, name without prefix and plain value; the link encodes them.
+    pub param_headers: Vec<(String, String)>,
+}
+
+/// The answer to a request, raw.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// The `result` member.
+    Result(Box<RawValue>),
+    /// The `error` member.
+    Error(Box<RawValue>),
+}
+
+/// Why a request brought no answer. `sent` tells whether anything may have left the machine.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// The connection is gone, or could not be made.
+    #[error("{why}")]
+    Broken {
+        /// One line.
+        why: String,
+        /// What a person can do.
+        hint: String,
+        /// Whether the request may have reached the server.
+        sent: bool,
+    },
+    /// No answer within the limit; the request is abandoned (and cancelled in the transport's way).
+    #[error("no answer within {} s", .0.as_secs())]
+    NoAnswer(Duration),
+    /// HTTP 429, or 503 with `Retry-After`.
+    #[error("the server asks to wait")]
+    RateLimited(Option<Duration>),
+    /// HTTP 401 or 403.
+    #[error("{why}")]
+    Unauthorized {
+        /// One line.
+        why: String,
+        /// What a person can do.
+        hint: String,
+    },
+    /// The answer is not JSON-RPC, too large or too deep.
+    #[error("{why}")]
+    Unreadable {
+        /// One line, names the place.
+        why: String,
+        /// The beginning of it, capped, for `doctor`.
+        raw: String,
+    },
+}
+
+/// What answers a request of the server.
+#[derive(Debug, Clone)]
+pub enum Response {
+    /// The `result` member.
+    Result(Value),
+    /// The `error` member: code and message.
+    Error(i64, String),
+}
+
+/// Something the server sent unasked, in order of arrival.
+#[derive(Debug)]
+pub enum Inbound {
+    /// A request (legacy eras only); answer it with [`Link::respond`].
+    Request {
+        /// Names it on this link.
+        token: String,
+        /// Method.
+        method: String,
+        /// Params, `null` when absent.
+        params: Box<RawValue>,
+        /// On the response stream of which of our requests it came; `None` on stdio and on the GET stream.
+        on: Option<Tag>,
+    },
+    /// A notification.
+    Notification {
+        /// Method.
+        method: String,
+        /// Params, `null` when absent.
+        params: Box<RawValue>,
+        /// As above.
+        on: Option<Tag>,
+    },
+    /// A standing stream came back after a break: what was said meanwhile is lost.
+    StreamBack,
+    /// The link is over; always last.
+    Closed(Closure),
+}
+
+/// One connection.
+pub trait Link: Send + Sync + 'static {
+    /// Sends a request and waits for its answer.
+    fn request(&self, request: Outgoing) -> PortFuture<'_, Result<Answer, LinkError>>;
+    /// Sends a notification.
+    fn notify(&self, method: &'static str, params: Value) -> PortFuture<'_, Result<(), LinkError>>;
+    /// Answers a request of the server. `Ok` when it was written (stdio) or accepted (HTTP 2xx);
+    /// `Broken` when the request is not pending on this link any more.
+    fn respond<'a>(&'a self, token: &'a str, response: Response) -> PortFuture<'a, Result<(), LinkError>>;
+    /// Gives up an outstanding request in the transport's way: closes its stream on modern HTTP, sends
+    /// `notifications/cancelled` elsewhere. Its `request` future then fails with `Broken { sent: true }`.
+    fn cancel(&self, tag: Tag, reason: Option<String>) -> PortFuture<'_, Result<(), LinkError>>;
+    /// The end of a child's stderr, or nothing.
+    fn stderr_tail(&self) -> String;
+    /// Ends the connection; see `Upstream::close`.
+    fn close(&self, tasks_live: bool) -> PortFuture<'_, ()>;
+}
+
+/// A link that has been through the era probe and the handshake.
+pub struct Opened {
+    /// The link.
+    pub link: Arc<dyn Link>,
+    /// What the server says unasked.
+    pub inbound: Pin<Box<dyn Stream<Item = Inbound> + Send>>,
+    /// Which wire it turned out to be.
+    pub era: Era,
+    /// Protocol version agreed.
+    pub version: String,
+    /// The `server/discover` or `initialize` result, raw.
+    pub hello: Box<RawValue>,
+    /// `Mcp-Session-Id`, or a random name for this spawn of a child of the legacy era. `None` on modern HTTP.
+    pub session: Option<String>,
+    /// Whether `session` is one that was resumed: tasks of before are still there.
+    pub resumed: bool,
+    /// Process id (and group) of a child.
+    pub child: Option<u32>,
+}
