@@ -14,7 +14,7 @@ mod stop;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use call::{FoundTask, NewCall};
@@ -132,12 +132,49 @@ pub struct TaskHandle {
     pub paused_ms: u64,
     /// Whether it once said something that contradicts a terminal status (audited once, rule 1).
     pub contradicted: bool,
+    /// What was told once and is not told again; kept so that a restart does not repeat it.
+    pub told: BTreeSet<Told>,
     /// Optimistic lock; raised by each commit.
     pub version: u64,
     /// When it was admitted.
     pub created: Timestamp,
     /// When anything but contact last changed.
     pub changed: Timestamp,
+}
+
+/// Something that is said or done once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Told {
+    /// It is overdue. Forgotten when the due time moves.
+    Overdue,
+    /// Its time on the server ran out while it was still heard of. Forgotten when the time is extended.
+    Expiry,
+    /// The wish to stop was not obeyed within the grace. Forgotten with a new wish.
+    Disobeyed,
+    /// It asked more than one task may; what is beyond is ignored.
+    TooMuchAsked,
+}
+
+impl Told {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Overdue, Self::Expiry, Self::Disobeyed, Self::TooMuchAsked];
+
+    /// Lower camel case word for the registry.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Overdue => "overdue",
+            Self::Expiry => "expiry",
+            Self::Disobeyed => "disobeyed",
+            Self::TooMuchAsked => "tooMuchAsked",
+        }
+    }
+
+    /// Reads [`Told::word`] back.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|told| told.word() == word)
+    }
 }
 
 /// Something the engine must do after the transition is committed.
@@ -224,6 +261,12 @@ pub enum Refusal {
     /// The server took the question back.
     #[error("the server no longer asks this")]
     Withdrawn,
+    /// An accepted form needs its fields, as a JSON object.
+    #[error("accepting `{0}` needs its content as a JSON object")]
+    NeedsContent(RequestKey),
+    /// Only an accepted form carries content.
+    #[error("this answer to `{0}` carries no content")]
+    NoContent(RequestKey),
     /// The question is not one that people answer here.
     #[error("`{0}` is not answered by people in Taskwarden")]
     NotForPeople(String),

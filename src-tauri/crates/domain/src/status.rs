@@ -90,6 +90,8 @@ pub enum ServerView {
         since: Timestamp,
         /// The run of the core that holds the call. Any other run cannot receive the reply any more.
         host: HostId,
+        /// The round of questions that is being answered; 0 for the first call.
+        round: u32,
     },
     /// A plain call that outlasts `promote_after`, kept as a task of the gateway's own (ruling 2).
     OwnCall {
@@ -97,6 +99,8 @@ pub enum ServerView {
         since: Timestamp,
         /// As in `Awaiting`.
         host: HostId,
+        /// As in `Awaiting`.
+        round: u32,
     },
     /// The server wants input before it starts (multi round-trip, 2026 dialect).
     Asking {
@@ -107,7 +111,8 @@ pub enum ServerView {
         /// Whether a `requestState` is stored and must be echoed.
         has_state: bool,
     },
-    /// The call never left this machine, and why.
+    /// Nothing of the call runs on the server, and nothing will: it never left this machine, or it was given up
+    /// between two rounds of questions. Says why.
     NotSent {
         /// Plain sentence.
         why: String,
