@@ -3,7 +3,11 @@
 //! `host::config` may override fields from file and environment and validates with [`Policy::check`]; the engine
 //! re-reads the policy at each decision. "Judgement" marks a value we chose; others name their source.
 
+mod serving;
+
 use std::time::Duration;
+
+pub use serving::Serving;
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -107,6 +111,10 @@ pub struct Policy {
     pub message_cap_bytes: usize,
     /// Deepest nesting of a message. Judgement; serde_json's own limit is 128.
     pub message_depth_max: usize,
+    /// Longest JSON-RPC id read from a peer. Judgement: ids are counters or UUIDs.
+    pub rpc_id_cap_bytes: usize,
+    /// Most messages in one JSON-RPC batch (peers of 2025-03-26). Judgement; bounds memory.
+    pub batch_messages_max: usize,
     /// Longest text of a server kept for display (status message, question, error). Judgement.
     pub server_text_cap_chars: usize,
     /// Longest form schema accepted. Judgement: 500 fields with long texts.
@@ -145,6 +153,10 @@ pub struct Policy {
     pub drain_limit: Duration,
     /// Kept free on disk for stops and answers when it is full. Ruling 28; judgement.
     pub reserve_file_bytes: u64,
+
+    // --- serving ---
+    /// The numbers of being a server: the demo server, and later the gateway.
+    pub serving: Serving,
 }
 
 impl Default for Policy {
@@ -189,6 +201,8 @@ impl Default for Policy {
             usual_samples_kept: 200,
             message_cap_bytes: 16 * MIB,
             message_depth_max: 100,
+            rpc_id_cap_bytes: 512,
+            batch_messages_max: 1_000,
             server_text_cap_chars: 4_000,
             schema_cap_bytes: 512 * KIB,
             task_id_cap_bytes: 4 * KIB,
@@ -207,6 +221,7 @@ impl Default for Policy {
             batch_rows: 500,
             drain_limit: 5 * SECOND,
             reserve_file_bytes: 4 * 1_048_576,
+            serving: Serving::default(),
         }
     }
 }

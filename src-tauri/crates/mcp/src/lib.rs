@@ -5,3 +5,5 @@
 //! generations of tasks; `serve/` the dual-era serving face. It stores nothing and decides nothing for people.
 
 pub mod link;
+pub mod message;
+pub mod transport;

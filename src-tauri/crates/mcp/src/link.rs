@@ -26,6 +26,9 @@ pub struct Outgoing {
     pub method: &'static str,
     /// `params` as an object.
     pub params: Value,
+    /// Further members of `params` that go out exactly as they are (`arguments`): number spelling and order of keys
+    /// survive. A name that `params` has as well wins over it.
+    pub verbatim: Vec<(&'static str, Box<RawValue>)>,
     /// Chosen by the caller, unique on this link.
     pub tag: Tag,
     /// Fails with [`LinkError::NoAnswer`] after this; `None` waits until the connection ends.
@@ -34,14 +37,7 @@ pub struct Outgoing {
     pub param_headers: Vec<(String, String)>,
 }
 
-/// The answer to a request, raw.
-#[derive(Debug, Clone)]
-pub enum Answer {
-    /// The `result` member.
-    Result(Box<RawValue>),
-    /// The `error` member.
-    Error(Box<RawValue>),
-}
+pub use crate::message::Answer;
 
 /// Why a request brought no answer. `sent` tells whether anything may have left the machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -92,9 +88,10 @@ pub enum Response {
 /// Something the server sent unasked, in order of arrival.
 #[derive(Debug)]
 pub enum Inbound {
-    /// A request (legacy eras only); answer it with [`Link::respond`].
+    /// A request (legacy eras only); answer it with [`Link::respond`]. `ping` never comes here: the link answers it.
     Request {
-        /// Names it on this link.
+        /// Names it on this link: the JSON text of its id (`7`, `"q-1"`), so that the `requestId` of a
+        /// `notifications/cancelled` names it too.
         token: String,
         /// Method.
         method: String,
@@ -119,6 +116,10 @@ pub enum Inbound {
 }
 
 /// One connection.
+///
+/// The stream of [`Opened::inbound`] must be drained whatever else is awaited: it is bounded, and a link whose
+/// stream stays full for `reply_limit` breaks. Dropping the future of a request gives the request up: on modern HTTP
+/// that closes its stream, which the server takes as a cancel; elsewhere a late answer is dropped quietly.
 pub trait Link: Send + Sync + 'static {
     /// Sends a request and waits for its answer.
     fn request(&self, request: Outgoing) -> PortFuture<'_, Result<Answer, LinkError>>;

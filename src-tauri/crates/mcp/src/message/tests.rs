@@ -1,0 +1,1 @@
+//! Messages as peers send them, and as they should not.

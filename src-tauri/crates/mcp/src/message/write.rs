@@ -1,0 +1,90 @@
+//! Writes messages, strictly: version 2.0, ids in their type, no `null` params, one line.
+//!
+//! Values that were kept raw go out as they came, except that line breaks between tokens become blanks: on stdio and
+//! in server-sent events a line break ends the message, and inside JSON texts it is always escaped.
+
+use serde::Serialize;
+
+use super::{Answer, Id};
+
+#[derive(Serialize)]
+struct Out<'a, P: Serialize + ?Sized> {
+    jsonrpc: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a Id>,
+    method: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<&'a P>,
+}
+
+#[derive(Serialize)]
+struct OutResult<'a, R: Serialize + ?Sized> {
+    jsonrpc: &'static str,
+    id: &'a Id,
+    result: &'a R,
+}
+
+#[derive(Serialize)]
+struct OutError<'a, E: Serialize + ?Sized> {
+    jsonrpc: &'static str,
+    id: Option<&'a Id>,
+    error: &'a E,
+}
+
+const VERSION: &str = "2.0";
+
+/// A request as bytes on one line, without a line break at the end.
+///
+/// # Errors
+/// When `params` cannot be JSON (a map with keys that are not text).
+pub fn request<P: Serialize + ?Sized>(id: &Id, method: &str, params: Option<&P>) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&Out { jsonrpc: VERSION, id: Some(id), method, params }).map(on_one_line)
+}
+
+/// A notification as bytes on one line.
+///
+/// # Errors
+/// As [`request`].
+pub fn notification<P: Serialize + ?Sized>(method: &str, params: Option<&P>) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&Out { jsonrpc: VERSION, id: None, method, params }).map(on_one_line)
+}
+
+/// A response with a result, as bytes on one line.
+///
+/// # Errors
+/// As [`request`].
+pub fn result<R: Serialize + ?Sized>(id: &Id, result: &R) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&OutResult { jsonrpc: VERSION, id, result }).map(on_one_line)
+}
+
+/// A response with an error, as bytes on one line; without an id when that of the request could not be read.
+///
+/// # Errors
+/// As [`request`].
+pub fn error<E: Serialize + ?Sized>(id: Option<&Id>, error: &E) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&OutError { jsonrpc: VERSION, id, error }).map(on_one_line)
+}
+
+impl Answer {
+    /// The whole response as bytes on one line.
+    ///
+    /// # Errors
+    /// As [`request`].
+    pub fn write(&self, id: &Id) -> serde_json::Result<Vec<u8>> {
+        match self {
+            Self::Result(raw) => result(id, raw),
+            Self::Error(raw) => error(Some(id), raw),
+        }
+    }
+}
+
+/// JSON without line breaks: valid JSON has them only between tokens, where a blank means the same.
+#[must_use]
+pub fn on_one_line(mut json: Vec<u8>) -> Vec<u8> {
+    for byte in &mut json {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    json
+}

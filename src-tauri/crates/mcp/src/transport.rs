@@ -1,0 +1,141 @@
+//! What a link runs over, and how one is opened.
+//!
+//! [`open`] starts a child or contacts a URL, finds out which era it speaks (`probe.rs`), shakes hands and gives an
+//! [`Opened`] link. It reads nothing but what the handshake needs: tools, tasks and questions are `client/`'s. It
+//! never reconnects; whoever opened decides that.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use domain::policy::Policy;
+use domain::ports::Secret;
+use domain::server::Era;
+use engine::supervisor::Supervisor;
+
+use crate::link::Opened;
+
+/// Where to connect to, with all secrets in place.
+#[derive(Debug, Clone)]
+pub enum OpenTarget {
+    /// A child process that speaks over its standard input and output.
+    Stdio {
+        /// Program, found on PATH or an absolute path.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Its configured environment, secrets included; the basics of ruling 15 are added to it.
+        env: BTreeMap<String, Secret>,
+        /// Working directory; the user's home when absent.
+        cwd: Option<String>,
+    },
+    /// An HTTP endpoint.
+    Http {
+        /// Absolute URL.
+        url: String,
+        /// Headers for every request to this origin, secrets included.
+        headers: Vec<(String, Secret)>,
+    },
+}
+
+/// What opening needs of its surroundings. Make it once and keep it: connections are pooled in it.
+#[derive(Clone)]
+pub struct OpenContext {
+    /// Numbers.
+    pub policy: Arc<Policy>,
+    /// The scope in which readers, writers and keepers of children run.
+    pub supervisor: Supervisor,
+    /// Draws 128 random bits.
+    pub draw: Arc<dyn Fn() -> u128 + Send + Sync>,
+    /// Where running children are recorded (ruling 15).
+    pub children_dir: PathBuf,
+}
+
+impl OpenContext {
+    /// Puts it together.
+    #[must_use]
+    pub fn new(
+        policy: Arc<Policy>,
+        supervisor: Supervisor,
+        draw: Arc<dyn Fn() -> u128 + Send + Sync>,
+        children_dir: PathBuf,
+    ) -> Self {
+        Self { policy, supervisor, draw, children_dir }
+    }
+}
+
+/// Why no link was opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// Nothing answers there, or it stopped answering.
+    #[error("{why}")]
+    Unreachable {
+        /// One line.
+        why: String,
+        /// What a person can do.
+        hint: String,
+    },
+    /// Sign-in or another token is needed.
+    #[error("{why}")]
+    Unauthorized {
+        /// One line.
+        why: String,
+        /// What a person can do.
+        hint: String,
+    },
+    /// Something answers, and it is not MCP, or not a version of it that we know.
+    #[error("{why}")]
+    NotMcp {
+        /// One line.
+        why: String,
+        /// What a person can do.
+        hint: String,
+    },
+    /// The child ended before it spoke.
+    #[error("{why}")]
+    Exited {
+        /// One line with exit code or signal and the last line of its stderr.
+        why: String,
+        /// What a person can do.
+        hint: String,
+        /// The end of its stderr.
+        stderr: String,
+    },
+    /// There is no such command, or it cannot be run.
+    #[error("{why}")]
+    NotFound {
+        /// One line.
+        why: String,
+        /// What a person can do.
+        hint: String,
+    },
+}
+
+impl OpenError {
+    /// What a person can do.
+    #[must_use]
+    pub fn hint(&self) -> &str {
+        match self {
+            Self::Unreachable { hint, .. }
+            | Self::Unauthorized { hint, .. }
+            | Self::NotMcp { hint, .. }
+            | Self::Exited { hint, .. }
+            | Self::NotFound { hint, .. } => hint,
+        }
+    }
+}
+
+/// Opens a link: `known_era` is an earlier verdict for the same configuration (it is probed anew when it does not
+/// hold), `resume` an earlier `Mcp-Session-Id` that is taken up again when it is still alive.
+///
+/// # Errors
+/// Says what is wrong and what a person can do. A child that was started has been ended with its group.
+pub async fn open(
+    target: OpenTarget,
+    known_era: Option<Era>,
+    resume: Option<String>,
+    ctx: &OpenContext,
+) -> Result<Opened, OpenError> {
+    let _ = (target, known_era, resume, ctx);
+    todo!()
+}

@@ -1,0 +1,174 @@
+//! Views over raw JSON: the few fields we read, and nothing else.
+//!
+//! A view borrows the message and never changes it; what is forwarded or stored is the raw text beside it. Reading is
+//! tolerant where servers differ (protocol.md §7.7, §9) and names the JSON path where it gives up. It knows no dialect:
+//! see `dialect/`. Depth and size were bounded by the link before anything comes here.
+
+mod ask;
+mod fault;
+mod hello;
+mod task;
+mod tool;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use domain::payload::Payload;
+use domain::policy::Policy;
+use domain::ports::UpstreamError;
+use domain::time::Timestamp;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+pub(crate) use ask::{ELICITATION, ask, asks};
+pub(crate) use fault::Fault;
+pub(crate) use hello::{Hello, TaskAbilities};
+pub(crate) use task::{Glimpse, TaskFacts, is_error, plain_outcome, task_id};
+pub(crate) use tool::{TaskSupport, Tool, tool};
+
+/// What could not be read, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot be read at `{path}`: {why}")]
+pub(crate) struct Misread {
+    /// JSON path from the message, such as `$.result.status`.
+    pub(crate) path: String,
+    /// One line, without values.
+    pub(crate) why: String,
+}
+
+impl Misread {
+    pub(crate) fn new(path: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { path: path.into(), why: why.into() }
+    }
+
+    /// The port's error, with the beginning of the message for `doctor`.
+    pub(crate) fn of(self, raw: &RawValue, policy: &Policy) -> UpstreamError {
+        let text = raw.get();
+        let cut = text.floor_char_boundary(policy.unreadable_kept_bytes);
+        let kept = text.get(..cut).map(Payload::new);
+        UpstreamError::Unreadable { path: self.path, why: self.why, raw: kept }
+    }
+}
+
+/// The members of one JSON object, each still raw.
+#[derive(Debug)]
+pub(crate) struct Fields<'a> {
+    path: Cow<'static, str>,
+    members: BTreeMap<String, &'a RawValue>,
+}
+
+impl<'a> Fields<'a> {
+    /// Opens an object that stands at `path`.
+    pub(crate) fn of(raw: &'a RawValue, path: impl Into<Cow<'static, str>>) -> Result<Self, Misread> {
+        let path = path.into();
+        match serde_json::from_str(raw.get()) {
+            Ok(members) => Ok(Self { path, members }),
+            Err(_) => Err(Misread::new(path, "is not an object")),
+        }
+    }
+
+    /// The path of this object.
+    pub(crate) fn here(&self) -> &str {
+        &self.path
+    }
+
+    /// The path of a member.
+    pub(crate) fn path(&self, name: &str) -> String {
+        format!("{}.{name}", self.path)
+    }
+
+    /// A member; `null` counts as absent.
+    pub(crate) fn get(&self, name: &str) -> Option<&'a RawValue> {
+        self.members.get(name).copied().filter(|raw| raw.get() != "null")
+    }
+
+    /// Whether the member is there and `null`.
+    pub(crate) fn is_null(&self, name: &str) -> bool {
+        self.members.get(name).is_some_and(|raw| raw.get() == "null")
+    }
+
+    /// The names and values of all members.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.members.iter().map(|(name, raw)| (name.as_str(), *raw))
+    }
+
+    /// How many members there are.
+    pub(crate) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// A text, or nothing when it is absent or anything else.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        self.get(name).and_then(|raw| serde_json::from_str(raw.get()).ok())
+    }
+
+    /// A text for people: plain and capped.
+    pub(crate) fn words(&self, name: &str, policy: &Policy) -> Option<String> {
+        self.text(name)
+            .map(|text| domain::policy::plain_text(&text, policy.server_text_cap_chars))
+            .filter(|text| !text.is_empty())
+    }
+
+    /// A text that must be there.
+    pub(crate) fn required_text(&self, name: &str) -> Result<String, Misread> {
+        match self.get(name) {
+            None => Err(Misread::new(self.path(name), "is missing")),
+            Some(raw) => {
+                serde_json::from_str(raw.get()).map_err(|_| Misread::new(self.path(name), "is not a text"))
+            }
+        }
+    }
+
+    /// A truth value, or nothing.
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+        self.get(name).and_then(|raw| serde_json::from_str(raw.get()).ok())
+    }
+
+    /// A finite number, or nothing.
+    pub(crate) fn number(&self, name: &str) -> Option<f64> {
+        self.get(name).and_then(|raw| raw.get().parse::<f64>().ok()).filter(|number| number.is_finite())
+    }
+
+    /// Milliseconds as a time span: negative ones count as absent, absurdly long ones are cut to what a
+    /// [`Timestamp`] can hold. Fractions are cut off (`60000.0` is common).
+    pub(crate) fn millis(&self, name: &str) -> Option<Duration> {
+        let number = self.get(name)?.get().parse::<f64>().ok()?;
+        if number.is_nan() || number < 0.0 {
+            return None;
+        }
+        let longest = Duration::from_millis(u64::try_from(i64::MAX).unwrap_or(u64::MAX));
+        Some(Duration::try_from_secs_f64(number / 1_000.0).map_or(longest, |span| span.min(longest)))
+    }
+
+    /// A moment by the server's clock, or nothing.
+    pub(crate) fn moment(&self, name: &str) -> Option<Timestamp> {
+        self.text(name).and_then(|text| text.parse().ok())
+    }
+
+    /// An object below this one; absent is fine, another kind is not.
+    pub(crate) fn object(&self, name: &str) -> Result<Option<Self>, Misread> {
+        self.get(name).map(|raw| Fields::of(raw, self.path(name))).transpose()
+    }
+
+    /// An object below this one, or nothing when it is absent or anything else.
+    pub(crate) fn object_or_none(&self, name: &str) -> Option<Self> {
+        self.object(name).ok().flatten()
+    }
+
+    /// A list below this one; absent is empty, another kind is a mistake.
+    pub(crate) fn list(&self, name: &str) -> Result<Vec<&'a RawValue>, Misread> {
+        match self.get(name) {
+            None => Ok(Vec::new()),
+            Some(raw) => serde_json::from_str(raw.get()).map_err(|_| Misread::new(self.path(name), "is not a list")),
+        }
+    }
+
+    /// A member as a whole value.
+    pub(crate) fn value(&self, name: &str) -> Option<Value> {
+        self.get(name).and_then(|raw| serde_json::from_str(raw.get()).ok())
+    }
+}
+
+#[cfg(test)]
+mod tests;
