@@ -1,0 +1,253 @@
+//! Power cuts: the core is ended at every commit point, and at random moments, while people call, answer and cancel.
+//!
+//! After each cut a new core takes over. At the end every handle is there, no call was made twice, no question was answered
+//! with two values, every recorded answer was delivered, and every cancel reached its server. The kill points really
+//! abort the process (ruling 39); they live in `core-under-test`, not in what ships.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tests::home::{Core, Home, wait_for};
+use tests::server::{Manner, Recorder};
+
+use crate::PROGRAM;
+
+/// A person with a data directory, a strict server, and a core that may die at any moment.
+struct Person<'a> {
+    home: &'a Home,
+    core: Option<Core>,
+    /// How often the core was started without kill points.
+    restarts: u32,
+    /// Handles by the nonce of their call.
+    handles: BTreeMap<&'static str, String>,
+}
+
+impl<'a> Person<'a> {
+    fn new(home: &'a Home, core: Core) -> Self {
+        Self { home, core: Some(core), restarts: 0, handles: BTreeMap::new() }
+    }
+
+    /// Makes sure that a core is running.
+    fn revive(&mut self) {
+        if self.core.as_mut().is_none_or(Core::ended) {
+            self.core = Some(self.home.serve());
+            self.restarts += 1;
+        }
+    }
+
+    /// Runs a command until a core was there for all of it. `done` tells from the registry whether an attempt that was
+    /// cut short has taken effect.
+    fn persist(&mut self, args: &[&str], done: impl Fn(&Home) -> bool) {
+        for _ in 0..20 {
+            let ran = self.home.run(args);
+            if ran.code == 0 {
+                return;
+            }
+            self.revive();
+            if done(self.home) {
+                return;
+            }
+        }
+        panic!("`{args:?}` never worked; core: {}", self.home.core_log());
+    }
+
+    fn call(&mut self, tool: &'static str, nonce: &'static str, server: &Recorder) {
+        for _ in 0..20 {
+            let arguments = json!({"nonce": nonce}).to_string();
+            let ran = self.home.run(["call", "recorder", tool, "--args", &arguments, "--json"]);
+            if ran.code == 0 {
+                let id = ran.json()["id"].as_str().expect("an id").to_owned();
+                self.handles.insert(nonce, id);
+                return;
+            }
+            self.revive();
+            // Each tool is called once in the story, so a handle of this tool is the one that was cut short.
+            let listed = self.home.json(["tasks", "list", "--json"]);
+            let mine = listed["tasks"].as_array().into_iter().flatten().find(|task| task["tool"] == tool);
+            if let Some(task) = mine {
+                self.handles.insert(nonce, task["id"].as_str().expect("an id").to_owned());
+                return;
+            }
+            assert!(!server.seen().calls.contains_key(nonce), "a call left the machine without a handle on record");
+        }
+        panic!("the call `{tool}` never worked; core: {}", self.home.core_log());
+    }
+
+    fn wait_phases(&mut self, nonce: &'static str, phases: &[&str]) -> Value {
+        let id = self.handles[nonce].clone();
+        wait_for(
+            &format!("{nonce} is one of {phases:?}"),
+            || {
+                self.revive();
+                let ran = self.home.run(["tasks", "show", &id, "--json"]);
+                (ran.code == 0).then(|| ran.json()).filter(|task| phases.iter().any(|phase| task["phase"] == *phase))
+            },
+            || format!("{}\ncore: {}", self.home.run(["tasks", "show", &id, "--json"]).out, self.home.core_log()),
+        )
+    }
+}
+
+/// Calls, answers and cancels while the core may die anywhere, then checks that nothing was lost or done twice.
+fn story(home: &Home, server: &Recorder, core: Core) -> u32 {
+    let mut person = Person::new(home, core);
+    let url = server.url();
+    let is_added = |home: &Home| home.run(["servers", "show", "recorder", "--json"]).code == 0;
+    person.persist(&["servers", "add", "recorder", "--yes", "--url", &url], is_added);
+
+    person.call("ask", "ask", server);
+    person.call("hold", "hold", server);
+    person.call("work", "work", server);
+    person.call("slow", "slow", server);
+    person.call("quick", "quick", server);
+
+    // A call whose reply was on its way when the core died is not sent again, and says so.
+    let asked = person.wait_phases("ask", &["waiting", "unconfirmed"]);
+    if asked["phase"] == "waiting" {
+        let id = person.handles["ask"].clone();
+        let answered = |home: &Home| {
+            let task = home.run(["tasks", "show", &id, "--json"]);
+            task.code == 0 && task.json()["requests"][0]["state"] != "open"
+        };
+        person.persist(&["tasks", "answer", &id, "--accept", r#"{"word":"bees"}"#], answered);
+        person.wait_phases("ask", &["done"]);
+    }
+    let held = person.wait_phases("hold", &["running", "unconfirmed"]);
+    if held["phase"] == "running" {
+        let id = person.handles["hold"].clone();
+        let wished = |home: &Home| {
+            let task = home.run(["tasks", "show", &id, "--json"]);
+            task.code == 0 && !task.json()["intent"].is_null()
+        };
+        person.persist(&["tasks", "cancel", &id, "--yes"], wished);
+        person.wait_phases("hold", &["cancelled"]);
+        let task = server.task_of("hold").expect("the server has the task");
+        assert!(server.seen().cancels.contains_key(&task), "the cancel reached the server");
+    }
+    for nonce in ["work", "slow", "quick"] {
+        person.wait_phases(nonce, &["done", "unconfirmed"]);
+    }
+    check(home, server, &person);
+    person.restarts
+}
+
+fn check(home: &Home, server: &Recorder, person: &Person<'_>) {
+    let seen = server.seen();
+    assert_eq!(seen.violations, Vec::<String>::new(), "the client keeps to the protocol");
+    for (nonce, calls) in &seen.calls {
+        assert_eq!(*calls, 1, "the call `{nonce}` was made once");
+    }
+    for (task, answers) in &seen.answers {
+        let first = answers.first().expect("at least one");
+        assert!(answers.iter().all(|answer| answer == first), "{task} got one answer, however often: {answers:?}");
+        assert_eq!(first.1["content"]["word"], "bees", "and it is the one that was recorded");
+    }
+    let listed = home.json(["tasks", "list", "--json"]);
+    let count = listed["tasks"].as_array().map_or(0, Vec::len);
+    assert_eq!(count, person.handles.len(), "every handle is there, and none twice: {listed}");
+    let inbox = home.json(["inbox", "--json"]);
+    assert_eq!(inbox["items"], json!([]), "nothing is asked again after it was answered");
+}
+
+fn recorder() -> (tokio::runtime::Runtime, Recorder) {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let manner = Manner { poll_interval: Duration::from_millis(100), slow: Duration::from_millis(300) };
+    let server = runtime.block_on(Recorder::start(manner)).expect("a loopback server");
+    (runtime, server)
+}
+
+#[test]
+fn the_story_holds_when_nothing_is_killed() {
+    let (_runtime, server) = recorder();
+    let home = Home::new(PROGRAM);
+    let core = home.serve();
+    assert_eq!(story(&home, &server, core), 0, "the core ran through");
+}
+
+/// Runs the story with the core aborting at the `nth` passage of `point`; returns whether it got there.
+fn cut(point: &str, nth: u32) -> bool {
+    let (_runtime, server) = recorder();
+    let home = Home::new(PROGRAM);
+    let at = format!("{point}:{nth}");
+    let core = home.serve_with(&[("TASKWARDEN_ABORT_AT", &at)]);
+    let restarts = story(&home, &server, core);
+    restarts > 0
+}
+
+fn cut_everywhere(point: &str) {
+    let mut reached = 0;
+    // The story passes each point some dozens of times; the first number it does not reach ends the walk.
+    for nth in 1..200 {
+        if !cut(point, nth) {
+            break;
+        }
+        reached = nth;
+    }
+    assert!(reached >= 5, "the story passes `{point}` often enough to mean something, not {reached} times");
+}
+
+#[test]
+fn nothing_is_lost_when_the_core_dies_before_any_commit() {
+    cut_everywhere("commit:before");
+}
+
+#[test]
+fn nothing_is_lost_when_the_core_dies_after_any_commit() {
+    cut_everywhere("commit:after");
+}
+
+#[test]
+fn nothing_is_lost_when_the_core_dies_before_anything_is_sent() {
+    cut_everywhere("send:before");
+}
+
+#[test]
+fn nothing_is_lost_when_the_core_dies_after_anything_is_sent() {
+    cut_everywhere("send:after");
+}
+
+/// CI kills at 50 random moments; `cargo xtask torture` at 1,000.
+#[test]
+fn torture_nothing_is_lost_over_many_kills_at_random_moments() {
+    let kills: u32 = std::env::var("TASKWARDEN_TORTURE").ok().and_then(|text| text.parse().ok()).unwrap_or(50);
+    let seed: u64 = std::env::var("TASKWARDEN_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or_else(seed);
+    eprintln!("TASKWARDEN_SEED={seed}");
+    let mut random = seed;
+    let mut done = 0;
+    while done < kills {
+        let (_runtime, server) = recorder();
+        let home = Home::new(PROGRAM);
+        let core = home.serve();
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        done += std::thread::scope(|scope| {
+            let killer = scope.spawn(|| kill_at_random(&home, &stop, &mut random));
+            story(&home, &server, core);
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            killer.join().expect("the killer ends")
+        });
+    }
+}
+
+fn seed() -> u64 {
+    u64::from(std::process::id()) << 20 | u64::from(tests::peers::free_port())
+}
+
+/// Kills whatever core holds the data directory, again and again.
+fn kill_at_random(home: &Home, stop: &std::sync::atomic::AtomicBool, random: &mut u64) -> u32 {
+    let mut kills = 0;
+    while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+        *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        tests::home::pause_for(Duration::from_millis(*random >> 33 & 1_023));
+        let pid = std::fs::read_to_string(home.path().join("data").join("core.lock")).unwrap_or_default();
+        let Some(pid) = pid.trim().parse().ok().and_then(rustix::process::Pid::from_raw) else { continue };
+        if rustix::process::kill_process(pid, rustix::process::Signal::KILL).is_ok() {
+            kills += 1;
+        }
+        // The longer it lives, the further the story gets: a few kills a story, then peace.
+        if kills >= 8 {
+            break;
+        }
+    }
+    kills
+}
