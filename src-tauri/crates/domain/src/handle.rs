@@ -1,15 +1,18 @@
 //! The aggregate: one task behind one handle, and the result of moving it.
 //!
 //! A [`TaskHandle`] is changed only by the transitions in the files beside this one: `observe.rs` (what servers say),
-//! `contact.rs` (what we fail to see), `question.rs` (what is asked and answered), `stop.rs` (what people want),
-//! `phase.rs` (the one word, and time). Each is pure: it takes a moment, returns a [`Transition`], and
+//! `contact.rs` (what we fail to see), `call.rs` (birth and reply), `live.rs` and `question.rs` (what is asked and
+//! answered), `stop.rs` (what people want), `phase.rs` (the one word, and time). Each is pure: it takes a moment, returns a [`Transition`], and
 //! neither stores nor sends anything.
 
 mod call;
+mod close;
 mod contact;
+mod live;
 mod observe;
 mod phase;
 mod question;
+mod step;
 mod stop;
 #[cfg(test)]
 mod tests;
@@ -19,7 +22,8 @@ use std::sync::Arc;
 
 pub use call::{FoundTask, NewCall};
 pub use contact::MissCount;
-pub use question::{AnswerInput, LiveOutcome};
+pub use live::LiveOutcome;
+pub use question::AnswerInput;
 
 use crate::audit::AuditEvent;
 use crate::ids::{AgentId, HandleId, RequestKey, ServerId, SessionKey};

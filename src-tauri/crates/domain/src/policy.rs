@@ -60,6 +60,9 @@ pub struct Policy {
     pub silent_intervals: u32,
     /// "Unknown task" answers before expiry that make a task lost. protocol.md §7.6: a few, with back-off.
     pub unknown_tries: u32,
+    /// Creation times of one task that differ by no more than this are the same time. Judgement: servers write
+    /// whole seconds through one door and milliseconds through another.
+    pub created_slack: Duration,
     /// Longest `Retry-After` obeyed as it is; longer ones are cut. Judgement, equal to `hint_ceiling`.
     pub retry_after_ceiling: Duration,
 
@@ -109,7 +112,7 @@ pub struct Policy {
     // --- sizes ---
     /// Longest message, line or body read from a server. rmcp's limit too (protocol.md §4.1).
     pub message_cap_bytes: usize,
-    /// Deepest nesting of a message. Judgement; serde_json's own limit is 128.
+    /// Deepest nesting of a message. Judgement; `serde_json`'s own limit is 128.
     pub message_depth_max: usize,
     /// Longest JSON-RPC id read from a peer. Judgement: ids are counters or UUIDs.
     pub rpc_id_cap_bytes: usize,
@@ -180,6 +183,7 @@ impl Default for Policy {
             silent_misses: 3,
             silent_intervals: 3,
             unknown_tries: 3,
+            created_slack: SECOND,
             retry_after_ceiling: HOUR,
             probe_silence: 3 * SECOND,
             probe_first_output: 30 * SECOND,

@@ -145,6 +145,8 @@ pub struct TaskView {
     pub created: Option<Timestamp>,
     /// `lastUpdatedAt` by the server's clock; orders overlapping observations only.
     pub updated: Option<Timestamp>,
+    /// When we first saw it, by our clock.
+    pub first_seen: Timestamp,
     /// How long it is kept.
     pub ttl: Ttl,
     /// When it may be gone, by our clock: first sight + ttl.
@@ -368,7 +370,7 @@ pub enum Phase {
     DoneWithError,
     /// Failed with a JSON-RPC error, or never left this machine.
     Failed,
-    /// The server says it stopped.
+    /// The server says it stopped, or a stop was asked and nothing of it runs on the server.
     Cancelled,
     /// Taken from its agent.
     Revoked,

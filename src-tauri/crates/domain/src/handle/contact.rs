@@ -1,10 +1,15 @@
 //! What we fail to see (rules 8 to 10). Never touches the server's view or people's intent.
+//!
+//! A task never fails because we could not see it: it is silent, blocked, lost or expired, with the last thing seen.
+//! When to look and how often it failed is counted by `engine::follow`; what was seen is in `observe.rs`.
 
+use std::mem::discriminant;
 use std::time::Duration;
 
-use super::{TaskHandle, Transition};
+use super::{Attention, Effect, TaskHandle, Transition};
+use crate::audit::{Actor, Verb};
 use crate::policy::Policy;
-use crate::status::{GoneWhy, Miss, Needs};
+use crate::status::{Contact, GoneWhy, Miss, Needs};
 use crate::time::Timestamp;
 
 /// What the follower counted since the task was last heard of.
@@ -23,21 +28,75 @@ impl TaskHandle {
     /// lost or expired by rule 9. Below these limits nothing changes.
     #[must_use]
     pub fn missed(&self, miss: &Miss, count: &MissCount, now: Timestamp, policy: &Policy) -> Transition {
-        let _ = (miss, count, now, policy);
-        todo!()
+        if self.is_over() {
+            return Transition::none(self);
+        }
+        match miss {
+            Miss::UnknownTask if self.view.task().is_some() => {
+                if self.expires().is_some_and(|expires| expires <= now) {
+                    return self.gone(&GoneWhy::Expired, now);
+                }
+                if count.unknown >= policy.unknown_tries {
+                    return self.gone(&GoneWhy::Unknown, now);
+                }
+            }
+            Miss::UnknownTask | Miss::Unreachable(_) | Miss::Unreadable(_) | Miss::Refused(_) => {}
+        }
+        let silent = |since| Contact::Silent { since, failures: count.failures, last: miss.clone() };
+        let mut step = Transition::none(self);
+        match &self.contact {
+            Contact::Fresh { seen } => {
+                let long = count.interval.saturating_mul(policy.silent_intervals);
+                if count.failures >= policy.silent_misses && now.since(*seen) >= long {
+                    step.next.contact = silent(*seen);
+                    step.effect(Effect::Tell(Attention::Problem));
+                }
+            }
+            Contact::Silent { since, .. } => step.next.contact = silent(*since),
+            Contact::Blocked { .. } | Contact::Gone { .. } => {}
+        }
+        step.settle(self, now)
     }
 
     /// The server needs a person first.
     #[must_use]
     pub fn blocked(&self, needs: &Needs, now: Timestamp) -> Transition {
-        let _ = (needs, now);
-        todo!()
+        let mut step = Transition::none(self);
+        if self.is_over() {
+            return step;
+        }
+        let known = match &self.contact {
+            Contact::Blocked { needs: before, .. } => discriminant(before) == discriminant(needs),
+            Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Gone { .. } => false,
+        };
+        if !known {
+            step.effect(Effect::Tell(Attention::Problem));
+        }
+        step.next.contact = Contact::Blocked { since: self.contact.seen(), needs: needs.clone() };
+        step.settle(self, now)
     }
 
     /// Beyond reach for good, by evidence.
     #[must_use]
     pub fn gone(&self, why: &GoneWhy, now: Timestamp) -> Transition {
-        let _ = (why, now);
-        todo!()
+        let mut step = Transition::none(self);
+        if self.is_over() {
+            return step;
+        }
+        let part = Actor::System("contact");
+        let note = match why {
+            GoneWhy::Unknown => "its server does not know it any more",
+            GoneWhy::Expired => "its time on the server ran out",
+            GoneWhy::ProcessEnded(_) => "the process that ran it ended",
+            GoneWhy::Replaced => "its server shows another task under the same id",
+            GoneWhy::ServerRemoved => "its server was removed",
+        };
+        step.next.contact = Contact::Gone { at: now, seen: self.contact.seen(), why: why.clone() };
+        step.fact(now, part.clone(), Verb::Lost, note);
+        step.close_requests(now, &part, "the task is beyond reach", |_| true);
+        step.effect(Effect::StopLooking);
+        step.effect(Effect::Release);
+        step.effect(Effect::Tell(Attention::Problem));
+        step.settle(self, now)
     }
 }

@@ -1,22 +1,310 @@
 //! What a server's word means (rules 1 to 4, 6, 10; ruling 1).
+//!
+//! An observation is a claim; here it is put in order, compared with what is known, and becomes the view. It never
+//! touches what people want. Births of tasks are in `call.rs`, failures to see in `contact.rs`.
 
-use super::{TaskHandle, Transition};
-use crate::observation::{Observation, Progress};
-use crate::policy::Policy;
+use super::{Effect, TaskHandle, Transition};
+use crate::audit::Verb;
+use crate::ids::{RequestKey, UpstreamTaskId};
+use crate::observation::{Door, LogLine, Observation, Progress};
+use crate::payload::PayloadKind;
+use crate::policy::{Policy, plain_text};
+use crate::request::{AskDoor, InputRequest, RequestState};
+use crate::status::{Contact, GoneWhy, Intent, Outcome, ServerView, TaskStatus, TaskView, Ttl};
 use crate::time::Timestamp;
 
 impl TaskHandle {
-    /// Applies a sighting of the task behind this handle.
+    /// Applies a sighting of the task behind this handle. A handle without a task is left alone: a task begins by
+    /// [`TaskHandle::replied`] or [`TaskHandle::found`].
     #[must_use]
     pub fn observe(&self, seen: &Observation, policy: &Policy) -> Transition {
-        let _ = (seen, policy);
-        todo!()
+        let ServerView::Task(known) = &self.view else { return Transition::none(self) };
+        if is_another_task(known, seen, policy) {
+            return self.gone(&GoneWhy::Replaced, seen.seen);
+        }
+        if known.status.is_terminal() {
+            return self.seen_after_end(known, seen, policy);
+        }
+        if !self.is_listening(seen) || !self.is_newer(known, seen) {
+            return Transition::none(self);
+        }
+        let mut step = Transition::none(self);
+        let known = known.clone();
+        step.apply(Some(&known), &known.id, seen, policy);
+        step.settle(self, seen.seen)
+    }
+
+    /// Whether anything the server says still matters: a task that is gone for good stays gone, and of one that
+    /// nobody watches only the end counts.
+    fn is_listening(&self, seen: &Observation) -> bool {
+        let gone_for_good = match &self.contact {
+            Contact::Gone { why, .. } => match why {
+                GoneWhy::Unknown | GoneWhy::Expired => false,
+                GoneWhy::ProcessEnded(_) | GoneWhy::Replaced | GoneWhy::ServerRemoved => true,
+            },
+            Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => false,
+        };
+        let unwatched = match self.intent {
+            Intent::Unwatched { .. } => true,
+            Intent::None | Intent::Cancel(_) | Intent::Revoked(_) => false,
+        };
+        !gone_for_good && (!unwatched || seen.status.is_terminal())
+    }
+
+    /// Rules 3 and 4: a read begun after the newest applied one counts; overlapping ones are ordered by the server's
+    /// own clock, and an end always counts.
+    fn is_newer(&self, known: &TaskView, seen: &Observation) -> bool {
+        let last = self.contact.seen();
+        if seen.status.is_terminal() || seen.begun > last {
+            return true;
+        }
+        match (seen.updated, known.updated) {
+            (Some(new), Some(old)) if new != old => new > old,
+            (Some(_) | None, Some(_) | None) => seen.begun == last || seen.seen > last,
+        }
+    }
+
+    /// Rule 1: an end never changes; only a payload that was missing may still come.
+    fn seen_after_end(&self, known: &TaskView, seen: &Observation, policy: &Policy) -> Transition {
+        let mut step = Transition::none(self);
+        if let Some(status) = filled_in(&known.status, seen) {
+            if let ServerView::Task(task) = &mut step.next.view {
+                task.status = status;
+            }
+            step.keep_result(seen);
+            step.effect(Effect::StopLooking);
+        } else if contradicts(&known.status, &seen.status) {
+            if !self.contradicted {
+                step.next.contradicted = true;
+                let server = step.by_server();
+                let note = format!("{}, then {}", plain_word(&known.status), plain_word(&seen.status));
+                step.fact(seen.seen, server, Verb::Contradiction, note);
+            }
+        } else {
+            step.want_payload(seen, policy);
+        }
+        match &mut step.next.contact {
+            Contact::Fresh { seen: last } => *last = seen.seen.max(*last),
+            Contact::Silent { .. } | Contact::Gone { .. } | Contact::Blocked { .. } => {}
+        }
+        step.settle(self, seen.seen)
     }
 
     /// Progress of the call or task; equal progress changes nothing, none is accepted after the end.
     #[must_use]
     pub fn progressed(&self, progress: &Progress, now: Timestamp, policy: &Policy) -> Transition {
-        let _ = (progress, now, policy);
-        todo!()
+        let mut step = Transition::none(self);
+        if self.is_over() {
+            return step;
+        }
+        step.next.progress = Some(Progress {
+            done: progress.done.filter(|number| number.is_finite()),
+            total: progress.total.filter(|number| number.is_finite()),
+            message: progress.message.as_deref().map(|text| plain_text(text, policy.server_text_cap_chars)),
+        });
+        // A sign of life. For a task, only looks say when it was last seen: they are ordered by it (rule 3).
+        match &self.contact {
+            Contact::Silent { .. } => step.next.contact = Contact::Fresh { seen: now },
+            Contact::Fresh { seen } if self.view.task().is_none() => {
+                step.next.contact = Contact::Fresh { seen: now.max(*seen) };
+            }
+            Contact::Fresh { .. } | Contact::Gone { .. } | Contact::Blocked { .. } => {}
+        }
+        step.settle(self, now)
+    }
+}
+
+impl Transition {
+    /// The view becomes what was seen; everything that follows from it is noted. `known` is `None` for a new task.
+    pub(super) fn apply(&mut self, known: Option<&TaskView>, id: &UpstreamTaskId, seen: &Observation, policy: &Policy) {
+        let now = seen.seen;
+        self.log_words(known, seen);
+        self.heard(now);
+        self.next.view = ServerView::Task(merged(known, id, seen));
+        if seen.status.is_terminal() {
+            let from = known.map_or("call", |task| plain_word(&task.status));
+            self.end(now, from, plain_word(&seen.status));
+            self.keep_result(seen);
+            self.want_payload(seen, policy);
+            match seen.status {
+                TaskStatus::Completed(_) => self.learn(now),
+                TaskStatus::Failed(_)
+                | TaskStatus::Cancelled
+                | TaskStatus::Working
+                | TaskStatus::InputRequired
+                | TaskStatus::Other(_) => {}
+            }
+        } else {
+            self.apply_outstanding(known, seen, policy);
+        }
+    }
+
+    /// The server was heard of.
+    pub(super) fn heard(&mut self, now: Timestamp) {
+        let last = self.next.contact.seen();
+        match self.next.contact {
+            Contact::Gone { .. } => {
+                let server = self.by_server();
+                self.fact(now, server, Verb::Discovered, "heard of again after it was lost");
+                self.effect(Effect::LookAt(now));
+            }
+            Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => {}
+        }
+        self.next.contact = Contact::Fresh { seen: now.max(last) };
+    }
+
+    /// One line for each new pair of word and message.
+    fn log_words(&mut self, known: Option<&TaskView>, seen: &Observation) {
+        let same = known.is_some_and(|task| task.status.word() == seen.status.word() && task.message == seen.message);
+        if !same {
+            let text = seen.message.clone().unwrap_or_default();
+            self.log.push(LogLine { at: seen.seen, status: seen.status.word().to_owned(), text });
+        }
+    }
+
+    /// What the server says is outstanding opens, and what it no longer says closes (rule 6, ruling 1).
+    fn apply_outstanding(&mut self, known: Option<&TaskView>, seen: &Observation, policy: &Policy) {
+        let Some(outstanding) = &seen.outstanding else { return };
+        let now = seen.seen;
+        for (key, ask) in outstanding {
+            if self.next.requests.contains_key(key) || !self.may_ask(key, now, policy) {
+                continue;
+            }
+            let state = if ask.is_for_people() {
+                RequestState::Open
+            } else {
+                RequestState::Withdrawn { at: now, why: "not answered by people in Taskwarden".to_owned() }
+            };
+            let door = AskDoor::Listed { key: key.as_str().to_owned() };
+            self.open(InputRequest { key: key.clone(), ask: ask.clone(), door, opened: now, state }, now);
+        }
+        // A read that began before a question opened says nothing about it, unless the server's clock says it is newer.
+        let surely_newer = match (known.and_then(|task| task.updated), seen.updated) {
+            (Some(old), Some(new)) => new > old,
+            (None | Some(_), None | Some(_)) => false,
+        };
+        let missing: Vec<RequestKey> = self
+            .next
+            .requests
+            .values()
+            .filter(|request| match request.door {
+                AskDoor::Listed { .. } => surely_newer || request.opened <= seen.begun,
+                AskDoor::Round { .. } | AskDoor::Live { .. } => false,
+            })
+            .filter(|request| !outstanding.contains_key(&request.key))
+            .map(|request| request.key.clone())
+            .collect();
+        let server = self.by_server();
+        for key in missing {
+            self.close_request(&key, now, &server, "the server no longer asks this");
+        }
+    }
+
+    /// Stores the terminal payload that came with the word.
+    fn keep_result(&mut self, seen: &Observation) {
+        let Some(payload) = &seen.payload else { return };
+        let kind = match &seen.status {
+            TaskStatus::Completed(_) => PayloadKind::Result,
+            TaskStatus::Failed(_) => PayloadKind::Error,
+            TaskStatus::Cancelled | TaskStatus::Working | TaskStatus::InputRequired | TaskStatus::Other(_) => return,
+        };
+        self.keep(kind, Some(payload.clone()));
+    }
+
+    /// A task that ended without its payload is looked at once more: at once when the word was only told to us,
+    /// later when a look brought the word alone.
+    fn want_payload(&mut self, seen: &Observation, policy: &Policy) {
+        let again = match (&seen.status, seen.door) {
+            (TaskStatus::Completed(Outcome::NotFetched), Door::Poll) => seen.seen.plus(policy.poll_first),
+            (
+                TaskStatus::Completed(Outcome::NotFetched) | TaskStatus::Failed(None),
+                Door::Push | Door::List | Door::Create,
+            ) => seen.seen,
+            (
+                TaskStatus::Completed(_)
+                | TaskStatus::Failed(_)
+                | TaskStatus::Cancelled
+                | TaskStatus::Working
+                | TaskStatus::InputRequired
+                | TaskStatus::Other(_),
+                Door::Poll | Door::Push | Door::List | Door::Create,
+            ) => return,
+        };
+        self.effects.retain(|effect| *effect != Effect::StopLooking);
+        self.effect(Effect::LookAt(again));
+    }
+}
+
+/// The view after an observation: what it leaves out stays as it was known.
+fn merged(known: Option<&TaskView>, id: &UpstreamTaskId, seen: &Observation) -> TaskView {
+    let first_seen = known.map_or(seen.seen, |task| task.first_seen);
+    let (ttl, expires) = match (seen.ttl, known) {
+        (Ttl::Unsaid, Some(task)) => (task.ttl, task.expires),
+        (Ttl::Unsaid | Ttl::Unlimited, _) => (seen.ttl, None),
+        (Ttl::For(span), _) => (seen.ttl, Some(first_seen.plus(span))),
+    };
+    TaskView {
+        id: id.clone(),
+        status: seen.status.clone(),
+        message: seen.message.clone(),
+        created: seen.created.or(known.and_then(|task| task.created)),
+        updated: seen.updated.or(known.and_then(|task| task.updated)),
+        first_seen,
+        ttl,
+        expires,
+        hint: seen.hint.or(known.and_then(|task| task.hint)),
+    }
+}
+
+/// Whether the server shows another task under the id that we know.
+fn is_another_task(known: &TaskView, seen: &Observation, policy: &Policy) -> bool {
+    let (Some(ours), Some(theirs)) = (known.created, seen.created) else { return false };
+    ours.since(theirs).max(theirs.since(ours)) > policy.created_slack
+}
+
+/// What an ended task's status becomes by a payload that was missing; `None` when nothing is added.
+fn filled_in(known: &TaskStatus, seen: &Observation) -> Option<TaskStatus> {
+    match (known, &seen.status) {
+        (
+            TaskStatus::Completed(Outcome::NotFetched | Outcome::Unavailable),
+            TaskStatus::Completed(Outcome::Ok(_) | Outcome::ToolError(_)),
+        )
+        | (TaskStatus::Completed(Outcome::NotFetched), TaskStatus::Completed(Outcome::Unavailable))
+        | (TaskStatus::Failed(None), TaskStatus::Failed(Some(_)) | TaskStatus::Completed(Outcome::ToolError(_))) => {
+            Some(seen.status.clone())
+        }
+        _ => None,
+    }
+}
+
+/// Whether a later word contradicts an end. A 2025 server goes on saying `failed` of a task whose payload showed
+/// a tool error.
+fn contradicts(known: &TaskStatus, later: &TaskStatus) -> bool {
+    match (known, later) {
+        (TaskStatus::Cancelled, TaskStatus::Cancelled)
+        | (TaskStatus::Completed(Outcome::ToolError(_)), TaskStatus::Failed(None))
+        | (TaskStatus::Completed(_), TaskStatus::Completed(Outcome::NotFetched | Outcome::Unavailable))
+        | (TaskStatus::Failed(_), TaskStatus::Failed(_)) => false,
+        (TaskStatus::Completed(ours), TaskStatus::Completed(theirs)) => is_tool_error(ours) != is_tool_error(theirs),
+        _ => true,
+    }
+}
+
+fn is_tool_error(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::ToolError(_) => true,
+        Outcome::Ok(_) | Outcome::NotFetched | Outcome::Unavailable => false,
+    }
+}
+
+/// The word for the audit log, which keeps nothing of a server's making.
+fn plain_word(status: &TaskStatus) -> &str {
+    match status {
+        TaskStatus::Other(_) => "another word",
+        TaskStatus::Working
+        | TaskStatus::InputRequired
+        | TaskStatus::Completed(_)
+        | TaskStatus::Failed(_)
+        | TaskStatus::Cancelled => status.word(),
     }
 }

@@ -1,11 +1,17 @@
 //! Questions and answers (rules 5, 6, 14; rulings 1, 7, 9, 10).
+//!
+//! An answer is recorded once and then only moves along its way to the server. How a question is found to be the
+//! same one as before is in `live.rs`, how questions end in `close.rs`; sending is `engine::deliver`'s.
 
-use super::{Refusal, TaskHandle, Transition};
-use crate::ids::{ConnectionId, PersonId, RequestKey};
-use crate::payload::Payload;
-use crate::policy::Policy;
-use crate::request::{AnswerAction, InputRequest, LiveQuestion};
-use crate::status::Delivery;
+use serde_json::Value;
+
+use super::stop::advance;
+use super::{Attention, Effect, Refusal, TaskHandle, Transition};
+use crate::audit::{Actor, Verb};
+use crate::ids::{PersonId, RequestKey};
+use crate::payload::{Payload, PayloadKind};
+use crate::request::{AnswerAction, Answered, Ask, AskDoor, InputRequest, RequestState};
+use crate::status::{Delivery, ServerView};
 use crate::time::Timestamp;
 
 /// What a person answers.
@@ -23,49 +29,98 @@ pub struct AnswerInput {
     pub not_before: Option<Timestamp>,
 }
 
-/// What a live question turned out to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LiveOutcome {
-    /// A new question, opened under this key.
-    Opened(RequestKey),
-    /// The same question as before, still open, now on another channel.
-    Same(RequestKey),
-    /// The same question as one that is answered: its answer must go out on the new channel.
-    AnsweredBefore(RequestKey),
-    /// Not one that people answer here, or one too many: the server is told so.
-    Rejected(String),
+impl Ask {
+    /// The method or kind, for people and audit; never the content.
+    pub(super) fn kind(&self) -> &str {
+        match self {
+            Self::Form { .. } => "form",
+            Self::Visit { .. } => "visit",
+            Self::Sampling => "sampling/createMessage",
+            Self::Roots => "roots/list",
+            Self::Unsupported(method) => method,
+        }
+    }
+
+    /// Whether a person can answer it here.
+    pub(super) fn is_for_people(&self) -> bool {
+        match self {
+            Self::Form { .. } | Self::Visit { .. } => true,
+            Self::Sampling | Self::Roots | Self::Unsupported(_) => false,
+        }
+    }
+}
+
+impl InputRequest {
+    /// From when its answer may go out. A live answer that was sent waits for its outcome or for the question to
+    /// come again: a second response to one JSON-RPC request must never leave.
+    pub(super) fn sendable_from(&self) -> Option<Timestamp> {
+        let RequestState::Answered(answered) = &self.state else { return None };
+        let sendable = match (&answered.delivery, &self.door) {
+            (Delivery::Recorded, _) | (Delivery::Sent { .. }, AskDoor::Listed { .. } | AskDoor::Round { .. }) => true,
+            (Delivery::Sent { .. }, AskDoor::Live { .. })
+            | (Delivery::Acknowledged { .. } | Delivery::Refused { .. }, _) => false,
+        };
+        sendable.then(|| answered.not_before.unwrap_or(answered.at))
+    }
 }
 
 impl TaskHandle {
-    /// A question arrived on a live connection.
-    #[must_use]
-    pub fn asked(&self, question: &LiveQuestion, now: Timestamp, policy: &Policy) -> (Transition, LiveOutcome) {
-        let _ = (question, now, policy);
-        todo!()
-    }
-
-    /// The server took back the live question with this token.
-    #[must_use]
-    pub fn taken_back(&self, connection: ConnectionId, token: &str, now: Timestamp) -> Transition {
-        let _ = (connection, token, now);
-        todo!()
-    }
-
-    /// The connection is gone. Open live questions stay open while the session may ask them again; without a
-    /// session that survives they are withdrawn.
-    #[must_use]
-    pub fn channel_lost(&self, connection: ConnectionId, session_survives: bool, now: Timestamp) -> Transition {
-        let _ = (connection, session_survives, now);
-        todo!()
-    }
-
     /// Records an answer. The first one wins; it is never changed.
     ///
     /// # Errors
     /// A [`Refusal`] when there is nothing to answer or somebody was faster.
     pub fn answer(&self, input: AnswerInput, now: Timestamp) -> Result<(Transition, RequestKey), Refusal> {
-        let _ = (input, now);
-        todo!()
+        let key = self.meant(input.key)?;
+        let request = self.requests.get(&key).ok_or_else(|| Refusal::UnknownKey(key.clone()))?;
+        match &request.state {
+            RequestState::Open => {}
+            RequestState::Answered(first) | RequestState::Confirmed(first) => {
+                return Err(Refusal::AlreadyAnswered { by: first.by.clone(), at: first.at });
+            }
+            RequestState::Withdrawn { .. } if !request.ask.is_for_people() => {
+                return Err(Refusal::NotForPeople(request.ask.kind().to_owned()));
+            }
+            RequestState::Withdrawn { .. } => return Err(Refusal::Withdrawn),
+        }
+        if self.is_over() {
+            return Err(Refusal::AlreadyOver(self.phase(now).word()));
+        }
+        check_content(request, input.action, input.content.as_ref())?;
+        let mut step = Transition::none(self);
+        let answered = Answered {
+            by: input.by.clone(),
+            at: now,
+            action: input.action,
+            not_before: input.not_before,
+            delivery: Delivery::Recorded,
+        };
+        if let Some(request) = step.next.requests.get_mut(&key) {
+            request.state = RequestState::Answered(answered);
+        }
+        if let Some(content) = input.content {
+            step.keep(PayloadKind::Answer(key.clone()), Some(content));
+        }
+        let word = match input.action {
+            AnswerAction::Accept => "accept",
+            AnswerAction::Decline => "decline",
+            AnswerAction::Dismiss => "dismiss",
+        };
+        step.request_fact(now, Actor::Person(input.by), Verb::AnswerBegun, &key, word);
+        step.effect(Effect::Deliver);
+        Ok((step.settle(self, now), key))
+    }
+
+    /// The question that is meant: the named one, or the only open one.
+    fn meant(&self, key: Option<RequestKey>) -> Result<RequestKey, Refusal> {
+        if let Some(key) = key {
+            return Ok(key);
+        }
+        let mut open = self.requests.values().filter(|request| request.state.is_open());
+        match (open.next(), open.count()) {
+            (None, _) => Err(Refusal::NothingAsked),
+            (Some(only), 0) => Ok(only.key.clone()),
+            (Some(_), others) => Err(Refusal::AmbiguousKey(others.saturating_add(1))),
+        }
     }
 
     /// Takes back an answer that is still held back.
@@ -73,21 +128,131 @@ impl TaskHandle {
     /// # Errors
     /// A [`Refusal`] when it already left.
     pub fn undo_answer(&self, key: &RequestKey, by: &PersonId, now: Timestamp) -> Result<Transition, Refusal> {
-        let _ = (key, by, now);
-        todo!()
+        let request = self.requests.get(key).ok_or_else(|| Refusal::UnknownKey(key.clone()))?;
+        match &request.state {
+            RequestState::Open => return Err(Refusal::NothingAsked),
+            RequestState::Withdrawn { .. } => return Err(Refusal::Withdrawn),
+            RequestState::Confirmed(_) => return Err(Refusal::AlreadySent),
+            RequestState::Answered(answered) => {
+                let held = answered.delivery == Delivery::Recorded && answered.not_before.is_some_and(|at| now < at);
+                if !held {
+                    return Err(Refusal::AlreadySent);
+                }
+            }
+        }
+        let mut step = Transition::none(self);
+        if let Some(request) = step.next.requests.get_mut(key) {
+            request.state = RequestState::Open;
+        }
+        step.keep(PayloadKind::Answer(key.clone()), None);
+        step.request_fact(now, Actor::Person(by.clone()), Verb::AnswerUndone, key, "");
+        Ok(step.settle(self, now))
     }
 
-    /// How far the delivery of an answer got. An acknowledged live answer is confirmed at once.
+    /// How far the delivery of an answer got. An outcome is final; attempts are counted here. An acknowledged live
+    /// answer is confirmed at once. `Recorded` puts a live answer back whose channel was gone before it left.
     #[must_use]
-    pub fn answer_step(&self, key: &RequestKey, step: &Delivery, now: Timestamp) -> Transition {
-        let _ = (key, step, now);
-        todo!()
+    pub fn answer_step(&self, key: &RequestKey, delivered: &Delivery, now: Timestamp) -> Transition {
+        let mut step = Transition::none(self);
+        let server = step.by_server();
+        let Some(request) = step.next.requests.get_mut(key) else { return step };
+        let RequestState::Answered(answered) = &mut request.state else { return step };
+        if !answered.delivery.is_pending() {
+            return step;
+        }
+        answered.delivery = advance(&answered.delivery, delivered);
+        let action = answered.action;
+        match delivered {
+            Delivery::Recorded | Delivery::Sent { .. } => {}
+            Delivery::Acknowledged { .. } => {
+                match request.door {
+                    AskDoor::Live { .. } => request.state = RequestState::Confirmed(answered.clone()),
+                    AskDoor::Listed { .. } | AskDoor::Round { .. } => {}
+                }
+                step.request_fact(now, server, Verb::AnswerEnded, key, "acknowledged");
+                step.erase_secret(key, action);
+                step.effect(Effect::LookAt(now));
+            }
+            Delivery::Refused { .. } => {
+                step.request_fact(now, server, Verb::AnswerEnded, key, "refused");
+                step.effect(Effect::Tell(Attention::Problem));
+            }
+        }
+        step.settle(self, now)
     }
 
     /// Answers that may go out now. Answers of a round go only when no question of that round is open.
     #[must_use]
     pub fn answers_due(&self, now: Timestamp) -> Vec<&InputRequest> {
-        let _ = now;
-        todo!()
+        if self.is_over() {
+            return Vec::new();
+        }
+        let round_ready = self.round_ready_at().is_some_and(|at| at <= now);
+        self.requests
+            .values()
+            .filter(|request| match &request.door {
+                AskDoor::Listed { .. } | AskDoor::Live { .. } => request.sendable_from().is_some_and(|at| at <= now),
+                AskDoor::Round { round, .. } => {
+                    round_ready && self.asking_round() == Some(*round) && request.sendable_from().is_some()
+                }
+            })
+            .collect()
+    }
+
+    /// The round of questions that the call waits on.
+    fn asking_round(&self) -> Option<u32> {
+        match &self.view {
+            ServerView::Asking { round, .. } => Some(*round),
+            ServerView::Awaiting { .. }
+            | ServerView::OwnCall { .. }
+            | ServerView::NotSent { .. }
+            | ServerView::Unanswered { .. }
+            | ServerView::Direct(_)
+            | ServerView::Refused(_)
+            | ServerView::Task(_) => None,
+        }
+    }
+
+    /// From when the call may be sent again with the answers of its round (none, when the server only wants its
+    /// state back). Never while a question of the round is open, nor when a stop was asked.
+    #[must_use]
+    pub fn round_ready_at(&self) -> Option<Timestamp> {
+        let ServerView::Asking { since, round, .. } = &self.view else { return None };
+        if self.is_over() || self.stopped_unsent() {
+            return None;
+        }
+        let mut ready = *since;
+        for request in self.requests.values() {
+            match (&request.door, &request.state) {
+                (AskDoor::Round { round: of, .. }, RequestState::Open) if of == round => return None,
+                (AskDoor::Round { round: of, .. }, RequestState::Answered(answered)) if of == round => {
+                    ready = ready.max(answered.not_before.unwrap_or(answered.at));
+                }
+                (
+                    AskDoor::Round { .. } | AskDoor::Listed { .. } | AskDoor::Live { .. },
+                    RequestState::Open
+                    | RequestState::Answered(_)
+                    | RequestState::Confirmed(_)
+                    | RequestState::Withdrawn { .. },
+                ) => {}
+            }
+        }
+        Some(ready)
+    }
+}
+
+/// An accepted form carries a JSON object; nothing else carries content.
+fn check_content(request: &InputRequest, action: AnswerAction, content: Option<&Payload>) -> Result<(), Refusal> {
+    let needs = match (action, &request.ask) {
+        (AnswerAction::Accept, Ask::Form { .. }) => true,
+        (AnswerAction::Accept, Ask::Visit { .. } | Ask::Sampling | Ask::Roots | Ask::Unsupported(_))
+        | (AnswerAction::Decline | AnswerAction::Dismiss, _) => false,
+    };
+    let is_object = |payload: &Payload| serde_json::from_str::<Value>(payload.as_str()).is_ok_and(|v| v.is_object());
+    match content {
+        Some(payload) if needs && is_object(payload) => Ok(()),
+        None if !needs => Ok(()),
+        Some(_) if !needs => Err(Refusal::NoContent(request.key.clone())),
+        Some(_) | None => Err(Refusal::NeedsContent(request.key.clone())),
     }
 }

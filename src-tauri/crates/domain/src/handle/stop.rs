@@ -1,54 +1,158 @@
 //! What people want: to stop, to revoke, to look away (rules 7 and 12; promise R1).
+//!
+//! A wish changes the intent and nothing else; only the server's own word ends a task. Sending is
+//! `engine::deliver`'s, and whether it was obeyed is read off the view.
 
-use super::{Refusal, TaskHandle, Transition};
+use super::{Attention, Effect, Refusal, TaskHandle, Transition};
+use crate::audit::{Actor, Verb};
 use crate::ids::PersonId;
-use crate::status::{Delivery, StopState};
+use crate::status::{Delivery, Intent, ServerView, StopState, TaskStatus, Wish};
 use crate::time::Timestamp;
 
 impl TaskHandle {
-    /// Asks for a stop. Changes intent only.
+    /// Asks for a stop. Changes intent only. A wish that the server refused may be asked again.
     ///
     /// # Errors
     /// A [`Refusal`] when the task is over or a stop was asked before.
     pub fn cancel(&self, by: &PersonId, reason: Option<&str>, now: Timestamp) -> Result<Transition, Refusal> {
-        let _ = (by, reason, now);
-        todo!()
+        if self.is_over() {
+            return Err(Refusal::AlreadyOver(self.phase(now).word()));
+        }
+        match &self.intent {
+            Intent::Revoked(wish) => return Err(Refusal::AlreadyAsked { by: wish.by.clone(), at: wish.at }),
+            Intent::Cancel(wish) => match wish.delivery {
+                Delivery::Refused { .. } => {}
+                Delivery::Recorded | Delivery::Sent { .. } | Delivery::Acknowledged { .. } => {
+                    return Err(Refusal::AlreadyAsked { by: wish.by.clone(), at: wish.at });
+                }
+            },
+            Intent::None | Intent::Unwatched { .. } => {}
+        }
+        let mut step = Transition::none(self);
+        let delivery = Delivery::Recorded;
+        step.next.intent =
+            Intent::Cancel(Wish { by: by.clone(), at: now, reason: reason.map(str::to_owned), delivery });
+        step.fact(now, Actor::Person(by.clone()), Verb::StopBegun, reason.unwrap_or_default());
+        step.effect(Effect::Deliver);
+        Ok(step.settle(self, now))
     }
 
-    /// Takes the handle from its agent at once and asks for a stop. An earlier wish to cancel becomes this.
+    /// Takes the handle from its agent at once and asks for a stop. An earlier wish to cancel becomes this, with
+    /// what was sent of it; of a task that is over, nothing is asked.
     ///
     /// # Errors
     /// A [`Refusal`] when it was revoked before.
     pub fn revoke(&self, by: &PersonId, reason: Option<&str>, now: Timestamp) -> Result<Transition, Refusal> {
-        let _ = (by, reason, now);
-        todo!()
+        let ended = Delivery::Refused { at: now, why: "it was over already".to_owned() };
+        let (delivery, asks) = match &self.intent {
+            Intent::Revoked(wish) => return Err(Refusal::AlreadyAsked { by: wish.by.clone(), at: wish.at }),
+            Intent::Cancel(wish) => (wish.delivery.clone(), false),
+            Intent::Unwatched { .. } if !self.view.is_terminal() => (Delivery::Recorded, true),
+            Intent::None if !self.is_over() => (Delivery::Recorded, true),
+            Intent::None | Intent::Unwatched { .. } => (ended, false),
+        };
+        let mut step = Transition::none(self);
+        let person = Actor::Person(by.clone());
+        step.next.intent =
+            Intent::Revoked(Wish { by: by.clone(), at: now, reason: reason.map(str::to_owned), delivery });
+        step.fact(now, person.clone(), Verb::Revoked, reason.unwrap_or_default());
+        if asks {
+            step.fact(now, person, Verb::StopBegun, "revoked");
+            step.effect(Effect::LookAt(now));
+        }
+        if step.next.stop_due() {
+            step.effect(Effect::Deliver);
+        }
+        Ok(step.settle(self, now))
     }
 
-    /// Stops looking; nothing is asked of the server.
+    /// Stops looking; nothing is asked of the server. Its questions leave the inbox.
     ///
     /// # Errors
-    /// A [`Refusal`] when the task is over.
+    /// A [`Refusal`] when the task is over, revoked, or a stop is still on its way to the server.
     pub fn unwatch(&self, by: &PersonId, now: Timestamp) -> Result<Transition, Refusal> {
-        let _ = (by, now);
-        todo!()
+        if self.is_over() {
+            return Err(Refusal::AlreadyOver(self.phase(now).word()));
+        }
+        match &self.intent {
+            Intent::Revoked(wish) => return Err(Refusal::AlreadyAsked { by: wish.by.clone(), at: wish.at }),
+            Intent::Cancel(wish) if wish.delivery.is_pending() => {
+                return Err(Refusal::AlreadyAsked { by: wish.by.clone(), at: wish.at });
+            }
+            Intent::None | Intent::Cancel(_) | Intent::Unwatched { .. } => {}
+        }
+        let mut step = Transition::none(self);
+        let person = Actor::Person(by.clone());
+        step.next.intent = Intent::Unwatched { by: by.clone(), at: now };
+        step.fact(now, person.clone(), Verb::Unwatched, "");
+        step.close_requests(now, &person, "the task is no longer watched", |_| true);
+        step.effect(Effect::StopLooking);
+        step.effect(Effect::Release);
+        Ok(step.settle(self, now))
     }
 
-    /// How far the wish to stop got.
+    /// How far the wish to stop got. An outcome is final; attempts are counted here.
     #[must_use]
-    pub fn stop_step(&self, step: &Delivery, now: Timestamp) -> Transition {
-        let _ = (step, now);
-        todo!()
+    pub fn stop_step(&self, delivered: &Delivery, now: Timestamp) -> Transition {
+        let mut step = Transition::none(self);
+        let server = step.by_server();
+        let Some(wish) = step.next.wish_mut().filter(|wish| wish.delivery.is_pending()) else { return step };
+        wish.delivery = advance(&wish.delivery, delivered);
+        match delivered {
+            Delivery::Recorded | Delivery::Sent { .. } => {}
+            Delivery::Acknowledged { .. } => step.fact(now, server, Verb::StopEnded, "acknowledged"),
+            Delivery::Refused { .. } => {
+                step.fact(now, server, Verb::StopEnded, "refused");
+                step.effect(Effect::Tell(Attention::Problem));
+            }
+        }
+        step.settle(self, now)
     }
 
     /// Whether a stop must be sent now.
     #[must_use]
     pub fn stop_due(&self) -> bool {
-        todo!()
+        !self.is_over() && self.wish().is_some_and(|wish| wish.delivery.is_pending())
     }
 
     /// Where the wish to stop stands; `None` when there is none.
     #[must_use]
     pub fn stop_state(&self) -> Option<StopState> {
-        todo!()
+        let wish = self.wish()?;
+        let stopped = match &self.view {
+            ServerView::Task(task) => task.status == TaskStatus::Cancelled,
+            ServerView::NotSent { .. } => self.stopped_unsent(),
+            ServerView::Awaiting { .. }
+            | ServerView::OwnCall { .. }
+            | ServerView::Asking { .. }
+            | ServerView::Unanswered { .. }
+            | ServerView::Direct(_)
+            | ServerView::Refused(_) => false,
+        };
+        if stopped {
+            return Some(StopState::Stopped);
+        }
+        if self.view.is_terminal() {
+            return Some(StopState::FinishedAnyway);
+        }
+        Some(match wish.delivery {
+            Delivery::Recorded | Delivery::Sent { .. } => StopState::Asked,
+            Delivery::Acknowledged { .. } => StopState::Acknowledged,
+            Delivery::Refused { .. } => StopState::Refused,
+        })
+    }
+}
+
+/// One step of a delivery; a sending counts one attempt more than the sending before.
+pub(super) fn advance(before: &Delivery, delivered: &Delivery) -> Delivery {
+    match delivered {
+        Delivery::Sent { at, .. } => {
+            let earlier = match before {
+                Delivery::Sent { attempts, .. } => *attempts,
+                Delivery::Recorded | Delivery::Acknowledged { .. } | Delivery::Refused { .. } => 0,
+            };
+            Delivery::Sent { at: *at, attempts: earlier.saturating_add(1) }
+        }
+        Delivery::Recorded | Delivery::Acknowledged { .. } | Delivery::Refused { .. } => delivered.clone(),
     }
 }

@@ -1,0 +1,170 @@
+//! What every transition has in common: facts, effects, and the settling at its end.
+//!
+//! Settling runs the pause clock (promise A5), decides whether there is anything to commit (rule 2) and forgets
+//! what may be told again. It decides nothing about servers, people or questions: see the files beside this one.
+
+use std::mem::discriminant;
+
+use super::{Attention, Effect, TaskHandle, Told, Transition};
+use crate::audit::{Actor, AuditEvent, Subject, Verb};
+use crate::ids::RequestKey;
+use crate::payload::{Payload, PayloadKind, PayloadWrite};
+use crate::status::{Contact, Intent, Phase, ServerView, Wish};
+use crate::time::Timestamp;
+
+impl TaskHandle {
+    /// Whether nothing more is expected of the task, whatever the time.
+    pub(super) fn is_over(&self) -> bool {
+        let gone = match self.contact {
+            Contact::Gone { .. } => true,
+            Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => false,
+        };
+        let unwatched = match self.intent {
+            Intent::Unwatched { .. } => true,
+            Intent::None | Intent::Cancel(_) | Intent::Revoked(_) => false,
+        };
+        self.view.is_terminal() || gone || unwatched
+    }
+
+    /// Whether a person is needed for it to go on.
+    pub(super) fn has_open_request(&self) -> bool {
+        self.requests.values().any(|request| request.state.is_open())
+    }
+
+    /// The wish to stop, when there is one.
+    pub(super) fn wish(&self) -> Option<&Wish> {
+        match &self.intent {
+            Intent::Cancel(wish) | Intent::Revoked(wish) => Some(wish),
+            Intent::None | Intent::Unwatched { .. } => None,
+        }
+    }
+
+    /// The wish to stop, to be moved on.
+    pub(super) fn wish_mut(&mut self) -> Option<&mut Wish> {
+        match &mut self.intent {
+            Intent::Cancel(wish) | Intent::Revoked(wish) => Some(wish),
+            Intent::None | Intent::Unwatched { .. } => None,
+        }
+    }
+
+    /// When the server may have dropped the task.
+    pub(super) fn expires(&self) -> Option<Timestamp> {
+        self.view.task().and_then(|task| task.expires)
+    }
+}
+
+impl Transition {
+    /// Adds a fact about the task.
+    pub(super) fn fact(&mut self, at: Timestamp, actor: Actor, verb: Verb, note: impl Into<String>) {
+        let subject = Subject::Handle(self.next.id);
+        self.audit.push(AuditEvent { at, actor, verb, subject, note: note.into() });
+    }
+
+    /// Adds a fact about one of its questions.
+    pub(super) fn request_fact(
+        &mut self,
+        at: Timestamp,
+        actor: Actor,
+        verb: Verb,
+        key: &RequestKey,
+        note: impl Into<String>,
+    ) {
+        let subject = Subject::Request(self.next.id, key.clone());
+        self.audit.push(AuditEvent { at, actor, verb, subject, note: note.into() });
+    }
+
+    /// Adds an effect once.
+    pub(super) fn effect(&mut self, effect: Effect) {
+        if !self.effects.contains(&effect) {
+            self.effects.push(effect);
+        }
+    }
+
+    /// Stores or erases a payload.
+    pub(super) fn keep(&mut self, kind: PayloadKind, payload: Option<Payload>) {
+        self.payloads.push(PayloadWrite { kind, payload });
+    }
+
+    /// The server of this task, as the one who acted.
+    pub(super) fn by_server(&self) -> Actor {
+        Actor::Server(self.next.server)
+    }
+
+    /// Ends a transition: pause clock, what may be told again, and whether there is anything to commit.
+    pub(super) fn settle(mut self, before: &TaskHandle, now: Timestamp) -> Self {
+        run_pause_clock(&mut self.next, now);
+        forget_told(&mut self.next, before, now);
+        let facts = !self.audit.is_empty() || !self.log.is_empty() || !self.payloads.is_empty();
+        self.changed = facts || differs(before, &self.next);
+        if self.changed {
+            self.tell_overdue(now);
+            self.next.changed = now;
+        }
+        self
+    }
+
+    /// Says once that the task is overdue.
+    pub(super) fn tell_overdue(&mut self, now: Timestamp) {
+        if self.next.phase(now) == Phase::Overdue && self.next.told.insert(Told::Overdue) {
+            self.effect(Effect::Tell(Attention::Problem));
+        }
+    }
+}
+
+/// Waiting for a person stops the clock, and moves the due time by as long as it lasted.
+fn run_pause_clock(next: &mut TaskHandle, now: Timestamp) {
+    match (next.has_open_request(), next.paused_since) {
+        (true, None) => next.paused_since = Some(now),
+        (false, Some(since)) => {
+            let waited = now.since(since);
+            next.paused_ms = next.paused_ms.saturating_add(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));
+            if let Some(due) = &mut next.due {
+                due.at = due.at.plus(waited);
+            }
+            next.paused_since = None;
+        }
+        (true, Some(_)) | (false, None) => {}
+    }
+}
+
+/// What was told about a moment or a wish that is no longer the one may be told again.
+fn forget_told(next: &mut TaskHandle, before: &TaskHandle, now: Timestamp) {
+    if next.due != before.due && next.due.is_none_or(|due| due.at > now) {
+        next.told.remove(&Told::Overdue);
+    }
+    if next.expires() != before.expires() && next.expires().is_none_or(|expires| expires > now) {
+        next.told.remove(&Told::Expiry);
+    }
+    if next.wish().map(|wish| wish.at) != before.wish().map(|wish| wish.at) {
+        next.told.remove(&Told::Disobeyed);
+    }
+}
+
+/// Whether anything is worth a commit: not when we last heard, how often we failed to, nor the server's clock.
+fn differs(before: &TaskHandle, next: &TaskHandle) -> bool {
+    let same_contact = match (&before.contact, &next.contact) {
+        (Contact::Fresh { .. }, Contact::Fresh { .. }) => true,
+        (Contact::Silent { last, .. }, Contact::Silent { last: later, .. }) => {
+            discriminant(last) == discriminant(later)
+        }
+        (old, new) => old == new,
+    };
+    let same_view = match (&before.view, &next.view) {
+        (ServerView::Task(old), ServerView::Task(new)) => {
+            old == new || *old == crate::status::TaskView { updated: old.updated, ..new.clone() }
+        }
+        (old, new) => old == new,
+    };
+    !same_contact
+        || !same_view
+        || before.home != next.home
+        || before.intent != next.intent
+        || before.requests != next.requests
+        || before.progress != next.progress
+        || before.due != next.due
+        || before.paused_since != next.paused_since
+        || before.paused_ms != next.paused_ms
+        || before.contradicted != next.contradicted
+        || before.told != next.told
+        || before.audience != next.audience
+}
