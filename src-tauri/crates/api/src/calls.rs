@@ -1,0 +1,34 @@
+//! The calls, one file a noun: input, who may, and a short body.
+//!
+//! Every call is a method of [`crate::Api`]; `dispatch.rs` gives them their names. Bodies decide nothing that
+//! `domain` decides.
+
+pub mod doctor;
+pub mod inbox;
+pub mod requests;
+pub mod servers;
+pub mod stops;
+pub mod tasks;
+
+use serde::{Deserialize, Serialize};
+
+/// Names one task by its handle or a unique beginning of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OneTask {
+    /// The handle.
+    pub id: String,
+}
+
+/// Names one server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OneServer {
+    /// Its name.
+    pub name: String,
+}
+
+/// No input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}

@@ -1,0 +1,62 @@
+//! What the core itself can say about its health; the host adds what lies around it.
+
+use serde::{Deserialize, Serialize};
+
+use super::Nothing;
+use crate::api::Api;
+use crate::caller::Caller;
+use crate::dto::ServerDto;
+use crate::error::ApiError;
+
+/// Facts of a registry and, with a running core, of its servers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CoreFacts {
+    /// The version of the program that answers.
+    pub version: String,
+    /// Its process, when a core runs.
+    pub process: Option<u32>,
+    /// What and where the registry is.
+    pub registry: String,
+    /// Its schema.
+    pub schema: i64,
+    /// Tasks in it.
+    pub tasks: u64,
+    /// Open questions in it.
+    pub open_requests: u64,
+    /// Audit rows in it.
+    pub audit_rows: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// What its check found; empty is good.
+    pub findings: Vec<String>,
+    /// Where secrets lie, when a core runs.
+    pub secrets: Option<String>,
+    /// Its servers.
+    pub servers: Vec<ServerDto>,
+}
+
+impl Api {
+    /// Facts for `doctor`.
+    ///
+    /// # Errors
+    /// When the registry cannot be read at all.
+    pub async fn doctor(&self, caller: &Caller, input: Nothing) -> Result<CoreFacts, ApiError> {
+        let facts = self.registry.facts().await?;
+        let servers = self.server_list(caller, input).await?.servers;
+        let live = self.live().ok();
+        Ok(CoreFacts {
+            version: env!("CARGO_PKG_VERSION").into(),
+            process: live.map(|_| std::process::id()),
+            registry: facts.place,
+            schema: facts.schema,
+            tasks: facts.tasks,
+            open_requests: facts.open_requests,
+            audit_rows: facts.audit_rows,
+            bytes: facts.bytes,
+            findings: facts.findings,
+            secrets: live.map(|live| live.secrets.describe()),
+            servers,
+        })
+    }
+}

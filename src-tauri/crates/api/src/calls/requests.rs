@@ -1,0 +1,160 @@
+//! Answers: accept with content, decline, dismiss.
+//!
+//! Content is checked against the server's own form before it is recorded. Recording is the engine's; this call then
+//! waits a moment for the server's acknowledgement, so that a person is told what became of it.
+
+use domain::handle::{AnswerInput, TaskHandle};
+use domain::ids::RequestKey;
+use domain::payload::Payload;
+use domain::request::{AnswerAction, Ask, InputRequest, RequestState};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::api::Api;
+use crate::caller::Caller;
+use crate::dto::RequestDto;
+use crate::error::{ApiError, Code};
+use crate::form::{self, FormError};
+use crate::near::did_you_mean;
+
+/// Which of the three outcomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Choice {
+    /// Send the content, or consent to a visit.
+    Accept,
+    /// An explicit no.
+    Decline,
+    /// Dismissed without a choice.
+    Dismiss,
+}
+
+/// An answer. Has no `Debug`: it carries content.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AnswerRequest {
+    /// The task.
+    pub id: String,
+    /// Which question; may be left out when one is open.
+    #[serde(default)]
+    pub key: Option<String>,
+    /// Which outcome.
+    pub action: Choice,
+    /// Content of an accepted form.
+    #[serde(default)]
+    pub content: Option<Box<RawValue>>,
+}
+
+/// What became of an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AnswerGiven {
+    /// The task.
+    pub id: String,
+    /// The question as it stands now.
+    pub request: RequestDto,
+    /// Open questions of this task that remain.
+    pub still_open: usize,
+}
+
+impl Api {
+    /// Records an answer and waits a moment for its acknowledgement.
+    ///
+    /// # Errors
+    /// When there is nothing to answer, somebody was faster, or the content does not fit the form.
+    pub async fn answer(&self, caller: &Caller, input: AnswerRequest) -> Result<AnswerGiven, ApiError> {
+        let live = self.live()?;
+        caller.may_decide()?;
+        let task = self.find_task(&input.id).await?;
+        let content = match (input.action, pick(&task, input.key.as_deref())) {
+            (Choice::Accept, Some(request)) => checked(request, input.content)?,
+            // Which refusal it is, is the domain's to say.
+            (Choice::Accept, None) => input.content,
+            (Choice::Decline | Choice::Dismiss, _) => None,
+        };
+        let answer = AnswerInput {
+            key: input.key.map(RequestKey::new),
+            action: match input.action {
+                Choice::Accept => AnswerAction::Accept,
+                Choice::Decline => AnswerAction::Decline,
+                Choice::Dismiss => AnswerAction::Dismiss,
+            },
+            content: content.map(|content| Payload::new(content.get())),
+            by: caller.person.clone(),
+            not_before: None,
+        };
+        let since = self.registry.newest_seq().await?;
+        let key = live.engine.answer(task.id, answer).await?;
+        let mut last = task;
+        self.settle(&[last.id], since, self.policy.reply_limit, |seen| {
+            let settled = is_settled(seen, &key) || seen.phase(self.now()).is_over();
+            last = seen.clone();
+            settled
+        })
+        .await?;
+        let request = last.requests.get(&key).map(RequestDto::of).ok_or(engine::EngineError::UnknownHandle)?;
+        let still_open = last.requests.values().filter(|request| request.state.is_open()).count();
+        Ok(AnswerGiven { id: last.id.to_string(), request, still_open })
+    }
+}
+
+/// Nothing more is to be awaited: it was acknowledged or refused, or it leaves only with the other answers of its round.
+fn is_settled(task: &TaskHandle, key: &RequestKey) -> bool {
+    match task.requests.get(key).map(|request| &request.state) {
+        Some(RequestState::Answered(answered)) => {
+            !answered.delivery.is_pending()
+                || matches!(task.view, domain::status::ServerView::Asking { .. })
+                    && task.requests.values().any(|request| request.state.is_open())
+        }
+        Some(RequestState::Open | RequestState::Confirmed(_) | RequestState::Withdrawn { .. }) | None => true,
+    }
+}
+
+/// The question that is meant, when it is clear.
+fn pick<'a>(task: &'a TaskHandle, key: Option<&str>) -> Option<&'a InputRequest> {
+    if let Some(key) = key {
+        return task.requests.get(&RequestKey::new(key)).filter(|request| request.state.is_open());
+    }
+    let mut open = task.requests.values().filter(|request| request.state.is_open());
+    let first = open.next();
+    if open.next().is_some() { None } else { first }
+}
+
+/// Content that fits what was asked.
+fn checked(request: &InputRequest, content: Option<Box<RawValue>>) -> Result<Option<Box<RawValue>>, ApiError> {
+    match &request.ask {
+        Ask::Form { schema, .. } => {
+            let content = match content {
+                Some(content) => content,
+                None => RawValue::from_string("{}".into()).map_err(|error| ApiError::unwritable(&error))?,
+            };
+            let value: Value = serde_json::from_str(content.get()).map_err(|error| ApiError::bad_input(&error))?;
+            form::check(schema, &value).map_err(|broken| misfit(schema, &broken))?;
+            Ok(Some(content))
+        }
+        Ask::Visit { .. } => Ok(None),
+        Ask::Sampling | Ask::Roots | Ask::Unsupported(_) => Ok(content),
+    }
+}
+
+fn misfit(schema: &Value, broken: &FormError) -> ApiError {
+    let fields = || {
+        let names: Vec<String> = form::fields(schema)
+            .into_iter()
+            .map(
+                |field| {
+                    if field.required { format!("`{}` (required)", field.name) } else { format!("`{}`", field.name) }
+                },
+            )
+            .collect();
+        format!("The form has {}. Nothing was sent.", names.join(", "))
+    };
+    let hint = match broken {
+        FormError::Unknown { field, known } => {
+            did_you_mean(field, known.iter().map(String::as_str)).unwrap_or_else(fields)
+        }
+        FormError::NotAnObject | FormError::Missing { .. } | FormError::Breaks { .. } => fields(),
+    };
+    ApiError::new(Code::Refused, broken.to_string(), hint)
+}

@@ -1,0 +1,283 @@
+//! Servers: add, list, show, their tools, remove.
+//!
+//! Adding is agreeing: nothing is contacted before a person saw the address and said yes, and what was agreed to is
+//! recorded with it. Showing and asking is the door's part (the command line, the window).
+
+use std::collections::BTreeMap;
+
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::ids::ServerId;
+use domain::ports::{Secret, ServerUnit};
+use domain::server::{Consent, Server, ServerAddress, ServerHealth, check_server_name};
+use domain::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Nothing, OneServer};
+use crate::api::{Api, Live};
+use crate::caller::Caller;
+use crate::dto::{AddressDto, ServerDto, ToolDto};
+use crate::error::{ApiError, Code};
+
+/// A server to add. Has no `Debug`: it carries secrets.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AddServer {
+    /// Its name here.
+    pub name: String,
+    /// How it is reached.
+    pub address: AddressDto,
+    /// Values of its secret environment variables or headers, by name.
+    #[serde(default)]
+    pub secrets: BTreeMap<String, String>,
+    /// Whether the person was shown exactly this address and agreed.
+    pub agreed: bool,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerAdded {
+    /// The server, as it is after the first attempt to connect.
+    pub server: ServerDto,
+    /// Its tools; null when it could not be reached.
+    pub tools: Option<Vec<ToolDto>>,
+}
+
+/// All servers by name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerList {
+    /// The servers.
+    pub servers: Vec<ServerDto>,
+}
+
+/// A server's tools.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolList {
+    /// The tools in the server's order.
+    pub tools: Vec<ToolDto>,
+}
+
+/// A server to remove.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RemoveServer {
+    /// Its name.
+    pub name: String,
+    /// Whether the person knows that its open tasks are lost with it.
+    #[serde(default)]
+    pub even_with_open_tasks: bool,
+}
+
+/// What was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerRemoved {
+    /// Its name.
+    pub name: String,
+    /// Open tasks that are lost with it.
+    pub lost_tasks: u64,
+}
+
+impl Api {
+    /// Adds a server a person agreed to, connects, and says what was found.
+    ///
+    /// # Errors
+    /// When the name cannot be one or is taken, nobody agreed, or it cannot be recorded.
+    pub async fn server_add(&self, caller: &Caller, input: AddServer) -> Result<ServerAdded, ApiError> {
+        let live = self.live()?;
+        caller.may_decide()?;
+        let AddServer { name, address, secrets, agreed } = input;
+        check_server_name(&name)
+            .map_err(|bad| ApiError::new(Code::Usage, bad.to_string(), "Choose a name such as `files` or `ci-2`."))?;
+        let address = ServerAddress::from(address);
+        check_address(&address, &secrets)?;
+        if self.registry.servers().await?.iter().any(|server| server.name == name) {
+            return Err(ApiError::new(
+                Code::Refused,
+                format!("there is a server `{name}` already"),
+                format!("Choose another name, or remove it first with `taskwarden servers remove {name}`."),
+            ));
+        }
+        if !agreed {
+            return Err(ApiError::new(
+                Code::Refused,
+                format!("nobody agreed to contact server `{name}`"),
+                "Look at the address and agree, or pass `--yes`.",
+            ));
+        }
+        let id = ServerId::from_random((live.draw)());
+        keep_secrets(live, id, &secrets)?;
+        let server = new_server(id, name, address, caller, self.now());
+        let unit = ServerUnit { audit: added(&server, caller, self.now()), server };
+        if let Err(error) = self.registry.put_server(unit).await {
+            forget_secrets(live, id, secrets.keys());
+            return Err(error.into());
+        }
+        live.engine.server_changed(id).await?;
+        let limit = self.policy.probe_first_output.saturating_add(self.policy.initialize_limit);
+        let health = live.engine.settled(id, limit).await;
+        let tools = match health {
+            ServerHealth::Up { .. } => live.engine.tools(id).await.ok(),
+            ServerHealth::Unknown
+            | ServerHealth::Connecting
+            | ServerHealth::Down { .. }
+            | ServerHealth::Blocked { .. } => None,
+        };
+        let server = self.registry.server(id).await?.ok_or(engine::EngineError::UnknownServer)?;
+        Ok(ServerAdded {
+            server: self.server_dto(&server).await?,
+            tools: tools.map(|tools| tools.into_iter().map(ToolDto::from).collect()),
+        })
+    }
+
+    /// All servers.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub async fn server_list(&self, _caller: &Caller, _input: Nothing) -> Result<ServerList, ApiError> {
+        let mut servers = Vec::new();
+        for server in self.registry.servers().await? {
+            servers.push(self.server_dto(&server).await?);
+        }
+        Ok(ServerList { servers })
+    }
+
+    /// One server.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub async fn server_show(&self, _caller: &Caller, input: OneServer) -> Result<ServerDto, ApiError> {
+        let server = self.find_server(&input.name).await?;
+        self.server_dto(&server).await
+    }
+
+    /// A server's tools, as it says now.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    pub async fn server_tools(&self, _caller: &Caller, input: OneServer) -> Result<ToolList, ApiError> {
+        let live = self.live()?;
+        let server = self.find_server(&input.name).await?;
+        let tools = live.engine.tools(server.id).await?;
+        Ok(ToolList { tools: tools.into_iter().map(ToolDto::from).collect() })
+    }
+
+    /// Removes a server; its tasks stay for the record.
+    ///
+    /// # Errors
+    /// When it has open tasks and the person was not told, or it cannot be recorded.
+    pub async fn server_remove(&self, caller: &Caller, input: RemoveServer) -> Result<ServerRemoved, ApiError> {
+        let live = self.live()?;
+        caller.may_decide()?;
+        let server = self.find_server(&input.name).await?;
+        let open = self.registry.open_count(Some(server.id)).await?;
+        if open > 0 && !input.even_with_open_tasks {
+            return Err(ApiError::new(
+                Code::Refused,
+                format!("server `{}` has {open} open tasks, which would be lost", server.name),
+                "Cancel them first with `taskwarden tasks cancel --server`, or remove it with `--yes`.",
+            ));
+        }
+        let fact = fact(&server, caller, Verb::ServerRemoved, self.now());
+        self.registry.remove_server(server.id, vec![fact]).await?;
+        live.engine.server_removed(server.id).await?;
+        forget_secrets(live, server.id, secret_names(&server.address).iter());
+        Ok(ServerRemoved { name: server.name, lost_tasks: open })
+    }
+
+    pub(crate) async fn server_dto(&self, server: &Server) -> Result<ServerDto, ApiError> {
+        let open = self.registry.open_count(Some(server.id)).await?;
+        let (health, tail) = match self.engine() {
+            Some(engine) => (engine.health(server.id), engine.stderr_tail(server.id)),
+            None => (ServerHealth::Unknown, String::new()),
+        };
+        Ok(ServerDto::of(server, &health, open, tail))
+    }
+}
+
+fn new_server(id: ServerId, name: String, address: ServerAddress, caller: &Caller, now: Timestamp) -> Server {
+    let fingerprint = address.fingerprint();
+    Server {
+        id,
+        name,
+        address,
+        consent: Some(Consent { by: caller.person.clone(), at: now, fingerprint }),
+        generation: 0,
+        verdict: None,
+        negotiated: None,
+        created: now,
+    }
+}
+
+fn fact(server: &Server, caller: &Caller, verb: Verb, now: Timestamp) -> AuditEvent {
+    AuditEvent {
+        at: now,
+        actor: Actor::Person(caller.person.clone()),
+        verb,
+        subject: Subject::Server(server.id),
+        note: server.name.clone(),
+    }
+}
+
+fn added(server: &Server, caller: &Caller, now: Timestamp) -> Vec<AuditEvent> {
+    [Verb::ServerAdded, Verb::ServerAllowed].map(|verb| fact(server, caller, verb, now)).into()
+}
+
+fn check_address(address: &ServerAddress, secrets: &BTreeMap<String, String>) -> Result<(), ApiError> {
+    match address {
+        ServerAddress::Stdio { command, .. } if command.trim().is_empty() => Err(ApiError::new(
+            Code::Usage,
+            "the command is empty",
+            "Give the program after `--`, such as `-- npx -y some-server`.",
+        )),
+        ServerAddress::Http { url, .. } if !(url.starts_with("http://") || url.starts_with("https://")) => {
+            Err(ApiError::new(
+                Code::Usage,
+                "the URL of a server must begin with `https://` or `http://`",
+                "Give the whole address, such as `https://host/mcp`.",
+            ))
+        }
+        ServerAddress::Stdio { .. } | ServerAddress::Http { .. } => {
+            let names = secret_names(address);
+            match names.iter().find(|name| !secrets.contains_key(*name)) {
+                Some(name) => Err(ApiError::new(
+                    Code::Usage,
+                    format!("there is no value for secret `{name}`"),
+                    "Set it in your environment before, or type it when asked.",
+                )),
+                None => Ok(()),
+            }
+        }
+    }
+}
+
+/// Names under which an address has secrets.
+fn secret_names(address: &ServerAddress) -> &[String] {
+    match address {
+        ServerAddress::Stdio { secret_env, .. } => secret_env,
+        ServerAddress::Http { secret_headers, .. } => secret_headers,
+    }
+}
+
+fn keep_secrets(live: &Live, id: ServerId, secrets: &BTreeMap<String, String>) -> Result<(), ApiError> {
+    for (name, value) in secrets {
+        if let Err(error) = live.secrets.put(id, name, &Secret::new(value.clone())) {
+            forget_secrets(live, id, secrets.keys());
+            return Err(ApiError::new(
+                Code::Failed,
+                format!("secret `{name}` could not be stored: {error}"),
+                "`taskwarden doctor` says where secrets lie and how to mend it; nothing was added.",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn forget_secrets<'a>(live: &Live, id: ServerId, names: impl Iterator<Item = &'a String>) {
+    for name in names {
+        // A secret that cannot be forgotten names no server any more; `doctor` tells about the place itself.
+        let _ = live.secrets.forget(id, name);
+    }
+}

@@ -1,0 +1,172 @@
+//! Stops: cancel one or many, and revoke.
+//!
+//! A stop is a wish until the server says more. The call returns when each server acknowledged or refused, or when
+//! they did not answer in time; each task has its own honest state (promise R1).
+
+use std::collections::HashMap;
+
+use domain::handle::{Refusal, TaskHandle};
+use domain::ids::HandleId;
+use engine::EngineError;
+use futures::StreamExt;
+use serde::{Deserialize, Serialize};
+
+use crate::api::Api;
+use crate::caller::Caller;
+use crate::dto::TaskDto;
+use crate::dto::task::stop_word;
+use crate::error::ApiError;
+use crate::lookup::Names;
+
+/// Wishes recorded at a time. Judgement: group commits share one fsync among them.
+const RECORDED_AT_ONCE: usize = 64;
+
+/// Tasks to cancel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CancelTasks {
+    /// Their handles.
+    pub ids: Vec<String>,
+    /// In the person's words.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+/// A task to take from its agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RevokeTask {
+    /// Its handle.
+    pub id: String,
+    /// In the person's words.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+/// What became of one wish.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StopDto {
+    /// The task.
+    pub id: String,
+    /// `asked`, `acknowledged`, `stopped`, `finishedAnyway`, `refused`, or `notAsked` when it was over before or a stop
+    /// was asked before.
+    pub state: String,
+    /// Why, when it was refused or not asked.
+    pub why: Option<String>,
+    /// The task as it is now.
+    pub task: Option<TaskDto>,
+}
+
+/// What became of all of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StopList {
+    /// In the order asked.
+    pub stops: Vec<StopDto>,
+}
+
+impl Api {
+    /// Asks servers to stop tasks and waits until each said something, at most the time for a reply.
+    ///
+    /// # Errors
+    /// When a handle names no task: then nothing was asked. Refusals of single tasks are states, not errors.
+    pub async fn cancel(&self, caller: &Caller, input: CancelTasks) -> Result<StopList, ApiError> {
+        let live = self.live()?;
+        caller.may_decide()?;
+        let mut ids = Vec::with_capacity(input.ids.len());
+        for text in &input.ids {
+            let id = self.find_task(text).await?.id;
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        let since = self.registry.newest_seq().await?;
+        let reason = input.reason.as_deref();
+        let outcomes: Vec<(HandleId, Result<(), EngineError>)> =
+            futures::stream::iter(ids)
+                .map(|id| async move {
+                    (id, live.engine.cancel(id, caller.person.clone(), reason.map(str::to_owned)).await)
+                })
+                .buffered(RECORDED_AT_ONCE)
+                .collect()
+                .await;
+        self.stops(outcomes, since).await
+    }
+
+    /// Takes a task from its agent and asks for a stop.
+    ///
+    /// # Errors
+    /// When there is no such task, or it was revoked before.
+    pub async fn revoke(&self, caller: &Caller, input: RevokeTask) -> Result<StopList, ApiError> {
+        let live = self.live()?;
+        caller.may_decide()?;
+        let id = self.find_task(&input.id).await?.id;
+        let since = self.registry.newest_seq().await?;
+        live.engine.revoke(id, caller.person.clone(), input.reason).await?;
+        self.stops(vec![(id, Ok(()))], since).await
+    }
+
+    async fn stops(
+        &self,
+        outcomes: Vec<(HandleId, Result<(), EngineError>)>,
+        since: domain::ids::Seq,
+    ) -> Result<StopList, ApiError> {
+        let asked: Vec<HandleId> = outcomes.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(id, _)| *id).collect();
+        let mut last: HashMap<HandleId, TaskHandle> = HashMap::new();
+        self.settle(&asked, since, self.policy.reply_limit, |seen| {
+            let settled = is_settled(seen) || seen.phase(self.now()).is_over();
+            last.insert(seen.id, seen.clone());
+            settled
+        })
+        .await?;
+        let mut names = Names::default();
+        let mut stops = Vec::with_capacity(outcomes.len());
+        for (id, outcome) in outcomes {
+            stops.push(self.stop_dto(id, outcome, last.get(&id), &mut names).await?);
+        }
+        Ok(StopList { stops })
+    }
+
+    async fn stop_dto(
+        &self,
+        id: HandleId,
+        outcome: Result<(), EngineError>,
+        seen: Option<&TaskHandle>,
+        names: &mut Names,
+    ) -> Result<StopDto, ApiError> {
+        let task = match seen {
+            Some(task) => Some(task.clone()),
+            None => self.registry.handle(id).await?,
+        };
+        let shown = match &task {
+            Some(task) => Some(self.show(task, None, names).await?),
+            None => None,
+        };
+        let (state, why) = match outcome {
+            Ok(()) => {
+                let state = task.as_ref().and_then(TaskHandle::stop_state).map_or("asked", stop_word);
+                let why =
+                    shown.as_ref().and_then(|task| task.intent.as_ref()).and_then(|wish| wish.refused_why.clone());
+                (state.to_owned(), why)
+            }
+            Err(EngineError::Refused(refusal @ Refusal::AlreadyAsked { .. })) => {
+                let state = task.as_ref().and_then(TaskHandle::stop_state).map_or("notAsked", stop_word);
+                (state.to_owned(), Some(refusal.to_string()))
+            }
+            Err(error) => ("notAsked".to_owned(), Some(error.to_string())),
+        };
+        Ok(StopDto { id: id.to_string(), state, why, task: shown })
+    }
+}
+
+/// The server said something about the stop, or there is nothing more it could say.
+fn is_settled(task: &TaskHandle) -> bool {
+    use domain::status::StopState;
+    match task.stop_state() {
+        Some(StopState::Asked) => false,
+        Some(StopState::Acknowledged | StopState::Stopped | StopState::FinishedAnyway | StopState::Refused) | None => {
+            true
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Tasks: start, list, show, result, adopt.
+//!
+//! Starting returns as soon as the handle is durable; watching is `news.rs`, stopping is `stops.rs`, answering is
+//! `requests.rs`.
+
+use std::time::Duration;
+
+use domain::ids::{AgentId, UpstreamTaskId};
+use domain::payload::{Payload, PayloadKind};
+use domain::ports::{TaskCursor, TaskQuery};
+use domain::status::Phase;
+use domain::time::Timestamp;
+use engine::StartCall;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::OneTask;
+use crate::api::Api;
+use crate::caller::Caller;
+use crate::dto::{LogLineDto, TaskDto, TaskListDto};
+use crate::error::{ApiError, Code};
+use crate::lookup::{phase, short};
+
+/// A call to start. Has no `Debug`: it carries arguments.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StartTask {
+    /// The server's name.
+    pub server: String,
+    /// The tool.
+    pub tool: String,
+    /// A JSON object, sent as it stands here.
+    pub arguments: Box<RawValue>,
+    /// Time agreed for it: past it, it is overdue.
+    #[serde(default)]
+    pub limit_ms: Option<u64>,
+}
+
+/// Which tasks to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ListTasks {
+    /// In any of these phases.
+    pub phases: Vec<String>,
+    /// Only those that are not over.
+    pub open: bool,
+    /// On this server.
+    pub server: Option<String>,
+    /// Of this agent.
+    pub agent: Option<String>,
+    /// Rows at most.
+    pub limit: Option<u32>,
+    /// `next` of the page before.
+    pub before: Option<String>,
+}
+
+/// A task with its status log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShownTask {
+    /// The task.
+    #[serde(flatten)]
+    pub task: TaskDto,
+    /// The server's messages over time, oldest first.
+    pub log: Vec<LogLineDto>,
+}
+
+/// The terminal payload of a task. Has no `Debug`: it carries a result.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskResult {
+    /// The task.
+    pub id: String,
+    /// Its phase.
+    pub phase: String,
+    /// `result` or `error`.
+    pub kind: String,
+    /// Whether the tool reported an error.
+    pub is_error: bool,
+    /// The result, or the JSON-RPC error object, exactly as received.
+    pub payload: Box<RawValue>,
+}
+
+/// A task to take up by the server's id of it. Has no `Debug`: task ids may act as secrets.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AdoptTask {
+    /// The server's name.
+    pub server: String,
+    /// The server's id of the task.
+    pub task: String,
+}
+
+impl Api {
+    /// Starts a call; its handle is durable when this returns.
+    ///
+    /// # Errors
+    /// When the server or tool is unknown, the server cannot be reached, or the arguments do not fit: then nothing was
+    /// sent.
+    pub async fn task_start(&self, caller: &Caller, input: StartTask) -> Result<TaskDto, ApiError> {
+        let live = self.live()?;
+        caller.may_decide()?;
+        let server = self.find_server(&input.server).await?;
+        let call = StartCall {
+            server: server.id,
+            tool: input.tool,
+            arguments: Payload::new(input.arguments.get()),
+            by: caller.person.clone(),
+            limit: input.limit_ms.map(Duration::from_millis),
+        };
+        let id = live.engine.call(call).await?;
+        self.task_show_id(id).await
+    }
+
+    /// A page of tasks, newest first.
+    ///
+    /// # Errors
+    /// When a phase, server, agent or place is unknown.
+    pub async fn task_list(&self, _caller: &Caller, input: ListTasks) -> Result<TaskListDto, ApiError> {
+        let mut phases = input.phases.iter().map(|word| phase(word)).collect::<Result<Vec<_>, _>>()?;
+        if input.open {
+            let open: Vec<Phase> = Phase::ALL.into_iter().filter(|phase| !phase.is_over()).collect();
+            phases = if phases.is_empty() { open } else { phases.into_iter().filter(|p| !p.is_over()).collect() };
+            if phases.is_empty() {
+                return Ok(TaskListDto { tasks: Vec::new(), next: None });
+            }
+        }
+        let server = match &input.server {
+            Some(name) => Some(self.find_server(name).await?.id),
+            None => None,
+        };
+        let query = TaskQuery {
+            phases,
+            server,
+            agent: input.agent.as_deref().map(agent).transpose()?,
+            before: input.before.as_deref().map(cursor).transpose()?,
+            limit: input.limit.unwrap_or(self.policy.page_rows_max).clamp(1, self.policy.page_rows_max),
+        };
+        let page = self.registry.list(query).await?;
+        let mut names = self.names().await?;
+        let mut tasks = Vec::with_capacity(page.rows.len());
+        for (task, next_look) in &page.rows {
+            tasks.push(self.show(task, *next_look, &mut names).await?);
+        }
+        Ok(TaskListDto { tasks, next: page.next.map(|next| format!("{}.{}", next.created.as_millis(), next.id)) })
+    }
+
+    /// One task with its status log.
+    ///
+    /// # Errors
+    /// When there is none of this handle.
+    pub async fn task_show(&self, _caller: &Caller, input: OneTask) -> Result<ShownTask, ApiError> {
+        let id = self.find_id(&input.id).await?;
+        let task = self.task_show_id(id).await?;
+        let log = self.registry.status_log(id, self.policy.log_lines_per_task).await?;
+        Ok(ShownTask { task, log: log.into_iter().map(LogLineDto::from).collect() })
+    }
+
+    pub(crate) async fn task_show_id(&self, id: domain::ids::HandleId) -> Result<TaskDto, ApiError> {
+        let task = self.find_task(&id.to_string()).await?;
+        let next_look = self.registry.next_look(id).await?;
+        let mut names = crate::lookup::Names::default();
+        self.show(&task, next_look, &mut names).await
+    }
+
+    /// The stored result of a task, whole.
+    ///
+    /// # Errors
+    /// When it is not over yet, or left nothing.
+    pub async fn task_result(&self, _caller: &Caller, input: OneTask) -> Result<TaskResult, ApiError> {
+        let id = self.find_id(&input.id).await?;
+        let task = self.task_show_id(id).await?;
+        for (kind, word) in [(PayloadKind::Result, "result"), (PayloadKind::Error, "error")] {
+            let Some(payload) = self.registry.payload(id, kind).await? else { continue };
+            let payload = RawValue::from_string(payload.as_str().to_owned()).map_err(|_| {
+                ApiError::new(Code::Failed, "the stored result is not JSON", "Run `taskwarden doctor`.")
+            })?;
+            let is_error = word == "error" || task.result.as_ref().is_some_and(|result| result.is_error);
+            return Ok(TaskResult { id: task.id, phase: task.phase, kind: word.into(), is_error, payload });
+        }
+        Err(no_result(&task))
+    }
+
+    /// Takes up a task by the server's id of it.
+    ///
+    /// # Errors
+    /// When the server does not know it, or cannot be reached.
+    pub async fn task_adopt(&self, caller: &Caller, input: AdoptTask) -> Result<TaskDto, ApiError> {
+        let live = self.live()?;
+        caller.may_decide()?;
+        let server = self.find_server(&input.server).await?;
+        if input.task.is_empty() || input.task.len() > self.policy.task_id_cap_bytes {
+            return Err(ApiError::new(
+                Code::Usage,
+                format!("a task id has 1 to {} bytes", self.policy.task_id_cap_bytes),
+                "Give the id as the server wrote it.",
+            ));
+        }
+        let id = live.engine.adopt(server.id, UpstreamTaskId::new(input.task), caller.person.clone()).await?;
+        self.task_show_id(id).await
+    }
+}
+
+/// Why there is no payload, in words.
+fn no_result(task: &TaskDto) -> ApiError {
+    if !task.over {
+        return ApiError::new(
+            Code::Refused,
+            format!("task `{}` is not over yet ({})", task.id, task.phase),
+            format!("`taskwarden tasks watch {}` follows it until it is.", task.id),
+        );
+    }
+    let why = match (&task.error, &task.contact.last, task.result.as_ref().map(|result| result.state.as_str())) {
+        (Some(error), ..) => format!(": {}", error.message),
+        (None, Some(last), _) => format!(": {last}"),
+        (None, None, Some("unavailable")) => ": the server can no longer give it".into(),
+        (None, None, Some("notFetched")) => ": it is still being fetched".into(),
+        (None, None, _) => String::new(),
+    };
+    ApiError::new(
+        Code::Failed,
+        format!("task `{}` left no result ({}){why}", task.id, task.phase),
+        format!("`taskwarden tasks show {}` tells what is known of it.", task.id),
+    )
+}
+
+fn agent(text: &str) -> Result<AgentId, ApiError> {
+    text.parse::<AgentId>().map_err(|bad| {
+        ApiError::new(Code::NotFound, bad.to_string(), "`taskwarden tasks list --json` shows the agents of tasks.")
+    })
+}
+
+fn cursor(text: &str) -> Result<TaskCursor, ApiError> {
+    text.split_once('.')
+        .and_then(|(created, id)| {
+            Some(TaskCursor { created: Timestamp::from_millis(created.parse().ok()?), id: id.parse().ok()? })
+        })
+        .ok_or_else(|| {
+            ApiError::new(
+                Code::Usage,
+                format!("`{}` is not a place in the list", short(text)),
+                "Hand back `next` of the page before, unchanged.",
+            )
+        })
+}

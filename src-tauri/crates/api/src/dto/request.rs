@@ -1,0 +1,148 @@
+//! A question as JSON shows it, alone and as a row of the inbox.
+//!
+//! The server's schema stands here untouched; the answer's content never does.
+
+use domain::request::{Ask, InputRequest, RequestState, secret_looking_fields};
+use domain::status::Delivery;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::iso;
+
+/// A question of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestDto {
+    /// Names it within its task.
+    pub key: String,
+    /// `form`, `url`, `sampling`, `roots` or `unsupported`.
+    pub kind: String,
+    /// The server's words.
+    pub message: String,
+    /// The form's schema as the server sent it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub schema: Option<Value>,
+    /// The page to visit.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub url: Option<String>,
+    /// `open`, `answered`, `confirmed` or `withdrawn`.
+    pub state: String,
+    /// When it was first seen.
+    pub opened_at: String,
+    /// What was answered, without content.
+    pub answer: Option<AnswerDto>,
+    /// Why the server no longer asks, when nobody here answered.
+    pub withdrawn_why: Option<String>,
+    /// Fields that look like secrets, which servers must not ask for by form.
+    pub secret_fields: Vec<String>,
+}
+
+/// An answer, without its content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AnswerDto {
+    /// `accept`, `decline` or `dismiss`.
+    pub action: String,
+    /// Who.
+    pub by: String,
+    /// When.
+    pub at: String,
+    /// `recorded`, `sent`, `acknowledged` or `refused`.
+    pub delivery: String,
+    /// Why the server refused it.
+    pub refused_why: Option<String>,
+    /// Held back until then.
+    pub not_before: Option<String>,
+}
+
+/// A row of the inbox.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InboxRow {
+    /// The task's handle.
+    pub task: String,
+    /// Its server.
+    pub server: String,
+    /// Its tool, where known.
+    pub tool: Option<String>,
+    /// Whose call it is.
+    pub agent: Option<String>,
+    /// For how long it waits.
+    pub waiting_ms: u64,
+    /// The question.
+    #[serde(flatten)]
+    pub request: RequestDto,
+}
+
+/// Everything that waits for a person, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InboxDto {
+    /// The open questions.
+    pub items: Vec<InboxRow>,
+}
+
+/// The word for how far something got on its way to the server.
+pub(crate) const fn delivery_word(delivery: &Delivery) -> &'static str {
+    match delivery {
+        Delivery::Recorded => "recorded",
+        Delivery::Sent { .. } => "sent",
+        Delivery::Acknowledged { .. } => "acknowledged",
+        Delivery::Refused { .. } => "refused",
+    }
+}
+
+impl RequestDto {
+    pub(crate) fn of(request: &InputRequest) -> Self {
+        let (kind, message, schema, url) = match &request.ask {
+            Ask::Form { message, schema } => ("form", message.clone(), Some(schema.clone()), None),
+            Ask::Visit { message, url, .. } => ("url", message.clone(), None, Some(url.clone())),
+            Ask::Sampling => ("sampling", "the server asks for a model's reply".into(), None, None),
+            Ask::Roots => ("roots", "the server asks for folders".into(), None, None),
+            Ask::Unsupported(method) => ("unsupported", format!("the server asks for `{method}`"), None, None),
+        };
+        let answered = match &request.state {
+            RequestState::Open | RequestState::Withdrawn { .. } => None,
+            RequestState::Answered(answered) | RequestState::Confirmed(answered) => Some(answered),
+        };
+        Self {
+            key: request.key.to_string(),
+            kind: kind.into(),
+            message,
+            secret_fields: schema.as_ref().map(secret_looking_fields).unwrap_or_default(),
+            schema,
+            url,
+            state: request.state.word().into(),
+            opened_at: iso(request.opened),
+            answer: answered.map(|answered| AnswerDto {
+                action: action_word(answered.action).into(),
+                by: answered.by.to_string(),
+                at: iso(answered.at),
+                delivery: delivery_word(&answered.delivery).into(),
+                refused_why: match &answered.delivery {
+                    Delivery::Refused { why, .. } => Some(why.clone()),
+                    Delivery::Recorded | Delivery::Sent { .. } | Delivery::Acknowledged { .. } => None,
+                },
+                not_before: answered.not_before.map(iso),
+            }),
+            withdrawn_why: match &request.state {
+                RequestState::Withdrawn { why, .. } => Some(why.clone()),
+                RequestState::Open | RequestState::Answered(_) | RequestState::Confirmed(_) => None,
+            },
+        }
+    }
+
+    /// Whether a person is needed.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.state == "open"
+    }
+}
+
+const fn action_word(action: domain::request::AnswerAction) -> &'static str {
+    match action {
+        domain::request::AnswerAction::Accept => "accept",
+        domain::request::AnswerAction::Decline => "decline",
+        domain::request::AnswerAction::Dismiss => "dismiss",
+    }
+}

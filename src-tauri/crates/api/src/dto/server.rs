@@ -1,0 +1,210 @@
+//! A server and its tools as JSON shows them.
+//!
+//! Secret values are not known here, only their names. What was negotiated is the last known; `health` is of the
+//! moment, and `unknown` when no core runs.
+
+use std::collections::BTreeMap;
+
+use domain::ports::ToolFacts;
+use domain::server::{Server, ServerAddress, ServerHealth};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::iso;
+
+/// A configured server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerDto {
+    /// Its name here.
+    pub name: String,
+    /// Our id of it.
+    pub id: String,
+    /// How it is reached.
+    pub address: AddressDto,
+    /// `modern`, `legacy` or `legacySse`; null until it was connected once.
+    pub era: Option<String>,
+    /// `2026-07-28`, `2025-11-25` or `none`; null until it was connected once.
+    pub dialect: Option<String>,
+    /// The protocol version as agreed.
+    pub protocol_version: Option<String>,
+    /// The server's name for itself.
+    pub server_name: Option<String>,
+    /// Its version of itself.
+    pub server_version: Option<String>,
+    /// Whether it can list its tasks.
+    pub can_list: Option<bool>,
+    /// Whether it can cancel tasks.
+    pub can_cancel: Option<bool>,
+    /// Whether it can be reached now.
+    pub health: HealthDto,
+    /// Whether a person agreed to contact exactly this address.
+    pub agreed: bool,
+    /// Who agreed.
+    pub agreed_by: Option<String>,
+    /// When.
+    pub agreed_at: Option<String>,
+    /// Tasks on it that are not over.
+    pub open_tasks: u64,
+    /// When it was added.
+    pub created_at: String,
+    /// The end of its standard error; empty for HTTP and without a core.
+    #[serde(default)]
+    pub stderr_tail: String,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum AddressDto {
+    /// A child process.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        #[serde(default)]
+        args: Vec<String>,
+        /// Plain environment.
+        #[serde(default)]
+        env: BTreeMap<String, String>,
+        /// Names of environment variables whose values are secrets.
+        #[serde(default)]
+        secret_env: Vec<String>,
+        /// Working directory.
+        #[serde(default)]
+        cwd: Option<String>,
+    },
+    /// A URL.
+    Http {
+        /// The endpoint.
+        url: String,
+        /// Names of headers whose values are secrets.
+        #[serde(default)]
+        secret_headers: Vec<String>,
+    },
+}
+
+/// Whether a server can be reached now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HealthDto {
+    /// `unknown`, `connecting`, `up`, `down` or `blocked`.
+    pub kind: String,
+    /// Since when.
+    pub since: Option<String>,
+    /// Why not.
+    pub why: Option<String>,
+    /// What a person can do.
+    pub hint: Option<String>,
+    /// When it is tried again.
+    pub retry_at: Option<String>,
+}
+
+/// A tool. All text is the server's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolDto {
+    /// Its name.
+    pub name: String,
+    /// Title for people.
+    pub title: Option<String>,
+    /// Description.
+    pub description: Option<String>,
+    /// Whether calls of it may or must be tasks.
+    pub task_support: String,
+    /// The server says that it destroys something.
+    pub destructive: Option<bool>,
+    /// The server says that it only reads.
+    pub read_only: Option<bool>,
+    /// The schema of its arguments.
+    pub input_schema: Value,
+}
+
+impl From<ToolFacts> for ToolDto {
+    fn from(tool: ToolFacts) -> Self {
+        Self {
+            name: tool.name,
+            title: tool.title,
+            description: tool.description,
+            task_support: tool.task_support.into(),
+            destructive: tool.destructive_hint,
+            read_only: tool.read_only_hint,
+            input_schema: tool.input_schema,
+        }
+    }
+}
+
+impl From<&ServerAddress> for AddressDto {
+    fn from(address: &ServerAddress) -> Self {
+        match address {
+            ServerAddress::Stdio { command, args, env, secret_env, cwd } => Self::Stdio {
+                command: command.clone(),
+                args: args.clone(),
+                env: env.clone(),
+                secret_env: secret_env.clone(),
+                cwd: cwd.clone(),
+            },
+            ServerAddress::Http { url, secret_headers } => {
+                Self::Http { url: url.clone(), secret_headers: secret_headers.clone() }
+            }
+        }
+    }
+}
+
+impl From<AddressDto> for ServerAddress {
+    fn from(address: AddressDto) -> Self {
+        match address {
+            AddressDto::Stdio { command, args, env, secret_env, cwd } => {
+                Self::Stdio { command, args, env, secret_env, cwd }
+            }
+            AddressDto::Http { url, secret_headers } => Self::Http { url, secret_headers },
+        }
+    }
+}
+
+impl From<&ServerHealth> for HealthDto {
+    fn from(health: &ServerHealth) -> Self {
+        let kind = health.word().to_owned();
+        let empty = Self { kind, since: None, why: None, hint: None, retry_at: None };
+        match health {
+            ServerHealth::Unknown | ServerHealth::Connecting => empty,
+            ServerHealth::Up { since } => Self { since: Some(iso(*since)), ..empty },
+            ServerHealth::Down { since, why, hint, retry_at } => Self {
+                since: Some(iso(*since)),
+                why: Some(why.clone()),
+                hint: Some(hint.clone()),
+                retry_at: retry_at.map(iso),
+                ..empty
+            },
+            ServerHealth::Blocked { since, why, hint } => {
+                Self { since: Some(iso(*since)), why: Some(why.clone()), hint: Some(hint.clone()), ..empty }
+            }
+        }
+    }
+}
+
+impl ServerDto {
+    pub(crate) fn of(server: &Server, health: &ServerHealth, open_tasks: u64, stderr_tail: String) -> Self {
+        let known = server.negotiated.as_ref();
+        let agreed = server.consent.as_ref().filter(|given| given.fingerprint == server.address.fingerprint());
+        Self {
+            name: server.name.clone(),
+            id: server.id.to_string(),
+            address: (&server.address).into(),
+            era: known.map(|n| n.era.word().into()).or_else(|| server.verdict.as_ref().map(|v| v.era.word().into())),
+            dialect: known.map(|n| n.dialect.word().into()),
+            protocol_version: known.map(|n| n.protocol_version.clone()),
+            server_name: known.map(|n| n.server_name.clone()),
+            server_version: known.map(|n| n.server_version.clone()),
+            can_list: known.map(|n| n.can_list),
+            can_cancel: known.map(|n| n.can_cancel),
+            health: health.into(),
+            agreed: agreed.is_some(),
+            agreed_by: agreed.map(|given| given.by.to_string()),
+            agreed_at: agreed.map(|given| iso(given.at)),
+            open_tasks,
+            created_at: iso(server.created),
+            stderr_tail,
+        }
+    }
+}

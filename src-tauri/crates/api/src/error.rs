@@ -1,0 +1,217 @@
+//! The one kind of error at the edge: a code that callers branch on, a message, and what to do next (style 29-31).
+//!
+//! The codes are the exit codes of the command line (product.md), and the list is closed. Here is also how errors of
+//! the layers below become words; no layer below knows of codes, and nobody matches on text.
+
+use domain::handle::Refusal;
+use domain::ports::{ArgumentError, RegistryError, UpstreamError};
+use engine::EngineError;
+use serde::{Deserialize, Serialize};
+
+use crate::near::did_you_mean;
+
+/// What a caller can branch on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Code {
+    /// It was tried and did not work, or the task failed, was cancelled or is gone.
+    Failed,
+    /// What was asked makes no sense as it is written.
+    Usage,
+    /// No core is running.
+    NoCore,
+    /// There is no such thing.
+    NotFound,
+    /// Understood and declined.
+    Refused,
+    /// A person must answer first.
+    NeedsInput,
+    /// It took longer than the caller wanted to wait.
+    TimedOut,
+}
+
+impl Code {
+    /// The exit code of the command line.
+    #[must_use]
+    pub const fn exit(self) -> u8 {
+        match self {
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::NoCore => 3,
+            Self::NotFound => 4,
+            Self::Refused => 5,
+            Self::NeedsInput => 6,
+            Self::TimedOut => 7,
+        }
+    }
+}
+
+/// Why a call was not done. Serialises as the object of ruling 20.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct ApiError {
+    /// What to branch on.
+    pub code: Code,
+    /// What could not be done, to what; lower case, no final stop.
+    pub message: String,
+    /// What the person can do next, as a sentence.
+    pub hint: String,
+}
+
+impl ApiError {
+    /// Puts one together.
+    pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: hint.into() }
+    }
+
+    /// No core runs for this data directory.
+    #[must_use]
+    pub fn no_core() -> Self {
+        Self::new(
+            Code::NoCore,
+            "no core is running for this data directory",
+            "Start one with `taskwarden serve` in another terminal.",
+        )
+    }
+
+    /// Input that cannot be read.
+    #[must_use]
+    pub fn bad_input(why: &serde_json::Error) -> Self {
+        Self::new(
+            Code::Usage,
+            format!("the input of the call cannot be read: {why}"),
+            "The command line and the core may be of different versions; restart the core with `taskwarden serve`.",
+        )
+    }
+
+    /// An answer of ours that could not be written as JSON.
+    #[must_use]
+    pub fn unwritable(why: &serde_json::Error) -> Self {
+        Self::new(
+            Code::Failed,
+            format!("the answer could not be written as JSON: {why}"),
+            "Report this line; nothing was changed by reading.",
+        )
+    }
+}
+
+impl From<RegistryError> for ApiError {
+    fn from(error: RegistryError) -> Self {
+        let code = match &error {
+            RegistryError::Missing { .. } => Code::NoCore,
+            RegistryError::Locked { .. }
+            | RegistryError::ReadOnly { .. }
+            | RegistryError::Full { .. }
+            | RegistryError::Damaged { .. }
+            | RegistryError::Newer { .. }
+            | RegistryError::WrongKey
+            | RegistryError::Closed
+            | RegistryError::Other { .. } => Code::Failed,
+        };
+        Self::new(code, error.to_string(), error.hint())
+    }
+}
+
+impl From<ArgumentError> for ApiError {
+    fn from(error: ArgumentError) -> Self {
+        let message = error.to_string();
+        match error {
+            ArgumentError::UnknownTool { tool, known } => {
+                let hint = did_you_mean(&tool, known.iter().map(String::as_str))
+                    .unwrap_or_else(|| "`taskwarden servers tools NAME` lists the tools of a server.".into());
+                Self::new(Code::NotFound, message, hint)
+            }
+            ArgumentError::NotAnObject(_) => Self::new(
+                Code::Usage,
+                message,
+                "Give one JSON object, such as `--args '{\"path\": \"/tmp\"}'`, or `--args @file.json`.",
+            ),
+            ArgumentError::BreaksSchema { .. } => Self::new(
+                Code::Usage,
+                message,
+                "`taskwarden servers tools NAME --json` shows the schema of each tool; nothing was sent.",
+            ),
+            ArgumentError::TooLarge { .. } => {
+                Self::new(Code::Usage, message, "Pass a path or an address instead of the content itself.")
+            }
+        }
+    }
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        let message = refusal.to_string();
+        let (code, hint) = match refusal {
+            Refusal::UnknownKey(_) => {
+                (Code::NotFound, "`taskwarden tasks show ID` lists the requests with their keys.")
+            }
+            Refusal::AmbiguousKey(_) => {
+                (Code::Usage, "Name one with `--key KEY`; `taskwarden inbox` lists the open ones.")
+            }
+            Refusal::NothingAsked => (Code::Refused, "`taskwarden inbox` lists everything that waits for an answer."),
+            Refusal::AlreadyAnswered { .. } => (Code::Refused, "The first answer counts; there is nothing left to do."),
+            Refusal::Withdrawn => (Code::Refused, "There is nothing left to answer; the task goes on by itself."),
+            Refusal::NotForPeople(_) => (Code::Refused, "The server has to go on without it, or cancel the task."),
+            Refusal::AlreadyOver(_) => (Code::Refused, "`taskwarden tasks result ID` shows what it left."),
+            Refusal::AlreadyAsked { .. } => {
+                (Code::Refused, "`taskwarden tasks watch ID` shows whether the server obeys.")
+            }
+            Refusal::NeedsContent(_) => (
+                Code::Usage,
+                "Give the fields with `--accept '{\"field\": \"value\"}'`; `taskwarden inbox --json` shows them.",
+            ),
+            Refusal::NoContent(_) => (Code::Usage, "Leave the content out."),
+            Refusal::AlreadySent => (Code::Refused, "The answer is on its way and can no longer be changed."),
+        };
+        Self::new(code, message, hint)
+    }
+}
+
+impl From<UpstreamError> for ApiError {
+    fn from(error: UpstreamError) -> Self {
+        let message = error.to_string();
+        match error {
+            UpstreamError::Unreachable { hint, .. } => Self::new(Code::Failed, message, hint),
+            UpstreamError::Unauthorized { hint, .. } => Self::new(Code::Refused, message, hint),
+            UpstreamError::RateLimited { .. } => Self::new(Code::Failed, message, "Try again after that time."),
+            UpstreamError::UnknownTask => Self::new(
+                Code::NotFound,
+                message,
+                "Missing, expired and not permitted are one answer: check the id and whose session it belongs to.",
+            ),
+            UpstreamError::Refused(_) => {
+                Self::new(Code::Refused, message, "The text is the server's; its documentation can say more.")
+            }
+            UpstreamError::MissingCapability(_) | UpstreamError::Unsupported(_) => {
+                Self::new(Code::Refused, message, "Nothing here can change that; the server's maker can.")
+            }
+            UpstreamError::Unreadable { .. } => {
+                Self::new(Code::Failed, message, "Tell the server's maker; Taskwarden goes on with its other tasks.")
+            }
+            UpstreamError::ChannelGone => {
+                Self::new(Code::Refused, message, "If the server asks again, `taskwarden inbox` shows it.")
+            }
+        }
+    }
+}
+
+impl From<EngineError> for ApiError {
+    fn from(error: EngineError) -> Self {
+        let message = error.to_string();
+        match error {
+            EngineError::UnknownServer => Self::new(Code::NotFound, message, "`taskwarden servers list` names them."),
+            EngineError::UnknownHandle => Self::new(Code::NotFound, message, "`taskwarden tasks list` shows them."),
+            EngineError::NotConnected { hint, .. } => Self::new(Code::Failed, message, hint),
+            EngineError::Arguments(inner) => inner.into(),
+            EngineError::Refused(inner) => inner.into(),
+            EngineError::OverBudget { .. } => Self::new(
+                Code::Refused,
+                message,
+                "Wait until one is over, or cancel one with `taskwarden tasks cancel`.",
+            ),
+            EngineError::Upstream(inner) => inner.into(),
+            EngineError::Registry(inner) => inner.into(),
+            EngineError::Stopping => Self::new(Code::NoCore, message, "Start it again with `taskwarden serve`."),
+        }
+    }
+}

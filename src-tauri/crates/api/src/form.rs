@@ -1,0 +1,168 @@
+//! The flat schema that servers ask people with, as fields to show and as rules to check (protocol.md §2.8).
+//!
+//! Strings, numbers, booleans, one-of and many-of choices; what is none of these is a field of any JSON value, so
+//! that a strange schema is still answered and never crashes. Checking names the field and the rule, never the value.
+//! It is not a JSON Schema validator: tool arguments are checked in `mcp`.
+
+mod check;
+#[cfg(test)]
+mod tests;
+
+pub use check::{FormError, check, check_field};
+
+use serde_json::Value;
+
+/// A choice with its title for people.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// What is sent.
+    pub value: Value,
+    /// What is shown.
+    pub title: String,
+}
+
+/// What a field holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FieldKind {
+    /// Text.
+    Text {
+        /// Fewest characters.
+        min: Option<u64>,
+        /// Most characters.
+        max: Option<u64>,
+        /// `email`, `uri`, `date` or `date-time`; others are not checked.
+        format: Option<String>,
+    },
+    /// A number.
+    Number {
+        /// Only whole ones.
+        whole: bool,
+        /// Smallest.
+        min: Option<f64>,
+        /// Largest.
+        max: Option<f64>,
+    },
+    /// Yes or no.
+    YesNo,
+    /// One of several.
+    One(Vec<Choice>),
+    /// Some of several.
+    Many {
+        /// The choices.
+        of: Vec<Choice>,
+        /// Fewest.
+        min: Option<u64>,
+        /// Most.
+        max: Option<u64>,
+    },
+    /// Anything else: any JSON value.
+    Json,
+}
+
+/// One field of a form. All text is the server's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// Its key in the answer.
+    pub name: String,
+    /// Its title, or the name.
+    pub title: String,
+    /// What the server says about it.
+    pub description: Option<String>,
+    /// Whether an answer needs it.
+    pub required: bool,
+    /// What it holds.
+    pub kind: FieldKind,
+    /// What the server suggests.
+    pub default: Option<Value>,
+}
+
+/// The fields of a form in the server's order.
+#[must_use]
+pub fn fields(schema: &Value) -> Vec<Field> {
+    let required: Vec<&str> =
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(|(name, rule)| Field {
+            name: name.clone(),
+            title: rule.get("title").and_then(Value::as_str).unwrap_or(name).to_owned(),
+            description: rule.get("description").and_then(Value::as_str).map(str::to_owned),
+            required: required.contains(&name.as_str()),
+            kind: kind(rule),
+            default: rule.get("default").filter(|value| !value.is_null()).cloned(),
+        })
+        .collect()
+}
+
+fn kind(rule: &Value) -> FieldKind {
+    if let Some(choices) = choices(rule) {
+        return FieldKind::One(choices);
+    }
+    let whole = |name: &str| rule.get(name).and_then(Value::as_u64);
+    match type_word(rule) {
+        Some("string") => FieldKind::Text {
+            min: whole("minLength"),
+            max: whole("maxLength"),
+            format: rule.get("format").and_then(Value::as_str).map(str::to_owned),
+        },
+        Some(word @ ("number" | "integer")) => FieldKind::Number {
+            whole: word == "integer",
+            min: rule.get("minimum").and_then(Value::as_f64),
+            max: rule.get("maximum").and_then(Value::as_f64),
+        },
+        Some("boolean") => FieldKind::YesNo,
+        Some("array") => match rule.get("items").and_then(choices) {
+            Some(of) => FieldKind::Many { of, min: whole("minItems"), max: whole("maxItems") },
+            None => FieldKind::Json,
+        },
+        Some(_) | None => FieldKind::Json,
+    }
+}
+
+/// The type, also when it is given as a list with `null`.
+fn type_word(rule: &Value) -> Option<&str> {
+    match rule.get("type")? {
+        Value::String(word) => Some(word),
+        Value::Array(words) => {
+            let mut others = words.iter().filter_map(Value::as_str).filter(|word| *word != "null");
+            let first = others.next();
+            if others.next().is_some() { None } else { first }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
+/// `enum` with or without `enumNames`, `oneOf` or `anyOf` of constants. `None` when a branch is not a plain constant.
+fn choices(rule: &Value) -> Option<Vec<Choice>> {
+    let plain = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
+    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    if let Some(values) = rule.get("enum").and_then(Value::as_array) {
+        let names = rule.get("enumNames").and_then(Value::as_array);
+        let all: Vec<Choice> = values
+            .iter()
+            .enumerate()
+            .filter(|(_, value)| plain(value))
+            .map(|(at, value)| Choice {
+                value: value.clone(),
+                title: names
+                    .and_then(|names| names.get(at))
+                    .and_then(Value::as_str)
+                    .map_or_else(|| shown(value), str::to_owned),
+            })
+            .collect();
+        return if all.is_empty() { None } else { Some(all) };
+    }
+    let branches = rule.get("oneOf").or_else(|| rule.get("anyOf")).and_then(Value::as_array)?;
+    let all: Vec<Choice> = branches
+        .iter()
+        .map(|branch| {
+            let value = branch.get("const").filter(|value| plain(value))?;
+            let title = branch.get("title").and_then(Value::as_str).map_or_else(|| shown(value), str::to_owned);
+            Some(Choice { value: value.clone(), title })
+        })
+        .collect::<Option<_>>()?;
+    if all.is_empty() { None } else { Some(all) }
+}

@@ -1,0 +1,144 @@
+//! From what a person types to what is meant: servers by name, tasks by any unique beginning of their handle.
+//!
+//! Finds and names; it changes nothing. What is not found comes back with the nearest name.
+
+use std::collections::HashMap;
+
+use domain::handle::TaskHandle;
+use domain::ids::{HandleId, ServerId};
+use domain::server::Server;
+use domain::status::Phase;
+use domain::time::Timestamp;
+
+use crate::api::Api;
+use crate::dto::TaskDto;
+use crate::dto::task::Beside;
+use crate::error::{ApiError, Code};
+use crate::near::did_you_mean;
+
+/// Fewest characters after `hdl_` that may name a task. Judgement: a million tasks are told apart by four or five.
+const BEGINNING_CHARS: usize = 4;
+/// Candidates shown when a beginning is not unique. Judgement: one line.
+const CANDIDATES: u32 = 6;
+
+/// Names of servers, as far as they were asked for.
+#[derive(Default)]
+pub(crate) struct Names {
+    known: HashMap<ServerId, String>,
+}
+
+impl Api {
+    /// All configured servers by name.
+    pub(crate) async fn names(&self) -> Result<Names, ApiError> {
+        let servers = self.registry.servers().await?;
+        Ok(Names { known: servers.into_iter().map(|server| (server.id, server.name)).collect() })
+    }
+
+    /// The server of this name.
+    pub(crate) async fn find_server(&self, name: &str) -> Result<Server, ApiError> {
+        let servers = self.registry.servers().await?;
+        if let Some(server) = servers.iter().find(|server| server.name == name) {
+            return Ok(server.clone());
+        }
+        let hint = if servers.is_empty() {
+            "No server is configured yet: `taskwarden servers add NAME …` adds one.".into()
+        } else {
+            did_you_mean(name, servers.iter().map(|server| server.name.as_str()))
+                .unwrap_or_else(|| "`taskwarden servers list` names them.".into())
+        };
+        Err(ApiError::new(Code::NotFound, format!("there is no server `{}`", short(name)), hint))
+    }
+
+    /// The one handle that begins like this.
+    pub(crate) async fn find_id(&self, text: &str) -> Result<HandleId, ApiError> {
+        if let Ok(id) = text.parse::<HandleId>() {
+            return Ok(id);
+        }
+        let beginning = text.strip_prefix(HandleId::PREFIX).unwrap_or(text).to_lowercase();
+        let unknown = || {
+            ApiError::new(
+                Code::NotFound,
+                format!("there is no task `{}`", short(text)),
+                "`taskwarden tasks list` shows the tasks with their handles.",
+            )
+        };
+        if beginning.is_empty() || !beginning.chars().all(|c| c.is_ascii_alphanumeric()) {
+            return Err(unknown());
+        }
+        if beginning.len() < BEGINNING_CHARS {
+            return Err(ApiError::new(
+                Code::Usage,
+                format!("`{}` is too short to name a task", short(text)),
+                format!("Give at least {BEGINNING_CHARS} characters of the handle after `hdl_`."),
+            ));
+        }
+        let found = self.registry.handles_starting(&format!("{}{beginning}", HandleId::PREFIX), CANDIDATES).await?;
+        match found.as_slice() {
+            [] => Err(unknown()),
+            [only] => Ok(*only),
+            several => {
+                let names: Vec<String> = several.iter().map(|id| format!("`{id}`")).collect();
+                Err(ApiError::new(
+                    Code::Usage,
+                    format!("several tasks begin with `{}`", short(text)),
+                    format!("Give more characters: {}.", names.join(", ")),
+                ))
+            }
+        }
+    }
+
+    /// The one task whose handle begins like this.
+    pub(crate) async fn find_task(&self, text: &str) -> Result<TaskHandle, ApiError> {
+        let id = self.find_id(text).await?;
+        self.registry.handle(id).await?.ok_or_else(|| {
+            ApiError::new(
+                Code::NotFound,
+                format!("there is no task `{id}`"),
+                "`taskwarden tasks list` shows the tasks with their handles.",
+            )
+        })
+    }
+
+    /// A task as JSON shows it.
+    pub(crate) async fn show(
+        &self,
+        task: &TaskHandle,
+        next_look: Option<Timestamp>,
+        names: &mut Names,
+    ) -> Result<TaskDto, ApiError> {
+        let beside = Beside {
+            server: self.server_name(task.server, names).await?,
+            next_look,
+            live: self.engine().and_then(|engine| engine.live(task.id)),
+            now: self.now(),
+        };
+        Ok(TaskDto::of(task, beside))
+    }
+
+    /// A server's name; also that of a removed one, whose tasks stay for the record.
+    pub(crate) async fn server_name(&self, id: ServerId, names: &mut Names) -> Result<String, ApiError> {
+        if let Some(name) = names.known.get(&id) {
+            return Ok(name.clone());
+        }
+        let name = self.registry.server(id).await?.map_or_else(|| id.to_string(), |server| server.name);
+        names.known.insert(id, name.clone());
+        Ok(name)
+    }
+}
+
+/// Reads a phase by its word.
+pub(crate) fn phase(word: &str) -> Result<Phase, ApiError> {
+    Phase::from_word(word).ok_or_else(|| {
+        let words: Vec<&str> = Phase::ALL.iter().map(|phase| phase.word()).collect();
+        let guess = did_you_mean(word, words.iter().copied()).map_or(String::new(), |guess| format!("{guess} "));
+        let hint = format!("{guess}Phases are: {}.", words.join(", "));
+        ApiError::new(Code::Usage, format!("there is no phase `{}`", short(word)), hint)
+    })
+}
+
+/// What a person typed, cut for a message.
+pub(crate) fn short(text: &str) -> String {
+    /// Longer input is not readable in one line. Judgement.
+    const SHOWN_CHARS: usize = 80;
+    domain::policy::plain_text(text, SHOWN_CHARS).replace('\n', " ")
+}

@@ -1,0 +1,61 @@
+//! Waiting for tasks to reach a state, on levels: the current rows, never the news itself.
+//!
+//! Begins from a place in the change log taken before the act, so that nothing falls between. Gives up quietly at the
+//! limit: whether that is a problem is the caller's to say.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use domain::handle::TaskHandle;
+use domain::ids::{HandleId, Seq};
+use futures::StreamExt;
+
+use crate::api::Api;
+use crate::error::ApiError;
+
+impl Api {
+    /// Looks at each task now and after each change until `is_settled` said yes to all, at most for `limit`.
+    /// Dropping it leaves nothing behind.
+    pub(crate) async fn settle(
+        &self,
+        ids: &[HandleId],
+        since: Seq,
+        limit: Duration,
+        mut is_settled: impl FnMut(&TaskHandle) -> bool,
+    ) -> Result<(), ApiError> {
+        let Some(engine) = self.engine() else { return Ok(()) };
+        let mut open: HashSet<HandleId> = ids.iter().copied().collect();
+        let mut feed = engine.feed(Some(since));
+        let work = async {
+            for id in ids {
+                self.check(*id, &mut open, &mut is_settled).await?;
+            }
+            while !open.is_empty() {
+                let Some(frame) = feed.next().await else { break };
+                let changed: Vec<HandleId> = if frame.resync {
+                    open.iter().copied().collect()
+                } else {
+                    frame.handles.into_iter().filter(|id| open.contains(id)).collect()
+                };
+                for id in changed {
+                    self.check(id, &mut open, &mut is_settled).await?;
+                }
+            }
+            Ok(())
+        };
+        tokio::time::timeout(limit, work).await.unwrap_or(Ok(()))
+    }
+
+    async fn check(
+        &self,
+        id: HandleId,
+        open: &mut HashSet<HandleId>,
+        is_settled: &mut impl FnMut(&TaskHandle) -> bool,
+    ) -> Result<(), ApiError> {
+        let settled = self.registry.handle(id).await?.is_none_or(|task| is_settled(&task));
+        if settled {
+            open.remove(&id);
+        }
+        Ok(())
+    }
+}
