@@ -3,10 +3,12 @@
 //! `host::config` may override fields from file and environment and validates with [`Policy::check`]; the engine
 //! re-reads the policy at each decision. "Judgement" marks a value we chose; others name their source.
 
+mod hosting;
 mod serving;
 
 use std::time::Duration;
 
+pub use hosting::Hosting;
 pub use serving::Serving;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -160,6 +162,8 @@ pub struct Policy {
     // --- serving ---
     /// The numbers of being a server: the demo server, and later the gateway.
     pub serving: Serving,
+    /// What the program around the core allows itself.
+    pub hosting: Hosting,
 }
 
 impl Default for Policy {
@@ -226,6 +230,7 @@ impl Default for Policy {
             drain_limit: 5 * SECOND,
             reserve_file_bytes: 4 * 1_048_576,
             serving: Serving::default(),
+            hosting: Hosting::default(),
         }
     }
 }

@@ -1,0 +1,49 @@
+//! The numbers of hosting: logs, keychain, the door of the core, and what `doctor` calls too little.
+//!
+//! Used by `host`; nothing in the engine reads them.
+
+use std::time::Duration;
+
+use super::{DAY, KIB, MIB, SECOND};
+
+/// Limits and times of the program around the core.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hosting {
+    /// A log file larger than this is put aside. Judgement: a day of a busy core.
+    pub log_file_bytes: u64,
+    /// Log files kept beside the current one. Judgement.
+    pub log_files_kept: u32,
+    /// Time for the keychain to answer; a locked one may ask its person meanwhile. Judgement.
+    pub keychain_limit: Duration,
+    /// Largest body of a call to the core: the largest arguments and their frame. Judgement.
+    pub call_body_bytes: usize,
+    /// Time to reach the core's socket. Judgement: it is on this machine.
+    pub attach_limit: Duration,
+    /// Wait before a watching command looks for its core again. Judgement.
+    pub attach_again: Duration,
+    /// Secrets and the configuration file are refused above this. Judgement; both are a few KiB.
+    pub small_file_bytes: u64,
+    /// Less free space than this is told by `doctor`. Judgement: a few days of a busy registry.
+    pub disk_low_bytes: u64,
+    /// A record that is this far in the future means that a clock was wrong. Judgement.
+    pub clock_ahead: Duration,
+    /// Notices that wait to be shown; more are dropped, they are not facts. Judgement.
+    pub notices_waiting_max: usize,
+}
+
+impl Default for Hosting {
+    fn default() -> Self {
+        Self {
+            log_file_bytes: 8 * 1_048_576,
+            log_files_kept: 3,
+            keychain_limit: 30 * SECOND,
+            call_body_bytes: 4 * MIB + 64 * KIB,
+            attach_limit: 5 * SECOND,
+            attach_again: SECOND,
+            small_file_bytes: 1_048_576,
+            disk_low_bytes: 200 * 1_048_576,
+            clock_ahead: DAY,
+            notices_waiting_max: 64,
+        }
+    }
+}
