@@ -4,6 +4,9 @@
 //! runs over, with era probe and handshake; `client/` the `Connector` and `Upstream` ports; `dialect/` the two
 //! generations of tasks; `serve/` the dual-era serving face. It stores nothing and decides nothing for people.
 
+pub mod client;
+mod dialect;
 pub mod link;
 pub mod message;
 pub mod transport;
+mod view;

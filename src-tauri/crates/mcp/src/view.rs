@@ -22,8 +22,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 pub(crate) use ask::{ELICITATION, ask, asks};
-pub(crate) use fault::Fault;
-pub(crate) use hello::{Hello, TaskAbilities};
+pub(crate) use fault::{Fault, INVALID_PARAMS, METHOD_NOT_FOUND};
+pub(crate) use hello::Hello;
 pub(crate) use task::{Glimpse, TaskFacts, is_error, plain_outcome, task_id};
 pub(crate) use tool::{TaskSupport, Tool, tool};
 
@@ -114,9 +114,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn required_text(&self, name: &str) -> Result<String, Misread> {
         match self.get(name) {
             None => Err(Misread::new(self.path(name), "is missing")),
-            Some(raw) => {
-                serde_json::from_str(raw.get()).map_err(|_| Misread::new(self.path(name), "is not a text"))
-            }
+            Some(raw) => serde_json::from_str(raw.get()).map_err(|_| Misread::new(self.path(name), "is not a text")),
         }
     }
 

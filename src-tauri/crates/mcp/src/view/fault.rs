@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 
 use super::Fields;
 
-const METHOD_NOT_FOUND: i64 = -32601;
-const INVALID_PARAMS: i64 = -32602;
+pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
+pub(crate) const INVALID_PARAMS: i64 = -32602;
 const HEADER_MISMATCH: i64 = -32020;
 const MISSING_CAPABILITY: i64 = -32021;
 
@@ -50,6 +50,11 @@ impl Fault {
             Some(_) | None => None,
         };
         Self { error: RpcError { code, message }, payload, missing }
+    }
+
+    /// The capability of its client that the server misses.
+    pub(crate) fn missing(&self) -> Option<&str> {
+        self.missing.as_deref()
     }
 
     /// The server checked mirrored headers against the body and found a difference: nothing ran.

@@ -42,8 +42,13 @@ pub(crate) struct Hello {
 impl Hello {
     /// Reads it; whatever is missing is simply not declared.
     pub(crate) fn read(raw: &RawValue, policy: &Policy) -> Self {
-        let nothing =
-            Self { name: String::new(), version: String::new(), tasks: None, extension: false, tells_tool_changes: false };
+        let nothing = Self {
+            name: String::new(),
+            version: String::new(),
+            tasks: None,
+            extension: false,
+            tells_tool_changes: false,
+        };
         let Ok(hello) = Fields::of(raw, "$.result") else { return nothing };
         let info = hello
             .object_or_none("_meta")

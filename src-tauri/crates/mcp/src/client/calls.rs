@@ -1,0 +1,285 @@
+//! Calls: sent once, kept until the reply however late, cancelled by their ticket.
+//!
+//! A call runs on a task of its own, because giving up a request cancels it on modern HTTP while dropping the port's
+//! future must not. The tag of its request is its progress token too, and stays known while the call lives as a
+//! 2025 task. Nothing is resent, except when the server refused mirrored headers before anything ran.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use domain::ids::{HandleId, UpstreamTaskId};
+use domain::observation::Door;
+use domain::ports::{AnswerToSend, CallError, CallReply, CallRequest, UpstreamError};
+use domain::request::AskDoor;
+use domain::status::RpcError;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use super::connection::Connection;
+use super::failure::{call_error, not_json, stopping, upstream_error};
+use super::greeting::Generation;
+use super::param_headers::header_values;
+use crate::dialect::{self, experimental2025, extension2026, input_responses, object_text};
+use crate::link::{Answer, Outgoing, Tag};
+use crate::view::{Fault, TaskSupport};
+
+/// The calls of one connection.
+#[derive(Default)]
+pub(crate) struct Calls {
+    by_tag: BTreeMap<u64, Call>,
+    in_flight: HashMap<HandleId, u64>,
+    became: HashMap<UpstreamTaskId, u64>,
+}
+
+struct Call {
+    ticket: HandleId,
+    /// Whether its request left, or may be leaving.
+    sent: bool,
+    /// Cancelled before it left.
+    stopped: bool,
+}
+
+impl Calls {
+    fn begin(&mut self, tag: Tag, ticket: HandleId) {
+        self.by_tag.insert(tag.0, Call { ticket, sent: false, stopped: false });
+        self.in_flight.insert(ticket, tag.0);
+    }
+
+    /// Marks it sent, unless it was stopped before.
+    fn leave(&mut self, tag: Tag) -> bool {
+        match self.by_tag.get_mut(&tag.0) {
+            Some(call) if !call.stopped => {
+                call.sent = true;
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    /// The reply came, or cannot come. Where progress goes on under the old token, the tag stays known.
+    fn end(&mut self, tag: Tag, lives_on_as: Option<&UpstreamTaskId>, most: usize) {
+        let Some(call) = self.by_tag.get(&tag.0) else { return };
+        if self.in_flight.get(&call.ticket) == Some(&tag.0) {
+            self.in_flight.remove(&call.ticket);
+        }
+        match lives_on_as {
+            None => {
+                self.by_tag.remove(&tag.0);
+            }
+            Some(task) => {
+                self.became.insert(task.clone(), tag.0);
+                if self.became.len() > most
+                    && let Some(oldest) = self.became.iter().min_by_key(|(_, tag)| **tag).map(|(task, _)| task.clone())
+                {
+                    self.forget(&oldest);
+                }
+            }
+        }
+    }
+
+    /// The task is over: its token means nothing any more.
+    pub(crate) fn forget(&mut self, task: &UpstreamTaskId) {
+        if let Some(tag) = self.became.remove(task) {
+            self.by_tag.remove(&tag);
+        }
+    }
+
+    /// Whose stream or progress token this is.
+    pub(crate) fn ticket_of(&self, tag: u64) -> Option<HandleId> {
+        self.by_tag.get(&tag).map(|call| call.ticket)
+    }
+
+    /// All calls without a reply.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = HandleId> {
+        self.in_flight.keys().copied()
+    }
+}
+
+impl Connection {
+    /// Sends a call and waits for its reply.
+    pub(crate) async fn call(self: &Arc<Self>, request: CallRequest) -> Result<CallReply, CallError> {
+        let tag = self.next_tag();
+        self.calls.lock().begin(tag, request.ticket);
+        let (done, reply) = oneshot::channel();
+        let connection = Arc::clone(self);
+        self.supervisor.spawn("mcp call", async move {
+            let brought = connection.keep_call(tag, request).await;
+            // The caller may have gone; the reply is then nobody's.
+            drop(done.send(brought));
+        });
+        reply.await.unwrap_or_else(|_| Err(CallError::ReplyLost(stopping())))
+    }
+
+    /// Asks the server to stop a call that has no reply yet.
+    pub(crate) async fn cancel_call(&self, ticket: HandleId, reason: Option<String>) -> Result<(), UpstreamError> {
+        let tag = {
+            let mut calls = self.calls.lock();
+            let Some(tag) = calls.in_flight.get(&ticket).copied() else { return Err(UpstreamError::ChannelGone) };
+            match calls.by_tag.get_mut(&tag) {
+                Some(call) if !call.sent => {
+                    call.stopped = true;
+                    return Ok(());
+                }
+                Some(_) | None => Tag(tag),
+            }
+        };
+        self.link.cancel(tag, reason).await.map_err(|failed| upstream_error(failed, &self.policy))
+    }
+
+    async fn keep_call(self: &Arc<Self>, tag: Tag, request: CallRequest) -> Result<CallReply, CallError> {
+        let mut tag = tag;
+        let mut brought = self.one_try(tag, &request).await;
+        if let Ok(Tried::HeadersRefused(_)) = &brought {
+            // The server checks headers before it runs anything, so a second try with fresh annotations is safe.
+            tracing::info!(tool = %request.tool, "the server refused mirrored headers; its tools are listed anew");
+            self.drop_tools();
+            self.calls.lock().end(tag, None, 0);
+            tag = self.next_tag();
+            self.calls.lock().begin(tag, request.ticket);
+            brought = self.one_try(tag, &request).await;
+        }
+        let reply = brought.map(Tried::reply);
+        let lives_on_as = match &reply {
+            Ok(CallReply::Task { id, .. }) if self.generation_of(id) == Generation::Experimental2025 => {
+                Some(id.clone())
+            }
+            Ok(_) | Err(_) => None,
+        };
+        self.calls.lock().end(tag, lives_on_as.as_ref(), self.policy.discovered_max);
+        if let Ok(CallReply::Task { id, seen }) = &reply
+            && !seen.status.is_terminal()
+        {
+            self.created.lock().insert(id.clone());
+        }
+        reply
+    }
+
+    async fn one_try(self: &Arc<Self>, tag: Tag, request: &CallRequest) -> Result<Tried, CallError> {
+        let unsent = |failed| CallError::NotSent(not_json(failed));
+        let arguments = object_text(&request.arguments).map_err(unsent)?;
+        let mut verbatim = vec![("arguments", arguments)];
+        add_round(request, &mut verbatim).map_err(CallError::NotSent)?;
+        let manner = self.manner(request).await?;
+        let params = match self.generation {
+            Generation::Experimental2025 => experimental2025::call_params(&request.tool, tag.0, manner.augment),
+            Generation::Extension2026 => extension2026::call_params(&request.tool, tag.0),
+        };
+        if !self.calls.lock().leave(tag) {
+            return Err(CallError::NotSent(UpstreamError::Unreachable {
+                why: "the call was stopped before it was sent".into(),
+                hint: "Nothing ran.".into(),
+            }));
+        }
+        let begun = self.clock.now();
+        let method = dialect::CALL;
+        let outgoing = Outgoing { method, params, verbatim, tag, limit: None, param_headers: manner.param_headers };
+        let answer = self.link.request(outgoing).await.map_err(|failed| call_error(failed, &self.policy))?;
+        let glimpse = self.glimpse(Door::Create, begun);
+        match answer {
+            Answer::Error(raw) => {
+                let fault = Fault::read(&raw, &self.policy);
+                let refused = fault.is_header_mismatch() && self.mirrors_params;
+                let reply = CallReply::Error { error: told(&fault), payload: fault.payload };
+                Ok(if refused { Tried::HeadersRefused(reply) } else { Tried::Replied(reply) })
+            }
+            Answer::Result(raw) => {
+                let read = match self.generation {
+                    Generation::Extension2026 => extension2026::read_call(&raw, glimpse, &self.policy),
+                    Generation::Experimental2025 if extension2026::is_handle(&raw) => {
+                        extension2026::read_call(&raw, glimpse, &self.policy).inspect(|reply| self.note_modern(reply))
+                    }
+                    Generation::Experimental2025 => {
+                        experimental2025::read_call(&raw, manner.augment, glimpse, &self.policy)
+                    }
+                };
+                let reply = read.map_err(|misread| CallError::ReplyLost(misread.of(&raw, &self.policy)))?;
+                Ok(Tried::Replied(reply))
+            }
+        }
+    }
+
+    /// What the tool's entry in the list says about how to call it. A list that cannot be had says nothing, unless the
+    /// connection is the reason.
+    async fn manner(&self, request: &CallRequest) -> Result<Manner, CallError> {
+        if !self.augments && !self.mirrors_params {
+            return Ok(Manner::default());
+        }
+        let list = match self.tool_list().await {
+            Ok(list) => list,
+            Err(gone @ (UpstreamError::Unreachable { .. } | UpstreamError::RateLimited { .. })) => {
+                return Err(CallError::NotSent(gone));
+            }
+            Err(blocked @ UpstreamError::Unauthorized { .. }) => return Err(CallError::NotSent(blocked)),
+            Err(_) => return Ok(Manner::default()),
+        };
+        let Some(listed) = list.find(&request.tool) else { return Ok(Manner::default()) };
+        let augment = match listed.tool.support {
+            TaskSupport::Forbidden => false,
+            TaskSupport::Optional | TaskSupport::Required => self.augments,
+        };
+        let param_headers = if listed.headers.is_empty() {
+            Vec::new()
+        } else {
+            let arguments: Value = serde_json::from_str(request.arguments.as_str()).unwrap_or_default();
+            header_values(&listed.headers, &arguments)
+        };
+        Ok(Manner { augment, param_headers })
+    }
+}
+
+/// How one try ended.
+enum Tried {
+    Replied(CallReply),
+    /// `-32020`, before anything ran.
+    HeadersRefused(CallReply),
+}
+
+impl Tried {
+    fn reply(self) -> CallReply {
+        match self {
+            Self::Replied(reply) | Self::HeadersRefused(reply) => reply,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Manner {
+    augment: bool,
+    param_headers: Vec<(String, String)>,
+}
+
+/// Adds answers and state of an earlier round: the state if and only if it was given, byte for byte.
+fn add_round(request: &CallRequest, verbatim: &mut Vec<(&'static str, Box<RawValue>)>) -> Result<(), UpstreamError> {
+    let Some(round) = &request.continuation else { return Ok(()) };
+    let answers = round.answers.iter().map(|answer| round_key(answer).map(|key| (key, answer)));
+    let answers = answers.collect::<Result<Vec<_>, _>>()?;
+    if !answers.is_empty() {
+        verbatim.push(("inputResponses", input_responses(answers.into_iter()).map_err(not_json)?));
+    }
+    if let Some(state) = &round.state {
+        let state = RawValue::from_string(state.as_str().to_owned());
+        verbatim.push(("requestState", state.map_err(|_| not_json(dialect::NotJson))?));
+    }
+    Ok(())
+}
+
+fn round_key(answer: &AnswerToSend) -> Result<&str, UpstreamError> {
+    match &answer.door {
+        AskDoor::Round { key, .. } => Ok(key),
+        AskDoor::Listed { .. } | AskDoor::Live { .. } => {
+            Err(UpstreamError::Unsupported("take this answer with a call"))
+        }
+    }
+}
+
+/// The error for people; a missing capability is named (statement 27).
+fn told(fault: &Fault) -> RpcError {
+    match fault.missing() {
+        Some(name) => RpcError {
+            code: fault.error.code,
+            message: format!("{} (it needs what Taskwarden does not have: {name})", fault.error.message),
+        },
+        None => fault.error.clone(),
+    }
+}

@@ -1,0 +1,254 @@
+//! One connection, from open to close: what it remembers, and the face it shows the engine.
+//!
+//! It remembers only what the wire needs (tags, open questions, tools); facts are the engine's. Tasks of its scope end
+//! when the link is over or the engine lets go of it. Where to read next: `calls.rs`, `tasks.rs`, `hearing.rs`.
+
+use std::collections::{BTreeSet, HashSet};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use domain::ids::{ConnectionId, HandleId, UpstreamTaskId};
+use domain::observation::{Door, Observation};
+use domain::payload::Payload;
+use domain::policy::Policy;
+use domain::ports::{
+    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Clock, Closure, Listed, PortFuture, ToolFacts,
+    Upstream, UpstreamError, UpstreamEvent,
+};
+use domain::server::Negotiated;
+use domain::status::{Outcome, TaskStatus};
+use domain::time::Timestamp;
+use engine::supervisor::Supervisor;
+use futures_core::Stream;
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, watch};
+
+use super::calls::Calls;
+use super::events::EventQueue;
+use super::greeting::{Agreement, Generation, agree};
+use super::hearing;
+use super::questions::{Questions, REFUSALS, send_refusals};
+use super::results::Results;
+use super::subscription::{Listening, Wanted, keep_subscribed};
+use super::toolbox::Toolbox;
+use crate::link::{Link, Opened, Response, Tag};
+use crate::view::Glimpse;
+
+/// What a connection needs of its surroundings.
+pub(crate) struct Surroundings {
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// What a fresh connection gives to the engine.
+pub(crate) type Begun = (Arc<Connection>, Negotiated, Pin<Box<dyn Stream<Item = UpstreamEvent> + Send>>);
+
+/// One connection.
+pub(crate) struct Connection {
+    pub(crate) id: ConnectionId,
+    pub(crate) link: Arc<dyn Link>,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Outlives the connection, so that calls still hear why it ended.
+    pub(crate) supervisor: Supervisor,
+    /// Ends with the connection.
+    pub(crate) scope: Supervisor,
+    pub(crate) generation: Generation,
+    /// 2025: tools that support tasks are called as tasks.
+    pub(crate) augments: bool,
+    /// 2025: `tasks/list` may be called.
+    pub(crate) lists: bool,
+    /// Modern HTTP: annotated parameters are mirrored into headers.
+    pub(crate) mirrors_params: bool,
+    pub(crate) tells_tool_changes: bool,
+    pub(crate) events: Arc<EventQueue>,
+    pub(crate) calls: Mutex<Calls>,
+    pub(crate) questions: Mutex<Questions>,
+    pub(crate) results: Mutex<Results>,
+    pub(crate) toolbox: Toolbox,
+    pub(crate) listening: Listening,
+    pub(crate) refusals: mpsc::Sender<(String, Response)>,
+    /// Tasks made by calls of this connection that are not over and not watched yet.
+    pub(crate) created: Mutex<BTreeSet<UpstreamTaskId>>,
+    /// Handles of the modern generation that a legacy server gave all the same (protocol.md §9.12).
+    modern: Mutex<HashSet<UpstreamTaskId>>,
+    wanted: watch::Sender<Wanted>,
+    tags: AtomicU64,
+}
+
+impl Connection {
+    /// Takes up an open link and begins to listen.
+    pub(crate) fn begin(id: ConnectionId, opened: Opened, over_http: bool, around: Surroundings) -> Begun {
+        let Agreement { negotiated, generation, augments, tells_tool_changes } = agree(&opened, &around.policy);
+        let (refusals, refused) = mpsc::channel(REFUSALS);
+        let (wanted, wants) = watch::channel(Wanted::from([]));
+        let connection = Arc::new(Self {
+            id,
+            link: opened.link,
+            policy: around.policy,
+            clock: around.clock,
+            scope: around.supervisor.scope(),
+            supervisor: around.supervisor,
+            generation,
+            augments,
+            lists: negotiated.can_list,
+            mirrors_params: over_http && generation == Generation::Extension2026,
+            tells_tool_changes,
+            events: Arc::new(EventQueue::default()),
+            calls: Mutex::default(),
+            questions: Mutex::default(),
+            results: Mutex::default(),
+            toolbox: Toolbox::default(),
+            listening: Listening::default(),
+            refusals,
+            created: Mutex::default(),
+            modern: Mutex::default(),
+            wanted,
+            tags: AtomicU64::new(1),
+        });
+        let events = Box::pin(connection.events.stream());
+        let scope = &connection.scope;
+        scope.spawn("mcp listening", hearing::listen(Arc::clone(&connection), opened.inbound));
+        match generation {
+            Generation::Experimental2025 => {
+                scope.spawn("mcp refusals", send_refusals(Arc::clone(&connection), refused));
+            }
+            Generation::Extension2026 => {
+                scope.spawn("mcp subscriptions", keep_subscribed(Arc::clone(&connection), wants));
+            }
+        }
+        (connection, negotiated, events)
+    }
+
+    /// The link is over.
+    pub(crate) fn end(&self, closure: Closure) {
+        self.events.close(closure);
+        self.scope.cancel();
+    }
+
+    /// A fresh tag, unique on this link.
+    pub(crate) fn next_tag(&self) -> Tag {
+        Tag(self.tags.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Something seen now.
+    pub(crate) fn glimpse(&self, door: Door, begun: Timestamp) -> Glimpse {
+        Glimpse { door, begun, seen: self.clock.now() }
+    }
+
+    /// How this task is talked about.
+    pub(crate) fn generation_of(&self, task: &UpstreamTaskId) -> Generation {
+        match self.generation {
+            Generation::Experimental2025 if self.modern.lock().contains(task) => Generation::Extension2026,
+            own => own,
+        }
+    }
+
+    /// Remembers a modern handle of a legacy server.
+    pub(crate) fn note_modern(&self, reply: &CallReply) {
+        if let CallReply::Task { id, .. } = reply {
+            let mut modern = self.modern.lock();
+            if modern.len() < self.policy.discovered_max {
+                modern.insert(id.clone());
+            }
+        }
+    }
+
+    /// Whether this connection has something to do with the task.
+    pub(crate) fn lives_here(&self, task: &UpstreamTaskId) -> bool {
+        self.created.lock().contains(task) || self.events.watched().binary_search(task).is_ok()
+    }
+
+    /// The task is over, or the server does not know it: nothing more is expected of it.
+    pub(crate) fn forget(self: &Arc<Self>, task: &UpstreamTaskId) {
+        self.calls.lock().forget(task);
+        self.created.lock().remove(task);
+        self.modern.lock().remove(task);
+        self.forget_result(task);
+    }
+
+    fn watch(&self, mut tasks: Vec<UpstreamTaskId>) {
+        tasks.sort_unstable();
+        tasks.dedup();
+        let tasks: Wanted = tasks.into();
+        self.created.lock().retain(|task| tasks.binary_search(task).is_err());
+        self.events.set_watched(Arc::clone(&tasks));
+        self.wanted.send_replace(tasks);
+    }
+}
+
+/// Whether nothing of the task is left to be fetched.
+pub(crate) fn is_settled(status: &TaskStatus) -> bool {
+    match status {
+        TaskStatus::Completed(Outcome::NotFetched) | TaskStatus::Failed(None) => false,
+        TaskStatus::Completed(_) | TaskStatus::Failed(Some(_)) | TaskStatus::Cancelled => true,
+        TaskStatus::Working | TaskStatus::InputRequired | TaskStatus::Other(_) => false,
+    }
+}
+
+/// The face of a connection. When the engine lets go of it, everything on it ends.
+pub(crate) struct McpUpstream(Arc<Connection>);
+
+impl McpUpstream {
+    pub(crate) fn new(connection: Arc<Connection>) -> Self {
+        Self(connection)
+    }
+}
+
+impl Drop for McpUpstream {
+    fn drop(&mut self) {
+        self.0.scope.cancel();
+    }
+}
+
+impl Upstream for McpUpstream {
+    fn call(&self, request: CallRequest) -> PortFuture<'_, Result<CallReply, CallError>> {
+        Box::pin(self.0.call(request))
+    }
+
+    fn cancel_call(&self, ticket: HandleId, reason: Option<String>) -> PortFuture<'_, Result<(), UpstreamError>> {
+        Box::pin(self.0.cancel_call(ticket, reason))
+    }
+
+    fn read(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Observation, UpstreamError>> {
+        Box::pin(async move { self.0.read(&task).await })
+    }
+
+    fn answer(
+        &self,
+        task: Option<UpstreamTaskId>,
+        answers: Vec<AnswerToSend>,
+    ) -> PortFuture<'_, Result<(), UpstreamError>> {
+        Box::pin(async move { self.0.answer(task.as_ref(), &answers).await })
+    }
+
+    fn cancel(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Option<Observation>, UpstreamError>> {
+        Box::pin(async move { self.0.cancel(&task).await })
+    }
+
+    fn list(&self, cursor: Option<String>) -> PortFuture<'_, Result<Listed, UpstreamError>> {
+        Box::pin(self.0.list(cursor))
+    }
+
+    fn tools(&self) -> PortFuture<'_, Result<Vec<ToolFacts>, UpstreamError>> {
+        Box::pin(self.0.tool_facts())
+    }
+
+    fn check_arguments(&self, tool: Arc<str>, arguments: Payload) -> PortFuture<'_, Result<(), ArgumentError>> {
+        Box::pin(async move { self.0.check_tool_arguments(&tool, &arguments).await })
+    }
+
+    fn watch(&self, tasks: Vec<UpstreamTaskId>) {
+        self.0.watch(tasks);
+    }
+
+    fn stderr_tail(&self) -> String {
+        self.0.link.stderr_tail()
+    }
+
+    fn close(&self, tasks_live: bool) -> PortFuture<'_, ()> {
+        self.0.link.close(tasks_live)
+    }
+}

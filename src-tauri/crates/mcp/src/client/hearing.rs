@@ -1,0 +1,150 @@
+//! Listens to what the server says unasked, in order of arrival (statement 14).
+//!
+//! Never waits for the wire nor for the engine, so that replies behind it are not held up: the queue drops what polling
+//! finds again, refusals have a sender of their own. Server text is never logged here above trace.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use domain::ids::UpstreamTaskId;
+use domain::observation::{Door, Observation, Progress};
+use domain::ports::{Closure, UpstreamEvent, UpstreamSubject};
+use domain::status::{Outcome, TaskStatus};
+use futures::StreamExt;
+use futures_core::Stream;
+use serde_json::value::RawValue;
+
+use super::connection::Connection;
+use super::greeting::Generation;
+use crate::dialect::{experimental2025, extension2026};
+use crate::link::{Inbound, Tag};
+use crate::view::Fields;
+
+/// Longest elicitation id passed on. Judgement: they are UUIDs.
+const ELICITATION_CAP_BYTES: usize = 1_024;
+
+/// Listens until the link is over, then ends everything that lives on this connection.
+pub(crate) async fn listen(connection: Arc<Connection>, mut inbound: Pin<Box<dyn Stream<Item = Inbound> + Send>>) {
+    let mut closure = None;
+    while let Some(said) = inbound.next().await {
+        match said {
+            Inbound::Request { token, method, params, on } => connection.asked(token, &method, &params, on),
+            Inbound::Notification { method, params, on } => connection.told(&method, &params, on).await,
+            Inbound::StreamBack => connection.look_at_all(),
+            Inbound::Closed(last) => {
+                closure = Some(last);
+                break;
+            }
+        }
+    }
+    connection.end(closure.unwrap_or_else(|| Closure {
+        why: "the connection ended".into(),
+        hint: "It is opened again by itself.".into(),
+        process_ended: false,
+    }));
+}
+
+impl Connection {
+    async fn told(self: &Arc<Self>, method: &str, params: &RawValue, on: Option<Tag>) {
+        let Ok(fields) = Fields::of(params, "$.params") else {
+            if method == "notifications/tools/list_changed" {
+                self.tools_changed();
+            }
+            return;
+        };
+        match method {
+            "notifications/progress" => self.progressed(&fields),
+            experimental2025::PUSHED if self.generation == Generation::Experimental2025 => self.pushed(&fields),
+            extension2026::PUSHED if self.generation == Generation::Extension2026 => self.pushed(&fields),
+            extension2026::LISTEN_ACK => self.acknowledged(&fields, on),
+            "notifications/cancelled" => match self.generation {
+                Generation::Experimental2025 => {
+                    if let Some(id) = fields.get("requestId") {
+                        self.taken_back(id.get());
+                    }
+                }
+                Generation::Extension2026 => self.subscription_cancelled().await,
+            },
+            "notifications/elicitation/complete" => {
+                if let Some(elicitation) = fields.text("elicitationId").filter(|id| id.len() <= ELICITATION_CAP_BYTES) {
+                    self.events.push(UpstreamEvent::VisitDone { elicitation });
+                }
+            }
+            "notifications/tools/list_changed" => self.tools_changed(),
+            "notifications/message" => tracing::debug!(bytes = params.get().len(), "the server wrote a log message"),
+            _ => tracing::trace!(bytes = params.get().len(), "a notification is not for us"),
+        }
+    }
+
+    fn progressed(&self, params: &Fields<'_>) {
+        let by_token = params
+            .get("progressToken")
+            .and_then(|token| token.get().trim_matches('"').parse::<u64>().ok())
+            .and_then(|tag| self.calls.lock().ticket_of(tag));
+        let subject = match (by_token, experimental2025::related_task(params, &self.policy)) {
+            (Some(ticket), _) => UpstreamSubject::Call(ticket),
+            (None, Some(task)) => UpstreamSubject::Task(task),
+            (None, None) => return,
+        };
+        let progress = Progress {
+            done: params.number("progress"),
+            total: params.number("total"),
+            message: params.words("message", &self.policy),
+        };
+        self.events.push(UpstreamEvent::Progress(subject, progress));
+    }
+
+    fn pushed(self: &Arc<Self>, params: &Fields<'_>) {
+        let now = self.clock.now();
+        let glimpse = self.glimpse(Door::Push, now);
+        let read = match self.generation {
+            Generation::Experimental2025 => experimental2025::read_pushed(params, glimpse, &self.policy),
+            Generation::Extension2026 => extension2026::read_pushed(params, glimpse, &self.policy),
+        };
+        match read {
+            Ok((task, seen)) => self.sighted(task, seen),
+            Err(misread) => {
+                tracing::debug!(path = %misread.path, "a pushed status cannot be read: {}", misread.why);
+                // What it was about may still be told; a look shows the rest.
+                if let Some(task) = params.text("taskId").map(UpstreamTaskId::new)
+                    && self.lives_here(&task)
+                {
+                    self.events.push(UpstreamEvent::LookAgain(task));
+                }
+            }
+        }
+    }
+
+    fn sighted(self: &Arc<Self>, task: UpstreamTaskId, seen: Observation) {
+        let look = match &seen.status {
+            TaskStatus::Completed(Outcome::NotFetched) => true,
+            TaskStatus::Failed(_) => seen.payload.is_none(),
+            TaskStatus::InputRequired => {
+                if self.generation == Generation::Experimental2025 && self.lives_here(&task) {
+                    self.open_result(&task);
+                }
+                // A read tells which questions are gone, too (ruling 1).
+                self.generation == Generation::Extension2026 && seen.outstanding.is_none()
+            }
+            TaskStatus::Completed(_) | TaskStatus::Cancelled => {
+                self.forget(&task);
+                false
+            }
+            TaskStatus::Working | TaskStatus::Other(_) => false,
+        };
+        self.events.push(UpstreamEvent::Seen(task.clone(), Box::new(seen)));
+        if look {
+            self.events.push(UpstreamEvent::LookAgain(task));
+        }
+    }
+
+    fn tools_changed(&self) {
+        self.drop_tools();
+        self.events.push(UpstreamEvent::ToolsChanged);
+    }
+
+    fn look_at_all(&self) {
+        let watched = self.events.watched();
+        watched.iter().cloned().map(UpstreamEvent::LookAgain).for_each(|look| self.events.push(look));
+    }
+}

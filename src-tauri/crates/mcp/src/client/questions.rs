@@ -1,0 +1,179 @@
+//! Questions that a legacy server asks live, as requests of its own (protocol.md §1.6; statements 30, 31, 39).
+//!
+//! Finds out what a question is about, refuses at once what people do not answer here, and keeps the rest until it is
+//! answered, taken back or the connection ends. The same question asked again has the same digest (ruling 10); whether
+//! it is the same is decided in `domain::handle`.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use domain::ids::{ConnectionId, UpstreamTaskId};
+use domain::ports::{AnswerToSend, UpstreamError, UpstreamEvent, UpstreamSubject};
+use domain::request::{Ask, LiveQuestion};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::connection::Connection;
+use super::failure::{not_json, upstream_error};
+use crate::dialect::{answer_value, experimental2025};
+use crate::link::{LinkError, Response, Tag};
+use crate::view::{ELICITATION, Fields, INVALID_PARAMS, METHOD_NOT_FOUND, ask};
+
+/// `-32603`: there is no better code for "too many".
+const INTERNAL_ERROR: i64 = -32603;
+
+/// The open questions of one connection, by the token of their request.
+#[derive(Default)]
+pub(crate) struct Questions {
+    pending: HashMap<String, Option<UpstreamTaskId>>,
+}
+
+impl Connection {
+    /// A request of the server came.
+    pub(crate) fn asked(self: &Arc<Self>, token: String, method: &str, params: &RawValue, on: Option<Tag>) {
+        let fields = Fields::of(params, "$.params").ok();
+        let what = match ask(method, fields.as_ref(), &self.policy) {
+            what @ (Ask::Form { .. } | Ask::Visit { .. }) => what,
+            Ask::Unsupported(why) if method == ELICITATION => {
+                return self.refuse(token, INVALID_PARAMS, format!("cannot take {why}"));
+            }
+            Ask::Sampling | Ask::Roots | Ask::Unsupported(_) => {
+                return self.refuse(token, METHOD_NOT_FOUND, "method not found".into());
+            }
+        };
+        let related = fields.as_ref().and_then(|fields| experimental2025::related_task(fields, &self.policy));
+        let subject = self.subject(related.as_ref(), on);
+        let task = match (&subject, related) {
+            (_, Some(related)) => Some(related),
+            (UpstreamSubject::Task(task), None) => Some(task.clone()),
+            (UpstreamSubject::Call(_) | UpstreamSubject::Unsaid, None) => None,
+        };
+        {
+            let mut questions = self.questions.lock();
+            if questions.pending.len() >= self.policy.requests_per_task_max {
+                drop(questions);
+                return self.refuse(token, INTERNAL_ERROR, "too many questions are open on this connection".into());
+            }
+            questions.pending.insert(token.clone(), task);
+        }
+        let digest = digest(method, fields.as_ref());
+        let question = LiveQuestion { connection: self.id, token, digest, ask: what };
+        self.events.push(UpstreamEvent::Question(subject, question));
+    }
+
+    /// The server gave up a request of its own.
+    pub(crate) fn taken_back(&self, token: &str) {
+        if self.questions.lock().pending.remove(token).is_some() {
+            self.events.push(UpstreamEvent::QuestionWithdrawn { token: token.to_owned() });
+        }
+    }
+
+    /// Answers a question that is still open here. It is claimed while the answer is on its way, so that of two
+    /// answers one goes out; it is open again when the answer did not get through and the connection lives.
+    pub(crate) async fn answer_live(
+        &self,
+        connection: ConnectionId,
+        token: &str,
+        task: Option<&UpstreamTaskId>,
+        answer: &AnswerToSend,
+    ) -> Result<(), UpstreamError> {
+        if connection != self.id {
+            return Err(UpstreamError::ChannelGone);
+        }
+        let mut value = answer_value(answer).map_err(not_json)?;
+        let Some(asked_for) = self.questions.lock().pending.remove(token) else {
+            return Err(UpstreamError::ChannelGone);
+        };
+        if let Some(task) = asked_for.as_ref().or(task) {
+            value.insert("_meta".into(), json!({experimental2025::RELATED_TASK: {"taskId": task.as_str()}}));
+        }
+        match self.link.respond(token, Response::Result(Value::Object(value))).await {
+            Ok(()) => Ok(()),
+            Err(LinkError::Broken { .. }) => Err(UpstreamError::ChannelGone),
+            Err(failed) => {
+                self.questions.lock().pending.insert(token.to_owned(), asked_for);
+                Err(upstream_error(failed, &self.policy))
+            }
+        }
+    }
+
+    /// What a message is about: what it says itself, else whose stream it came on, else the only thing that lives on
+    /// this connection.
+    pub(crate) fn subject(&self, related: Option<&UpstreamTaskId>, on: Option<Tag>) -> UpstreamSubject {
+        if let Some(task) = related {
+            return UpstreamSubject::Task(task.clone());
+        }
+        if let Some(tag) = on {
+            if let Some(task) = self.results.lock().task_of(tag) {
+                return UpstreamSubject::Task(task.clone());
+            }
+            if let Some(ticket) = self.calls.lock().ticket_of(tag.0) {
+                return UpstreamSubject::Call(ticket);
+            }
+        }
+        let calls: Vec<_> = self.calls.lock().waiting().take(2).collect();
+        let created = self.created.lock();
+        let watched = self.events.watched();
+        let tasks: BTreeSet<&UpstreamTaskId> = created.iter().chain(watched.iter()).take(3).collect();
+        match (calls.as_slice(), tasks.first()) {
+            ([ticket], None) => UpstreamSubject::Call(*ticket),
+            ([], Some(task)) if tasks.len() == 1 => UpstreamSubject::Task((*task).clone()),
+            _ => UpstreamSubject::Unsaid,
+        }
+    }
+
+    fn refuse(self: &Arc<Self>, token: String, code: i64, message: String) {
+        // A full queue means that the server asks faster than it reads; what it gets no answer to, it asked in vain.
+        if self.refusals.try_send((token, Response::Error(code, message))).is_err() {
+            tracing::debug!("a request of the server stays unanswered: too many at once");
+        }
+    }
+}
+
+/// Sends refusals, so that listening never waits for the wire. Ends with the connection's scope.
+pub(crate) async fn send_refusals(
+    connection: Arc<Connection>,
+    mut refusals: tokio::sync::mpsc::Receiver<(String, Response)>,
+) {
+    while let Some((token, response)) = refusals.recv().await {
+        if let Err(failed) = connection.link.respond(&token, response).await {
+            tracing::debug!(error = %failed, "a request of the server could not be refused");
+        }
+    }
+}
+
+/// Hex SHA-256 of the method and the canonical parameters, without what ties it to a task or a stream.
+fn digest(method: &str, params: Option<&Fields<'_>>) -> String {
+    let members = params.into_iter().flat_map(Fields::iter).filter(|(name, _)| *name != "_meta");
+    let params: serde_json::Map<String, Value> =
+        members.filter_map(|(name, raw)| Some((name.to_owned(), serde_json::from_str(raw.get()).ok()?))).collect();
+    let canonical = serde_json_canonicalizer::to_vec(&params).unwrap_or_default();
+    let hash = Sha256::new().chain_update(method).chain_update(b"\n").chain_update(canonical).finalize();
+    hash.iter().fold(String::with_capacity(64), |text, byte| text + &format!("{byte:02x}"))
+}
+
+/// Refusals on their way at once. A well-behaved server asks nothing that is refused; 64 is a burst of one that
+/// probes everything.
+pub(crate) const REFUSALS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest_of(params: &str) -> String {
+        let raw = RawValue::from_string(params.into()).expect("JSON");
+        digest(ELICITATION, Fields::of(&raw, "$.params").ok().as_ref())
+    }
+
+    #[test]
+    fn a_question_asked_again_has_the_same_digest_whatever_ties_it_to_a_stream() {
+        let once = digest_of(
+            r#"{"message":"Go?","requestedSchema":{"type":"object","properties":{}},"_meta":{"progressToken":1}}"#,
+        );
+        let again = digest_of(r#"{ "requestedSchema": {"properties":{}, "type":"object"}, "message":"Go\u003f"}"#);
+        assert_eq!(once, again, "order, spelling and metadata do not matter");
+        assert_ne!(once, digest_of(r#"{"message":"Stop?"}"#), "another question is another one");
+        assert_eq!(once.len(), 64, "hex SHA-256");
+    }
+}

@@ -1,0 +1,190 @@
+//! The server's tools as last listed on this connection.
+//!
+//! Listing is single-flight and bounded in pages, bytes and entries. A change notification drops the list, also one that
+//! is just being read. Tools whose header annotations cannot be kept are hidden over modern HTTP. The list is kept for
+//! calls and checks; a person who asks for the tools gets a fresh one.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use domain::payload::Payload;
+use domain::policy::Policy;
+use domain::ports::{ArgumentError, ToolFacts, UpstreamError};
+use jsonschema::Validator;
+use parking_lot::Mutex;
+
+use super::arguments;
+use super::connection::Connection;
+use super::failure::upstream_error;
+use super::greeting::Generation;
+use super::param_headers::{ParamHeader, param_headers};
+use crate::dialect::page_params;
+use crate::link::Answer;
+use crate::view::{Fault, Fields, Misread, TaskSupport, Tool, tool};
+
+/// `tools/list`.
+const LIST: &str = "tools/list";
+/// What a person reads when a server cannot.
+const VERB: &str = "list its tools";
+/// Names told when a tool is not there. Judgement: one line.
+const NAMES_TOLD: usize = 12;
+/// Tools of one server at most. Judgement: the largest known catalogues have a few hundred.
+const TOOLS_MAX: usize = 10_000;
+
+/// The list of one connection.
+#[derive(Default)]
+pub(crate) struct Toolbox {
+    kept: Mutex<Option<Arc<ToolList>>>,
+    listing: tokio::sync::Mutex<()>,
+    changes: AtomicU64,
+}
+
+/// One reading of the list.
+#[derive(Default)]
+pub(crate) struct ToolList {
+    tools: Vec<ListedTool>,
+    by_name: HashMap<String, usize>,
+}
+
+/// One tool with what was worked out about it.
+pub(crate) struct ListedTool {
+    pub(crate) tool: Tool,
+    /// Mirrored parameters; empty where they do not matter.
+    pub(crate) headers: Vec<ParamHeader>,
+    validator: OnceLock<Option<Validator>>,
+}
+
+impl ToolList {
+    /// A tool by its name.
+    pub(crate) fn find(&self, name: &str) -> Option<&ListedTool> {
+        self.by_name.get(name).and_then(|index| self.tools.get(*index))
+    }
+
+    fn check(&self, name: &str, arguments: &serde_json::Value, policy: &Policy) -> Result<(), ArgumentError> {
+        let Some(listed) = self.find(name) else {
+            let known = self.tools.iter().take(NAMES_TOLD).map(|listed| listed.tool.name.clone()).collect();
+            return Err(ArgumentError::UnknownTool { tool: name.to_owned(), known });
+        };
+        let validator = listed.validator.get_or_init(|| arguments::compile(&listed.tool.input_schema, policy));
+        validator.as_ref().map_or(Ok(()), |validator| arguments::check(validator, arguments))
+    }
+}
+
+impl Connection {
+    /// The tools for people, fresh.
+    pub(crate) async fn tool_facts(&self) -> Result<Vec<ToolFacts>, UpstreamError> {
+        let list = self.list_tools(true).await?;
+        Ok(list.tools.iter().map(|listed| listed.tool.facts(self.support_word(listed.tool.support))).collect())
+    }
+
+    /// The list, kept or read now.
+    pub(crate) async fn tool_list(&self) -> Result<Arc<ToolList>, UpstreamError> {
+        self.list_tools(false).await
+    }
+
+    /// The list changed, or turned out to be old.
+    pub(crate) fn drop_tools(&self) {
+        self.toolbox.changes.fetch_add(1, Ordering::AcqRel);
+        self.toolbox.kept.lock().take();
+    }
+
+    /// Checks arguments against the kept list, and once more against a fresh one before it says no: tools may have
+    /// changed without a word.
+    pub(crate) async fn check_tool_arguments(&self, tool: &str, arguments: &Payload) -> Result<(), ArgumentError> {
+        let value = arguments::object_of(arguments, &self.policy)?;
+        let kept = self.toolbox.kept.lock().clone();
+        if let Some(kept) = kept
+            && kept.check(tool, &value, &self.policy).is_ok()
+        {
+            return Ok(());
+        }
+        match self.list_tools(true).await {
+            Ok(list) => list.check(tool, &value, &self.policy),
+            Err(failed) => {
+                tracing::debug!(error = %failed, "arguments are left to the server: its tools cannot be listed");
+                Ok(())
+            }
+        }
+    }
+
+    fn support_word(&self, support: TaskSupport) -> &'static str {
+        match (self.generation, self.augments, support) {
+            (Generation::Extension2026, _, _) => "server decides",
+            (Generation::Experimental2025, true, TaskSupport::Optional) => "optional",
+            (Generation::Experimental2025, true, TaskSupport::Required) => "required",
+            (Generation::Experimental2025, _, _) => "forbidden",
+        }
+    }
+
+    async fn list_tools(&self, fresh: bool) -> Result<Arc<ToolList>, UpstreamError> {
+        let kept = || self.toolbox.kept.lock().clone();
+        if let (false, Some(list)) = (fresh, kept()) {
+            return Ok(list);
+        }
+        let _one = self.toolbox.listing.lock().await;
+        if let (false, Some(list)) = (fresh, kept()) {
+            return Ok(list);
+        }
+        let changes = self.toolbox.changes.load(Ordering::Acquire);
+        let list = Arc::new(self.read_all_tools().await?);
+        if self.toolbox.changes.load(Ordering::Acquire) == changes {
+            *self.toolbox.kept.lock() = Some(Arc::clone(&list));
+        }
+        Ok(list)
+    }
+
+    async fn read_all_tools(&self) -> Result<ToolList, UpstreamError> {
+        let mut list = ToolList::default();
+        let mut cursor: Option<String> = None;
+        let mut bytes = 0usize;
+        for _page in 0..self.policy.list_pages_max {
+            let params = page_params(cursor.as_deref());
+            let answer = self.ask(LIST, params).await.map_err(|failed| upstream_error(failed, &self.policy))?;
+            let raw = match answer {
+                Answer::Result(raw) => raw,
+                Answer::Error(raw) => return Err(Fault::read(&raw, &self.policy).of_method(VERB)),
+            };
+            bytes = bytes.saturating_add(raw.get().len());
+            let next = self.add_page(&raw, &mut list).map_err(|misread| misread.of(&raw, &self.policy))?;
+            let full = bytes > self.policy.message_cap_bytes || list.tools.len() >= TOOLS_MAX;
+            if next.is_none() || next == cursor || full {
+                break;
+            }
+            cursor = next;
+        }
+        Ok(list)
+    }
+
+    fn add_page(&self, raw: &serde_json::value::RawValue, list: &mut ToolList) -> Result<Option<String>, Misread> {
+        let page = Fields::of(raw, "$.result")?;
+        if let Some(kind) = page.text("resultType").filter(|kind| kind != "complete") {
+            let why =
+                if kind == "task" { "is a task, which only a call may bring" } else { "does not fit this method" };
+            return Err(Misread::new(page.path("resultType"), why));
+        }
+        for (index, entry) in page.list("tools")?.into_iter().enumerate() {
+            if list.tools.len() >= TOOLS_MAX {
+                break;
+            }
+            match tool(entry, format!("$.result.tools[{index}]"), &self.policy) {
+                Ok(tool) => self.add_tool(tool, list),
+                Err(misread) => tracing::debug!(path = %misread.path, "a tool is left out: {}", misread.why),
+            }
+        }
+        Ok(page.text("nextCursor").filter(|next| !next.is_empty()))
+    }
+
+    fn add_tool(&self, tool: Tool, list: &mut ToolList) {
+        let headers = match (self.mirrors_params, param_headers(&tool.input_schema)) {
+            (true, Ok(headers)) => headers,
+            (true, Err(bad)) => {
+                tracing::warn!("a tool is hidden, because its header annotations cannot be kept: {bad}");
+                return;
+            }
+            (false, _) => Vec::new(),
+        };
+        list.by_name.insert(tool.name.clone(), list.tools.len());
+        list.tools.push(ListedTool { tool, headers, validator: OnceLock::new() });
+    }
+}

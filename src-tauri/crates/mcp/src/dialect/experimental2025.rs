@@ -1,0 +1,122 @@
+//! The 2025-11-25 experimental tasks: the caller asks for a task, the payload is fetched apart, questions are live
+//! requests (protocol.md §1).
+//!
+//! A handle is nested under `task`, a status is flat. What a live question is about is found out in
+//! `client/questions.rs`.
+
+use domain::ids::UpstreamTaskId;
+use domain::observation::{Door, Observation};
+use domain::payload::Payload;
+use domain::policy::Policy;
+use domain::ports::{CallReply, Listed};
+use domain::status::{Outcome, RpcError, TaskStatus};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::message::Answer;
+use crate::view::{Fault, Fields, Glimpse, Misread, TaskFacts, is_error, plain_outcome, task_id};
+
+/// `tasks/result`.
+pub(crate) const RESULT: &str = "tasks/result";
+/// `tasks/list`.
+pub(crate) const LIST: &str = "tasks/list";
+/// A pushed status.
+pub(crate) const PUSHED: &str = "notifications/tasks/status";
+/// Ties a message to a task.
+pub(crate) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+
+/// `params` of `tools/call` but for the arguments. `augment` asks for a task; an empty object is a valid opt-in.
+pub(crate) fn call_params(tool: &str, token: u64, augment: bool) -> Value {
+    if augment {
+        json!({"name": tool, "task": {}, "_meta": {"progressToken": token}})
+    } else {
+        json!({"name": tool, "_meta": {"progressToken": token}})
+    }
+}
+
+/// Reads the reply to a call. A plain result that happens to have a member `task` stays a result unless a task was
+/// asked for.
+pub(crate) fn read_call(
+    raw: &RawValue,
+    augmented: bool,
+    glimpse: Glimpse,
+    policy: &Policy,
+) -> Result<CallReply, Misread> {
+    let result = Fields::of(raw, "$.result")?;
+    if let Some(task) = result.object_or_none("task")
+        && (augmented || result.get("content").is_none())
+    {
+        let facts = TaskFacts::read(&task, policy)?;
+        return Ok(CallReply::Task { id: facts.id.clone(), seen: facts.seen(glimpse) });
+    }
+    Ok(CallReply::Result { payload: Payload::new(raw.get()), is_error: is_error(raw) })
+}
+
+/// Reads the reply to `tasks/get` or `tasks/cancel`: flat, though some nest it as at creation.
+pub(crate) fn read_task(raw: &RawValue, asked: &UpstreamTaskId, policy: &Policy) -> Result<TaskFacts, Misread> {
+    let result = Fields::of(raw, "$.result")?;
+    match result.object_or_none("task") {
+        Some(task) if result.get("taskId").is_none() => TaskFacts::read_asked(&task, asked, policy),
+        Some(_) | None => TaskFacts::read_asked(&result, asked, policy),
+    }
+}
+
+/// Reads `notifications/tasks/status`.
+pub(crate) fn read_pushed(
+    params: &Fields<'_>,
+    glimpse: Glimpse,
+    policy: &Policy,
+) -> Result<(UpstreamTaskId, Observation), Misread> {
+    let facts = TaskFacts::read(params, policy)?;
+    Ok((facts.id.clone(), facts.seen(glimpse)))
+}
+
+/// Reads one page of `tasks/list`. An entry that cannot be read does not hide the others; their number is returned.
+pub(crate) fn read_list(raw: &RawValue, glimpse: Glimpse, policy: &Policy) -> Result<(Listed, usize), Misread> {
+    let result = Fields::of(raw, "$.result")?;
+    let entries = result.list("tasks")?;
+    let count = entries.len();
+    let listed = Glimpse { door: Door::List, ..glimpse };
+    let tasks: Vec<_> = entries
+        .into_iter()
+        .filter_map(|raw| {
+            let fields = Fields::of(raw, "$.result.tasks[…]").ok()?;
+            let facts = TaskFacts::read(&fields, policy).ok()?;
+            Some((facts.id.clone(), facts.seen(listed)))
+        })
+        .collect();
+    let unread = count - tasks.len();
+    Ok((Listed { tasks, next: result.text("nextCursor").filter(|next| !next.is_empty()) }, unread))
+}
+
+/// What `tasks/result` brought for a task whose last word is known. An error there is the task's outcome
+/// (statement 32), and a `failed` task with a result is one whose tool reported an error.
+pub(crate) fn outcome(word: &TaskStatus, answer: &Answer, policy: &Policy) -> (TaskStatus, Option<Payload>) {
+    match answer {
+        Answer::Error(raw) => {
+            let Fault { error, payload, .. } = Fault::read(raw, policy);
+            (TaskStatus::Failed(Some(error)), Some(payload))
+        }
+        Answer::Result(raw) => {
+            let (outcome, payload) = plain_outcome(raw);
+            let outcome = match (word, outcome) {
+                (TaskStatus::Failed(_), Outcome::Ok(size)) => Outcome::ToolError(size),
+                (_, outcome) => outcome,
+            };
+            (TaskStatus::Completed(outcome), Some(payload))
+        }
+    }
+}
+
+/// Whether an error of `tasks/result` says that the payload is not to be had, instead of being the outcome: the
+/// server says the task completed, and knows no such task or method all the same.
+pub(crate) fn is_withheld(word: &TaskStatus, error: &RpcError) -> bool {
+    let completed = matches!(word, TaskStatus::Completed(_));
+    completed && (error.code == crate::view::INVALID_PARAMS || error.code == crate::view::METHOD_NOT_FOUND)
+}
+
+/// The task a message says it belongs to.
+pub(crate) fn related_task(params: &Fields<'_>, policy: &Policy) -> Option<UpstreamTaskId> {
+    let related = params.object_or_none("_meta")?.object_or_none(RELATED_TASK)?;
+    task_id(&related, policy).ok()
+}

@@ -1,0 +1,182 @@
+//! The 2026-07-28 extension: the server decides about tasks, questions are data (protocol.md §2.5 to §2.7).
+//!
+//! `tasks/get` carries everything: questions while there are some, the result or error at the end. The required
+//! `_meta` keys are the link's; here only `progressToken` is set.
+
+use std::collections::BTreeMap;
+
+use domain::ids::{RequestKey, UpstreamTaskId};
+use domain::observation::{Door, Observation};
+use domain::policy::{Policy, plain_text};
+use domain::ports::CallReply;
+use domain::request::Ask;
+use domain::status::{Outcome, TaskStatus};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::view::{Fault, Fields, Glimpse, Misread, TaskFacts, asks, plain_outcome};
+
+/// `tasks/update`.
+pub(crate) const UPDATE: &str = "tasks/update";
+/// `subscriptions/listen`.
+pub(crate) const LISTEN: &str = "subscriptions/listen";
+/// First on every subscription.
+pub(crate) const LISTEN_ACK: &str = "notifications/subscriptions/acknowledged";
+/// A pushed task.
+pub(crate) const PUSHED: &str = "notifications/tasks";
+
+/// Longest `resultType` quoted in an error. Judgement.
+const WORD_CAP_CHARS: usize = 64;
+
+/// What kind of result it says it is.
+enum Kind {
+    Complete,
+    InputRequired,
+    Task,
+}
+
+fn kind(result: &Fields<'_>) -> Result<Kind, Misread> {
+    if result.get("resultType").is_none() {
+        return Ok(Kind::Complete);
+    }
+    match result.required_text("resultType")?.as_str() {
+        "complete" => Ok(Kind::Complete),
+        "input_required" => Ok(Kind::InputRequired),
+        "task" => Ok(Kind::Task),
+        other => {
+            let why = format!("is `{}`, which is no kind of result we know", plain_text(other, WORD_CAP_CHARS));
+            Err(Misread::new(result.path("resultType"), why))
+        }
+    }
+}
+
+/// `params` of `tools/call` but for what goes verbatim: arguments, answers and state.
+pub(crate) fn call_params(tool: &str, token: u64) -> Value {
+    json!({"name": tool, "_meta": {"progressToken": token}})
+}
+
+/// Whether a result is a handle of this generation; asked of servers of the other one, lest a handle be lost.
+pub(crate) fn is_handle(result: &RawValue) -> bool {
+    Fields::of(result, "$.result")
+        .is_ok_and(|result| result.text("resultType").as_deref() == Some("task") && result.text("taskId").is_some())
+}
+
+/// Reads the reply to a call.
+pub(crate) fn read_call(raw: &RawValue, glimpse: Glimpse, policy: &Policy) -> Result<CallReply, Misread> {
+    let result = Fields::of(raw, "$.result")?;
+    match kind(&result)? {
+        Kind::Complete => {
+            let (outcome, payload) = plain_outcome(raw);
+            Ok(CallReply::Result { payload, is_error: matches!(outcome, Outcome::ToolError(_)) })
+        }
+        Kind::InputRequired => {
+            let questions = result.object("inputRequests")?;
+            let state = result.get("requestState").map(|raw| domain::payload::Payload::new(raw.get()));
+            if questions.is_none() && state.is_none() {
+                return Err(Misread::new(result.path("inputRequests"), "is missing, and there is no requestState"));
+            }
+            let questions = questions.map(|questions| asks(&questions, policy)).transpose()?.unwrap_or_default();
+            Ok(CallReply::NeedsInput { questions, state })
+        }
+        Kind::Task => {
+            let facts = TaskFacts::read(&result, policy)?;
+            Ok(CallReply::Task { id: facts.id.clone(), seen: observation(&result, facts, glimpse, policy)? })
+        }
+    }
+}
+
+/// Reads the reply to `tasks/get`. The label `"task"` on it is a known slip (statement 24).
+pub(crate) fn read_task(
+    raw: &RawValue,
+    asked: &UpstreamTaskId,
+    glimpse: Glimpse,
+    policy: &Policy,
+) -> Result<Observation, Misread> {
+    let result = Fields::of(raw, "$.result")?;
+    match kind(&result)? {
+        Kind::Complete | Kind::Task => {}
+        Kind::InputRequired => return Err(Misread::new(result.path("resultType"), "does not fit this method")),
+    }
+    let facts = TaskFacts::read_asked(&result, asked, policy)?;
+    observation(&result, facts, glimpse, policy)
+}
+
+/// Reads `notifications/tasks`.
+pub(crate) fn read_pushed(
+    params: &Fields<'_>,
+    glimpse: Glimpse,
+    policy: &Policy,
+) -> Result<(UpstreamTaskId, Observation), Misread> {
+    let facts = TaskFacts::read(params, policy)?;
+    Ok((facts.id.clone(), observation(params, facts, glimpse, policy)?))
+}
+
+/// Reads an acknowledgement: any complete result will do.
+pub(crate) fn read_ack(raw: &RawValue) -> Result<(), Misread> {
+    let result = Fields::of(raw, "$.result")?;
+    match kind(&result)? {
+        Kind::Complete => Ok(()),
+        Kind::InputRequired | Kind::Task => Err(Misread::new(result.path("resultType"), "does not fit this method")),
+    }
+}
+
+/// `params` of `subscriptions/listen`.
+pub(crate) fn listen_params(tasks: &[UpstreamTaskId], tools_too: bool) -> Value {
+    let ids: Vec<&str> = tasks.iter().map(UpstreamTaskId::as_str).collect();
+    if tools_too {
+        json!({"notifications": {"taskIds": ids, "toolsListChanged": true}})
+    } else {
+        json!({"notifications": {"taskIds": ids}})
+    }
+}
+
+/// Which tasks a subscription was accepted for.
+pub(crate) fn accepted(params: &Fields<'_>) -> Vec<UpstreamTaskId> {
+    let Some(filter) = params.object_or_none("notifications") else { return Vec::new() };
+    let ids = filter.list("taskIds").unwrap_or_default();
+    ids.into_iter()
+        .filter_map(|raw| serde_json::from_str(raw.get()).ok().map(|id: String| UpstreamTaskId::new(id)))
+        .collect()
+}
+
+fn observation(task: &Fields<'_>, facts: TaskFacts, glimpse: Glimpse, policy: &Policy) -> Result<Observation, Misread> {
+    let (status, payload) = match (facts.status.clone(), task.get("result"), task.get("error")) {
+        (TaskStatus::Completed(_), Some(result), _) => {
+            let (outcome, payload) = plain_outcome(result);
+            (TaskStatus::Completed(outcome), Some(payload))
+        }
+        (TaskStatus::Completed(_), None, _) => (TaskStatus::Completed(without_result(glimpse.door)), None),
+        (TaskStatus::Failed(_), _, Some(error)) => {
+            let fault = Fault::read(error, policy);
+            (TaskStatus::Failed(Some(fault.error)), Some(fault.payload))
+        }
+        (status, _, _) => (status, None),
+    };
+    let outstanding = outstanding(task, &status, glimpse.door, policy)?;
+    Ok(facts.seen_as(glimpse, status, outstanding, payload))
+}
+
+/// A read is the only way to the result, so a read without it is the last word; other doors may leave it out.
+fn without_result(door: Door) -> Outcome {
+    match door {
+        Door::Poll => Outcome::Unavailable,
+        Door::Create | Door::Push | Door::List => Outcome::NotFetched,
+    }
+}
+
+/// What is outstanding now. Only a read says that *nothing* is (ruling 1).
+fn outstanding(
+    task: &Fields<'_>,
+    status: &TaskStatus,
+    door: Door,
+    policy: &Policy,
+) -> Result<Option<BTreeMap<RequestKey, Ask>>, Misread> {
+    if let Some(requests) = task.object("inputRequests")? {
+        return asks(&requests, policy).map(Some);
+    }
+    let says_none = match status {
+        TaskStatus::Working | TaskStatus::Completed(_) | TaskStatus::Failed(_) | TaskStatus::Cancelled => true,
+        TaskStatus::InputRequired | TaskStatus::Other(_) => false,
+    };
+    Ok((door == Door::Poll && says_none).then(BTreeMap::new))
+}
