@@ -88,6 +88,13 @@ pub struct Policy {
     /// Redirects followed within the same origin. Judgement.
     pub redirects_max: usize,
 
+    /// Time for a burst of changes of the watched tasks to end before a subscription is replaced. Judgement: shorter
+    /// than a person notices, long enough for a hundred tasks that start together.
+    pub subscribe_settle: Duration,
+    /// Time for the open `tasks/result` of a finished 2025 task to end before a second one is sent. Judgement: servers
+    /// end it together with the task.
+    pub open_result_wait: Duration,
+
     // --- calling, answering, stopping ---
     /// A plain call older than this is shown as a task of our own. Ruling 22.
     pub promote_after: Duration,
@@ -150,6 +157,11 @@ pub struct Policy {
     pub feed_frame: Duration,
     /// Rows of a list page at most. Judgement.
     pub page_rows_max: u32,
+    /// Changes of the set of watched tasks within this time reach the connection as one. Judgement: short beside the
+    /// 100 ms that a pushed change may take, long enough for a burst of calls.
+    pub watch_settle: Duration,
+    /// How often old change rows and status lines are removed. Judgement.
+    pub prune_every: Duration,
     /// How often the sweeper looks for time-driven phases. Judgement: a person reads seconds.
     pub sweep_every: Duration,
     /// Rows the sweeper and the deliverer take at once. Judgement.
@@ -198,6 +210,8 @@ impl Default for Policy {
             child_close_wait: 3 * SECOND,
             child_term_wait: 3 * SECOND,
             redirects_max: 3,
+            subscribe_settle: SECOND / 4,
+            open_result_wait: 2 * SECOND,
             promote_after: 2 * SECOND,
             cancel_grace: 30 * SECOND,
             rounds_max: 10,
@@ -225,6 +239,8 @@ impl Default for Policy {
             contact_flush: 3 * SECOND,
             feed_frame: Duration::from_millis(33),
             page_rows_max: 1_000,
+            watch_settle: SECOND / 20,
+            prune_every: HOUR,
             sweep_every: SECOND,
             batch_rows: 500,
             drain_limit: 5 * SECOND,
