@@ -1,6 +1,7 @@
 //! The engine's face: what hosts and the api may ask of it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use domain::handle::{AnswerInput, Refusal};
@@ -8,10 +9,25 @@ use domain::ids::{HandleId, HostId, PersonId, RequestKey, Seq, ServerId, Upstrea
 use domain::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::{ArgumentError, Clock, Connector, Notifier, Registry, RegistryError, ToolFacts, UpstreamError};
-use domain::server::ServerHealth;
+use domain::server::{Server, ServerHealth};
+use domain::status::GoneWhy;
 use domain::time::Timestamp;
+use futures::future::join_all;
+use futures::stream::{self, StreamExt};
+use tokio::sync::Semaphore;
 
+use crate::attend::{self, Board};
+use crate::core::Core;
+use crate::deliver::{self, Deliverer};
+use crate::dice::Dice;
+use crate::follow::Follower;
+use crate::ledger::Ledger;
+use crate::outbox::Outbox;
+use crate::parcels::Parcels;
+use crate::post::{Post, Posts, Touch};
+use crate::pulse::Pulse;
 use crate::supervisor::Supervisor;
+use crate::{admission, decide, discover, feed, recover, sweep};
 
 /// Draws 128 random bits; given from outside so that tests repeat.
 pub type Draw = Arc<dyn Fn() -> u128 + Send + Sync>;
@@ -113,10 +129,13 @@ pub struct Frame {
     pub servers: Vec<ServerId>,
 }
 
+/// Handles of a removed server that are closed at a time, so that their commits share fsyncs.
+const CLOSED_AT_ONCE: usize = 64;
+
 /// The running engine. Clones are the same engine.
 #[derive(Clone)]
 pub struct Engine {
-    _private: Arc<()>,
+    core: Arc<Core>,
 }
 
 impl Engine {
@@ -125,8 +144,51 @@ impl Engine {
     /// # Errors
     /// When the registry cannot be read.
     pub async fn start(parts: Parts) -> Result<Self, RegistryError> {
-        let _ = parts;
-        todo!()
+        let Parts { registry, connector, clock, notifier, draw, policy, host, supervisor } = parts;
+        let policy = Arc::new(policy);
+        let pulse = Arc::new(Pulse::new(registry.newest_seq().await?));
+        let (posts, parcels, board) = (Arc::<Posts>::default(), Arc::<Parcels>::default(), Arc::<Board>::default());
+        let outbox = Outbox {
+            posts: Arc::clone(&posts),
+            parcels: Arc::clone(&parcels),
+            board: Arc::clone(&board),
+            pulse: Arc::clone(&pulse),
+        };
+        let ledger = Ledger::new(Arc::clone(&registry), Arc::clone(&clock), Arc::clone(&policy), outbox);
+        let reads = Arc::new(Semaphore::new(policy.reads_total));
+        let core = Arc::new(Core {
+            registry,
+            connector,
+            clock,
+            notifier,
+            policy,
+            host,
+            dice: Dice::new(draw),
+            ledger,
+            posts,
+            parcels,
+            board,
+            pulse,
+            scope: supervisor.scope(),
+            reads,
+            stopping: AtomicBool::new(false),
+        });
+        let servers = core.registry.servers().await?;
+        recover::recover(&core, &servers).await?;
+        // What the restart changed is told together with what waits, not one by one.
+        core.board.clear();
+        for server in servers {
+            follow(&core, server);
+        }
+        let steady = |name, make: fn(Arc<Core>) -> futures::future::BoxFuture<'static, ()>| {
+            let held = Arc::clone(&core);
+            core.scope.spawn_steady(name, &core.policy, move || make(Arc::clone(&held)));
+        };
+        steady("deliver", |core| Box::pin(Deliverer::new(core).run()));
+        steady("sweep", |core| Box::pin(sweep::run(core)));
+        steady("contacts", |core| Box::pin(sweep::flush_contacts(core)));
+        steady("attend", |core| Box::pin(attend::run(core)));
+        Ok(Self { core })
     }
 
     /// Admits a call (durable when this returns) and sends it. Waits for the server's connection for a short while.
@@ -134,8 +196,7 @@ impl Engine {
     /// # Errors
     /// When the server is unknown or unreachable, or the arguments do not fit: then nothing was recorded or sent.
     pub async fn call(&self, call: StartCall) -> Result<HandleId, EngineError> {
-        let _ = call;
-        todo!()
+        admission::call(&self.core, call).await
     }
 
     /// Takes up a task by the server's id of it. Returns the existing handle when it is here already.
@@ -143,8 +204,7 @@ impl Engine {
     /// # Errors
     /// When the server does not know it, or cannot be reached.
     pub async fn adopt(&self, server: ServerId, task: UpstreamTaskId, by: PersonId) -> Result<HandleId, EngineError> {
-        let _ = (server, task, by);
-        todo!()
+        discover::adopt(&self.core, server, task, by).await
     }
 
     /// Records an answer; its delivery follows by itself.
@@ -152,8 +212,7 @@ impl Engine {
     /// # Errors
     /// A refusal when there is nothing to answer or somebody was faster.
     pub async fn answer(&self, id: HandleId, input: AnswerInput) -> Result<RequestKey, EngineError> {
-        let _ = (id, input);
-        todo!()
+        decide::answer(&self.core, id, input).await
     }
 
     /// Takes back an answer that is still held back.
@@ -161,8 +220,7 @@ impl Engine {
     /// # Errors
     /// A refusal when it already left.
     pub async fn undo_answer(&self, id: HandleId, key: RequestKey, by: PersonId) -> Result<(), EngineError> {
-        let _ = (id, key, by);
-        todo!()
+        decide::undo_answer(&self.core, id, &key, &by).await
     }
 
     /// Records a wish to stop; its delivery follows by itself.
@@ -170,8 +228,7 @@ impl Engine {
     /// # Errors
     /// A refusal when the task is over or a stop was asked before.
     pub async fn cancel(&self, id: HandleId, by: PersonId, reason: Option<String>) -> Result<(), EngineError> {
-        let _ = (id, by, reason);
-        todo!()
+        decide::cancel(&self.core, id, &by, reason.as_deref()).await
     }
 
     /// Takes the handle from its agent and asks for a stop.
@@ -179,14 +236,15 @@ impl Engine {
     /// # Errors
     /// A refusal when it was revoked before.
     pub async fn revoke(&self, id: HandleId, by: PersonId, reason: Option<String>) -> Result<(), EngineError> {
-        let _ = (id, by, reason);
-        todo!()
+        decide::revoke(&self.core, id, &by, reason.as_deref()).await
     }
 
     /// Looks at a task as soon as the server's hint allows.
     pub fn look_soon(&self, id: HandleId) {
-        let _ = id;
-        todo!()
+        let post = self.core.ledger.held(id).and_then(|handle| self.core.posts.get(handle.server));
+        if let Some(post) = post {
+            post.touch(id, Touch { soon: true, look_at: None });
+        }
     }
 
     /// The configuration of a server changed, or it is new: (re)connect when it has consent.
@@ -194,8 +252,14 @@ impl Engine {
     /// # Errors
     /// When the registry cannot be read.
     pub async fn server_changed(&self, id: ServerId) -> Result<(), EngineError> {
-        let _ = id;
-        todo!()
+        let configured = self.core.registry.servers().await?;
+        let server = configured.into_iter().find(|server| server.id == id).ok_or(EngineError::UnknownServer)?;
+        match self.core.posts.get(id) {
+            Some(post) => post.reconfigure(server),
+            None => follow(&self.core, server),
+        }
+        self.core.pulse.committed(self.core.registry.newest_seq().await?);
+        Ok(())
     }
 
     /// A server was removed: disconnect; its open tasks are gone with that reason.
@@ -203,21 +267,43 @@ impl Engine {
     /// # Errors
     /// When the registry cannot be written.
     pub async fn server_removed(&self, id: ServerId) -> Result<(), EngineError> {
-        let _ = id;
-        todo!()
+        if let Some(post) = self.core.posts.remove(id) {
+            post.leave.cancel();
+            if let Some(live) = post.live() {
+                post.set_live(None);
+                live.upstream.close(false).await;
+            }
+        }
+        let core = &self.core;
+        let closed: Vec<_> = stream::iter(core.ledger.of_server(id))
+            .map(|handle| async move {
+                core.ledger.apply(handle.id, |handle, now| handle.gone(&GoneWhy::ServerRemoved, now)).await
+            })
+            .buffer_unordered(CLOSED_AT_ONCE)
+            .collect()
+            .await;
+        for outcome in closed {
+            if let Err(crate::ledger::LedgerError::Registry(error)) = outcome {
+                return Err(error.into());
+            }
+        }
+        self.core.pulse.committed(self.core.registry.newest_seq().await?);
+        self.core.pulse.health_changed(id);
+        Ok(())
     }
 
     /// Health of the moment.
     #[must_use]
     pub fn health(&self, id: ServerId) -> ServerHealth {
-        let _ = id;
-        todo!()
+        self.core.posts.get(id).map_or(ServerHealth::Unknown, |post| post.health())
     }
 
     /// Waits until the server is up, down or blocked, at most `limit`, and says which.
     pub async fn settled(&self, id: ServerId, limit: Duration) -> ServerHealth {
-        let _ = (id, limit);
-        todo!()
+        match self.core.posts.get(id) {
+            Some(post) => admission::settled(&post, limit).await,
+            None => ServerHealth::Unknown,
+        }
     }
 
     /// The server's tools.
@@ -225,34 +311,66 @@ impl Engine {
     /// # Errors
     /// When it cannot be reached.
     pub async fn tools(&self, id: ServerId) -> Result<Vec<ToolFacts>, EngineError> {
-        let _ = id;
-        todo!()
+        let (_, live) = admission::connected(&self.core, id).await?;
+        Ok(live.upstream.tools().await?)
     }
 
     /// The end of a child's stderr.
     #[must_use]
     pub fn stderr_tail(&self, id: ServerId) -> String {
-        let _ = id;
-        todo!()
+        let live = self.core.posts.get(id).and_then(|post| post.live());
+        live.map(|live| live.upstream.stderr_tail()).unwrap_or_default()
     }
 
     /// Contact of the moment, newer than the registry's.
     #[must_use]
     pub fn live(&self, id: HandleId) -> Option<LiveFacts> {
-        let _ = id;
-        todo!()
+        let handle = self.core.ledger.held(id)?;
+        Some(LiveFacts { seen: handle.contact.seen(), next_look: self.core.ledger.next_look(id) })
     }
 
     /// News after a place (from now on when `None`): a bounded stream that never loses, because each frame is
     /// read from the change log. The first change is sent at once, later ones at most every `feed_frame`.
     #[must_use]
-    pub fn feed(&self, after: Option<Seq>) -> futures::stream::BoxStream<'static, Frame> {
-        let _ = after;
-        todo!()
+    pub fn feed(&self, after: Option<Seq>) -> stream::BoxStream<'static, Frame> {
+        feed::feed(&self.core, after)
     }
 
     /// Refuses new calls, lets deliveries finish within the drain limit, flushes, closes connections and registry.
     pub async fn stop(&self) {
-        todo!()
+        let core = &self.core;
+        core.stopping.store(true, Ordering::Release);
+        let deadline = tokio::time::Instant::now() + core.policy.drain_limit;
+        while tokio::time::Instant::now() < deadline && !deliver::is_clear(core).await {
+            tokio::time::sleep(core.policy.feed_frame).await;
+        }
+        let posts = core.posts.all();
+        core.scope.cancel();
+        let closing = posts.iter().filter_map(|post| post.live()).map(|live| async move {
+            live.upstream.close(true).await;
+        });
+        // A child that does not end by itself is ended by its transport's own limits; those are waited for.
+        let limit = core.policy.drain_limit + core.policy.child_close_wait + core.policy.child_term_wait;
+        if tokio::time::timeout(limit, join_all(closing)).await.is_err() {
+            tracing::warn!("some connections did not end in time");
+        }
+        let lost = posts.iter().flat_map(|post| post.in_flight()).map(|id| async move {
+            let why = "the core was stopped while the call was in flight";
+            if let Err(error) = core.ledger.apply(id, |handle, now| handle.reply_lost(why, now)).await {
+                tracing::warn!(handle.id = %id, %error, "that a reply is lost could not be stored");
+            }
+        });
+        join_all(lost).await;
+        sweep::flush(core).await;
+        core.registry.close().await;
     }
+}
+
+/// Begins to follow a server.
+fn follow(core: &Arc<Core>, server: Server) {
+    let leave = core.scope.stopping().child_token();
+    let post = Arc::new(Post::new(&server, &core.policy, Arc::clone(&core.pulse), leave));
+    core.posts.insert(Arc::clone(&post));
+    let held = Arc::clone(core);
+    core.scope.spawn_steady("follow", &core.policy, move || Follower::new(Arc::clone(&held), Arc::clone(&post)).run());
 }

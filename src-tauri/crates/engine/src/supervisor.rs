@@ -1,13 +1,23 @@
 //! Starts, owns and stops every task of the process; the only caller of `tokio::spawn`.
 //!
 //! A child has a name for logs, ends when its scope is cancelled, and a panic in it is reported and never silent.
-//! It does not know what the children do. Reconcilers with restart rules are started by `engine.rs`.
+//! It does not know what the children do. What must go on for ever is started with [`Supervisor::spawn_steady`],
+//! which starts it anew after a panic.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
+
+use domain::policy::Policy;
+use domain::schedule::next_connect;
+use futures::FutureExt;
+use tokio::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+/// Quick restarts of one child after which it is restarted slowly. Architecture §3.8.
+const QUICK_RESTARTS_MAX: u32 = 3;
 
 /// A scope of running tasks. Clones are the same scope; [`Supervisor::scope`] makes one below it.
 #[derive(Debug, Clone, Default)]
@@ -66,6 +76,34 @@ impl Supervisor {
             }
         };
         tokio::spawn(self.tasks.track_future(watch));
+    }
+
+    /// Runs a child that should never end, and starts it anew when it panics, after a growing wait. From the third
+    /// quick restart on it waits the longest time instead of looping, and an error says that somebody must look.
+    pub fn spawn_steady<F, M>(&self, name: &'static str, policy: &Policy, make: M)
+    where
+        F: Future<Output = ()> + Send + 'static,
+        M: Fn() -> F + Send + 'static,
+    {
+        let policy = policy.clone();
+        self.spawn(name, async move {
+            let mut quick: u32 = 0;
+            loop {
+                let begun = Instant::now();
+                if AssertUnwindSafe(make()).catch_unwind().await.is_ok() {
+                    return;
+                }
+                quick = if begun.elapsed() > policy.backoff_last { 1 } else { quick.saturating_add(1) };
+                let wait = if quick >= QUICK_RESTARTS_MAX {
+                    tracing::error!(task.name = name, attempt = quick, "a background task panics again and again");
+                    policy.backoff_last
+                } else {
+                    tracing::error!(task.name = name, attempt = quick, "a background task panicked, starting it anew");
+                    next_connect(quick, 0.5, &policy)
+                };
+                tokio::time::sleep(wait).await;
+            }
+        });
     }
 
     /// Asks the scope to end without waiting.

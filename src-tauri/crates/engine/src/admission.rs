@@ -1,0 +1,276 @@
+//! Records a call before anything leaves the machine, sends it, and takes in what it brings.
+//!
+//! Sent once, never again: when the reply is lost, that is what the handle says (rule 11). A slow call becomes a task
+//! of our own. It does not look at tasks (`follow.rs`) and does not answer rounds of questions (`deliver/round.rs`
+//! decides when; [`fly`] is the flight of either).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use domain::audit::Actor;
+use domain::budget::{AtLimit, Budget, Decision, Limit, Proposal, Scope, Usage, decide};
+use domain::handle::{Home, NewCall, TaskHandle, Transition};
+use domain::ids::{HandleId, PersonId, ServerId};
+use domain::payload::Payload;
+use domain::ports::{CallError, CallReply, CallRequest, CommitError, Continuation};
+use domain::server::ServerHealth;
+use domain::status::ServerView;
+use domain::time::Timestamp;
+use sha2::{Digest, Sha256};
+
+use crate::core::{Core, then};
+use crate::engine::{EngineError, StartCall};
+use crate::ledger::LedgerError;
+use crate::post::{Flight, Live, Post};
+
+/// Admits a call a person starts; durable when this returns, and on its way.
+pub(crate) async fn call(core: &Arc<Core>, start: StartCall) -> Result<HandleId, EngineError> {
+    let (post, live) = connected(core, start.server).await?;
+    let tool: Arc<str> = Arc::from(start.tool.as_str());
+    live.upstream.check_arguments(Arc::clone(&tool), start.arguments.clone()).await?;
+    within_budget(core, start.server).await?;
+    let usual = core.registry.usual(start.server, &tool, core.policy.usual_samples_min).await?;
+    let call = NewCall {
+        id: HandleId::from_random(core.dice.bits()),
+        server: start.server,
+        agent: None,
+        by: Actor::Person(PersonId::clone(&start.by)),
+        tool: Arc::clone(&tool),
+        arguments: start.arguments.clone(),
+        arguments_digest: arguments_digest(&start.arguments),
+        usual,
+        limit: start.limit,
+        host: core.host,
+        home: live.home.clone(),
+    };
+    let id = call.id;
+    // Known as in flight before it is recorded, so that nobody takes it for a call without a caller.
+    let flight = post.takes_off(id);
+    if let Err(error) = core.ledger.admit(&TaskHandle::admit(call, core.now())).await {
+        post.landed(id);
+        return Err(match error {
+            CommitError::Registry(error) => error.into(),
+            CommitError::Conflict | CommitError::Exists(_) => domain::ports::RegistryError::Other {
+                operation: "admit a call",
+                why: "its new identity is taken".into(),
+            }
+            .into(),
+        });
+    }
+    let request = CallRequest { ticket: id, tool, arguments: start.arguments, continuation: None };
+    send(core, &post, live, flight, request);
+    Ok(id)
+}
+
+/// The connection of a server, waiting for it a short while.
+pub(crate) async fn connected(core: &Arc<Core>, server: ServerId) -> Result<(Arc<Post>, Arc<Live>), EngineError> {
+    if core.stopping.load(Ordering::Acquire) {
+        return Err(EngineError::Stopping);
+    }
+    let post = core.posts.get(server).ok_or(EngineError::UnknownServer)?;
+    if let Some(live) = post.live() {
+        return Ok((post, live));
+    }
+    post.connect_now();
+    let limit = core.policy.initialize_limit + core.policy.probe_first_output;
+    let health = settled(&post, limit).await;
+    match post.live() {
+        Some(live) => Ok((post, live)),
+        None => Err(not_connected(&health)),
+    }
+}
+
+/// Waits until the server is up, down or blocked, at most `limit`.
+pub(crate) async fn settled(post: &Post, limit: std::time::Duration) -> ServerHealth {
+    let mut healths = post.healths();
+    let wait = healths.wait_for(|health| match health {
+        ServerHealth::Unknown | ServerHealth::Connecting => false,
+        ServerHealth::Up { .. } | ServerHealth::Down { .. } | ServerHealth::Blocked { .. } => true,
+    });
+    match tokio::time::timeout(limit, wait).await {
+        Ok(Ok(health)) => health.clone(),
+        Ok(Err(_)) | Err(_) => post.health(),
+    }
+}
+
+/// Says that a server is not connected, in the words of its health.
+pub(crate) fn not_connected(health: &ServerHealth) -> EngineError {
+    match health {
+        ServerHealth::Down { why, hint, .. } | ServerHealth::Blocked { why, hint, .. } => {
+            EngineError::NotConnected { why: why.clone(), hint: hint.clone() }
+        }
+        ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } => EngineError::NotConnected {
+            why: "it has not answered yet".into(),
+            hint: "Try again in a moment; `taskwarden servers show` says how far the connection is.".into(),
+        },
+    }
+}
+
+async fn within_budget(core: &Arc<Core>, server: ServerId) -> Result<(), EngineError> {
+    let most = core.policy.open_calls_per_server;
+    let budget = Budget { scope: Scope::Server(server), limit: Limit::Concurrent(most), at_limit: AtLimit::Refuse };
+    let mut usage = Usage { open: core.registry.open_count(Some(server)).await?, ..Usage::default() };
+    if usage.open >= most {
+        // Calls whose reply is lost hold nothing on the server; they are open only for people to see.
+        let busy = core.ledger.of_server(server).iter().filter(|handle| holds_server(handle)).count();
+        usage.open = u64::try_from(busy).unwrap_or(u64::MAX);
+    }
+    match decide(&[(budget, usage)], Proposal::default()) {
+        Decision::Allow | Decision::AllowAndWarn(_) => Ok(()),
+        Decision::Ask(_) | Decision::Refuse(_) => Err(EngineError::OverBudget { most }),
+    }
+}
+
+fn holds_server(handle: &TaskHandle) -> bool {
+    match handle.view {
+        ServerView::Awaiting { .. } | ServerView::OwnCall { .. } | ServerView::Asking { .. } | ServerView::Task(_) => {
+            true
+        }
+        ServerView::NotSent { .. } | ServerView::Unanswered { .. } | ServerView::Direct(_) | ServerView::Refused(_) => {
+            false
+        }
+    }
+}
+
+/// Hex SHA-256 of the canonical arguments; of the bytes as they are when they have no canonical form.
+fn arguments_digest(arguments: &Payload) -> Arc<str> {
+    let canonical = serde_json::from_str::<serde_json::Value>(arguments.as_str())
+        .ok()
+        .and_then(|value| serde_json_canonicalizer::to_vec(&value).ok());
+    let digest = Sha256::digest(canonical.as_deref().unwrap_or(arguments.as_str().as_bytes()));
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    Arc::from(hex.as_str())
+}
+
+/// Sends a call that is recorded as on its way, and takes in its reply, however late.
+pub(crate) fn send(core: &Arc<Core>, post: &Arc<Post>, live: Arc<Live>, flight: Arc<Flight>, request: CallRequest) {
+    let child = fly(Arc::clone(core), Arc::clone(post), live, flight, request);
+    core.scope.spawn("call", child);
+}
+
+/// Sends a further round of a call. `resumed` was committed before.
+pub(crate) fn send_round(
+    core: &Arc<Core>,
+    post: &Arc<Post>,
+    live: Arc<Live>,
+    handle: &TaskHandle,
+    arguments: Payload,
+    continuation: Continuation,
+) {
+    let Some(tool) = handle.tool.clone() else { return };
+    let flight = post.takes_off(handle.id);
+    send(
+        core,
+        post,
+        live,
+        flight,
+        CallRequest { ticket: handle.id, tool, arguments, continuation: Some(continuation) },
+    );
+}
+
+async fn fly(core: Arc<Core>, post: Arc<Post>, live: Arc<Live>, flight: Arc<Flight>, request: CallRequest) {
+    let id = request.ticket;
+    let ended = race(&core, &live, &flight, request).await;
+    let home = live.home.clone();
+    match ended {
+        Landing::Reply(reply) => took_in(&core, &post, &home, id, &reply).await,
+        Landing::NotSent(why) => {
+            store(&core, id, |handle, now| handle.not_sent(&why, now)).await;
+        }
+        Landing::Lost(why) => {
+            store(&core, id, |handle, now| handle.reply_lost(&why, now)).await;
+        }
+    }
+    post.landed(id);
+    post.touch(id, crate::post::Touch::default());
+}
+
+enum Landing {
+    Reply(CallReply),
+    NotSent(String),
+    Lost(String),
+}
+
+async fn race(core: &Arc<Core>, live: &Live, flight: &Flight, request: CallRequest) -> Landing {
+    let id = request.ticket;
+    let call = live.upstream.call(request);
+    tokio::pin!(call);
+    let promote = tokio::time::sleep(core.policy.promote_after);
+    tokio::pin!(promote);
+    let given_up = async {
+        flight.stopped.notified().await;
+        tokio::time::sleep(core.policy.cancel_grace).await;
+    };
+    tokio::pin!(given_up);
+    let mut promoted = false;
+    loop {
+        tokio::select! {
+            biased;
+            reply = &mut call => return match reply {
+                Ok(reply) => Landing::Reply(reply),
+                Err(CallError::NotSent(error)) => Landing::NotSent(error.to_string()),
+                Err(CallError::ReplyLost(error)) => Landing::Lost(error.to_string()),
+            },
+            // A stopped request gets no reply by the protocol; waiting for ever would show a call nobody holds.
+            () = &mut given_up => {
+                return Landing::Lost("it was stopped on request, and the server sent no reply".into());
+            }
+            () = &mut promote, if !promoted => {
+                promoted = true;
+                // The call goes on while this is stored: only the row changes.
+                let step = store(core, id, |handle, now| handle.promoted(now));
+                tokio::pin!(step);
+                tokio::select! {
+                    () = &mut step => {}
+                    reply = &mut call => {
+                        step.await;
+                        return match reply {
+                            Ok(reply) => Landing::Reply(reply),
+                            Err(CallError::NotSent(error)) => Landing::NotSent(error.to_string()),
+                            Err(CallError::ReplyLost(error)) => Landing::Lost(error.to_string()),
+                        };
+                    }
+                }
+            }
+        }
+    }
+}
+
+async fn took_in(core: &Arc<Core>, post: &Post, home: &Home, id: HandleId, reply: &CallReply) {
+    let mut home = home.clone();
+    // The last progress always lands, and before the end, after which none is accepted.
+    let last = post.take_progress(id);
+    let policy = &core.policy;
+    loop {
+        let applied = core
+            .must_apply(id, |handle, now| match &last {
+                Some(last) => {
+                    then(handle.progressed(last, now, policy), |next| next.replied(reply, &home, now, policy))
+                }
+                None => handle.replied(reply, &home, now, policy),
+            })
+            .await;
+        match applied {
+            // The server's own list was faster than its reply, or it uses an id again: the reply is the better
+            // witness. The other handle keeps its record, and this one gets a place of its own.
+            Err(LedgerError::Exists(other)) if other != id => {
+                tracing::warn!(handle.id = %id, server.name = %post.name(), "the server gave an id that is known already");
+                store(core, other, |handle, now| handle.gone(&domain::status::GoneWhy::Replaced, now)).await;
+                let Some(next) = home.generation.checked_add(1) else { return };
+                home.generation = next;
+            }
+            Ok(_) => return,
+            Err(error) => return tell(id, &error),
+        }
+    }
+}
+
+async fn store(core: &Core, id: HandleId, decide: impl FnMut(&TaskHandle, Timestamp) -> Transition) {
+    if let Err(error) = core.must_apply(id, decide).await {
+        tell(id, &error);
+    }
+}
+
+fn tell(id: HandleId, error: &LedgerError<std::convert::Infallible>) {
+    tracing::error!(handle.id = %id, %error, "what became of a call could not be stored");
+}

@@ -1,0 +1,201 @@
+//! Tells people what needs them: once for each cause, and many at once as one.
+//!
+//! Transitions pin what to tell; the reconciler takes what is pinned, looks whether it still holds, and tells. What
+//! was open already when the core started is told as one line, not one by one. A notice is not a fact: everything it
+//! says is in the registry and the inbox. Quiet hours and channels are the notifier's.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use domain::handle::{Attention, TaskHandle};
+use domain::ids::{HandleId, ServerId};
+use domain::ports::Notice;
+use domain::status::Phase;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::core::Core;
+
+/// Notices of one kind about one server that are told one by one in one round; more become one line. Judgement:
+/// three lines are read, thirty are dismissed.
+const ONE_BY_ONE: usize = 3;
+
+/// What is pinned to be told. A handle pinned twice is told once, with what matters most.
+#[derive(Default)]
+pub(crate) struct Board {
+    pinned: Mutex<BTreeMap<HandleId, Attention>>,
+    wake: Notify,
+}
+
+impl Board {
+    /// People should be told this about the handle.
+    pub(crate) fn pin(&self, id: HandleId, attention: Attention) {
+        {
+            let mut pinned = self.pinned.lock();
+            let before = pinned.get(&id).copied();
+            // An end replaces everything before it; a question comes before a problem.
+            let matters = match (before, attention) {
+                (None, _) | (_, Attention::Finished | Attention::Waiting) => attention,
+                (Some(before), Attention::Problem) => before,
+            };
+            pinned.insert(id, matters);
+        }
+        self.wake.notify_one();
+    }
+
+    /// Forgets what is pinned.
+    pub(crate) fn clear(&self) {
+        self.pinned.lock().clear();
+    }
+
+    fn take(&self) -> BTreeMap<HandleId, Attention> {
+        std::mem::take(&mut *self.pinned.lock())
+    }
+}
+
+/// Tells for ever: the first at once, then at most one round in a sweep's time.
+pub(crate) async fn run(core: Arc<Core>) {
+    let mut waiting = Reminders::at_start(&core);
+    loop {
+        let remind_at = waiting.next();
+        tokio::select! {
+            () = core.board.wake.notified() => {
+                let told = round(&core, core.board.take()).await;
+                waiting.told(&core, &told);
+            }
+            () = until(remind_at) => {
+                let due = waiting.due(&core);
+                round(&core, due).await;
+            }
+        }
+        tokio::time::sleep(core.policy.sweep_every).await;
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// When open questions are told again.
+struct Reminders(HashMap<HandleId, Instant>);
+
+impl Reminders {
+    /// What waits already is told as one line for each server, and again like everything else.
+    fn at_start(core: &Core) -> Self {
+        let again = Instant::now() + core.policy.remind_after;
+        let mut open: HashMap<ServerId, Vec<Arc<TaskHandle>>> = HashMap::new();
+        for handle in core.ledger.all() {
+            if handle.phase(core.now()) == Phase::Waiting {
+                open.entry(handle.server).or_default().push(handle);
+            }
+        }
+        let mut reminders = Self(HashMap::new());
+        for handles in open.values() {
+            for handle in handles {
+                reminders.0.insert(handle.id, again);
+            }
+            tell_together(core, handles, Attention::Waiting);
+        }
+        reminders
+    }
+
+    fn next(&self) -> Option<Instant> {
+        self.0.values().min().copied()
+    }
+
+    fn told(&mut self, core: &Core, told: &[(HandleId, Attention)]) {
+        for (id, attention) in told {
+            match attention {
+                Attention::Waiting => {
+                    self.0.insert(*id, Instant::now() + core.policy.remind_after);
+                }
+                Attention::Finished => {
+                    self.0.remove(id);
+                }
+                Attention::Problem => {}
+            }
+        }
+    }
+
+    /// Questions that are still open after the time; each is told again once.
+    fn due(&mut self, core: &Core) -> BTreeMap<HandleId, Attention> {
+        let now = Instant::now();
+        let due: Vec<_> = self.0.iter().filter(|(_, at)| **at <= now).map(|(id, _)| *id).collect();
+        for id in &due {
+            self.0.remove(id);
+        }
+        let open = |id: &HandleId| core.ledger.held(*id).is_some_and(|h| h.phase(core.now()) == Phase::Waiting);
+        due.into_iter().filter(open).map(|id| (id, Attention::Waiting)).collect()
+    }
+}
+
+/// One round of telling; returns what was told.
+async fn round(core: &Core, pinned: BTreeMap<HandleId, Attention>) -> Vec<(HandleId, Attention)> {
+    let mut groups: BTreeMap<(ServerId, Attention), Vec<Arc<TaskHandle>>> = BTreeMap::new();
+    for (id, attention) in pinned {
+        let Ok(Some(handle)) = core.ledger.load(id).await else { continue };
+        let holds = match attention {
+            // Answered or taken back meanwhile: nobody needs to come.
+            Attention::Waiting => handle.requests.values().any(|request| request.state.is_open()),
+            Attention::Problem | Attention::Finished => true,
+        };
+        if holds {
+            groups.entry((handle.server, attention)).or_default().push(handle);
+        }
+    }
+    let mut told = Vec::new();
+    for ((_, attention), handles) in groups {
+        if handles.len() > ONE_BY_ONE {
+            tell_together(core, &handles, attention);
+        } else {
+            for handle in &handles {
+                tell_together(core, std::slice::from_ref(handle), attention);
+            }
+        }
+        told.extend(handles.iter().map(|handle| (handle.id, attention)));
+    }
+    told
+}
+
+fn tell_together(core: &Core, handles: &[Arc<TaskHandle>], attention: Attention) {
+    let Some(oldest) = handles.iter().min_by_key(|handle| (handle.created, handle.id)) else { return };
+    let server = core.server_name(oldest.server);
+    let line = if handles.len() == 1 {
+        let tool = oldest.tool.as_deref().unwrap_or("a task");
+        format!("{server}: {tool} {}", words(oldest.phase(core.now())))
+    } else {
+        let what = match attention {
+            Attention::Waiting => "wait for you",
+            Attention::Problem => "need a look",
+            Attention::Finished => "are over",
+        };
+        format!("{server}: {} tasks {what}", handles.len())
+    };
+    core.notifier.tell(Notice { attention, handle: oldest.id, line });
+}
+
+/// A phase as the end of a sentence.
+fn words(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Unconfirmed => "was not confirmed by the server",
+        Phase::Running => "is working",
+        Phase::Waiting => "waits for you",
+        Phase::Answering => "is being answered",
+        Phase::Cancelling => "was asked to stop and goes on",
+        Phase::Silent => "has gone silent",
+        Phase::Blocked => "needs a sign-in or an upgrade",
+        Phase::Overdue => "is later than agreed",
+        Phase::Done => "is done",
+        Phase::DoneWithError => "finished with an error",
+        Phase::Failed => "failed",
+        Phase::Cancelled => "was cancelled",
+        Phase::Revoked => "was revoked",
+        Phase::Unwatched => "is no longer watched",
+        Phase::Lost => "was lost by the server",
+        Phase::Expired => "expired on the server",
+    }
+}

@@ -1,0 +1,109 @@
+//! What every part of the engine holds: the ports, the ledger, and the places where words are left.
+//!
+//! No behaviour of its own beyond small questions that several parts ask. Read `engine.rs` for how it is put together.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use domain::handle::TaskHandle;
+use domain::handle::Transition;
+use domain::ids::{HostId, ServerId};
+use domain::policy::Policy;
+use domain::ports::{Clock, Connector, Notifier, Registry, RegistryError};
+use domain::schedule::next_connect;
+use domain::time::Timestamp;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use crate::attend::Board;
+use crate::dice::Dice;
+use crate::ledger::{Applied, Ledger, LedgerError};
+use crate::parcels::Parcels;
+use crate::post::Posts;
+use crate::pulse::Pulse;
+use crate::supervisor::Supervisor;
+
+/// The engine's insides, shared by all its parts.
+pub(crate) struct Core {
+    pub(crate) registry: Arc<dyn Registry>,
+    pub(crate) connector: Arc<dyn Connector>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) notifier: Arc<dyn Notifier>,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) host: HostId,
+    pub(crate) dice: Dice,
+    pub(crate) ledger: Ledger,
+    pub(crate) posts: Arc<Posts>,
+    pub(crate) parcels: Arc<Parcels>,
+    pub(crate) board: Arc<Board>,
+    pub(crate) pulse: Arc<Pulse>,
+    pub(crate) scope: Supervisor,
+    /// Our own reads over all servers; first come, first served, and no server may wait with more than its own slots,
+    /// so that one with 9,990 tasks cannot keep the others waiting (ruling 12).
+    pub(crate) reads: Arc<Semaphore>,
+    /// New calls are refused and nothing is looked at any more.
+    pub(crate) stopping: AtomicBool,
+}
+
+impl Core {
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The runtime's instant of a moment, for sleeping until then.
+    pub(crate) fn instant(&self, at: Timestamp) -> Instant {
+        Instant::now() + at.since(self.now())
+    }
+
+    /// The moment of an instant, for showing it.
+    pub(crate) fn moment(&self, at: Instant) -> Timestamp {
+        self.now().plus(at.saturating_duration_since(Instant::now()))
+    }
+
+    /// How long to wait after so many failures in a row.
+    pub(crate) fn back_off(&self, failures: u32) -> Duration {
+        next_connect(failures, self.dice.share(), &self.policy)
+    }
+
+    /// The person's name for a server, or its id when it is not followed (any more).
+    pub(crate) fn server_name(&self, id: ServerId) -> Arc<str> {
+        self.posts.get(id).map_or_else(|| Arc::from(id.to_string().as_str()), |post| post.name())
+    }
+
+    /// Changes a handle by something that has already happened and must not be forgotten: while the registry cannot
+    /// store it, this waits and tries again, until it is stored or the registry is closed.
+    pub(crate) async fn must_apply(
+        &self,
+        id: domain::ids::HandleId,
+        mut decide: impl FnMut(&TaskHandle, Timestamp) -> Transition,
+    ) -> Result<Applied, LedgerError<std::convert::Infallible>> {
+        let mut failures = 0;
+        loop {
+            match self.ledger.apply(id, &mut decide).await {
+                Err(LedgerError::Registry(error)) if error != RegistryError::Closed => {
+                    failures += 1;
+                    if failures == 1 {
+                        tracing::error!(handle.id = %id, %error, "a change of a task cannot be stored, trying again");
+                    }
+                    tokio::time::sleep(self.back_off(failures)).await;
+                }
+                other => return other,
+            }
+        }
+    }
+}
+
+/// Runs a further transition on the outcome of one, so that both are one commit.
+pub(crate) fn then(first: Transition, second: impl FnOnce(&TaskHandle) -> Transition) -> Transition {
+    let second = second(&first.next);
+    let mut both = first;
+    both.next = second.next;
+    both.changed |= second.changed;
+    both.audit.extend(second.audit);
+    both.log.extend(second.log);
+    both.payloads.extend(second.payloads);
+    both.learned_ms = second.learned_ms.or(both.learned_ms);
+    both.effects.extend(second.effects);
+    both
+}

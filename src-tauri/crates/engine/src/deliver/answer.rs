@@ -1,0 +1,119 @@
+//! Sends recorded answers of a task: under the server's keys, or as the response to a live question.
+//!
+//! Marked as sent before the wire, as acknowledged after it. An answer under a key is sent again until acknowledged,
+//! which is safe because it is never changed (rule 14). A live answer leaves once for each channel: when the channel
+//! is gone, it waits until the question comes again (ruling 10). Answers of rounds are in `round.rs`.
+
+use domain::handle::{TaskHandle, Transition};
+use domain::ids::RequestKey;
+use domain::payload::PayloadKind;
+use domain::ports::{AnswerToSend, RegistryError, UpstreamError};
+use domain::request::{AskDoor, InputRequest, RequestState};
+use domain::status::Delivery;
+
+use super::{Ended, Way, retry};
+use crate::core::{Core, then};
+use crate::post::Touch;
+
+/// Sends what is due, all answers of one door together.
+pub(super) async fn send(way: &Way, handle: &TaskHandle) -> Ended {
+    let due = handle.answers_due(way.core.now());
+    let listed: Vec<_> = due.iter().filter(|request| is_listed(&request.door)).copied().collect();
+    let mut worst = Ended::Clear;
+    if !listed.is_empty() {
+        worst = send_together(way, handle, &listed).await;
+    }
+    for request in due {
+        // Each live answer is a response of its own.
+        if let AskDoor::Live { connection, .. } = &request.door
+            && *connection == way.live.id
+        {
+            let ended = send_together(way, handle, &[request]).await;
+            if worst == Ended::Clear {
+                worst = ended;
+            }
+        }
+    }
+    worst
+}
+
+fn is_listed(door: &AskDoor) -> bool {
+    match door {
+        AskDoor::Listed { .. } => true,
+        AskDoor::Live { .. } | AskDoor::Round { .. } => false,
+    }
+}
+
+async fn send_together(way: &Way, handle: &TaskHandle, requests: &[&InputRequest]) -> Ended {
+    let Ok(answers) = answers(&way.core, handle, requests).await else { return Ended::Again(None) };
+    let keys: Vec<RequestKey> = requests.iter().map(|request| request.key.clone()).collect();
+    let live = requests.iter().any(|request| !is_listed(&request.door));
+    let Ok(lane) = way.post.lane.acquire().await else { return Ended::Unconnected };
+    if step(way, handle, &keys, |at| Delivery::Sent { at, attempts: 1 }).await.is_err() {
+        return Ended::Again(None);
+    }
+    let task = handle.view.task().map(|task| task.id.clone());
+    let outcome = way.live.upstream.answer(task, answers).await;
+    drop(lane);
+    let ended = match outcome {
+        Ok(()) => match step(way, handle, &keys, |at| Delivery::Acknowledged { at }).await {
+            Ok(()) => Ended::Clear,
+            Err(()) => Ended::Again(None),
+        },
+        Err(error) => failed(way, handle, &keys, &error, live).await,
+    };
+    way.post.touch(handle.id, Touch { soon: true, look_at: None });
+    ended
+}
+
+async fn failed(way: &Way, handle: &TaskHandle, keys: &[RequestKey], error: &UpstreamError, live: bool) -> Ended {
+    match (retry(error), error) {
+        (None, error) => {
+            let why = error.to_string();
+            match step(way, handle, keys, |at| Delivery::Refused { at, why: why.clone() }).await {
+                Ok(()) => Ended::Clear,
+                Err(()) => Ended::Again(None),
+            }
+        }
+        // It never left: it waits for the question to come again.
+        (Some(_), UpstreamError::ChannelGone) => {
+            let _ = step(way, handle, keys, |_| Delivery::Recorded).await;
+            Ended::Unconnected
+        }
+        // Whether a live answer arrived is unknown, and a second response must never leave.
+        (Some(_), _) if live => Ended::Clear,
+        (Some(again), _) => again,
+    }
+}
+
+/// Moves all these answers one step on, in one commit.
+async fn step(
+    way: &Way,
+    handle: &TaskHandle,
+    keys: &[RequestKey],
+    delivery: impl Fn(domain::time::Timestamp) -> Delivery,
+) -> Result<(), ()> {
+    let stored = way.core.must_apply(handle.id, |handle, now| {
+        keys.iter()
+            .fold(Transition::none(handle), |all, key| then(all, |next| next.answer_step(key, &delivery(now), now)))
+    });
+    stored.await.map(|_| ()).map_err(|_| ())
+}
+
+/// The answers with their contents, which only the registry has.
+pub(super) async fn answers(
+    core: &Core,
+    handle: &TaskHandle,
+    requests: &[&InputRequest],
+) -> Result<Vec<AnswerToSend>, RegistryError> {
+    let mut answers = Vec::with_capacity(requests.len());
+    for request in requests {
+        let answered = match &request.state {
+            RequestState::Answered(answered) => answered,
+            RequestState::Open | RequestState::Confirmed(_) | RequestState::Withdrawn { .. } => continue,
+        };
+        let content = core.registry.payload(handle.id, PayloadKind::Answer(request.key.clone())).await?;
+        answers.push(AnswerToSend { door: request.door.clone(), action: answered.action, content });
+    }
+    Ok(answers)
+}

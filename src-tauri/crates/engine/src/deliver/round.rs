@@ -1,0 +1,72 @@
+//! Sends a call again with the answers of its round of questions, before there is a task.
+//!
+//! In one commit the answers are marked as sent and the call as on its way; only then it leaves. A kill in between
+//! leaves a call whose reply is lost, never one that is sent twice: sending it again could run the tool twice
+//! (protocol.md §7.5). A round without questions is answered after a short wait.
+
+use domain::handle::{TaskHandle, Transition};
+use domain::payload::PayloadKind;
+use domain::ports::Continuation;
+use domain::request::{AskDoor, InputRequest};
+use domain::status::{Delivery, ServerView};
+
+use super::{Ended, Way, answer};
+use crate::admission;
+use crate::core::then;
+
+/// Sends the next round, when its answers are all there.
+pub(super) async fn send(way: &Way, handle: &TaskHandle) -> Ended {
+    let core = &way.core;
+    let ServerView::Asking { since, has_state, .. } = handle.view else { return Ended::Clear };
+    let now = core.now();
+    let Some(ready) = handle.round_ready_at() else { return Ended::Clear };
+    let answered: Vec<&InputRequest> = handle.answers_due(now).into_iter().filter(|due| is_round(&due.door)).collect();
+    let ready = if answered.is_empty() { ready.max(since.plus(core.policy.round_wait)) } else { ready };
+    if ready > now {
+        return Ended::Held(ready);
+    }
+    let Ok(answers) = answer::answers(core, handle, &answered).await else { return Ended::Again(None) };
+    let state = match core.registry.payload(handle.id, PayloadKind::RequestState).await {
+        Ok(state) => state.filter(|_| has_state),
+        Err(_) => return Ended::Again(None),
+    };
+    let arguments = match core.registry.payload(handle.id, PayloadKind::Arguments).await {
+        Ok(Some(arguments)) => arguments,
+        Ok(None) | Err(_) => return Ended::Again(None),
+    };
+    let keys: Vec<_> = answered.iter().map(|request| request.key.clone()).collect();
+    let left = core.must_apply(handle.id, |handle, now| match handle.view {
+        ServerView::Asking { since: asked, .. } if asked == since && handle.round_ready_at().is_some() => {
+            let sent = Delivery::Sent { at: now, attempts: 1 };
+            let marked = keys
+                .iter()
+                .fold(Transition::none(handle), |all, key| then(all, |next| next.answer_step(key, &sent, now)));
+            then(marked, |next| next.resumed(core.host, now))
+        }
+        ServerView::Asking { .. }
+        | ServerView::Awaiting { .. }
+        | ServerView::OwnCall { .. }
+        | ServerView::NotSent { .. }
+        | ServerView::Unanswered { .. }
+        | ServerView::Direct(_)
+        | ServerView::Refused(_)
+        | ServerView::Task(_) => Transition::none(handle),
+    });
+    match left.await {
+        Ok(applied) if applied.changed => {
+            let continuation = Continuation { state, answers };
+            let live = std::sync::Arc::clone(&way.live);
+            admission::send_round(core, &way.post, live, &applied.handle, arguments, continuation);
+            Ended::Clear
+        }
+        Ok(_) => Ended::Clear,
+        Err(_) => Ended::Again(None),
+    }
+}
+
+fn is_round(door: &AskDoor) -> bool {
+    match door {
+        AskDoor::Round { .. } => true,
+        AskDoor::Listed { .. } | AskDoor::Live { .. } => false,
+    }
+}

@@ -1,0 +1,143 @@
+//! Sends a wish to stop, in the way that fits what the call has become.
+//!
+//! A task is cancelled by its id, a call in flight by its ticket; a call between two rounds of questions is not
+//! running anywhere and ends here. An acknowledgement is not obedience: the next looks show what became of it.
+
+use std::sync::Arc;
+
+use domain::handle::TaskHandle;
+use domain::ids::UpstreamTaskId;
+use domain::ports::UpstreamError;
+use domain::status::{Delivery, Intent, ServerView};
+
+use super::{Ended, Way, retry};
+use crate::core::{Core, then};
+use crate::post::Touch;
+
+/// Stops what can be stopped, or cannot, without asking the server. `None` when the server must be asked.
+pub(super) async fn without_server(core: &Arc<Core>, handle: &TaskHandle) -> Option<Ended> {
+    if !handle.stop_due() {
+        return None;
+    }
+    match &handle.view {
+        ServerView::Asking { .. } => {
+            let stopped = core.must_apply(handle.id, |handle, now| match handle.view {
+                ServerView::Asking { .. } => handle.call_stopped(now),
+                ServerView::Awaiting { .. }
+                | ServerView::OwnCall { .. }
+                | ServerView::NotSent { .. }
+                | ServerView::Unanswered { .. }
+                | ServerView::Direct(_)
+                | ServerView::Refused(_)
+                | ServerView::Task(_) => domain::handle::Transition::none(handle),
+            });
+            Some(if stopped.await.is_ok() { Ended::Clear } else { Ended::Again(None) })
+        }
+        ServerView::Unanswered { .. } => {
+            let why = "the reply to this call is lost, so there is nothing by which the server could stop it";
+            Some(refused(core, handle, why).await)
+        }
+        ServerView::Awaiting { .. }
+        | ServerView::OwnCall { .. }
+        | ServerView::NotSent { .. }
+        | ServerView::Direct(_)
+        | ServerView::Refused(_)
+        | ServerView::Task(_) => None,
+    }
+}
+
+/// Asks the server.
+pub(super) async fn send(way: &Way, handle: &TaskHandle) -> Ended {
+    match &handle.view {
+        ServerView::Task(task) => stop_task(way, handle, task.id.clone()).await,
+        ServerView::Awaiting { .. } | ServerView::OwnCall { .. } => stop_call(way, handle).await,
+        ServerView::Asking { .. }
+        | ServerView::NotSent { .. }
+        | ServerView::Unanswered { .. }
+        | ServerView::Direct(_)
+        | ServerView::Refused(_) => Ended::Clear,
+    }
+}
+
+async fn stop_task(way: &Way, handle: &TaskHandle, task: UpstreamTaskId) -> Ended {
+    let Ok(lane) = way.post.lane.acquire().await else { return Ended::Unconnected };
+    if !mark_sent(way, handle).await {
+        return Ended::Clear;
+    }
+    let outcome = way.live.upstream.cancel(task).await;
+    drop(lane);
+    match outcome {
+        Ok(seen) => {
+            let core = &way.core;
+            let stored = core
+                .must_apply(handle.id, |handle, now| {
+                    let acknowledged = handle.stop_step(&Delivery::Acknowledged { at: now }, now);
+                    match &seen {
+                        Some(seen) => then(acknowledged, |next| next.observe(seen, &core.policy)),
+                        None => acknowledged,
+                    }
+                })
+                .await;
+            look_soon(way, handle);
+            if stored.is_ok() { Ended::Clear } else { Ended::Again(None) }
+        }
+        Err(error) => failed(way, handle, &error).await,
+    }
+}
+
+async fn stop_call(way: &Way, handle: &TaskHandle) -> Ended {
+    // A call of another connection cannot be stopped on this one; its own end is on its way.
+    let Some(flight) = way.post.flight(handle.id) else { return Ended::Again(None) };
+    let Ok(lane) = way.post.lane.acquire().await else { return Ended::Unconnected };
+    if !mark_sent(way, handle).await {
+        return Ended::Clear;
+    }
+    let reason = match &handle.intent {
+        Intent::Cancel(wish) | Intent::Revoked(wish) => wish.reason.clone(),
+        Intent::None | Intent::Unwatched { .. } => None,
+    };
+    let outcome = way.live.upstream.cancel_call(handle.id, reason).await;
+    drop(lane);
+    match outcome {
+        Ok(()) => {
+            let stored = way
+                .core
+                .must_apply(handle.id, |handle, now| handle.stop_step(&Delivery::Acknowledged { at: now }, now))
+                .await;
+            flight.stopped.notify_one();
+            if stored.is_ok() { Ended::Clear } else { Ended::Again(None) }
+        }
+        Err(error) => failed(way, handle, &error).await,
+    }
+}
+
+/// Records that it leaves now, before it does. False when there is nothing to send any more.
+async fn mark_sent(way: &Way, handle: &TaskHandle) -> bool {
+    let marked = way.core.must_apply(handle.id, |handle, now| {
+        if handle.stop_due() {
+            handle.stop_step(&Delivery::Sent { at: now, attempts: 1 }, now)
+        } else {
+            domain::handle::Transition::none(handle)
+        }
+    });
+    marked.await.is_ok_and(|applied| applied.handle.stop_due())
+}
+
+async fn failed(way: &Way, handle: &TaskHandle, error: &UpstreamError) -> Ended {
+    look_soon(way, handle);
+    match retry(error) {
+        Some(again) => again,
+        None => refused(&way.core, handle, &error.to_string()).await,
+    }
+}
+
+async fn refused(core: &Arc<Core>, handle: &TaskHandle, why: &str) -> Ended {
+    let stored = core.must_apply(handle.id, |handle, now| {
+        handle.stop_step(&Delivery::Refused { at: now, why: why.to_owned() }, now)
+    });
+    if stored.await.is_ok() { Ended::Clear } else { Ended::Again(None) }
+}
+
+fn look_soon(way: &Way, handle: &TaskHandle) {
+    way.post.touch(handle.id, Touch { soon: true, look_at: None });
+}

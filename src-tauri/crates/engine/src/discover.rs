@@ -1,0 +1,159 @@
+//! Finds tasks that somebody else started: by the server's own list, or by an id that a person gives.
+//!
+//! A task that is not listed is not thereby gone. What is listed and unknown gets a handle, unless it is the task of a
+//! call of ours whose reply is just arriving. Reading what a found task does is the follower's (`follow/look.rs`).
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use domain::audit::Actor;
+use domain::handle::{FoundTask, Origin, TaskHandle};
+use domain::ids::{HandleId, PersonId, ServerId, UpstreamTaskId};
+use domain::observation::Observation;
+use domain::ports::{CommitError, UpstreamError};
+
+use crate::admission::connected;
+use crate::core::Core;
+use crate::engine::EngineError;
+use crate::post::{Live, Post};
+
+/// What a reading of the server's list brought.
+pub(crate) struct Found {
+    /// Known open tasks whose listed word is another than ours: worth a look.
+    pub(crate) moved: Vec<HandleId>,
+    /// The server asked to slow down.
+    pub(crate) slow_down: Option<Option<std::time::Duration>>,
+    /// The server has no list.
+    pub(crate) no_list: bool,
+}
+
+/// Reads the whole list, page by page, and takes up what is unknown.
+pub(crate) async fn sweep_list(core: Arc<Core>, post: Arc<Post>, live: Arc<Live>) -> Found {
+    let mut found = Found { moved: Vec::new(), slow_down: None, no_list: false };
+    let calls = post.in_flight();
+    let mut unknown = Vec::new();
+    let mut cursor = None;
+    let mut cursors = HashSet::new();
+    for _ in 0..core.policy.list_pages_max {
+        let page = {
+            let Ok(_slot) = core.reads.acquire().await else { return found };
+            live.upstream.list(cursor.take()).await
+        };
+        let page = match page {
+            Ok(page) => page,
+            Err(UpstreamError::Unsupported(_)) => {
+                found.no_list = true;
+                break;
+            }
+            Err(UpstreamError::RateLimited { after }) => {
+                found.slow_down = Some(after);
+                break;
+            }
+            Err(error) => {
+                tracing::debug!(server.name = %post.name(), %error, "the server's list cannot be read");
+                break;
+            }
+        };
+        for (task, seen) in page.tasks {
+            match known(&core, &live, &task, post.server).await {
+                Some(id) => found.moved.extend(moved(&core, id, &seen)),
+                None if unknown.len() < core.policy.discovered_max => unknown.push((task, seen)),
+                None => {}
+            }
+        }
+        match page.next {
+            // A cursor that comes again never ends.
+            Some(next) if cursors.insert(next.clone()) => cursor = Some(next),
+            Some(_) | None => break,
+        }
+    }
+    if unknown.is_empty() {
+        return found;
+    }
+    wait_for_replies(&core, &post, &calls).await;
+    let mut open = core.ledger.of_server(post.server).len();
+    for (task, seen) in unknown {
+        if open >= core.policy.discovered_max {
+            tracing::warn!(server.name = %post.name(), "the server lists more tasks than are taken up");
+            break;
+        }
+        if known(&core, &live, &task, post.server).await.is_some() {
+            continue;
+        }
+        let by = Actor::Server(post.server);
+        match take_up(&core, &live, post.server, task, &seen, Origin::Discovered, by).await {
+            Ok(_) => open += 1,
+            Err(CommitError::Exists(_)) => {}
+            Err(error) => {
+                tracing::warn!(server.name = %post.name(), %error, "a listed task cannot be taken up");
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// A listed task may be the one whose creation is being replied to: such a reply comes at once, so a short wait for
+/// the calls that were in flight is enough. A later one finds its id taken and says so (`admission.rs`).
+async fn wait_for_replies(core: &Core, post: &Post, calls: &[HandleId]) {
+    let mut waited = std::time::Duration::ZERO;
+    while calls.iter().any(|id| post.flight(*id).is_some()) && waited < core.policy.promote_after {
+        tokio::time::sleep(core.policy.hint_floor).await;
+        waited += core.policy.hint_floor;
+    }
+}
+
+async fn known(core: &Core, live: &Live, task: &UpstreamTaskId, server: ServerId) -> Option<HandleId> {
+    let home = &live.home;
+    match core.registry.find_task(server, home.generation, home.session.clone(), task.clone()).await {
+        Ok(known) => known,
+        Err(error) => {
+            tracing::debug!(%error, "whether a listed task is known cannot be read");
+            None
+        }
+    }
+}
+
+fn moved(core: &Core, id: HandleId, seen: &Observation) -> Option<HandleId> {
+    let handle = core.ledger.held(id)?;
+    let word = handle.view.task()?.status.word();
+    (word != seen.status.word()).then_some(id)
+}
+
+async fn take_up(
+    core: &Core,
+    live: &Live,
+    server: ServerId,
+    task: UpstreamTaskId,
+    seen: &Observation,
+    origin: Origin,
+    by: Actor,
+) -> Result<HandleId, CommitError> {
+    let id = HandleId::from_random(core.dice.bits());
+    let found = FoundTask { id, server, origin, by, home: live.home.clone(), task };
+    core.ledger.admit(&TaskHandle::found(found, seen, &core.policy)).await.map(|handle| handle.id)
+}
+
+/// Takes up a task by the server's id of it, after one look at it.
+pub(crate) async fn adopt(
+    core: &Arc<Core>,
+    server: ServerId,
+    task: UpstreamTaskId,
+    by: PersonId,
+) -> Result<HandleId, EngineError> {
+    let (_, live) = connected(core, server).await?;
+    let home = &live.home;
+    let known = core.registry.find_task(server, home.generation, home.session.clone(), task.clone()).await?;
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let seen = live.upstream.read(task.clone()).await?;
+    match take_up(core, &live, server, task, &seen, Origin::Adopted, Actor::Person(by)).await {
+        Ok(id) | Err(CommitError::Exists(id)) => Ok(id),
+        Err(CommitError::Registry(error)) => Err(error.into()),
+        Err(CommitError::Conflict) => {
+            Err(domain::ports::RegistryError::Other { operation: "adopt a task", why: "its identity is taken".into() }
+                .into())
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! News as a stream: a cursor over the change log, woken by commits, that never loses and never floods.
+//!
+//! The first change goes out at once, later ones at most once in a frame's time (ruling 13). A frame says what
+//! changed; readers read the rows. Memory is one frame per reader, however slow it is: what a reader has not asked for
+//! stays in the change log. Health of servers is not in the log and comes from `pulse.rs`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use domain::change::{Change, Changes, Entity};
+use domain::ids::Seq;
+use domain::ports::RegistryError;
+use futures::stream::{self, BoxStream, StreamExt};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::core::Core;
+use crate::engine::Frame;
+
+struct Reader {
+    core: Arc<Core>,
+    cursor: Seq,
+    health: u64,
+    commits: watch::Receiver<Seq>,
+    healths: watch::Receiver<u64>,
+    rest_until: Instant,
+}
+
+/// News after a place, or from now on.
+pub(crate) fn feed(core: &Arc<Core>, after: Option<Seq>) -> BoxStream<'static, Frame> {
+    let (commits, healths) = (core.pulse.commits(), core.pulse.healths());
+    let (_, health) = core.pulse.health_since(u64::MAX);
+    // Fixed now, not at the first poll of the stream: "from now on" is the moment of asking.
+    let cursor = after.unwrap_or_else(|| *core.pulse.commits().borrow());
+    let reader = Reader { core: Arc::clone(core), cursor, health, commits, healths, rest_until: Instant::now() };
+    stream::unfold(reader, |mut reader| async move { reader.next().await.map(|frame| (frame, reader)) }).boxed()
+}
+
+impl Reader {
+    /// The next frame; `None` when the registry is closed.
+    async fn next(&mut self) -> Option<Frame> {
+        let mut failures = 0;
+        loop {
+            tokio::time::sleep_until(self.rest_until).await;
+            self.commits.mark_unchanged();
+            self.healths.mark_unchanged();
+            let after = self.cursor;
+            match self.core.registry.changes_since(after, self.core.policy.batch_rows).await {
+                Ok(changes) => {
+                    failures = 0;
+                    let (servers, health) = self.core.pulse.health_since(self.health);
+                    self.health = health;
+                    if let Some(frame) = frame(after, changes, servers) {
+                        self.cursor = frame.upto;
+                        self.rest_until = Instant::now() + self.core.policy.feed_frame;
+                        return Some(frame);
+                    }
+                }
+                Err(RegistryError::Closed) => return None,
+                Err(error) => {
+                    failures += 1;
+                    tracing::warn!(%error, attempt = failures, "the change log cannot be read, trying again");
+                    tokio::time::sleep(self.core.back_off(failures)).await;
+                    continue;
+                }
+            }
+            tokio::select! {
+                woken = self.commits.changed() => woken.ok()?,
+                woken = self.healths.changed() => woken.ok()?,
+            }
+        }
+    }
+}
+
+/// What the changes say; `None` when nothing is new.
+fn frame(after: Seq, changes: Changes, health: Vec<domain::ids::ServerId>) -> Option<Frame> {
+    if changes.rows.is_empty() && health.is_empty() && !changes.truncated {
+        return None;
+    }
+    let mut handles = BTreeSet::new();
+    let mut servers: BTreeSet<_> = health.into_iter().collect();
+    for Change { entity, .. } in &changes.rows {
+        match entity {
+            Entity::Handle(id) => {
+                handles.insert(*id);
+            }
+            Entity::Server(id) => {
+                servers.insert(*id);
+            }
+        }
+    }
+    Some(Frame {
+        upto: changes.upto.max(after),
+        resync: changes.truncated,
+        handles: handles.into_iter().collect(),
+        servers: servers.into_iter().collect(),
+    })
+}

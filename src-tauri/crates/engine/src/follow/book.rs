@@ -1,0 +1,164 @@
+//! Which tasks of one server are looked at, and when next: pure bookkeeping without clock, registry or wire.
+//!
+//! A track is what a poll needs to know and nothing more; 10,000 of them fit in a few megabytes.
+//! The handle itself is the ledger's. Read `look.rs` for what happens at a look.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::Duration;
+
+use domain::ids::{HandleId, UpstreamTaskId};
+use domain::policy::Policy;
+use domain::schedule::{Looks, next_look};
+use tokio::time::Instant;
+
+/// What is remembered between two looks at one task.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Track {
+    /// When it is looked at next; `None` while a look is under way.
+    pub(crate) due: Option<Instant>,
+    /// When the last look began.
+    pub(crate) begun: Option<Instant>,
+    /// A look is under way.
+    pub(crate) reading: bool,
+    /// Look again as soon as the one under way is done.
+    pub(crate) again: bool,
+    /// A live subscription covers it.
+    pub(crate) subscribed: bool,
+    /// Looks in a row that brought no change.
+    pub(crate) unchanged: u32,
+    /// Looks in a row that brought nothing.
+    pub(crate) failures: u32,
+    /// "Unknown task" answers in a row.
+    pub(crate) unknown: u32,
+}
+
+/// All tracks of one server, with the queue of looks that are due.
+#[derive(Debug, Default)]
+pub(crate) struct Book {
+    tracks: HashMap<HandleId, Track>,
+    due: BTreeSet<(Instant, HandleId)>,
+    tasks: HashMap<UpstreamTaskId, HandleId>,
+}
+
+impl Book {
+    /// The handle of a task that is looked at.
+    pub(crate) fn handle_of(&self, task: &UpstreamTaskId) -> Option<HandleId> {
+        self.tasks.get(task).copied()
+    }
+
+    /// The track of a handle.
+    pub(crate) fn track(&self, id: HandleId) -> Option<Track> {
+        self.tracks.get(&id).copied()
+    }
+
+    /// Changes a track; its place in the queue follows.
+    pub(crate) fn change<R>(&mut self, id: HandleId, change: impl FnOnce(&mut Track) -> R) -> Option<R> {
+        let track = self.tracks.get_mut(&id)?;
+        let before = track.due;
+        let said = change(track);
+        if track.due != before {
+            if let Some(at) = before {
+                self.due.remove(&(at, id));
+            }
+            if let Some(at) = track.due {
+                self.due.insert((at, id));
+            }
+        }
+        Some(said)
+    }
+
+    /// Begins to look at a task; returns whether it is new here.
+    pub(crate) fn open(&mut self, id: HandleId, task: &UpstreamTaskId, due: Instant) -> bool {
+        if self.tracks.contains_key(&id) {
+            return false;
+        }
+        self.tasks.insert(task.clone(), id);
+        self.tracks.insert(id, Track::default());
+        self.change(id, |track| track.due = Some(due));
+        true
+    }
+
+    /// Looks at it no more; returns whether it was looked at.
+    pub(crate) fn close(&mut self, id: HandleId, task: Option<&UpstreamTaskId>) -> bool {
+        let Some(track) = self.tracks.remove(&id) else { return false };
+        if let Some(at) = track.due {
+            self.due.remove(&(at, id));
+        }
+        match task {
+            Some(task) if self.tasks.get(task) == Some(&id) => {
+                self.tasks.remove(task);
+            }
+            Some(_) => {}
+            None => self.tasks.retain(|_, handle| *handle != id),
+        }
+        true
+    }
+
+    /// When the next look is due.
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// Takes the handle whose look has been due for longest; its look is then under way.
+    pub(crate) fn take_due(&mut self, now: Instant) -> Option<HandleId> {
+        let (at, id) = *self.due.first()?;
+        if at > now {
+            return None;
+        }
+        self.due.pop_first();
+        if let Some(track) = self.tracks.get_mut(&id) {
+            track.due = None;
+            track.reading = true;
+            track.begun = Some(now);
+        }
+        Some(id)
+    }
+
+    /// Every handle that is looked at.
+    pub(crate) fn handles(&self) -> Vec<HandleId> {
+        self.tracks.keys().copied().collect()
+    }
+
+    /// Every task that is looked at, for a subscription.
+    pub(crate) fn tasks(&self) -> impl Iterator<Item = (&UpstreamTaskId, HandleId)> {
+        self.tasks.iter().map(|(task, id)| (task, *id))
+    }
+
+    /// How many tasks are looked at.
+    pub(crate) fn len(&self) -> usize {
+        self.tracks.len()
+    }
+
+    /// From now on exactly these are pushed. Those that no longer are get their next look by their own interval.
+    pub(crate) fn subscribed(&mut self, pushed: &HashSet<HandleId>, mut due: impl FnMut(HandleId, &Track) -> Instant) {
+        for id in self.handles() {
+            let now = pushed.contains(&id);
+            self.change(id, |track| {
+                let lost = track.subscribed && !now;
+                track.subscribed = now;
+                if lost && let Some(at) = track.due {
+                    track.due = Some(at.min(due(id, track)));
+                }
+            });
+        }
+    }
+}
+
+/// How long to wait until the next look at a task with this track.
+pub(crate) fn pause(
+    track: &Track,
+    hint: Option<Duration>,
+    retry_after: Option<Duration>,
+    random: f64,
+    policy: &Policy,
+) -> Duration {
+    let looks =
+        Looks { hint, unchanged: track.unchanged, failures: track.failures, retry_after, subscribed: track.subscribed };
+    next_look(&looks, random, policy)
+}
+
+/// The interval at which a task is looked at while all is well, for counting intervals without news.
+pub(crate) fn interval(track: &Track, hint: Option<Duration>, policy: &Policy) -> Duration {
+    let calm = Track { failures: 0, ..*track };
+    pause(&calm, hint, None, 0.0, policy)
+}

@@ -1,0 +1,366 @@
+//! A look at a task, and what it means for the next one.
+//!
+//! At most a few of our own reads are under way per server, and a fair number over all servers (ruling 12). A look
+//! that brings nothing new touches memory only. A server that asks to slow down, or that cannot be reached again and
+//! again, is left alone as a whole. Hints are a floor (ruling 11).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::handle::{MissCount, TaskHandle};
+use domain::ids::{HandleId, UpstreamTaskId};
+use domain::observation::Observation;
+use domain::ports::UpstreamError;
+use domain::server::ServerHealth;
+use domain::status::{GoneWhy, Miss, Needs};
+use tokio::time::Instant;
+
+use super::book::{interval, pause};
+use super::step::Step;
+use super::{Follower, Job};
+use crate::post::Live;
+
+/// A look that came back.
+pub(crate) struct Looked {
+    pub(crate) id: HandleId,
+    /// The connection it went over.
+    pub(crate) live: Arc<Live>,
+    pub(crate) result: Result<Observation, UpstreamError>,
+}
+
+impl Follower {
+    /// Looks at everything that is due and for which there is a slot.
+    pub(super) fn look_at_due(&mut self, now: Instant) {
+        if self.core.stopping.load(std::sync::atomic::Ordering::Acquire) {
+            return;
+        }
+        loop {
+            let live = self.post.live();
+            let quiet = self.quiet_until.is_some_and(|until| until > now);
+            match live {
+                Some(_) if quiet || self.reading >= self.slots() => return,
+                Some(live) => {
+                    let Some(id) = self.book.take_due(now) else { return };
+                    self.look(id, live);
+                }
+                None => {
+                    let Some(id) = self.book.take_due(now) else { return };
+                    self.cannot_look(id);
+                }
+            }
+        }
+    }
+
+    /// One probe at a time while the server cannot be reached, so that it is not met by a crowd when it comes back.
+    fn slots(&self) -> usize {
+        if self.unreachable >= self.core.policy.silent_misses { 1 } else { self.core.policy.reads_per_server }
+    }
+
+    /// When the next look may begin; `None` while something else has to happen first.
+    pub(super) fn next_look_time(&self) -> Option<Instant> {
+        if self.core.stopping.load(std::sync::atomic::Ordering::Acquire) {
+            return None;
+        }
+        let due = self.book.next_due()?;
+        if self.post.live().is_none() {
+            return Some(due);
+        }
+        if self.reading >= self.slots() {
+            return None;
+        }
+        Some(self.quiet_until.map_or(due, |until| due.max(until)))
+    }
+
+    fn look(&mut self, id: HandleId, live: Arc<Live>) {
+        let Some(handle) = self.core.ledger.held(id) else {
+            self.book.change(id, |track| track.reading = false);
+            return;
+        };
+        let Some(task) = handle.view.task().map(|task| task.id.clone()) else { return };
+        self.reading += 1;
+        let core = Arc::clone(&self.core);
+        self.jobs.push(Box::pin(async move {
+            let result = read(&core, &live, task).await;
+            Job::Looked(Looked { id, live, result })
+        }));
+    }
+
+    /// Without a connection, an interval that passes is a miss, told to nobody until it makes the task silent.
+    fn cannot_look(&mut self, id: HandleId) {
+        let why = match self.post.health() {
+            ServerHealth::Down { why, .. } | ServerHealth::Blocked { why, .. } => why,
+            ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } => "it is not connected".into(),
+        };
+        self.book.change(id, |track| {
+            track.reading = false;
+            track.failures = track.failures.saturating_add(1);
+        });
+        self.miss(id, Miss::Unreachable(why), None);
+        self.schedule(id, None);
+    }
+
+    pub(super) fn looked(&mut self, looked: Looked) {
+        self.reading = self.reading.saturating_sub(1);
+        let Looked { id, live, result } = looked;
+        self.book.change(id, |track| track.reading = false);
+        match result {
+            Ok(seen) => self.look_brought(id, &live, seen),
+            Err(error) => self.look_failed(id, &live, error),
+        }
+    }
+
+    fn look_brought(&mut self, id: HandleId, live: &Arc<Live>, seen: Observation) {
+        self.reached();
+        if let Some(handle) = self.core.ledger.held(id)
+            && !live.holds(&handle)
+        {
+            if !self.is_same_task(&handle, &seen) {
+                let why = self.end_of_home(&handle);
+                self.step(id, Step::Gone(why));
+                return;
+            }
+            live.prove(id);
+            self.core.parcels.server_up(self.server.id);
+        }
+        self.book.change(id, |track| {
+            track.failures = 0;
+            track.unknown = 0;
+            track.unchanged = track.unchanged.saturating_add(1);
+        });
+        self.take_in(id, seen);
+        self.schedule(id, None);
+    }
+
+    /// Whether what was seen under the id of a task of an earlier session or child is that task: only an equal
+    /// creation time proves it.
+    fn is_same_task(&self, handle: &TaskHandle, seen: &Observation) -> bool {
+        let before = handle.view.task().and_then(|task| task.created);
+        before.is_some() && before == seen.created
+    }
+
+    /// Applies an observation: in memory at once when nothing changed, otherwise as a step.
+    pub(super) fn take_in(&mut self, id: HandleId, seen: Observation) {
+        if !self.lanes.is_busy(id) {
+            let policy = &self.core.policy;
+            let unchanged = self.core.ledger.apply_unchanged(id, |handle, _| handle.observe(&seen, policy));
+            if unchanged.is_some() {
+                return;
+            }
+        }
+        self.step(id, Step::Seen(Box::new(seen)));
+    }
+
+    fn look_failed(&mut self, id: HandleId, live: &Arc<Live>, error: UpstreamError) {
+        let mut retry_after = None;
+        match error {
+            UpstreamError::Unreachable { why, hint } => {
+                self.unreached(&why, &hint);
+                self.failed(id, Miss::Unreachable(why), None);
+            }
+            UpstreamError::RateLimited { after } => {
+                retry_after = Some(self.slow_down(after));
+            }
+            UpstreamError::Unauthorized { why, hint } => {
+                self.needs_sign_in(why, hint);
+                self.book.change(id, |track| track.failures = track.failures.saturating_add(1));
+            }
+            UpstreamError::MissingCapability(name) => {
+                self.reached();
+                self.book.change(id, |track| track.failures = track.failures.saturating_add(1));
+                self.step(id, Step::Blocked(Needs::Upgrade(name)));
+            }
+            UpstreamError::UnknownTask => {
+                self.reached();
+                self.unknown_task(id, live);
+            }
+            UpstreamError::Refused(error) => {
+                self.reached();
+                self.failed(id, Miss::Refused(error), None);
+            }
+            UpstreamError::Unreadable { path, raw, .. } => {
+                self.reached();
+                self.failed(id, Miss::Unreadable(path), raw);
+            }
+            error @ (UpstreamError::Unsupported(_) | UpstreamError::ChannelGone) => {
+                self.failed(id, Miss::Unreachable(error.to_string()), None);
+            }
+        }
+        self.schedule(id, retry_after);
+    }
+
+    fn unknown_task(&mut self, id: HandleId, live: &Arc<Live>) {
+        self.book.change(id, |track| track.unknown = track.unknown.saturating_add(1));
+        let stranger = self.core.ledger.held(id).filter(|handle| !live.holds(handle));
+        match stranger {
+            // The one look by id that a new session or child is owed (protocol.md §7.6).
+            Some(handle) => {
+                let why = self.end_of_home(&handle);
+                self.step(id, Step::Gone(why));
+            }
+            None => self.failed(id, Miss::UnknownTask, None),
+        }
+    }
+
+    /// Why a task of an earlier session or child is gone.
+    fn end_of_home(&self, handle: &TaskHandle) -> GoneWhy {
+        match &self.server.address {
+            domain::server::ServerAddress::Stdio { .. } => GoneWhy::ProcessEnded(self.link.last_end(&handle.home)),
+            domain::server::ServerAddress::Http { .. } => GoneWhy::Unknown,
+        }
+    }
+
+    fn failed(&mut self, id: HandleId, miss: Miss, raw: Option<domain::payload::Payload>) {
+        self.book.change(id, |track| track.failures = track.failures.saturating_add(1));
+        self.miss(id, miss, raw);
+    }
+
+    fn miss(&mut self, id: HandleId, miss: Miss, raw: Option<domain::payload::Payload>) {
+        let (Some(track), Some(handle)) = (self.book.track(id), self.core.ledger.held(id)) else { return };
+        let count = MissCount {
+            failures: track.failures,
+            unknown: track.unknown,
+            interval: interval(&track, hint(&handle), &self.core.policy),
+        };
+        if !self.lanes.is_busy(id) {
+            let policy = &self.core.policy;
+            let unchanged =
+                self.core.ledger.apply_unchanged(id, |now_held, now| now_held.missed(&miss, &count, now, policy));
+            if unchanged.is_some() {
+                return;
+            }
+        }
+        self.step(id, Step::Missed(miss, count, raw));
+    }
+
+    /// The server answered something.
+    fn reached(&mut self) {
+        self.slowed = 0;
+        if self.unreachable == 0 {
+            return;
+        }
+        let was_down = self.unreachable >= self.core.policy.silent_misses;
+        self.unreachable = 0;
+        if was_down {
+            self.quiet_until = None;
+            self.post.set_health(ServerHealth::Up { since: self.core.now() });
+            self.all_due();
+            self.core.parcels.server_up(self.server.id);
+        }
+    }
+
+    /// The server could not be reached. After a few in a row it is left alone for a while; without a call in flight
+    /// the connection is made anew.
+    fn unreached(&mut self, why: &str, hint: &str) {
+        self.unreachable = self.unreachable.saturating_add(1);
+        if self.unreachable < self.core.policy.silent_misses || self.post.live().is_none() {
+            return;
+        }
+        if self.post.in_flight().is_empty() {
+            self.drop_connection(why, hint);
+            return;
+        }
+        let wait = self.core.back_off(self.unreachable - self.core.policy.silent_misses + 1);
+        let until = Instant::now() + wait;
+        self.quiet_until = Some(until);
+        let since = match self.post.health() {
+            ServerHealth::Down { since, .. } => since,
+            ServerHealth::Unknown
+            | ServerHealth::Connecting
+            | ServerHealth::Up { .. }
+            | ServerHealth::Blocked { .. } => self.core.now(),
+        };
+        let retry_at = Some(self.core.moment(until));
+        self.post.set_health(ServerHealth::Down { since, why: why.into(), hint: hint.into(), retry_at });
+    }
+
+    /// The server asks to slow down: nothing is read before it allows.
+    pub(super) fn slow_down(&mut self, after: Option<Duration>) -> Duration {
+        self.slowed = self.slowed.saturating_add(1);
+        let wait = after.unwrap_or_else(|| self.core.back_off(self.slowed)).min(self.core.policy.retry_after_ceiling);
+        let until = Instant::now() + wait;
+        self.quiet_until = Some(self.quiet_until.map_or(until, |before| before.max(until)));
+        wait
+    }
+
+    /// Looks at every task as soon as there are slots.
+    pub(super) fn all_due(&mut self) {
+        let now = Instant::now();
+        for id in self.book.handles() {
+            self.book.change(id, |track| {
+                if !track.reading {
+                    track.due = Some(now);
+                }
+            });
+            self.plan(id);
+        }
+    }
+
+    /// Looks at a task as soon as its hint allows.
+    pub(super) fn look_soon(&mut self, id: HandleId) {
+        let Some(handle) = self.core.ledger.held(id) else { return };
+        let policy = &self.core.policy;
+        let gap = hint(&handle).unwrap_or_default().clamp(policy.hint_floor, policy.hint_ceiling);
+        self.look_after(id, gap);
+    }
+
+    /// Looks at a task now; the server gave reason to. Only absurdly many are spread.
+    pub(super) fn look_now(&mut self, id: HandleId) {
+        self.look_after(id, self.core.policy.hint_floor);
+    }
+
+    fn look_after(&mut self, id: HandleId, gap: Duration) {
+        let now = Instant::now();
+        self.book.change(id, |track| {
+            let at = track.begun.map_or(now, |begun| now.max(begun + gap));
+            if track.reading {
+                track.again = true;
+            } else {
+                track.due = Some(track.due.map_or(at, |due| due.min(at)));
+            }
+        });
+        self.plan(id);
+    }
+
+    /// Plans the next look by the ordinary rules.
+    fn schedule(&mut self, id: HandleId, retry_after: Option<Duration>) {
+        let Some(handle) = self.core.ledger.held(id) else {
+            self.reconsider(id, crate::post::Touch::default());
+            return;
+        };
+        let (random, now) = (self.core.dice.share(), Instant::now());
+        let policy = &self.core.policy;
+        let again = self.book.change(id, |track| {
+            track.due = Some(now + pause(track, hint(&handle), retry_after, random, policy));
+            std::mem::take(&mut track.again)
+        });
+        if again == Some(true) && retry_after.is_none() {
+            self.look_now(id);
+        }
+        self.plan(id);
+    }
+
+    /// Tells the ledger when a task is looked at next.
+    pub(super) fn plan(&self, id: HandleId) {
+        let Some(track) = self.book.track(id) else { return };
+        let quiet = self.quiet_until;
+        let at = track.due.map(|due| quiet.map_or(due, |until| due.max(until)));
+        self.core.ledger.plan_look(id, at.map(|at| self.core.moment(at)));
+    }
+}
+
+fn hint(handle: &TaskHandle) -> Option<Duration> {
+    handle.view.task().and_then(|task| task.hint)
+}
+
+async fn read(core: &crate::core::Core, live: &Live, task: UpstreamTaskId) -> Result<Observation, UpstreamError> {
+    let unreachable =
+        |why: &str| UpstreamError::Unreachable { why: why.into(), hint: "Taskwarden looks again by itself.".into() };
+    let Ok(_slot) = core.reads.acquire().await else { return Err(unreachable("the core is stopping")) };
+    // A look may be two requests: the state, and what the task ended with. The connection limits each; this is the
+    // limit for one that does not.
+    let limit = core.policy.reply_limit * 2 + core.policy.connect_limit;
+    match tokio::time::timeout(limit, live.upstream.read(task)).await {
+        Ok(result) => result,
+        Err(_) => Err(unreachable("it did not answer in time")),
+    }
+}

@@ -1,0 +1,173 @@
+//! One thing that happened to one task, and how it is applied: in order for each task, at the same time for many.
+//!
+//! Steps of one task wait for each other, so that a question and its withdrawal cannot overtake one another.
+//! The wait is bounded: when too many steps wait, the follower stops taking events from the wire until they are
+//! applied. Steps decide nothing: the transition is the domain's, the commit the ledger's.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use domain::handle::{LiveOutcome, MissCount, Transition};
+use domain::ids::{ConnectionId, HandleId};
+use domain::observation::{Observation, Progress};
+use domain::payload::{Payload, PayloadKind, PayloadWrite};
+use domain::request::LiveQuestion;
+use domain::status::{Contact, GoneWhy, Miss, Needs, TaskStatus};
+
+use crate::core::{Core, then};
+use crate::ledger::LedgerError;
+use crate::post::Post;
+
+/// Steps that may wait over all tasks of a server before events are left on the wire. Enough for a burst of a
+/// thousand pushes; beyond it the server is slowed down instead of our memory filled.
+pub(crate) const WAITING_MAX: usize = 1_024;
+
+/// Something that happened to a task.
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    /// It was seen.
+    Seen(Box<Observation>),
+    /// A look brought nothing.
+    Missed(Miss, MissCount, Option<Payload>),
+    /// It is beyond reach for good.
+    Gone(GoneWhy),
+    /// The server needs a person first.
+    Blocked(Needs),
+    /// A question came on the live connection.
+    Asked(Box<LiveQuestion>),
+    /// It was taken back.
+    TakenBack(ConnectionId, String),
+    /// The connection on which it was asked is gone.
+    ChannelLost(ConnectionId, bool),
+    /// It got further.
+    Progressed(Progress),
+}
+
+/// What became of a step.
+#[derive(Debug)]
+pub(crate) struct Stepped {
+    pub(crate) id: HandleId,
+    /// Whether anything was committed.
+    pub(crate) changed: bool,
+    /// The server showed another task under the same id.
+    pub(crate) replaced: bool,
+    /// What a live question turned out to be.
+    pub(crate) asked: Option<(LiveQuestion, LiveOutcome)>,
+}
+
+/// Applies a step, storing it however long the registry takes.
+pub(crate) async fn run(core: Arc<Core>, post: Arc<Post>, id: HandleId, step: Step) -> Stepped {
+    let policy = &core.policy;
+    let mut outcome = None;
+    // The last progress lands before the end, after which none is accepted.
+    let last = if ends(&step) { post.take_progress(id) } else { None };
+    let applied = core
+        .must_apply(id, |handle, now| match &step {
+            Step::Seen(seen) => match &last {
+                Some(last) => then(handle.progressed(last, now, policy), |next| next.observe(seen, policy)),
+                None => handle.observe(seen, policy),
+            },
+            Step::Missed(miss, count, raw) => with_raw(handle.missed(miss, count, now, policy), raw.as_ref()),
+            Step::Gone(why) => handle.gone(why, now),
+            Step::Blocked(needs) => handle.blocked(needs, now),
+            Step::Asked(question) => {
+                let (transition, said) = handle.asked(question, now, policy);
+                outcome = Some(said);
+                transition
+            }
+            Step::TakenBack(connection, token) => handle.taken_back(*connection, token, now),
+            Step::ChannelLost(connection, survives) => handle.channel_lost(*connection, *survives, now),
+            Step::Progressed(progress) => handle.progressed(progress, now, policy),
+        })
+        .await;
+    let (changed, replaced) = match applied {
+        Ok(applied) => (applied.changed, applied.changed && is_replaced(&applied.handle.contact)),
+        Err(LedgerError::Registry(domain::ports::RegistryError::Closed) | LedgerError::Unknown) => (false, false),
+        Err(error) => {
+            tracing::error!(handle.id = %id, %error, "what was seen of a task could not be stored");
+            (false, false)
+        }
+    };
+    let asked = match (step, outcome) {
+        (Step::Asked(question), Some(said)) => Some((*question, said)),
+        _ => None,
+    };
+    Stepped { id, changed, replaced, asked }
+}
+
+fn is_replaced(contact: &Contact) -> bool {
+    match contact {
+        Contact::Gone { why, .. } => *why == GoneWhy::Replaced,
+        Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => false,
+    }
+}
+
+fn ends(step: &Step) -> bool {
+    matches!(step, Step::Seen(seen) if seen.status.is_terminal())
+}
+
+/// Keeps what could not be read beside the handle, for `doctor`, when the miss is a change at all.
+fn with_raw(mut transition: Transition, raw: Option<&Payload>) -> Transition {
+    if let (true, Some(raw)) = (transition.changed, raw) {
+        transition.payloads.push(PayloadWrite { kind: PayloadKind::Unreadable, payload: Some(raw.clone()) });
+    }
+    transition
+}
+
+/// Whether an observation says that the task ended, without what it ended with though there must be something:
+/// then a look brings both together.
+pub(crate) fn lacks_payload(seen: &Observation) -> bool {
+    match seen.status {
+        TaskStatus::Completed(_) | TaskStatus::Failed(None) => seen.payload.is_none(),
+        TaskStatus::Failed(Some(_))
+        | TaskStatus::Working
+        | TaskStatus::InputRequired
+        | TaskStatus::Cancelled
+        | TaskStatus::Other(_) => false,
+    }
+}
+
+/// Steps under way and waiting, by task.
+#[derive(Debug, Default)]
+pub(crate) struct Lanes {
+    busy: HashMap<HandleId, VecDeque<Step>>,
+    waiting: usize,
+}
+
+impl Lanes {
+    /// Whether a step of this task is under way.
+    pub(crate) fn is_busy(&self, id: HandleId) -> bool {
+        self.busy.contains_key(&id)
+    }
+
+    /// Whether so many wait that no more should be taken from the wire.
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting >= WAITING_MAX
+    }
+
+    /// Starts the step now (returned) or lets it wait.
+    pub(crate) fn enter(&mut self, id: HandleId, step: Step) -> Option<Step> {
+        match self.busy.get_mut(&id) {
+            None => {
+                self.busy.insert(id, VecDeque::new());
+                Some(step)
+            }
+            Some(queue) => {
+                queue.push_back(step);
+                self.waiting += 1;
+                None
+            }
+        }
+    }
+
+    /// The step under way is done: the next one, if any.
+    pub(crate) fn leave(&mut self, id: HandleId) -> Option<Step> {
+        let next = self.busy.get_mut(&id)?.pop_front();
+        if next.is_some() {
+            self.waiting -= 1;
+        } else {
+            self.busy.remove(&id);
+        }
+        next
+    }
+}

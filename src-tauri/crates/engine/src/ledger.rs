@@ -1,0 +1,249 @@
+//! The one way a handle changes: load, decide purely, commit, then perform the effects.
+//!
+//! Holds every open handle in memory, as last committed, with contact fresher than the registry's (ruling 6).
+//! A transition that changes nothing touches memory only. A conflict means that somebody else committed first:
+//! load again and decide again. It never decides anything itself; it does not talk to servers.
+//! Read `outbox.rs` for the effects.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use domain::handle::{TaskHandle, Transition};
+use domain::ids::{HandleId, ServerId};
+use domain::policy::Policy;
+use domain::ports::{Clock, CommitError, ContactNote, Registry, RegistryError};
+use domain::time::Timestamp;
+use parking_lot::Mutex;
+
+use crate::outbox::Outbox;
+
+/// Why a handle did not change.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LedgerError<E> {
+    /// There is no such handle.
+    #[error("there is no such task")]
+    Unknown,
+    /// The decision was no.
+    #[error("declined")]
+    Declined(E),
+    /// Another handle has this upstream task already.
+    #[error("the task is here already")]
+    Exists(HandleId),
+    /// The registry could not.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+}
+
+/// What an attempt to change a handle became.
+#[derive(Debug, Clone)]
+pub(crate) struct Applied {
+    /// The handle as it is now.
+    pub(crate) handle: Arc<TaskHandle>,
+    /// Whether anything was committed.
+    pub(crate) changed: bool,
+}
+
+struct Held {
+    handle: Arc<TaskHandle>,
+    next_look: Option<Timestamp>,
+    /// Contact or next look moved since the last flush.
+    stale_note: bool,
+}
+
+/// Open handles, and the way to change them.
+pub(crate) struct Ledger {
+    registry: Arc<dyn Registry>,
+    clock: Arc<dyn Clock>,
+    policy: Arc<Policy>,
+    outbox: Outbox,
+    open: Mutex<HashMap<HandleId, Held>>,
+}
+
+impl Ledger {
+    pub(crate) fn new(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Arc<Policy>, outbox: Outbox) -> Self {
+        Self { registry, clock, policy, outbox, open: Mutex::new(HashMap::new()) }
+    }
+
+    /// The handle, when it is open.
+    pub(crate) fn held(&self, id: HandleId) -> Option<Arc<TaskHandle>> {
+        self.open.lock().get(&id).map(|held| Arc::clone(&held.handle))
+    }
+
+    /// When it will be looked at next, when it is open.
+    pub(crate) fn next_look(&self, id: HandleId) -> Option<Timestamp> {
+        self.open.lock().get(&id).and_then(|held| held.next_look)
+    }
+
+    /// Notes when it will be looked at next.
+    pub(crate) fn plan_look(&self, id: HandleId, at: Option<Timestamp>) {
+        if let Some(held) = self.open.lock().get_mut(&id)
+            && held.next_look != at
+        {
+            held.next_look = at;
+            held.stale_note = true;
+        }
+    }
+
+    /// Open handles of a server.
+    pub(crate) fn of_server(&self, server: ServerId) -> Vec<Arc<TaskHandle>> {
+        let open = self.open.lock();
+        open.values().filter(|held| held.handle.server == server).map(|held| Arc::clone(&held.handle)).collect()
+    }
+
+    /// All open handles.
+    pub(crate) fn all(&self) -> Vec<Arc<TaskHandle>> {
+        self.open.lock().values().map(|held| Arc::clone(&held.handle)).collect()
+    }
+
+    /// Takes up a handle that was found in the registry.
+    pub(crate) fn take_up(&self, handle: TaskHandle) -> Arc<TaskHandle> {
+        let handle = Arc::new(handle);
+        self.keep(&handle);
+        handle
+    }
+
+    /// The handle, from memory or from the registry.
+    pub(crate) async fn load(&self, id: HandleId) -> Result<Option<Arc<TaskHandle>>, RegistryError> {
+        match self.held(id) {
+            Some(handle) => Ok(Some(handle)),
+            None => Ok(self.registry.handle(id).await?.map(Arc::new)),
+        }
+    }
+
+    /// Records a new handle; durable when this returns.
+    pub(crate) async fn admit(&self, born: &Transition) -> Result<Arc<TaskHandle>, CommitError> {
+        let recorded = self.registry.admit(born.unit(self.clock.now(), &self.policy)).await?;
+        let handle = Arc::new(TaskHandle { version: recorded.version, ..born.next.clone() });
+        self.keep(&handle);
+        self.outbox.perform(&handle, born, recorded.seq, self.clock.now());
+        Ok(handle)
+    }
+
+    /// Decides on the handle in memory and, when nothing changes but contact, is done: no registry, no await.
+    /// Returns the handle, or `None` when there is something to commit (use [`Ledger::apply`]) or it is not open.
+    pub(crate) fn apply_unchanged(
+        &self,
+        id: HandleId,
+        decide: impl FnOnce(&TaskHandle, Timestamp) -> Transition,
+    ) -> Option<Arc<TaskHandle>> {
+        let handle = self.held(id)?;
+        let Transition { next, changed, .. } = decide(&handle, self.clock.now());
+        if changed {
+            return None;
+        }
+        if next.contact == handle.contact {
+            return Some(handle);
+        }
+        let next = Arc::new(next);
+        self.refresh(&next);
+        Some(next)
+    }
+
+    /// Changes a handle by a decision that cannot be no.
+    pub(crate) async fn apply(
+        &self,
+        id: HandleId,
+        mut decide: impl FnMut(&TaskHandle, Timestamp) -> Transition,
+    ) -> Result<Applied, LedgerError<std::convert::Infallible>> {
+        self.decide(id, |handle, now| Ok((decide(handle, now), ()))).await.map(|(applied, ())| applied)
+    }
+
+    /// Changes a handle by a decision that may be no, and that says something besides.
+    pub(crate) async fn decide<T, E>(
+        &self,
+        id: HandleId,
+        mut decide: impl FnMut(&TaskHandle, Timestamp) -> Result<(Transition, T), E>,
+    ) -> Result<(Applied, T), LedgerError<E>> {
+        let mut handle = self.load(id).await?.ok_or(LedgerError::Unknown)?;
+        loop {
+            let now = self.clock.now();
+            let (transition, said) = decide(&handle, now).map_err(LedgerError::Declined)?;
+            if !transition.changed {
+                let next = Arc::new(transition.next);
+                self.refresh(&next);
+                return Ok((Applied { handle: next, changed: false }, said));
+            }
+            match self.registry.commit(transition.unit(now, &self.policy)).await {
+                Ok(recorded) => {
+                    let next = Arc::new(TaskHandle { version: recorded.version, ..transition.next.clone() });
+                    self.keep(&next);
+                    self.outbox.perform(&next, &transition, recorded.seq, now);
+                    return Ok((Applied { handle: next, changed: true }, said));
+                }
+                // Each conflict is somebody else's commit, so this ends.
+                Err(CommitError::Conflict) => {
+                    let stored = self.registry.handle(id).await?.ok_or(LedgerError::Unknown)?;
+                    handle = self.newer(Arc::new(stored));
+                }
+                Err(CommitError::Exists(other)) => return Err(LedgerError::Exists(other)),
+                Err(CommitError::Registry(error)) => return Err(LedgerError::Registry(error)),
+            }
+        }
+    }
+
+    /// Contact that moved since the last flush.
+    pub(crate) fn notes(&self) -> Vec<ContactNote> {
+        let mut open = self.open.lock();
+        open.values_mut()
+            .filter(|held| held.stale_note)
+            .map(|held| {
+                held.stale_note = false;
+                ContactNote { handle: held.handle.id, seen: held.handle.contact.seen(), next_look: held.next_look }
+            })
+            .collect()
+    }
+
+    /// Puts notes back that could not be flushed.
+    pub(crate) fn notes_kept(&self, notes: &[ContactNote]) {
+        let mut open = self.open.lock();
+        for note in notes {
+            if let Some(held) = open.get_mut(&note.handle) {
+                held.stale_note = true;
+            }
+        }
+    }
+
+    /// The newer of what was read and what is in memory; a commit of ours may be newer than our read.
+    fn newer(&self, stored: Arc<TaskHandle>) -> Arc<TaskHandle> {
+        match self.held(stored.id) {
+            Some(held) if held.version >= stored.version => held,
+            Some(_) | None => {
+                self.keep(&stored);
+                stored
+            }
+        }
+    }
+
+    /// Keeps a committed handle, forwards only; forgets it when there is nothing left to do for it.
+    fn keep(&self, handle: &Arc<TaskHandle>) {
+        let now = self.clock.now();
+        let mut open = self.open.lock();
+        if crate::follow::is_settled(handle, now) {
+            if open.get(&handle.id).is_none_or(|held| held.handle.version <= handle.version) {
+                open.remove(&handle.id);
+            }
+            return;
+        }
+        match open.get_mut(&handle.id) {
+            Some(held) if held.handle.version > handle.version => {}
+            Some(held) => {
+                held.handle = Arc::clone(handle);
+                held.stale_note = true;
+            }
+            None => {
+                open.insert(handle.id, Held { handle: Arc::clone(handle), next_look: None, stale_note: false });
+            }
+        }
+    }
+
+    /// Keeps fresher contact of the same version.
+    fn refresh(&self, next: &Arc<TaskHandle>) {
+        if let Some(held) = self.open.lock().get_mut(&next.id)
+            && held.handle.version == next.version
+            && held.handle.contact.seen() <= next.contact.seen()
+        {
+            held.handle = Arc::clone(next);
+            held.stale_note = true;
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Performs the effects of a committed transition: wakes the feed, the follower, the deliverer, and who tells people.
+//!
+//! Every effect is a level left somewhere ("look at this"), so performing one twice or out of order does no harm,
+//! and one that is lost with the process is found again from the registry at the next start.
+
+use std::sync::Arc;
+
+use domain::handle::{Effect, TaskHandle, Transition};
+use domain::ids::Seq;
+use domain::time::Timestamp;
+
+use crate::attend::Board;
+use crate::parcels::Parcels;
+use crate::post::{Posts, Touch};
+use crate::pulse::Pulse;
+
+/// Where effects go.
+#[derive(Clone)]
+pub(crate) struct Outbox {
+    pub(crate) posts: Arc<Posts>,
+    pub(crate) parcels: Arc<Parcels>,
+    pub(crate) board: Arc<Board>,
+    pub(crate) pulse: Arc<Pulse>,
+}
+
+impl Outbox {
+    /// Performs the effects of a transition that is now durable at `seq`.
+    pub(crate) fn perform(&self, handle: &TaskHandle, transition: &Transition, seq: Seq, now: Timestamp) {
+        self.pulse.committed(seq);
+        let mut touch = Touch::default();
+        for effect in &transition.effects {
+            match effect {
+                Effect::LookAt(at) => touch.look_at = Some(*at),
+                Effect::Deliver => self.parcels.leave(handle.id, handle.deliver_at().unwrap_or(now)),
+                Effect::Tell(attention) => self.board.pin(handle.id, *attention),
+                // The follower sees from the handle that it need not look; reservations are rows, released by the
+                // terminal phase in the same commit.
+                Effect::StopLooking | Effect::Release => {}
+            }
+        }
+        if let Some(post) = self.posts.get(handle.server) {
+            post.touch(handle.id, touch);
+        }
+    }
+}

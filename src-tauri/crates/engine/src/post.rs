@@ -1,0 +1,266 @@
+//! What everybody may know of one followed server: its connection, health, calls in flight and the lane of deliveries.
+//!
+//! The follower (`follow.rs`) is the only one that changes connection and health; others look, and leave a word of
+//! what to look at. Words are levels in a set, not messages in a channel: leaving the same word twice is one word,
+//! and none can be lost or block the one who leaves it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use domain::handle::{Home, TaskHandle};
+use domain::ids::{ConnectionId, HandleId, ServerId};
+use domain::observation::Progress;
+use domain::policy::Policy;
+use domain::ports::Upstream;
+use domain::server::{Negotiated, Server, ServerHealth};
+use domain::time::Timestamp;
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::pulse::Pulse;
+
+/// One live connection.
+pub(crate) struct Live {
+    /// Names it.
+    pub(crate) id: ConnectionId,
+    /// What to talk to.
+    pub(crate) upstream: Arc<dyn Upstream>,
+    /// What was agreed.
+    pub(crate) negotiated: Negotiated,
+    /// Where tasks of this connection live.
+    pub(crate) home: Home,
+    /// Tasks of another home that were seen, by their creation time, to be the same task here.
+    proven: Mutex<HashSet<HandleId>>,
+}
+
+impl Live {
+    pub(crate) fn new(id: ConnectionId, upstream: Arc<dyn Upstream>, negotiated: Negotiated, generation: u32) -> Self {
+        let home = Home { generation, session: negotiated.session.clone() };
+        Self { id, upstream, negotiated, home, proven: Mutex::new(HashSet::new()) }
+    }
+
+    /// The same connection, whose new tasks live in a new generation.
+    pub(crate) fn in_generation(&self, generation: u32) -> Self {
+        Self {
+            id: self.id,
+            upstream: Arc::clone(&self.upstream),
+            negotiated: self.negotiated.clone(),
+            home: Home { generation, session: self.home.session.clone() },
+            proven: Mutex::new(self.proven.lock().clone()),
+        }
+    }
+
+    /// Whether a task id of this handle means the same task on this connection. Two children of one server may give
+    /// equal ids to different tasks (protocol.md §7.2), so a foreign home must be proven first.
+    pub(crate) fn holds(&self, handle: &TaskHandle) -> bool {
+        handle.home.session.is_none()
+            || handle.home.session == self.home.session
+            || self.proven.lock().contains(&handle.id)
+    }
+
+    /// The task behind this handle was seen here.
+    pub(crate) fn prove(&self, id: HandleId) {
+        self.proven.lock().insert(id);
+    }
+}
+
+/// What is asked of the follower about one task.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Touch {
+    /// Look at it as soon as its hint allows.
+    pub(crate) soon: bool,
+    /// Look at it no earlier than then, if no look is planned.
+    pub(crate) look_at: Option<Timestamp>,
+}
+
+/// Words left for the follower.
+#[derive(Default)]
+pub(crate) struct Words {
+    /// Tasks to reconsider.
+    pub(crate) touched: HashMap<HandleId, Touch>,
+    /// A new configuration.
+    pub(crate) server: Option<Server>,
+    /// Try to connect now instead of at the planned time.
+    pub(crate) connect_now: bool,
+}
+
+/// A call in flight in this run of the core.
+#[derive(Default)]
+pub(crate) struct Flight {
+    /// Told when the server acknowledged that it should stop the call.
+    pub(crate) stopped: Notify,
+}
+
+/// The shared face of one follower.
+pub(crate) struct Post {
+    pub(crate) server: ServerId,
+    name: RwLock<Arc<str>>,
+    configured: RwLock<Server>,
+    words: Mutex<Words>,
+    /// Wakes the follower.
+    pub(crate) wake: Notify,
+    live: RwLock<Option<Arc<Live>>>,
+    health: watch::Sender<ServerHealth>,
+    pulse: Arc<Pulse>,
+    /// At most this many deliveries at a time; reads have slots of their own (ruling 12).
+    pub(crate) lane: Arc<Semaphore>,
+    flights: Mutex<HashMap<HandleId, Arc<Flight>>>,
+    /// The latest progress that was not committed yet, by task.
+    progress: Mutex<HashMap<HandleId, Progress>>,
+    /// Ends the follower.
+    pub(crate) leave: CancellationToken,
+}
+
+impl Post {
+    pub(crate) fn new(server: &Server, policy: &Policy, pulse: Arc<Pulse>, leave: CancellationToken) -> Self {
+        Self {
+            server: server.id,
+            name: RwLock::new(Arc::from(server.name.as_str())),
+            configured: RwLock::new(server.clone()),
+            words: Mutex::new(Words::default()),
+            wake: Notify::new(),
+            live: RwLock::new(None),
+            health: watch::Sender::new(ServerHealth::Unknown),
+            pulse,
+            lane: Arc::new(Semaphore::new(policy.deliveries_per_server)),
+            flights: Mutex::new(HashMap::new()),
+            progress: Mutex::new(HashMap::new()),
+            leave,
+        }
+    }
+
+    /// The person's name for the server.
+    pub(crate) fn name(&self) -> Arc<str> {
+        self.name.read().clone()
+    }
+
+    /// The server as last configured.
+    pub(crate) fn configured(&self) -> Server {
+        self.configured.read().clone()
+    }
+
+    /// The connection of the moment.
+    pub(crate) fn live(&self) -> Option<Arc<Live>> {
+        self.live.read().clone()
+    }
+
+    /// For the follower only.
+    pub(crate) fn set_live(&self, live: Option<Arc<Live>>) {
+        *self.live.write() = live;
+    }
+
+    /// Health of the moment.
+    pub(crate) fn health(&self) -> ServerHealth {
+        self.health.borrow().clone()
+    }
+
+    /// For the follower only: tells when health is another than before.
+    pub(crate) fn set_health(&self, health: ServerHealth) {
+        let changed = self.health.send_if_modified(|now| {
+            let changed = *now != health;
+            if changed {
+                *now = health;
+            }
+            changed
+        });
+        if changed {
+            self.pulse.health_changed(self.server);
+        }
+    }
+
+    /// Wakes at every change of health.
+    pub(crate) fn healths(&self) -> watch::Receiver<ServerHealth> {
+        self.health.subscribe()
+    }
+
+    /// Leaves a word about one task.
+    pub(crate) fn touch(&self, id: HandleId, touch: Touch) {
+        {
+            let mut words = self.words.lock();
+            let word = words.touched.entry(id).or_default();
+            word.soon |= touch.soon;
+            word.look_at = match (word.look_at, touch.look_at) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            };
+        }
+        self.wake.notify_one();
+    }
+
+    /// Leaves a new configuration.
+    pub(crate) fn reconfigure(&self, server: Server) {
+        *self.name.write() = Arc::from(server.name.as_str());
+        *self.configured.write() = server.clone();
+        self.words.lock().server = Some(server);
+        self.wake.notify_one();
+    }
+
+    /// Asks to connect now. Health says so at once, so that whoever waits does not see the old failure.
+    pub(crate) fn connect_now(&self) {
+        if matches!(self.health(), ServerHealth::Down { retry_at: Some(_), .. }) {
+            self.set_health(ServerHealth::Connecting);
+        }
+        self.words.lock().connect_now = true;
+        self.wake.notify_one();
+    }
+
+    /// Takes all words.
+    pub(crate) fn words(&self) -> Words {
+        std::mem::take(&mut *self.words.lock())
+    }
+
+    /// A call is leaving.
+    pub(crate) fn takes_off(&self, id: HandleId) -> Arc<Flight> {
+        let flight = Arc::new(Flight::default());
+        self.flights.lock().insert(id, Arc::clone(&flight));
+        flight
+    }
+
+    /// A call came back, or cannot any more.
+    pub(crate) fn landed(&self, id: HandleId) {
+        self.flights.lock().remove(&id);
+    }
+
+    /// The call in flight behind this handle.
+    pub(crate) fn flight(&self, id: HandleId) -> Option<Arc<Flight>> {
+        self.flights.lock().get(&id).cloned()
+    }
+
+    /// All calls in flight.
+    pub(crate) fn in_flight(&self) -> Vec<HandleId> {
+        self.flights.lock().keys().copied().collect()
+    }
+
+    /// Keeps the latest progress of a task until it may be committed.
+    pub(crate) fn keep_progress(&self, id: HandleId, progress: Progress) {
+        self.progress.lock().insert(id, progress);
+    }
+
+    /// Takes the progress that is still to be committed.
+    pub(crate) fn take_progress(&self, id: HandleId) -> Option<Progress> {
+        self.progress.lock().remove(&id)
+    }
+}
+
+/// Every followed server.
+#[derive(Default)]
+pub(crate) struct Posts(RwLock<HashMap<ServerId, Arc<Post>>>);
+
+impl Posts {
+    pub(crate) fn get(&self, id: ServerId) -> Option<Arc<Post>> {
+        self.0.read().get(&id).cloned()
+    }
+
+    pub(crate) fn insert(&self, post: Arc<Post>) {
+        self.0.write().insert(post.server, post);
+    }
+
+    pub(crate) fn remove(&self, id: ServerId) -> Option<Arc<Post>> {
+        self.0.write().remove(&id)
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Post>> {
+        self.0.read().values().cloned().collect()
+    }
+}

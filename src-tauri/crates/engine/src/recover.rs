@@ -1,0 +1,82 @@
+//! Takes up at start what an earlier run of the core left, from the registry alone.
+//!
+//! After a kill at any moment the rows say what to do: replies of another run cannot arrive any more, questions of
+//! dead children cannot be answered, open tasks are followed again, and what is to be delivered is found by the
+//! deliverer by itself. Nothing is sent here.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use domain::handle::{TaskHandle, Transition};
+use domain::ids::ServerId;
+use domain::ports::RegistryError;
+use domain::server::{Server, ServerAddress};
+use domain::status::{GoneWhy, ServerView};
+use domain::time::Timestamp;
+use futures::stream::{self, StreamExt};
+
+use crate::core::{Core, then};
+use crate::follow::live_connections;
+
+/// Handles that are brought up to date at a time, so that their commits share fsyncs.
+const RECOVERED_AT_ONCE: usize = 64;
+
+/// Loads every open handle and commits what the restart itself changed.
+pub(crate) async fn recover(core: &Arc<Core>, servers: &[Server]) -> Result<(), RegistryError> {
+    let servers: HashMap<ServerId, &Server> = servers.iter().map(|server| (server.id, server)).collect();
+    let mut after = None;
+    loop {
+        let page = core.registry.open_handles(None, after, core.policy.page_rows_max).await?;
+        let Some(last) = page.last() else { return Ok(()) };
+        after = Some(last.id);
+        let full = page.len() >= usize::try_from(core.policy.page_rows_max).unwrap_or(usize::MAX);
+        let stale: Vec<_> = page
+            .into_iter()
+            .map(|handle| core.ledger.take_up(handle))
+            .filter(|handle| catch_up(core, &servers, handle, core.now()).changed)
+            .collect();
+        let caught_up: Vec<Result<(), RegistryError>> = stream::iter(stale)
+            .map(|handle| {
+                let servers = &servers;
+                async move {
+                    let applied =
+                        core.ledger.apply(handle.id, |handle, now| catch_up(core, servers, handle, now)).await;
+                    match applied {
+                        Err(crate::ledger::LedgerError::Registry(error)) => Err(error),
+                        Ok(_) | Err(_) => Ok(()),
+                    }
+                }
+            })
+            .buffer_unordered(RECOVERED_AT_ONCE)
+            .collect()
+            .await;
+        caught_up.into_iter().collect::<Result<(), _>>()?;
+        if !full {
+            return Ok(());
+        }
+    }
+}
+
+/// What the restart itself means for a handle.
+fn catch_up(core: &Core, servers: &HashMap<ServerId, &Server>, handle: &TaskHandle, now: Timestamp) -> Transition {
+    let Some(server) = servers.get(&handle.server) else { return handle.gone(&GoneWhy::ServerRemoved, now) };
+    let replied = match &handle.view {
+        ServerView::Awaiting { host, .. } | ServerView::OwnCall { host, .. } if *host != core.host => {
+            handle.reply_lost("the core was restarted while the call was in flight", now)
+        }
+        ServerView::Awaiting { .. }
+        | ServerView::OwnCall { .. }
+        | ServerView::Asking { .. }
+        | ServerView::NotSent { .. }
+        | ServerView::Unanswered { .. }
+        | ServerView::Direct(_)
+        | ServerView::Refused(_)
+        | ServerView::Task(_) => Transition::none(handle),
+    };
+    match server.address {
+        // The child that asked ended with the core that started it.
+        ServerAddress::Stdio { .. } => live_connections(handle)
+            .fold(replied, |all, connection| then(all, |next| next.channel_lost(connection, false, now))),
+        ServerAddress::Http { .. } => replied,
+    }
+}
