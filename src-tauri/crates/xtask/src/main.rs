@@ -1,2 +1,65 @@
-//! Developer commands.
-fn main() {}
+//! Developer commands: `cargo xtask help` lists them.
+//!
+//! Uses the standard library alone (ruling 35), so that it builds in seconds on a fresh clone, and none of our
+//! crates. It ships nothing. `tidy.rs` holds the house rules that a program can check, `checks.rs` what CI runs,
+//! `run.rs` the first minutes of a new developer, `bench.rs` and `torture.rs` the long measurements.
+
+mod bench;
+mod checks;
+mod failure;
+mod install;
+mod json;
+mod process;
+mod run;
+mod table;
+mod tidy;
+mod torture;
+mod workspace;
+
+use std::process::ExitCode;
+
+use failure::Failure;
+use workspace::Workspace;
+
+const HELP: &str = "\
+cargo xtask run           build, start a core with the demo server, print three commands to try
+cargo xtask test          everything CI checks, in its order; installs what is missing
+cargo xtask tidy          the house rules: imports, module docs, lengths, literals, lock files
+cargo xtask bench         the performance table, in release mode
+cargo xtask torture [N]   kill the core at N random moments and look for lost handles (1000)
+cargo xtask help          this text";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match command(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn command(arguments: &[String]) -> Result<(), Failure> {
+    let mut words = arguments.iter().map(String::as_str);
+    let name = words.next().unwrap_or("help");
+    let rest: Vec<&str> = words.collect();
+    if matches!(name, "help" | "--help" | "-h") {
+        println!("{HELP}");
+        return Ok(());
+    }
+    let workspace = Workspace::find()?;
+    match (name, rest.as_slice()) {
+        ("run", []) => run::run(&workspace),
+        ("run", ["introduce"]) => run::introduce(&workspace),
+        ("test", []) => checks::run(&workspace),
+        ("tidy", []) => tidy::run(&workspace),
+        ("bench", []) => bench::run(&workspace),
+        ("torture", []) => torture::run(&workspace, torture::KILLS),
+        ("torture", [kills]) => torture::run(&workspace, torture::parse(kills)?),
+        _ => {
+            let given = arguments.join(" ");
+            Err(Failure::new(format!("there is no command `{given}`"), "`cargo xtask help` lists the commands."))
+        }
+    }
+}

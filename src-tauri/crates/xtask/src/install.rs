@@ -1,0 +1,83 @@
+//! Puts in place what building and testing needs and this machine lacks, and says so.
+//!
+//! System packages only where they are missing and this is Debian with root; other systems get the name to install.
+//! Servers we did not write, which the integration tests talk to, go to `tests/peers/node_modules` and
+//! `target/peers`; a stamp with the versions makes the second run instant. Nothing of this ships.
+
+use std::fs;
+
+use crate::failure::Failure;
+use crate::process;
+use crate::workspace::Workspace;
+
+/// MemoryGraph over stdio; it imports `httpx` without naming it, and does not run with the second major of `mcp`.
+const PYTHON_PEERS: [&str; 3] = ["memorygraphmcp==0.12.4", "mcp<2", "httpx"];
+
+const PEERS: &str = "tests/peers";
+
+/// Compilers and the parts of the toolchain that a minimal installation lacks.
+pub(crate) fn tools(workspace: &Workspace) -> Result<(), Failure> {
+    // SQLite and the TLS library are C.
+    if !process::is_there("cc", &["--version"]) {
+        apt(workspace, &["gcc", "libc6-dev"])?;
+    }
+    for (component, command) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
+        if !process::is_there("cargo", &[command, "--version"]) {
+            println!("installing {component}");
+            let mut add = process::program_in(workspace, "rustup", &["component", "add", component]);
+            process::run(&mut add, "Install this component of the Rust toolchain by hand.")?;
+        }
+    }
+    Ok(())
+}
+
+/// Servers we did not write.
+pub(crate) fn peers(workspace: &Workspace) -> Result<(), Failure> {
+    if !workspace.path(PEERS).join("package-lock.json").is_file() {
+        return Ok(());
+    }
+    let stamp = workspace.target().join("peers").join("stamp");
+    let wanted = format!("{}\n{}", PYTHON_PEERS.join("\n"), workspace.read("tests/peers/package-lock.json")?);
+    if workspace.path(PEERS).join("node_modules").is_dir() && fs::read_to_string(&stamp).is_ok_and(|had| had == wanted)
+    {
+        return Ok(());
+    }
+    node_peers(workspace)?;
+    python_peers(workspace)?;
+    fs::write(&stamp, wanted)
+        .map_err(|why| Failure::new(format!("`{}` cannot be written: {why}", stamp.display()), "Check the disk."))
+}
+
+fn node_peers(workspace: &Workspace) -> Result<(), Failure> {
+    if !process::is_there("npm", &["--version"]) {
+        apt(workspace, &["nodejs", "npm"])?;
+    }
+    println!("installing the peers written for Node (npm ci in {PEERS})");
+    let mut install = process::program_in(workspace, "npm", &["ci", "--no-audit", "--no-fund"]);
+    process::run(install.current_dir(workspace.path(PEERS)), "npm needs its registry for this; run it again online.")
+}
+
+fn python_peers(workspace: &Workspace) -> Result<(), Failure> {
+    let folder = workspace.target().join("peers").join("python");
+    let folder = folder.to_string_lossy();
+    if !process::is_there("python3", &["-c", "import ensurepip, venv"]) {
+        apt(workspace, &["python3", "python3-venv"])?;
+    }
+    println!("installing the peers written in Python (a virtual environment in {folder})");
+    let mut create = process::program_in(workspace, "python3", &["-m", "venv", &folder]);
+    process::run(&mut create, "Python needs its `venv` module for this.")?;
+    let mut install = process::program_in(workspace, &format!("{folder}/bin/pip"), &["install", "--quiet"]);
+    process::run(install.args(PYTHON_PEERS), "pip needs its index for this; run it again online.")
+}
+
+fn apt(workspace: &Workspace, packages: &[&str]) -> Result<(), Failure> {
+    let names = packages.join(" ");
+    let hint = format!("Install these system packages by hand: {names}.");
+    if !process::is_there("apt-get", &["--version"]) {
+        return Err(Failure::new(format!("this machine lacks {names}"), hint));
+    }
+    println!("installing {names}");
+    process::run(&mut process::program_in(workspace, "apt-get", &["update", "-qq"]), &hint)?;
+    let mut install = process::program_in(workspace, "apt-get", &["install", "-y", "-qq", "--no-install-recommends"]);
+    process::run(install.args(packages).env("DEBIAN_FRONTEND", "noninteractive"), &hint)
+}

@@ -1,0 +1,161 @@
+//! `cargo xtask run`: from a clone to a first supervised task.
+//!
+//! Builds the command line, then becomes `taskwarden serve`, so that Ctrl-C reaches the core itself and it drains.
+//! A second process of this program waits for the core, adds the built-in demo server and prints three commands.
+//! It changes nothing but the data folder of the core and a folder of sample files under `target`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::failure::Failure;
+use crate::process;
+use crate::workspace::Workspace;
+
+/// Sample files: the demo tool sorts them by kind.
+const SAMPLES: [(&str, &str); 6] = [
+    ("holiday.jpg", "not really a picture\n"),
+    ("invoice-2026-03.pdf", "not really a document\n"),
+    ("notes.txt", "Buy milk.\n"),
+    ("song.mp3", "not really music\n"),
+    ("backup.tar.gz", "not really an archive\n"),
+    ("budget.xlsx", "not really a table\n"),
+];
+
+const DEMO: &str = "demo";
+
+/// Builds, then turns into the core.
+pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
+    println!("building in the dev profile (fast to build, slower to run); the first time takes several minutes");
+    // The same package selection as everywhere else, so that nothing is compiled twice.
+    let mut build = process::cargo(workspace, &["build", "--workspace", "--bins"]);
+    process::run(&mut build, "Fix what the compiler names above; a C compiler is needed once (`apt install gcc`).")?;
+    lay_out_samples(&samples(workspace))?;
+
+    let ourselves = std::env::current_exe()
+        .map_err(|why| Failure::new(format!("this program cannot find itself: {why}"), "Run it through cargo."))?;
+    let introducing = process::program_in(workspace, &ourselves.to_string_lossy(), &["run", "introduce"])
+        .spawn()
+        .map_err(|why| Failure::new(format!("the introduction could not be started: {why}"), "Run it again."))?;
+    drop(introducing);
+    become_core(Command::new(taskwarden(workspace)).arg("serve"))
+}
+
+/// The other process: waits until the core answers, adds the demo server once, prints what to try.
+pub(crate) fn introduce(workspace: &Workspace) -> Result<(), Failure> {
+    let program = taskwarden(workspace);
+    wait_for_core(&program)?;
+    if !has_demo(&program)? {
+        let own = program.to_string_lossy();
+        let mut add = Command::new(&program);
+        add.args(["servers", "add", DEMO, "--yes", "--", own.as_ref(), "demo-server"]);
+        process::output(&mut add, "`taskwarden doctor` names what is wrong.")?;
+    }
+    println!("\n{}", invitation(&program.to_string_lossy(), home().as_deref(), &samples(workspace).to_string_lossy()));
+    Ok(())
+}
+
+#[cfg(unix)]
+fn become_core(serve: &mut Command) -> Result<(), Failure> {
+    use std::os::unix::process::CommandExt as _;
+    let why = serve.exec();
+    Err(Failure::new(format!("the core could not be started: {why}"), "Build it again with `cargo xtask run`."))
+}
+
+#[cfg(not(unix))]
+fn become_core(serve: &mut Command) -> Result<(), Failure> {
+    // Not run here. Without exec the core is a child; both get Ctrl-C.
+    process::run(serve, "`taskwarden doctor` names what is wrong.")
+}
+
+/// Asks until the core answers: it is another process, and its socket appears without an event we could wait for.
+#[expect(clippy::disallowed_methods, reason = "a developer command that polls another process, not a test")]
+fn wait_for_core(program: &Path) -> Result<(), Failure> {
+    const TRIES: u32 = 300;
+    const BETWEEN: Duration = Duration::from_millis(100);
+    for _ in 0..TRIES {
+        if core_answers(program) {
+            return Ok(());
+        }
+        std::thread::sleep(BETWEEN);
+    }
+    Err(Failure::new("the core did not start", "Its own message is above; `taskwarden doctor` names what is wrong."))
+}
+
+fn core_answers(program: &Path) -> bool {
+    let mut ask = Command::new(program);
+    ask.args(["servers", "tools", "no-such-server"]);
+    ask.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // 4, not found: somebody looked. 3: there is no core.
+    ask.status().is_ok_and(|status| status.code() == Some(4))
+}
+
+fn has_demo(program: &Path) -> Result<bool, Failure> {
+    let mut list = Command::new(program);
+    let listed = process::output(list.args(["servers", "list", "--json"]), "`taskwarden doctor` names what is wrong.")?;
+    Ok(listed.split('"').any(|word| word == DEMO))
+}
+
+fn taskwarden(workspace: &Workspace) -> PathBuf {
+    workspace.target().join("debug").join(format!("taskwarden{}", std::env::consts::EXE_SUFFIX))
+}
+
+fn samples(workspace: &Workspace) -> PathBuf {
+    workspace.target().join("demo-downloads")
+}
+
+fn lay_out_samples(folder: &Path) -> Result<(), Failure> {
+    let failed = |why: std::io::Error| {
+        Failure::new(format!("`{}` cannot be written: {why}", folder.display()), "Check its owner and the disk.")
+    };
+    fs::create_dir_all(folder).map_err(failed)?;
+    SAMPLES.iter().try_for_each(|(name, text)| fs::write(folder.join(name), text).map_err(failed))
+}
+
+fn home() -> Option<String> {
+    std::env::var("TASKWARDEN_HOME").ok().filter(|home| !home.is_empty())
+}
+
+/// The three commands, ready to paste into another terminal.
+fn invitation(program: &str, home: Option<&str>, folder: &str) -> String {
+    let home = home.map_or(String::new(), |home| format!("TASKWARDEN_HOME={} ", quoted(home)));
+    let program = format!("{home}{}", quoted(program));
+    let arguments = quoted(&format!("{{\"folder\": \"{}\"}}", folder.replace('\\', "\\\\").replace('"', "\\\"")));
+    format!(
+        "The core runs here until Ctrl-C. Try these three commands in another terminal:\n\n  \
+         TASK=$({program} call {DEMO} tidy_downloads --args {arguments})\n  \
+         {program} tasks answer $TASK --accept '{{\"go\": true, \"dry_run\": true}}'\n  \
+         {program} tasks watch $TASK\n"
+    )
+}
+
+/// A word for a POSIX shell.
+fn quoted(word: &str) -> String {
+    if word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+:=@%".contains(c)) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_invitation_names_the_binary_the_home_and_three_commands() {
+        let said = invitation("/a b/taskwarden", Some("/tmp/home"), "/x/demo-downloads");
+        let commands: Vec<&str> = said.lines().filter(|line| line.contains("'/a b/taskwarden'")).collect();
+        assert_eq!(commands.len(), 3, "product.md: three commands later");
+        for command in commands {
+            assert!(command.contains("TASKWARDEN_HOME=/tmp/home "), "each command works alone: {command}");
+        }
+    }
+
+    #[test]
+    fn words_with_quotes_survive_the_shell() {
+        assert_eq!(quoted("it's"), r"'it'\''s'", "a single quote is closed, escaped and opened again");
+        assert_eq!(quoted("/plain/path"), "/plain/path", "plain words stay readable");
+    }
+}

@@ -1,0 +1,118 @@
+//! The allow-list itself, one entry per crate, as words.
+//!
+//! `ours` and `outside` ship; `dev` adds what the tests of that crate may use beside the shared list. What is named
+//! nowhere is forbidden, and so are above all sqlx outside `registry`, MCP libraries outside `mcp`, tauri outside the
+//! shell, and everything that awaits or serialises in `domain`.
+
+/// What one crate may use, names with a space between them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Allowed {
+    name: &'static str,
+    ours: &'static str,
+    outside: &'static str,
+    dev: &'static str,
+    build: &'static str,
+}
+
+const LIST: [Allowed; 11] = [
+    Allowed {
+        name: "domain",
+        ours: "",
+        outside: "futures-core jiff serde_json serde_json_canonicalizer sha2 thiserror uuid",
+        dev: "",
+        build: "",
+    },
+    Allowed {
+        name: "engine",
+        ours: "domain",
+        outside: "futures parking_lot serde_json serde_json_canonicalizer sha2 thiserror tokio tokio-util tracing",
+        dev: "testkit",
+        build: "",
+    },
+    Allowed {
+        name: "registry",
+        ours: "domain",
+        outside: "aes-gcm futures futures-core getrandom hmac parking_lot serde_json sha2 sqlx thiserror tokio tracing \
+                  zeroize",
+        dev: "testkit",
+        build: "",
+    },
+    Allowed {
+        name: "mcp",
+        ours: "domain engine",
+        outside: "axum base64 bytes futures futures-core getrandom http hyper hyper-util jiff jsonschema parking_lot \
+                  process-wrap reqwest rmcp rustix serde serde_json serde_json_canonicalizer sha2 thiserror tokio \
+                  tokio-stream tokio-util tracing url",
+        dev: "testkit tracing-subscriber",
+        build: "",
+    },
+    Allowed {
+        name: "demo",
+        ours: "domain engine mcp",
+        outside: "axum bytes futures getrandom jiff parking_lot serde_json sha2 thiserror tokio tokio-util tracing \
+                  walkdir",
+        dev: "reqwest",
+        build: "",
+    },
+    Allowed {
+        name: "api",
+        ours: "domain engine",
+        outside: "futures jiff serde serde_json thiserror tokio ts-rs url",
+        dev: "testkit",
+        build: "",
+    },
+    Allowed {
+        name: "host",
+        ours: "api demo domain engine mcp registry",
+        outside: "anstream anstyle anyhow axum clap clap_complete comfy-table console directories futures getrandom \
+                  hyper hyper-util idna indicatif jiff keyring notify-rust parking_lot reqwest rustix serde serde_json \
+                  thiserror tokio tokio-stream tokio-util toml tower tracing tracing-subscriber url",
+        dev: "testkit",
+        build: "",
+    },
+    Allowed {
+        name: "testkit",
+        ours: "domain",
+        outside: "futures futures-core parking_lot proptest serde_json tokio",
+        dev: "",
+        build: "",
+    },
+    Allowed {
+        name: "tests",
+        ours: "api demo domain engine host mcp registry testkit",
+        outside: "axum futures parking_lot reqwest rmcp rustix serde_json tempfile tokio tokio-stream tokio-util",
+        dev: "",
+        build: "",
+    },
+    Allowed { name: "xtask", ours: "", outside: "", dev: "", build: "" },
+    Allowed { name: "src-tauri", ours: "api host", outside: "tauri", dev: "", build: "tauri-build" },
+];
+
+/// What any crate's tests may use, except those of `xtask`.
+const DEV: &str = "proptest tempfile";
+
+/// The entry of a crate; `None` for a crate nobody argued for.
+pub(crate) fn allowed(name: &str) -> Option<Allowed> {
+    LIST.into_iter().find(|entry| entry.name == name)
+}
+
+impl Allowed {
+    /// In code that ships.
+    pub(crate) fn normal(&self, name: &str) -> bool {
+        holds(self.ours, name) || holds(self.outside, name)
+    }
+
+    /// In tests and examples, beside [`Allowed::normal`].
+    pub(crate) fn dev(&self, name: &str) -> bool {
+        holds(self.dev, name) || self.name != "xtask" && holds(DEV, name)
+    }
+
+    /// In build scripts.
+    pub(crate) fn build(&self, name: &str) -> bool {
+        holds(self.build, name)
+    }
+}
+
+fn holds(words: &str, name: &str) -> bool {
+    words.split_whitespace().any(|word| word == name)
+}
