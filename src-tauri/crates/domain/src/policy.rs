@@ -85,6 +85,8 @@ pub struct Policy {
     pub child_close_wait: Duration,
     /// Ordered shutdown of a child: between SIGTERM and SIGKILL. protocol.md §7.6.
     pub child_term_wait: Duration,
+    /// How often it is looked whether a child's group is empty: the system tells nobody. Judgement.
+    pub child_group_look: Duration,
     /// Redirects followed within the same origin. Judgement.
     pub redirects_max: usize,
 
@@ -209,6 +211,7 @@ impl Default for Policy {
             body_idle_limit: 60 * SECOND,
             child_close_wait: 3 * SECOND,
             child_term_wait: 3 * SECOND,
+            child_group_look: Duration::from_millis(20),
             redirects_max: 3,
             subscribe_settle: SECOND / 4,
             open_result_wait: 2 * SECOND,

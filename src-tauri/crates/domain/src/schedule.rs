@@ -75,3 +75,69 @@ fn unit(random: f64) -> f64 {
 fn scaled(span: Duration, factor: f64) -> Duration {
     Duration::try_from_secs_f64(span.as_secs_f64() * factor).unwrap_or(Duration::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn wait(looks: Looks, random: f64) -> Duration {
+        next_look(&looks, random, &Policy::default())
+    }
+
+    #[test]
+    fn without_a_hint_looks_begin_at_five_seconds_and_grow_to_a_minute() {
+        let after = |unchanged| wait(Looks { unchanged, ..Looks::default() }, 0.5);
+        assert_eq!(after(0), 5 * SECOND);
+        assert_eq!(after(1), 7 * SECOND + SECOND / 2);
+        assert_eq!(after(50), 60 * SECOND);
+        assert_eq!(after(u32::MAX), 60 * SECOND, "no count overflows");
+    }
+
+    #[test]
+    fn a_hint_is_obeyed_from_a_tenth_of_a_second_up_to_an_hour() {
+        let hinted = |hint| wait(Looks { hint: Some(hint), unchanged: 9, ..Looks::default() }, 0.0);
+        assert_eq!(hinted(Duration::ZERO), SECOND / 10);
+        assert_eq!(hinted(1_500 * SECOND), 1_500 * SECOND, "a long hint is not shortened to our own pace");
+        assert_eq!(hinted(Duration::MAX), 3_600 * SECOND);
+    }
+
+    #[test]
+    fn failures_push_looks_apart_but_never_closer_than_the_hint() {
+        let failed = |failures, hint| wait(Looks { failures, hint, ..Looks::default() }, 0.5);
+        assert_eq!(failed(10, Some(SECOND)), 300 * SECOND);
+        assert!(failed(1, Some(1_000 * SECOND)) >= 1_000 * SECOND, "a failure is no reason to hurry");
+        let asked = Looks { retry_after: Some(40 * SECOND), ..Looks::default() };
+        assert!(wait(asked, 0.0) >= 40 * SECOND, "a server that asks to wait is obeyed");
+        let pushed = Looks { subscribed: true, hint: Some(SECOND), ..Looks::default() };
+        assert_eq!(wait(pushed, 0.5), 60 * SECOND, "with push, a look is only a safety net");
+    }
+
+    #[test]
+    fn reconnecting_waits_a_second_then_doubles_to_five_minutes() {
+        let waits: Vec<u64> = (0..12).map(|n| next_connect(n, 0.5, &Policy::default()).as_secs()).collect();
+        assert_eq!(waits, [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
+    }
+
+    proptest! {
+        #[test]
+        fn chance_never_makes_a_look_earlier_than_the_server_wants(
+            hint in any::<Option<Duration>>(),
+            unchanged in any::<u32>(),
+            failures in any::<u32>(),
+            retry_after in any::<Option<Duration>>(),
+            subscribed in any::<bool>(),
+            random in any::<f64>(),
+        ) {
+            let policy = Policy::default();
+            let looks = Looks { hint, unchanged, failures, retry_after, subscribed };
+            let wait = next_look(&looks, random, &policy);
+            prop_assert!(wait >= policy.hint_floor);
+            prop_assert!(hint.is_none_or(|hint| wait >= hint.min(policy.hint_ceiling)), "{wait:?} for {looks:?}");
+            prop_assert!(retry_after.is_none_or(|after| wait >= after.min(policy.retry_after_ceiling)));
+            prop_assert!(wait <= policy.hint_ceiling * 2, "no wait is without end: {wait:?}");
+        }
+    }
+}

@@ -33,6 +33,9 @@ pub struct Serving {
     /// A question of a 2025 task goes to the standing stream when no `tasks/result` came for this long.
     /// protocol.md §9.15: two of our poll intervals.
     pub question_patience: Duration,
+    /// What is in work when a client closes its pipe has this long to be answered. Judgement: below the 3 s after
+    /// which clients end a child (protocol.md §7.6).
+    pub end_grace: Duration,
     /// Tasks kept at once. Judgement; bounds memory.
     pub tasks_max: usize,
     /// Tasks of one owner kept at once. Judgement.
@@ -78,6 +81,7 @@ impl Default for Serving {
             keep_alive: 15 * SECOND,
             push_rest: SECOND / 20,
             question_patience: 2 * SECOND,
+            end_grace: SECOND / 2,
             tasks_max: 20_000,
             tasks_per_owner_max: 20_000,
             results_cap_bytes: 256 * MIB,

@@ -1,0 +1,66 @@
+//! Wishes: to stop, to revoke, to look away.
+
+use super::*;
+use crate::handle::{Effect, Refusal};
+use crate::status::{Delivery, Phase, StopState};
+
+#[test]
+fn a_stop_is_asked_acknowledged_and_stopped_or_refused_and_never_guessed() {
+    let asked = working().cancel(&ann(), None, at(20)).expect("it runs").next;
+    assert_eq!(asked.stop_state(), Some(StopState::Asked));
+    assert_eq!(asked.deliver_at(), Some(at(20)));
+    let sent = asked.stop_step(&Delivery::Sent { at: at(21), attempts: 1 }, at(21)).next;
+    assert_eq!(sent.stop_state(), Some(StopState::Asked), "sent is not heard");
+    let heard = sent.stop_step(&Delivery::Acknowledged { at: at(22) }, at(22)).next;
+    assert_eq!((heard.stop_state(), heard.deliver_at()), (Some(StopState::Acknowledged), None));
+    let stopped = heard.observe(&sight(TaskStatus::Cancelled, 30), &policy()).next;
+    assert_eq!((stopped.stop_state(), stopped.phase(at(30))), (Some(StopState::Stopped), Phase::Cancelled));
+    let refused = sent.stop_step(&Delivery::Refused { at: at(22), why: "no such method".into() }, at(22)).next;
+    assert_eq!((refused.stop_state(), refused.phase(at(22))), (Some(StopState::Refused), Phase::Running));
+}
+
+#[test]
+fn a_stop_is_asked_once_unless_it_was_refused() {
+    let asked = working().cancel(&ann(), None, at(20)).expect("it runs").next;
+    assert_eq!(asked.cancel(&ben(), None, at(21)), Err(Refusal::AlreadyAsked { by: ann(), at: at(20) }));
+    let refused = asked.stop_step(&Delivery::Refused { at: at(22), why: "busy".into() }, at(22)).next;
+    assert!(refused.cancel(&ben(), None, at(23)).is_ok(), "a person may try again");
+    let done = working().observe(&completed(20), &policy()).next;
+    assert_eq!(done.cancel(&ann(), None, at(30)), Err(Refusal::AlreadyOver("done")));
+}
+
+#[test]
+fn a_wish_to_cancel_becomes_a_revocation_without_a_second_request() {
+    let asked = working().cancel(&ann(), None, at(20)).expect("it runs").next;
+    let heard = asked.stop_step(&Delivery::Acknowledged { at: at(21) }, at(21)).next;
+    let revoked = heard.revoke(&ben(), None, at(22)).expect("not revoked yet");
+    assert_eq!(revoked.next.phase(at(22)), Phase::Revoked);
+    assert!(!revoked.next.stop_due(), "the server was asked already");
+    assert!(revoked.next.unwatch(&ann(), at(23)).is_err(), "access stays taken");
+}
+
+#[test]
+fn revoking_a_finished_task_takes_it_from_its_agent_and_asks_nothing() {
+    let done = working().observe(&completed(20), &policy()).next;
+    let step = done.revoke(&ann(), None, at(30)).expect("not revoked yet");
+    assert_eq!((step.next.phase(at(30)), step.next.stop_due()), (Phase::Done, false));
+    assert_eq!(verbs(&step), [Verb::Revoked]);
+    let failed = awaiting().not_sent("no connection", at(5)).next;
+    let step = failed.revoke(&ann(), None, at(30)).expect("not revoked yet");
+    assert_eq!(step.next.phase(at(30)), Phase::Failed, "a later wish does not rewrite how it ended");
+}
+
+#[test]
+fn looking_away_asks_nothing_of_the_server_and_empties_the_inbox() {
+    let asked = working().observe(&listing(&["a"], 20), &policy()).next;
+    let step = asked.unwatch(&ann(), at(30)).expect("it runs");
+    assert_eq!(step.next.phase(at(30)), Phase::Unwatched);
+    assert!(step.effects.contains(&Effect::StopLooking) && step.next.deliver_at().is_none());
+    assert!(matches!(state(&step.next, "a"), RequestState::Withdrawn { .. }));
+    let heard = step.next.observe(&listing(&["b"], 40), &policy());
+    assert!(!heard.changed, "nobody watches");
+    let done = step.next.observe(&completed(50), &policy()).next;
+    assert_eq!(done.phase(at(50)), Phase::Done, "its end is worth knowing all the same");
+    let pending = working().cancel(&ann(), None, at(20)).expect("it runs").next;
+    assert!(pending.unwatch(&ben(), at(21)).is_err(), "a stop on its way is not forgotten");
+}
