@@ -172,6 +172,12 @@ pub struct Policy {
     pub drain_limit: Duration,
     /// Kept free on disk for stops and answers when it is full. Ruling 28; judgement.
     pub reserve_file_bytes: u64,
+    /// How long the registry waits for a lock of another process. Judgement: a backup of a small registry passes.
+    pub registry_busy_wait: Duration,
+    /// A registry up to this size is checked whole at each start, a larger one by `doctor`. Judgement: about 0.2 s.
+    pub registry_check_bytes: u64,
+    /// Backups kept beside the registry; each is made before a migration. Judgement.
+    pub backups_kept: usize,
 
     // --- serving ---
     /// The numbers of being a server: the demo server, and later the gateway.
@@ -248,6 +254,9 @@ impl Default for Policy {
             batch_rows: 500,
             drain_limit: 5 * SECOND,
             reserve_file_bytes: 4 * 1_048_576,
+            registry_busy_wait: 5 * SECOND,
+            registry_check_bytes: 64 * 1_048_576,
+            backups_kept: 5,
             serving: Serving::default(),
             hosting: Hosting::default(),
         }

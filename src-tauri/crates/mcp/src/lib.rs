@@ -8,5 +8,6 @@ pub mod client;
 mod dialect;
 pub mod link;
 pub mod message;
+mod probe;
 pub mod transport;
 mod view;

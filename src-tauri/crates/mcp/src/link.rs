@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::payload::Payload;
 use domain::ports::{Closure, PortFuture};
 use domain::server::Era;
 use futures_core::Stream;
@@ -71,8 +72,8 @@ pub enum LinkError {
     Unreadable {
         /// One line, names the place.
         why: String,
-        /// The beginning of it, capped, for `doctor`.
-        raw: String,
+        /// The beginning of it, capped, for `doctor`; redacted in `Debug`.
+        raw: Payload,
     },
 }
 

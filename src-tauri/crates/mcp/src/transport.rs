@@ -4,6 +4,12 @@
 //! [`Opened`] link. It reads nothing but what the handshake needs: tools, tasks and questions are `client/`'s. It
 //! never reconnects; whoever opened decides that.
 
+mod board;
+mod duplex;
+mod inbound;
+pub(crate) mod params;
+mod stdio;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +19,12 @@ use domain::ports::Secret;
 use domain::server::Era;
 use engine::supervisor::Supervisor;
 
-use crate::link::Opened;
+use crate::link::{Opened, Tag};
+
+pub use stdio::{Ended, end_leftovers};
+
+/// Tag of the requests of the handshake; callers count from below.
+pub(crate) const HANDSHAKE_TAG: Tag = Tag(u64::MAX);
 
 /// Where to connect to, with all secrets in place.
 #[derive(Debug, Clone)]
@@ -24,8 +35,10 @@ pub enum OpenTarget {
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Its configured environment, secrets included; the basics of ruling 15 are added to it.
-        env: BTreeMap<String, Secret>,
+        /// Its plain environment; the basics of ruling 15 are added to it.
+        env: BTreeMap<String, String>,
+        /// Environment variables that are secrets; their values are cut out of what we quote of its stderr.
+        secret_env: BTreeMap<String, Secret>,
         /// Working directory; the user's home when absent.
         cwd: Option<String>,
     },
@@ -33,7 +46,7 @@ pub enum OpenTarget {
     Http {
         /// Absolute URL.
         url: String,
-        /// Headers for every request to this origin, secrets included.
+        /// Headers for every request to this origin; all values are handled as secrets.
         headers: Vec<(String, Secret)>,
     },
 }
@@ -136,6 +149,13 @@ pub async fn open(
     resume: Option<String>,
     ctx: &OpenContext,
 ) -> Result<Opened, OpenError> {
-    let _ = (target, known_era, resume, ctx);
-    todo!()
+    match target {
+        OpenTarget::Stdio { command, args, env, secret_env, cwd } => {
+            stdio::open(stdio::Launch { command, args, env, secret_env, cwd }, known_era, ctx).await
+        }
+        OpenTarget::Http { url, headers } => {
+            let _ = (url, headers, resume);
+            todo!()
+        }
+    }
 }

@@ -1,0 +1,137 @@
+//! Who waits for which answer, on a wire where answers come in any order.
+//!
+//! Ids of our requests are counters. An entry leaves when its answer comes, when it is given up or dropped, and when
+//! the link ends: nothing leaks. An answer for nobody is late or wrong and is dropped quietly (a discover reply that
+//! comes after the fallback, an answer after its cancel). [`Asked`] is the other direction: requests of the server
+//! that we still owe an answer.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use crate::link::{Answer, LinkError, Tag};
+use crate::message::Id;
+
+/// Requests of one server that may be unanswered at once. A server that asks more at a time is told to wait:
+/// nobody reads a thousand forms. Judgement.
+const ASKED_MAX: usize = 1_000;
+
+type Reply = Result<Answer, LinkError>;
+
+#[derive(Default)]
+struct Entries {
+    next: u64,
+    waiting: HashMap<u64, (Tag, oneshot::Sender<Reply>)>,
+    ended: Option<LinkError>,
+}
+
+/// Our requests on their way.
+#[derive(Default, Clone)]
+pub(crate) struct Board(Arc<Mutex<Entries>>);
+
+/// One of our requests: its id and the place where its answer arrives. Dropping it gives the place back.
+pub(crate) struct Place {
+    board: Board,
+    pub(crate) id: u64,
+    pub(crate) answer: oneshot::Receiver<Reply>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.board.0.lock().waiting.remove(&self.id);
+    }
+}
+
+impl Board {
+    /// Takes a place for a request.
+    pub(crate) fn take(&self, tag: Tag) -> Result<Place, LinkError> {
+        let (to, answer) = oneshot::channel();
+        let mut entries = self.0.lock();
+        if let Some(ended) = &entries.ended {
+            return Err(ended.clone());
+        }
+        entries.next += 1;
+        let id = entries.next;
+        entries.waiting.insert(id, (tag, to));
+        drop(entries);
+        Ok(Place { board: self.clone(), id, answer })
+    }
+
+    /// Brings an answer to whoever waits for it. Returns whether anybody did.
+    pub(crate) fn settle(&self, id: &Id, reply: Reply) -> bool {
+        let Id::Number(number) = id else { return false };
+        let Ok(number) = u64::try_from(*number) else { return false };
+        let waiting = self.0.lock().waiting.remove(&number);
+        waiting.is_some_and(|(_, to)| to.send(reply).is_ok())
+    }
+
+    /// Brings an answer without an id to the only one that waits, if there is exactly one.
+    pub(crate) fn settle_only(&self, reply: Reply) -> bool {
+        let only = {
+            let entries = self.0.lock();
+            let mut ids = entries.waiting.keys().copied();
+            match (ids.next(), ids.next()) {
+                (Some(id), None) => Some(id),
+                _ => None,
+            }
+        };
+        only.is_some_and(|id| self.settle(&Id::from(id), reply))
+    }
+
+    /// Gives up the request with this tag; its id when it was waiting.
+    pub(crate) fn give_up(&self, tag: Tag, why: LinkError) -> Option<u64> {
+        let mut entries = self.0.lock();
+        let id = entries.waiting.iter().find(|(_, (of, _))| *of == tag).map(|(id, _)| *id)?;
+        let (_, to) = entries.waiting.remove(&id)?;
+        drop(entries);
+        let _ = to.send(Err(why));
+        Some(id)
+    }
+
+    /// Ends all waiting, and all that would begin.
+    pub(crate) fn end(&self, waiting: &LinkError, later: LinkError) {
+        let all = {
+            let mut entries = self.0.lock();
+            entries.ended.get_or_insert(later);
+            std::mem::take(&mut entries.waiting)
+        };
+        for (_, (_, to)) in all {
+            let _ = to.send(Err(waiting.clone()));
+        }
+    }
+
+    /// How many wait.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.0.lock().waiting.len()
+    }
+}
+
+/// Requests of the server that are not answered yet, by token.
+#[derive(Default)]
+pub(crate) struct Asked(Mutex<HashMap<String, Id>>);
+
+impl Asked {
+    /// Notes a request. `None` when too many are open.
+    pub(crate) fn note(&self, id: &Id) -> Option<String> {
+        let token = id.json();
+        let mut open = self.0.lock();
+        if open.len() >= ASKED_MAX && !open.contains_key(&token) {
+            return None;
+        }
+        open.insert(token.clone(), id.clone());
+        Some(token)
+    }
+
+    /// Takes a request out, to answer it or because the server withdrew it.
+    pub(crate) fn take(&self, token: &str) -> Option<Id> {
+        self.0.lock().remove(token)
+    }
+
+    /// Puts a request back whose answer did not get out.
+    pub(crate) fn put_back(&self, token: &str, id: Id) {
+        self.0.lock().insert(token.to_owned(), id);
+    }
+}
