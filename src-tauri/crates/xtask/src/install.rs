@@ -11,7 +11,7 @@ use crate::process;
 use crate::workspace::Workspace;
 
 /// MemoryGraph over stdio; it imports `httpx` without naming it, and does not run with the second major of `mcp`.
-const PYTHON_PEERS: [&str; 3] = ["memorygraphmcp==0.12.4", "mcp<2", "httpx"];
+const PYTHON_PEERS: [&str; 3] = ["memorygraphmcp==0.12.4", "mcp==1.30.0", "httpx==0.28.1"];
 
 const PEERS: &str = "tests/peers";
 
@@ -36,7 +36,7 @@ pub(crate) fn peers(workspace: &Workspace) -> Result<(), Failure> {
     if !workspace.path(PEERS).join("package-lock.json").is_file() {
         return Ok(());
     }
-    let stamp = workspace.target().join("peers").join("stamp");
+    let stamp = workspace.path("target/peers/stamp");
     let wanted = format!("{}\n{}", PYTHON_PEERS.join("\n"), workspace.read("tests/peers/package-lock.json")?);
     if workspace.path(PEERS).join("node_modules").is_dir() && fs::read_to_string(&stamp).is_ok_and(|had| had == wanted)
     {
@@ -58,7 +58,7 @@ fn node_peers(workspace: &Workspace) -> Result<(), Failure> {
 }
 
 fn python_peers(workspace: &Workspace) -> Result<(), Failure> {
-    let folder = workspace.target().join("peers").join("python");
+    let folder = workspace.path("target/peers/venv");
     let folder = folder.to_string_lossy();
     if !process::is_there("python3", &["-c", "import ensurepip, venv"]) {
         apt(workspace, &["python3", "python3-venv"])?;

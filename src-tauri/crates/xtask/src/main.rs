@@ -25,6 +25,7 @@ const HELP: &str = "\
 cargo xtask run           build, start a core with the demo server, print three commands to try
 cargo xtask test          everything CI checks, in its order; installs what is missing
 cargo xtask tidy          the house rules: imports, module docs, lengths, literals, lock files
+cargo xtask peers         install the servers that the integration tests talk to
 cargo xtask bench         the performance table, in release mode
 cargo xtask torture [N]   kill the core at N random moments and look for lost handles (1000)
 cargo xtask help          this text";
@@ -51,8 +52,8 @@ fn command(arguments: &[String]) -> Result<(), Failure> {
     let workspace = Workspace::find()?;
     match (name, rest.as_slice()) {
         ("run", []) => run::run(&workspace),
-        ("run", ["introduce"]) => run::introduce(&workspace),
         ("test", []) => checks::run(&workspace),
+        ("peers", []) => install::peers(&workspace),
         ("tidy", []) => tidy::run(&workspace),
         ("bench", []) => bench::run(&workspace),
         ("torture", []) => torture::run(&workspace, torture::KILLS),

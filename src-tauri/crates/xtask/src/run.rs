@@ -1,12 +1,12 @@
 //! `cargo xtask run`: from a clone to a first supervised task.
 //!
-//! Builds the command line, then becomes `taskwarden serve`, so that Ctrl-C reaches the core itself and it drains.
-//! A second process of this program waits for the core, adds the built-in demo server and prints three commands.
-//! It changes nothing but the data folder of the core and a folder of sample files under `target`.
+//! Builds the command line, sees to it that the built-in demo server is known, prints three commands, then becomes
+//! `taskwarden serve`, so that Ctrl-C and signals reach the core itself and it drains. It changes nothing but the data
+//! folder of the core and a folder of sample files under `target`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::failure::Failure;
@@ -24,8 +24,9 @@ const SAMPLES: [(&str, &str); 6] = [
 ];
 
 const DEMO: &str = "demo";
+const DOCTOR: &str = "Its own message is above; `taskwarden doctor` names what is wrong and its cure.";
 
-/// Builds, then turns into the core.
+/// Builds, prepares, then turns into the core.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
     println!("building in the dev profile (fast to build, slower to run); the first time takes several minutes");
     // The same package selection as everywhere else, so that nothing is compiled twice.
@@ -33,27 +34,32 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
     process::run(&mut build, "Fix what the compiler names above; a C compiler is needed once (`apt install gcc`).")?;
     lay_out_samples(&samples(workspace))?;
 
-    let ourselves = std::env::current_exe()
-        .map_err(|why| Failure::new(format!("this program cannot find itself: {why}"), "Run it through cargo."))?;
-    let introducing = process::program_in(workspace, &ourselves.to_string_lossy(), &["run", "introduce"])
-        .spawn()
-        .map_err(|why| Failure::new(format!("the introduction could not be started: {why}"), "Run it again."))?;
-    drop(introducing);
-    become_core(Command::new(taskwarden(workspace)).arg("serve"))
+    let program = taskwarden(workspace);
+    let invitation = invitation(&program.to_string_lossy(), home().as_deref(), &samples(workspace).to_string_lossy());
+    if core_answers(&program) {
+        add_demo(&program)?;
+        println!("A core runs already on this data folder.\n{invitation}");
+        return Ok(());
+    }
+    if !has_demo(&program) {
+        with_a_core(&program, || add_demo(&program))?;
+    }
+    println!("The core runs here until Ctrl-C.\n{invitation}");
+    become_core(Command::new(&program).arg("serve"))
 }
 
-/// The other process: waits until the core answers, adds the demo server once, prints what to try.
-pub(crate) fn introduce(workspace: &Workspace) -> Result<(), Failure> {
-    let program = taskwarden(workspace);
-    wait_for_core(&program)?;
-    if !has_demo(&program)? {
-        let own = program.to_string_lossy();
-        let mut add = Command::new(&program);
-        add.args(["servers", "add", DEMO, "--yes", "--", own.as_ref(), "demo-server"]);
-        process::output(&mut add, "`taskwarden doctor` names what is wrong.")?;
+/// Adding a server needs a core, and what the core starts may not add one: so a core runs for a moment beside us.
+fn with_a_core(program: &Path, act: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    let failed = |why: std::io::Error| Failure::new(format!("the core could not be run: {why}"), DOCTOR);
+    let mut core = Command::new(program).arg("serve").stdout(Stdio::null()).spawn().map_err(failed)?;
+    let acted = wait_for_core(program, &mut core).and_then(|()| act());
+    let pid = core.id().to_string();
+    // Asked to end, as by Ctrl-C; where there is no `kill`, ended.
+    if !process::is_there("kill", &["-INT", &pid]) {
+        core.kill().map_err(failed)?;
     }
-    println!("\n{}", invitation(&program.to_string_lossy(), home().as_deref(), &samples(workspace).to_string_lossy()));
-    Ok(())
+    core.wait().map_err(failed)?;
+    acted
 }
 
 #[cfg(unix)]
@@ -66,21 +72,24 @@ fn become_core(serve: &mut Command) -> Result<(), Failure> {
 #[cfg(not(unix))]
 fn become_core(serve: &mut Command) -> Result<(), Failure> {
     // Not run here. Without exec the core is a child; both get Ctrl-C.
-    process::run(serve, "`taskwarden doctor` names what is wrong.")
+    process::run(serve, DOCTOR)
 }
 
 /// Asks until the core answers: it is another process, and its socket appears without an event we could wait for.
 #[expect(clippy::disallowed_methods, reason = "a developer command that polls another process, not a test")]
-fn wait_for_core(program: &Path) -> Result<(), Failure> {
+fn wait_for_core(program: &Path, core: &mut Child) -> Result<(), Failure> {
     const TRIES: u32 = 300;
     const BETWEEN: Duration = Duration::from_millis(100);
     for _ in 0..TRIES {
         if core_answers(program) {
             return Ok(());
         }
+        if !matches!(core.try_wait(), Ok(None)) {
+            break;
+        }
         std::thread::sleep(BETWEEN);
     }
-    Err(Failure::new("the core did not start", "Its own message is above; `taskwarden doctor` names what is wrong."))
+    Err(Failure::new("the core did not start", DOCTOR))
 }
 
 fn core_answers(program: &Path) -> bool {
@@ -91,10 +100,20 @@ fn core_answers(program: &Path) -> bool {
     ask.status().is_ok_and(|status| status.code() == Some(4))
 }
 
-fn has_demo(program: &Path) -> Result<bool, Failure> {
+/// Read from the registry itself when no core runs; a data folder without a registry has no servers yet.
+fn has_demo(program: &Path) -> bool {
     let mut list = Command::new(program);
-    let listed = process::output(list.args(["servers", "list", "--json"]), "`taskwarden doctor` names what is wrong.")?;
-    Ok(listed.split('"').any(|word| word == DEMO))
+    list.args(["servers", "show", DEMO]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    list.status().is_ok_and(|status| status.success())
+}
+
+fn add_demo(program: &Path) -> Result<(), Failure> {
+    if has_demo(program) {
+        return Ok(());
+    }
+    let mut add = Command::new(program);
+    add.args(["servers", "add", DEMO, "--yes", "--"]).arg(program).arg("demo-server");
+    process::run(&mut add, DOCTOR)
 }
 
 fn taskwarden(workspace: &Workspace) -> PathBuf {
@@ -123,7 +142,7 @@ fn invitation(program: &str, home: Option<&str>, folder: &str) -> String {
     let program = format!("{home}{}", quoted(program));
     let arguments = quoted(&format!("{{\"folder\": \"{}\"}}", folder.replace('\\', "\\\\").replace('"', "\\\"")));
     format!(
-        "The core runs here until Ctrl-C. Try these three commands in another terminal:\n\n  \
+        "Try these three commands in another terminal:\n\n  \
          TASK=$({program} call {DEMO} tidy_downloads --args {arguments})\n  \
          {program} tasks answer $TASK --accept '{{\"go\": true, \"dry_run\": true}}'\n  \
          {program} tasks watch $TASK\n"
