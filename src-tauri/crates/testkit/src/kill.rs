@@ -1,0 +1,75 @@
+//! Kill points: names for every moment before and after a commit or an act on a server, so that a test can end the
+//! process, or what stands for it, at each of them.
+//!
+//! [`KillPoints`] counts and asks a closure; [`KilledRegistry`] and [`KilledConnector`] wrap the real adapters. The
+//! closure may abort the process for good; when it says [`Fate::Hang`], the caller never comes back, as after a kill.
+//! A first run with [`KillPoints::listing`] yields the names for the later ones.
+
+mod registry;
+mod upstream;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+pub use registry::KilledRegistry;
+pub use upstream::KilledConnector;
+
+/// What happens at a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It goes on.
+    Live,
+    /// Whoever got here never comes back.
+    Hang,
+}
+
+type Judge = Arc<dyn Fn(&str) -> Fate + Send + Sync>;
+
+/// Counts points by name and asks what happens at each.
+#[derive(Clone)]
+pub struct KillPoints {
+    judge: Judge,
+    counts: Arc<Mutex<HashMap<&'static str, u64>>>,
+}
+
+impl KillPoints {
+    /// The closure is asked at every point, by a name such as `registry.commit:before:12`.
+    pub fn new(judge: impl Fn(&str) -> Fate + Send + Sync + 'static) -> Self {
+        Self { judge: Arc::new(judge), counts: Arc::default() }
+    }
+
+    /// Kills nothing and lists every point that is passed.
+    #[must_use]
+    pub fn listing() -> (Self, Arc<Mutex<Vec<String>>>) {
+        let names: Arc<Mutex<Vec<String>>> = Arc::default();
+        let kept = Arc::clone(&names);
+        let points = Self::new(move |name| {
+            kept.lock().push(name.to_owned());
+            Fate::Live
+        });
+        (points, names)
+    }
+
+    /// Runs an act between its two points.
+    async fn around<T>(&self, name: &'static str, act: impl Future<Output = T>) -> T {
+        let count = {
+            let mut counts = self.counts.lock();
+            let count = counts.entry(name).or_default();
+            *count += 1;
+            *count
+        };
+        self.pass(&format!("{name}:before:{count}")).await;
+        let outcome = act.await;
+        self.pass(&format!("{name}:after:{count}")).await;
+        outcome
+    }
+
+    async fn pass(&self, name: &str) {
+        match (self.judge)(name) {
+            Fate::Live => {}
+            Fate::Hang => std::future::pending().await,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! A registry with kill points around every transaction that changes something.
+
+use std::sync::Arc;
+
+use domain::audit::AuditEvent;
+use domain::change::Changes;
+use domain::handle::{TaskHandle, Usual};
+use domain::ids::{HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::observation::LogLine;
+use domain::payload::{Payload, PayloadKind};
+use domain::ports::{
+    AuditPage, Commit, CommitError, ContactNote, InboxItem, PortFuture, Recorded, Registry, RegistryError, ServerUnit,
+    StoreFacts, TaskPage, TaskQuery,
+};
+use domain::server::Server;
+use domain::status::Phase;
+use domain::time::Timestamp;
+
+use super::KillPoints;
+
+type Answer<'a, T> = PortFuture<'a, Result<T, RegistryError>>;
+
+/// Wraps a registry.
+pub struct KilledRegistry {
+    inner: Arc<dyn Registry>,
+    points: KillPoints,
+}
+
+impl KilledRegistry {
+    /// `inner` gets these points.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Registry>, points: KillPoints) -> Self {
+        Self { inner, points }
+    }
+}
+
+impl Registry for KilledRegistry {
+    fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
+        Box::pin(self.points.around("registry.admit", self.inner.admit(unit)))
+    }
+
+    fn commit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
+        Box::pin(self.points.around("registry.commit", self.inner.commit(unit)))
+    }
+
+    fn note_contacts(&self, notes: Vec<ContactNote>) -> Answer<'_, ()> {
+        Box::pin(self.points.around("registry.note_contacts", self.inner.note_contacts(notes)))
+    }
+
+    fn put_server(&self, unit: ServerUnit) -> Answer<'_, Seq> {
+        Box::pin(self.points.around("registry.put_server", self.inner.put_server(unit)))
+    }
+
+    fn remove_server(&self, id: ServerId, audit: Vec<AuditEvent>) -> Answer<'_, Seq> {
+        Box::pin(self.points.around("registry.remove_server", self.inner.remove_server(id, audit)))
+    }
+
+    fn record(&self, audit: Vec<AuditEvent>) -> Answer<'_, ()> {
+        Box::pin(self.points.around("registry.record", self.inner.record(audit)))
+    }
+
+    fn servers(&self) -> Answer<'_, Vec<Server>> {
+        self.inner.servers()
+    }
+
+    fn server(&self, id: ServerId) -> Answer<'_, Option<Server>> {
+        self.inner.server(id)
+    }
+
+    fn handle(&self, id: HandleId) -> Answer<'_, Option<TaskHandle>> {
+        self.inner.handle(id)
+    }
+
+    fn handles_starting(&self, text: &str, limit: u32) -> Answer<'_, Vec<HandleId>> {
+        self.inner.handles_starting(text, limit)
+    }
+
+    fn find_task(
+        &self,
+        server: ServerId,
+        generation: u32,
+        session: Option<SessionKey>,
+        task: UpstreamTaskId,
+    ) -> Answer<'_, Option<HandleId>> {
+        self.inner.find_task(server, generation, session, task)
+    }
+
+    fn open_handles(
+        &self,
+        server: Option<ServerId>,
+        after: Option<HandleId>,
+        limit: u32,
+    ) -> Answer<'_, Vec<TaskHandle>> {
+        self.inner.open_handles(server, after, limit)
+    }
+
+    fn open_count(&self, server: Option<ServerId>) -> Answer<'_, u64> {
+        self.inner.open_count(server)
+    }
+
+    fn list(&self, query: TaskQuery) -> Answer<'_, TaskPage> {
+        self.inner.list(query)
+    }
+
+    fn counts(&self, query: TaskQuery) -> Answer<'_, Vec<(Phase, u64)>> {
+        self.inner.counts(query)
+    }
+
+    fn inbox(&self, limit: u32) -> Answer<'_, Vec<InboxItem>> {
+        self.inner.inbox(limit)
+    }
+
+    fn ticking(&self, now: Timestamp, limit: u32) -> Answer<'_, Vec<HandleId>> {
+        self.inner.ticking(now, limit)
+    }
+
+    fn deliverable(&self, now: Timestamp, limit: u32) -> Answer<'_, Vec<HandleId>> {
+        self.inner.deliverable(now, limit)
+    }
+
+    fn payload(&self, id: HandleId, kind: PayloadKind) -> Answer<'_, Option<Payload>> {
+        self.inner.payload(id, kind)
+    }
+
+    fn status_log(&self, id: HandleId, limit: u32) -> Answer<'_, Vec<LogLine>> {
+        self.inner.status_log(id, limit)
+    }
+
+    fn usual(&self, server: ServerId, tool: &str, samples_min: u32) -> Answer<'_, Option<Usual>> {
+        self.inner.usual(server, tool, samples_min)
+    }
+
+    fn newest_seq(&self) -> Answer<'_, Seq> {
+        self.inner.newest_seq()
+    }
+
+    fn changes_since(&self, after: Seq, limit: u32) -> Answer<'_, Changes> {
+        self.inner.changes_since(after, limit)
+    }
+
+    fn audit_page(&self, handle: Option<HandleId>, after: u64, limit: u32) -> Answer<'_, AuditPage> {
+        self.inner.audit_page(handle, after, limit)
+    }
+
+    fn next_look(&self, id: HandleId) -> Answer<'_, Option<Timestamp>> {
+        self.inner.next_look(id)
+    }
+
+    fn facts(&self) -> Answer<'_, StoreFacts> {
+        self.inner.facts()
+    }
+
+    fn prune(&self, before: Timestamp) -> Answer<'_, u64> {
+        Box::pin(self.points.around("registry.prune", self.inner.prune(before)))
+    }
+
+    fn close(&self) -> PortFuture<'_, ()> {
+        self.inner.close()
+    }
+}

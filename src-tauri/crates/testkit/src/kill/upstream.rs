@@ -1,0 +1,93 @@
+//! A connector whose connections have kill points around every act that the server sees.
+
+use std::sync::Arc;
+
+use domain::ids::{HandleId, UpstreamTaskId};
+use domain::observation::Observation;
+use domain::payload::Payload;
+use domain::ports::{
+    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Connected, Connector, Listed, PortFuture,
+    ToolFacts, Upstream, UpstreamError,
+};
+use domain::server::Server;
+
+use super::KillPoints;
+
+/// Wraps a connector.
+pub struct KilledConnector {
+    inner: Arc<dyn Connector>,
+    points: KillPoints,
+}
+
+impl KilledConnector {
+    /// Every connection of `inner` gets these points.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Connector>, points: KillPoints) -> Self {
+        Self { inner, points }
+    }
+}
+
+impl Connector for KilledConnector {
+    fn connect<'a>(&'a self, server: &'a Server) -> PortFuture<'a, Result<Connected, UpstreamError>> {
+        Box::pin(async move {
+            let connected = self.points.around("upstream.connect", self.inner.connect(server)).await?;
+            let upstream = Arc::new(Killed { inner: connected.upstream, points: self.points.clone() });
+            Ok(Connected { upstream, ..connected })
+        })
+    }
+}
+
+struct Killed {
+    inner: Arc<dyn Upstream>,
+    points: KillPoints,
+}
+
+impl Upstream for Killed {
+    fn call(&self, request: CallRequest) -> PortFuture<'_, Result<CallReply, CallError>> {
+        Box::pin(self.points.around("upstream.call", self.inner.call(request)))
+    }
+
+    fn cancel_call(&self, ticket: HandleId, reason: Option<String>) -> PortFuture<'_, Result<(), UpstreamError>> {
+        Box::pin(self.points.around("upstream.cancel_call", self.inner.cancel_call(ticket, reason)))
+    }
+
+    fn read(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Observation, UpstreamError>> {
+        Box::pin(self.points.around("upstream.read", self.inner.read(task)))
+    }
+
+    fn answer(
+        &self,
+        task: Option<UpstreamTaskId>,
+        answers: Vec<AnswerToSend>,
+    ) -> PortFuture<'_, Result<(), UpstreamError>> {
+        Box::pin(self.points.around("upstream.answer", self.inner.answer(task, answers)))
+    }
+
+    fn cancel(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Option<Observation>, UpstreamError>> {
+        Box::pin(self.points.around("upstream.cancel", self.inner.cancel(task)))
+    }
+
+    fn list(&self, cursor: Option<String>) -> PortFuture<'_, Result<Listed, UpstreamError>> {
+        Box::pin(self.points.around("upstream.list", self.inner.list(cursor)))
+    }
+
+    fn tools(&self) -> PortFuture<'_, Result<Vec<ToolFacts>, UpstreamError>> {
+        self.inner.tools()
+    }
+
+    fn check_arguments(&self, tool: Arc<str>, arguments: Payload) -> PortFuture<'_, Result<(), ArgumentError>> {
+        self.inner.check_arguments(tool, arguments)
+    }
+
+    fn watch(&self, tasks: Vec<UpstreamTaskId>) {
+        self.inner.watch(tasks);
+    }
+
+    fn stderr_tail(&self) -> String {
+        self.inner.stderr_tail()
+    }
+
+    fn close(&self, tasks_live: bool) -> PortFuture<'_, ()> {
+        self.inner.close(tasks_live)
+    }
+}

@@ -1,0 +1,170 @@
+//! What a scripted task can be told to be, and how that looks as an observation.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use domain::ids::{RequestKey, UpstreamTaskId};
+use domain::observation::{Door, Observation};
+use domain::payload::{Payload, ResultRef};
+use domain::ports::UpstreamError;
+use domain::request::Ask;
+use domain::status::{Outcome, RpcError, TaskStatus, Ttl};
+use domain::time::Timestamp;
+
+use super::ScriptedServer;
+
+/// What a 2026 read says is outstanding, by key.
+pub type Outstanding = BTreeMap<RequestKey, Ask>;
+
+/// What one read of a task brings.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Look {
+    /// It works, with this message.
+    Working(Option<String>),
+    /// It waits for answers to these.
+    Asks(Outstanding),
+    /// It waits for input that comes on a live connection.
+    Waits,
+    /// It is finished with this result.
+    Completed(String),
+    /// It is finished with this tool error.
+    ToolError(String),
+    /// It is finished, and the payload is not to be had yet.
+    NotFetched,
+    /// It failed.
+    Failed(RpcError),
+    /// It was cancelled.
+    Cancelled,
+    /// The read fails.
+    Error(UpstreamError),
+}
+
+impl Look {
+    /// It works.
+    #[must_use]
+    pub fn working() -> Self {
+        Self::Working(None)
+    }
+
+    /// It works, and says so.
+    #[must_use]
+    pub fn says(message: &str) -> Self {
+        Self::Working(Some(message.to_owned()))
+    }
+
+    /// It is finished with a small result.
+    #[must_use]
+    pub fn done() -> Self {
+        Self::Completed(r#"{"content":[]}"#.to_owned())
+    }
+
+    /// It waits for a form under each of these keys.
+    #[must_use]
+    pub fn asks(keys: &[&str]) -> Self {
+        Self::Asks(keys.iter().map(|key| (RequestKey::new(*key), form())).collect())
+    }
+}
+
+/// A form with one field.
+#[must_use]
+pub fn form() -> Ask {
+    Ask::Form {
+        message: "Go on?".to_owned(),
+        schema: serde_json::json!({"type": "object", "properties": {"name": {"type": "string"}}}),
+    }
+}
+
+impl ScriptedServer {
+    /// The observation of a look that is not an error.
+    pub(crate) fn sighting(&self, task: &UpstreamTaskId, look: &Look, begun: Timestamp) -> Observation {
+        let (created, hint) = {
+            let state = self.state.lock();
+            let known = state.tasks.get(task);
+            (known.map(|task| task.created), known.and_then(|task| task.hint))
+        };
+        let stored = |text: &str| ResultRef { bytes: u64::try_from(text.len()).unwrap_or(u64::MAX) };
+        let (status, payload) = match look {
+            Look::Working(_) | Look::Error(_) => (TaskStatus::Working, None),
+            Look::Asks(_) | Look::Waits => (TaskStatus::InputRequired, None),
+            Look::Completed(text) => (TaskStatus::Completed(Outcome::Ok(stored(text))), Some(text.clone())),
+            Look::ToolError(text) => (TaskStatus::Completed(Outcome::ToolError(stored(text))), Some(text.clone())),
+            Look::NotFetched => (TaskStatus::Completed(Outcome::NotFetched), None),
+            Look::Failed(error) => (TaskStatus::Failed(Some(error.clone())), Some("{}".to_owned())),
+            Look::Cancelled => (TaskStatus::Cancelled, None),
+        };
+        let message = match look {
+            Look::Working(message) => message.clone(),
+            _ => None,
+        };
+        let lists = self.state.lock().negotiated.era == domain::server::Era::Modern;
+        let outstanding = match look {
+            Look::Asks(keys) => Some(keys.clone()),
+            _ if status.is_terminal() || !lists => None,
+            _ => Some(BTreeMap::new()),
+        };
+        Observation {
+            door: Door::Poll,
+            begun,
+            seen: self.clock.now(),
+            status,
+            message,
+            created,
+            updated: None,
+            ttl: Ttl::Unsaid,
+            hint,
+            outstanding,
+            payload: payload.map(Payload::new),
+        }
+    }
+
+    /// What a read of the task brings now; moves the task on.
+    pub(crate) fn next_look(&self, task: &UpstreamTaskId) -> Result<Look, UpstreamError> {
+        let mut state = self.state.lock();
+        if let Some(error) = state.read_failures.pop_front() {
+            return Err(error);
+        }
+        let known = state.tasks.get_mut(task).ok_or(UpstreamError::UnknownTask)?;
+        let Some(look) = known.looks.front().cloned() else { return Ok(Look::working()) };
+        let stays = known.looks.len() == 1 || matches!(look, Look::Asks(_) | Look::Waits);
+        if !stays {
+            known.looks.pop_front();
+        }
+        match look {
+            Look::Error(error) => Err(error),
+            other => Ok(other),
+        }
+    }
+
+    /// Takes answers under keys: when all that is asked is answered, the task goes on.
+    pub(crate) fn take_answers(&self, task: &UpstreamTaskId, keys: &[(RequestKey, domain::request::AnswerAction)]) {
+        let mut state = self.state.lock();
+        let Some(known) = state.tasks.get_mut(task) else { return };
+        for (key, action) in keys {
+            // The first answer counts; later ones are ignored (protocol.md §2.6).
+            known.answered.entry(key.clone()).or_insert(*action);
+        }
+        let satisfied = match known.looks.front() {
+            Some(Look::Asks(asked)) => asked.keys().all(|key| known.answered.contains_key(key)),
+            Some(Look::Waits) => true,
+            _ => false,
+        };
+        if satisfied {
+            known.looks.pop_front();
+            if known.looks.is_empty() {
+                known.looks.push_back(Look::working());
+            }
+        }
+    }
+
+    /// Ends the task as cancelled, unless it is over.
+    pub(crate) fn obey_cancel(&self, task: &UpstreamTaskId) {
+        if let Some(known) = self.state.lock().tasks.get_mut(task) {
+            known.looks = std::collections::VecDeque::from([Look::Cancelled]);
+        }
+    }
+
+    /// How long a request takes.
+    pub(crate) fn latency(&self) -> Duration {
+        self.state.lock().takes
+    }
+}
