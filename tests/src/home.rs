@@ -89,11 +89,17 @@ impl Home {
         self.dir.path()
     }
 
+    /// `TASKWARDEN_HOME` of its commands.
+    #[must_use]
+    pub fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
     /// The command, ready to get more arguments.
     #[must_use]
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.env("TASKWARDEN_HOME", self.dir.path().join("data")).env("NO_COLOR", "1");
+        command.env("TASKWARDEN_HOME", self.data()).env("NO_COLOR", "1");
         // No desktop of the machine may be reached from a test.
         command.env_remove("DBUS_SESSION_BUS_ADDRESS").env_remove("DISPLAY").stdin(Stdio::null());
         command
@@ -147,7 +153,7 @@ impl Home {
             command.env(name, value);
         }
         let mut core = Core { child: command.spawn().expect("the core starts") };
-        let socket = self.dir.path().join("data").join("core.sock");
+        let socket = self.data().join("core.sock");
         wait_for(
             "the core listens",
             || (core.ended() || std::os::unix::net::UnixStream::connect(&socket).is_ok()).then_some(()),

@@ -5,6 +5,7 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "setup of tests may panic")]
 
+pub mod bench;
 pub mod home;
 pub mod hostile;
 pub mod peers;

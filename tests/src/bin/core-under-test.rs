@@ -1,3 +1,28 @@
-//! `taskwarden` itself. Kill points join here, outside what ships.
+//! `taskwarden` with kill points: the process aborts where `TASKWARDEN_ABORT_AT` says, for example at
+//! `registry.commit:before:12`. Without it, this is the program that ships, argument for argument.
 
-fn main() {}
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use host::compose::Adapters;
+use testkit::kill::{Fate, KillPoints, KilledConnector, KilledRegistry};
+
+fn with_kill_points(adapters: Adapters) -> Adapters {
+    let Ok(fatal) = std::env::var("TASKWARDEN_ABORT_AT") else { return adapters };
+    let points = KillPoints::new(move |point| {
+        if point == fatal {
+            // No destructor runs and nothing is flushed, as at a power cut.
+            std::process::abort();
+        }
+        Fate::Live
+    });
+    Adapters {
+        registry: Arc::new(KilledRegistry::new(adapters.registry, points.clone())),
+        connector: Arc::new(KilledConnector::new(adapters.connector, points)),
+        ..adapters
+    }
+}
+
+fn main() -> ExitCode {
+    host::cli::run_with(std::env::args_os(), with_kill_points)
+}
