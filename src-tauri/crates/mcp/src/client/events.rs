@@ -155,6 +155,3 @@ impl Drop for Reader {
         queue.events.clear();
     }
 }
-
-#[cfg(test)]
-mod tests;
