@@ -1,10 +1,11 @@
 //! The aggregate: one task behind one handle, and the result of moving it.
 //!
 //! A [`TaskHandle`] is changed only by the transitions in the files beside this one: `observe.rs` (what servers say),
-//! `contact.rs` (what we fail to see), `call.rs` (birth and reply), `live.rs` and `question.rs` (what is asked and
+//! `contact.rs` (what we fail to see), `birth.rs` and `call.rs` (admission and reply), `live.rs` and `question.rs` (what is asked and
 //! answered), `stop.rs` (what people want), `phase.rs` (the one word, and time). Each is pure: it takes a moment, returns a [`Transition`], and
 //! neither stores nor sends anything.
 
+mod birth;
 mod call;
 mod close;
 mod contact;
@@ -20,7 +21,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-pub use call::{FoundTask, NewCall};
+pub use birth::{FoundTask, NewCall};
 pub use contact::MissCount;
 pub use live::LiveOutcome;
 pub use question::AnswerInput;

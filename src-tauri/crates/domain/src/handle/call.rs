@@ -1,146 +1,21 @@
-//! Birth of a handle: admission, and what became of the call (rule 11, ruling 2).
+//! What became of a call: its reply, its rounds of questions, or its loss (rule 11, ruling 2).
 //!
 //! A call is never sent again by itself, whatever happened to its reply. What a created task says later is in
 //! `observe.rs`; sending is `engine::admit`'s.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::BTreeMap;
 
-use super::{Attention, Audience, Effect, Home, Origin, TaskHandle, Transition, Usual};
+use super::{Attention, Effect, Home, TaskHandle, Transition};
 use crate::audit::{Actor, Verb};
-use crate::ids::{AgentId, HandleId, HostId, RequestKey, ServerId, UpstreamTaskId};
-use crate::observation::Observation;
+use crate::ids::{HostId, RequestKey};
 use crate::payload::{Payload, PayloadKind, ResultRef};
 use crate::policy::Policy;
 use crate::ports::CallReply;
 use crate::request::{Ask, AskDoor, InputRequest, RequestState};
-use crate::status::{Contact, Delivery, Due, DueWhy, Intent, Outcome, ServerView};
+use crate::status::{Delivery, Outcome, ServerView};
 use crate::time::Timestamp;
 
-/// A call about to be made.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewCall {
-    /// Its handle.
-    pub id: HandleId,
-    /// Where it goes.
-    pub server: ServerId,
-    /// Whose it is, when an agent's.
-    pub agent: Option<AgentId>,
-    /// Who started it.
-    pub by: Actor,
-    /// The tool.
-    pub tool: Arc<str>,
-    /// Its arguments.
-    pub arguments: Payload,
-    /// Hex SHA-256 of the canonical arguments.
-    pub arguments_digest: Arc<str>,
-    /// What it usually takes.
-    pub usual: Option<Usual>,
-    /// Time agreed for it.
-    pub limit: Option<Duration>,
-    /// The run of the core that makes the call.
-    pub host: HostId,
-    /// Where its task will live.
-    pub home: Home,
-}
-
-/// A task that was found on a server.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FoundTask {
-    /// Its handle.
-    pub id: HandleId,
-    /// Where.
-    pub server: ServerId,
-    /// `Discovered` or `Adopted`.
-    pub origin: Origin,
-    /// Who found it.
-    pub by: Actor,
-    /// Where it lives.
-    pub home: Home,
-    /// The server's id.
-    pub task: UpstreamTaskId,
-}
-
 impl TaskHandle {
-    /// A new handle for a call that has not left yet, with audit *admitted* and its arguments as payload.
-    #[must_use]
-    pub fn admit(call: NewCall, now: Timestamp) -> Transition {
-        let agreed = call.limit.map(|limit| Due { at: now.plus(limit), why: DueWhy::Agreed });
-        let usual =
-            call.usual.map(|usual| Due { at: now.plus(Duration::from_millis(usual.p95_ms)), why: DueWhy::Usual });
-        let handle = Self {
-            origin: if call.agent.is_some() { Origin::Agent } else { Origin::Started },
-            agent: call.agent,
-            tool: Some(call.tool),
-            arguments_digest: Some(call.arguments_digest),
-            usual: call.usual,
-            due: agreed.or(usual),
-            ..Self::blank(
-                call.id,
-                call.server,
-                call.home,
-                now,
-                ServerView::Awaiting { since: now, host: call.host, round: 0 },
-            )
-        };
-        let mut step = Transition::none(&handle);
-        step.changed = true;
-        step.fact(now, call.by, Verb::Admitted, "");
-        step.keep(PayloadKind::Arguments, Some(call.arguments));
-        step
-    }
-
-    /// A new handle for a task that exists already, with what was seen of it.
-    #[must_use]
-    pub fn found(task: FoundTask, seen: &Observation, policy: &Policy) -> Transition {
-        let now = seen.seen;
-        // The blank view is replaced before anybody sees it.
-        let blank = Self::blank(task.id, task.server, task.home, now, ServerView::NotSent { why: String::new() });
-        let handle = Self { origin: task.origin, ..blank };
-        let mut step = Transition::none(&handle);
-        let verb = match task.origin {
-            Origin::Adopted => Verb::Adopted,
-            Origin::Discovered | Origin::Started | Origin::Agent => Verb::Discovered,
-        };
-        step.fact(now, task.by, verb, "");
-        step.apply(None, &task.task, seen, policy);
-        if seen.status.is_terminal() {
-            // It ended before we knew of it: that is not news, and nothing was reserved for it.
-            step.effects.retain(|effect| !matches!(effect, Effect::Tell(Attention::Finished) | Effect::Release));
-        } else {
-            step.effect(Effect::LookAt(now));
-        }
-        step.settle(&handle, now)
-    }
-
-    fn blank(id: HandleId, server: ServerId, home: Home, now: Timestamp, view: ServerView) -> Self {
-        Self {
-            id,
-            server,
-            agent: None,
-            origin: Origin::Started,
-            tool: None,
-            arguments_digest: None,
-            home,
-            view,
-            contact: Contact::Fresh { seen: now },
-            intent: Intent::None,
-            audience: Audience::People,
-            requests: BTreeMap::new(),
-            progress: None,
-            usual: None,
-            due: None,
-            paused_since: None,
-            paused_ms: 0,
-            contradicted: false,
-            told: BTreeSet::new(),
-            version: 0,
-            created: now,
-            changed: now,
-        }
-    }
-
     /// The call outlasts `promote_after`: it is now a task of our own.
     #[must_use]
     pub fn promoted(&self, now: Timestamp) -> Transition {

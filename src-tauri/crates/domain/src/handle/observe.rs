@@ -264,29 +264,32 @@ fn is_another_task(known: &TaskView, seen: &Observation, policy: &Policy) -> boo
 
 /// What an ended task's status becomes by a payload that was missing; `None` when nothing is added.
 fn filled_in(known: &TaskStatus, seen: &Observation) -> Option<TaskStatus> {
-    match (known, &seen.status) {
-        (
-            TaskStatus::Completed(Outcome::NotFetched | Outcome::Unavailable),
-            TaskStatus::Completed(Outcome::Ok(_) | Outcome::ToolError(_)),
-        )
-        | (TaskStatus::Completed(Outcome::NotFetched), TaskStatus::Completed(Outcome::Unavailable))
-        | (TaskStatus::Failed(None), TaskStatus::Failed(Some(_)) | TaskStatus::Completed(Outcome::ToolError(_))) => {
-            Some(seen.status.clone())
-        }
-        _ => None,
-    }
+    use Outcome::{NotFetched, Ok, ToolError, Unavailable};
+    use TaskStatus::{Cancelled, Completed, Failed, InputRequired, Other, Working};
+    let later = &seen.status;
+    let fills = match known {
+        Completed(NotFetched) => matches!(later, Completed(Ok(_) | ToolError(_) | Unavailable)),
+        Completed(Unavailable) => matches!(later, Completed(Ok(_) | ToolError(_))),
+        Failed(None) => matches!(later, Failed(Some(_)) | Completed(ToolError(_))),
+        Completed(Ok(_) | ToolError(_)) | Failed(Some(_)) | Cancelled | Working | InputRequired | Other(_) => false,
+    };
+    fills.then(|| later.clone())
 }
 
 /// Whether a later word contradicts an end. A 2025 server goes on saying `failed` of a task whose payload showed
 /// a tool error.
 fn contradicts(known: &TaskStatus, later: &TaskStatus) -> bool {
-    match (known, later) {
-        (TaskStatus::Cancelled, TaskStatus::Cancelled)
-        | (TaskStatus::Completed(Outcome::ToolError(_)), TaskStatus::Failed(None))
-        | (TaskStatus::Completed(_), TaskStatus::Completed(Outcome::NotFetched | Outcome::Unavailable))
-        | (TaskStatus::Failed(_), TaskStatus::Failed(_)) => false,
-        (TaskStatus::Completed(ours), TaskStatus::Completed(theirs)) => is_tool_error(ours) != is_tool_error(theirs),
-        _ => true,
+    use TaskStatus::{Cancelled, Completed, Failed, InputRequired, Other, Working};
+    match known {
+        Completed(ours) => match later {
+            Completed(Outcome::NotFetched | Outcome::Unavailable) => false,
+            Completed(theirs) => is_tool_error(ours) != is_tool_error(theirs),
+            Failed(None) => !is_tool_error(ours),
+            Failed(Some(_)) | Cancelled | Working | InputRequired | Other(_) => true,
+        },
+        Failed(_) => !matches!(later, Failed(_)),
+        Cancelled => *later != Cancelled,
+        Working | InputRequired | Other(_) => false,
     }
 }
 

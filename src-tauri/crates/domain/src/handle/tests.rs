@@ -4,6 +4,7 @@
 //! moments are milliseconds of the tests' own.
 
 mod ends;
+mod happenings;
 mod phases;
 mod properties;
 mod questions;
