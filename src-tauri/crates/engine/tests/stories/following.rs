@@ -1,0 +1,1 @@
+//! Following: polls, hints, pushes, silence, and coming back.

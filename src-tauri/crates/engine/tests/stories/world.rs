@@ -1,0 +1,228 @@
+//! A whole engine on a paused clock: memory registry, scripted servers, recording notifier; and ways to wait.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::handle::{AnswerInput, TaskHandle};
+use domain::ids::{HandleId, HostId, RequestKey, ServerId};
+use domain::payload::{Payload, PayloadKind};
+use domain::policy::Policy;
+use domain::ports::{Clock, Connector, Registry, ServerUnit};
+use domain::request::{AnswerAction, RequestState};
+use domain::server::{Server, ServerHealth};
+use domain::status::Phase;
+use domain::time::Timestamp;
+use engine::supervisor::Supervisor;
+use engine::{Draw, Engine, EngineError, Parts, StartCall};
+use testkit::build::{counting_draw, http_server, person};
+use testkit::clock::TestClock;
+use testkit::memory_registry::MemoryRegistry;
+use testkit::notifier::RecordingNotifier;
+use testkit::scripted::{ScriptedConnector, ScriptedServer};
+
+/// Longest wait on a level, by the paused clock.
+const LIMIT: Duration = Duration::from_secs(4 * 3_600);
+/// How often a level is looked at, by the paused clock.
+const STEP: Duration = Duration::from_millis(5);
+
+/// An engine with everything around it.
+pub struct World {
+    pub clock: Arc<TestClock>,
+    pub registry: Arc<dyn Registry>,
+    pub connector: Arc<dyn Connector>,
+    pub scripted: Arc<ScriptedConnector>,
+    pub notifier: Arc<RecordingNotifier>,
+    pub policy: Policy,
+    pub engine: Engine,
+    pub supervisor: Supervisor,
+    draw: Draw,
+    runs: u128,
+}
+
+impl World {
+    /// One server by the name `one`, that is up.
+    pub async fn new() -> (Self, ScriptedServer, ServerId) {
+        Self::with(http_server(1, "one"), Policy::default()).await
+    }
+
+    /// One server, as configured.
+    pub async fn with(server: Server, policy: Policy) -> (Self, ScriptedServer, ServerId) {
+        let clock = Arc::new(TestClock::new());
+        let scripted = ScriptedServer::new(clock.clone());
+        let (world, id) = Self::prepared(server, policy, clock, &scripted).await;
+        (world, scripted, id)
+    }
+
+    /// One server whose script was begun before.
+    pub async fn prepared(
+        server: Server,
+        policy: Policy,
+        clock: Arc<TestClock>,
+        scripted: &ScriptedServer,
+    ) -> (Self, ServerId) {
+        let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(policy.clone()));
+        let connector = Arc::new(ScriptedConnector::default());
+        let id = server.id;
+        connector.serve(id, scripted);
+        registry.put_server(ServerUnit { server, audit: Vec::new() }).await.expect("the memory registry takes a server");
+        let world = Self::over(registry, connector.clone(), connector, policy, clock).await;
+        (world, id)
+    }
+
+    /// An engine over given ports.
+    pub async fn over(
+        registry: Arc<dyn Registry>,
+        connector: Arc<dyn Connector>,
+        scripted: Arc<ScriptedConnector>,
+        policy: Policy,
+        clock: Arc<TestClock>,
+    ) -> Self {
+        let notifier = Arc::new(RecordingNotifier::default());
+        let supervisor = Supervisor::new();
+        let draw = counting_draw();
+        let parts = Parts {
+            registry: registry.clone(),
+            connector: connector.clone(),
+            clock: clock.clone(),
+            notifier: notifier.clone(),
+            draw: draw.clone(),
+            policy: policy.clone(),
+            host: HostId::from_random(1),
+            supervisor: supervisor.clone(),
+        };
+        let engine = Engine::start(parts).await.expect("the engine starts");
+        Self { clock, registry, connector, scripted, notifier, policy, engine, supervisor, draw, runs: 1 }
+    }
+
+    /// Ends the engine as a kill would, and starts a new one on the same registry.
+    pub async fn restart(&mut self) {
+        self.kill().await;
+        self.start().await;
+    }
+
+    /// Ends the engine as a kill would: nothing is finished, flushed or closed.
+    pub async fn kill(&mut self) {
+        assert!(self.supervisor.stop(Duration::from_secs(5)).await, "all tasks of the engine end when it is cancelled");
+    }
+
+    /// Starts a new engine on the same registry.
+    pub async fn start(&mut self) {
+        self.runs += 1;
+        self.supervisor = Supervisor::new();
+        self.notifier = Arc::new(RecordingNotifier::default());
+        let parts = Parts {
+            registry: self.registry.clone(),
+            connector: self.connector.clone(),
+            clock: self.clock.clone(),
+            notifier: self.notifier.clone(),
+            draw: self.draw.clone(),
+            policy: self.policy.clone(),
+            host: HostId::from_random(self.runs),
+            supervisor: self.supervisor.clone(),
+        };
+        self.engine = Engine::start(parts).await.expect("the engine starts again");
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Calls a tool without arguments.
+    pub async fn call(&self, server: ServerId, tool: &str) -> HandleId {
+        self.try_call(server, tool).await.expect("the call is admitted")
+    }
+
+    pub async fn try_call(&self, server: ServerId, tool: &str) -> Result<HandleId, EngineError> {
+        let call = StartCall {
+            server,
+            tool: tool.to_owned(),
+            arguments: Payload::new("{}"),
+            by: person("ada"),
+            limit: None,
+        };
+        self.engine.call(call).await
+    }
+
+    /// The handle as the registry has it.
+    pub async fn handle(&self, id: HandleId) -> TaskHandle {
+        self.registry.handle(id).await.expect("the registry can be read").expect("the handle is there")
+    }
+
+    pub async fn phase(&self, id: HandleId) -> Phase {
+        self.handle(id).await.phase(self.now())
+    }
+
+    /// Waits until the registry shows this.
+    pub async fn until(&self, id: HandleId, what: &str, holds: impl Fn(&TaskHandle) -> bool) -> TaskHandle {
+        let deadline = tokio::time::Instant::now() + LIMIT;
+        loop {
+            let handle = self.handle(id).await;
+            if holds(&handle) {
+                return handle;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "never {what}; the last state is {handle:#?}");
+            tokio::time::sleep(STEP).await;
+        }
+    }
+
+    /// Waits for a phase.
+    pub async fn until_phase(&self, id: HandleId, phase: Phase) -> TaskHandle {
+        self.until(id, phase.word(), |handle| handle.phase(self.now()) == phase).await
+    }
+
+    /// Waits until anything holds.
+    pub async fn until_true(&self, what: &str, holds: impl Fn() -> bool) {
+        let deadline = tokio::time::Instant::now() + LIMIT;
+        while !holds() {
+            assert!(tokio::time::Instant::now() < deadline, "never {what}");
+            tokio::time::sleep(STEP).await;
+        }
+    }
+
+    /// Waits until a server is up.
+    pub async fn until_up(&self, server: ServerId) {
+        self.until_true("up", || matches!(self.engine.health(server), ServerHealth::Up { .. })).await;
+    }
+
+    /// Lets time pass.
+    pub async fn pass(&self, span: Duration) {
+        tokio::time::sleep(span).await;
+    }
+
+    /// Accepts the only open question, with a name.
+    pub async fn accept(&self, id: HandleId, name: &str) -> Result<RequestKey, EngineError> {
+        self.engine.answer(id, acceptance(None, name)).await
+    }
+
+    /// Handles of all tasks, newest first.
+    pub async fn all(&self) -> Vec<TaskHandle> {
+        let query = domain::ports::TaskQuery { limit: 1_000, ..Default::default() };
+        let page = self.registry.list(query).await.expect("the registry can be listed");
+        page.rows.into_iter().map(|(handle, _)| handle).collect()
+    }
+
+    /// The stored result.
+    pub async fn result(&self, id: HandleId) -> Option<String> {
+        let payload = self.registry.payload(id, PayloadKind::Result).await.expect("the payload can be read");
+        payload.map(|payload| payload.as_str().to_owned())
+    }
+}
+
+/// An accepted form.
+pub fn acceptance(key: Option<&str>, name: &str) -> AnswerInput {
+    AnswerInput {
+        key: key.map(RequestKey::new),
+        action: AnswerAction::Accept,
+        content: Some(Payload::new(format!(r#"{{"name":"{name}"}}"#))),
+        by: person(name),
+        not_before: None,
+    }
+}
+
+/// The state of the only question.
+pub fn question(handle: &TaskHandle) -> &RequestState {
+    let mut requests = handle.requests.values();
+    let only = requests.next().expect("there is a question");
+    assert!(requests.next().is_none(), "there is only one question: {:?}", handle.requests);
+    &only.state
+}

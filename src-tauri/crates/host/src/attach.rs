@@ -1,0 +1,117 @@
+//! The way through the core's door, for commands of the same user.
+//!
+//! One call, one reply; or the feed, line by line. No core behind the socket is an outcome of its own (exit code 3).
+//! It keeps nothing and never starts a core.
+
+use api::news::News;
+use api::{ApiError, Code};
+use domain::policy::Policy;
+use futures::stream::BoxStream;
+use futures::{StreamExt as _, TryStreamExt as _};
+use tokio_util::codec::{FramedRead, LinesCodec};
+use tokio_util::io::StreamReader;
+
+use crate::paths::Paths;
+
+/// A way to a running core.
+#[derive(Clone)]
+pub struct Attached {
+    client: reqwest::Client,
+    line_cap: usize,
+}
+
+/// The host part means nothing on a unix socket; it only has to be there.
+const BASE: &str = "http://core";
+
+impl Attached {
+    /// Prepares the way. Whether a core is there shows at the first call.
+    ///
+    /// # Errors
+    /// When the client cannot be made.
+    pub fn new(paths: &Paths, policy: &Policy) -> Result<Self, ApiError> {
+        let client = reqwest::Client::builder()
+            .unix_socket(paths.socket())
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(policy.hosting.attach_limit)
+            .build()
+            .map_err(|error| {
+                ApiError::new(
+                    Code::Failed,
+                    format!("the way to the core could not be prepared: {error}"),
+                    "Run `taskwarden doctor`.",
+                )
+            })?;
+        // A line holds many tasks, each with texts of a server.
+        Ok(Self { client, line_cap: policy.message_cap_bytes.saturating_mul(4) })
+    }
+
+    /// Makes a call: JSON text in, JSON text out.
+    ///
+    /// # Errors
+    /// The call's own; that no core is there; or that it went away before it answered.
+    pub async fn call(&self, name: &str, input: String) -> Result<String, ApiError> {
+        let sent = self.client.post(format!("{BASE}/call/{name}")).body(input).send().await;
+        let reply = sent.map_err(|error| lost(&error))?;
+        let is_ok = reply.status().is_success();
+        let status = reply.status();
+        let text = reply.text().await.map_err(|error| lost(&error))?;
+        if is_ok {
+            return Ok(text);
+        }
+        Err(serde_json::from_str(&text).unwrap_or_else(|_| {
+            ApiError::new(
+                Code::Failed,
+                format!("the core answered with status {}", status.as_u16()),
+                "The command line and the core may be of different versions; restart the core.",
+            )
+        }))
+    }
+
+    /// Follows what changes. The stream ends when the core does.
+    ///
+    /// # Errors
+    /// As [`Attached::call`].
+    pub async fn feed(
+        &self,
+        tasks: &[String],
+        after: Option<u64>,
+    ) -> Result<BoxStream<'static, Result<News, ApiError>>, ApiError> {
+        let mut url = format!("{BASE}/feed?tasks={}", tasks.join(","));
+        if let Some(after) = after {
+            url.push_str(&format!("&after={after}"));
+        }
+        let reply = self.client.get(url).send().await.map_err(|error| lost(&error))?;
+        if !reply.status().is_success() {
+            let text = reply.text().await.map_err(|error| lost(&error))?;
+            return Err(serde_json::from_str(&text).unwrap_or_else(|_| ApiError::no_core()));
+        }
+        let bytes = StreamReader::new(reply.bytes_stream().map_err(std::io::Error::other));
+        let lines = FramedRead::new(bytes, LinesCodec::new_with_max_length(self.line_cap));
+        Ok(lines
+            .map(|line| {
+                let line = line.map_err(|_| ApiError::no_core())?;
+                serde_json::from_str::<News>(&line).map_err(|_| {
+                    serde_json::from_str::<ApiError>(&line).unwrap_or_else(|_| {
+                        ApiError::new(
+                            Code::Failed,
+                            "the news of the core cannot be read",
+                            "The command line and the core may be of different versions; restart the core.",
+                        )
+                    })
+                })
+            })
+            .boxed())
+    }
+}
+
+fn lost(error: &reqwest::Error) -> ApiError {
+    if error.is_connect() {
+        return ApiError::no_core();
+    }
+    ApiError::new(
+        Code::NoCore,
+        "the core went away before it answered",
+        "It may have done what was asked: start it with `taskwarden serve` and look with `taskwarden tasks list`.",
+    )
+}

@@ -1,0 +1,227 @@
+//! The `taskwarden` command line: arguments in, text or JSON and an exit code out (product.md).
+//!
+//! One file a group of commands. Commands speak to the core through its socket, or, where they only read, to the
+//! registry itself when no core runs (ruling 17). Errors are one line and a hint on standard error; with `--json` one
+//! object. Nothing here decides what may be done.
+
+mod answer;
+mod ask;
+mod call;
+mod consent;
+mod doctor;
+mod door;
+mod follow;
+mod inbox;
+mod input;
+mod prompt;
+mod screen;
+mod serve;
+mod servers;
+mod stop;
+mod table;
+mod tasks;
+mod watch;
+mod words;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use api::{ApiError, Code};
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use crate::compose::Adapters;
+use crate::config::{Config, ConfigError};
+use screen::Screen;
+
+/// Watch, answer and stop the long-running work that MCP servers do for you and your agents.
+#[derive(Debug, Parser)]
+#[command(name = "taskwarden", version, about, max_term_width = 100)]
+struct Cli {
+    /// Print JSON: one document, or one a line where a command streams.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the core in this terminal until Ctrl-C.
+    Serve,
+    /// Add, list, show and remove MCP servers.
+    #[command(subcommand)]
+    Servers(servers::Servers),
+    /// Call a tool; prints the handle of its task at once.
+    Call(call::Call),
+    /// List, show, watch, answer and cancel tasks.
+    #[command(subcommand)]
+    Tasks(tasks::Tasks),
+    /// Show everything that waits for your answer, oldest first.
+    Inbox,
+    /// Check the set-up; each finding comes with its cure.
+    Doctor,
+    /// Run the built-in MCP server whose tools do real long work on local files.
+    DemoServer(serve::DemoServer),
+    /// Print completions for a shell.
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// How a command ended: an exit code, or an error that has its own.
+pub(crate) type Ended = Result<u8, ApiError>;
+
+/// Done, exit code 0.
+pub(crate) const DONE: u8 = 0;
+/// The task failed, was cancelled or is gone.
+pub(crate) const FAILED: u8 = 1;
+/// Interrupted by Ctrl-C.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Runs the command line of this process.
+#[must_use]
+pub fn run() -> ExitCode {
+    run_with(std::env::args_os(), |adapters| adapters)
+}
+
+/// Runs the command line with these arguments; `wrap` may replace adapters of a core that is started.
+pub fn run_with(
+    args: impl IntoIterator<Item = OsString>,
+    wrap: impl FnOnce(Adapters) -> Adapters,
+) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let wants_json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
+    let screen = Screen::new(wants_json);
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(error) => return ExitCode::from(misread(&screen, &error)),
+    };
+    let runtime = match runtime(matches!(cli.command, Command::Serve | Command::DemoServer(_))) {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let error = ApiError::new(
+                Code::Failed,
+                format!("the system gave no threads: {error}"),
+                "Close programs or raise the limits of your user, then try again.",
+            );
+            return ExitCode::from(told(&screen, &error));
+        }
+    };
+    let ended = runtime.block_on(perform(cli.command, &screen, wrap));
+    // A question may still wait for a line that nobody will type; nothing of ours runs on.
+    runtime.shutdown_background();
+    ExitCode::from(match ended {
+        Ok(code) => code,
+        Err(error) => told(&screen, &error),
+    })
+}
+
+fn runtime(is_core: bool) -> std::io::Result<tokio::runtime::Runtime> {
+    let mut builder =
+        if is_core { tokio::runtime::Builder::new_multi_thread() } else { tokio::runtime::Builder::new_current_thread() };
+    builder.enable_all().build()
+}
+
+async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) -> Adapters) -> Ended {
+    if let Command::Completions { shell } = command {
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut Cli::command(), "taskwarden", &mut script);
+        screen.raw(&script);
+        return Ok(DONE);
+    }
+    if let Command::DemoServer(demo) = command {
+        return serve::demo(demo, screen).await;
+    }
+    if let Command::Doctor = command {
+        // It must speak even when the configuration cannot be read.
+        return doctor::run(Config::load(), screen).await;
+    }
+    let config = Config::load().map_err(|error| unconfigured(&error))?;
+    match command {
+        Command::Serve => serve::run(config, screen, wrap).await,
+        Command::Servers(command) => servers::run(command, &config, screen).await,
+        Command::Call(command) => call::run(command, &config, screen).await,
+        Command::Tasks(command) => tasks::run(command, &config, screen).await,
+        Command::Inbox => inbox::run(&config, screen).await,
+        Command::Doctor | Command::DemoServer(_) | Command::Completions { .. } => Ok(DONE),
+    }
+}
+
+fn unconfigured(error: &ConfigError) -> ApiError {
+    ApiError::new(Code::Usage, error.to_string(), error.hint())
+}
+
+/// Prints an error and gives its exit code.
+fn told(screen: &Screen, error: &ApiError) -> u8 {
+    screen.error(error);
+    error.code.exit()
+}
+
+/// Help and version are answers; everything else is a usage error in our words.
+fn misread(screen: &Screen, error: &clap::Error) -> u8 {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            screen.line(&error.render().ansi().to_string().trim_end().replace("\r\n", "\n"));
+            DONE
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if !screen.is_json() => {
+            screen.note(error.render().ansi().to_string().trim_end());
+            Code::Usage.exit()
+        }
+        _ => {
+            let text = error.render().to_string();
+            let (message, hint) = usage(&text);
+            told(screen, &ApiError::new(Code::Usage, message, hint))
+        }
+    }
+}
+
+/// Clap's paragraphs as one line and a hint.
+fn usage(text: &str) -> (String, String) {
+    let mut message = Vec::new();
+    let mut tips = Vec::new();
+    let mut usage = None;
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if let Some(tip) = line.strip_prefix("tip: ") {
+            tips.push(sentence(tip));
+        } else if let Some(form) = line.strip_prefix("Usage: ") {
+            usage = Some(format!("Write it as `{form}`."));
+        } else if line.starts_with("For more information") {
+        } else {
+            message.push(line.strip_prefix("error: ").unwrap_or(line));
+        }
+    }
+    tips.extend(usage);
+    if tips.is_empty() {
+        tips.push("`taskwarden --help` lists the commands.".into());
+    }
+    (message.join(" ").replace('\'', "`"), tips.join(" ").replace('\'', "`"))
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    let rest = letters.as_str();
+    format!("{first}{rest}{}", if rest.ends_with(['.', '?', '!']) { "" } else { "." })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_usage_error_is_one_line_and_a_hint() {
+        let error = Cli::try_parse_from(["taskwarden", "tasks", "lst"]).expect_err("a typing error");
+        let (message, hint) = usage(&error.render().to_string());
+        assert_eq!(message, "unrecognized subcommand `lst`");
+        assert!(hint.contains("`list`"), "the nearest is named: {hint}");
+        assert!(!message.contains('\n') && !hint.contains('\n'), "one line each");
+    }
+}

@@ -1,0 +1,86 @@
+//! `taskwarden inbox`: everything that waits for a person, oldest first, with the command that answers it.
+
+use api::calls::Nothing;
+use api::dto::{InboxDto, InboxRow};
+use api::{form, when};
+
+use super::door::Door;
+use super::screen::Screen;
+use super::table::text;
+use super::words::{one_line, shell_word, short_id};
+use super::{DONE, Ended, table};
+use crate::config::Config;
+
+pub(crate) async fn run(config: &Config, screen: &Screen) -> Ended {
+    let door = Door::any(config).await?;
+    let inbox: InboxDto = door.call("inbox", &Nothing {}).await?;
+    if screen.is_json() {
+        screen.json(&inbox)?;
+        return Ok(DONE);
+    }
+    if inbox.items.is_empty() {
+        screen.line("Nothing waits for you. Questions of tasks appear here as soon as a server asks.");
+        return Ok(DONE);
+    }
+    let whole = !screen.is_terminal();
+    let rows = inbox
+        .items
+        .iter()
+        .map(|row| {
+            vec![
+                text(short_id(&row.task, whole)),
+                text(when::span_ms(row.waiting_ms)),
+                text(row.server.clone()),
+                text(row.tool.as_deref().map_or_else(|| "-".into(), one_line)),
+                text(one_line(&row.request.key)),
+                text(one_line(&row.request.message)),
+            ]
+        })
+        .collect();
+    table::print(screen, &["TASK", "WAITING", "SERVER", "TOOL", "KEY", "QUESTION"], rows);
+    screen.line("\nTo answer:");
+    for row in &inbox.items {
+        screen.line(&format!("  {}", how_to_answer(row, whole)));
+    }
+    if matches!(door, Door::Reading(_)) {
+        screen.note("No core is running: answers need one. Start it with `taskwarden serve`.");
+    }
+    Ok(DONE)
+}
+
+/// The exact command, with the fields of its form.
+pub(crate) fn how_to_answer(row: &InboxRow, whole: bool) -> String {
+    answer_command(short_id(&row.task, whole), &row.request)
+}
+
+/// The exact command for one question.
+pub(crate) fn answer_command(id: &str, request: &api::dto::RequestDto) -> String {
+    let accept = match &request.schema {
+        Some(schema) => format!("--accept {}", shell_word(&example(schema))),
+        None => "--accept".into(),
+    };
+    format!("taskwarden tasks answer {id} --key {} {accept}", shell_word(&request.key))
+}
+
+/// An answer that shows the fields: the defaults, else what kind of value belongs there.
+fn example(schema: &serde_json::Value) -> String {
+    /// More fields make the line unreadable; `tasks show` lists all.
+    const SHOWN: usize = 6;
+    let fields: serde_json::Map<String, serde_json::Value> = form::fields(schema)
+        .into_iter()
+        .filter(|field| field.required || field.default.is_some())
+        .take(SHOWN)
+        .map(|field| {
+            let value = field.default.clone().unwrap_or_else(|| match &field.kind {
+                form::FieldKind::Text { .. } => "…".into(),
+                form::FieldKind::Number { min, .. } => serde_json::json!(min.unwrap_or(0.0)),
+                form::FieldKind::YesNo => true.into(),
+                form::FieldKind::One(of) => of.first().map(|choice| choice.value.clone()).unwrap_or_default(),
+                form::FieldKind::Many { .. } => serde_json::Value::Array(Vec::new()),
+                form::FieldKind::Json => serde_json::Value::Null,
+            });
+            (field.name, value)
+        })
+        .collect();
+    serde_json::Value::Object(fields).to_string()
+}

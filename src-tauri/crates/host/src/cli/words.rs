@@ -1,0 +1,217 @@
+//! Phases, states and moments in the words people read (architecture.md, appendix; style 86-92).
+//!
+//! Server text passes through [`plain`] or [`one_line`] before it reaches a terminal. Colour only ever comes beside a
+//! word, never alone.
+
+use anstyle::{AnsiColor, Style};
+use api::dto::{IntentDto, TaskDto, moment};
+use api::when;
+use domain::ports::Clock as _;
+use domain::status::Phase;
+use domain::time::Timestamp;
+use engine::SystemClock;
+
+/// Longest text of a server in one line. Judgement: a wide terminal.
+const LINE_CHARS: usize = 300;
+/// Longest text of a server in a paragraph. Judgement: a screenful.
+const PARAGRAPH_CHARS: usize = 4_000;
+
+/// The moment now.
+pub(crate) fn now() -> Timestamp {
+    SystemClock.now()
+}
+
+/// Text of a server as one harmless line.
+pub(crate) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    domain::policy::plain_text(&words.join(" "), LINE_CHARS)
+}
+
+/// Text of a server as harmless lines, each behind a bar that tells whose it is.
+pub(crate) fn quoted(text: &str) -> String {
+    let plain = domain::policy::plain_text(text, PARAGRAPH_CHARS);
+    plain.lines().map(|line| format!("  │ {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// Text of a server that may have many lines and is printed whole.
+pub(crate) fn plain(text: &str) -> String {
+    domain::policy::plain_text(text, usize::MAX)
+}
+
+/// The word for a phase.
+pub(crate) fn phase(task: &TaskDto) -> String {
+    let Some(phase) = Phase::from_word(&task.phase) else { return one_line(&task.phase) };
+    let word = match phase {
+        Phase::Waiting => "Waiting for you",
+        Phase::Overdue if task.overdue_why.as_deref() == Some("usual") => "Later than usual",
+        Phase::Overdue => "Later than agreed",
+        Phase::Unconfirmed => "Not confirmed",
+        Phase::Blocked => "Server needs sign-in",
+        Phase::Running => "Working",
+        Phase::Answering => "Sending answer",
+        Phase::Cancelling => "Cancellation asked",
+        Phase::Done => "Done",
+        Phase::DoneWithError => "Finished with an error",
+        Phase::Failed => "Failed",
+        Phase::Cancelled => "Cancelled",
+        Phase::Revoked => "Access revoked",
+        Phase::Unwatched => "Not watched",
+        Phase::Silent => "No news",
+        Phase::Lost => "Lost by the server",
+        Phase::Expired => "Expired",
+    };
+    word.to_owned()
+}
+
+/// The colour that goes with a phase.
+pub(crate) fn tone(phase: &str) -> AnsiColor {
+    match Phase::from_word(phase) {
+        Some(Phase::Waiting | Phase::Overdue | Phase::Unconfirmed | Phase::Blocked) => AnsiColor::Yellow,
+        Some(Phase::Running | Phase::Answering) => AnsiColor::Blue,
+        Some(Phase::Done) => AnsiColor::Green,
+        Some(Phase::DoneWithError | Phase::Failed) => AnsiColor::Red,
+        Some(Phase::Silent | Phase::Lost | Phase::Expired) => AnsiColor::Magenta,
+        Some(Phase::Cancelling | Phase::Cancelled | Phase::Revoked | Phase::Unwatched) | None => AnsiColor::White,
+    }
+}
+
+/// The phase with its colour, for lines (tables colour by themselves).
+pub(crate) fn coloured_phase(task: &TaskDto) -> String {
+    let style = Style::new().fg_color(Some(tone(&task.phase).into()));
+    format!("{style}{}{style:#}", phase(task))
+}
+
+/// Where a wish to stop stands.
+pub(crate) fn stop(state: &str, server: &str) -> String {
+    match state {
+        "asked" => format!("asked; {server} has not answered yet"),
+        "acknowledged" => format!("acknowledged by {server}; it has not said that it stopped"),
+        "stopped" => format!("stopped, {server} says so"),
+        "finishedAnyway" => "finished anyway, before it could stop".into(),
+        "refused" => format!("refused by {server}"),
+        "notAsked" => "not asked".into(),
+        other => one_line(other),
+    }
+}
+
+/// `server says "working" · last heard 8 s ago · next look in 22 s`.
+pub(crate) fn truth(task: &TaskDto) -> String {
+    let now = now();
+    let mut parts = vec![match (&task.status, task.view.as_str()) {
+        (Some(word), _) => format!("{} says `{}`", task.server, one_line(word)),
+        (None, "awaiting" | "ownCall") => format!("{} has not replied yet", task.server),
+        (None, "asking") => format!("{} asks before it starts", task.server),
+        (None, "direct") => format!("{} answered at once", task.server),
+        (None, "refused") => format!("{} answered with an error", task.server),
+        (None, "notSent") => "nothing was sent".into(),
+        (None, "unanswered") => "the reply can no longer arrive".into(),
+        (None, _) => format!("{} said nothing yet", task.server),
+    }];
+    if let Some(seen) = moment(&task.last_seen_at) {
+        parts.push(format!("last heard {}", when::ago(seen, now)));
+    }
+    if let Some(look) = task.next_look_at.as_deref().and_then(moment) {
+        parts.push(format!("next look {}", when::until(look, now)));
+    }
+    if let Some(last) = &task.contact.last {
+        parts.push(one_line(last));
+    }
+    parts.join(" · ")
+}
+
+/// `71 %`, `3 of 8`, or the server's words.
+pub(crate) fn progress(task: &TaskDto) -> Option<String> {
+    let progress = task.progress.as_ref()?;
+    let number = match (progress.done, progress.total) {
+        (Some(done), Some(total)) if total > 0.0 => Some(format!("{:.0} %", (done / total * 100.0).clamp(0.0, 100.0))),
+        (Some(done), _) => Some(format!("{done}")),
+        (None, _) => None,
+    };
+    let words = progress.message.as_deref().map(one_line).filter(|words| !words.is_empty());
+    match (number, words) {
+        (Some(number), Some(words)) => Some(format!("{number} {words}")),
+        (number, words) => number.or(words),
+    }
+}
+
+/// What there is to say about a task in one line: its question, its error, its progress, its message.
+pub(crate) fn saying(task: &TaskDto) -> String {
+    if let Some(open) = task.requests.iter().find(|request| request.is_open()) {
+        return one_line(&open.message);
+    }
+    if let Some(error) = &task.error {
+        return one_line(&error.message);
+    }
+    if let Some(wish) = task.intent.as_ref().filter(|_| task.phase == "cancelling" || task.phase == "revoked") {
+        return wish_line(wish, &task.server);
+    }
+    if task.over {
+        return task.contact.last.as_deref().or(task.status_message.as_deref()).map(one_line).unwrap_or_default();
+    }
+    let message = task.status_message.as_deref().map(one_line).filter(|text| !text.is_empty());
+    match (progress(task), message) {
+        (Some(progress), Some(message)) => format!("{progress} · {message}"),
+        (progress, message) => progress.or(message).unwrap_or_default(),
+    }
+}
+
+fn wish_line(wish: &IntentDto, server: &str) -> String {
+    wish.state.as_deref().map(|state| stop(state, server)).unwrap_or_default()
+}
+
+/// `4 min 20 s (usually 3 min)`.
+pub(crate) fn elapsed(task: &TaskDto) -> String {
+    let took = when::span_ms(task.elapsed_ms);
+    match &task.usual {
+        Some(usual) if !task.over => format!("{took} (usually {})", when::span_ms(usual.median_ms)),
+        Some(_) | None => took,
+    }
+}
+
+/// A handle for people: enough of it to be unique on a screen; whole when it is not read by a person.
+pub(crate) fn short_id(id: &str, whole: bool) -> &str {
+    /// `hdl_` and ten characters: 50 random bits. Judgement.
+    const SHOWN: usize = 14;
+    if whole { id } else { id.get(..SHOWN).unwrap_or(id) }
+}
+
+/// A word for a POSIX shell, so that a shown command can be pasted.
+pub(crate) fn shell_word(word: &str) -> String {
+    if !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+:=@%,".contains(c)) {
+        return word.to_owned();
+    }
+    // What would act on the terminal that shows the command is written out instead.
+    let acts = |c: char| c.is_control() || domain::policy::plain_text(&c.to_string(), 1).is_empty();
+    if word.chars().any(acts) {
+        let shown: String = word
+            .chars()
+            .map(|c| match c {
+                '\'' | '\\' => format!("\\{c}"),
+                c if acts(c) => format!("\\U{:08x}", u32::from(c)),
+                c => c.to_string(),
+            })
+            .collect();
+        return format!("$'{shown}'");
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shown_command_can_be_pasted_and_never_acts_on_the_terminal() {
+        assert_eq!(shell_word("/usr/bin/npx"), "/usr/bin/npx");
+        assert_eq!(shell_word("a b"), "'a b'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "''");
+        assert_eq!(shell_word("x\u{1b}[2K"), r"$'x\U0000001b[2K'");
+        assert_eq!(shell_word("rm\u{202e}gpj"), r"$'rm\U0000202egpj'", "text that reads backwards is shown as it is");
+    }
+
+    #[test]
+    fn text_of_servers_stays_one_line() {
+        assert_eq!(one_line("a\n\u{1b}[31mb\tc"), "a [31mb c");
+    }
+}

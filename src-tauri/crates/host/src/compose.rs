@@ -1,0 +1,205 @@
+//! The one place that wires ports to adapters.
+//!
+//! [`Adapters::production`] makes the real ones, [`start`] runs a core on whatever adapters it is given: the command
+//! line, the window and the tests all come through here. It decides nothing about tasks.
+
+use std::io;
+use std::sync::Arc;
+
+use api::{Api, Live};
+use domain::audit::{Actor, AuditEvent};
+use domain::ids::HostId;
+use domain::policy::Policy;
+use domain::ports::{Clock, Connector, Notifier, Registry, RegistryError, Secrets};
+use engine::supervisor::Supervisor;
+use engine::{Draw, Engine, Parts, SystemClock};
+use mcp::client::{ConnectorParts, McpConnector};
+
+use crate::config::Config;
+use crate::lock::{CoreLock, LockError};
+use crate::paths::HomeError;
+use crate::secrets::{Vault, VaultError};
+use crate::{logging, notify, random, socket};
+
+/// What a core is made of. Fields are public so that a window or a test can put its own in place.
+pub struct Adapters {
+    /// The durable registry.
+    pub registry: Arc<dyn Registry>,
+    /// Opens connections to servers.
+    pub connector: Arc<dyn Connector>,
+    /// Wall time.
+    pub clock: Arc<dyn Clock>,
+    /// Tells people.
+    pub notifier: Arc<dyn Notifier>,
+    /// Keeps secrets.
+    pub secrets: Arc<dyn Secrets>,
+    /// Random bits.
+    pub draw: Draw,
+    /// Numbers.
+    pub policy: Policy,
+    /// The scope everything runs in.
+    pub supervisor: Supervisor,
+}
+
+/// Why a core could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The data directory.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// Another core has it.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// Logs cannot be written.
+    #[error("the logs in `{folder}` cannot be written: {source}")]
+    Logs {
+        /// Where.
+        folder: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Secrets cannot be kept.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    /// The registry.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// The door.
+    #[error("the socket `{path}` cannot be opened: {source}")]
+    Socket {
+        /// Where.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl StartError {
+    /// What a person can do next.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Home(inner) => inner.hint(),
+            Self::Lock(LockError::Held { .. }) => {
+                "Use it: every `taskwarden` command reaches it. Or stop it first with Ctrl-C in its terminal.".into()
+            }
+            Self::Lock(LockError::Unusable { .. }) | Self::Logs { .. } | Self::Socket { .. } => {
+                "Check the owner and permissions of the data directory, and that its disk is local and not full.".into()
+            }
+            Self::Vault(inner) => inner.hint(),
+            Self::Registry(inner) => inner.hint(),
+        }
+    }
+}
+
+/// The data directory, held by this process: the lock is taken and logging has begun.
+pub struct Held {
+    config: Config,
+    _lock: CoreLock,
+}
+
+impl Held {
+    /// Takes the data directory for a core.
+    ///
+    /// # Errors
+    /// When it cannot be used, or another core has it.
+    pub fn take(config: Config) -> Result<Self, StartError> {
+        config.paths.prepare()?;
+        let lock = CoreLock::take(&config.paths.lock())?;
+        logging::start(&config)
+            .map_err(|source| StartError::Logs { folder: config.paths.logs().display().to_string(), source })?;
+        Ok(Self { config, _lock: lock })
+    }
+}
+
+impl Adapters {
+    /// The real ones, for a data directory that this process holds.
+    ///
+    /// # Errors
+    /// When the registry cannot be opened or secrets cannot be kept.
+    pub async fn production(held: &Held) -> Result<Self, StartError> {
+        let config = &held.config;
+        let policy = config.policy.clone();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let draw = random::draw();
+        let supervisor = Supervisor::new();
+        let vault = Arc::new(Vault::open(config)?);
+        let key = vault.seal_key(&config.paths)?;
+        let registry = open_registry(config, key).await?;
+        let secrets: Arc<dyn Secrets> = vault;
+        let connector = McpConnector::new(ConnectorParts {
+            policy: policy.clone(),
+            supervisor: supervisor.clone(),
+            secrets: Arc::clone(&secrets),
+            clock: Arc::clone(&clock),
+            draw: Arc::clone(&draw),
+            children_dir: config.paths.children(),
+        });
+        Ok(Self {
+            registry,
+            connector: Arc::new(connector),
+            clock,
+            notifier: notify::notifier(config),
+            secrets,
+            draw,
+            policy,
+            supervisor,
+        })
+    }
+}
+
+/// A running core.
+pub struct Running {
+    api: Api,
+    engine: Engine,
+    supervisor: Supervisor,
+    policy: Policy,
+    held: Held,
+}
+
+/// Starts a core on these adapters and opens its door.
+///
+/// # Errors
+/// When the registry cannot be read or the socket cannot be opened.
+pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError> {
+    let Adapters { registry, connector, clock, notifier, secrets, draw, policy, supervisor } = adapters;
+    end_leftovers(&held.config, &registry, clock.as_ref()).await?;
+    let engine = Engine::start(Parts {
+        registry: Arc::clone(&registry),
+        connector,
+        clock: Arc::clone(&clock),
+        notifier,
+        draw: Arc::clone(&draw),
+        policy: policy.clone(),
+        host: HostId::from_random(draw()),
+        supervisor: supervisor.clone(),
+    })
+    .await?;
+    let live = Live { engine: engine.clone(), secrets, draw };
+    let api = Api::running(registry, clock, policy.clone(), live);
+    let paths = &held.config.paths;
+    let listener = socket::open(paths)
+        .map_err(|source| StartError::Socket { path: paths.socket().display().to_string(), source })?;
+    socket::serve(listener, api.clone(), &policy.hosting, &supervisor);
+    tracing::info!(process = std::process::id(), "the core runs");
+    Ok(Running { api, engine, supervisor, policy, held })
+}
+
+impl Running {
+    /// The api of this core.
+    #[must_use]
+    pub fn api(&self) -> &Api {
+        &self.api
+    }
+
+    /// Drains: new calls are refused, deliveries get their time, everything is flushed and closed.
+    pub async fn stop(self) {
+        // The door goes first, so that a new core can be started as soon as the lock is free.
+        let _ = std::fs::remove_file(self.held.config.paths.socket());
+        self.engine.stop().await;
+        if !self.supervisor.stop(self.policy.drain_limit).await {
+            tracing::warn!("some work did not end in time and was cut off");
+        }
+        tracing::info!("the core stopped");
+    }
+}

@@ -1,0 +1,146 @@
+//! The numbers of the policy by name, so that a file or a variable can set them.
+//!
+//! A number added to `domain::policy` gets its name in the list here. Whether the numbers fit together is the policy's
+//! own to say.
+
+use std::time::Duration;
+
+use domain::policy::Policy;
+
+use super::ConfigError;
+
+/// What did not fit.
+pub(super) enum Misfit {
+    Unknown { near: Option<&'static str> },
+    Value { expected: &'static str },
+}
+
+impl Misfit {
+    pub(super) fn at(self, place: &str, key: &str) -> ConfigError {
+        let (place, key) = (place.to_owned(), key.to_owned());
+        match self {
+            Self::Unknown { near } => ConfigError::UnknownKey { place, key, near: near.map(str::to_owned) },
+            Self::Value { expected } => ConfigError::BadValue { place, key, expected: expected.to_owned() },
+        }
+    }
+}
+
+/// A number that can be read from text.
+trait Setting: Sized {
+    const EXPECTED: &'static str;
+    fn read(text: &str) -> Option<Self>;
+}
+
+impl Setting for Duration {
+    const EXPECTED: &'static str = "a time such as `5s`, `250ms`, `2min`, `1h` or `7d`";
+
+    fn read(text: &str) -> Option<Self> {
+        let (number, unit) = split(text);
+        let seconds = match unit {
+            "ms" => number / 1_000.0,
+            "s" => number,
+            "min" => number * 60.0,
+            "h" => number * 3_600.0,
+            "d" => number * 86_400.0,
+            _ => return None,
+        };
+        Self::try_from_secs_f64(seconds).ok()
+    }
+}
+
+impl Setting for f64 {
+    const EXPECTED: &'static str = "a number";
+
+    fn read(text: &str) -> Option<Self> {
+        text.trim().parse().ok().filter(|number: &Self| number.is_finite())
+    }
+}
+
+macro_rules! whole {
+    ($($kind:ty),*) => {$(
+        impl Setting for $kind {
+            const EXPECTED: &'static str = "a whole number, also such as `64KiB` or `16MiB`";
+
+            fn read(text: &str) -> Option<Self> {
+                let digits = text.trim().replace('_', "");
+                let (digits, factor) = match (digits.strip_suffix("KiB"), digits.strip_suffix("MiB")) {
+                    (Some(kib), _) => (kib, 1_024),
+                    (None, Some(mib)) => (mib, 1_048_576),
+                    (None, None) => (digits.as_str(), 1),
+                };
+                digits.trim().parse::<Self>().ok()?.checked_mul(factor)
+            }
+        }
+    )*};
+}
+
+whole!(u32, u64, usize);
+
+/// The number and its unit; a number that cannot be read is none that fits.
+fn split(text: &str) -> (f64, &str) {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    (number.parse().unwrap_or(f64::NAN), unit.trim())
+}
+
+macro_rules! numbers {
+    ($($name:ident,)*) => {
+        /// Every name that can be set.
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+
+        /// Sets one number.
+        pub(super) fn set(policy: &mut Policy, name: &str, text: &str) -> Result<(), Misfit> {
+            fn put<T: Setting>(place: &mut T, text: &str) -> Result<(), Misfit> {
+                *place = T::read(text).ok_or(Misfit::Value { expected: T::EXPECTED })?;
+                Ok(())
+            }
+            match name {
+                $(stringify!($name) => put(&mut policy.$name, text),)*
+                _ => Err(Misfit::Unknown { near: api::near::nearest(name, NAMES.iter().copied()) }),
+            }
+        }
+    };
+}
+
+numbers! {
+    poll_first, poll_last, poll_growth, hint_ceiling, hint_floor, poll_subscribed, reads_per_server,
+    reads_total, deliveries_per_server, list_every, list_pages_max, discovered_max, backoff_first,
+    backoff_last, jitter_share, silent_misses, silent_intervals, unknown_tries, created_slack,
+    retry_after_ceiling, probe_silence, probe_first_output, initialize_limit, connect_limit, reply_limit,
+    body_idle_limit, child_close_wait, child_term_wait, redirects_max, subscribe_settle, open_result_wait,
+    promote_after, cancel_grace, rounds_max, round_wait, answer_settle, remind_after, open_calls_per_server,
+    usual_samples_min, usual_samples_kept, message_cap_bytes, message_depth_max, rpc_id_cap_bytes,
+    batch_messages_max, server_text_cap_chars, schema_cap_bytes, task_id_cap_bytes, requests_per_task_max,
+    arguments_cap_bytes, unreadable_kept_bytes, stderr_kept_bytes, log_lines_per_task, progress_per_second,
+    change_log_kept, group_commit_max, contact_flush, feed_frame, page_rows_max, sweep_every, batch_rows,
+    drain_limit, reserve_file_bytes,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_sizes_are_read_with_their_units_only() {
+        assert_eq!(Duration::read("250ms"), Some(Duration::from_millis(250)));
+        assert_eq!(Duration::read("1.5 min"), Some(Duration::from_secs(90)));
+        for wrong in ["5", "", "s", "-1s", "1e400s", "99999999999999999999d"] {
+            assert_eq!(Duration::read(wrong), None, "`{wrong}` is no time");
+        }
+        assert_eq!(u64::read("64KiB"), Some(65_536));
+        assert_eq!(u32::read("1_000"), Some(1_000));
+        assert_eq!(u32::read("9999999999"), None, "it does not fit");
+    }
+
+    #[test]
+    fn every_plain_number_of_the_policy_has_a_name() {
+        let shown = format!("{:?}", Policy::default());
+        for name in NAMES {
+            assert!(shown.contains(&format!("{name}: ")), "`{name}` is a field");
+        }
+        // The two sections of their own (`serving`, `hosting`) are named after all plain numbers.
+        let plain = shown.split(" serving: ").next().unwrap_or_default().matches(": ").count();
+        assert_eq!(plain, NAMES.len(), "a number of the policy is missing in this list");
+    }
+}

@@ -1,0 +1,100 @@
+//! One core per data directory: a lock of the operating system on `core.lock`, with the core's process id in it.
+//!
+//! The lock ends with its process, however that ends, so there is no stale one. The file stays; it is only a place
+//! to lock. It does not say whether the core answers: that is the socket's to tell.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+/// Held while a core runs.
+#[derive(Debug)]
+pub struct CoreLock {
+    _file: File,
+}
+
+/// Why the data directory cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another core has it.
+    #[error("a core is already running for this data directory (process {})", pid.map_or("unknown".into(), |pid| pid.to_string()))]
+    Held {
+        /// Its process, when it is written there.
+        pid: Option<u32>,
+    },
+    /// The file cannot be opened, written or locked.
+    #[error("the lock file `{path}` cannot be used: {source}")]
+    Unusable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl CoreLock {
+    /// Takes the lock, or says who has it.
+    ///
+    /// # Errors
+    /// When another core has it, or the file cannot be used.
+    pub fn take(path: &Path) -> Result<Self, LockError> {
+        let unusable = |source| LockError::Unusable { path: path.to_owned(), source };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            options.mode(0o600);
+        }
+        let mut file = options.open(path).map_err(unusable)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(LockError::Held { pid: written_pid(&mut file) }),
+            Err(error) => return Err(unusable(error.into())),
+        }
+        file.set_len(0).and_then(|()| file.rewind()).map_err(unusable)?;
+        writeln!(file, "{}", std::process::id()).map_err(unusable)?;
+        Ok(Self { _file: file })
+    }
+
+    /// The process that holds the lock; `None` when nobody does, `Some(None)` when it wrote no number.
+    #[must_use]
+    pub fn holder(path: &Path) -> Option<Option<u32>> {
+        let mut file = File::open(path).ok()?;
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Err(rustix::io::Errno::WOULDBLOCK) => Some(written_pid(&mut file)),
+            Ok(()) | Err(_) => None,
+        }
+    }
+}
+
+fn written_pid(file: &mut File) -> Option<u32> {
+    /// A process id has at most ten digits.
+    const LONGEST: u64 = 16;
+    let mut text = String::new();
+    file.rewind().ok()?;
+    file.take(LONGEST).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_core_is_told_which_process_has_the_directory() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("core.lock");
+        assert_eq!(CoreLock::holder(&path), None, "nobody has it yet");
+        let first = CoreLock::take(&path).expect("the first one gets it");
+        assert_eq!(CoreLock::holder(&path), Some(Some(std::process::id())));
+        assert!(
+            matches!(CoreLock::take(&path), Err(LockError::Held { pid }) if pid == Some(std::process::id())),
+            "the second one is told"
+        );
+        drop(first);
+        assert!(CoreLock::take(&path).is_ok(), "the lock ends with its holder");
+    }
+}

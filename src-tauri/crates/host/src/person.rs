@@ -1,0 +1,61 @@
+//! The person behind a user id of the operating system.
+//!
+//! The name comes from the system's user list, never from what a program says of itself. Nothing is authorised here.
+
+use domain::ids::PersonId;
+
+/// The person whose user id this process has.
+#[must_use]
+pub(crate) fn here() -> PersonId {
+    of(own_uid())
+}
+
+/// This process's user id.
+#[cfg(unix)]
+pub(crate) fn own_uid() -> u32 {
+    rustix::process::getuid().as_raw()
+}
+
+/// The name of a user id, or the id itself where the list does not hold it.
+#[cfg(unix)]
+pub(crate) fn of(uid: u32) -> PersonId {
+    let listed = std::fs::read_to_string("/etc/passwd").ok().and_then(|list| name_in(&list, uid));
+    let named = listed.or_else(|| {
+        // Directory services are not in the file: the session's own word is better than a number, for oneself only.
+        (uid == own_uid()).then(|| std::env::var("USER").ok()).flatten().filter(|name| !name.is_empty())
+    });
+    PersonId::new(named.unwrap_or_else(|| format!("uid {uid}")))
+}
+
+// Not run here.
+#[cfg(not(unix))]
+pub(crate) fn own_uid() -> u32 {
+    0
+}
+
+#[cfg(not(unix))]
+pub(crate) fn of(_uid: u32) -> PersonId {
+    PersonId::new(std::env::var("USERNAME").unwrap_or_else(|_| "you".into()))
+}
+
+#[cfg(unix)]
+fn name_in(list: &str, uid: u32) -> Option<String> {
+    list.lines().find_map(|line| {
+        let mut parts = line.split(':');
+        let name = parts.next()?;
+        let id: u32 = parts.nth(1)?.parse().ok()?;
+        (id == uid && !name.is_empty()).then(|| name.to_owned())
+    })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_id_has_the_name_of_the_systems_list() {
+        let list = "root:x:0:0:root:/root:/bin/sh\nbroken line\ndana:x:1000:1000::/home/dana:/bin/sh\n";
+        assert_eq!(name_in(list, 1_000), Some("dana".into()));
+        assert_eq!(name_in(list, 7), None);
+    }
+}

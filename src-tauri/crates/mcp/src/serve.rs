@@ -1,0 +1,31 @@
+//! The dual-era serving face: MCP towards clients, over stdio and Streamable HTTP.
+//!
+//! Two layers. The faces (`stdio.rs`, `http.rs` with `session.rs`, `seat.rs`, `asks.rs`, `in_work.rs`, `modern.rs`)
+//! know envelopes, headers, sessions and streams, and hand requests to a [`Service`]. `front.rs` is the service for
+//! tools and tasks in both dialects, over a [`desk::Desk`] that does the work and keeps the tasks. Nothing here
+//! stores anything beyond a session, and nothing here knows a tool. The demo server and the gateway are built on it.
+
+mod asks;
+pub mod desk;
+pub mod fault;
+mod front;
+mod http;
+mod in_work;
+mod lines;
+mod modern;
+mod seat;
+mod service;
+mod session;
+mod stdio;
+mod version;
+
+#[cfg(test)]
+mod tests;
+
+pub use asks::AskError;
+pub use front::Front;
+pub use http::{HttpError, serve_http};
+pub use seat::{Gone, Seat};
+pub use service::{Client, ModernClient, Request, Service};
+pub use session::{Door, Session};
+pub use stdio::{FaceParts, serve_pipes};

@@ -1,0 +1,256 @@
+//! The serving face over a pair of pipes: one client, newline-delimited JSON, both eras.
+//!
+//! A request with a version in `_meta` is modern and stands for itself; `initialize` opens the one session of this
+//! process, to which everything else belongs. Everything ends with the input: work is dropped, as tasks die with
+//! their process. Nothing but protocol is written to the output.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::policy::Policy;
+use engine::engine::Draw;
+use engine::supervisor::Supervisor;
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::mpsc;
+
+use super::fault::{Fault, FaultKind};
+use super::in_work::InWork;
+use super::lines::{self, Line};
+use super::modern;
+use super::seat::{Frame, Outlet, Seat};
+use super::service::{Client, Request, Service};
+use super::session::{Door, Session};
+use crate::message::{self, Id, Incoming, Limits, Message};
+
+/// What a face needs besides the service.
+#[derive(Clone)]
+pub struct FaceParts {
+    /// The numbers.
+    pub policy: Policy,
+    /// Random bits, for session ids.
+    pub draw: Draw,
+    /// The scope everything of the face runs in.
+    pub supervisor: Supervisor,
+}
+
+impl FaceParts {
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { bytes: self.policy.serving.body_cap_bytes, ..Limits::of(&self.policy) }
+    }
+
+    pub(crate) fn session_id(&self) -> String {
+        format!("{:032x}", (self.draw)())
+    }
+}
+
+/// Serves one client until its input ends or the supervisor stops.
+///
+/// # Errors
+/// When reading or writing fails other than by the end.
+pub async fn serve_pipes<R, W>(
+    service: Arc<dyn Service>,
+    parts: FaceParts,
+    input: R,
+    output: W,
+) -> Result<(), std::io::Error>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let scope = parts.supervisor.scope();
+    let grace = parts.policy.serving.end_grace;
+    let (outlet, frames) = Outlet::open();
+    let in_work = InWork::new(parts.policy.serving.requests_in_work_max);
+    let parts = FaceParts { supervisor: scope.clone(), ..parts };
+    let peer = Arc::new(Peer { service, limits: parts.limits(), parts, outlet, in_work, session: Mutex::new(None) });
+    let mut writing = std::pin::pin!(write(frames, output));
+    let ended = tokio::select! {
+        ended = read(&peer, input, grace) => ended,
+        broken = &mut writing => {
+            tracing::info!("the client does not read any more");
+            broken
+        }
+        () = scope.stopping().cancelled_owned() => Ok(()),
+    };
+    let session = peer.session.lock().take();
+    if let Some(session) = session {
+        peer.service.session_over(&session);
+        session.leave();
+    }
+    scope.cancel();
+    drop(peer);
+    // What was answered still goes out; the writer ends with the last outlet.
+    drop(tokio::time::timeout(grace, writing).await);
+    ended
+}
+
+/// Takes lines until the input ends, then leaves quick requests a moment to be answered.
+async fn read<R: AsyncRead + Unpin>(peer: &Arc<Peer>, input: R, grace: Duration) -> Result<(), std::io::Error> {
+    let mut input = BufReader::new(input);
+    while let Some(line) = lines::next(&mut input, &peer.parts.policy).await? {
+        peer.clone().line(line).await;
+    }
+    drop(tokio::time::timeout(grace, peer.in_work.emptied()).await);
+    Ok(())
+}
+
+/// Writes frames until the outlets are gone.
+async fn write<W: AsyncWrite + Unpin>(mut frames: mpsc::Receiver<Frame>, mut output: W) -> Result<(), std::io::Error> {
+    while let Some(frame) = frames.recv().await {
+        let mut line = frame.bytes;
+        line.push(b'\n');
+        output.write_all(&line).await?;
+        output.flush().await?;
+    }
+    Ok(())
+}
+
+struct Peer {
+    service: Arc<dyn Service>,
+    parts: FaceParts,
+    limits: Limits,
+    outlet: Outlet,
+    in_work: InWork,
+    session: Mutex<Option<Arc<Session>>>,
+}
+
+impl Peer {
+    async fn line(self: Arc<Self>, line: Line) {
+        let text = match line {
+            Line::Text(text) if text.iter().all(u8::is_ascii_whitespace) => return,
+            Line::Text(text) => text,
+            Line::TooLong(id) => {
+                let cap = self.limits.bytes;
+                let fault = Fault::new(FaultKind::InvalidRequest, format!("the message has more than {cap} bytes"));
+                return self.refuse(id.as_ref(), &fault).await;
+            }
+        };
+        match message::parse(&text, &self.limits) {
+            Ok(Incoming::One(message)) => self.message(message).await,
+            Ok(Incoming::Batch(members)) => {
+                for member in members {
+                    match member {
+                        Ok(message) => self.clone().message(message).await,
+                        Err(bad) => self.bad(&bad).await,
+                    }
+                }
+            }
+            Err(bad) => self.bad(&bad).await,
+        }
+    }
+
+    async fn bad(&self, bad: &message::BadMessage) {
+        let fault = Fault::new(FaultKind::OfTool(bad.code()), bad.to_string());
+        self.refuse(bad.id.as_ref(), &fault).await;
+    }
+
+    async fn message(self: Arc<Self>, message: Message) {
+        match message {
+            Message::Request { id, method, params } => self.request(id, method, params).await,
+            Message::Notification { method, params } => self.notification(&method, params.as_deref()),
+            Message::Response { id, answer } => {
+                let session = self.session.lock().clone();
+                if let (Some(session), Some(id)) = (session, id) {
+                    session.asks().deliver(&id, answer);
+                }
+            }
+        }
+    }
+
+    fn notification(&self, method: &str, params: Option<&serde_json::value::RawValue>) {
+        if method == "notifications/cancelled"
+            && let Some(id) = cancelled_id(params, self.parts.policy.rpc_id_cap_bytes)
+        {
+            self.in_work.cancel(&id);
+        }
+    }
+
+    async fn request(self: Arc<Self>, id: Id, method: String, raw: Option<Box<serde_json::value::RawValue>>) {
+        let begun = params_of(raw.as_deref()).and_then(|params| {
+            let client = self.client(&method, &params)?;
+            Ok((client, params, self.in_work.take(&id)?))
+        });
+        let (client, params, place) = match begun {
+            Ok(begun) => begun,
+            Err(fault) => return self.refuse(Some(&id), &fault).await,
+        };
+        let session = match &client {
+            Client::Legacy(session) => Some(session.clone()),
+            Client::Modern(_) => None,
+        };
+        let seat = Seat::new(self.outlet.clone(), session);
+        let opens = method == "initialize";
+        let request = Request { id: id.clone(), method, params, raw };
+        let peer = self.clone();
+        let work = async move {
+            let answer = tokio::select! {
+                answer = peer.service.request(client.clone(), request, seat) => answer,
+                () = place.cancelled.cancelled() => return,
+            };
+            if let (true, Ok(_), Client::Legacy(session)) = (opens, &answer, &client) {
+                session.stand(peer.outlet.clone());
+            } else if let (true, Err(_)) = (opens, &answer) {
+                *peer.session.lock() = None;
+            }
+            // The id is free before the client can see the answer.
+            drop(place);
+            match answer {
+                Ok(result) => peer.say(message::result(&id, &result)).await,
+                Err(fault) => peer.refuse(Some(&id), &fault).await,
+            }
+        };
+        self.parts.supervisor.spawn("stdio request", work);
+    }
+
+    /// Who sends this request.
+    fn client(&self, method: &str, params: &Map<String, Value>) -> Result<Client, Fault> {
+        if modern::opens_modern(params) && method != "initialize" {
+            return modern::read(params).map(Client::Modern);
+        }
+        let mut session = self.session.lock();
+        if method == "initialize" {
+            if session.is_some() {
+                return Err(Fault::new(FaultKind::InvalidRequest, "this session is initialized already"));
+            }
+            let scope = self.parts.supervisor.scope();
+            let opened =
+                Session::open(self.parts.session_id(), Door::Stdio, params, scope, &self.parts.policy.serving)?;
+            *session = Some(opened.clone());
+            return Ok(Client::Legacy(opened));
+        }
+        match &*session {
+            Some(session) => Ok(Client::Legacy(session.clone())),
+            None => Err(Fault::new(
+                FaultKind::BadMeta,
+                format!("`params._meta` must hold `{}`, or `initialize` must come first", modern::META_VERSION),
+            )),
+        }
+    }
+
+    async fn refuse(&self, id: Option<&Id>, fault: &Fault) {
+        self.say(message::error(id, &fault.json())).await;
+    }
+
+    async fn say(&self, bytes: serde_json::Result<Vec<u8>>) {
+        if let Ok(bytes) = bytes {
+            // A client that is gone needs no answer; the reader sees the end too.
+            drop(self.outlet.say(bytes).await);
+        }
+    }
+}
+
+/// Params as an object.
+pub(crate) fn params_of(raw: Option<&serde_json::value::RawValue>) -> Result<Map<String, Value>, Fault> {
+    match raw {
+        None => Ok(Map::new()),
+        Some(raw) => serde_json::from_str(raw.get()).map_err(|_| Fault::params("`params` must be an object")),
+    }
+}
+
+/// The request that `notifications/cancelled` names.
+pub(crate) fn cancelled_id(params: Option<&serde_json::value::RawValue>, cap_bytes: usize) -> Option<Id> {
+    let params: Map<String, Value> = serde_json::from_str(params?.get()).ok()?;
+    Id::read(&params.get("requestId")?.to_string(), cap_bytes)
+}

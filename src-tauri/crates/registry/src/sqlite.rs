@@ -1,0 +1,98 @@
+//! The registry on SQLite: one writer with group commit, four readers.
+//!
+//! Each aggregate has a module with its SQL beside its methods; `writer.rs` owns the one writing connection, `group.rs`
+//! is one transaction of it. Reads see only committed state and run beside the writer (WAL). Nothing is cached here:
+//! a second process reading the same file sees the same. Read `open.rs` for what opening does and refuses.
+
+mod audit;
+mod changes;
+mod commit;
+mod fault;
+mod group;
+mod handles;
+mod lists;
+mod log;
+mod maintenance;
+mod migrate;
+mod open;
+mod payloads;
+mod port;
+mod requests;
+mod reserve;
+mod script;
+mod servers;
+mod unit;
+mod usual;
+mod writer;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use domain::ports::RegistryError;
+use sqlx::SqlitePool;
+
+use crate::rows::Flaw;
+use crate::seal::{SealError, Sealer};
+
+/// The registry in one SQLite file.
+#[derive(Debug, Clone)]
+pub struct Sqlite {
+    base: Arc<Base>,
+    readers: SqlitePool,
+    /// `None` when opened for reading only.
+    writer: Option<writer::Writer>,
+}
+
+/// What readers and the writer share.
+#[derive(Debug)]
+pub(crate) struct Base {
+    path: PathBuf,
+    sealer: Sealer,
+    limits: Limits,
+}
+
+/// The numbers of the policy that bind here.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    group_commit_max: usize,
+    page_rows_max: u32,
+    log_lines_per_task: u32,
+    usual_samples_kept: u32,
+    reserve_file_bytes: u64,
+}
+
+impl Base {
+    fn fault(&self, operation: &'static str) -> impl FnOnce(sqlx::Error) -> RegistryError + '_ {
+        move |error| fault::of(&self.path, operation, error)
+    }
+
+    /// A row that does not read: names the row and the column, shows no content.
+    fn bad_row(table: &'static str, row: &str, flaw: &Flaw) -> RegistryError {
+        RegistryError::Other { operation: table, why: format!("row `{row}`: {flaw}") }
+    }
+
+    /// A body that is not JSON any more. The parser's words name a position, not content.
+    fn not_json(table: &'static str, row: &str, error: &serde_json::Error) -> RegistryError {
+        RegistryError::Other {
+            operation: table,
+            why: format!("row `{row}`, column `body`: not JSON at line {}, column {}", error.line(), error.column()),
+        }
+    }
+
+    fn sealing(operation: &'static str) -> impl FnOnce(SealError) -> RegistryError {
+        move |error| match error {
+            SealError::NoRandomness => RegistryError::Other { operation, why: error.to_string() },
+            SealError::DoesNotOpen => RegistryError::WrongKey,
+        }
+    }
+}
+
+/// Whole numbers as SQLite keeps them. Ours stay far below 2^63; anything else is kept at the end of the range.
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// And back; negative numbers are not ours.
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}

@@ -1,0 +1,165 @@
+//! Bringing a registry's schema up to date: append-only, forward only, checksummed, backed up before.
+//!
+//! The schema's version is `PRAGMA user_version`; the table `migrations` says which text made each step, and a step
+//! whose text has changed since is refused. A newer schema is refused before anything is written. Nothing here goes
+//! back: the backup does.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use domain::ports::RegistryError;
+use domain::time::Timestamp;
+use sha2::{Digest, Sha256};
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection, Row};
+
+use super::{fault, reserve};
+use crate::rows::audit::hex;
+
+/// One step.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Migration {
+    /// The schema's version after it.
+    pub(crate) version: i64,
+    /// Its text.
+    pub(crate) sql: &'static str,
+}
+
+/// All steps of this version, oldest first.
+pub(crate) const KNOWN: &[Migration] =
+    &[Migration { version: 1, sql: include_str!("../../migrations/sqlite/0001_registry.sql") }];
+
+/// Marks the file as ours (`PRAGMA application_id`): "TskW".
+const APPLICATION: i64 = 0x5473_6b57;
+/// Made before the first step.
+const MIGRATIONS: &str =
+    "CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, checksum TEXT NOT NULL, at INTEGER NOT NULL)";
+
+fn checksum(sql: &str) -> String {
+    hex(&Sha256::digest(sql.as_bytes()))
+}
+
+async fn number(connection: &mut SqliteConnection, sql: &'static str) -> Result<i64, sqlx::Error> {
+    sqlx::query(sql).fetch_one(connection).await?.try_get(0)
+}
+
+/// The schema's version, 0 for a new file.
+///
+/// # Errors
+/// When it is newer than the newest known, not a Taskwarden registry, or damaged.
+pub(crate) async fn schema(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    known: &[Migration],
+) -> Result<i64, RegistryError> {
+    let trouble = |error| fault::of(path, "read the schema", error);
+    let found = number(connection, "PRAGMA user_version").await.map_err(trouble)?;
+    let application = number(connection, "PRAGMA application_id").await.map_err(trouble)?;
+    let tables = number(connection, "SELECT count(*) FROM sqlite_schema").await.map_err(trouble)?;
+    let newest = known.last().map_or(0, |last| last.version);
+    if tables == 0 && found == 0 {
+        return Ok(0);
+    }
+    if application != APPLICATION {
+        return Err(RegistryError::Damaged {
+            path: path.into(),
+            finding: "it is a database of another program".into(),
+        });
+    }
+    if found > newest {
+        return Err(RegistryError::Newer { path: path.into(), found, known: newest });
+    }
+    for step in known.iter().filter(|step| step.version <= found) {
+        let made: Option<String> = sqlx::query_scalar("SELECT checksum FROM migrations WHERE version = ?")
+            .bind(step.version)
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(trouble)?;
+        if made.as_deref() != Some(checksum(step.sql).as_str()) {
+            let finding = format!("its schema {} was not made by this program", step.version);
+            return Err(RegistryError::Damaged { path: path.into(), finding });
+        }
+    }
+    Ok(found)
+}
+
+/// Checks, backs up, and takes the missing steps, each in a transaction of its own.
+pub(crate) async fn migrate(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    (found, known): (i64, &[Migration]),
+    (now, backups_kept): (Timestamp, usize),
+) -> Result<(), RegistryError> {
+    let trouble = |error| fault::of(path, "bring the schema up to date", error);
+    if found > 0 {
+        let row = sqlx::query("PRAGMA integrity_check(1)").fetch_one(&mut *connection).await.map_err(trouble)?;
+        let finding: String = row.try_get(0).map_err(trouble)?;
+        if finding != "ok" {
+            return Err(RegistryError::Damaged { path: path.into(), finding });
+        }
+        back_up(connection, path, (found, now, backups_kept)).await?;
+    }
+    for step in known.iter().filter(|step| step.version > found) {
+        let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(trouble)?;
+        if step.version == 1 {
+            // 0x54736b57; pragmas take no placeholders.
+            sqlx::query("PRAGMA application_id = 1416850263").execute(&mut *transaction).await.map_err(trouble)?;
+        }
+        sqlx::query(MIGRATIONS).execute(&mut *transaction).await.map_err(trouble)?;
+        sqlx::raw_sql(step.sql).execute(&mut *transaction).await.map_err(trouble)?;
+        sqlx::query("INSERT INTO migrations (version, checksum, at) VALUES (?, ?, ?)")
+            .bind(step.version)
+            .bind(checksum(step.sql))
+            .bind(now.as_millis())
+            .execute(&mut *transaction)
+            .await
+            .map_err(trouble)?;
+        let version = sqlx::AssertSqlSafe(format!("PRAGMA user_version = {}", step.version));
+        sqlx::query(version).execute(&mut *transaction).await.map_err(trouble)?;
+        transaction.commit().await.map_err(trouble)?;
+    }
+    Ok(())
+}
+
+/// Writes a whole copy to `backups/registry-SCHEMA-TIME.sqlite` and removes the oldest beyond those kept.
+async fn back_up(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    (found, now, kept): (i64, Timestamp, usize),
+) -> Result<(), RegistryError> {
+    let operation = "back up the registry";
+    let folder = path.with_file_name("backups");
+    fs::create_dir_all(&folder).map_err(|error| fault::of_file(&folder, operation, &error))?;
+    let moment: String = now.to_string().chars().filter(char::is_ascii_alphanumeric).collect();
+    let target = folder.join(format!("registry-{found}-{moment}.sqlite"));
+    // SQLite fills an empty file that is there, and keeps its rights.
+    reserve::private_file()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(&target)
+        .map_err(|error| fault::of_file(&target, operation, &error))?;
+    let Some(text) = target.to_str() else {
+        return Err(RegistryError::Other { operation, why: "its path is not UTF-8".into() });
+    };
+    sqlx::query("VACUUM INTO ?")
+        .bind(text.to_owned())
+        .execute(connection)
+        .await
+        .map_err(|error| fault::of(&target, operation, error))?;
+    forget_old(&folder, kept).map_err(|error| fault::of_file(&folder, operation, &error))
+}
+
+fn forget_old(folder: &Path, kept: usize) -> std::io::Result<()> {
+    let ours = |name: &str| name.starts_with("registry-") && name.ends_with(".sqlite");
+    let mut backups: Vec<(std::time::SystemTime, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(ours) {
+            backups.push((entry.metadata()?.modified()?, entry.path()));
+        }
+    }
+    backups.sort();
+    let beyond = backups.len().saturating_sub(kept.max(1));
+    backups.iter().take(beyond).try_for_each(|(_, path)| fs::remove_file(path))
+}

@@ -1,0 +1,177 @@
+//! Opening: what is made, checked and refused before the first read or write.
+//!
+//! Order: folder and file (readable by their user only), schema (a newer one is refused before anything is written),
+//! quick check, backup and migrations, key, writer, readers. A registry larger than `registry_check_bytes` is checked
+//! by `doctor` instead, so that starting does not take as long as reading all of it.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use domain::policy::Policy;
+use domain::ports::RegistryError;
+use domain::time::Timestamp;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection, Row, SqlitePool};
+
+use super::migrate::{KNOWN, Migration, migrate, schema};
+use super::reserve::Reserve;
+use super::writer::Writer;
+use super::{Base, Limits, Sqlite, fault};
+use crate::seal::{Place, SealKey, Sealer};
+
+/// Readers at a time. A list, the inbox, the feed and a command beside each other; SQLite reads from memory. Judgement.
+const READERS: u32 = 4;
+/// Prepared scripts kept per connection: one for each shape of unit and list in use. Judgement.
+const SCRIPTS_KEPT: usize = 200;
+/// What the key check holds.
+const KEY_CHECK: &[u8] = b"taskwarden";
+/// Where the key check stands.
+const KEY_PLACE: Place<'static> = Place { table: "store", column: "key_check_sealed", row: "1" };
+
+fn options(path: &Path, policy: &Policy) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(policy.registry_busy_wait)
+        .statement_cache_capacity(SCRIPTS_KEPT)
+        .pragma("temp_store", "MEMORY")
+        .disable_statement_logging()
+}
+
+impl Limits {
+    fn of(policy: &Policy) -> Self {
+        Self {
+            group_commit_max: policy.group_commit_max.max(1),
+            page_rows_max: policy.page_rows_max,
+            log_lines_per_task: policy.log_lines_per_task,
+            usual_samples_kept: policy.usual_samples_kept,
+            reserve_file_bytes: policy.reserve_file_bytes,
+        }
+    }
+}
+
+impl Sqlite {
+    /// Opens or makes the registry at `path`, for the one core that may write to it. `now` names a backup, if one is
+    /// made before a migration.
+    ///
+    /// # Errors
+    /// Locked, read-only, full, damaged or newer, each with the path; [`RegistryError::WrongKey`] when it was made
+    /// with another key.
+    pub async fn open(path: &Path, key: SealKey, policy: &Policy, now: Timestamp) -> Result<Self, RegistryError> {
+        Self::open_with(path, key, policy, (now, KNOWN)).await
+    }
+
+    /// Opens the registry at `path` for reading, with or without a core that writes to it.
+    ///
+    /// # Errors
+    /// [`RegistryError::Missing`] when there is none; otherwise as [`Sqlite::open`].
+    pub async fn open_read_only(path: &Path, key: SealKey, policy: &Policy) -> Result<Self, RegistryError> {
+        if !path.try_exists().map_err(|error| fault::of_file(path, "look for the registry", &error))? {
+            return Err(RegistryError::Missing { path: path.into() });
+        }
+        let base = Base { path: path.into(), sealer: Sealer::new(&key), limits: Limits::of(policy) };
+        let readers = readers(options(path, policy).read_only(true), policy);
+        let mut reader = readers.acquire().await.map_err(base.fault("open the registry"))?;
+        match schema(&mut reader, path, KNOWN).await? {
+            0 => return Err(RegistryError::Missing { path: path.into() }),
+            found if found < newest(KNOWN) => {
+                return Err(RegistryError::Other {
+                    operation: "read an older registry",
+                    why: "its schema is brought up to date by the next `taskwarden serve`".into(),
+                });
+            }
+            _ => check_key(&base, &mut reader, false).await?,
+        }
+        drop(reader);
+        Ok(Self { base: Arc::new(base), readers, writer: None })
+    }
+
+    /// As [`Sqlite::open`], with another list of migrations for tests of upgrades.
+    pub(crate) async fn open_with(
+        path: &Path,
+        key: SealKey,
+        policy: &Policy,
+        (now, known): (Timestamp, &[Migration]),
+    ) -> Result<Self, RegistryError> {
+        let base = Base { path: path.into(), sealer: Sealer::new(&key), limits: Limits::of(policy) };
+        let there = make_file(path)?;
+        let options = options(path, policy);
+        let mut connection = options.connect().await.map_err(base.fault("open the registry"))?;
+        let found = schema(&mut connection, path, known).await?;
+        connection.close().await.map_err(base.fault("open the registry"))?;
+
+        let options = options.journal_mode(SqliteJournalMode::Wal);
+        let mut connection = options.connect().await.map_err(base.fault("open the registry"))?;
+        if found > 0 && there <= policy.registry_check_bytes {
+            quick_check(&base, &mut connection).await?;
+        }
+        if found < newest(known) {
+            migrate(&mut connection, path, (found, known), (now, policy.backups_kept)).await?;
+        }
+        check_key(&base, &mut connection, true).await?;
+        let base = Arc::new(base);
+        let reserve = Reserve::beside(path, base.limits.reserve_file_bytes);
+        let writer = Writer::start(Arc::clone(&base), connection, reserve)?;
+        let readers = readers(options.pragma("query_only", "ON"), policy);
+        Ok(Self { base, readers, writer: Some(writer) })
+    }
+}
+
+fn newest(known: &[Migration]) -> i64 {
+    known.last().map_or(0, |last| last.version)
+}
+
+fn readers(options: SqliteConnectOptions, policy: &Policy) -> SqlitePool {
+    SqlitePoolOptions::new()
+        .max_connections(READERS)
+        .acquire_timeout(policy.registry_busy_wait)
+        .test_before_acquire(false)
+        .connect_lazy_with(options)
+}
+
+/// Makes the folder and an empty file that only its user can read; SQLite gives its other files the same rights.
+/// Returns the size that was there.
+fn make_file(path: &Path) -> Result<u64, RegistryError> {
+    let trouble = |error: std::io::Error| fault::of_file(path, "make the registry", &error);
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder).map_err(trouble)?;
+    }
+    let file = super::reserve::private_file().write(true).create(true).truncate(false).open(path).map_err(trouble)?;
+    file.metadata().map(|facts| facts.len()).map_err(trouble)
+}
+
+async fn quick_check(base: &Base, connection: &mut SqliteConnection) -> Result<(), RegistryError> {
+    let row = sqlx::query("PRAGMA quick_check(1)")
+        .fetch_one(connection)
+        .await
+        .map_err(base.fault("check the registry"))?;
+    let finding: String = row.try_get(0).map_err(base.fault("check the registry"))?;
+    if finding == "ok" { Ok(()) } else { Err(RegistryError::Damaged { path: base.path.clone(), finding }) }
+}
+
+/// Opens the key check, or leaves one when the registry is new.
+async fn check_key(base: &Base, connection: &mut SqliteConnection, may_write: bool) -> Result<(), RegistryError> {
+    let row = sqlx::query("SELECT key_check_sealed FROM store WHERE one = 1")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(base.fault("read the key check"))?;
+    let sealed: Option<Vec<u8>> = row.try_get(0).map_err(base.fault("read the key check"))?;
+    match sealed {
+        Some(sealed) => match base.sealer.open(KEY_PLACE, &sealed) {
+            Ok(plain) if plain == KEY_CHECK => Ok(()),
+            Ok(_) | Err(_) => Err(RegistryError::WrongKey),
+        },
+        None if may_write => {
+            let sealed = base.sealer.seal(KEY_PLACE, KEY_CHECK).map_err(Base::sealing("seal the key check"))?;
+            sqlx::query("UPDATE store SET key_check_sealed = ? WHERE one = 1")
+                .bind(sealed)
+                .execute(connection)
+                .await
+                .map(|_| ())
+                .map_err(base.fault("write the key check"))
+        }
+        None => Ok(()),
+    }
+}

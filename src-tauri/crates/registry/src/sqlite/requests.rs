@@ -1,0 +1,111 @@
+//! Questions: rows of their own, so that the inbox reads open ones only.
+
+use std::collections::BTreeMap;
+
+use domain::ids::RequestKey;
+use domain::ports::{InboxItem, RegistryError};
+use domain::request::InputRequest;
+use domain::time::Timestamp;
+use serde_json::Value;
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection, Row};
+
+use super::script::Script;
+use super::unit::{RequestRow, row_of};
+use super::{Base, Sqlite};
+use crate::rows;
+use crate::seal::Place;
+
+/// The questions of some handles, by the handle's number.
+pub(crate) type ByHandle = BTreeMap<i64, BTreeMap<RequestKey, InputRequest>>;
+
+/// Where the body of a question stands.
+pub(crate) fn place(row: &str) -> Place<'_> {
+    Place { table: "requests", column: "body_sealed", row }
+}
+
+/// Writes a question.
+pub(crate) fn write(script: &mut Script, handle: i64, (request, sealed): (&RequestRow, Vec<u8>)) {
+    script
+        .add(
+            "INSERT INTO requests (handle, key, opened, state, mark, body_sealed) VALUES (?, ?, ?, ?, ?, ?) \
+             ON CONFLICT (handle, key) DO UPDATE SET opened = excluded.opened, state = excluded.state, \
+             mark = excluded.mark, body_sealed = excluded.body_sealed",
+        )
+        .with(handle)
+        .with(request.key.clone())
+        .with(request.opened)
+        .with(request.state)
+        .with(request.mark.to_vec())
+        .with(sealed);
+}
+
+/// Removes a question that the handle no longer has.
+pub(crate) fn delete(script: &mut Script, handle: i64, key: &str) {
+    script.add("DELETE FROM requests WHERE handle = ? AND key = ?").with(handle).with(key.to_owned());
+}
+
+/// Reads the questions of these handles (JSON array of numbers).
+pub(crate) async fn read(
+    base: &Base,
+    connection: &mut SqliteConnection,
+    numbers: &Value,
+) -> Result<ByHandle, RegistryError> {
+    let trouble = || base.fault("read requests");
+    let found = sqlx::query(
+        "SELECT r.handle, h.id, r.key, r.opened, r.body_sealed FROM json_each(?) j \
+         CROSS JOIN requests r ON r.handle = j.value CROSS JOIN handles h ON h.number = r.handle",
+    )
+    .bind(numbers.to_string())
+    .fetch_all(connection)
+    .await
+    .map_err(trouble())?;
+    let mut all = ByHandle::new();
+    for row in &found {
+        let handle: &str = row.try_get(1).map_err(trouble())?;
+        let key: &str = row.try_get(2).map_err(trouble())?;
+        let opened = Timestamp::from_millis(row.try_get(3).map_err(trouble())?);
+        let sealed: &[u8] = row.try_get(4).map_err(trouble())?;
+        let name = row_of(handle, key);
+        let plain = base.sealer.open(place(&name), sealed).map_err(Base::sealing("open a request"))?;
+        let body = serde_json::from_slice(&plain).map_err(|error| Base::not_json("read `requests`", handle, &error))?;
+        let request =
+            rows::request::read(key, opened, &body).map_err(|flaw| Base::bad_row("read `requests`", handle, &flaw))?;
+        all.entry(row.try_get(0).map_err(trouble())?).or_default().insert(request.key.clone(), request);
+    }
+    Ok(all)
+}
+
+impl Sqlite {
+    /// Open questions, oldest first.
+    pub(crate) async fn read_inbox(&self, limit: u32) -> Result<Vec<InboxItem>, RegistryError> {
+        let trouble = || self.base.fault("read the inbox");
+        let mut reader = self.reader().await?;
+        let mut transaction = reader.begin().await.map_err(trouble())?;
+        let found = sqlx::query(
+            "SELECT h.number, r.key FROM requests r CROSS JOIN handles h ON h.number = r.handle \
+             WHERE r.state = 'open' ORDER BY r.opened, h.id, r.key LIMIT ?",
+        )
+        .bind(limit.min(self.base.limits.page_rows_max))
+        .fetch_all(&mut *transaction)
+        .await
+        .map_err(trouble())?;
+        let mut order = Vec::with_capacity(found.len());
+        for row in &found {
+            let number: i64 = row.try_get(0).map_err(trouble())?;
+            order.push((number, RequestKey::new(row.try_get::<String, _>(1).map_err(trouble())?)));
+        }
+        let numbers = Value::Array(
+            order.iter().map(|(number, _)| *number).collect::<std::collections::BTreeSet<_>>().into_iter().map(Value::from).collect(),
+        );
+        let tasks: BTreeMap<i64, _> =
+            super::handles::read(&self.base, &mut transaction, &numbers).await?.into_iter().collect();
+        transaction.rollback().await.map_err(trouble())?;
+        let item = |(number, key): &(i64, RequestKey)| {
+            let (handle, _) = tasks.get(number)?;
+            let request = handle.requests.get(key)?.clone();
+            Some(InboxItem { handle: handle.clone(), request })
+        };
+        Ok(order.iter().filter_map(item).collect())
+    }
+}
