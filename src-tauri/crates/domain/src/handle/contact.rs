@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::{Attention, Effect, TaskHandle, Transition};
 use crate::audit::{Actor, Verb};
 use crate::policy::Policy;
+use crate::request::AskDoor;
 use crate::status::{Contact, GoneWhy, Miss, Needs};
 use crate::time::Timestamp;
 
@@ -93,7 +94,16 @@ impl TaskHandle {
         };
         step.next.contact = Contact::Gone { at: now, seen: self.contact.seen(), why: why.clone() };
         step.fact(now, part.clone(), Verb::Lost, note);
-        step.close_requests(now, &part, "the task is beyond reach", |_| true);
+        // A server that says "unknown" may know the task again a moment later, and a key opens only once (rule 5): its
+        // questions wait, out of the inbox, because the phase is over.
+        let may_return = match why {
+            GoneWhy::Unknown | GoneWhy::Expired => true,
+            GoneWhy::ProcessEnded(_) | GoneWhy::Replaced | GoneWhy::ServerRemoved => false,
+        };
+        step.close_requests(now, &part, "the task is beyond reach", |door| match door {
+            AskDoor::Listed { .. } => !may_return,
+            AskDoor::Round { .. } | AskDoor::Live { .. } => true,
+        });
         step.effect(Effect::StopLooking);
         step.effect(Effect::Release);
         step.effect(Effect::Tell(Attention::Problem));

@@ -81,6 +81,16 @@ fn a_task_that_is_gone_says_why_and_asks_nobody() {
 }
 
 #[test]
+fn a_task_that_is_heard_of_again_after_it_was_lost_can_still_be_answered() {
+    let asked = working().observe(&listing(&["a"], 20), &policy()).next;
+    let lost = asked.gone(&GoneWhy::Unknown, at(30)).next;
+    assert_eq!(lost.phase(at(30)), Phase::Lost);
+    let back = lost.observe(&listing(&["a"], 40), &policy());
+    assert!(back.changed && back.next.phase(at(40)) == Phase::Waiting, "the server knows it after all");
+    assert!(matches!(state(&back.next, "a"), RequestState::Open), "a key opens only once, so it must not have closed");
+}
+
+#[test]
 fn a_server_that_needs_sign_in_blocks_and_comes_back() {
     let needs = Needs::SignIn("Set a token.".into());
     let blocked = working().blocked(&needs, at(20));
