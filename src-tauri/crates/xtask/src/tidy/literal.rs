@@ -53,10 +53,12 @@ fn is_tuned(place: &Place<'_>) -> bool {
     argument.starts_with(|c: char| c.is_ascii_digit()) && !argument.starts_with("1) / ")
 }
 
-/// `const NAME: usize = 1_024;`: the whole value of a constant that does not call itself a number of bytes.
+/// `const NAME: usize = 1_024;`: the whole value of a constant that does not call itself a limit in bytes. How many
+/// wait in a channel, and how much is read at a time, belong to the code that does it.
 fn is_count(place: &Place<'_>) -> bool {
     let line = place.before.rsplit('\n').next().unwrap_or_default();
-    line.contains("const ") && !line.contains("BYTES") && line.trim_end().ends_with('=') && place.after.starts_with(';')
+    let is_limit = line.contains("BYTES") && ["CAP", "MAX", "LIMIT"].iter().any(|word| line.contains(word));
+    line.contains("const ") && !is_limit && line.trim_end().ends_with('=') && place.after.starts_with(';')
 }
 
 #[cfg(test)]
