@@ -140,9 +140,7 @@ impl<'a> Fields<'a> {
 
     /// A number with a fraction; kept as text, because JSON has no infinities and readers round.
     pub(crate) fn maybe_real(&self, name: &str) -> Read<Option<f64>> {
-        self.maybe_text(name)?
-            .map(|text| text.parse().map_err(|_| Flaw::new(name, "is not a number")))
-            .transpose()
+        self.maybe_text(name)?.map(|text| text.parse().map_err(|_| Flaw::new(name, "is not a number"))).transpose()
     }
 
     /// A list of texts.

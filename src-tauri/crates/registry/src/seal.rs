@@ -103,10 +103,7 @@ impl Sealer {
         };
         let seal = derive(b"taskwarden registry seal 1");
         let mark = derive(b"taskwarden registry mark 1");
-        Self {
-            cipher: Aes256Gcm::new(&(*seal).into()),
-            marker: keyed(&mark),
-        }
+        Self { cipher: Aes256Gcm::new(&(*seal).into()), marker: keyed(&mark) }
     }
 
     /// Seals a field for its place.
@@ -134,9 +131,7 @@ impl Sealer {
             return Err(SealError::DoesNotOpen);
         }
         let aad = place.bytes();
-        self.cipher
-            .decrypt(&Nonce::from(nonce), Payload { msg: cipher, aad: &aad })
-            .map_err(|_| SealError::DoesNotOpen)
+        self.cipher.decrypt(&Nonce::from(nonce), Payload { msg: cipher, aad: &aad }).map_err(|_| SealError::DoesNotOpen)
     }
 
     /// A keyed hash of some parts: equal parts, equal marks; without the key it says nothing about them.

@@ -16,8 +16,6 @@ use sha2::{Digest, Sha256};
 
 use super::{Flaw, Read};
 
-/// The hash before the first row.
-pub(crate) const GENESIS: [u8; 32] = [0; 32];
 /// Names of our own parts that may be read back; beyond it a registry was made by somebody else. Judgement.
 const PARTS_MAX: usize = 256;
 /// Names of parts read back so far; `Actor::System` wants them for the life of the program.
@@ -182,6 +180,6 @@ mod tests {
             subject: Subject::Handle(HandleId::from_random(1)),
             note: "hello".into(),
         };
-        assert_eq!(hex(&hash(&GENESIS, 1, &event)), "47dfeae34dec0ddd43c65afc6b368d51c1ae24d6b52a582602587c48df4143f8");
+        assert_eq!(hex(&hash(&[0; 32], 1, &event)), "47dfeae34dec0ddd43c65afc6b368d51c1ae24d6b52a582602587c48df4143f8");
     }
 }

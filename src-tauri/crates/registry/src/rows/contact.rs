@@ -94,9 +94,7 @@ pub(crate) fn read_contact(fields: Fields<'_>) -> Read<Contact> {
             seen: fields.time("seen")?,
             why: fields.inner("why", read_gone)?,
         }),
-        "blocked" => {
-            Ok(Contact::Blocked { since: fields.time("since")?, needs: fields.inner("needs", read_needs)? })
-        }
+        "blocked" => Ok(Contact::Blocked { since: fields.time("since")?, needs: fields.inner("needs", read_needs)? }),
         other => Err(Flaw::word("is", other)),
     }
 }

@@ -30,10 +30,9 @@ fn read_address(fields: Fields<'_>) -> Read<ServerAddress> {
             secret_env: fields.texts("secretEnv")?,
             cwd: fields.maybe_text("cwd")?.map(Into::into),
         }),
-        "http" => Ok(ServerAddress::Http {
-            url: fields.text("url")?.into(),
-            secret_headers: fields.texts("secretHeaders")?,
-        }),
+        "http" => {
+            Ok(ServerAddress::Http { url: fields.text("url")?.into(), secret_headers: fields.texts("secretHeaders")? })
+        }
         other => Err(Flaw::word("is", other)),
     }
 }
@@ -76,16 +75,8 @@ fn read_verdict(fields: Fields<'_>) -> Read<Verdict> {
 }
 
 fn negotiated(negotiated: &Negotiated) -> Value {
-    let Negotiated {
-        era,
-        dialect,
-        protocol_version,
-        server_name,
-        server_version,
-        can_list,
-        can_cancel,
-        session: _,
-    } = negotiated;
+    let Negotiated { era, dialect, protocol_version, server_name, server_version, can_list, can_cancel, session: _ } =
+        negotiated;
     json!({
         "era": era.word(),
         "dialect": dialect.word(),
@@ -112,8 +103,16 @@ fn read_negotiated(fields: Fields<'_>, session: Option<SessionKey>) -> Read<Nego
 
 /// Writes the body of a server.
 pub(crate) fn body(server: &Server) -> Value {
-    let Server { id: _, name: _, address: reached, consent: agreed, generation, verdict: found, negotiated: spoken, created: _ } =
-        server;
+    let Server {
+        id: _,
+        name: _,
+        address: reached,
+        consent: agreed,
+        generation,
+        verdict: found,
+        negotiated: spoken,
+        created: _,
+    } = server;
     json!({
         "v": ENCODING,
         "address": address(reached),

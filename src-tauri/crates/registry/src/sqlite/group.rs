@@ -166,7 +166,9 @@ impl<'a> Group<'a> {
             Unit::PutServer(row) => {
                 servers::put(&mut self.script, row);
                 self.facts(connection, &row.audit).await?;
-                Ok(Written::Changed(self.change(Entity::Server(row.id), row.audit.last().map(|event| event.at.as_millis()))))
+                Ok(Written::Changed(
+                    self.change(Entity::Server(row.id), row.audit.last().map(|event| event.at.as_millis())),
+                ))
             }
             Unit::RemoveServer(id, audit) => {
                 servers::remove(&mut self.script, *id);
@@ -190,13 +192,7 @@ impl<'a> Group<'a> {
         self.seq += 1;
         self.changed_at = at.unwrap_or(self.changed_at);
         let (kind, id) = entity(changed);
-        self.script
-            .add(changes::INSERT)
-            .with(whole(self.seq))
-            .with(self.changed_at)
-            .with(kind)
-            .with(id)
-            .with(removed);
+        self.script.add(changes::INSERT).with(whole(self.seq)).with(self.changed_at).with(kind).with(id).with(removed);
         Seq(self.seq)
     }
 

@@ -70,7 +70,11 @@ pub(crate) fn tally(script: &mut Script, known: &Known, phase: &str, by: i64) {
         .with(by);
 }
 
-fn one(base: &Base, row: &SqliteRow, requests: &mut super::requests::ByHandle) -> Result<(TaskHandle, Option<Timestamp>), RegistryError> {
+fn one(
+    base: &Base,
+    row: &SqliteRow,
+    requests: &mut super::requests::ByHandle,
+) -> Result<(TaskHandle, Option<Timestamp>), RegistryError> {
     let trouble = || base.fault("read a task");
     let number: i64 = row.try_get(0).map_err(trouble())?;
     let id: &str = row.try_get(1).map_err(trouble())?;
@@ -112,10 +116,7 @@ pub(crate) async fn read(
     .await
     .map_err(trouble())?;
     let mut requests = super::requests::read(base, connection, numbers).await?;
-    found
-        .iter()
-        .map(|row| Ok((row.try_get(0).map_err(trouble())?, one(base, row, &mut requests)?)))
-        .collect()
+    found.iter().map(|row| Ok((row.try_get(0).map_err(trouble())?, one(base, row, &mut requests)?))).collect()
 }
 
 impl Sqlite {
@@ -127,7 +128,7 @@ impl Sqlite {
     /// Whole handles whose numbers a statement finds, in its order.
     pub(crate) async fn read_handles(
         &self,
-        find: super::script::Script,
+        find: Script,
     ) -> Result<Vec<(TaskHandle, Option<Timestamp>)>, RegistryError> {
         let trouble = || self.base.fault("find tasks");
         let mut reader = self.reader().await?;
@@ -148,7 +149,7 @@ impl Sqlite {
     }
 
     /// Ids that a statement finds, in its order.
-    pub(crate) async fn read_ids(&self, find: super::script::Script) -> Result<Vec<HandleId>, RegistryError> {
+    pub(crate) async fn read_ids(&self, find: Script) -> Result<Vec<HandleId>, RegistryError> {
         let trouble = || self.base.fault("find tasks");
         let mut reader = self.reader().await?;
         let found = find.rows(&mut reader).await.map_err(trouble())?;
@@ -164,7 +165,7 @@ impl Sqlite {
 
     /// One handle.
     pub(crate) async fn read_handle(&self, id: HandleId) -> Result<Option<TaskHandle>, RegistryError> {
-        let mut find = super::script::Script::default();
+        let mut find = Script::default();
         find.add("SELECT number FROM handles WHERE id = ?").with(id.to_string());
         Ok(self.read_handles(find).await?.into_iter().next().map(|(handle, _)| handle))
     }
@@ -177,7 +178,7 @@ impl Sqlite {
         task: UpstreamTaskId,
     ) -> Result<Option<HandleId>, RegistryError> {
         let mark = task_mark(&self.base.sealer, server, (generation, session.as_ref()), &task);
-        let mut find = super::script::Script::default();
+        let mut find = Script::default();
         find.add("SELECT id FROM handles WHERE task_mark = ?").with(mark.to_vec());
         Ok(self.read_ids(find).await?.into_iter().next())
     }
@@ -185,7 +186,7 @@ impl Sqlite {
     /// Ids that begin with a text, newest first.
     pub(crate) async fn read_starting(&self, text: &str, limit: u32) -> Result<Vec<HandleId>, RegistryError> {
         // The range of all texts that begin with this one: `~` is behind every character of an id.
-        let mut find = super::script::Script::default();
+        let mut find = Script::default();
         find.add("SELECT id FROM handles WHERE id >= ? AND id < ? ORDER BY created DESC, id DESC LIMIT ?")
             .with(text.to_owned())
             .with(format!("{text}~"))

@@ -29,7 +29,7 @@ pub(crate) struct Migration {
 pub(crate) const KNOWN: &[Migration] =
     &[Migration { version: 1, sql: include_str!("../../migrations/sqlite/0001_registry.sql") }];
 
-/// Marks the file as ours (`PRAGMA application_id`): "TskW".
+/// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.
 const APPLICATION: i64 = 0x5473_6b57;
 /// Made before the first step.
 const MIGRATIONS: &str =

@@ -143,10 +143,8 @@ fn make_file(path: &Path) -> Result<u64, RegistryError> {
 }
 
 async fn quick_check(base: &Base, connection: &mut SqliteConnection) -> Result<(), RegistryError> {
-    let row = sqlx::query("PRAGMA quick_check(1)")
-        .fetch_one(connection)
-        .await
-        .map_err(base.fault("check the registry"))?;
+    let row =
+        sqlx::query("PRAGMA quick_check(1)").fetch_one(connection).await.map_err(base.fault("check the registry"))?;
     let finding: String = row.try_get(0).map_err(base.fault("check the registry"))?;
     if finding == "ok" { Ok(()) } else { Err(RegistryError::Damaged { path: base.path.clone(), finding }) }
 }

@@ -96,7 +96,13 @@ impl Sqlite {
             order.push((number, RequestKey::new(row.try_get::<String, _>(1).map_err(trouble())?)));
         }
         let numbers = Value::Array(
-            order.iter().map(|(number, _)| *number).collect::<std::collections::BTreeSet<_>>().into_iter().map(Value::from).collect(),
+            order
+                .iter()
+                .map(|(number, _)| *number)
+                .collect::<std::collections::BTreeSet<_>>()
+                .into_iter()
+                .map(Value::from)
+                .collect(),
         );
         let tasks: BTreeMap<i64, _> =
             super::handles::read(&self.base, &mut transaction, &numbers).await?.into_iter().collect();

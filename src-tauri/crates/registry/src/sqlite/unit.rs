@@ -191,9 +191,8 @@ impl HandleUnit {
     pub(crate) fn of(unit: &Commit, sealer: &Sealer) -> Result<Self, RegistryError> {
         let TaskHandle { id, server, agent, tool, home, view, requests, version, created, changed, .. } = &unit.handle;
         let key = id.to_string();
-        let seal = |place: Place<'_>, plain: &[u8]| {
-            sealer.seal(place, plain).map_err(Base::sealing("seal a field of a task"))
-        };
+        let seal =
+            |place: Place<'_>, plain: &[u8]| sealer.seal(place, plain).map_err(Base::sealing("seal a field of a task"));
         let body_sealed = seal(handle_place(&key), &text(&rows::handle::body(&unit.handle)))?;
         let requests = requests
             .values()
@@ -209,7 +208,11 @@ impl HandleUnit {
             })
             .collect();
         let log = unit.log.iter().map(|line| {
-            let place = Place { table: "status_log", column: "line_sealed", row: &row_of(&key, &line.at.as_millis().to_string()) };
+            let place = Place {
+                table: "status_log",
+                column: "line_sealed",
+                row: &row_of(&key, &line.at.as_millis().to_string()),
+            };
             Ok((line.at.as_millis(), seal(place, &text(&json!([line.status, line.text])))?))
         });
         let payloads = unit.payloads.iter().map(|write| {

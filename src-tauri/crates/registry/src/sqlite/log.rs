@@ -1,0 +1,69 @@
+//! The status log of a task, and when it was last heard of.
+//!
+//! Lines are words of servers, so they are sealed. The cap holds at every insertion: a server that talks without end
+//! only pushes out its own oldest lines.
+
+use domain::ids::HandleId;
+use domain::observation::LogLine;
+use domain::ports::RegistryError;
+use domain::time::Timestamp;
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::script::Script;
+use super::unit::row_of;
+use super::{Base, Sqlite};
+use crate::rows::Flaw;
+use crate::seal::Place;
+
+/// Flushes contact notes given as a JSON array of `[id, seen, next look]`; unknown handles find no row.
+pub(crate) const NOTE_CONTACTS: &str = "INSERT INTO contacts (handle, seen, next_look) \
+     SELECT h.number, json_extract(j.value, '$[1]'), json_extract(j.value, '$[2]') FROM json_each(?) j \
+     CROSS JOIN handles h ON h.id = json_extract(j.value, '$[0]') WHERE true \
+     ON CONFLICT (handle) DO UPDATE SET seen = max(seen, excluded.seen), next_look = excluded.next_look";
+
+/// Adds a line.
+pub(crate) fn insert(script: &mut Script, (handle, number): (i64, i64), (at, line): (i64, &[u8])) {
+    script
+        .add("INSERT INTO status_log (handle, number, at, line_sealed) VALUES (?, ?, ?, ?)")
+        .with(handle)
+        .with(number)
+        .with(at)
+        .with(line.to_vec());
+}
+
+/// Keeps the count of lines, and removes those up to `beyond`.
+pub(crate) fn cut(script: &mut Script, handle: i64, (last, beyond): (i64, i64)) {
+    script.add("UPDATE handles SET log_number = ? WHERE number = ?").with(last).with(handle);
+    if beyond > 0 {
+        script.add("DELETE FROM status_log WHERE handle = ? AND number <= ?").with(handle).with(beyond);
+    }
+}
+
+impl Sqlite {
+    /// The latest `limit` lines, oldest first.
+    pub(crate) async fn read_log(&self, id: HandleId, limit: u32) -> Result<Vec<LogLine>, RegistryError> {
+        let trouble = || self.base.fault("read the status log");
+        let key = id.to_string();
+        let mut reader = self.reader().await?;
+        let found = sqlx::query(
+            "SELECT l.at, l.line_sealed FROM handles h JOIN status_log l ON l.handle = h.number WHERE h.id = ? \
+             ORDER BY l.number DESC LIMIT ?",
+        )
+        .bind(key.clone())
+        .bind(limit)
+        .fetch_all(&mut *reader)
+        .await
+        .map_err(trouble())?;
+        let line = |row: &SqliteRow| {
+            let at: i64 = row.try_get(0).map_err(trouble())?;
+            let sealed: &[u8] = row.try_get(1).map_err(trouble())?;
+            let place = Place { table: "status_log", column: "line_sealed", row: &row_of(&key, &at.to_string()) };
+            let plain = self.base.sealer.open(place, sealed).map_err(Base::sealing("open a status line"))?;
+            let (status, text): (String, String) = serde_json::from_slice(&plain)
+                .map_err(|_| Base::bad_row("read `status_log`", &key, &Flaw::new("line", "is not two texts")))?;
+            Ok(LogLine { at: Timestamp::from_millis(at), status, text })
+        };
+        found.iter().rev().map(line).collect()
+    }
+}

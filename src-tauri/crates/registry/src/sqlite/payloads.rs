@@ -1,0 +1,53 @@
+//! Arguments, results and answers: always sealed, whatever their kind, and kept apart from the handle.
+//!
+//! Erasing removes the row; what may remain of it in free pages is sealed (ruling 9).
+
+use domain::ids::HandleId;
+use domain::payload::{Payload, PayloadKind};
+use domain::ports::RegistryError;
+use sqlx::Row;
+
+use super::script::Script;
+use super::unit::row_of;
+use super::{Base, Sqlite};
+use crate::rows::Flaw;
+use crate::seal::Place;
+
+/// Stores a sealed payload, or erases it.
+pub(crate) fn write(script: &mut Script, handle: i64, (kind, sealed): (&str, Option<&[u8]>)) {
+    match sealed {
+        Some(sealed) => script
+            .add(
+                "INSERT INTO payloads (handle, kind, sealed) VALUES (?, ?, ?) \
+                 ON CONFLICT (handle, kind) DO UPDATE SET sealed = excluded.sealed",
+            )
+            .with(handle)
+            .with(kind.to_owned())
+            .with(sealed.to_vec()),
+        None => script.add("DELETE FROM payloads WHERE handle = ? AND kind = ?").with(handle).with(kind.to_owned()),
+    };
+}
+
+impl Sqlite {
+    /// A stored payload.
+    pub(crate) async fn read_payload(&self, id: HandleId, kind: PayloadKind) -> Result<Option<Payload>, RegistryError> {
+        let trouble = || self.base.fault("read a payload");
+        let (key, kind) = (id.to_string(), kind.text());
+        let mut reader = self.reader().await?;
+        let row = sqlx::query(
+            "SELECT p.sealed FROM handles h JOIN payloads p ON p.handle = h.number WHERE h.id = ? AND p.kind = ?",
+        )
+        .bind(key.clone())
+        .bind(kind.clone())
+        .fetch_optional(&mut *reader)
+        .await
+        .map_err(trouble())?;
+        let Some(row) = row else { return Ok(None) };
+        let sealed: &[u8] = row.try_get(0).map_err(trouble())?;
+        let place = Place { table: "payloads", column: "sealed", row: &row_of(&key, &kind) };
+        let plain = self.base.sealer.open(place, sealed).map_err(Base::sealing("open a payload"))?;
+        String::from_utf8(plain)
+            .map(|text| Some(Payload::new(text)))
+            .map_err(|_| Base::bad_row("read `payloads`", &key, &Flaw::new("sealed", "is not text")))
+    }
+}

@@ -1,0 +1,191 @@
+//! The `Registry` port on SQLite: each method handed to the module of its aggregate.
+//!
+//! Changes are encoded here, in the caller's task, and written by the writer; without a writer (opened for reading
+//! only) they are refused. Dropping a future leaves the registry consistent, though the change may have been made.
+
+use domain::audit::AuditEvent;
+use domain::change::Changes;
+use domain::handle::{TaskHandle, Usual};
+use domain::ids::{HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::observation::LogLine;
+use domain::payload::{Payload, PayloadKind};
+use domain::ports::{
+    AuditPage, Commit, CommitError, ContactNote, InboxItem, PortFuture, Recorded, Registry, RegistryError, ServerUnit,
+    StoreFacts, TaskPage, TaskQuery,
+};
+use domain::server::Server;
+use domain::status::Phase;
+use domain::time::Timestamp;
+
+use super::Sqlite;
+use super::unit::{HandleUnit, ServerRow, Unit, Written};
+use super::writer::Writer;
+
+impl Sqlite {
+    fn writer(&self) -> Result<&Writer, RegistryError> {
+        self.writer.as_ref().ok_or_else(|| RegistryError::ReadOnly { path: self.base.path.clone() })
+    }
+
+    async fn write(&self, unit: Unit) -> Result<Written, RegistryError> {
+        self.writer()?.write(unit).await
+    }
+}
+
+impl Registry for Sqlite {
+    fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
+        Box::pin(async move {
+            let unit = HandleUnit::of(&unit, &self.base.sealer)?;
+            self.write(Unit::Admit(Box::new(unit))).await?.recorded()
+        })
+    }
+
+    fn commit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
+        Box::pin(async move {
+            let unit = HandleUnit::of(&unit, &self.base.sealer)?;
+            self.write(Unit::Commit(Box::new(unit))).await?.recorded()
+        })
+    }
+
+    fn note_contacts(&self, notes: Vec<ContactNote>) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(async move {
+            if notes.is_empty() {
+                return Ok(());
+            }
+            self.write(Unit::contacts(&notes)).await?.done()
+        })
+    }
+
+    fn put_server(&self, unit: ServerUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
+        Box::pin(async move {
+            let row = ServerRow::of(&unit, &self.base.sealer)?;
+            self.write(Unit::PutServer(Box::new(row))).await?.changed()
+        })
+    }
+
+    fn remove_server(&self, id: ServerId, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<Seq, RegistryError>> {
+        Box::pin(async move { self.write(Unit::RemoveServer(id, audit)).await?.changed() })
+    }
+
+    fn record(&self, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(async move { self.write(Unit::Record(audit)).await?.done() })
+    }
+
+    fn servers(&self) -> PortFuture<'_, Result<Vec<Server>, RegistryError>> {
+        Box::pin(self.read_servers())
+    }
+
+    fn server(&self, id: ServerId) -> PortFuture<'_, Result<Option<Server>, RegistryError>> {
+        Box::pin(self.read_server(id))
+    }
+
+    fn handle(&self, id: HandleId) -> PortFuture<'_, Result<Option<TaskHandle>, RegistryError>> {
+        Box::pin(self.read_handle(id))
+    }
+
+    fn handles_starting(&self, text: &str, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        let text = text.to_owned();
+        Box::pin(async move { self.read_starting(&text, limit).await })
+    }
+
+    fn find_task(
+        &self,
+        server: ServerId,
+        generation: u32,
+        session: Option<SessionKey>,
+        task: UpstreamTaskId,
+    ) -> PortFuture<'_, Result<Option<HandleId>, RegistryError>> {
+        Box::pin(self.read_task(server, (generation, session), task))
+    }
+
+    fn open_handles(
+        &self,
+        server: Option<ServerId>,
+        after: Option<HandleId>,
+        limit: u32,
+    ) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>> {
+        Box::pin(self.read_open(server, after, limit))
+    }
+
+    fn open_count(&self, server: Option<ServerId>) -> PortFuture<'_, Result<u64, RegistryError>> {
+        Box::pin(self.read_open_count(server))
+    }
+
+    fn list(&self, query: TaskQuery) -> PortFuture<'_, Result<TaskPage, RegistryError>> {
+        Box::pin(self.read_page(query))
+    }
+
+    fn counts(&self, query: TaskQuery) -> PortFuture<'_, Result<Vec<(Phase, u64)>, RegistryError>> {
+        Box::pin(self.read_counts(query))
+    }
+
+    fn inbox(&self, limit: u32) -> PortFuture<'_, Result<Vec<InboxItem>, RegistryError>> {
+        Box::pin(self.read_inbox(limit))
+    }
+
+    fn ticking(&self, now: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        Box::pin(self.read_ticking(now, limit))
+    }
+
+    fn deliverable(&self, now: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        Box::pin(self.read_deliverable(now, limit))
+    }
+
+    fn payload(&self, id: HandleId, kind: PayloadKind) -> PortFuture<'_, Result<Option<Payload>, RegistryError>> {
+        Box::pin(self.read_payload(id, kind))
+    }
+
+    fn status_log(&self, id: HandleId, limit: u32) -> PortFuture<'_, Result<Vec<LogLine>, RegistryError>> {
+        Box::pin(self.read_log(id, limit))
+    }
+
+    fn usual(
+        &self,
+        server: ServerId,
+        tool: &str,
+        samples_min: u32,
+    ) -> PortFuture<'_, Result<Option<Usual>, RegistryError>> {
+        let tool = tool.to_owned();
+        Box::pin(async move { self.read_usual(server, &tool, samples_min).await })
+    }
+
+    fn newest_seq(&self) -> PortFuture<'_, Result<Seq, RegistryError>> {
+        Box::pin(self.read_newest())
+    }
+
+    fn changes_since(&self, after: Seq, limit: u32) -> PortFuture<'_, Result<Changes, RegistryError>> {
+        Box::pin(self.read_changes(after, limit))
+    }
+
+    fn audit_page(
+        &self,
+        handle: Option<HandleId>,
+        after: u64,
+        limit: u32,
+    ) -> PortFuture<'_, Result<AuditPage, RegistryError>> {
+        Box::pin(self.read_audit(handle, after, limit))
+    }
+
+    fn next_look(&self, id: HandleId) -> PortFuture<'_, Result<Option<Timestamp>, RegistryError>> {
+        Box::pin(self.read_next_look(id))
+    }
+
+    fn facts(&self) -> PortFuture<'_, Result<StoreFacts, RegistryError>> {
+        Box::pin(self.read_facts())
+    }
+
+    fn prune(&self, before: Timestamp) -> PortFuture<'_, Result<u64, RegistryError>> {
+        Box::pin(async move { self.writer()?.prune(before).await })
+    }
+
+    fn close(&self) -> PortFuture<'_, ()> {
+        Box::pin(async move {
+            if let Some(writer) = &self.writer {
+                match writer.close().await {
+                    Ok(()) | Err(RegistryError::Closed) => {}
+                    Err(error) => tracing::warn!(%error, "the registry did not close in order"),
+                }
+            }
+            self.readers.close().await;
+        })
+    }
+}
