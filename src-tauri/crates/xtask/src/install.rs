@@ -15,12 +15,8 @@ const PYTHON_PEERS: [&str; 3] = ["memorygraphmcp==0.12.4", "mcp==1.30.0", "httpx
 
 const PEERS: &str = "tests/peers";
 
-/// Compilers and the parts of the toolchain that a minimal installation lacks.
+/// Parts of the toolchain that a minimal installation lacks. The C compiler was needed to build this program.
 pub(crate) fn tools(workspace: &Workspace) -> Result<(), Failure> {
-    // SQLite and the TLS library are C.
-    if !process::is_there("cc", &["--version"]) {
-        apt(workspace, &["gcc", "libc6-dev"])?;
-    }
     for (component, command) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
         if !process::is_there("cargo", &[command, "--version"]) {
             println!("installing {component}");
