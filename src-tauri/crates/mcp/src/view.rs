@@ -167,6 +167,3 @@ impl<'a> Fields<'a> {
         self.get(name).and_then(|raw| serde_json::from_str(raw.get()).ok())
     }
 }
-
-#[cfg(test)]
-mod tests;
