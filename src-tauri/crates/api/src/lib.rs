@@ -21,4 +21,3 @@ pub use api::{Api, Live};
 pub use caller::Caller;
 pub use dispatch::CALLS;
 pub use error::{ApiError, Code};
-

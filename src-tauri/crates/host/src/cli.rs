@@ -87,10 +87,7 @@ pub fn run() -> ExitCode {
 }
 
 /// Runs the command line with these arguments; `wrap` may replace adapters of a core that is started.
-pub fn run_with(
-    args: impl IntoIterator<Item = OsString>,
-    wrap: impl FnOnce(Adapters) -> Adapters,
-) -> ExitCode {
+pub fn run_with(args: impl IntoIterator<Item = OsString>, wrap: impl FnOnce(Adapters) -> Adapters) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let wants_json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
     let screen = Screen::new(wants_json);
@@ -119,8 +116,11 @@ pub fn run_with(
 }
 
 fn runtime(is_core: bool) -> std::io::Result<tokio::runtime::Runtime> {
-    let mut builder =
-        if is_core { tokio::runtime::Builder::new_multi_thread() } else { tokio::runtime::Builder::new_current_thread() };
+    let mut builder = if is_core {
+        tokio::runtime::Builder::new_multi_thread()
+    } else {
+        tokio::runtime::Builder::new_current_thread()
+    };
     builder.enable_all().build()
 }
 

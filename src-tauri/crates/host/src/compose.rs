@@ -7,13 +7,15 @@ use std::io;
 use std::sync::Arc;
 
 use api::{Api, Live};
-use domain::audit::{Actor, AuditEvent};
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::HostId;
 use domain::policy::Policy;
 use domain::ports::{Clock, Connector, Notifier, Registry, RegistryError, Secrets};
+use domain::server::ServerAddress;
 use engine::supervisor::Supervisor;
 use engine::{Draw, Engine, Parts, SystemClock};
 use mcp::client::{ConnectorParts, McpConnector};
+use registry::{SealKey, Sqlite};
 
 use crate::config::Config;
 use crate::lock::{CoreLock, LockError};
@@ -202,4 +204,56 @@ impl Running {
         }
         tracing::info!("the core stopped");
     }
+}
+
+/// Opens the registry of a data directory for the one core that may write it.
+async fn open_registry(config: &Config, key: [u8; 32]) -> Result<Arc<dyn Registry>, RegistryError> {
+    let key = SealKey::from_bytes(key);
+    let now = SystemClock.now();
+    Ok(Arc::new(Sqlite::open(&config.paths.registry(), key, &config.policy, now).await?))
+}
+
+/// Opens the registry of a data directory for a command that only reads, beside a core or without one.
+///
+/// # Errors
+/// When there is none yet, it cannot be read, or its key is not at hand.
+pub async fn open_to_read(config: &Config) -> Result<Arc<dyn Registry>, StartError> {
+    let path = config.paths.registry();
+    // Asked first: without a registry there is no reason to wake the keychain.
+    if !path.exists() {
+        return Err(RegistryError::Missing { path }.into());
+    }
+    let key = match Vault::find(config)? {
+        Some(vault) => vault.seal_key(&config.paths)?,
+        None => return Err(VaultError::KeyGone("data directory").into()),
+    };
+    let registry = Sqlite::open_read_only(&path, SealKey::from_bytes(key), &config.policy).await?;
+    Ok(Arc::new(registry))
+}
+
+/// Ends what servers of an earlier, killed core left running, and records it (ruling 15).
+async fn end_leftovers(config: &Config, registry: &Arc<dyn Registry>, clock: &dyn Clock) -> Result<(), RegistryError> {
+    let ended = mcp::transport::end_leftovers(&config.paths.children(), &config.policy).await;
+    if ended.is_empty() {
+        return Ok(());
+    }
+    let servers = registry.servers().await?;
+    let mut facts = Vec::new();
+    for process in ended {
+        tracing::info!(process = process.pid, "a leftover server process of an earlier run was ended");
+        let started_by = servers.iter().find(|server| match &server.address {
+            ServerAddress::Stdio { command, .. } => *command == process.command,
+            ServerAddress::Http { .. } => false,
+        });
+        if let Some(server) = started_by {
+            facts.push(AuditEvent {
+                at: clock.now(),
+                actor: Actor::System("compose"),
+                verb: Verb::ProcessEnded,
+                subject: Subject::Server(server.id),
+                note: format!("process {} of an earlier run", process.pid),
+            });
+        }
+    }
+    registry.record(facts).await
 }

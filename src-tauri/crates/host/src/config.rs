@@ -153,10 +153,8 @@ impl Config {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(source) => return Err(ConfigError::Unreadable { path, source }),
         };
-        let table: toml::Table = toml::from_str(&text).map_err(|error| ConfigError::NotToml {
-            path: path.clone(),
-            why: one_line(&text, &error),
-        })?;
+        let table: toml::Table = toml::from_str(&text)
+            .map_err(|error| ConfigError::NotToml { path: path.clone(), why: one_line(&text, &error) })?;
         let place = format!("configuration `{}`", path.display());
         for (key, value) in table {
             match (key.as_str(), value) {
@@ -262,7 +260,9 @@ mod tests {
         assert!(said("[policy]\npoll_last = \"1ms\"\n").contains("must not be below poll_first"));
         assert!(said("log = = 1").contains("line 1"), "the line is named");
         assert!(
-            load("", &[("TASKWARDEN_POLICY_NONSENSE", "1")]).expect_err("unknown").contains("TASKWARDEN_POLICY_NONSENSE"),
+            load("", &[("TASKWARDEN_POLICY_NONSENSE", "1")])
+                .expect_err("unknown")
+                .contains("TASKWARDEN_POLICY_NONSENSE"),
             "the variable is named"
         );
     }

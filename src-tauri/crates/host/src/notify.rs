@@ -32,7 +32,8 @@ pub(crate) fn notifier(config: &Config) -> Arc<dyn Notifier> {
 
 /// Linux has no notices without a session bus; elsewhere the system always has them.
 fn has_desktop() -> bool {
-    !cfg!(target_os = "linux") || std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_some_and(|address| !address.is_empty())
+    !cfg!(target_os = "linux")
+        || std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_some_and(|address| !address.is_empty())
 }
 
 struct LogLines;

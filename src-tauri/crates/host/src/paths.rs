@@ -51,7 +51,9 @@ impl HomeError {
     pub fn hint(&self) -> String {
         match self {
             Self::Nowhere => "Set `TASKWARDEN_HOME` to a folder of your own.".into(),
-            Self::Unusable { .. } => "Check its owner and permissions, or set `TASKWARDEN_HOME` to another folder.".into(),
+            Self::Unusable { .. } => {
+                "Check its owner and permissions, or set `TASKWARDEN_HOME` to another folder.".into()
+            }
             Self::Shared { path } => {
                 format!("Choose an empty folder, or run `chmod 700 {}` if it is yours alone.", path.display())
             }
@@ -77,7 +79,8 @@ impl Paths {
         match home.filter(|text| !text.is_empty()) {
             Some(text) => {
                 let given = PathBuf::from(text);
-                let whole = std::path::absolute(&given).map_err(|source| HomeError::Unusable { path: given, source })?;
+                let whole =
+                    std::path::absolute(&given).map_err(|source| HomeError::Unusable { path: given, source })?;
                 Ok(Self::new(whole))
             }
             None => directories::ProjectDirs::from("", "", "taskwarden")

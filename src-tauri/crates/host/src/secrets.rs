@@ -156,7 +156,8 @@ impl Vault {
     /// When it cannot be read or stored, or the registry is there and its key is not.
     pub fn seal_key(&self, paths: &Paths) -> Result<[u8; 32], VaultError> {
         if let Some(text) = self.read(SEAL_KEY)? {
-            return key_from_text(text.reveal()).ok_or_else(|| SecretError("the registry's key is damaged".into()).into());
+            return key_from_text(text.reveal())
+                .ok_or_else(|| SecretError("the registry's key is damaged".into()).into());
         }
         if paths.registry().exists() {
             return Err(VaultError::KeyGone(match self.store {
@@ -291,6 +292,9 @@ mod tests {
         vault.forget(one, "TOKEN").expect("forgotten");
         assert_eq!(vault.get(one, "TOKEN"), Ok(None));
         assert_eq!(vault.get(two, "TOKEN").map(|found| found.map(|s| s.reveal().to_owned())), Ok(Some("b".into())));
-        assert!(crate::paths::is_private(&dir.path().join("secrets.json")).expect("the file"), "only the user reads it");
+        assert!(
+            crate::paths::is_private(&dir.path().join("secrets.json")).expect("the file"),
+            "only the user reads it"
+        );
     }
 }

@@ -9,8 +9,8 @@ use std::convert::Infallible;
 use std::fs;
 use std::io;
 
-use api::{Api, ApiError, Caller, Code};
 use api::news::Subscribe;
+use api::{Api, ApiError, Caller, Code};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, Query, State};

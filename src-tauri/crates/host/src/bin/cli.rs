@@ -1,2 +1,7 @@
-//! The command line.
-fn main() {}
+//! The `taskwarden` program. Everything is in `host::cli`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    host::cli::run()
+}

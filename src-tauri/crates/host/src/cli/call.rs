@@ -136,7 +136,8 @@ impl Bar {
             self.bar.set_style(style);
         }
         let words = super::words::phase(task);
-        let says = progress(task).map_or_else(|| saying(task), |progress| format!("{progress} {}", saying_message(task)));
+        let says =
+            progress(task).map_or_else(|| saying(task), |progress| format!("{progress} {}", saying_message(task)));
         self.bar.set_message(format!("{words}  {says}"));
     }
 

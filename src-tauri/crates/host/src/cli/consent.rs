@@ -67,7 +67,10 @@ pub(crate) fn readable_host(url: &Url) -> Option<String> {
         return Some(format!("{host}{port}"));
     }
     let (shown, _) = idna::domain_to_unicode(host);
-    Some(format!("{host}{port} (reads as `{}`; letters of other scripts can look alike)", domain::policy::plain_text(&shown, 253)))
+    Some(format!(
+        "{host}{port} (reads as `{}`; letters of other scripts can look alike)",
+        domain::policy::plain_text(&shown, 253)
+    ))
 }
 
 /// What looks dangerous, as sentences.
@@ -89,12 +92,17 @@ fn warnings(address: &AddressDto) -> Vec<String> {
             if has(&["rm", "rmdir", "dd", "mkfs", "shred", "format", "del"]) {
                 found.push("it can delete files".to_owned());
             }
-            if has(&["curl", "wget"]) && whole.contains('|') && has(&["sh", "bash", "zsh", "dash", "python", "python3", "node", "perl"]) {
+            if has(&["curl", "wget"])
+                && whole.contains('|')
+                && has(&["sh", "bash", "zsh", "dash", "python", "python3", "node", "perl"])
+            {
                 found.push("it runs code straight from the network".to_owned());
             } else if has(&["curl", "wget", "nc", "ncat", "ssh", "scp"]) {
                 found.push("it talks to the network by itself".to_owned());
             }
-            if has(&["sh", "bash", "zsh", "dash", "fish", "cmd", "powershell", "pwsh"]) && args.iter().any(|arg| arg == "-c" || arg == "/c") {
+            if has(&["sh", "bash", "zsh", "dash", "fish", "cmd", "powershell", "pwsh"])
+                && args.iter().any(|arg| arg == "-c" || arg == "/c")
+            {
                 found.push("it is a shell with a script of its own; read it".to_owned());
             }
             if whole.contains("eval ") || whole.contains("base64 -d") || whole.contains("base64 --decode") {
@@ -114,7 +122,9 @@ fn warnings(address: &AddressDto) -> Vec<String> {
                 });
             }
             if !parsed.username().is_empty() || parsed.password().is_some() {
-                found.push("the URL carries a name or password, which is stored as plain text; use `--header`".to_owned());
+                found.push(
+                    "the URL carries a name or password, which is stored as plain text; use `--header`".to_owned(),
+                );
             }
             found
         }

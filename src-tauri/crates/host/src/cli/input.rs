@@ -36,9 +36,7 @@ fn bounded(source: impl std::io::Read, what: &str, most: usize) -> Result<String
     let most = u64::try_from(most).unwrap_or(u64::MAX);
     let mut text = String::new();
     let read = source.take(most.saturating_add(1)).read_to_string(&mut text);
-    read.map_err(|error| {
-        ApiError::new(Code::Usage, format!("{what} cannot be read: {error}"), "Give UTF-8 text.")
-    })?;
+    read.map_err(|error| ApiError::new(Code::Usage, format!("{what} cannot be read: {error}"), "Give UTF-8 text."))?;
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > most {
         return Err(ApiError::new(
             Code::Usage,

@@ -66,7 +66,8 @@ impl Screen {
 
     /// The result as JSON: pretty on a terminal, one line elsewhere.
     pub(crate) fn json(&self, value: &impl Serialize) -> Result<(), ApiError> {
-        let text = if self.out_is_terminal { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+        let text =
+            if self.out_is_terminal { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
         self.raw((text.map_err(|error| ApiError::unwritable(&error))? + "\n").as_bytes());
         Ok(())
     }

@@ -90,11 +90,14 @@ async fn add(input: Add, config: &Config, screen: &Screen) -> Ended {
     let Add { name, url, headers, env, secret_env, cwd, yes, command } = input;
     let mut secrets = BTreeMap::new();
     let address = match url {
-        Some(url) => AddressDto::Http { url: checked_url(&url)?, secret_headers: take_secrets(&headers, &mut secrets, screen).await? },
+        Some(url) => AddressDto::Http {
+            url: checked_url(&url)?,
+            secret_headers: take_secrets(&headers, &mut secrets, screen).await?,
+        },
         None => {
-            let (program, args) = command.split_first().ok_or_else(|| {
-                ApiError::new(Code::Usage, "the command is empty", "Give the program after `--`.")
-            })?;
+            let (program, args) = command
+                .split_first()
+                .ok_or_else(|| ApiError::new(Code::Usage, "the command is empty", "Give the program after `--`."))?;
             AddressDto::Stdio {
                 command: program.clone(),
                 args: args.to_vec(),

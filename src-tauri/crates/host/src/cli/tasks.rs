@@ -244,7 +244,9 @@ fn content(payload: &Value) -> String {
             (None, _) => pretty(block),
         })
         .collect();
-    if parts.is_empty() && let Some(structured) = payload.get("structuredContent") {
+    if parts.is_empty()
+        && let Some(structured) = payload.get("structuredContent")
+    {
         parts.push(pretty(structured));
     }
     parts.join("\n")

@@ -23,10 +23,9 @@ pub(super) struct Peer {
 impl Connected<IncomingStream<'_, UnixListener>> for Peer {
     fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Self {
         match stream.io().peer_cred() {
-            Ok(credentials) => Self {
-                uid: Some(credentials.uid()),
-                pid: credentials.pid().and_then(|pid| u32::try_from(pid).ok()),
-            },
+            Ok(credentials) => {
+                Self { uid: Some(credentials.uid()), pid: credentials.pid().and_then(|pid| u32::try_from(pid).ok()) }
+            }
             Err(error) => {
                 tracing::warn!(%error, "the kernel does not say who is at the socket; refused");
                 Self { uid: None, pid: None }

@@ -1,0 +1,86 @@
+//! `taskwarden tasks answer`: accept with content, decline, or dismiss a question.
+
+use api::calls::OneTask;
+use api::calls::requests::{AnswerGiven, AnswerRequest, Choice};
+use api::calls::tasks::ShownTask;
+use clap::{ArgGroup, Args};
+
+use super::door::Door;
+use super::screen::Screen;
+use super::words::one_line;
+use super::{DONE, Ended, input};
+use crate::config::Config;
+
+/// An answer.
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("outcome").required(true).args(["accept", "decline", "dismiss"])))]
+pub(crate) struct Answer {
+    /// The task's handle, or a unique beginning of it.
+    id: String,
+    /// Which question; may be left out when one is open.
+    #[arg(long)]
+    key: Option<String>,
+    /// Send an answer: a JSON object, `@file.json`, or `-` for standard input; nothing for a page to visit.
+    #[arg(long, value_name = "JSON", num_args = 0..=1)]
+    #[expect(clippy::option_option, reason = "given without a value is not the same as not given")]
+    accept: Option<Option<String>>,
+    /// Say no.
+    #[arg(long)]
+    decline: bool,
+    /// Dismiss the question without a choice.
+    #[arg(long)]
+    dismiss: bool,
+}
+
+pub(crate) async fn run(command: Answer, config: &Config, screen: &Screen) -> Ended {
+    let Answer { id, key, accept, decline, dismiss: _ } = command;
+    let (action, content) = match accept {
+        Some(Some(json)) => {
+            let content = input::json(&json, "the answers", config.policy.arguments_cap_bytes)?;
+            (Choice::Accept, Some(content))
+        }
+        Some(None) => (Choice::Accept, None),
+        None if decline => (Choice::Decline, None),
+        None => (Choice::Dismiss, None),
+    };
+    let door = Door::core(config)?;
+    if action == Choice::Accept {
+        warn_of_secrets(&door, &id, key.as_deref(), screen).await?;
+    }
+    let given: AnswerGiven = door.call("tasks.answer", &AnswerRequest { id, key, action, content }).await?;
+    if screen.is_json() {
+        screen.json(&given)?;
+    } else {
+        screen.line(&outcome(&given));
+    }
+    Ok(DONE)
+}
+
+async fn warn_of_secrets(door: &Door, id: &str, key: Option<&str>, screen: &Screen) -> Result<(), api::ApiError> {
+    let shown: ShownTask = door.call("tasks.show", &OneTask { id: id.to_owned() }).await?;
+    let open = shown.task.requests.iter().filter(|request| request.is_open());
+    for request in open.filter(|request| key.is_none_or(|key| request.key == key)) {
+        for field in &request.secret_fields {
+            screen.warning(&format!(
+                "field `{}` looks like a secret; servers must not ask for secrets by form, and {} sees what you send",
+                one_line(field),
+                shown.task.server
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn outcome(given: &AnswerGiven) -> String {
+    let delivery = given.request.answer.as_ref().map_or("recorded", |answer| answer.delivery.as_str());
+    match (delivery, given.still_open) {
+        ("acknowledged", 0) => "Answered; the server took it.".into(),
+        ("acknowledged", open) => format!("Answered; the server took it. {open} more open on this task."),
+        ("refused", _) => {
+            let why = given.request.answer.as_ref().and_then(|answer| answer.refused_why.as_deref()).map(one_line);
+            format!("The server refused the answer{}", why.map_or(".".into(), |why| format!(": {why}")))
+        }
+        (_, 0) => "Recorded; it is delivered as soon as the server can be reached.".into(),
+        (_, open) => format!("Recorded; {open} more open on this task."),
+    }
+}

@@ -1,0 +1,285 @@
+//! Asking a person at the terminal, while a command waits (ruling 19).
+//!
+//! Shows whose question it is and quotes it, asks field by field with the server's defaults and choices, and sends one
+//! of the three outcomes. Where nobody can be asked, the question goes to standard error and the command ends with 6.
+//! A page is shown with its host apart and opened only on consent.
+
+use api::calls::requests::{AnswerGiven, AnswerRequest, Choice};
+use api::dto::{RequestDto, TaskDto};
+use api::form::{self, Field, FieldKind};
+use api::{ApiError, Code};
+use serde_json::{Map, Value, json};
+use url::Url;
+
+use super::door::Door;
+use super::screen::Screen;
+use super::words::{one_line, quoted};
+use super::{consent, inbox, prompt};
+
+/// What became of an open question.
+pub(crate) enum Asked {
+    /// There was none.
+    Nothing,
+    /// It was answered, one way or another.
+    Answered,
+    /// It stays open; the error says how to answer it.
+    Left(ApiError),
+}
+
+/// Asks the first open question of a task, if there is one.
+pub(crate) async fn open_question(door: &Door, task: &TaskDto, screen: &Screen) -> Result<Asked, ApiError> {
+    let Some(request) = task.requests.iter().find(|request| request.is_open()) else { return Ok(Asked::Nothing) };
+    if !screen.can_ask() {
+        if !screen.is_json() {
+            screen.note(&format!("{} asks:\n{}", task.server, quoted(&request.message)));
+            if let Some(url) = &request.url {
+                screen.note(&format!("  page {}", one_line(url)));
+            }
+        }
+        return Ok(Asked::Left(left(task, request)));
+    }
+    let Some((action, content)) = dialogue(task, request, screen).await? else {
+        return Ok(Asked::Left(left(task, request)));
+    };
+    let answer = AnswerRequest { id: task.id.clone(), key: Some(request.key.clone()), action, content: raw(content)? };
+    match door.call::<AnswerGiven>("tasks.answer", &answer).await {
+        Ok(_) => Ok(Asked::Answered),
+        // Somebody else was faster, or the server took it back: that is not this command's failure.
+        Err(error) if error.code == Code::Refused => {
+            screen.note(&error.message);
+            Ok(Asked::Answered)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn left(task: &TaskDto, request: &RequestDto) -> ApiError {
+    ApiError::new(
+        Code::NeedsInput,
+        format!("task `{}` waits for an answer to `{}`", task.id, one_line(&request.key)),
+        format!("Answer it with `{}`, or `--decline`, or `--dismiss`.", inbox::answer_command(&task.id, request)),
+    )
+}
+
+fn raw(content: Option<Value>) -> Result<Option<Box<serde_json::value::RawValue>>, ApiError> {
+    content
+        .map(|value| serde_json::value::to_raw_value(&value))
+        .transpose()
+        .map_err(|error| ApiError::unwritable(&error))
+}
+
+/// The whole dialogue; `None` when the person leaves it open.
+async fn dialogue(
+    task: &TaskDto,
+    request: &RequestDto,
+    screen: &Screen,
+) -> Result<Option<(Choice, Option<Value>)>, ApiError> {
+    let tool = task.tool.as_deref().map(|tool| format!(" ({})", one_line(tool))).unwrap_or_default();
+    screen.note(&format!("\n{}{tool} asks:\n{}", task.server, quoted(&request.message)));
+    match (&request.url, &request.schema) {
+        (Some(url), _) => visit(task, url, screen).await,
+        (None, Some(schema)) => {
+            screen.note(&format!("Give only what you trust {} with.", task.server));
+            for field in &request.secret_fields {
+                screen.warning(&format!(
+                    "field `{}` looks like a secret; servers must not ask for secrets this way",
+                    one_line(field)
+                ));
+            }
+            fill(schema, screen).await
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+async fn visit(task: &TaskDto, url: &str, screen: &Screen) -> Result<Option<(Choice, Option<Value>)>, ApiError> {
+    let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    let Some((parsed, host)) = parsed.and_then(|url| consent::readable_host(&url).map(|host| (url, host))) else {
+        screen.warning(&format!("{} names a page that is no web address; it is not opened", task.server));
+        screen.note(&format!("  {}", one_line(url)));
+        return Ok(None);
+    };
+    screen.note(&format!("  host  {host}\n  page  {}", super::words::shell_word(parsed.as_str())));
+    match choice("Open it in your browser? [o]pen, [d]ecline, dis[m]iss, [l]eave open: ", "l").await?.as_str() {
+        "o" | "open" | "y" | "yes" => {
+            open_page(&parsed, screen);
+            Ok(Some((Choice::Accept, None)))
+        }
+        other => Ok(refusal(other)),
+    }
+}
+
+async fn fill(schema: &Value, screen: &Screen) -> Result<Option<(Choice, Option<Value>)>, ApiError> {
+    match choice("[a]nswer, [d]ecline, dis[m]iss, [l]eave open: ", "a").await?.as_str() {
+        "a" | "answer" | "y" | "yes" => {}
+        other => return Ok(refusal(other)),
+    }
+    let fields = form::fields(schema);
+    let mut content = Map::new();
+    for (number, field) in fields.iter().enumerate() {
+        let Some(answer) = one_field(number.saturating_add(1), fields.len(), field, screen).await? else {
+            return Ok(None);
+        };
+        if let Some(value) = answer {
+            content.insert(field.name.clone(), value);
+        }
+    }
+    Ok(Some((Choice::Accept, Some(Value::Object(content)))))
+}
+
+fn refusal(word: &str) -> Option<(Choice, Option<Value>)> {
+    match word {
+        "d" | "decline" | "n" | "no" => Some((Choice::Decline, None)),
+        "m" | "dismiss" => Some((Choice::Dismiss, None)),
+        _ => None,
+    }
+}
+
+async fn choice(prompt: &str, fallback: &str) -> Result<String, ApiError> {
+    let typed = prompt::line(prompt).await?.unwrap_or_else(|| "l".into());
+    let word = typed.trim().to_lowercase();
+    Ok(if word.is_empty() { fallback.to_owned() } else { word })
+}
+
+/// Asks until the value fits. `None` when input ended; `Some(None)` when an optional field is left out.
+async fn one_field(
+    number: usize,
+    of: usize,
+    field: &Field,
+    screen: &Screen,
+) -> Result<Option<Option<Value>>, ApiError> {
+    screen.note(&format!("\n{number}/{of}  {}", one_line(&field.title)));
+    if let Some(words) = &field.description {
+        screen.note(&quoted(words));
+    }
+    let choices = match &field.kind {
+        FieldKind::One(of) | FieldKind::Many { of, .. } => of.as_slice(),
+        FieldKind::Text { .. } | FieldKind::Number { .. } | FieldKind::YesNo | FieldKind::Json => &[],
+    };
+    for (at, choice) in choices.iter().enumerate() {
+        screen.note(&format!("  {}. {}", at.saturating_add(1), one_line(&choice.title)));
+    }
+    let prompt = format!("{}{}: ", expected(field), suggested(field));
+    loop {
+        let Some(typed) = prompt::line(&prompt).await? else { return Ok(None) };
+        match understood(field, typed.trim()) {
+            Ok(value) => return Ok(Some(value)),
+            Err(why) => screen.note(&format!("  {why}")),
+        }
+    }
+}
+
+fn expected(field: &Field) -> &'static str {
+    match &field.kind {
+        FieldKind::Text { .. } => "text",
+        FieldKind::Number { whole: true, .. } => "whole number",
+        FieldKind::Number { whole: false, .. } => "number",
+        FieldKind::YesNo => "yes or no",
+        FieldKind::One(_) => "number of your choice",
+        FieldKind::Many { .. } => "numbers of your choices, with commas",
+        FieldKind::Json => "JSON",
+    }
+}
+
+fn suggested(field: &Field) -> String {
+    match (&field.default, field.required) {
+        (Some(value), _) => {
+            let shown = match (&field.kind, value) {
+                (FieldKind::One(of), value) => of
+                    .iter()
+                    .find(|choice| &choice.value == value)
+                    .map_or_else(|| value.to_string(), |c| c.title.clone()),
+                (FieldKind::YesNo, Value::Bool(yes)) => if *yes { "yes" } else { "no" }.to_owned(),
+                (_, Value::String(text)) => text.clone(),
+                (_, value) => value.to_string(),
+            };
+            format!(" (Enter for {})", one_line(&shown))
+        }
+        (None, true) => String::new(),
+        (None, false) => " (Enter to leave it out)".into(),
+    }
+}
+
+/// What was typed, as the value of the field; `None` leaves it out.
+fn understood(field: &Field, typed: &str) -> Result<Option<Value>, String> {
+    if typed.is_empty() {
+        return match (&field.default, field.required) {
+            (Some(value), _) => Ok(Some(value.clone())),
+            (None, false) => Ok(None),
+            (None, true) => Err("this field is required".into()),
+        };
+    }
+    let picked = |of: &[form::Choice], word: &str| -> Result<Value, String> {
+        let by_number = word.trim().parse::<usize>().ok().and_then(|n| n.checked_sub(1)).and_then(|at| of.get(at));
+        let by_title = || {
+            of.iter()
+                .find(|choice| choice.title.eq_ignore_ascii_case(word.trim()) || choice.value == json!(word.trim()))
+        };
+        by_number
+            .or_else(by_title)
+            .map(|choice| choice.value.clone())
+            .ok_or_else(|| "type the number of a choice".into())
+    };
+    let value = match &field.kind {
+        FieldKind::Text { .. } => json!(typed),
+        FieldKind::Number { whole: true, .. } => {
+            json!(typed.parse::<i64>().map_err(|_| "type a whole number".to_owned())?)
+        }
+        FieldKind::Number { whole: false, .. } => {
+            let number: f64 = typed.parse().map_err(|_| "type a number".to_owned())?;
+            serde_json::Number::from_f64(number).map(Value::Number).ok_or("type a number")?
+        }
+        FieldKind::YesNo => match typed.to_lowercase().as_str() {
+            "y" | "yes" | "true" => json!(true),
+            "n" | "no" | "false" => json!(false),
+            _ => return Err("type yes or no".into()),
+        },
+        FieldKind::One(of) => picked(of, typed)?,
+        FieldKind::Many { of, .. } => {
+            Value::Array(typed.split(',').map(|word| picked(of, word)).collect::<Result<_, _>>()?)
+        }
+        FieldKind::Json => serde_json::from_str(typed).map_err(|error| format!("this is not JSON: {error}"))?,
+    };
+    form::check_field(field, &value).map_err(|error| error.to_string())?;
+    Ok(Some(value))
+}
+
+/// Opens a page with the desktop's own opener; where there is none, the address is on the screen already.
+fn open_page(url: &Url, screen: &Screen) {
+    use std::process::{Command, Stdio};
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let started =
+        Command::new(opener).arg(url.as_str()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    if started.is_err() {
+        screen.note("No browser could be opened here; open the page above by hand.");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(rule: Value, required: bool) -> Field {
+        let required = if required { json!(["f"]) } else { json!([]) };
+        form::fields(&json!({"properties": {"f": rule}, "required": required})).remove(0)
+    }
+
+    #[test]
+    fn what_is_typed_becomes_a_value_of_the_right_kind() {
+        let number = field(json!({"type": "integer", "minimum": 2}), true);
+        assert_eq!(understood(&number, "7"), Ok(Some(json!(7))));
+        assert_eq!(understood(&number, "1"), Err("field `f` must be 2 or more".into()));
+        assert_eq!(understood(&number, "many"), Err("type a whole number".into()));
+        assert_eq!(understood(&number, ""), Err("this field is required".into()));
+        let choice = field(json!({"enum": ["r", "g"], "enumNames": ["Red", "Green"]}), true);
+        assert_eq!(understood(&choice, "2"), Ok(Some(json!("g"))));
+        assert_eq!(understood(&choice, "red"), Ok(Some(json!("r"))));
+        assert_eq!(understood(&choice, "3"), Err("type the number of a choice".into()));
+        let many = field(json!({"type": "array", "items": {"enum": ["a", "b", "c"]}, "maxItems": 2}), false);
+        assert_eq!(understood(&many, "1, 3"), Ok(Some(json!(["a", "c"]))));
+        assert!(understood(&many, "1,2,3").is_err(), "the form's own limit holds");
+        assert_eq!(understood(&many, ""), Ok(None), "an optional field may be left out");
+        let yes = field(json!({"type": "boolean", "default": false}), true);
+        assert_eq!(understood(&yes, ""), Ok(Some(json!(false))), "Enter takes the server's default");
+    }
+}

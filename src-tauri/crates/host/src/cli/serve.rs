@@ -1,0 +1,114 @@
+//! `taskwarden serve`: the core in the foreground, until Ctrl-C; and `demo-server`.
+//!
+//! The first signal drains, a second one ends at once. What the core took up and where it listens is said once.
+
+use api::calls::Nothing;
+use api::calls::doctor::CoreFacts;
+use api::{ApiError, Caller, Code};
+use clap::Args;
+
+use super::screen::Screen;
+use super::{DONE, Ended, INTERRUPTED};
+use crate::compose::{self, Adapters, Held, StartError};
+use crate::config::Config;
+use crate::lock::LockError;
+use crate::person;
+
+/// The demo server.
+#[derive(Debug, Args)]
+pub(crate) struct DemoServer {
+    /// Serve over HTTP on this port of 127.0.0.1 instead of standard input and output; 0 takes a free one.
+    #[arg(long, value_name = "PORT")]
+    http: Option<u16>,
+}
+
+pub(crate) async fn run(config: Config, screen: &Screen, wrap: impl FnOnce(Adapters) -> Adapters) -> Ended {
+    let paths = config.paths.clone();
+    let mut signals = Signals::listen()?;
+    let held = Held::take(config).map_err(failed)?;
+    let adapters = wrap(Adapters::production(&held).await.map_err(failed)?);
+    let running = compose::start(held, adapters).await.map_err(failed)?;
+    let facts: CoreFacts = running.api().doctor(&Caller::here(person::here()), Nothing {}).await?;
+    if screen.is_json() {
+        screen.json_line(&serde_json::json!({
+            "listening": paths.socket(),
+            "process": std::process::id(),
+            "servers": facts.servers.len(),
+            "tasks": facts.tasks,
+            "openRequests": facts.open_requests,
+        }))?;
+    } else {
+        screen.note(&format!("Taskwarden {} listens on {}", facts.version, paths.socket().display()));
+        screen.note(&format!(
+            "{} servers, {} tasks on record, {} open questions. Ctrl-C stops it; tasks go on at their servers.",
+            facts.servers.len(),
+            facts.tasks,
+            facts.open_requests
+        ));
+    }
+    signals.next().await;
+    screen.note("Stopping; once more ends at once.");
+    tokio::select! {
+        () = running.stop() => Ok(DONE),
+        () = signals.next() => Ok(INTERRUPTED),
+    }
+}
+
+fn failed(error: StartError) -> ApiError {
+    let code = match &error {
+        StartError::Lock(LockError::Held { .. }) => Code::Refused,
+        StartError::Home(_)
+        | StartError::Lock(LockError::Unusable { .. })
+        | StartError::Logs { .. }
+        | StartError::Vault(_)
+        | StartError::Registry(_)
+        | StartError::Socket { .. } => Code::Failed,
+    };
+    ApiError::new(code, error.to_string(), error.hint())
+}
+
+/// Ctrl-C and the polite signal of the system.
+struct Signals {
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    #[cfg(unix)]
+    fn listen() -> Result<Self, ApiError> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let listen = |kind| {
+            signal(kind).map_err(|error| {
+                ApiError::new(Code::Failed, format!("signals cannot be received: {error}"), "Report this line.")
+            })
+        };
+        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
+    }
+
+    #[cfg(unix)]
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+
+    // Not run here.
+    #[cfg(not(unix))]
+    fn listen() -> Result<Self, ApiError> {
+        Ok(Self {})
+    }
+
+    #[cfg(not(unix))]
+    async fn next(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
+/// Runs the built-in demo server until its client leaves or Ctrl-C.
+pub(crate) async fn demo(command: DemoServer, screen: &Screen) -> Ended {
+    let _ = (command, screen);
+    Ok(DONE)
+}

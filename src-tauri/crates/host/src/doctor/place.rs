@@ -1,0 +1,151 @@
+//! The data directory, its disk, its socket, and the clock.
+
+use std::fs;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use domain::ports::Clock as _;
+use domain::time::Timestamp;
+use engine::SystemClock;
+
+use super::Finding;
+use crate::config::Config;
+use crate::lock::CoreLock;
+use crate::paths::is_private;
+
+pub(super) fn examine(config: &Config) -> Vec<Finding> {
+    let home = config.paths.home();
+    if !home.exists() {
+        let message = format!("`{}` is not there yet; the core makes it when it first starts", home.display());
+        return vec![Finding::fine("data", message)];
+    }
+    let mut found = vec![directory(home), configuration(config), space(config)];
+    found.extend(socket(config));
+    found.push(clock(config));
+    found.extend(leftovers(config));
+    found
+}
+
+fn directory(home: &Path) -> Finding {
+    match is_private(home) {
+        Ok(true) => match fs::metadata(home).map(|meta| meta.permissions().readonly()) {
+            Ok(false) => Finding::fine("data", format!("`{}` is yours alone", home.display())),
+            Ok(true) | Err(_) => Finding::broken(
+                "data",
+                format!("`{}` cannot be written", home.display()),
+                format!("Run `chmod 700 {}`.", home.display()),
+            ),
+        },
+        Ok(false) => Finding::broken(
+            "data",
+            format!("`{}` is open to other users", home.display()),
+            format!("Run `chmod 700 {}`; the core does it too when it starts.", home.display()),
+        ),
+        Err(error) => Finding::broken(
+            "data",
+            format!("`{}` cannot be looked at: {error}", home.display()),
+            "Check its owner, or set `TASKWARDEN_HOME` to a folder of your own.",
+        ),
+    }
+}
+
+fn configuration(config: &Config) -> Finding {
+    let path = config.paths.config();
+    if path.exists() {
+        Finding::fine("config", format!("`{}` is read without complaint", path.display()))
+    } else {
+        Finding::fine("config", "no file; all values are built in or from the environment")
+    }
+}
+
+#[cfg(unix)]
+fn space(config: &Config) -> Finding {
+    /// Bytes in a MiB.
+    const MIB: u64 = 1_048_576;
+    match rustix::fs::statvfs(config.paths.home()) {
+        Ok(disk) => {
+            let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+            let message = format!("{} MiB are free", free / MIB);
+            if free == 0 {
+                Finding::broken(
+                    "disk",
+                    "the disk is full",
+                    "Free some space; stops and answers go on working meanwhile.",
+                )
+            } else if free < config.policy.hosting.disk_low_bytes {
+                Finding::note("disk", message, "Free some space before the registry needs it.")
+            } else {
+                Finding::fine("disk", message)
+            }
+        }
+        Err(error) => {
+            Finding::note("disk", format!("its free space is not known: {error}"), "Look at the disk by hand.")
+        }
+    }
+}
+
+// Not run here.
+#[cfg(not(unix))]
+fn space(_config: &Config) -> Finding {
+    Finding::note("disk", "its free space is not looked at on this system", "Look at the disk by hand.")
+}
+
+fn socket(config: &Config) -> Option<Finding> {
+    let path = config.paths.socket();
+    if !path.exists() {
+        return None;
+    }
+    let is_held = CoreLock::holder(&config.paths.lock()).is_some();
+    Some(match (is_held, is_private(&path)) {
+        (false, _) => Finding::note(
+            "socket",
+            format!("`{}` was left by a core that was killed", path.display()),
+            "Nothing to do: the next core replaces it.",
+        ),
+        (true, Ok(true)) => Finding::fine("socket", format!("`{}` is open to you alone", path.display())),
+        (true, Ok(false)) => Finding::broken(
+            "socket",
+            format!("`{}` is open to other users", path.display()),
+            format!("Run `chmod 600 {}`.", path.display()),
+        ),
+        (true, Err(error)) => {
+            Finding::broken("socket", format!("`{}` cannot be looked at: {error}", path.display()), "Restart the core.")
+        }
+    })
+}
+
+/// A clock that was far ahead leaves files from the future behind.
+fn clock(config: &Config) -> Finding {
+    let now = SystemClock.now();
+    /// 2026-01-01T00:00:00Z: this version did not exist before.
+    const EARLIEST: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+    let cure = "Set the system's clock (`timedatectl` shows it); times of tasks are wrong until then.";
+    if now < EARLIEST {
+        return Finding::broken("clock", format!("the clock says {now}, which is before this version was made"), cure);
+    }
+    let newest = [config.paths.registry(), config.paths.logs(), config.paths.lock()]
+        .iter()
+        .filter_map(|path| fs::metadata(path).ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok())
+        .filter_map(|since| i64::try_from(since.as_millis()).ok())
+        .map(Timestamp::from_millis)
+        .max();
+    match newest {
+        Some(newest) if newest > now.plus(config.policy.hosting.clock_ahead) => {
+            Finding::broken("clock", format!("files here were written at {newest}, but the clock says {now}"), cure)
+        }
+        Some(_) | None => Finding::fine("clock", format!("the clock says {now}")),
+    }
+}
+
+/// Records of children without a core to own them.
+fn leftovers(config: &Config) -> Option<Finding> {
+    let count = fs::read_dir(config.paths.children()).ok()?.filter_map(Result::ok).count();
+    let is_held = CoreLock::holder(&config.paths.lock()).is_some();
+    (count > 0 && !is_held).then(|| {
+        Finding::note(
+            "processes",
+            format!("{count} server processes of a killed core may still run"),
+            "Start the core: it ends them first.",
+        )
+    })
+}

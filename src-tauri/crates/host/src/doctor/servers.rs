@@ -1,0 +1,114 @@
+//! Each configured server: whether a person agreed, its command is there, and it can be reached.
+
+use std::path::{Path, PathBuf};
+
+use api::calls::doctor::CoreFacts;
+use api::dto::{AddressDto, ServerDto};
+
+use super::Finding;
+use crate::config::Config;
+
+pub(super) fn examine(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
+    if facts.servers.is_empty() {
+        let cure = "Add one: `taskwarden servers add NAME -- COMMAND`, or `--url URL`.";
+        return vec![Finding::note("servers", "no server is configured", cure)];
+    }
+    let has_core = facts.process.is_some();
+    facts.servers.iter().flat_map(|server| one(config, server, has_core)).collect()
+}
+
+fn one(config: &Config, server: &ServerDto, has_core: bool) -> Vec<Finding> {
+    let area = format!("server {}", server.name);
+    let mut found = Vec::new();
+    if !server.agreed {
+        found.push(Finding::broken(
+            &area,
+            "nobody agreed to contact this address, or it changed since",
+            format!("Remove it and add it again: `taskwarden servers remove {}`.", server.name),
+        ));
+    }
+    if let AddressDto::Stdio { command, cwd, .. } = &server.address {
+        if program(command).is_none() {
+            found.push(Finding::broken(
+                &area,
+                format!("its command `{command}` is not there"),
+                "Install it, or put its folder on PATH before the core starts.",
+            ));
+        }
+        if let Some(cwd) = cwd.as_ref().filter(|cwd| !Path::new(cwd).is_dir()) {
+            found.push(Finding::broken(
+                &area,
+                format!("its folder `{cwd}` is not there"),
+                "Make it, or add the server anew.",
+            ));
+        }
+    }
+    found.extend(reach(config, server, has_core, &area));
+    found
+}
+
+fn reach(config: &Config, server: &ServerDto, has_core: bool, area: &str) -> Option<Finding> {
+    let health = &server.health;
+    let spoken = match (&server.era, &server.dialect) {
+        (Some(era), Some(dialect)) => format!("{era}, tasks {dialect}"),
+        (Some(era), None) => era.clone(),
+        (None, _) => "never reached yet".into(),
+    };
+    let why = health.why.clone().unwrap_or_else(|| "no reason is known".into());
+    let hint = health.hint.clone().unwrap_or_else(|| "It is tried again by itself.".into());
+    let last = last_words(config, &server.stderr_tail);
+    match health.kind.as_str() {
+        "up" => Some(Finding::fine(area, format!("up ({spoken})"))),
+        "connecting" => Some(Finding::note(area, format!("being connected ({spoken})"), "Look again in a moment.")),
+        "down" | "blocked" => Some(Finding::broken(area, format!("{}: {why}{last}", health.kind), hint)),
+        _ if has_core => Some(Finding::note(area, "not tried yet", "Look again in a moment.")),
+        _ => None,
+    }
+}
+
+/// The last line of its standard error.
+fn last_words(config: &Config, tail: &str) -> String {
+    match tail.trim_end().lines().last() {
+        Some(line) if !line.trim().is_empty() => {
+            format!(
+                "; its last words: `{}`",
+                domain::policy::plain_text(line.trim(), config.policy.server_text_cap_chars)
+            )
+        }
+        Some(_) | None => String::new(),
+    }
+}
+
+/// Where a command lies, as the system would find it.
+fn program(command: &str) -> Option<PathBuf> {
+    let given = Path::new(command);
+    if given.components().count() > 1 {
+        return is_program(given).then(|| given.to_owned());
+    }
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(command)).find(|path| is_program(path))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+// Not run here.
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file() || path.with_extension("exe").is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_found_on_the_path_or_named_as_missing() {
+        assert!(program("sh").is_some(), "every unix has it");
+        assert!(program("/bin/sh").is_some(), "an absolute path is a path");
+        assert!(program("no-such-program-here").is_none());
+        assert!(program("/etc/passwd").is_none(), "a file that cannot be run is no program");
+    }
+}
