@@ -7,5 +7,6 @@
 pub mod build;
 pub mod clock;
 pub mod kill;
+pub mod memory_registry;
 pub mod notifier;
 pub mod scripted;

@@ -1,0 +1,279 @@
+//! The `Registry` port over what is kept in memory.
+
+use std::collections::BTreeMap;
+
+use domain::audit::{AuditEvent, Subject};
+use domain::change::Changes;
+use domain::handle::{TaskHandle, Usual};
+use domain::ids::{HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::observation::LogLine;
+use domain::payload::{Payload, PayloadKind};
+use domain::ports::{
+    AuditPage, Commit, CommitError, ContactNote, InboxItem, PortFuture, Recorded, Registry, RegistryError, ServerUnit,
+    StoreFacts, TaskCursor, TaskPage, TaskQuery,
+};
+use domain::server::Server;
+use domain::status::Phase;
+use domain::time::Timestamp;
+
+use super::MemoryRegistry;
+use super::state::Row;
+
+fn size(limit: u32) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+fn ready<'a, T: Send + 'a>(value: T) -> PortFuture<'a, T> {
+    Box::pin(std::future::ready(value))
+}
+
+/// All conditions but the phase.
+fn is_asked_for(row: &Row, query: &TaskQuery) -> bool {
+    let handle = row.stored();
+    query.server.is_none_or(|server| handle.server == server)
+        && query.agent.is_none_or(|agent| handle.agent == Some(agent))
+}
+
+/// Ids that are due by now, the longest due first.
+fn due<'a>(
+    rows: impl Iterator<Item = (&'a HandleId, &'a Row)>,
+    at: impl Fn(&Row) -> Option<Timestamp>,
+    now: Timestamp,
+    limit: u32,
+) -> Vec<HandleId> {
+    let mut due: Vec<(Timestamp, HandleId)> =
+        rows.filter_map(|(id, row)| at(row).filter(|at| *at <= now).map(|at| (at, *id))).collect();
+    due.sort_unstable();
+    due.into_iter().take(size(limit)).map(|(_, id)| id).collect()
+}
+
+impl Registry for MemoryRegistry {
+    fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
+        ready(self.with(|state, policy| state.admit(unit, policy)).map_err(CommitError::from).flatten())
+    }
+
+    fn commit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
+        ready(self.with(|state, policy| state.commit(unit, policy)).map_err(CommitError::from).flatten())
+    }
+
+    fn note_contacts(&self, notes: Vec<ContactNote>) -> PortFuture<'_, Result<(), RegistryError>> {
+        ready(self.with(|state, _| state.note(notes)))
+    }
+
+    fn put_server(&self, unit: ServerUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
+        ready(self.with(|state, _| state.put_server(unit)).flatten())
+    }
+
+    fn remove_server(&self, id: ServerId, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<Seq, RegistryError>> {
+        ready(self.with(|state, _| state.remove_server(id, audit)))
+    }
+
+    fn record(&self, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<(), RegistryError>> {
+        ready(self.with(|state, _| state.facts(audit)))
+    }
+
+    fn servers(&self) -> PortFuture<'_, Result<Vec<Server>, RegistryError>> {
+        ready(self.with(|state, _| {
+            let here = state.servers.values().filter(|(_, removed)| !removed);
+            let by_name: BTreeMap<&str, &Server> = here.map(|(server, _)| (server.name.as_str(), server)).collect();
+            by_name.into_values().cloned().collect()
+        }))
+    }
+
+    fn server(&self, id: ServerId) -> PortFuture<'_, Result<Option<Server>, RegistryError>> {
+        ready(self.with(|state, _| state.servers.get(&id).map(|(server, _)| server.clone())))
+    }
+
+    fn handle(&self, id: HandleId) -> PortFuture<'_, Result<Option<TaskHandle>, RegistryError>> {
+        ready(self.with(|state, _| state.rows.get(&id).map(Row::handle)))
+    }
+
+    fn handles_starting(&self, text: &str, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        ready(self.with(|state, policy| {
+            let like = state.rows.iter().filter(|(id, _)| id.to_string().starts_with(text));
+            let mut found: Vec<(Timestamp, HandleId)> = like.map(|(id, row)| (row.stored().created, *id)).collect();
+            found.sort_unstable_by(|a, b| b.cmp(a));
+            found.into_iter().take(size(limit.min(policy.page_rows_max))).map(|(_, id)| id).collect()
+        }))
+    }
+
+    fn find_task(
+        &self,
+        server: ServerId,
+        generation: u32,
+        session: Option<SessionKey>,
+        task: UpstreamTaskId,
+    ) -> PortFuture<'_, Result<Option<HandleId>, RegistryError>> {
+        ready(self.with(|state, _| state.tasks.get(&(server, generation, session, task)).copied()))
+    }
+
+    fn open_handles(
+        &self,
+        server: Option<ServerId>,
+        after: Option<HandleId>,
+        limit: u32,
+    ) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>> {
+        ready(self.with(|state, policy| {
+            let from = after.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
+            state
+                .rows
+                .range((from, std::ops::Bound::Unbounded))
+                .map(|(_, row)| row)
+                .filter(|row| !row.phase.is_over() && server.is_none_or(|server| row.stored().server == server))
+                .take(size(limit.min(policy.page_rows_max)))
+                .map(Row::handle)
+                .collect()
+        }))
+    }
+
+    fn open_count(&self, server: Option<ServerId>) -> PortFuture<'_, Result<u64, RegistryError>> {
+        ready(self.with(|state, _| {
+            let open = |row: &&Row| !row.phase.is_over() && server.is_none_or(|server| row.stored().server == server);
+            state.rows.values().filter(open).count() as u64
+        }))
+    }
+
+    fn list(&self, query: TaskQuery) -> PortFuture<'_, Result<TaskPage, RegistryError>> {
+        ready(self.with(|state, policy| {
+            let key = |row: &Row| (row.stored().created, row.stored().id);
+            let before = query.before.map(|before| (before.created, before.id));
+            let mut found: Vec<&Row> = state
+                .rows
+                .values()
+                .filter(|row| is_asked_for(row, &query))
+                .filter(|row| query.phases.is_empty() || query.phases.contains(&row.phase))
+                .filter(|row| before.is_none_or(|before| key(row) < before))
+                .collect();
+            found.sort_unstable_by_key(|row| std::cmp::Reverse(key(row)));
+            let limit = size(query.limit.min(policy.page_rows_max));
+            let more = found.len() > limit;
+            found.truncate(limit);
+            let cursor = |row: &&Row| TaskCursor { created: row.stored().created, id: row.stored().id };
+            TaskPage {
+                next: found.last().filter(|_| more).map(cursor),
+                rows: found.into_iter().map(|row| (row.handle(), row.next_look())).collect(),
+            }
+        }))
+    }
+
+    fn counts(&self, query: TaskQuery) -> PortFuture<'_, Result<Vec<(Phase, u64)>, RegistryError>> {
+        ready(self.with(|state, _| {
+            let count = |phase: Phase| {
+                let here = state.rows.values().filter(|row| row.phase == phase && is_asked_for(row, &query)).count();
+                (phase, here as u64)
+            };
+            Phase::ALL.into_iter().map(count).filter(|(_, count)| *count > 0).collect()
+        }))
+    }
+
+    fn inbox(&self, limit: u32) -> PortFuture<'_, Result<Vec<InboxItem>, RegistryError>> {
+        ready(self.with(|state, policy| {
+            let mut open = Vec::new();
+            for (id, row) in &state.rows {
+                let asked = row.stored().requests.iter().filter(|(_, request)| request.state.is_open());
+                open.extend(asked.map(|(key, request)| ((request.opened, *id, key.clone()), row, request)));
+            }
+            open.sort_by(|(a, ..), (b, ..)| a.cmp(b));
+            open.truncate(size(limit.min(policy.page_rows_max)));
+            let item = |(_, row, request): (_, &Row, &domain::request::InputRequest)| InboxItem {
+                handle: row.handle(),
+                request: request.clone(),
+            };
+            open.into_iter().map(item).collect()
+        }))
+    }
+
+    fn ticking(&self, now: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        ready(self.with(|state, _| due(state.rows.iter(), |row| row.tick_at, now, limit)))
+    }
+
+    fn deliverable(&self, now: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        ready(self.with(|state, _| due(state.rows.iter(), |row| row.deliver_at, now, limit)))
+    }
+
+    fn payload(&self, id: HandleId, kind: PayloadKind) -> PortFuture<'_, Result<Option<Payload>, RegistryError>> {
+        ready(self.with(|state, _| state.rows.get(&id).and_then(|row| row.payloads.get(&kind).cloned())))
+    }
+
+    fn status_log(&self, id: HandleId, limit: u32) -> PortFuture<'_, Result<Vec<LogLine>, RegistryError>> {
+        ready(self.with(|state, _| {
+            let Some(row) = state.rows.get(&id) else { return Vec::new() };
+            let skipped = row.log.len().saturating_sub(size(limit));
+            row.log.iter().skip(skipped).cloned().collect()
+        }))
+    }
+
+    fn usual(
+        &self,
+        server: ServerId,
+        tool: &str,
+        samples_min: u32,
+    ) -> PortFuture<'_, Result<Option<Usual>, RegistryError>> {
+        ready(self.with(|state, _| state.usual(server, tool, samples_min)))
+    }
+
+    fn newest_seq(&self) -> PortFuture<'_, Result<Seq, RegistryError>> {
+        ready(self.with(|state, _| Seq(state.seq)))
+    }
+
+    fn changes_since(&self, after: Seq, limit: u32) -> PortFuture<'_, Result<Changes, RegistryError>> {
+        ready(self.with(|state, _| {
+            if after.0 < state.pruned_upto || after.0 > state.seq {
+                return Changes { upto: Seq(state.seq), truncated: true, rows: Vec::new() };
+            }
+            let newer = state.changes.iter().map(|(change, _)| *change).filter(|change| change.seq > after);
+            let rows: Vec<_> = newer.take(size(limit.max(1))).collect();
+            Changes { upto: rows.last().map_or(after, |last| last.seq), truncated: false, rows }
+        }))
+    }
+
+    fn audit_page(
+        &self,
+        handle: Option<HandleId>,
+        after: u64,
+        limit: u32,
+    ) -> PortFuture<'_, Result<AuditPage, RegistryError>> {
+        ready(self.with(|state, policy| {
+            let of = |subject: &Subject| match subject {
+                Subject::Handle(id) | Subject::Request(id, _) => Some(*id),
+                Subject::Server(_) => None,
+            };
+            let asked = |link: &&domain::ports::AuditLink| {
+                link.number > after && handle.is_none_or(|handle| of(&link.event.subject) == Some(handle))
+            };
+            let limit = size(limit.clamp(1, policy.page_rows_max));
+            let mut rows: Vec<_> = state.audit.iter().filter(asked).take(limit + 1).cloned().collect();
+            let more = rows.len() > limit;
+            rows.truncate(limit);
+            AuditPage { next_after: rows.last().filter(|_| more).map(|last| last.number), rows }
+        }))
+    }
+
+    fn next_look(&self, id: HandleId) -> PortFuture<'_, Result<Option<Timestamp>, RegistryError>> {
+        ready(self.with(|state, _| state.rows.get(&id).and_then(Row::next_look)))
+    }
+
+    fn facts(&self) -> PortFuture<'_, Result<StoreFacts, RegistryError>> {
+        ready(self.with(|state, _| {
+            let open = |row: &Row| row.stored().requests.values().filter(|request| request.state.is_open()).count();
+            StoreFacts {
+                place: "memory".into(),
+                schema: 1,
+                tasks: state.rows.len() as u64,
+                open_requests: state.rows.values().map(open).sum::<usize>() as u64,
+                audit_rows: state.audit.len() as u64,
+                bytes: 0,
+                findings: super::chain::finding(&state.audit).into_iter().collect(),
+            }
+        }))
+    }
+
+    fn prune(&self, before: Timestamp) -> PortFuture<'_, Result<u64, RegistryError>> {
+        ready(self.with(|state, _| state.prune(before)))
+    }
+
+    fn close(&self) -> PortFuture<'_, ()> {
+        self.state.lock().closed = true;
+        ready(())
+    }
+}
