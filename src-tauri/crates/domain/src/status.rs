@@ -432,6 +432,29 @@ impl Phase {
         Self::ALL.into_iter().find(|phase| phase.word() == word)
     }
 
+    /// Whether open questions of the task belong before people. Not when it is over, nor when its stop was asked
+    /// (protocol.md §7.5, 8).
+    #[must_use]
+    pub const fn asks_people(self) -> bool {
+        match self {
+            Self::Cancelling | Self::Revoked => false,
+            Self::Unconfirmed
+            | Self::Running
+            | Self::Waiting
+            | Self::Answering
+            | Self::Silent
+            | Self::Blocked
+            | Self::Overdue
+            | Self::Done
+            | Self::DoneWithError
+            | Self::Failed
+            | Self::Cancelled
+            | Self::Unwatched
+            | Self::Lost
+            | Self::Expired => !self.is_over(),
+        }
+    }
+
     /// Whether the task is over: nothing is polled, nothing can be asked of it.
     #[must_use]
     pub const fn is_over(self) -> bool {

@@ -299,7 +299,7 @@ pub trait Registry: Send + Sync + 'static {
     fn list(&self, query: TaskQuery) -> PortFuture<'_, Result<TaskPage, RegistryError>>;
     /// How many tasks there are in each phase, for the same conditions but the phase. Unused phases are left out.
     fn counts(&self, query: TaskQuery) -> PortFuture<'_, Result<Vec<(Phase, u64)>, RegistryError>>;
-    /// Open questions, oldest first, at most `limit`.
+    /// Open questions of tasks whose [`Phase::asks_people`], oldest first, at most `limit`.
     fn inbox(&self, limit: u32) -> PortFuture<'_, Result<Vec<InboxItem>, RegistryError>>;
     /// Handles whose phase may have changed by time alone.
     fn ticking(&self, now: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;

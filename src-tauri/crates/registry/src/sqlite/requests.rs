@@ -77,14 +77,15 @@ pub(crate) async fn read(
 }
 
 impl Sqlite {
-    /// Open questions, oldest first.
+    /// Open questions of tasks whose [`domain::status::Phase::asks_people`], oldest first.
     pub(crate) async fn read_inbox(&self, limit: u32) -> Result<Vec<InboxItem>, RegistryError> {
         let trouble = || self.base.fault("read the inbox");
         let mut reader = self.reader().await?;
         let mut transaction = reader.begin().await.map_err(trouble())?;
         let found = sqlx::query(
             "SELECT h.number, r.key FROM requests r CROSS JOIN handles h ON h.number = r.handle \
-             WHERE r.state = 'open' ORDER BY r.opened, h.id, r.key LIMIT ?",
+             WHERE r.state = 'open' AND h.is_open = 1 AND h.phase NOT IN ('cancelling', 'revoked') \
+             ORDER BY r.opened, h.id, r.key LIMIT ?",
         )
         .bind(limit.min(self.base.limits.page_rows_max))
         .fetch_all(&mut *transaction)

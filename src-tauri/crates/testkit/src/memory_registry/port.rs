@@ -169,7 +169,7 @@ impl Registry for MemoryRegistry {
     fn inbox(&self, limit: u32) -> PortFuture<'_, Result<Vec<InboxItem>, RegistryError>> {
         ready(self.with(|state, policy| {
             let mut open = Vec::new();
-            for (id, row) in &state.rows {
+            for (id, row) in state.rows.iter().filter(|(_, row)| row.phase.asks_people()) {
                 let asked = row.stored().requests.iter().filter(|(_, request)| request.state.is_open());
                 open.extend(asked.map(|(key, request)| ((request.opened, *id, key.clone()), row, request)));
             }
