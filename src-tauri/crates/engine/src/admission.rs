@@ -45,7 +45,7 @@ pub(crate) async fn call(core: &Arc<Core>, start: StartCall) -> Result<HandleId,
     };
     let id = call.id;
     // Known as in flight before it is recorded, so that nobody takes it for a call without a caller.
-    let flight = post.takes_off(id);
+    let flight = post.takes_off(id, live);
     if let Err(error) = core.ledger.admit(&TaskHandle::admit(call, core.now())).await {
         post.landed(id);
         return Err(match error {
@@ -58,7 +58,7 @@ pub(crate) async fn call(core: &Arc<Core>, start: StartCall) -> Result<HandleId,
         });
     }
     let request = CallRequest { ticket: id, tool, arguments: start.arguments, continuation: None };
-    send(core, &post, live, flight, request);
+    send(core, &post, flight, request);
     Ok(id)
 }
 
@@ -143,8 +143,8 @@ fn arguments_digest(arguments: &Payload) -> Arc<str> {
 }
 
 /// Sends a call that is recorded as on its way, and takes in its reply, however late.
-pub(crate) fn send(core: &Arc<Core>, post: &Arc<Post>, live: Arc<Live>, flight: Arc<Flight>, request: CallRequest) {
-    let child = fly(Arc::clone(core), Arc::clone(post), live, flight, request);
+fn send(core: &Arc<Core>, post: &Arc<Post>, flight: Arc<Flight>, request: CallRequest) {
+    let child = fly(Arc::clone(core), Arc::clone(post), flight, request);
     core.scope.spawn("call", child);
 }
 
@@ -158,20 +158,14 @@ pub(crate) fn send_round(
     continuation: Continuation,
 ) {
     let Some(tool) = handle.tool.clone() else { return };
-    let flight = post.takes_off(handle.id);
-    send(
-        core,
-        post,
-        live,
-        flight,
-        CallRequest { ticket: handle.id, tool, arguments, continuation: Some(continuation) },
-    );
+    let flight = post.takes_off(handle.id, live);
+    send(core, post, flight, CallRequest { ticket: handle.id, tool, arguments, continuation: Some(continuation) });
 }
 
-async fn fly(core: Arc<Core>, post: Arc<Post>, live: Arc<Live>, flight: Arc<Flight>, request: CallRequest) {
+async fn fly(core: Arc<Core>, post: Arc<Post>, flight: Arc<Flight>, request: CallRequest) {
     let id = request.ticket;
-    let ended = race(&core, &live, &flight, request).await;
-    let home = live.home.clone();
+    let ended = race(&core, &flight, request).await;
+    let home = flight.live.home.clone();
     match ended {
         Landing::Reply(reply) => took_in(&core, &post, &home, id, &reply).await,
         Landing::NotSent(why) => {
@@ -191,9 +185,9 @@ enum Landing {
     Lost(String),
 }
 
-async fn race(core: &Arc<Core>, live: &Live, flight: &Flight, request: CallRequest) -> Landing {
+async fn race(core: &Arc<Core>, flight: &Flight, request: CallRequest) -> Landing {
     let id = request.ticket;
-    let call = live.upstream.call(request);
+    let call = flight.live.upstream.call(request);
     tokio::pin!(call);
     let promote = tokio::time::sleep(core.policy.promote_after);
     tokio::pin!(promote);

@@ -44,11 +44,6 @@ impl Board {
         self.wake.notify_one();
     }
 
-    /// Forgets what is pinned.
-    pub(crate) fn clear(&self) {
-        self.pinned.lock().clear();
-    }
-
     fn take(&self) -> BTreeMap<HandleId, Attention> {
         std::mem::take(&mut *self.pinned.lock())
     }

@@ -3,7 +3,7 @@
 //! A task that is not listed is not thereby gone. What is listed and unknown gets a handle, unless it is the task of a
 //! call of ours whose reply is just arriving. Reading what a found task does is the follower's (`follow/look.rs`).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use domain::audit::Actor;
@@ -28,7 +28,12 @@ pub(crate) struct Found {
 }
 
 /// Reads the whole list, page by page, and takes up what is unknown.
-pub(crate) async fn sweep_list(core: Arc<Core>, post: Arc<Post>, live: Arc<Live>) -> Found {
+pub(crate) async fn sweep_list(
+    core: Arc<Core>,
+    post: Arc<Post>,
+    live: Arc<Live>,
+    open: HashMap<UpstreamTaskId, HandleId>,
+) -> Found {
     let mut found = Found { moved: Vec::new(), slow_down: None, no_list: false };
     let calls = post.in_flight();
     let mut unknown = Vec::new();
@@ -55,7 +60,11 @@ pub(crate) async fn sweep_list(core: Arc<Core>, post: Arc<Post>, live: Arc<Live>
             }
         };
         for (task, seen) in page.tasks {
-            match known(&core, &live, &task, post.server).await {
+            let here = match open.get(&task) {
+                Some(id) => Some(*id),
+                None => known(&core, &live, &task, post.server).await,
+            };
+            match here {
                 Some(id) => found.moved.extend(moved(&core, id, &seen)),
                 None if unknown.len() < core.policy.discovered_max => unknown.push((task, seen)),
                 None => {}
@@ -71,9 +80,9 @@ pub(crate) async fn sweep_list(core: Arc<Core>, post: Arc<Post>, live: Arc<Live>
         return found;
     }
     wait_for_replies(&core, &post, &calls).await;
-    let mut open = core.ledger.of_server(post.server).len();
+    let mut taken = core.ledger.of_server(post.server).len();
     for (task, seen) in unknown {
-        if open >= core.policy.discovered_max {
+        if taken >= core.policy.discovered_max {
             tracing::warn!(server.name = %post.name(), "the server lists more tasks than are taken up");
             break;
         }
@@ -82,7 +91,7 @@ pub(crate) async fn sweep_list(core: Arc<Core>, post: Arc<Post>, live: Arc<Live>
         }
         let by = Actor::Server(post.server);
         match take_up(&core, &live, post.server, task, &seen, Origin::Discovered, by).await {
-            Ok(_) => open += 1,
+            Ok(_) => taken += 1,
             Err(CommitError::Exists(_)) => {}
             Err(error) => {
                 tracing::warn!(server.name = %post.name(), %error, "a listed task cannot be taken up");
@@ -144,7 +153,10 @@ pub(crate) async fn adopt(
     let (_, live) = connected(core, server).await?;
     let home = &live.home;
     let known = core.registry.find_task(server, home.generation, home.session.clone(), task.clone()).await?;
-    if let Some(known) = known {
+    let same =
+        |handle: &&Arc<TaskHandle>| handle.view.task().is_some_and(|known| known.id == task) && live.holds(handle);
+    let open = core.ledger.of_server(server).iter().find(same).map(|handle| handle.id);
+    if let Some(known) = known.or(open) {
         return Ok(known);
     }
     let seen = live.upstream.read(task.clone()).await?;

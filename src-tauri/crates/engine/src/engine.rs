@@ -175,8 +175,6 @@ impl Engine {
         });
         let servers = core.registry.servers().await?;
         recover::recover(&core, &servers).await?;
-        // What the restart changed is told together with what waits, not one by one.
-        core.board.clear();
         for server in servers {
             follow(&core, server);
         }

@@ -62,6 +62,8 @@ pub(crate) struct Follower {
     quiet_until: Option<Instant>,
     /// Looks in a row, over all tasks, that did not reach the server.
     unreachable: u32,
+    /// The connection is open, and yet health is not up: reads do not get through, or want a sign-in.
+    ailing: bool,
     /// Asked in a row to slow down.
     slowed: u32,
     /// When the server's list is read next.
@@ -112,6 +114,7 @@ impl Follower {
             reading: 0,
             quiet_until: None,
             unreachable: 0,
+            ailing: false,
             slowed: 0,
             list_at: None,
             watch_at: None,
@@ -229,9 +232,6 @@ impl Follower {
         if stepped.replaced {
             self.raise_generation();
         }
-        if stepped.changed {
-            self.book.change(id, |track| track.unchanged = 0);
-        }
         self.reconsider(id, Touch::default());
     }
 
@@ -239,7 +239,9 @@ impl Follower {
     fn list(&mut self) {
         let Some(live) = self.post.live() else { return };
         let (core, post) = (Arc::clone(&self.core), Arc::clone(&self.post));
-        self.jobs.push(Box::pin(async move { Job::Listed(sweep_list(core, post, live).await) }));
+        // Tasks of earlier sessions and generations are known by their id alone while they are open.
+        let open = self.book.tasks().map(|(task, id)| (task.clone(), id)).collect();
+        self.jobs.push(Box::pin(async move { Job::Listed(sweep_list(core, post, live, open).await) }));
     }
 
     fn listed(&mut self, found: Found) {

@@ -86,8 +86,9 @@ pub(crate) struct Words {
 }
 
 /// A call in flight in this run of the core.
-#[derive(Default)]
 pub(crate) struct Flight {
+    /// The connection it went over; only there can it be stopped.
+    pub(crate) live: Arc<Live>,
     /// Told when the server acknowledged that it should stop the call.
     pub(crate) stopped: Notify,
 }
@@ -198,8 +199,14 @@ impl Post {
 
     /// Asks to connect now. Health says so at once, so that whoever waits does not see the old failure.
     pub(crate) fn connect_now(&self) {
-        if matches!(self.health(), ServerHealth::Down { retry_at: Some(_), .. }) {
-            self.set_health(ServerHealth::Connecting);
+        match self.health() {
+            ServerHealth::Down { retry_at: Some(_), .. } | ServerHealth::Blocked { .. } => {
+                self.set_health(ServerHealth::Connecting);
+            }
+            ServerHealth::Down { retry_at: None, .. }
+            | ServerHealth::Unknown
+            | ServerHealth::Connecting
+            | ServerHealth::Up { .. } => {}
         }
         self.words.lock().connect_now = true;
         self.wake.notify_one();
@@ -211,8 +218,8 @@ impl Post {
     }
 
     /// A call is leaving.
-    pub(crate) fn takes_off(&self, id: HandleId) -> Arc<Flight> {
-        let flight = Arc::new(Flight::default());
+    pub(crate) fn takes_off(&self, id: HandleId, live: Arc<Live>) -> Arc<Flight> {
+        let flight = Arc::new(Flight { live, stopped: Notify::new() });
         self.flights.lock().insert(id, Arc::clone(&flight));
         flight
     }

@@ -86,6 +86,7 @@ struct Task {
     looks: VecDeque<Look>,
     created: Timestamp,
     hint: Option<Duration>,
+    ttl: Option<Duration>,
     answered: BTreeMap<RequestKey, AnswerAction>,
 }
 
@@ -209,7 +210,7 @@ impl ScriptedServer {
     /// There is this task.
     pub fn plan(&self, task: &str, looks: Vec<Look>) {
         let created = self.clock.now();
-        let task_state = Task { looks: looks.into(), created, hint: None, answered: BTreeMap::new() };
+        let task_state = Task { looks: looks.into(), created, hint: None, ttl: None, answered: BTreeMap::new() };
         self.state.lock().tasks.insert(UpstreamTaskId::new(task), task_state);
     }
 
@@ -224,6 +225,13 @@ impl ScriptedServer {
     pub fn hint(&self, task: &str, hint: Duration) {
         if let Some(task) = self.state.lock().tasks.get_mut(&UpstreamTaskId::new(task)) {
             task.hint = Some(hint);
+        }
+    }
+
+    /// How long the server keeps the task, from its creation.
+    pub fn ttl(&self, task: &str, ttl: Duration) {
+        if let Some(task) = self.state.lock().tasks.get_mut(&UpstreamTaskId::new(task)) {
+            task.ttl = Some(ttl);
         }
     }
 

@@ -86,7 +86,7 @@ async fn stop_task(way: &Way, handle: &TaskHandle, task: UpstreamTaskId) -> Ende
 }
 
 async fn stop_call(way: &Way, handle: &TaskHandle) -> Ended {
-    // A call of another connection cannot be stopped on this one; its own end is on its way.
+    // Without a flight its end is just being stored.
     let Some(flight) = way.post.flight(handle.id) else { return Ended::Again(None) };
     let Ok(lane) = way.post.lane.acquire().await else { return Ended::Unconnected };
     if !mark_sent(way, handle).await {
@@ -96,7 +96,7 @@ async fn stop_call(way: &Way, handle: &TaskHandle) -> Ended {
         Intent::Cancel(wish) | Intent::Revoked(wish) => wish.reason.clone(),
         Intent::None | Intent::Unwatched { .. } => None,
     };
-    let outcome = way.live.upstream.cancel_call(handle.id, reason).await;
+    let outcome = flight.live.upstream.cancel_call(handle.id, reason).await;
     drop(lane);
     match outcome {
         Ok(()) => {

@@ -59,6 +59,14 @@ impl Link {
         }
     }
 
+    /// Whether the first connection is just being opened.
+    pub(crate) fn is_opening(&self) -> bool {
+        match self.state {
+            State::Connecting => self.failures == 0,
+            State::Idle | State::Up(_) | State::Waiting(_) => false,
+        }
+    }
+
     /// When connecting is tried again.
     pub(crate) fn retry_at(&self) -> Option<Instant> {
         match self.state {
@@ -166,6 +174,7 @@ impl Follower {
         self.link.events = Some(events);
         self.quiet_until = None;
         self.unreachable = 0;
+        self.ailing = false;
         self.slowed = 0;
         self.post.set_live(Some(Arc::clone(&live)));
         self.post.set_health(ServerHealth::Up { since: self.core.now() });
@@ -229,6 +238,7 @@ impl Follower {
     pub(super) fn needs_sign_in(&mut self, why: String, hint: String) {
         self.post.set_health(ServerHealth::Blocked { since: self.core.now(), why, hint: hint.clone() });
         if self.post.live().is_some() {
+            self.ailing = true;
             let until = Instant::now() + self.core.policy.backoff_last;
             self.quiet_until = Some(until);
         }
@@ -289,6 +299,7 @@ impl Follower {
         self.list_at = None;
         self.watch_at = None;
         self.unreachable = 0;
+        self.ailing = false;
         for handle in self.book.handles() {
             self.book.change(handle, |track| track.subscribed = false);
         }

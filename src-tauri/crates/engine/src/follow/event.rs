@@ -104,11 +104,14 @@ impl Follower {
     }
 
     fn pushed(&mut self, id: HandleId, seen: domain::observation::Observation) {
+        let changed = self.take_in(id, seen);
         self.book.change(id, |track| {
             track.failures = 0;
             track.unknown = 0;
+            if changed {
+                track.unchanged = 0;
+            }
         });
-        self.take_in(id, seen);
         // A server that pushes need not be polled before its safety interval is over.
         let Some(handle) = self.core.ledger.held(id) else { return };
         let (hint, random) = (handle.view.task().and_then(|task| task.hint), self.core.dice.share());

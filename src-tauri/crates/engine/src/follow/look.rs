@@ -43,6 +43,8 @@ impl Follower {
                     let Some(id) = self.book.take_due(now) else { return };
                     self.look(id, live);
                 }
+                // The first look waits for the first connection; until that came about or not, nothing was missed.
+                None if self.link.is_opening() => return,
                 None => {
                     let Some(id) = self.book.take_due(now) else { return };
                     self.cannot_look(id);
@@ -63,7 +65,7 @@ impl Follower {
         }
         let due = self.book.next_due()?;
         if self.post.live().is_none() {
-            return Some(due);
+            return (!self.link.is_opening()).then_some(due);
         }
         if self.reading >= self.slots() {
             return None;
@@ -72,11 +74,11 @@ impl Follower {
     }
 
     fn look(&mut self, id: HandleId, live: Arc<Live>) {
-        let Some(handle) = self.core.ledger.held(id) else {
+        let held = self.core.ledger.held(id);
+        let Some(task) = held.and_then(|handle| handle.view.task().map(|task| task.id.clone())) else {
             self.book.change(id, |track| track.reading = false);
             return;
         };
-        let Some(task) = handle.view.task().map(|task| task.id.clone()) else { return };
         self.reading += 1;
         let core = Arc::clone(&self.core);
         self.jobs.push(Box::pin(async move {
@@ -122,12 +124,12 @@ impl Follower {
             live.prove(id);
             self.core.parcels.server_up(self.server.id);
         }
+        let changed = self.take_in(id, seen);
         self.book.change(id, |track| {
             track.failures = 0;
             track.unknown = 0;
-            track.unchanged = track.unchanged.saturating_add(1);
+            track.unchanged = if changed { 0 } else { track.unchanged.saturating_add(1) };
         });
-        self.take_in(id, seen);
         self.schedule(id, None);
     }
 
@@ -138,23 +140,28 @@ impl Follower {
         before.is_some() && before == seen.created
     }
 
-    /// Applies an observation: in memory at once when nothing changed, otherwise as a step.
-    pub(super) fn take_in(&mut self, id: HandleId, seen: Observation) {
+    /// Applies an observation: in memory at once when nothing changed, otherwise as a step. Returns whether there is
+    /// a step.
+    pub(super) fn take_in(&mut self, id: HandleId, seen: Observation) -> bool {
         if !self.lanes.is_busy(id) {
             let policy = &self.core.policy;
             let unchanged = self.core.ledger.apply_unchanged(id, |handle, _| handle.observe(&seen, policy));
             if unchanged.is_some() {
-                return;
+                return false;
             }
         }
         self.step(id, Step::Seen(Box::new(seen)));
+        true
     }
 
     fn look_failed(&mut self, id: HandleId, live: &Arc<Live>, error: UpstreamError) {
         let mut retry_after = None;
         match error {
             UpstreamError::Unreachable { why, hint } => {
-                self.unreached(&why, &hint);
+                // What an earlier connection still brings says nothing about this one.
+                if self.post.live().is_some_and(|now| now.id == live.id) {
+                    self.unreached(&why, &hint);
+                }
                 self.failed(id, Miss::Unreachable(why), None);
             }
             UpstreamError::RateLimited { after } => {
@@ -235,12 +242,8 @@ impl Follower {
     /// The server answered something.
     fn reached(&mut self) {
         self.slowed = 0;
-        if self.unreachable == 0 {
-            return;
-        }
-        let was_down = self.unreachable >= self.core.policy.silent_misses;
         self.unreachable = 0;
-        if was_down {
+        if std::mem::take(&mut self.ailing) {
             self.quiet_until = None;
             self.post.set_health(ServerHealth::Up { since: self.core.now() });
             self.all_due();
@@ -259,6 +262,7 @@ impl Follower {
             self.drop_connection(why, hint);
             return;
         }
+        self.ailing = true;
         let wait = self.core.back_off(self.unreachable - self.core.policy.silent_misses + 1);
         let until = Instant::now() + wait;
         self.quiet_until = Some(until);

@@ -47,8 +47,6 @@ pub(crate) enum Step {
 #[derive(Debug)]
 pub(crate) struct Stepped {
     pub(crate) id: HandleId,
-    /// Whether anything was committed.
-    pub(crate) changed: bool,
     /// The server showed another task under the same id.
     pub(crate) replaced: bool,
     /// What a live question turned out to be.
@@ -80,19 +78,19 @@ pub(crate) async fn run(core: Arc<Core>, post: Arc<Post>, id: HandleId, step: St
             Step::Progressed(progress) => handle.progressed(progress, now, policy),
         })
         .await;
-    let (changed, replaced) = match applied {
-        Ok(applied) => (applied.changed, applied.changed && is_replaced(&applied.handle.contact)),
-        Err(LedgerError::Registry(domain::ports::RegistryError::Closed) | LedgerError::Unknown) => (false, false),
+    let replaced = match applied {
+        Ok(applied) => applied.changed && is_replaced(&applied.handle.contact),
+        Err(LedgerError::Registry(domain::ports::RegistryError::Closed) | LedgerError::Unknown) => false,
         Err(error) => {
             tracing::error!(handle.id = %id, %error, "what was seen of a task could not be stored");
-            (false, false)
+            false
         }
     };
     let asked = match (step, outcome) {
         (Step::Asked(question), Some(said)) => Some((*question, said)),
         _ => None,
     };
-    Stepped { id, changed, replaced, asked }
+    Stepped { id, replaced, asked }
 }
 
 fn is_replaced(contact: &Contact) -> bool {

@@ -1,1 +1,396 @@
 //! Following: polls, hints, pushes, silence, and coming back.
+
+use std::time::Duration;
+
+use domain::ids::UpstreamTaskId;
+use domain::policy::Policy;
+use domain::ports::{Clock, UpstreamError, UpstreamEvent};
+use domain::server::ServerHealth;
+use domain::status::{Contact, GoneWhy, Phase};
+use testkit::build::{http_server, stdio_server};
+use testkit::scripted::{Act, Look, ScriptedServer, hung_up, killed, unreachable};
+
+use crate::world::World;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn gaps(times: &[domain::time::Timestamp]) -> Vec<Duration> {
+    times.windows(2).map(|pair| pair[1].since(pair[0])).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hint_is_never_shortened() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    server.hint("t1", 7 * SECOND);
+    let task = world.call(id, "work").await;
+    world.pass(120 * SECOND).await;
+    world.engine.look_soon(task);
+    world.pass(120 * SECOND).await;
+    let gaps = gaps(&server.reads("t1"));
+    assert!(gaps.len() > 20, "it is looked at every few seconds: {gaps:?}");
+    // The first look may be early: the creation reply carried no hint.
+    assert!(gaps.iter().skip(1).all(|gap| *gap >= 7 * SECOND), "no look comes before the hint allows: {gaps:?}");
+    assert!(gaps.iter().all(|gap| *gap <= 8 * SECOND), "and none much later: {gaps:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_absurdly_short_hint_does_not_make_us_a_burden() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    server.hint("t1", Duration::ZERO);
+    world.call(id, "work").await;
+    world.pass(60 * SECOND).await;
+    let reads = server.reads("t1").len();
+    assert!(reads <= 600, "ten looks a second are the most: {reads}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_hint_looks_grow_rarer() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    world.call(id, "work").await;
+    world.pass(1_800 * SECOND).await;
+    let gaps = gaps(&server.reads("t1"));
+    assert!(gaps[1] <= 12 * SECOND, "it begins with seconds: {gaps:?}");
+    let last = gaps.last().copied().unwrap_or_default();
+    assert!((48 * SECOND..=73 * SECOND).contains(&last), "and ends with a minute: {gaps:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn unchanged_looks_commit_nothing() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    let task = world.call(id, "work").await;
+    world.pass(30 * SECOND).await;
+    let before = world.handle(task).await.version;
+    let reads = server.reads("t1").len();
+    world.pass(600 * SECOND).await;
+    assert!(server.reads("t1").len() > reads + 5, "it was looked at");
+    let handle = world.handle(task).await;
+    assert_eq!(handle.version, before, "and nothing was committed");
+    let age = world.now().since(handle.contact.seen());
+    assert!(age < 90 * SECOND, "but when it was last heard of is kept: {age:?}");
+    let live = world.engine.live(task).expect("it is open");
+    assert!(live.next_look.is_some_and(|at| at > world.now()), "and when it is looked at next is known");
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_most_four_reads_are_under_way_at_one_server() {
+    let (world, server, id) = World::new().await;
+    for number in 0..50 {
+        server.reply_task("work", &format!("t{number}"), vec![Look::working()]);
+        world.call(id, "work").await;
+    }
+    server.takes(SECOND / 2);
+    world.pass(60 * SECOND).await;
+    assert_eq!(server.most_reads(), 4, "four at a time, and all four are used");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_with_very_many_tasks_does_not_delay_another() {
+    let policy = Policy { open_calls_per_server: 100_000, reads_total: 8, ..Policy::default() };
+    let (world, busy, id) = World::with(http_server(1, "busy"), policy).await;
+    let calm = ScriptedServer::new(world.clock.clone());
+    let other = http_server(2, "calm");
+    world.scripted.serve(other.id, &calm);
+    world
+        .registry
+        .put_server(domain::ports::ServerUnit { server: other.clone(), audit: Vec::new() })
+        .await
+        .expect("a server is added");
+    world.engine.server_changed(other.id).await.expect("it is followed");
+    for number in 0..2_000 {
+        busy.reply_task("work", &format!("t{number}"), vec![Look::working()]);
+        world.call(id, "work").await;
+    }
+    calm.reply_task("work", "c", vec![Look::working()]);
+    calm.hint("c", 5 * SECOND);
+    world.call(other.id, "work").await;
+    // The busy server can never be on time: each read takes a second, and there are 2,000 to do every few.
+    busy.takes(SECOND);
+    world.pass(20 * SECOND).await;
+    calm.clear_acts();
+    world.pass(300 * SECOND).await;
+    let gaps = gaps(&calm.reads("c"));
+    assert!(gaps.len() > 45, "the calm server's task is looked at on time: {gaps:?}");
+    assert!(gaps.iter().all(|gap| *gap < 7 * SECOND), "no look waits more than one read of the other: {gaps:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_to_slow_down_is_left_alone_for_that_long() {
+    let (world, server, id) = World::new().await;
+    for number in 0..5 {
+        server.reply_task("work", &format!("t{number}"), vec![Look::working()]);
+        world.call(id, "work").await;
+    }
+    world.pass(20 * SECOND).await;
+    server.fail_reads([UpstreamError::RateLimited { after: Some(90 * SECOND) }]);
+    server.clear_acts();
+    let limited = loop {
+        if let Some(at) = server.times(|act| matches!(act, Act::Read(_))).first() {
+            break *at;
+        }
+        world.pass(SECOND / 10).await;
+    };
+    world.pass(300 * SECOND).await;
+    let reads = server.times(|act| matches!(act, Act::Read(_)));
+    let early: Vec<_> =
+        reads.iter().filter(|at| **at > limited.plus(SECOND) && **at < limited.plus(90 * SECOND)).collect();
+    assert!(early.is_empty(), "nothing was read before the server allowed it: {early:?}");
+    assert!(reads.len() > 5, "and then everything was");
+    assert_eq!(world.engine.health(id).word(), "up", "a server that answers is up");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pushed_change_is_seen_without_a_look() {
+    let (world, server, id) = World::new().await;
+    server.accepts_subscriptions();
+    server.reply_task("work", "t1", vec![Look::working()]);
+    let task = world.call(id, "work").await;
+    world.pass(10 * SECOND).await;
+    let reads = server.reads("t1").len();
+    let begun = world.now();
+    assert!(server.push("t1", &Look::asks(&["k"])), "there is a connection");
+    world.until_phase(task, Phase::Waiting).await;
+    assert!(world.now().since(begun) < SECOND / 10, "within a tenth of a second");
+    assert_eq!(server.reads("t1").len(), reads, "without a look of ours");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscribed_task_is_polled_rarely() {
+    let (world, server, id) = World::new().await;
+    server.accepts_subscriptions();
+    server.reply_task("work", "t1", vec![Look::working()]);
+    server.hint("t1", 2 * SECOND);
+    world.call(id, "work").await;
+    world.pass(20 * SECOND).await;
+    server.clear_acts();
+    world.pass(600 * SECOND).await;
+    let reads = server.reads("t1").len();
+    assert!((8..=14).contains(&reads), "about one safety look a minute: {reads}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pushed_end_brings_its_result() {
+    let (world, server, id) = World::new().await;
+    server.accepts_subscriptions();
+    server.reply_task("work", "t1", vec![Look::working()]);
+    let task = world.call(id, "work").await;
+    world.pass(10 * SECOND).await;
+    // The push says only that it ended; the look that follows brings what it ended with.
+    server.becomes("t1", Look::done());
+    server.say(UpstreamEvent::LookAgain(UpstreamTaskId::new("t1")));
+    world.until_phase(task, Phase::Done).await;
+    assert!(world.result(task).await.is_some(), "the result is here together with the end");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_dies_leaves_its_tasks_silent_and_then_live_again() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    server.hint("t1", 5 * SECOND);
+    let task = world.call(id, "work").await;
+    world.pass(30 * SECOND).await;
+    server.refuse_connections(Some(unreachable()));
+    server.close_connection(hung_up());
+    let died = world.now();
+    let silent = world.until_phase(task, Phase::Silent).await;
+    assert!(world.now().since(died) >= 10 * SECOND, "three intervals without news come first");
+    assert!(matches!(silent.contact, Contact::Silent { since, .. } if since <= died), "with the last thing seen");
+    assert!(matches!(world.engine.health(id), ServerHealth::Down { retry_at: Some(_), .. }), "and the server is down");
+    let version = silent.version;
+    world.pass(600 * SECOND).await;
+    assert_eq!(world.handle(task).await.version, version, "misses that say nothing new are not commits");
+    server.refuse_connections(None);
+    world.until_phase(task, Phase::Running).await;
+    server.becomes("t1", Look::done());
+    world.until_phase(task, Phase::Done).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_answer_reads_is_down_and_comes_back() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    server.hint("t1", SECOND);
+    let task = world.call(id, "work").await;
+    world.pass(10 * SECOND).await;
+    server.fail_reads(std::iter::repeat_n(unreachable(), 6));
+    world.until_true("down", || matches!(world.engine.health(id), ServerHealth::Down { .. })).await;
+    world.until_up(id).await;
+    server.becomes("t1", Look::done());
+    world.until_phase(task, Phase::Done).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_of_a_killed_child_is_lost_with_that_reason_when_the_new_child_does_not_know_it() {
+    let clock = std::sync::Arc::new(testkit::clock::TestClock::new());
+    let server = ScriptedServer::new(clock.clone());
+    server.child_per_connection();
+    let (world, id) = World::prepared(stdio_server(1, "one"), Policy::default(), clock, &server).await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    let task = world.call(id, "work").await;
+    world.pass(10 * SECOND).await;
+    server.forget_all();
+    server.close_connection(killed());
+    let lost = world.until_phase(task, Phase::Lost).await;
+    let Contact::Gone { why: GoneWhy::ProcessEnded(why), .. } = &lost.contact else {
+        panic!("it ended with its process: {:?}", lost.contact)
+    };
+    assert!(why.contains("killed"), "with what is known of the end: {why}");
+    assert_eq!(server.reads("t1").len(), 1 + reads_before_kill(&server), "one look by id was owed to the new child");
+}
+
+fn reads_before_kill(server: &ScriptedServer) -> usize {
+    let connects = server.times(|act| matches!(act, Act::Connect));
+    let last = connects.last().copied().expect("it was connected");
+    server.reads("t1").iter().filter(|at| **at < last).count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_survived_its_child_is_followed_on() {
+    let clock = std::sync::Arc::new(testkit::clock::TestClock::new());
+    let server = ScriptedServer::new(clock.clone());
+    server.child_per_connection();
+    let (world, id) = World::prepared(stdio_server(1, "one"), Policy::default(), clock, &server).await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    let task = world.call(id, "work").await;
+    world.pass(10 * SECOND).await;
+    server.close_connection(killed());
+    world.pass(60 * SECOND).await;
+    server.becomes("t1", Look::done());
+    world.until_phase(task, Phase::Done).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_task_under_the_id_of_a_dead_child_is_never_stopped() {
+    let clock = std::sync::Arc::new(testkit::clock::TestClock::new());
+    let server = ScriptedServer::new(clock.clone());
+    server.child_per_connection();
+    let (world, id) = World::prepared(stdio_server(1, "one"), Policy::default(), clock, &server).await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    let task = world.call(id, "work").await;
+    world.pass(3_600 * SECOND).await;
+    server.takes(10 * SECOND);
+    server.close_connection(killed());
+    // The new child gives the same id to a task of somebody else.
+    server.plan("t1", vec![Look::working()]);
+    world.engine.cancel(task, testkit::build::person("ada"), None).await.expect("a stop is recorded");
+    world.until_phase(task, Phase::Lost).await;
+    world.pass(600 * SECOND).await;
+    let cancels = server.times(|act| matches!(act, Act::Cancel(_)));
+    assert!(cancels.is_empty(), "a stop by an id that means another task never leaves: {cancels:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_the_server_does_not_know_is_looked_for_a_few_times_and_then_lost() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    let task = world.call(id, "work").await;
+    world.pass(10 * SECOND).await;
+    server.clear_acts();
+    server.forget("t1");
+    let lost = world.until_phase(task, Phase::Lost).await;
+    assert!(matches!(lost.contact, Contact::Gone { why: GoneWhy::Unknown, .. }), "{:?}", lost.contact);
+    assert_eq!(server.reads("t1").len(), 3, "it was tried a few times");
+    world.pass(600 * SECOND).await;
+    assert_eq!(server.reads("t1").len(), 3, "and not any more after that");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_wants_a_sign_in_blocks_its_tasks_until_it_is_there() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    let task = world.call(id, "work").await;
+    world.pass(10 * SECOND).await;
+    server.fail_reads([UpstreamError::Unauthorized { why: "the token expired".into(), hint: "Sign in.".into() }]);
+    world.until_phase(task, Phase::Blocked).await;
+    assert_eq!(world.engine.health(id).word(), "blocked");
+    world.until_phase(task, Phase::Running).await;
+    assert_eq!(world.engine.health(id).word(), "up", "a server that answers again is up again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn listed_tasks_get_a_handle_once_and_stay_when_they_are_no_longer_listed() {
+    let clock = std::sync::Arc::new(testkit::clock::TestClock::new());
+    let server = ScriptedServer::new(clock.clone());
+    server.list(&["a", "b"]);
+    server.plan("a", vec![Look::working()]);
+    server.plan("b", vec![Look::working()]);
+    let (world, _) = World::prepared(http_server(1, "one"), Policy::default(), clock, &server).await;
+    world.pass(10 * SECOND).await;
+    let mut found = world.all().await;
+    assert_eq!(found.len(), 2, "both are taken up");
+    server.list(&[]);
+    world.pass(600 * SECOND).await;
+    assert_eq!(world.all().await.len(), 2, "and none twice");
+    let first = found.remove(0);
+    assert_eq!(world.phase(first.id).await, Phase::Running, "not being listed is not being gone");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_adopted_task_is_followed_and_adopted_once() {
+    let (world, server, id) = World::new().await;
+    server.plan("theirs", vec![Look::working()]);
+    let by = testkit::build::person("ada");
+    let one = world.engine.adopt(id, UpstreamTaskId::new("theirs"), by.clone()).await.expect("it is there");
+    let two = world.engine.adopt(id, UpstreamTaskId::new("theirs"), by.clone()).await.expect("it is there still");
+    assert_eq!(one, two, "the same task is the same handle");
+    let unknown = world.engine.adopt(id, UpstreamTaskId::new("nobody's"), by).await;
+    assert!(matches!(unknown, Err(engine::EngineError::Upstream(UpstreamError::UnknownTask))), "{unknown:?}");
+    server.becomes("theirs", Look::done());
+    world.until_phase(one, Phase::Done).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expired_task_is_looked_at_once_more_before_it_is_given_up() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    server.ttl("t1", 100 * SECOND);
+    server.hint("t1", 60 * SECOND);
+    let task = world.call(id, "work").await;
+    world.pass(90 * SECOND).await;
+    server.forget("t1");
+    let before = server.reads("t1").len();
+    world.until_phase(task, Phase::Expired).await;
+    assert!(server.reads("t1").len() > before, "one more look decided it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_is_thinned_and_the_last_one_lands() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    server.hint("t1", 600 * SECOND);
+    let task = world.call(id, "work").await;
+    world.pass(3 * SECOND).await;
+    let before = world.handle(task).await.version;
+    for step in 0..=1_000 {
+        let progress =
+            domain::observation::Progress { done: Some(f64::from(step)), total: Some(1_000.0), message: None };
+        server.say(UpstreamEvent::Progress(domain::ports::UpstreamSubject::Call(task), progress));
+        world.pass(SECOND / 500).await;
+    }
+    world.pass(SECOND).await;
+    let handle = world.handle(task).await;
+    let done = handle.progress.as_ref().and_then(|progress| progress.done);
+    assert_eq!(done, Some(1_000.0), "the last word counts");
+    let commits = handle.version - before;
+    assert!(commits <= 15, "two seconds of progress are a dozen commits, not a thousand: {commits}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_removed_server_leaves_its_tasks_lost_with_that_reason() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    let task = world.call(id, "work").await;
+    world.pass(5 * SECOND).await;
+    world.registry.remove_server(id, Vec::new()).await.expect("it is removed");
+    world.engine.server_removed(id).await.expect("its tasks are closed");
+    let lost = world.handle(task).await;
+    assert!(matches!(lost.contact, Contact::Gone { why: GoneWhy::ServerRemoved, .. }), "{:?}", lost.contact);
+    let refused = world.try_call(id, "work").await;
+    assert!(matches!(refused, Err(engine::EngineError::UnknownServer)), "{refused:?}");
+    let now = world.clock.now();
+    world.pass(600 * SECOND).await;
+    assert!(server.reads("t1").iter().all(|at| *at <= now), "nothing is looked at any more");
+}

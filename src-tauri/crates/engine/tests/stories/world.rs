@@ -64,8 +64,11 @@ impl World {
         let connector = Arc::new(ScriptedConnector::default());
         let id = server.id;
         connector.serve(id, scripted);
-        registry.put_server(ServerUnit { server, audit: Vec::new() }).await.expect("the memory registry takes a server");
-        let world = Self::over(registry, connector.clone(), connector, policy, clock).await;
+        registry
+            .put_server(ServerUnit { server, audit: Vec::new() })
+            .await
+            .expect("the memory registry takes a server");
+        let world = Self::over(registry, connector.clone(), connector, policy, clock, 1).await;
         (world, id)
     }
 
@@ -76,10 +79,12 @@ impl World {
         scripted: Arc<ScriptedConnector>,
         policy: Policy,
         clock: Arc<TestClock>,
+        run: u128,
     ) -> Self {
         let notifier = Arc::new(RecordingNotifier::default());
         let supervisor = Supervisor::new();
-        let draw = counting_draw();
+        let counted = counting_draw();
+        let draw: Draw = Arc::new(move || counted() ^ (run << 96));
         let parts = Parts {
             registry: registry.clone(),
             connector: connector.clone(),
@@ -87,11 +92,11 @@ impl World {
             notifier: notifier.clone(),
             draw: draw.clone(),
             policy: policy.clone(),
-            host: HostId::from_random(1),
+            host: HostId::from_random(run),
             supervisor: supervisor.clone(),
         };
         let engine = Engine::start(parts).await.expect("the engine starts");
-        Self { clock, registry, connector, scripted, notifier, policy, engine, supervisor, draw, runs: 1 }
+        Self { clock, registry, connector, scripted, notifier, policy, engine, supervisor, draw, runs: run }
     }
 
     /// Ends the engine as a kill would, and starts a new one on the same registry.
@@ -133,13 +138,8 @@ impl World {
     }
 
     pub async fn try_call(&self, server: ServerId, tool: &str) -> Result<HandleId, EngineError> {
-        let call = StartCall {
-            server,
-            tool: tool.to_owned(),
-            arguments: Payload::new("{}"),
-            by: person("ada"),
-            limit: None,
-        };
+        let call =
+            StartCall { server, tool: tool.to_owned(), arguments: Payload::new("{}"), by: person("ada"), limit: None };
         self.engine.call(call).await
     }
 

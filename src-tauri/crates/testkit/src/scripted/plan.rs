@@ -77,10 +77,11 @@ pub fn form() -> Ask {
 impl ScriptedServer {
     /// The observation of a look that is not an error.
     pub(crate) fn sighting(&self, task: &UpstreamTaskId, look: &Look, begun: Timestamp) -> Observation {
-        let (created, hint) = {
+        let (created, hint, ttl) = {
             let state = self.state.lock();
             let known = state.tasks.get(task);
-            (known.map(|task| task.created), known.and_then(|task| task.hint))
+            let ttl = known.and_then(|task| task.ttl).map_or(Ttl::Unsaid, Ttl::For);
+            (known.map(|task| task.created), known.and_then(|task| task.hint), ttl)
         };
         let stored = |text: &str| ResultRef { bytes: u64::try_from(text.len()).unwrap_or(u64::MAX) };
         let (status, payload) = match look {
@@ -110,7 +111,7 @@ impl ScriptedServer {
             message,
             created,
             updated: None,
-            ttl: Ttl::Unsaid,
+            ttl,
             hint,
             outstanding,
             payload: payload.map(Payload::new),
