@@ -93,8 +93,8 @@ pub struct Policy {
     /// Time for a burst of changes of the watched tasks to end before a subscription is replaced. Judgement: shorter
     /// than a person notices, long enough for a hundred tasks that start together.
     pub subscribe_settle: Duration,
-    /// Time for the open `tasks/result` of a finished 2025 task to end before a second one is sent. Judgement: servers
-    /// end it together with the task.
+    /// Time for the open `tasks/result` of a finished 2025 task to end before a second one is sent. Judgement: most
+    /// servers end it together with the task; one SDK looks once a second, and nobody should wait for that.
     pub open_result_wait: Duration,
 
     // --- calling, answering, stopping ---
@@ -220,7 +220,7 @@ impl Default for Policy {
             child_group_look: Duration::from_millis(20),
             redirects_max: 3,
             subscribe_settle: SECOND / 4,
-            open_result_wait: 2 * SECOND,
+            open_result_wait: SECOND / 5,
             promote_after: 2 * SECOND,
             cancel_grace: 30 * SECOND,
             rounds_max: 10,

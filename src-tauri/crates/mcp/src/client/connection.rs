@@ -166,6 +166,7 @@ impl Connection {
         self.calls.lock().forget(task);
         self.created.lock().remove(task);
         self.modern.lock().remove(task);
+        self.forget_asking(task);
         self.forget_result(task);
     }
 

@@ -57,6 +57,7 @@ impl EventQueue {
                 queue.missed = true;
                 return;
             }
+            UpstreamEvent::ToolsChanged if queue.events.back() == Some(&event) => return,
             UpstreamEvent::ToolsChanged if full => {
                 queue.missed_tools = true;
                 return;

@@ -116,6 +116,9 @@ impl Connection {
     }
 
     fn sighted(self: &Arc<Self>, task: UpstreamTaskId, seen: Observation) {
+        if self.lives_here(&task) {
+            self.note_status(&task, &seen.status);
+        }
         let look = match &seen.status {
             TaskStatus::Completed(Outcome::NotFetched) => true,
             TaskStatus::Failed(_) => seen.payload.is_none(),

@@ -4,12 +4,13 @@
 //! answered, taken back or the connection ends. The same question asked again has the same digest (ruling 10); whether
 //! it is the same is decided in `domain::handle`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use domain::ids::{ConnectionId, UpstreamTaskId};
 use domain::ports::{AnswerToSend, UpstreamError, UpstreamEvent, UpstreamSubject};
 use domain::request::{Ask, LiveQuestion};
+use domain::status::TaskStatus;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -27,6 +28,17 @@ const INTERNAL_ERROR: i64 = -32603;
 #[derive(Default)]
 pub(crate) struct Questions {
     pending: HashMap<String, Option<UpstreamTaskId>>,
+    /// Tasks whose latest word is `input_required`.
+    asking: BTreeSet<UpstreamTaskId>,
+}
+
+impl Questions {
+    /// The only task that wants input and whose question is not here yet.
+    fn only_asking(&self) -> Option<UpstreamTaskId> {
+        let here: HashSet<&UpstreamTaskId> = self.pending.values().flatten().collect();
+        let mut without = self.asking.iter().filter(|task| !here.contains(task));
+        without.next().filter(|_| without.next().is_none()).cloned()
+    }
 }
 
 impl Connection {
@@ -99,7 +111,7 @@ impl Connection {
     }
 
     /// What a message is about: what it says itself, else whose stream it came on, else the only thing that lives on
-    /// this connection.
+    /// this connection, else the only task that wants input.
     pub(crate) fn subject(&self, related: Option<&UpstreamTaskId>, on: Option<Tag>) -> UpstreamSubject {
         if let Some(task) = related {
             return UpstreamSubject::Task(task.clone());
@@ -119,8 +131,32 @@ impl Connection {
         match (calls.as_slice(), tasks.first()) {
             ([ticket], None) => UpstreamSubject::Call(*ticket),
             ([], Some(task)) if tasks.len() == 1 => UpstreamSubject::Task((*task).clone()),
-            _ => UpstreamSubject::Unsaid,
+            _ => self.questions.lock().only_asking().map_or(UpstreamSubject::Unsaid, UpstreamSubject::Task),
         }
+    }
+
+    /// The latest word of a task: one that wants input is what a question without a word belongs to.
+    pub(crate) fn note_status(&self, task: &UpstreamTaskId, status: &TaskStatus) {
+        let mut questions = self.questions.lock();
+        match status {
+            TaskStatus::InputRequired => {
+                if questions.asking.len() < self.policy.discovered_max {
+                    questions.asking.insert(task.clone());
+                }
+            }
+            TaskStatus::Working
+            | TaskStatus::Completed(_)
+            | TaskStatus::Failed(_)
+            | TaskStatus::Cancelled
+            | TaskStatus::Other(_) => {
+                questions.asking.remove(task);
+            }
+        }
+    }
+
+    /// Nothing more is expected of the task.
+    pub(crate) fn forget_asking(&self, task: &UpstreamTaskId) {
+        self.questions.lock().asking.remove(task);
     }
 
     fn refuse(self: &Arc<Self>, token: String, code: i64, message: String) {

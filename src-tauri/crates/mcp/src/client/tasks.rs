@@ -40,6 +40,7 @@ impl Connection {
                 self.with_result(task, facts, begun).await
             }
         };
+        self.note_status(task, &seen.status);
         if is_settled(&seen.status) {
             self.forget(task);
         }

@@ -111,6 +111,26 @@ async fn a_question_without_a_word_belongs_to_the_only_thing_alive() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_several_tasks_the_one_that_wants_input_is_asking() {
+    let mut rig = Rig::legacy(|_| Reply::Hold);
+    rig.upstream.watch(vec![task("a"), task("b"), task("c")]);
+    for id in ["stranger", "b"] {
+        rig.notifies("notifications/tasks/status", json!({"taskId": id, "status": "input_required"})).await;
+        rig.heard().await;
+    }
+    rig.asks("1", FORM, form(), None).await;
+    assert_eq!(question(&mut rig).await.0, UpstreamSubject::Task(task("b")), "it said so just before");
+    rig.asks("2", FORM, form(), None).await;
+    assert_eq!(question(&mut rig).await.0, UpstreamSubject::Unsaid, "its question is here already");
+    for (id, word) in [("c", "input_required"), ("b", "working")] {
+        rig.notifies("notifications/tasks/status", json!({"taskId": id, "status": word})).await;
+        rig.heard().await;
+    }
+    rig.asks("3", FORM, form(), None).await;
+    assert_eq!(question(&mut rig).await.0, UpstreamSubject::Task(task("c")), "the only one that wants input now");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_people_do_not_answer_is_refused_at_once() {
     let mut rig = Rig::legacy(|_| Reply::Hold);
     let cases = [
