@@ -10,3 +10,4 @@ pub mod kill;
 pub mod memory_registry;
 pub mod notifier;
 pub mod scripted;
+pub mod story;

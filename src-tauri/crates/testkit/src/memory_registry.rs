@@ -14,6 +14,7 @@ use domain::policy::Policy;
 use domain::ports::RegistryError;
 use parking_lot::Mutex;
 
+pub use chain::finding as audit_finding;
 use state::State;
 
 /// The registry in memory.

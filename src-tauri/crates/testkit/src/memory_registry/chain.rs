@@ -45,8 +45,9 @@ pub(crate) fn link(last: Option<&AuditLink>, event: AuditEvent) -> AuditLink {
     AuditLink { number, event, previous, hash }
 }
 
-/// What is wrong with a whole chain; nothing is good.
-pub(crate) fn finding(rows: &[AuditLink]) -> Option<String> {
+/// What is wrong with a whole chain of audit rows; `None` is good.
+#[must_use]
+pub fn finding(rows: &[AuditLink]) -> Option<String> {
     let mut last: Option<&AuditLink> = None;
     for row in rows {
         let expected = link(last, row.event.clone());
