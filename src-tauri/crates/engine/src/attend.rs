@@ -52,20 +52,83 @@ impl Board {
 /// Tells for ever: the first at once, then at most one round in a sweep's time.
 pub(crate) async fn run(core: Arc<Core>) {
     let mut waiting = Reminders::at_start(&core);
+    let mut outages = Outages::default();
     loop {
-        let remind_at = waiting.next();
+        let next = [waiting.next(), outages.next()].into_iter().flatten().min();
         tokio::select! {
             () = core.board.wake.notified() => {
-                let told = round(&core, core.board.take()).await;
+                let pinned = outages.hold_back(&core, core.board.take());
+                let told = round(&core, pinned).await;
                 waiting.told(&core, &told);
             }
-            () = until(remind_at) => {
-                let due = waiting.due(&core);
+            () = until(next) => {
+                let mut due = waiting.due(&core);
+                due.extend(outages.due(&core));
                 round(&core, due).await;
             }
         }
         tokio::time::sleep(core.policy.sweep_every).await;
     }
+}
+
+/// Tasks of one server that fall silent one after the other have one cause: the first few are told at once, the rest
+/// together after a while, if they are silent still.
+#[derive(Default)]
+struct Outages(HashMap<ServerId, Outage>);
+
+struct Outage {
+    until: Instant,
+    held: Vec<HandleId>,
+}
+
+impl Outages {
+    fn next(&self) -> Option<Instant> {
+        self.0.values().map(|outage| outage.until).min()
+    }
+
+    /// Takes out what has the cause that was told already.
+    fn hold_back(&mut self, core: &Core, mut pinned: BTreeMap<HandleId, Attention>) -> BTreeMap<HandleId, Attention> {
+        let until = Instant::now() + core.policy.remind_after;
+        let mut begun = Vec::new();
+        pinned.retain(|id, attention| {
+            let Some(server) = unreached(core, *id).filter(|_| *attention == Attention::Problem) else { return true };
+            match self.0.get_mut(&server) {
+                Some(outage) => {
+                    outage.held.push(*id);
+                    false
+                }
+                None => {
+                    begun.push(server);
+                    true
+                }
+            }
+        });
+        for server in begun {
+            self.0.entry(server).or_insert_with(|| Outage { until, held: Vec::new() });
+        }
+        pinned
+    }
+
+    /// What was held back for long enough and is silent still.
+    fn due(&mut self, core: &Core) -> BTreeMap<HandleId, Attention> {
+        let now = Instant::now();
+        let mut due = BTreeMap::new();
+        self.0.retain(|_, outage| {
+            if outage.until > now {
+                return true;
+            }
+            due.extend(outage.held.drain(..).map(|id| (id, Attention::Problem)));
+            false
+        });
+        due.retain(|id, _| unreached(core, *id).is_some());
+        due
+    }
+}
+
+/// The server of a task that is silent or blocked.
+fn unreached(core: &Core, id: HandleId) -> Option<ServerId> {
+    let handle = core.ledger.held(id)?;
+    matches!(handle.phase(core.now()), Phase::Silent | Phase::Blocked).then_some(handle.server)
 }
 
 async fn until(at: Option<Instant>) {

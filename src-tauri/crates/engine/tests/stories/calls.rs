@@ -77,8 +77,8 @@ async fn an_error_of_the_server_is_the_calls_end() {
 #[tokio::test(start_paused = true)]
 async fn a_call_to_a_server_that_is_down_is_refused_and_leaves_nothing() {
     let (world, server, id) = World::new().await;
-    server.refuse_connections(Some(unreachable()));
     world.until_up(id).await;
+    server.refuse_connections(Some(unreachable()));
     server.close_connection(testkit::scripted::hung_up());
     world.pass(Duration::from_millis(10)).await;
     let refused = world.try_call(id, "any").await;

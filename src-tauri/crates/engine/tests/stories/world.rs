@@ -22,31 +22,33 @@ use testkit::scripted::{ScriptedConnector, ScriptedServer};
 
 /// Longest wait on a level, by the paused clock.
 const LIMIT: Duration = Duration::from_secs(4 * 3_600);
-/// How often a level is looked at, by the paused clock.
-const STEP: Duration = Duration::from_millis(5);
+/// How often a level is looked at, by the paused clock: often at first, and then no more than needed.
+fn step(waited: Duration) -> Duration {
+    if waited < Duration::from_secs(2) { Duration::from_millis(5) } else { Duration::from_millis(100) }
+}
 
 /// An engine with everything around it.
-pub struct World {
-    pub clock: Arc<TestClock>,
-    pub registry: Arc<dyn Registry>,
-    pub connector: Arc<dyn Connector>,
-    pub scripted: Arc<ScriptedConnector>,
-    pub notifier: Arc<RecordingNotifier>,
-    pub policy: Policy,
-    pub engine: Engine,
-    pub supervisor: Supervisor,
+pub(crate) struct World {
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) registry: Arc<dyn Registry>,
+    pub(crate) connector: Arc<dyn Connector>,
+    pub(crate) scripted: Arc<ScriptedConnector>,
+    pub(crate) notifier: Arc<RecordingNotifier>,
+    pub(crate) policy: Policy,
+    pub(crate) engine: Engine,
+    pub(crate) supervisor: Supervisor,
     draw: Draw,
     runs: u128,
 }
 
 impl World {
     /// One server by the name `one`, that is up.
-    pub async fn new() -> (Self, ScriptedServer, ServerId) {
+    pub(crate) async fn new() -> (Self, ScriptedServer, ServerId) {
         Self::with(http_server(1, "one"), Policy::default()).await
     }
 
     /// One server, as configured.
-    pub async fn with(server: Server, policy: Policy) -> (Self, ScriptedServer, ServerId) {
+    pub(crate) async fn with(server: Server, policy: Policy) -> (Self, ScriptedServer, ServerId) {
         let clock = Arc::new(TestClock::new());
         let scripted = ScriptedServer::new(clock.clone());
         let (world, id) = Self::prepared(server, policy, clock, &scripted).await;
@@ -54,7 +56,7 @@ impl World {
     }
 
     /// One server whose script was begun before.
-    pub async fn prepared(
+    pub(crate) async fn prepared(
         server: Server,
         policy: Policy,
         clock: Arc<TestClock>,
@@ -73,7 +75,7 @@ impl World {
     }
 
     /// An engine over given ports.
-    pub async fn over(
+    pub(crate) async fn over(
         registry: Arc<dyn Registry>,
         connector: Arc<dyn Connector>,
         scripted: Arc<ScriptedConnector>,
@@ -100,18 +102,18 @@ impl World {
     }
 
     /// Ends the engine as a kill would, and starts a new one on the same registry.
-    pub async fn restart(&mut self) {
+    pub(crate) async fn restart(&mut self) {
         self.kill().await;
         self.start().await;
     }
 
     /// Ends the engine as a kill would: nothing is finished, flushed or closed.
-    pub async fn kill(&mut self) {
+    pub(crate) async fn kill(&mut self) {
         assert!(self.supervisor.stop(Duration::from_secs(5)).await, "all tasks of the engine end when it is cancelled");
     }
 
     /// Starts a new engine on the same registry.
-    pub async fn start(&mut self) {
+    pub(crate) async fn start(&mut self) {
         self.runs += 1;
         self.supervisor = Supervisor::new();
         self.notifier = Arc::new(RecordingNotifier::default());
@@ -128,88 +130,88 @@ impl World {
         self.engine = Engine::start(parts).await.expect("the engine starts again");
     }
 
-    pub fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
     /// Calls a tool without arguments.
-    pub async fn call(&self, server: ServerId, tool: &str) -> HandleId {
+    pub(crate) async fn call(&self, server: ServerId, tool: &str) -> HandleId {
         self.try_call(server, tool).await.expect("the call is admitted")
     }
 
-    pub async fn try_call(&self, server: ServerId, tool: &str) -> Result<HandleId, EngineError> {
+    pub(crate) async fn try_call(&self, server: ServerId, tool: &str) -> Result<HandleId, EngineError> {
         let call =
             StartCall { server, tool: tool.to_owned(), arguments: Payload::new("{}"), by: person("ada"), limit: None };
         self.engine.call(call).await
     }
 
     /// The handle as the registry has it.
-    pub async fn handle(&self, id: HandleId) -> TaskHandle {
+    pub(crate) async fn handle(&self, id: HandleId) -> TaskHandle {
         self.registry.handle(id).await.expect("the registry can be read").expect("the handle is there")
     }
 
-    pub async fn phase(&self, id: HandleId) -> Phase {
+    pub(crate) async fn phase(&self, id: HandleId) -> Phase {
         self.handle(id).await.phase(self.now())
     }
 
     /// Waits until the registry shows this.
-    pub async fn until(&self, id: HandleId, what: &str, holds: impl Fn(&TaskHandle) -> bool) -> TaskHandle {
-        let deadline = tokio::time::Instant::now() + LIMIT;
+    pub(crate) async fn until(&self, id: HandleId, what: &str, holds: impl Fn(&TaskHandle) -> bool) -> TaskHandle {
+        let begun = tokio::time::Instant::now();
         loop {
             let handle = self.handle(id).await;
             if holds(&handle) {
                 return handle;
             }
-            assert!(tokio::time::Instant::now() < deadline, "never {what}; the last state is {handle:#?}");
-            tokio::time::sleep(STEP).await;
+            assert!(begun.elapsed() < LIMIT, "never {what}; the last state is {handle:#?}");
+            tokio::time::sleep(step(begun.elapsed())).await;
         }
     }
 
     /// Waits for a phase.
-    pub async fn until_phase(&self, id: HandleId, phase: Phase) -> TaskHandle {
+    pub(crate) async fn until_phase(&self, id: HandleId, phase: Phase) -> TaskHandle {
         self.until(id, phase.word(), |handle| handle.phase(self.now()) == phase).await
     }
 
     /// Waits until anything holds.
-    pub async fn until_true(&self, what: &str, holds: impl Fn() -> bool) {
-        let deadline = tokio::time::Instant::now() + LIMIT;
+    pub(crate) async fn until_true(&self, what: &str, holds: impl Fn() -> bool) {
+        let begun = tokio::time::Instant::now();
         while !holds() {
-            assert!(tokio::time::Instant::now() < deadline, "never {what}");
-            tokio::time::sleep(STEP).await;
+            assert!(begun.elapsed() < LIMIT, "never {what}");
+            tokio::time::sleep(step(begun.elapsed())).await;
         }
     }
 
     /// Waits until a server is up.
-    pub async fn until_up(&self, server: ServerId) {
+    pub(crate) async fn until_up(&self, server: ServerId) {
         self.until_true("up", || matches!(self.engine.health(server), ServerHealth::Up { .. })).await;
     }
 
     /// Lets time pass.
-    pub async fn pass(&self, span: Duration) {
+    pub(crate) async fn pass(&self, span: Duration) {
         tokio::time::sleep(span).await;
     }
 
     /// Accepts the only open question, with a name.
-    pub async fn accept(&self, id: HandleId, name: &str) -> Result<RequestKey, EngineError> {
+    pub(crate) async fn accept(&self, id: HandleId, name: &str) -> Result<RequestKey, EngineError> {
         self.engine.answer(id, acceptance(None, name)).await
     }
 
     /// Handles of all tasks, newest first.
-    pub async fn all(&self) -> Vec<TaskHandle> {
+    pub(crate) async fn all(&self) -> Vec<TaskHandle> {
         let query = domain::ports::TaskQuery { limit: 1_000, ..Default::default() };
         let page = self.registry.list(query).await.expect("the registry can be listed");
         page.rows.into_iter().map(|(handle, _)| handle).collect()
     }
 
     /// The stored result.
-    pub async fn result(&self, id: HandleId) -> Option<String> {
+    pub(crate) async fn result(&self, id: HandleId) -> Option<String> {
         let payload = self.registry.payload(id, PayloadKind::Result).await.expect("the payload can be read");
         payload.map(|payload| payload.as_str().to_owned())
     }
 }
 
 /// An accepted form.
-pub fn acceptance(key: Option<&str>, name: &str) -> AnswerInput {
+pub(crate) fn acceptance(key: Option<&str>, name: &str) -> AnswerInput {
     AnswerInput {
         key: key.map(RequestKey::new),
         action: AnswerAction::Accept,
@@ -220,7 +222,7 @@ pub fn acceptance(key: Option<&str>, name: &str) -> AnswerInput {
 }
 
 /// The state of the only question.
-pub fn question(handle: &TaskHandle) -> &RequestState {
+pub(crate) fn question(handle: &TaskHandle) -> &RequestState {
     let mut requests = handle.requests.values();
     let only = requests.next().expect("there is a question");
     assert!(requests.next().is_none(), "there is only one question: {:?}", handle.requests);
