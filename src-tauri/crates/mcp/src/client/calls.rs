@@ -180,6 +180,10 @@ impl Connection {
             Answer::Error(raw) => {
                 let fault = Fault::read(&raw, &self.policy);
                 let refused = fault.is_header_mismatch() && self.mirrors_params;
+                if fault.may_want_a_task() && self.augments {
+                    // Told as it is; the next call reads anew which tools want to be tasks.
+                    self.drop_tools();
+                }
                 let reply = CallReply::Error { error: told(&fault), payload: fault.payload };
                 Ok(if refused { Tried::HeadersRefused(reply) } else { Tried::Replied(reply) })
             }

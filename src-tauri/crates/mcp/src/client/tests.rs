@@ -4,6 +4,7 @@
 //! below, one a subject.
 
 mod calls;
+mod connector;
 mod events;
 mod questions;
 mod subscription;

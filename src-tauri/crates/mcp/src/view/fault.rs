@@ -14,6 +14,7 @@ use super::Fields;
 
 pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 pub(crate) const INVALID_PARAMS: i64 = -32602;
+const INVALID_REQUEST: i64 = -32600;
 const HEADER_MISMATCH: i64 = -32020;
 const MISSING_CAPABILITY: i64 = -32021;
 
@@ -65,6 +66,11 @@ impl Fault {
     /// `-32601`.
     pub(crate) fn is_method_not_found(&self) -> bool {
         self.error.code == METHOD_NOT_FOUND
+    }
+
+    /// `-32601` or `-32600`: what servers say of a call that should, or should not, have been a task.
+    pub(crate) fn may_want_a_task(&self) -> bool {
+        self.is_method_not_found() || self.error.code == INVALID_REQUEST
     }
 
     /// `-32602`: for the methods of tasks this is the answer to an unknown id.

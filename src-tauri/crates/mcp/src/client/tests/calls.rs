@@ -228,3 +228,21 @@ async fn a_call_stopped_while_tools_are_listed_is_never_sent() {
     assert!(matches!(stopped, Err(CallError::NotSent(_))), "{stopped:?}");
     assert_eq!(rig.link.count("tools/call"), 0, "nothing left");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_should_have_been_a_task_is_told_and_the_next_one_knows_better() {
+    let mut lists = 0;
+    let rig = Rig::legacy(move |sent| match sent.method {
+        "tools/list" => {
+            lists += 1;
+            Reply::Result(tools(if lists == 1 { Value::Null } else { json!("required") }))
+        }
+        _ if sent.params.get("task").is_some() => Reply::Result(json!({"task": {"taskId": "3", "status": "working"}})),
+        _ => error(-32600, "task augmentation required"),
+    });
+    let first = rig.upstream.call(call(1, "dig", "{}")).await.expect("a reply");
+    assert!(matches!(first, CallReply::Error { .. }), "the error is told, nothing is resent: {first:?}");
+    assert_eq!(rig.link.count("tools/call"), 1, "once");
+    let second = rig.upstream.call(call(2, "dig", "{}")).await.expect("a reply");
+    assert!(matches!(second, CallReply::Task { .. }), "from a fresh list: {second:?}");
+}
