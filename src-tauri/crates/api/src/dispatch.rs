@@ -66,7 +66,6 @@ fn read<T: DeserializeOwned>(input: &str) -> Result<T, ApiError> {
     serde_json::from_str(input).map_err(|error| ApiError::bad_input(&error))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "outputs may hold raw JSON that is not cloned")]
 fn written<T: Serialize>(output: T) -> Result<String, ApiError> {
     serde_json::to_string(&output).map_err(|error| ApiError::unwritable(&error))
 }

@@ -2,17 +2,23 @@
 //!
 //! The first signal drains, a second one ends at once. What the core took up and where it listens is said once.
 
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
 use api::calls::Nothing;
 use api::calls::doctor::CoreFacts;
 use api::{ApiError, Caller, Code};
 use clap::Args;
+use domain::policy::Policy;
+use engine::SystemClock;
+use engine::supervisor::Supervisor;
 
 use super::screen::Screen;
 use super::{DONE, Ended, INTERRUPTED};
 use crate::compose::{self, Adapters, Held, StartError};
 use crate::config::Config;
 use crate::lock::LockError;
-use crate::person;
+use crate::{person, random};
 
 /// The demo server.
 #[derive(Debug, Args)]
@@ -109,6 +115,41 @@ impl Signals {
 
 /// Runs the built-in demo server until its client leaves or Ctrl-C.
 pub(crate) async fn demo(command: DemoServer, screen: &Screen) -> Ended {
-    let _ = (command, screen);
-    Ok(DONE)
+    let supervisor = Supervisor::new();
+    let parts = demo::Parts {
+        clock: Arc::new(SystemClock),
+        draw: random::draw(),
+        policy: Policy::default(),
+        supervisor: supervisor.clone(),
+    };
+    let drain = parts.policy.drain_limit;
+    let mut signals = Signals::listen()?;
+    let serving = async {
+        match command.http {
+            None => demo::serve_stdio(parts).await,
+            Some(port) => {
+                let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+                demo::serve_http(parts, address, |url| announce(url, screen)).await
+            }
+        }
+    };
+    let ended = tokio::select! {
+        served = serving => served.map(|()| DONE).map_err(|error| ApiError::new(
+            Code::Failed,
+            format!("the demo server ended: {error}"),
+            "If the port is taken, `--http 0` takes a free one.",
+        )),
+        () = signals.next() => Ok(DONE),
+    };
+    supervisor.stop(drain).await;
+    ended
+}
+
+fn announce(url: &str, screen: &Screen) {
+    if screen.is_json() {
+        screen.raw(format!("{}\n", serde_json::json!({ "url": url })).as_bytes());
+    } else {
+        screen.line(url);
+        screen.note("The demo server listens there. Add it: taskwarden servers add demo --url URL");
+    }
 }

@@ -1,0 +1,8 @@
+//! Stories of the api on a paused clock: JSON in, JSON out, over a real engine with a scripted server.
+
+#![expect(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may fall over")]
+
+mod reading;
+mod servers;
+mod tasks;
+mod world;

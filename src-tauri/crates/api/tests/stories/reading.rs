@@ -1,0 +1,55 @@
+//! Without a core: what is on record can be read, everything else says that a core is missing (ruling 17).
+
+use std::sync::Arc;
+
+use api::{Api, CALLS, Code};
+use domain::ports::Clock;
+use serde_json::json;
+use testkit::scripted::Look;
+
+use crate::world::World;
+
+#[tokio::test(start_paused = true)]
+async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
+    let world = World::new().await;
+    world.server.reply_task("build", "t1", vec![Look::done()]);
+    let id = world.start("build").await;
+    world.until(&id, "done").await;
+    let clock: Arc<dyn Clock> = world.clock.clone();
+    let alone = Api::reading(world.registry.clone(), clock, world.policy.clone());
+    for (name, reads) in CALLS {
+        let input = match name {
+            "servers.list" | "inbox" | "doctor" | "tasks.list" => json!({}),
+            "servers.add" => json!({
+                "name": "x", "address": {"kind": "stdio", "command": "true"}, "agreed": true
+            }),
+            "servers.show" | "servers.tools" | "servers.remove" => json!({"name": "ci"}),
+            "tasks.start" => json!({"server": "ci", "tool": "build", "arguments": {}}),
+            "tasks.adopt" => json!({"server": "ci", "task": "t"}),
+            "tasks.answer" => json!({"id": id, "action": "decline"}),
+            "tasks.cancel" => json!({"ids": [id]}),
+            _ => json!({"id": id}),
+        };
+        let outcome = alone.dispatch(&world.caller, name, &input.to_string()).await;
+        match (reads, outcome) {
+            (true, Ok(_)) => {}
+            (false, Err(error)) => {
+                assert_eq!(error.code, Code::NoCore, "`{name}`: {error:?}");
+                assert!(error.hint.contains("taskwarden serve"), "`{name}` names the way out: {}", error.hint);
+            }
+            (true, Err(error)) => panic!("`{name}` only reads, but says {error:?}"),
+            (false, Ok(answer)) => panic!("`{name}` needs a core, but answers {answer}"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_not_there_or_has_strange_input_is_told_apart() {
+    let world = World::new().await;
+    let unknown = world.try_call("tasks.lst", json!({})).await.expect_err("no such call");
+    assert_eq!((unknown.code, unknown.hint.as_str()), (Code::NotFound, "Did you mean `tasks.list`?"));
+    let strange = world.try_call("tasks.show", json!({"id": "x", "extra": 1})).await.expect_err("an unknown field");
+    assert_eq!(strange.code, Code::Usage);
+    let broken = world.api.dispatch(&world.caller, "tasks.show", "{").await.expect_err("not JSON");
+    assert_eq!(broken.code, Code::Usage);
+}

@@ -1,0 +1,100 @@
+//! Servers: added only with agreement, removed only knowingly, named when mistyped.
+
+use api::{Caller, Code};
+use domain::ids::ServerId;
+use serde_json::{Value, json};
+use testkit::build::person;
+use testkit::scripted::Look;
+
+use crate::world::World;
+
+fn web(name: &str, agreed: bool) -> Value {
+    json!({
+        "name": name,
+        "address": {"kind": "http", "url": "https://host.example/mcp", "secretHeaders": ["Authorization"]},
+        "secrets": {"Authorization": "Bearer hush"},
+        "agreed": agreed
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_is_contacted_only_after_a_person_agreed_and_its_secret_stays_hidden() {
+    let world = World::new().await;
+    let refused = world.try_call("servers.add", web("web", false)).await.expect_err("nobody agreed");
+    assert_eq!(refused.code, Code::Refused);
+    assert!(world.secrets.kept.lock().is_empty(), "and nothing was kept");
+
+    let added = world.call("servers.add", web("web", true)).await;
+    assert_eq!(added["server"]["health"]["kind"], "up", "{added:#}");
+    assert_eq!((&added["server"]["agreed"], &added["server"]["agreedBy"]), (&json!(true), &json!("ada")));
+    assert!(added["tools"].is_array(), "its tools are told at once");
+    assert!(!added.to_string().contains("hush"), "the secret is nowhere in the answer");
+    let id: ServerId = added["server"]["id"].as_str().expect("an id").parse().expect("an id");
+    let kept = world.secrets.kept.lock().get(&(id, "Authorization".to_owned())).map(|s| s.reveal().to_owned());
+    assert_eq!(kept.as_deref(), Some("Bearer hush"), "it lies where secrets lie");
+
+    let twice = world.try_call("servers.add", web("web", true)).await.expect_err("the name is taken");
+    assert_eq!(twice.code, Code::Refused);
+    world.call("servers.remove", json!({"name": "web"})).await;
+    assert!(world.secrets.kept.lock().is_empty(), "removing a server forgets its secrets");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_or_address_that_cannot_be_is_a_usage_error() {
+    let world = World::new().await;
+    let mut input = web("Bad Name", true);
+    let bad = world.try_call("servers.add", input.clone()).await.expect_err("no such name can be");
+    assert_eq!(bad.code, Code::Usage);
+    input["name"] = json!("ok");
+    input["address"]["url"] = json!("file:///etc/passwd");
+    let bad = world.try_call("servers.add", input.clone()).await.expect_err("not a web address");
+    assert_eq!(bad.code, Code::Usage);
+    input["address"]["url"] = json!("https://host.example/mcp");
+    input["secrets"] = json!({});
+    let bad = world.try_call("servers.add", input).await.expect_err("the secret has no value");
+    assert!(bad.message.contains("`Authorization`"), "{}", bad.message);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_with_open_tasks_is_removed_only_knowingly_and_its_tasks_stay_on_record() {
+    let world = World::new().await;
+    world.server.reply_task("build", "t1", vec![Look::working()]);
+    let id = world.start("build").await;
+    world.until(&id, "running").await;
+    let refused = world.try_call("servers.remove", json!({"name": "ci"})).await.expect_err("one task is open");
+    assert_eq!(refused.code, Code::Refused);
+    assert!(refused.message.contains("1 open task"), "{}", refused.message);
+    let removed = world.call("servers.remove", json!({"name": "ci", "evenWithOpenTasks": true})).await;
+    assert_eq!(removed["lostTasks"], 1);
+    let task = world.until(&id, "lost").await;
+    assert_eq!(task["server"], "ci", "the record still names its server");
+    assert!(task["contact"]["last"].as_str().is_some_and(|why| why.contains("removed")), "with the reason: {task:#}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mistyped_server_is_answered_with_the_nearest_name() {
+    let world = World::new().await;
+    let input = json!({"server": "cii", "tool": "build", "arguments": {}});
+    let error = world.try_call("tasks.start", input).await.expect_err("there is none");
+    assert_eq!((error.code, error.hint.as_str()), (Code::NotFound, "Did you mean `ci`?"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_starts_may_read_and_never_decides() {
+    let mut world = World::new().await;
+    world.caller = Caller { person: person("ada"), process: Some(4_711), is_descendant: true };
+    world.call("tasks.list", json!({})).await;
+    world.call("inbox", json!({})).await;
+    for (name, input) in [
+        ("servers.add", web("web", true)),
+        ("servers.remove", json!({"name": "ci"})),
+        ("tasks.start", json!({"server": "ci", "tool": "build", "arguments": {}})),
+        ("tasks.adopt", json!({"server": "ci", "task": "t"})),
+        ("tasks.answer", json!({"id": "hdl_0000", "action": "decline"})),
+        ("tasks.cancel", json!({"ids": ["hdl_0000"]})),
+        ("tasks.revoke", json!({"id": "hdl_0000"})),
+    ] {
+        let refused = world.try_call(name, input).await.expect_err("only a person decides");
+        assert_eq!(refused.code, Code::Refused, "`{name}` is refused: {refused:?}");
+    }
+}

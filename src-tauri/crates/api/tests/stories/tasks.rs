@@ -1,0 +1,213 @@
+//! Tasks from their start to their result, their questions, and their stops.
+
+use std::time::Duration;
+
+use api::Code;
+use api::news::Subscribe;
+use domain::ports::UpstreamError;
+use domain::status::RpcError;
+use futures::StreamExt as _;
+use serde_json::json;
+use testkit::scripted::{Look, OnCancel};
+
+use crate::world::World;
+
+#[tokio::test(start_paused = true)]
+async fn a_task_in_json_has_every_field_of_the_contract() {
+    let world = World::new().await;
+    world.server.reply_task("build", "t1", vec![Look::says("compiling"), Look::done()]);
+    let id = world.start("build").await;
+    let task = world.until_field(&id, "status", "working").await;
+    for field in [
+        "id",
+        "server",
+        "agent",
+        "tool",
+        "phase",
+        "status",
+        "statusMessage",
+        "progress",
+        "createdAt",
+        "changedAt",
+        "lastSeenAt",
+        "nextLookAt",
+        "expiresAt",
+        "requests",
+        "intent",
+        "tokens",
+        "log",
+    ] {
+        assert!(task.get(field).is_some(), "`{field}` is always there: {task:#}");
+    }
+    assert_eq!((&task["server"], &task["tool"]), (&json!("ci"), &json!("build")));
+    assert_eq!((&task["status"], &task["intent"], &task["tokens"]), (&json!("working"), &json!(null), &json!(null)));
+    let created = task["createdAt"].as_str().expect("a time");
+    assert!(created.ends_with('Z') && created.len() == 24, "ISO 8601 in UTC with milliseconds: {created}");
+    let done = world.until(&id, "done").await;
+    assert_eq!((&done["over"], &done["nextLookAt"]), (&json!(true), &json!(null)), "it is not looked at any more");
+    let result = world.call("tasks.result", json!({"id": id})).await;
+    assert_eq!(result["payload"], json!({"content": []}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_is_given_byte_for_byte() {
+    let world = World::new().await;
+    let odd = r#"{"content":[],"n":1.0000000000000000001,  "b":12345678901234567890123}"#;
+    world.server.reply_task("build", "t1", vec![Look::Completed(odd.into())]);
+    let id = world.start("build").await;
+    world.until(&id, "done").await;
+    let input = json!({"id": id}).to_string();
+    let text = world.api.dispatch(&world.caller, "tasks.result", &input).await.expect("there is a result");
+    assert!(text.contains(odd), "numbers and spaces are as the server wrote them: {text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_may_be_named_by_any_unique_beginning_of_its_handle() {
+    let world = World::new().await;
+    for number in 0..3 {
+        world.server.reply_task("build", &format!("t{number}"), vec![Look::working()]);
+    }
+    let id = world.start("build").await;
+    let beginning: String = id.chars().take(26).collect();
+    assert_eq!(world.call("tasks.show", json!({"id": beginning})).await["id"], json!(id));
+    let without = beginning.trim_start_matches("hdl_").to_uppercase();
+    assert_eq!(world.call("tasks.show", json!({"id": without})).await["id"], json!(id), "the prefix may be left out");
+    world.start("build").await;
+    // The counting draw gives ids that begin alike.
+    let several = world.try_call("tasks.show", json!({"id": "hdl_0000"})).await.expect_err("not unique");
+    assert_eq!(several.code, Code::Usage);
+    assert!(several.hint.contains(&id), "the candidates are listed: {}", several.hint);
+    let short = world.try_call("tasks.show", json!({"id": "hdl_0"})).await.expect_err("too short");
+    assert_eq!(short.code, Code::Usage);
+    let unknown = world.try_call("tasks.show", json!({"id": "hdl_zzzz"})).await.expect_err("unknown");
+    assert_eq!(unknown.code, Code::NotFound);
+    let strange = world.try_call("tasks.show", json!({"id": "../../etc"})).await.expect_err("no handle");
+    assert_eq!(strange.code, Code::NotFound);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_is_in_the_inbox_until_it_is_answered_and_told_to_be_taken() {
+    let world = World::new().await;
+    world.server.reply_task("tidy", "t1", vec![Look::asks(&["go"]), Look::done()]);
+    let id = world.start("tidy").await;
+    world.until(&id, "waiting").await;
+    let inbox = world.call("inbox", json!({})).await;
+    let item = &inbox["items"][0];
+    assert_eq!((&item["task"], &item["key"], &item["kind"]), (&json!(id), &json!("go"), &json!("form")), "{inbox:#}");
+    assert!(item["schema"]["properties"]["name"].is_object() && item["waitingMs"].is_u64(), "{inbox:#}");
+
+    let wrong = json!({"id": id, "action": "accept", "content": {"name": 7}});
+    let refused = world.try_call("tasks.answer", wrong).await.expect_err("the form says text");
+    assert_eq!((refused.code, refused.message.as_str()), (Code::Refused, "field `name` must be text"));
+    assert_eq!(world.server.answers().len(), 0, "nothing left the machine");
+
+    let given = world.call("tasks.answer", json!({"id": id, "action": "accept", "content": {"name": "Dana"}})).await;
+    assert_eq!(given["request"]["answer"]["delivery"], "acknowledged", "the call waited for the server: {given:#}");
+    assert_eq!(given["request"]["answer"]["by"], "ada");
+    assert_eq!(world.call("inbox", json!({})).await["items"], json!([]), "it is not asked again");
+    let again = json!({"id": id, "key": "go", "action": "decline"});
+    let late = world.try_call("tasks.answer", again).await.expect_err("the first answer counts");
+    assert_eq!(late.code, Code::Refused);
+    assert!(late.message.contains("already answered by ada"), "{}", late.message);
+    world.until(&id, "done").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_to_an_unknown_key_or_a_quiet_task_says_so() {
+    let world = World::new().await;
+    world.server.reply_task("build", "t1", vec![Look::working()]);
+    let id = world.start("build").await;
+    world.until(&id, "running").await;
+    let quiet =
+        world.try_call("tasks.answer", json!({"id": id, "action": "decline"})).await.expect_err("nothing asked");
+    assert_eq!(quiet.code, Code::Refused);
+    let unknown = json!({"id": id, "key": "nokey", "action": "decline"});
+    let unknown = world.try_call("tasks.answer", unknown).await.expect_err("no such key");
+    assert_eq!(unknown.code, Code::NotFound);
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelling_tells_what_each_server_said_and_no_more() {
+    let world = World::new().await;
+    for task in ["t1", "t2"] {
+        world.server.reply_task("build", task, vec![Look::working()]);
+    }
+    let obedient = world.start("build").await;
+    let late = world.start("build").await;
+    world.until(&obedient, "running").await;
+    let list = world.call("tasks.cancel", json!({"ids": [obedient, late], "reason": "not needed"})).await;
+    for stop in list["stops"].as_array().expect("a list") {
+        let state = stop["state"].as_str().expect("a state");
+        assert!(["acknowledged", "stopped"].contains(&state), "the server took it: {stop:#}");
+        assert_eq!(stop["task"]["intent"]["reason"], "not needed");
+    }
+    world.until(&obedient, "cancelled").await;
+    let over = world.call("tasks.cancel", json!({"ids": [obedient]})).await;
+    assert_eq!(over["stops"][0]["state"], "notAsked", "a task that is over is not asked again: {over:#}");
+    let unknown = world.try_call("tasks.cancel", json!({"ids": ["hdl_zzzz"]})).await.expect_err("no such task");
+    assert_eq!(unknown.code, Code::NotFound);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_refuses_to_stop_is_shown_as_refusing() {
+    let world = World::new().await;
+    let never = UpstreamError::Refused(RpcError { code: -32_601, message: "no such method".into() });
+    world.server.on_cancel(OnCancel::Fail(never));
+    world.server.reply_task("build", "t1", vec![Look::working()]);
+    let id = world.start("build").await;
+    world.until(&id, "running").await;
+    let list = world.call("tasks.cancel", json!({"ids": [id]})).await;
+    assert_eq!(list["stops"][0]["state"], "refused", "{list:#}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_list_is_filtered_and_paged_without_gaps() {
+    let world = World::new().await;
+    let mut all = Vec::new();
+    for number in 0..7 {
+        world.server.reply_task("build", &format!("t{number}"), vec![Look::working()]);
+        all.insert(0, world.start("build").await);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let mut seen = Vec::new();
+    let mut before = json!(null);
+    loop {
+        let page = world.call("tasks.list", json!({"limit": 3, "before": before, "open": true})).await;
+        for task in page["tasks"].as_array().expect("a page") {
+            seen.push(task["id"].as_str().expect("a handle").to_owned());
+        }
+        before = page["next"].clone();
+        if before.is_null() {
+            break;
+        }
+    }
+    assert_eq!(seen, all, "newest first, each once");
+    let none = world.call("tasks.list", json!({"phases": ["failed"]})).await;
+    assert_eq!(none["tasks"], json!([]));
+    let wrong = world.try_call("tasks.list", json!({"phases": ["sleeping"]})).await.expect_err("no such phase");
+    assert!(wrong.code == Code::Usage && wrong.hint.contains("waiting"), "the phases are named: {}", wrong.hint);
+    let place = world.try_call("tasks.list", json!({"before": "nonsense"})).await.expect_err("no such place");
+    assert_eq!(place.code, Code::Usage);
+}
+
+#[tokio::test(start_paused = true)]
+async fn news_of_a_task_begin_with_what_it_is_and_lead_to_its_end() {
+    let world = World::new().await;
+    world.server.reply_task("build", "t1", vec![Look::says("one"), Look::says("two"), Look::done()]);
+    world.server.reply_task("other", "t2", vec![Look::says("x"), Look::says("y"), Look::says("z")]);
+    let id = world.start("build").await;
+    let other = world.start("other").await;
+    let wanted = Subscribe { tasks: vec![id.clone()], after: None };
+    let mut news = world.api.subscribe(&world.caller, wanted).await.expect("the feed opens");
+    let mut phases = Vec::new();
+    while let Some(piece) = news.next().await {
+        for task in piece.expect("the rows can be read").tasks {
+            assert_ne!(task.id, other, "only the task asked for");
+            phases.push(task.phase);
+        }
+        if phases.last().is_some_and(|phase| phase == "done") {
+            break;
+        }
+    }
+    assert_eq!(phases.last().map(String::as_str), Some("done"), "the end is among the news: {phases:?}");
+}

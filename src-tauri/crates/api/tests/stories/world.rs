@@ -1,0 +1,136 @@
+//! An api over an engine with the memory registry, and a connector that serves whatever is added.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::{Api, ApiError, Caller, Live};
+use domain::ids::{HostId, ServerId};
+use domain::policy::Policy;
+use domain::ports::{
+    Clock, Connected, Connector, PortFuture, Registry, Secret, SecretError, Secrets, ServerUnit, UpstreamError,
+};
+use domain::server::Server;
+use engine::supervisor::Supervisor;
+use engine::{Engine, Parts};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use testkit::build::{counting_draw, http_server, person};
+use testkit::clock::TestClock;
+use testkit::memory_registry::MemoryRegistry;
+use testkit::notifier::RecordingNotifier;
+use testkit::scripted::{ScriptedConnector, ScriptedServer};
+
+/// Secrets in memory.
+#[derive(Default)]
+pub(crate) struct MapSecrets {
+    pub(crate) kept: Mutex<BTreeMap<(ServerId, String), Secret>>,
+}
+
+impl Secrets for MapSecrets {
+    fn get(&self, server: ServerId, name: &str) -> Result<Option<Secret>, SecretError> {
+        Ok(self.kept.lock().get(&(server, name.to_owned())).cloned())
+    }
+
+    fn put(&self, server: ServerId, name: &str, secret: &Secret) -> Result<(), SecretError> {
+        self.kept.lock().insert((server, name.to_owned()), secret.clone());
+        Ok(())
+    }
+
+    fn forget(&self, server: ServerId, name: &str) -> Result<(), SecretError> {
+        self.kept.lock().remove(&(server, name.to_owned()));
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        "the memory of a test".into()
+    }
+}
+
+/// Every server that is added turns out to be the scripted one.
+struct AnyServer {
+    inner: ScriptedConnector,
+    scripted: ScriptedServer,
+}
+
+impl Connector for AnyServer {
+    fn connect<'a>(&'a self, server: &'a Server) -> PortFuture<'a, Result<Connected, UpstreamError>> {
+        self.inner.serve(server.id, &self.scripted);
+        self.inner.connect(server)
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) api: Api,
+    pub(crate) server: ScriptedServer,
+    pub(crate) registry: Arc<dyn Registry>,
+    pub(crate) secrets: Arc<MapSecrets>,
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) policy: Policy,
+    pub(crate) caller: Caller,
+}
+
+impl World {
+    /// One server by the name `ci`, that is up.
+    pub(crate) async fn new() -> Self {
+        let policy = Policy::default();
+        let clock = Arc::new(TestClock::new());
+        let server = ScriptedServer::new(clock.clone());
+        let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(policy.clone()));
+        let known = http_server(1, "ci");
+        registry.put_server(ServerUnit { server: known, audit: Vec::new() }).await.expect("a server is kept");
+        let secrets = Arc::new(MapSecrets::default());
+        let draw = counting_draw();
+        let engine = Engine::start(Parts {
+            registry: registry.clone(),
+            connector: Arc::new(AnyServer { inner: ScriptedConnector::default(), scripted: server.clone() }),
+            clock: clock.clone(),
+            notifier: Arc::new(RecordingNotifier::default()),
+            draw: draw.clone(),
+            policy: policy.clone(),
+            host: HostId::from_random(9),
+            supervisor: Supervisor::new(),
+        })
+        .await
+        .expect("the engine starts");
+        let live = Live { engine, secrets: secrets.clone(), draw };
+        let api = Api::running(registry.clone(), clock.clone() as Arc<dyn Clock>, policy.clone(), live);
+        Self { api, server, registry, secrets, clock, policy, caller: Caller::here(person("ada")) }
+    }
+
+    /// Makes a call that may be refused.
+    pub(crate) async fn try_call(&self, name: &str, input: Value) -> Result<Value, ApiError> {
+        let text = self.api.dispatch(&self.caller, name, &input.to_string()).await?;
+        Ok(serde_json::from_str(&text).expect("the api answers with JSON"))
+    }
+
+    /// Makes a call that must work.
+    pub(crate) async fn call(&self, name: &str, input: Value) -> Value {
+        self.try_call(name, input).await.unwrap_or_else(|error| panic!("`{name}` works, not {error:?}"))
+    }
+
+    /// Starts a tool without arguments and gives its handle.
+    pub(crate) async fn start(&self, tool: &str) -> String {
+        let task = self.call("tasks.start", json!({"server": "ci", "tool": tool, "arguments": {}})).await;
+        task["id"].as_str().expect("a handle").to_owned()
+    }
+
+    /// Waits until a task is in a phase.
+    pub(crate) async fn until(&self, id: &str, phase: &str) -> Value {
+        self.until_field(id, "phase", phase).await
+    }
+
+    /// Waits until a field of a task has this word.
+    pub(crate) async fn until_field(&self, id: &str, field: &str, word: &str) -> Value {
+        let mut task = Value::Null;
+        // Three hours by the paused clock.
+        for _ in 0..100_000 {
+            task = self.call("tasks.show", json!({"id": id})).await;
+            if task[field] == word {
+                return task;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        panic!("`{field}` is never `{word}`; the last state is {task:#}")
+    }
+}
