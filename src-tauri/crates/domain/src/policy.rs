@@ -15,8 +15,10 @@ const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
-const KIB: usize = 1_024;
-const MIB: usize = 1_048_576;
+/// Bytes in a KiB.
+pub const KIB: usize = 1_024;
+/// Bytes in a MiB.
+pub const MIB: usize = 1_048_576;
 
 /// The product's limits and times. Plain values; [`Policy::check`] says whether they fit together.
 #[derive(Debug, Clone, PartialEq)]

@@ -189,7 +189,7 @@ fn with_facts(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
             facts.tasks,
             facts.open_requests,
             facts.audit_rows,
-            facts.bytes / 1_048_576,
+            facts.bytes >> 20,
             facts.schema
         );
         Finding::fine("registry", message)

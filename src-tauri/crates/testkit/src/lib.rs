@@ -10,4 +10,5 @@ pub mod kill;
 pub mod memory_registry;
 pub mod notifier;
 pub mod scripted;
+pub mod secrets;
 pub mod story;

@@ -1,4 +1,7 @@
-//! What the core itself can say about its health; the host adds what lies around it.
+//! What the core itself can say about its health.
+//!
+//! Facts of the registry and, with a running core, of its servers; `host::doctor` grades them and adds what lies around
+//! (directory, disk, keychain, processes). Nothing is repaired here.
 
 use serde::{Deserialize, Serialize};
 

@@ -2,6 +2,7 @@
 
 use api::{Caller, Code};
 use domain::ids::ServerId;
+use domain::ports::Secrets as _;
 use serde_json::{Value, json};
 use testkit::build::person;
 use testkit::scripted::Look;
@@ -22,7 +23,7 @@ async fn a_server_is_contacted_only_after_a_person_agreed_and_its_secret_stays_h
     let world = World::new().await;
     let refused = world.try_call("servers.add", web("web", false)).await.expect_err("nobody agreed");
     assert_eq!(refused.code, Code::Refused);
-    assert!(world.secrets.kept.lock().is_empty(), "and nothing was kept");
+    assert!(world.secrets.names().is_empty(), "and nothing was kept");
 
     let added = world.call("servers.add", web("web", true)).await;
     assert_eq!(added["server"]["health"]["kind"], "up", "{added:#}");
@@ -30,13 +31,13 @@ async fn a_server_is_contacted_only_after_a_person_agreed_and_its_secret_stays_h
     assert!(added["tools"].is_array(), "its tools are told at once");
     assert!(!added.to_string().contains("hush"), "the secret is nowhere in the answer");
     let id: ServerId = added["server"]["id"].as_str().expect("an id").parse().expect("an id");
-    let kept = world.secrets.kept.lock().get(&(id, "Authorization".to_owned())).map(|s| s.reveal().to_owned());
+    let kept = world.secrets.get(id, "Authorization").expect("it can be read").map(|kept| kept.reveal().to_owned());
     assert_eq!(kept.as_deref(), Some("Bearer hush"), "it lies where secrets lie");
 
     let twice = world.try_call("servers.add", web("web", true)).await.expect_err("the name is taken");
     assert_eq!(twice.code, Code::Refused);
     world.call("servers.remove", json!({"name": "web"})).await;
-    assert!(world.secrets.kept.lock().is_empty(), "removing a server forgets its secrets");
+    assert!(world.secrets.names().is_empty(), "removing a server forgets its secrets");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,51 +1,22 @@
 //! An api over an engine with the memory registry, and a connector that serves whatever is added.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use api::{Api, ApiError, Caller, Live};
-use domain::ids::{HostId, ServerId};
+use domain::ids::HostId;
 use domain::policy::Policy;
-use domain::ports::{
-    Clock, Connected, Connector, PortFuture, Registry, Secret, SecretError, Secrets, ServerUnit, UpstreamError,
-};
+use domain::ports::{Clock, Connected, Connector, PortFuture, Registry, ServerUnit, UpstreamError};
 use domain::server::Server;
 use engine::supervisor::Supervisor;
 use engine::{Engine, Parts};
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 use testkit::build::{counting_draw, http_server, person};
 use testkit::clock::TestClock;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
 use testkit::scripted::{ScriptedConnector, ScriptedServer};
-
-/// Secrets in memory.
-#[derive(Default)]
-pub(crate) struct MapSecrets {
-    pub(crate) kept: Mutex<BTreeMap<(ServerId, String), Secret>>,
-}
-
-impl Secrets for MapSecrets {
-    fn get(&self, server: ServerId, name: &str) -> Result<Option<Secret>, SecretError> {
-        Ok(self.kept.lock().get(&(server, name.to_owned())).cloned())
-    }
-
-    fn put(&self, server: ServerId, name: &str, secret: &Secret) -> Result<(), SecretError> {
-        self.kept.lock().insert((server, name.to_owned()), secret.clone());
-        Ok(())
-    }
-
-    fn forget(&self, server: ServerId, name: &str) -> Result<(), SecretError> {
-        self.kept.lock().remove(&(server, name.to_owned()));
-        Ok(())
-    }
-
-    fn describe(&self) -> String {
-        "the memory of a test".into()
-    }
-}
+use testkit::secrets::MapSecrets;
 
 /// Every server that is added turns out to be the scripted one.
 struct AnyServer {

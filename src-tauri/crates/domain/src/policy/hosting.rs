@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use super::{DAY, KIB, MIB, SECOND};
+use crate::time::Timestamp;
 
 /// Limits and times of the program around the core.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,12 +22,16 @@ pub struct Hosting {
     pub attach_limit: Duration,
     /// Wait before a watching command looks for its core again. Judgement.
     pub attach_again: Duration,
+    /// How often something that moves on a terminal is drawn. Judgement: smooth to the eye.
+    pub draw_every: Duration,
     /// Secrets and the configuration file are refused above this. Judgement; both are a few KiB.
     pub small_file_bytes: u64,
     /// Less free space than this is told by `doctor`. Judgement: a few days of a busy registry.
     pub disk_low_bytes: u64,
     /// A record that is this far in the future means that a clock was wrong. Judgement.
     pub clock_ahead: Duration,
+    /// This version did not exist before: an earlier clock is wrong. The beginning of 2026.
+    pub made_after: Timestamp,
     /// Notices that wait to be shown; more are dropped, they are not facts. Judgement.
     pub notices_waiting_max: usize,
 }
@@ -40,9 +45,11 @@ impl Default for Hosting {
             call_body_bytes: 4 * MIB + 64 * KIB,
             attach_limit: 5 * SECOND,
             attach_again: SECOND,
+            draw_every: SECOND / 10,
             small_file_bytes: 1_048_576,
             disk_low_bytes: 200 * 1_048_576,
             clock_ahead: DAY,
+            made_after: Timestamp::from_millis(1_767_225_600_000),
             notices_waiting_max: 64,
         }
     }

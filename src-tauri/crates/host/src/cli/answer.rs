@@ -1,4 +1,7 @@
 //! `taskwarden tasks answer`: accept with content, decline, or dismiss a question.
+//!
+//! Content is checked against the form by the api (`api::form`), not here; asking field by field at the terminal is
+//! `ask.rs`.
 
 use api::calls::OneTask;
 use api::calls::requests::{AnswerGiven, AnswerRequest, Choice};

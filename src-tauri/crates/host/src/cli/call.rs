@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::ask::{self, Asked};
 use super::door::Door;
-use super::follow::{Follow, TICK, ended};
+use super::follow::{Follow, ended};
 use super::screen::Screen;
 use super::tasks::print_result;
 use super::watch::{seconds, until};
@@ -61,7 +61,7 @@ pub(crate) async fn run(command: Call, config: &Config, screen: &Screen) -> Ende
 
 async fn wait(door: &Door, id: &str, config: &Config, screen: &Screen) -> Ended {
     let mut follow = Follow::new(door.attached()?, vec![id.to_owned()], config, screen);
-    let bar = Bar::new(screen);
+    let bar = Bar::new(screen, config);
     loop {
         let task = follow.next().await?;
         bar.show(&task);
@@ -109,9 +109,9 @@ struct Bar {
 }
 
 impl Bar {
-    fn new(screen: &Screen) -> Self {
+    fn new(screen: &Screen, config: &Config) -> Self {
         let bar = if screen.can_draw() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-        bar.enable_steady_tick(TICK);
+        bar.enable_steady_tick(config.policy.hosting.draw_every);
         Self { bar }
     }
 

@@ -1,4 +1,7 @@
 //! The way to the api: the running core's socket, or the registry alone for commands that only read (ruling 17).
+//!
+//! Which of the two is decided by the core's lock, so that a command never reads around a running core. It never
+//! starts a core; `attach.rs` is the client of the socket.
 
 use std::sync::Arc;
 

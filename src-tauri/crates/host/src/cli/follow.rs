@@ -16,9 +16,6 @@ use super::screen::Screen;
 use crate::attach::Attached;
 use crate::config::Config;
 
-/// How often something that moves is drawn. Judgement: smooth to the eye.
-pub(crate) const TICK: Duration = Duration::from_millis(100);
-
 /// Tasks being followed.
 pub(crate) struct Follow<'a> {
     attached: Attached,

@@ -1,4 +1,6 @@
 //! `taskwarden inbox`: everything that waits for a person, oldest first, with the command that answers it.
+//!
+//! It only shows. `answer.rs` sends answers; `ask.rs` asks at the terminal while another command waits.
 
 use api::calls::Nothing;
 use api::dto::{InboxDto, InboxRow};

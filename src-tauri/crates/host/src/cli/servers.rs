@@ -1,4 +1,7 @@
 //! `taskwarden servers`: add, list, show, tools, remove.
+//!
+//! Adding shows what will run or be contacted and asks (`consent.rs`); what was agreed to is recorded by the core.
+//! Secret values are taken from the environment or typed unseen, never from arguments, which other users can read.
 
 use std::collections::BTreeMap;
 
@@ -126,7 +129,7 @@ async fn add(input: Add, config: &Config, screen: &Screen) -> Ended {
             ));
         }
     }
-    let waiting = waiting(screen, &name);
+    let waiting = waiting(screen, &name, config);
     let added: Result<ServerAdded, ApiError> =
         door.call("servers.add", &AddServer { name, address, secrets, agreed: true }).await;
     waiting.finish_and_clear();
@@ -173,12 +176,12 @@ fn last_lines(text: &str) -> &str {
     text.get(from..).unwrap_or(text)
 }
 
-fn waiting(screen: &Screen, name: &str) -> indicatif::ProgressBar {
+fn waiting(screen: &Screen, name: &str, config: &Config) -> indicatif::ProgressBar {
     if !screen.can_draw() {
         return indicatif::ProgressBar::hidden();
     }
     let bar = indicatif::ProgressBar::new_spinner().with_message(format!("Connecting to {name}"));
-    bar.enable_steady_tick(super::follow::TICK);
+    bar.enable_steady_tick(config.policy.hosting.draw_every);
     bar
 }
 

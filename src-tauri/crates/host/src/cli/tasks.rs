@@ -1,4 +1,7 @@
-//! `taskwarden tasks`: list, show, result, adopt here; watch, answer and stop in files of their own.
+//! `taskwarden tasks`: list, show, result and adopt.
+//!
+//! Watching, answering and stopping are in files of their own (`watch.rs`, `answer.rs`, `stop.rs`). Phases are shown as
+//! the api gives them and never derived here.
 
 use anstyle::Style;
 use api::calls::OneTask;

@@ -1,4 +1,7 @@
 //! `taskwarden tasks watch`: a line for each change, of one task until it ends, or of all until Ctrl-C.
+//!
+//! Ends as ruling 19 says: 0 done, 1 failed or gone, 6 a question that nobody here can be asked, 7 the given time is
+//! over. The feed across cores is `follow.rs`; asking at the terminal is `ask.rs`.
 
 use std::time::Duration;
 

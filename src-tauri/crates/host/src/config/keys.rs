@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use domain::policy::Policy;
+use domain::policy::{KIB, MIB, Policy};
 
 use super::ConfigError;
 
@@ -64,11 +64,11 @@ macro_rules! whole {
             fn read(text: &str) -> Option<Self> {
                 let digits = text.trim().replace('_', "");
                 let (digits, factor) = match (digits.strip_suffix("KiB"), digits.strip_suffix("MiB")) {
-                    (Some(kib), _) => (kib, 1_024),
-                    (None, Some(mib)) => (mib, 1_048_576),
+                    (Some(kib), _) => (kib, KIB),
+                    (None, Some(mib)) => (mib, MIB),
                     (None, None) => (digits.as_str(), 1),
                 };
-                digits.trim().parse::<Self>().ok()?.checked_mul(factor)
+                digits.trim().parse::<Self>().ok()?.checked_mul(Self::try_from(factor).ok()?)
             }
         }
     )*};

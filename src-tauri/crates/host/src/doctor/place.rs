@@ -1,4 +1,7 @@
-//! The data directory, its disk, its socket, and the clock.
+//! The data directory, its disk, its socket, its leftovers, and the clock.
+//!
+//! Looks from outside, without the core and without opening the registry; nothing is changed. Each finding that is not
+//! fine names its cure.
 
 use std::fs;
 use std::path::Path;
@@ -60,12 +63,10 @@ fn configuration(config: &Config) -> Finding {
 
 #[cfg(unix)]
 fn space(config: &Config) -> Finding {
-    /// Bytes in a MiB.
-    const MIB: u64 = 1_048_576;
     match rustix::fs::statvfs(config.paths.home()) {
         Ok(disk) => {
             let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-            let message = format!("{} MiB are free", free / MIB);
+            let message = format!("{} MiB are free", free >> 20);
             if free == 0 {
                 Finding::broken(
                     "disk",
@@ -117,10 +118,8 @@ fn socket(config: &Config) -> Option<Finding> {
 /// A clock that was far ahead leaves files from the future behind.
 fn clock(config: &Config) -> Finding {
     let now = SystemClock.now();
-    /// 2026-01-01T00:00:00Z: this version did not exist before.
-    const EARLIEST: Timestamp = Timestamp::from_millis(1_767_225_600_000);
     let cure = "Set the system's clock (`timedatectl` shows it); times of tasks are wrong until then.";
-    if now < EARLIEST {
+    if now < config.policy.hosting.made_after {
         return Finding::broken("clock", format!("the clock says {now}, which is before this version was made"), cure);
     }
     let newest = [config.paths.registry(), config.paths.logs(), config.paths.lock()]

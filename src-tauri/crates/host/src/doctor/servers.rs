@@ -1,4 +1,7 @@
 //! Each configured server: whether a person agreed, its command is there, and it can be reached.
+//!
+//! Reachability is the core's word; without a core only what lies on this machine is checked. No server is contacted
+//! from here.
 
 use std::path::{Path, PathBuf};
 
