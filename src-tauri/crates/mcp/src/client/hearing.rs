@@ -20,9 +20,6 @@ use crate::dialect::{experimental2025, extension2026};
 use crate::link::{Inbound, Tag};
 use crate::view::Fields;
 
-/// Longest elicitation id passed on. Judgement: they are UUIDs.
-const ELICITATION_CAP_BYTES: usize = 1_024;
-
 /// Listens until the link is over, then ends everything that lives on this connection.
 pub(crate) async fn listen(connection: Arc<Connection>, mut inbound: Pin<Box<dyn Stream<Item = Inbound> + Send>>) {
     let mut closure = None;
@@ -66,7 +63,9 @@ impl Connection {
                 Generation::Extension2026 => self.subscription_cancelled().await,
             },
             "notifications/elicitation/complete" => {
-                if let Some(elicitation) = fields.text("elicitationId").filter(|id| id.len() <= ELICITATION_CAP_BYTES) {
+                if let Some(elicitation) =
+                    fields.text("elicitationId").filter(|id| id.len() <= self.policy.task_id_cap_bytes)
+                {
                     self.events.push(UpstreamEvent::VisitDone { elicitation });
                 }
             }
