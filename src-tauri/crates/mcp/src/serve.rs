@@ -23,8 +23,8 @@ mod version;
 mod tests;
 
 pub use asks::AskError;
-pub use front::Front;
-pub use http::{HttpError, serve_http};
+pub use front::{BadTool, Front};
+pub use http::{HttpError, PATH, router, serve_http};
 pub use seat::{Gone, Seat};
 pub use service::{Client, ModernClient, Request, Service};
 pub use session::{Door, Session};

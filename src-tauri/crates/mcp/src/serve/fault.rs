@@ -68,7 +68,10 @@ impl Fault {
     /// The client must declare the tasks extension.
     #[must_use]
     pub fn needs_tasks() -> Self {
-        Self::needs(json!({"extensions": {TASKS_EXTENSION: {}}}), "this needs the tasks extension, declared by the client")
+        Self::needs(
+            json!({"extensions": {TASKS_EXTENSION: {}}}),
+            "this needs the tasks extension, declared by the client",
+        )
     }
 
     /// The client must declare what `required` holds, in the shape of its capabilities.

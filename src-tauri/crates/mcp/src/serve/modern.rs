@@ -12,20 +12,20 @@ use super::service::ModernClient;
 use super::version;
 
 /// The key of the version in `_meta`.
-pub const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// The key of the capabilities in `_meta`.
-pub const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Whether the request opens the modern way: it names a version in `_meta`.
 #[must_use]
-pub fn opens_modern(params: &Map<String, Value>) -> bool {
+pub(crate) fn opens_modern(params: &Map<String, Value>) -> bool {
     let meta = params.get("_meta").and_then(Value::as_object);
     meta.is_some_and(|meta| meta.contains_key(META_VERSION) || meta.contains_key(META_CAPABILITIES))
 }
 
 /// The version that the request names.
 #[must_use]
-pub fn named_version(params: &Map<String, Value>) -> Option<&str> {
+pub(crate) fn named_version(params: &Map<String, Value>) -> Option<&str> {
     params.get("_meta")?.get(META_VERSION)?.as_str()
 }
 
@@ -33,7 +33,7 @@ pub fn named_version(params: &Map<String, Value>) -> Option<&str> {
 ///
 /// # Errors
 /// When a required key is missing, or the version is not served.
-pub fn read(params: &Map<String, Value>) -> Result<Arc<ModernClient>, Fault> {
+pub(crate) fn read(params: &Map<String, Value>) -> Result<Arc<ModernClient>, Fault> {
     let bad = |key| Fault::new(FaultKind::BadMeta, format!("`params._meta` must hold `{key}`"));
     let version = named_version(params).ok_or_else(|| bad(META_VERSION))?;
     if !version::is_modern(version) {
@@ -46,7 +46,7 @@ pub fn read(params: &Map<String, Value>) -> Result<Arc<ModernClient>, Fault> {
 
 /// The answer to a version we do not serve the modern way.
 #[must_use]
-pub fn unsupported(requested: &str) -> Fault {
+pub(crate) fn unsupported(requested: &str) -> Fault {
     Fault {
         kind: FaultKind::UnsupportedVersion,
         message: "this protocol version is not served".to_owned(),

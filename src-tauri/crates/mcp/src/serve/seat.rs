@@ -18,7 +18,7 @@ use crate::message;
 pub(crate) const STREAM_BUFFER: usize = 64;
 
 /// The stream to the client is gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the client's stream is gone")]
 pub struct Gone;
 

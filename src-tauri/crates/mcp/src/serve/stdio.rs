@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::policy::Policy;
-use engine::engine::Draw;
+use engine::Draw;
 use engine::supervisor::Supervisor;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};

@@ -1,0 +1,109 @@
+//! Walks folders as `find -type f` does: regular files only, links never followed, bounded in number and depth.
+//!
+//! Folders that cannot be read are counted, not hidden. It reads no file; `read_all` does, in pieces.
+
+use std::path::{Path, PathBuf};
+
+use domain::policy::Serving;
+use tokio::io::AsyncReadExt;
+
+/// Bytes read at a time. Judgement: large enough to keep a disk busy, small enough to stop at once.
+const PIECE_BYTES: usize = 256 * 1_024;
+
+/// What a walk found.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Regular files, relative to the root, in no order.
+    pub(crate) files: Vec<PathBuf>,
+    /// Folders below the root.
+    pub(crate) folders: u64,
+    /// Folders that could not be read.
+    pub(crate) unreadable: u64,
+}
+
+/// The folder an argument names.
+pub(crate) async fn existing(path: Option<PathBuf>) -> Result<PathBuf, String> {
+    let path = path.ok_or_else(|| "The argument `path` is missing.".to_owned())?;
+    match tokio::fs::metadata(&path).await {
+        Ok(facts) if facts.is_dir() => Ok(path),
+        Ok(_) => Err(format!("`{}` is not a folder.", path.display())),
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
+            Err(format!("The folder `{}` does not exist.", path.display()))
+        }
+        Err(why) => Err(format!("The folder `{}` cannot be read: {why}.", path.display())),
+    }
+}
+
+/// Finds all files below `root`. `tell` hears how many were found so far, once for each folder.
+pub(crate) async fn walk(root: &Path, limits: &Serving, tell: impl Fn(usize)) -> Result<Found, String> {
+    let mut found = Found::default();
+    let mut open = vec![(PathBuf::new(), 0_usize)];
+    while let Some((folder, depth)) = open.pop() {
+        let mut entries = match tokio::fs::read_dir(root.join(&folder)).await {
+            Ok(entries) => entries,
+            Err(why) if depth == 0 => return Err(format!("The folder `{}` cannot be read: {why}.", root.display())),
+            Err(_) => {
+                found.unreadable += 1;
+                continue;
+            }
+        };
+        while let Ok(Some(entry)) = entries.next_entry().await {
+            let Ok(kind) = entry.file_type().await else { continue };
+            let path = folder.join(entry.file_name());
+            if kind.is_dir() {
+                found.folders += 1;
+                if depth >= limits.folder_depth_max {
+                    found.unreadable += 1;
+                } else {
+                    open.push((path, depth + 1));
+                }
+            } else if kind.is_file() {
+                if found.files.len() >= limits.files_max {
+                    let most = commas(limits.files_max as u64);
+                    return Err(format!("`{}` holds more than {most} files; name a smaller folder.", root.display()));
+                }
+                found.files.push(path);
+            }
+        }
+        tell(found.files.len());
+    }
+    Ok(found)
+}
+
+/// Reads a file to its end, piece by piece.
+pub(crate) async fn read_all(path: &Path, mut piece: impl FnMut(&[u8])) -> std::io::Result<()> {
+    let mut file = tokio::fs::File::open(path).await?;
+    let mut buffer = vec![0_u8; PIECE_BYTES];
+    loop {
+        let read = file.read(&mut buffer).await?;
+        match buffer.get(..read) {
+            Some([]) | None => return Ok(()),
+            Some(bytes) => piece(bytes),
+        }
+    }
+}
+
+/// `1204` as `1,204`.
+pub(crate) fn commas(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::commas;
+
+    #[test]
+    fn counts_are_told_in_groups_of_three() {
+        for (number, text) in [(0, "0"), (999, "999"), (1_204, "1,204"), (12_345_678, "12,345,678")] {
+            assert_eq!(commas(number), text, "groups begin at the end");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! `hash_tree`: the SHA-256 of every regular file, in the lines `sha256sum` prints.
+//!
+//! The list is what `find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum` prints in the folder, and the
+//! digest is the SHA-256 of that list. Names that are not UTF-8 are told with replacement characters but digested as
+//! they are. Files that cannot be read are left out and counted.
+
+use std::path::Path;
+
+use mcp::serve::desk::{Length, Needs, ToolCard};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::{folder_schema, reads_only, schema};
+use crate::bench::{Bench, Finish};
+use crate::folder::{commas, existing, read_all, walk};
+
+pub(super) fn card() -> ToolCard {
+    ToolCard {
+        name: "hash_tree",
+        title: "Hash a tree",
+        description: "Computes the SHA-256 of every regular file below a folder, in the format of `sha256sum`, and \
+                      one digest over the whole list. Changes nothing.",
+        input_schema: schema(json!({"path": folder_schema("The folder to hash.")}), &["path"]),
+        output_schema: Some(json!({
+            "type": "object",
+            "properties": {
+                "files": {"type": "integer"}, "unreadable": {"type": "integer"}, "linesLeftOut": {"type": "integer"},
+                "digest": {"type": "string"},
+            },
+            "required": ["files", "unreadable", "linesLeftOut", "digest"],
+        })),
+        annotations: reads_only(),
+        length: Length::Long,
+        needs: Needs::Nobody,
+    }
+}
+
+pub(super) async fn run(bench: Bench) -> Finish {
+    let root = match existing(bench.path("path")).await {
+        Ok(root) => root,
+        Err(why) => return Finish::ToolError(why),
+    };
+    let tell = |found: usize| bench.say(format!("{} files found so far", commas(found as u64)));
+    let found = match walk(&root, &bench.limits, tell).await {
+        Ok(found) => found,
+        Err(why) => return Finish::ToolError(why),
+    };
+    let mut names: Vec<(Vec<u8>, _)> = found.files.into_iter().map(|path| (bytes_of(&path), path)).collect();
+    names.sort_unstable();
+    let total = names.len() as u64;
+    let (mut hashed, mut unreadable, mut left_out) = (0_u64, found.unreadable, 0_u64);
+    let mut whole = Sha256::new();
+    let mut lines = String::new();
+    bench.report(format!("0 of {} files", commas(total)), 0, Some(total));
+    for (at, (name, path)) in names.iter().enumerate() {
+        let mut digest = Sha256::new();
+        match read_all(&root.join(path), |piece| digest.update(piece)).await {
+            Ok(()) => {
+                let line = line(&hex(&digest.finalize()), name);
+                whole.update(&line);
+                hashed += 1;
+                // The digest and the JSON around it have ample room in half of the cap, escapes included.
+                if lines.len() + line.len() <= bench.limits.result_cap_bytes / 2 {
+                    lines.push_str(&String::from_utf8_lossy(&line));
+                } else {
+                    left_out += 1;
+                }
+            }
+            Err(_) => unreadable += 1,
+        }
+        let done = at as u64 + 1;
+        bench.report(format!("{} of {} files", commas(done), commas(total)), done, Some(total));
+    }
+    let digest = hex(&whole.finalize());
+    let mut text = lines;
+    if left_out > 0 {
+        text.push_str(&format!("({} more lines left out here, all in the digest)\n", commas(left_out)));
+    }
+    if unreadable > 0 {
+        text.push_str(&format!("({} files or folders could not be read)\n", commas(unreadable)));
+    }
+    text.push_str(&format!("{} files, digest of the list {digest}\n", commas(hashed)));
+    let data = json!({"files": hashed, "unreadable": unreadable, "linesLeftOut": left_out, "digest": digest});
+    Finish::Text(text, Some(data))
+}
+
+/// One line of `sha256sum`: names with a backslash or a line break are escaped and marked.
+fn line(digest: &str, name: &[u8]) -> Vec<u8> {
+    let mut shown = Vec::with_capacity(name.len() + 2);
+    shown.extend_from_slice(b"./");
+    let mut escaped = false;
+    for byte in name {
+        let replaced: &[u8] = match byte {
+            b'\\' => b"\\\\",
+            b'\n' => b"\\n",
+            b'\r' => b"\\r",
+            other => {
+                shown.push(*other);
+                continue;
+            }
+        };
+        escaped = true;
+        shown.extend_from_slice(replaced);
+    }
+    let mut line = Vec::with_capacity(digest.len() + shown.len() + 4);
+    if escaped {
+        line.push(b'\\');
+    }
+    line.extend_from_slice(digest.as_bytes());
+    line.extend_from_slice(b"  ");
+    line.extend_from_slice(&shown);
+    line.push(b'\n');
+    line
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(unix)]
+fn bytes_of(path: &Path) -> Vec<u8> {
+    use std::os::unix::ffi::OsStrExt;
+    path.as_os_str().as_bytes().to_vec()
+}
+
+/// Not run here. Separators as `find` has them.
+#[cfg(not(unix))]
+fn bytes_of(path: &Path) -> Vec<u8> {
+    path.to_string_lossy().replace('\\', "/").into_bytes()
+}

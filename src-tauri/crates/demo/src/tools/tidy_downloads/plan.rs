@@ -1,0 +1,104 @@
+//! What a tidying would move: files that lie directly in the folder, by the kind their extension names.
+//!
+//! Hidden files, folders, links and files of unknown kinds stay out of it. Nothing is touched here.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use domain::policy::Serving;
+use jiff::Timestamp;
+
+use crate::folder::commas;
+
+/// A kind of files, with the sub-folder it goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Images,
+    Documents,
+    Archives,
+    Audio,
+    Video,
+    Programs,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 6] =
+        [Self::Images, Self::Documents, Self::Archives, Self::Audio, Self::Video, Self::Programs];
+
+    /// The name of its sub-folder, and its word in the form.
+    pub(super) const fn folder(self) -> &'static str {
+        match self {
+            Self::Images => "Images",
+            Self::Documents => "Documents",
+            Self::Archives => "Archives",
+            Self::Audio => "Audio",
+            Self::Video => "Video",
+            Self::Programs => "Programs",
+        }
+    }
+
+    const fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Self::Images => &["jpg", "jpeg", "png", "gif", "webp", "svg", "heic", "bmp", "tif", "tiff", "avif"],
+            Self::Documents => &[
+                "pdf", "doc", "docx", "odt", "txt", "md", "rtf", "xls", "xlsx", "ods", "csv", "ppt", "pptx", "odp",
+                "epub",
+            ],
+            Self::Archives => &["zip", "tar", "gz", "tgz", "xz", "bz2", "7z", "rar", "zst"],
+            Self::Audio => &["mp3", "flac", "ogg", "opus", "wav", "m4a", "aac"],
+            Self::Video => &["mp4", "mkv", "webm", "mov", "avi", "m4v"],
+            Self::Programs => &["exe", "msi", "dmg", "pkg", "deb", "rpm", "appimage", "apk"],
+        }
+    }
+
+    fn of(name: &Path) -> Option<Self> {
+        let extension = name.extension()?.to_str()?.to_ascii_lowercase();
+        Self::ALL.into_iter().find(|kind| kind.extensions().contains(&extension.as_str()))
+    }
+}
+
+/// One file that would be moved.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    pub(super) name: OsString,
+    pub(super) kind: Kind,
+    pub(super) bytes: u64,
+    pub(super) changed: Option<Timestamp>,
+}
+
+/// All of them, in the order of their names.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) items: Vec<Item>,
+}
+
+impl Plan {
+    pub(super) async fn of(folder: &Path, limits: &Serving) -> Result<Self, String> {
+        let unreadable = |why: std::io::Error| format!("The folder `{}` cannot be read: {why}.", folder.display());
+        let mut entries = tokio::fs::read_dir(folder).await.map_err(unreadable)?;
+        let mut items = Vec::new();
+        while let Some(entry) = entries.next_entry().await.map_err(unreadable)? {
+            let name = entry.file_name();
+            let hidden = name.as_encoded_bytes().starts_with(b".");
+            let Some(kind) = Kind::of(Path::new(&name)).filter(|_| !hidden) else { continue };
+            let Ok(facts) = tokio::fs::symlink_metadata(entry.path()).await else { continue };
+            if !facts.is_file() {
+                continue;
+            }
+            if items.len() >= limits.files_max {
+                let most = commas(limits.files_max as u64);
+                return Err(format!("`{}` holds more than {most} files; tidy it by hand first.", folder.display()));
+            }
+            let changed = facts.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
+            items.push(Item { name, kind, bytes: facts.len(), changed });
+        }
+        items.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Self { items })
+    }
+
+    /// The kinds that occur, with how many files each.
+    pub(super) fn kinds(&self) -> Vec<(Kind, usize)> {
+        let count = |kind| self.items.iter().filter(|item| item.kind == kind).count();
+        Kind::ALL.into_iter().map(|kind| (kind, count(kind))).filter(|(_, count)| *count > 0).collect()
+    }
+}

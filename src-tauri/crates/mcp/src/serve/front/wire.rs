@@ -1,0 +1,206 @@
+//! Jobs and tools in the spelling of either dialect.
+//!
+//! Pure functions from sheets to JSON; which one applies is decided by the caller's era. Read protocol.md §1.2 and
+//! §2.6 beside this.
+
+use serde_json::{Map, Value, json};
+
+use crate::serve::desk::{Ask, Card, Length, Progress, Question, Reply, Sheet, Stage, ToolCard};
+use crate::serve::fault::Fault;
+
+/// Ties a message to a task (2025-11-25).
+pub(super) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+/// The key of the server's name in `_meta` of modern results.
+const META_SERVER: &str = "io.modelcontextprotocol/serverInfo";
+
+/// `serverInfo`.
+pub(super) fn server_info(card: &Card) -> Value {
+    json!({"name": card.name, "title": card.title, "version": card.version})
+}
+
+/// Completes a modern result: its kind first, who answered in `_meta`.
+pub(super) fn modern_result(kind: &str, members: Map<String, Value>, card: &Card) -> Value {
+    let mut result = Map::new();
+    result.insert("resultType".to_owned(), kind.into());
+    result.extend(members);
+    let meta = result.entry("_meta").or_insert_with(|| json!({}));
+    if let Some(meta) = meta.as_object_mut() {
+        meta.insert(META_SERVER.to_owned(), server_info(card));
+    }
+    Value::Object(result)
+}
+
+/// A tool result as a modern one.
+pub(super) fn modern_tool_result(result: &Value, card: &Card) -> Value {
+    modern_result("complete", result.as_object().cloned().unwrap_or_default(), card)
+}
+
+fn modern_status(stage: &Stage) -> &'static str {
+    match stage {
+        Stage::Working => "working",
+        Stage::Asking => "input_required",
+        Stage::Done(_) => "completed",
+        Stage::Failed(_) => "failed",
+        Stage::Cancelled => "cancelled",
+    }
+}
+
+fn legacy_status(stage: &Stage) -> &'static str {
+    match stage {
+        Stage::Done(result) if result.get("isError") == Some(&Value::Bool(true)) => "failed",
+        Stage::Working | Stage::Asking | Stage::Done(_) | Stage::Failed(_) | Stage::Cancelled => modern_status(stage),
+    }
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}
+
+/// The flat task of 2026-07-28 without payload: what `tools/call` returns.
+pub(super) fn modern_seed(id: &str, sheet: &Sheet) -> Map<String, Value> {
+    let mut task = object(json!({"taskId": id, "status": modern_status(&sheet.stage)}));
+    if let Some(message) = &sheet.message {
+        task.insert("statusMessage".to_owned(), message.as_str().into());
+    }
+    task.extend(object(json!({
+        "createdAt": sheet.created.to_string(),
+        "lastUpdatedAt": sheet.updated.to_string(),
+        "ttlMs": sheet.ttl_ms,
+        "pollIntervalMs": sheet.poll_ms,
+    })));
+    task
+}
+
+/// The whole task of 2026-07-28, with what its status carries.
+pub(super) fn modern_task(id: &str, sheet: &Sheet, card: &Card) -> Map<String, Value> {
+    let mut task = modern_seed(id, sheet);
+    match &sheet.stage {
+        Stage::Working | Stage::Cancelled => {}
+        Stage::Asking => {
+            task.insert("inputRequests".to_owned(), input_requests(&sheet.questions));
+        }
+        Stage::Done(result) => {
+            task.insert("result".to_owned(), modern_tool_result(result, card));
+        }
+        Stage::Failed(fault) => {
+            task.insert("error".to_owned(), fault.json());
+        }
+    }
+    task
+}
+
+/// `inputRequests`: everything that is open now.
+pub(super) fn input_requests(questions: &[Question]) -> Value {
+    let request = |question: &Question| {
+        let params = match &question.ask {
+            Ask::Form { message, schema } => json!({"mode": "form", "message": message, "requestedSchema": schema}),
+            Ask::Visit { message, url } => json!({"mode": "url", "message": message, "url": url}),
+        };
+        (question.key.clone(), json!({"method": "elicitation/create", "params": params}))
+    };
+    Value::Object(questions.iter().map(request).collect())
+}
+
+/// The task of 2025-11-25.
+pub(super) fn legacy_task(id: &str, sheet: &Sheet) -> Map<String, Value> {
+    let mut task = object(json!({"taskId": id, "status": legacy_status(&sheet.stage)}));
+    let message = match &sheet.stage {
+        Stage::Failed(fault) => Some(fault.message.as_str()),
+        Stage::Working | Stage::Asking | Stage::Done(_) | Stage::Cancelled => sheet.message.as_deref(),
+    };
+    if let Some(message) = message {
+        task.insert("statusMessage".to_owned(), message.into());
+    }
+    task.extend(object(json!({
+        "createdAt": sheet.created.to_string(),
+        "lastUpdatedAt": sheet.updated.to_string(),
+        "ttl": sheet.ttl_ms,
+        "pollInterval": sheet.poll_ms,
+    })));
+    task
+}
+
+/// `_meta` that ties a message to a task.
+pub(super) fn related(id: &str) -> Value {
+    json!({RELATED_TASK: {"taskId": id}})
+}
+
+/// The params of an elicitation of the older eras; `task` when it belongs to one.
+pub(super) fn legacy_elicitation(job: &str, question: &Question, version: &str, task: Option<&str>) -> Value {
+    let with_mode = version == super::super::version::LEGACY_WITH_TASKS;
+    let mut params = match &question.ask {
+        Ask::Form { message, schema } if with_mode => {
+            json!({"mode": "form", "message": message, "requestedSchema": schema})
+        }
+        Ask::Form { message, schema } => json!({"message": message, "requestedSchema": schema}),
+        Ask::Visit { message, url } => {
+            json!({"mode": "url", "message": message, "url": url, "elicitationId": elicitation_id(job, question)})
+        }
+    };
+    if let (Some(task), Some(members)) = (task, params.as_object_mut()) {
+        members.insert("_meta".to_owned(), related(task));
+    }
+    params
+}
+
+/// Names a visit to a legacy client, for telling it when the page was completed.
+pub(super) fn elicitation_id(job: &str, question: &Question) -> String {
+    format!("{job}.{}", question.key)
+}
+
+/// Reads the result of an elicitation, in either dialect.
+pub(super) fn reply(answer: &Value) -> Result<Reply, Fault> {
+    match answer.get("action").and_then(Value::as_str) {
+        Some("accept") => Ok(Reply::Accept(answer.get("content").cloned().map(object).unwrap_or_default())),
+        Some("decline") => Ok(Reply::Decline),
+        Some("cancel") => Ok(Reply::Dismiss),
+        _ => Err(Fault::params("an answer's `action` must be `accept`, `decline` or `cancel`")),
+    }
+}
+
+/// The params of a progress notification.
+pub(super) fn progress(token: &Value, progress: Progress, message: Option<&str>) -> Value {
+    let mut params = object(json!({"progressToken": token, "progress": number(progress.done)}));
+    if let Some(total) = progress.total {
+        params.insert("total".to_owned(), number(total));
+    }
+    if let Some(message) = message {
+        params.insert("message".to_owned(), message.into());
+    }
+    Value::Object(params)
+}
+
+/// A whole number without a fraction: `3`, not `3.0`.
+fn number(value: f64) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if value.fract() == 0.0 && value.abs() < EXACT {
+        return Value::from(value as i64);
+    }
+    Value::from(value)
+}
+
+/// A tool in `tools/list`.
+pub(super) fn tool(card: &ToolCard, with_tasks: bool) -> Value {
+    let mut tool = object(json!({
+        "name": card.name,
+        "title": card.title,
+        "description": card.description,
+        "inputSchema": card.input_schema,
+    }));
+    if let Some(schema) = &card.output_schema {
+        tool.insert("outputSchema".to_owned(), schema.clone());
+    }
+    tool.insert("annotations".to_owned(), card.annotations.clone());
+    if with_tasks {
+        let support = match card.length {
+            Length::Short => "forbidden",
+            Length::Long => "optional",
+            Length::Endless => "required",
+        };
+        tool.insert("execution".to_owned(), json!({"taskSupport": support}));
+    }
+    Value::Object(tool)
+}
