@@ -9,5 +9,7 @@ mod dialect;
 pub mod link;
 pub mod message;
 mod probe;
+pub mod serve;
+pub mod sse;
 pub mod transport;
 mod view;

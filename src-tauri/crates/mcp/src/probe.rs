@@ -94,11 +94,6 @@ pub(crate) fn initialized(answer: &Answer, policy: &Policy) -> Initialized {
     }
 }
 
-/// Whether this `error` member is one that only modern servers send.
-pub(crate) fn is_modern_error(raw: &RawValue, policy: &Policy) -> bool {
-    modern_error(raw, policy).is_some()
-}
-
 enum ModernError {
     Versions(Vec<Value>),
     Other(String),

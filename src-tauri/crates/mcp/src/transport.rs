@@ -6,6 +6,7 @@
 
 mod board;
 mod duplex;
+mod http;
 mod inbound;
 pub(crate) mod params;
 mod stdio;
@@ -62,6 +63,7 @@ pub struct OpenContext {
     pub draw: Arc<dyn Fn() -> u128 + Send + Sync>,
     /// Where running children are recorded (ruling 15).
     pub children_dir: PathBuf,
+    clients: Arc<http::Clients>,
 }
 
 impl OpenContext {
@@ -73,7 +75,7 @@ impl OpenContext {
         draw: Arc<dyn Fn() -> u128 + Send + Sync>,
         children_dir: PathBuf,
     ) -> Self {
-        Self { policy, supervisor, draw, children_dir }
+        Self { policy, supervisor, draw, children_dir, clients: Arc::default() }
     }
 }
 
@@ -153,9 +155,6 @@ pub async fn open(
         OpenTarget::Stdio { command, args, env, secret_env, cwd } => {
             stdio::open(stdio::Launch { command, args, env, secret_env, cwd }, known_era, ctx).await
         }
-        OpenTarget::Http { url, headers } => {
-            let _ = (url, headers, resume);
-            todo!()
-        }
+        OpenTarget::Http { url, headers } => http::open(http::Target { url, headers }, known_era, resume, ctx).await,
     }
 }

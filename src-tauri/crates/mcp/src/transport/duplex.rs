@@ -77,6 +77,11 @@ impl Duplex {
         Self { board, asked, over, speech, out, sink, policy, wire }
     }
 
+    /// The numbers it goes by.
+    pub(crate) const fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
     fn limits(&self) -> Limits {
         Limits::of(&self.policy)
     }

@@ -1,0 +1,273 @@
+//! Server-sent events, read in pieces and bounded.
+//!
+//! It knows lines, fields and where an event ends; the last event id and `retry:` are kept for resuming. An event
+//! that is too large is skimmed for the id of its message and given as such, so that neither the stream nor the
+//! request it answers hangs on it. Events without data (2025-11-25 primes streams with them) only move the last id.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::message::Skim;
+
+/// A longer event id could not be sent back in a header that servers accept (they take 8 KiB for all headers).
+const EVENT_ID_BYTES_MAX: usize = 1_024;
+/// Field names and short values: a line with another field than `data` needs no more.
+const OTHER_LINE_BYTES_MAX: usize = 8_192;
+
+/// What an event carries.
+#[derive(Debug)]
+pub enum Body {
+    /// Its data.
+    Data(Vec<u8>),
+    /// More than the limit; what was seen of it.
+    TooLarge(Skim),
+}
+
+/// One event.
+#[derive(Debug)]
+pub struct Event {
+    /// `event:`, `message` when absent.
+    pub name: String,
+    /// What it carries.
+    pub body: Body,
+}
+
+/// A reader of events.
+#[derive(Debug)]
+pub struct Events {
+    cap: usize,
+    id_cap: usize,
+    line: Vec<u8>,
+    data: Vec<u8>,
+    has_data: bool,
+    too_large: Option<Skim>,
+    inside_large_line: bool,
+    name: String,
+    next_id: Option<String>,
+    last_id: Option<String>,
+    retry: Option<Duration>,
+    after_cr: bool,
+    begun: bool,
+    ready: VecDeque<Event>,
+}
+
+impl Events {
+    /// Events of at most `cap` bytes; ids of messages of at most `id_cap`.
+    #[must_use]
+    pub fn new(cap: usize, id_cap: usize) -> Self {
+        Self {
+            cap,
+            id_cap,
+            line: Vec::new(),
+            data: Vec::new(),
+            has_data: false,
+            too_large: None,
+            inside_large_line: false,
+            name: String::new(),
+            next_id: None,
+            last_id: None,
+            retry: None,
+            after_cr: false,
+            begun: false,
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// Takes in the next piece.
+    pub fn feed(&mut self, mut piece: &[u8]) {
+        if self.after_cr && !piece.is_empty() {
+            self.after_cr = false;
+            piece = piece.strip_prefix(b"\n").unwrap_or(piece);
+        }
+        while let Some(at) = piece.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+            let (line, rest) = piece.split_at(at);
+            self.part_of_line(line);
+            self.end_of_line();
+            piece = match rest {
+                [b'\r'] => {
+                    self.after_cr = true;
+                    &[]
+                }
+                [b'\r', b'\n', rest @ ..] | [_, rest @ ..] => rest,
+                [] => &[],
+            };
+        }
+        self.part_of_line(piece);
+    }
+
+    /// The next whole event.
+    pub fn next(&mut self) -> Option<Event> {
+        self.ready.pop_front()
+    }
+
+    /// Where to resume: the id of the last whole event.
+    #[must_use]
+    pub fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref()
+    }
+
+    /// How long the server wants us to wait before reconnecting.
+    #[must_use]
+    pub const fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// Whether an event has begun and not ended.
+    #[must_use]
+    pub fn is_inside(&self) -> bool {
+        self.has_data || !self.line.is_empty() || self.too_large.is_some()
+    }
+
+    /// Forgets what had begun, for a stream that goes on over a new connection.
+    pub fn start_over(&mut self) {
+        let (last_id, retry) = (self.last_id.take(), self.retry);
+        *self = Self::new(self.cap, self.id_cap);
+        (self.last_id, self.retry) = (last_id, retry);
+    }
+
+    fn part_of_line(&mut self, part: &[u8]) {
+        if part.is_empty() {
+            return;
+        }
+        if let Some(skim) = &mut self.too_large {
+            skim.feed(part, self.id_cap);
+            self.inside_large_line = true;
+            return;
+        }
+        if self.data.len() + self.line.len() + part.len() <= self.cap + OTHER_LINE_BYTES_MAX {
+            self.line.extend_from_slice(part);
+            return;
+        }
+        let mut skim = Skim::default();
+        skim.feed(&self.data, self.id_cap);
+        skim.feed(self.line.strip_prefix(b"data:").unwrap_or_default(), self.id_cap);
+        skim.feed(part, self.id_cap);
+        (self.data, self.line) = (Vec::new(), Vec::new());
+        self.too_large = Some(skim);
+        self.inside_large_line = true;
+    }
+
+    fn end_of_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        let line = if self.begun { &line[..] } else { line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line) };
+        self.begun = true;
+        if std::mem::take(&mut self.inside_large_line) {
+            return;
+        }
+        if line.is_empty() {
+            self.dispatch();
+        } else {
+            self.field(line);
+        }
+    }
+
+    fn field(&mut self, line: &[u8]) {
+        let (name, value) = match line.iter().position(|byte| *byte == b':') {
+            Some(at) => line.split_at(at),
+            None => (line, &[][..]),
+        };
+        let value = value.strip_prefix(b":").unwrap_or(value);
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match name {
+            b"data" => {
+                if self.has_data {
+                    self.data.push(b'\n');
+                }
+                self.has_data = true;
+                self.data.extend_from_slice(value);
+            }
+            b"event" if value.len() <= OTHER_LINE_BYTES_MAX => {
+                self.name = String::from_utf8_lossy(value).into_owned();
+            }
+            b"id" if value.len() <= EVENT_ID_BYTES_MAX && !value.contains(&0) => {
+                self.next_id = std::str::from_utf8(value).ok().map(ToOwned::to_owned);
+            }
+            b"retry" => {
+                let millis = std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
+                self.retry = millis.and_then(|text| text.parse().ok()).map(Duration::from_millis).or(self.retry);
+            }
+            _ => {}
+        }
+    }
+
+    fn dispatch(&mut self) {
+        if let Some(id) = self.next_id.take() {
+            self.last_id = Some(id).filter(|id| !id.is_empty());
+        }
+        let name = std::mem::take(&mut self.name);
+        let name = if name.is_empty() { "message".to_owned() } else { name };
+        let data = std::mem::take(&mut self.data);
+        self.has_data = false;
+        if let Some(skim) = self.too_large.take() {
+            self.ready.push_back(Event { name, body: Body::TooLarge(skim) });
+        } else if data.len() > self.cap {
+            let mut skim = Skim::default();
+            skim.feed(&data, self.id_cap);
+            self.ready.push_back(Event { name, body: Body::TooLarge(skim) });
+        } else if !data.trim_ascii().is_empty() {
+            self.ready.push_back(Event { name, body: Body::Data(data) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(pieces: &[&[u8]], cap: usize) -> (Vec<String>, Events) {
+        let mut events = Events::new(cap, 64);
+        for piece in pieces {
+            events.feed(piece);
+        }
+        let mut seen = Vec::new();
+        while let Some(event) = events.next() {
+            seen.push(match event.body {
+                Body::Data(data) => format!("{}={}", event.name, String::from_utf8_lossy(&data)),
+                Body::TooLarge(skim) => format!("too large, id {:?}", skim.id(64).map(|id| id.json())),
+            });
+        }
+        (seen, events)
+    }
+
+    #[test]
+    fn events_read_the_same_however_they_are_cut_and_whatever_ends_their_lines() {
+        for end in ["\n", "\r\n", "\r"] {
+            let text =
+                "\u{feff}: keep-alive\nid: 7\nretry: 250\nevent: endpoint\ndata: /post?x=1\n\ndata:a\ndata: b\n\n";
+            let text = text.replace('\n', end);
+            for cut in 0..text.len() {
+                let (head, tail) = text.as_bytes().split_at(cut);
+                let (seen, events) = all(&[head, tail], 1_000);
+                assert_eq!(seen, ["endpoint=/post?x=1", "message=a\nb"], "cut at {cut}, ends {end:?}");
+                assert_eq!(events.last_id(), Some("7"), "the id stays until another comes");
+                assert_eq!(events.retry(), Some(Duration::from_millis(250)));
+            }
+        }
+    }
+
+    #[test]
+    fn an_event_without_data_only_moves_the_last_id() {
+        let (seen, events) = all(&[b"id: 1\ndata:\n\nid: 2\n\n"], 100);
+        assert!(seen.is_empty(), "nothing to take in: {seen:?}");
+        assert_eq!(events.last_id(), Some("2"), "it primes the stream");
+    }
+
+    #[test]
+    fn half_an_event_at_the_end_is_not_an_event() {
+        let (seen, events) = all(&[b"id: 1\ndata: a\n\nid: 2\ndata: {\"half\""], 100);
+        assert_eq!(seen, ["message=a"]);
+        assert_eq!(events.last_id(), Some("1"), "the half one is asked for again");
+        assert!(events.is_inside(), "it hangs in the middle");
+    }
+
+    #[test]
+    fn a_large_event_is_skimmed_and_the_next_one_is_read() {
+        let large = format!("id: 5\ndata: {{\"result\":\"{}\",\"id\":12}}\n\ndata: next\n\n", "x".repeat(20_000));
+        for size in [1, 7, 4_096, 40_000] {
+            let pieces: Vec<&[u8]> = large.as_bytes().chunks(size).collect();
+            let (seen, events) = all(&pieces, 1_000);
+            assert_eq!(seen, ["too large, id Some(\"12\")", "message=next"], "in pieces of {size}");
+            assert_eq!(events.last_id(), Some("5"), "it is not asked for again");
+        }
+    }
+}
