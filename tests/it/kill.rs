@@ -76,14 +76,15 @@ impl<'a> Person<'a> {
 
     fn wait_phases(&mut self, nonce: &'static str, phases: &[&str]) -> Value {
         let id = self.handles[nonce].clone();
+        let home = self.home;
         wait_for(
             &format!("{nonce} is one of {phases:?}"),
             || {
                 self.revive();
-                let ran = self.home.run(["tasks", "show", &id, "--json"]);
+                let ran = home.run(["tasks", "show", &id, "--json"]);
                 (ran.code == 0).then(|| ran.json()).filter(|task| phases.iter().any(|phase| task["phase"] == *phase))
             },
-            || format!("{}\ncore: {}", self.home.run(["tasks", "show", &id, "--json"]).out, self.home.core_log()),
+            || format!("{}\ncore: {}", home.run(["tasks", "show", &id, "--json"]).out, home.core_log()),
         )
     }
 }
@@ -169,7 +170,7 @@ fn the_story_holds_when_nothing_is_killed() {
 fn cut(point: &str) -> bool {
     let (_runtime, server) = recorder();
     let home = Home::new(PROGRAM);
-    let core = home.serve_with(&[("TASKWARDEN_ABORT_AT", point)]);
+    let core = home.serve_with(&[("CORE_UNDER_TEST_ABORT_AT", point)]);
     story(&home, &server, core) > 0
 }
 

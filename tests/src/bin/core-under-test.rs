@@ -1,4 +1,4 @@
-//! `taskwarden` with kill points: the process aborts where `TASKWARDEN_ABORT_AT` says, for example at
+//! `taskwarden` with kill points: the process aborts where `CORE_UNDER_TEST_ABORT_AT` says, for example at
 //! `registry.commit:before:12`. Without it, this is the program that ships, argument for argument.
 
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use host::compose::Adapters;
 use testkit::kill::{Fate, KillPoints, KilledConnector, KilledRegistry};
 
 fn with_kill_points(adapters: Adapters) -> Adapters {
-    let Ok(fatal) = std::env::var("TASKWARDEN_ABORT_AT") else { return adapters };
+    let Ok(fatal) = std::env::var("CORE_UNDER_TEST_ABORT_AT") else { return adapters };
     let points = KillPoints::new(move |point| {
         if point == fatal {
             // No destructor runs and nothing is flushed, as at a power cut.
