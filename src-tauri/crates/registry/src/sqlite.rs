@@ -10,6 +10,7 @@ mod commit;
 mod fault;
 mod group;
 mod handles;
+mod known;
 mod lists;
 mod log;
 mod maintenance;

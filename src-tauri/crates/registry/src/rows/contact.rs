@@ -13,7 +13,7 @@ fn miss(miss: &Miss) -> Value {
     match miss {
         Miss::Unreachable(why) => json!({ "is": "unreachable", "why": why }),
         Miss::UnknownTask => json!({ "is": "unknownTask" }),
-        Miss::Unreadable(path) => json!({ "is": "unreadable", "path": path }),
+        Miss::Unreadable { path, why } => json!({ "is": "unreadable", "path": path, "why": why }),
         Miss::Refused(error) => json!({ "is": "refused", "error": rpc_error(error) }),
     }
 }
@@ -22,7 +22,7 @@ fn read_miss(fields: Fields<'_>) -> Read<Miss> {
     match fields.text("is")? {
         "unreachable" => Ok(Miss::Unreachable(fields.text("why")?.into())),
         "unknownTask" => Ok(Miss::UnknownTask),
-        "unreadable" => Ok(Miss::Unreadable(fields.text("path")?.into())),
+        "unreadable" => Ok(Miss::Unreadable { path: fields.text("path")?.into(), why: fields.text("why")?.into() }),
         "refused" => fields.inner("error", read_rpc_error).map(Miss::Refused),
         other => Err(Flaw::word("is", other)),
     }

@@ -8,7 +8,8 @@ use domain::ids::HandleId;
 use domain::ports::Recorded;
 use sqlx::sqlite::SqliteConnection;
 
-use super::group::{Group, Known};
+use super::group::Group;
+use super::known::Known;
 use super::unit::{HandleUnit, RequestRow, Written};
 use super::{handles, log, payloads, requests, usual, whole};
 
@@ -19,17 +20,18 @@ impl Group<'_> {
         connection: &mut SqliteConnection,
         unit: &HandleUnit,
     ) -> Result<Written, sqlx::Error> {
-        if self.handles.contains_key(&unit.key) {
+        if self.known.handles.contains_key(&unit.key) {
             return Ok(Written::Exists(unit.id));
         }
         if let Some(other) = self.holder(unit) {
             return Ok(Written::Exists(other));
         }
-        self.handle_number += 1;
+        self.now.handle_number += 1;
+        self.known.weight += 1;
         let known = Known {
-            number: self.handle_number,
+            number: self.now.handle_number,
             version: unit.version.saturating_add(1),
-            phase: unit.phase.into(),
+            phase: unit.phase,
             server: unit.server.clone(),
             agent: unit.agent.clone(),
             log_number: 0,
@@ -47,27 +49,27 @@ impl Group<'_> {
         connection: &mut SqliteConnection,
         unit: &HandleUnit,
     ) -> Result<Written, sqlx::Error> {
-        let read = self.handles.get(&unit.key).map(|known| known.version);
+        let read = self.known.handles.get(&unit.key).map(|known| known.version);
         if read != Some(unit.version) {
             return Ok(Written::Conflict);
         }
         if let Some(other) = self.holder(unit) {
             return Ok(Written::Exists(other));
         }
-        let Some(mut known) = self.handles.remove(&unit.key) else { return Ok(Written::Conflict) };
+        let Some(mut known) = self.known.handles.remove(&unit.key) else { return Ok(Written::Conflict) };
         known.version = known.version.saturating_add(1);
         handles::update(&mut self.script, unit, &known);
         if known.phase != unit.phase {
-            handles::tally(&mut self.script, &known, &known.phase, -1);
+            handles::tally(&mut self.script, &known, known.phase, -1);
             handles::tally(&mut self.script, &known, unit.phase, 1);
-            known.phase = unit.phase.into();
+            known.phase = unit.phase;
         }
         self.rest(connection, unit, known).await
     }
 
     /// The other handle that holds this upstream task, if there is one.
     fn holder(&self, unit: &HandleUnit) -> Option<HandleId> {
-        let holder = self.marks.get(&unit.task_mark?)?;
+        let holder = self.known.marks.get(&unit.task_mark?)?;
         if *holder == unit.key { None } else { holder.parse().ok() }
     }
 
@@ -80,10 +82,10 @@ impl Group<'_> {
     ) -> Result<Written, sqlx::Error> {
         if known.task_mark != unit.task_mark {
             if let Some(old) = known.task_mark {
-                self.marks.remove(&old);
+                self.known.marks.remove(&old);
             }
             if let Some(new) = unit.task_mark {
-                self.marks.insert(new, unit.key.clone());
+                self.known.marks.insert(new, unit.key.clone());
             }
             known.task_mark = unit.task_mark;
         }
@@ -107,7 +109,7 @@ impl Group<'_> {
         self.facts(connection, &unit.audit).await?;
         let seq = self.change(Entity::Handle(unit.id), Some(unit.changed));
         let recorded = Recorded { seq, version: known.version };
-        self.handles.insert(unit.key.clone(), known);
+        self.known.handles.insert(unit.key.clone(), known);
         self.room(connection).await?;
         Ok(Written::Recorded(recorded))
     }
@@ -119,6 +121,7 @@ impl Group<'_> {
         known: &mut Known,
     ) -> Result<(), sqlx::Error> {
         let mut before = std::mem::take(&mut known.requests);
+        self.known.weight += unit.requests.len().saturating_sub(before.len());
         for request in &unit.requests {
             if before.remove(&request.key) != Some(request.mark) {
                 self.room(connection).await?;

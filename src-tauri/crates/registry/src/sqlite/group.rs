@@ -1,81 +1,65 @@
 //! One transaction of the writer: what is read first, what is counted while writing, what is written last.
 //!
-//! The versions and marks that decide about conflicts are read once for all units of the group, right after
+//! What decides about conflicts is known from the transactions before (`known.rs`) or read right after
 //! `BEGIN IMMEDIATE`; from then on nobody else can write. A refused unit writes nothing, so no savepoints are needed.
-//! Counters advance here and reach the `store` row in the same transaction.
-
-use std::collections::HashMap;
+//! Counters advance here and reach the `store` row in the same transaction; that row is written only if it still says
+//! what was known, so knowledge that another process made stale fails the transaction instead of the data.
 
 use domain::audit::AuditEvent;
 use domain::change::Entity;
 use domain::ids::Seq;
 use serde_json::Value;
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteConnection;
 
+use super::known::{Counters, Knowledge};
 use super::script::Script;
 use super::unit::{Unit, Written, entity};
-use super::{Limits, changes, log, servers, unsigned, whole};
+use super::{Limits, changes, log, servers, whole};
 use crate::rows::audit::{hash, hex};
 use crate::seal::Sealer;
 
 /// Statements of one script at most: beyond it the rest goes into another, so that few shapes are kept prepared.
 const SCRIPT_MAX: usize = 24;
 
-/// What is known of one handle at this point of the transaction.
-#[derive(Debug)]
-pub(crate) struct Known {
-    pub(crate) number: i64,
-    pub(crate) version: u64,
-    pub(crate) phase: String,
-    pub(crate) server: String,
-    pub(crate) agent: String,
-    pub(crate) log_number: i64,
-    pub(crate) task_mark: Option<[u8; 32]>,
-    pub(crate) requests: HashMap<String, [u8; 32]>,
-}
-
 /// An open transaction.
 pub(crate) struct Group<'a> {
     pub(crate) sealer: &'a Sealer,
     pub(crate) limits: Limits,
     pub(crate) script: Script,
-    pub(crate) handles: HashMap<String, Known>,
-    pub(crate) marks: HashMap<[u8; 32], String>,
-    seq: u64,
-    changed_at: i64,
-    pub(crate) handle_number: i64,
-    audit_number: u64,
-    audit_hash: [u8; 32],
-}
-
-fn bytes(row: &SqliteRow, column: usize) -> Result<[u8; 32], sqlx::Error> {
-    let bytes: &[u8] = row.try_get(column)?;
-    bytes.try_into().map_err(|_| sqlx::Error::Decode("a hash is not 32 bytes long".into()))
+    pub(crate) known: Knowledge,
+    before: Counters,
+    pub(crate) now: Counters,
 }
 
 impl<'a> Group<'a> {
-    /// Begins the transaction and reads what the units will be judged by.
+    /// Begins the transaction and reads what the units will be judged by. With no knowledge everything is read, also
+    /// what is only very likely: that new ids are new, and that no other handle holds an upstream task.
     pub(crate) async fn begin(
         connection: &mut SqliteConnection,
         units: &[&Unit],
         (sealer, limits): (&'a Sealer, Limits),
+        mut known: Knowledge,
     ) -> Result<Self, sqlx::Error> {
+        let careful = known.counters.is_none();
         let mut keys = Vec::new();
         let mut marks = Vec::new();
         for unit in units {
             match unit {
                 Unit::Admit(handle) | Unit::Commit(handle) => {
-                    keys.push(Value::from(handle.key.as_str()));
-                    marks.extend(handle.task_mark.map(|mark| Value::from(hex(&mark))));
+                    let is_new = matches!(unit, Unit::Admit(_));
+                    if careful || (!is_new && !known.handles.contains_key(&handle.key)) {
+                        keys.push(Value::from(handle.key.as_str()));
+                    }
+                    marks.extend(handle.task_mark.filter(|_| careful).map(|mark| Value::from(hex(&mark))));
                 }
                 Unit::Contacts(_) | Unit::PutServer(_) | Unit::RemoveServer(..) | Unit::Record(_) => {}
             }
         }
         let mut script = Script::default();
-        script
-            .add("BEGIN IMMEDIATE")
-            .add("SELECT 0, seq, changed_at, handle_number, audit_number, audit_hash FROM store WHERE one = 1");
+        script.add("BEGIN IMMEDIATE");
+        if careful {
+            script.add("SELECT 0, seq, changed_at, handle_number, audit_number, audit_hash FROM store WHERE one = 1");
+        }
         if !keys.is_empty() {
             let keys = Value::Array(keys).to_string();
             script
@@ -96,58 +80,12 @@ impl<'a> Group<'a> {
                 .add("SELECT 3, h.id, h.task_mark FROM json_each(?) j CROSS JOIN handles h ON h.task_mark = unhex(j.value)")
                 .with(Value::Array(marks).to_string());
         }
-        let mut group = Self {
-            sealer,
-            limits,
-            script: Script::default(),
-            handles: HashMap::new(),
-            marks: HashMap::new(),
-            seq: 0,
-            changed_at: 0,
-            handle_number: 0,
-            audit_number: 0,
-            audit_hash: [0; 32],
-        };
-        let rows = script.rows(connection).await?;
-        rows.iter().try_for_each(|row| group.know(row))?;
-        Ok(group)
-    }
-
-    fn know(&mut self, row: &SqliteRow) -> Result<(), sqlx::Error> {
-        match row.try_get::<i64, _>(0)? {
-            0 => {
-                self.seq = unsigned(row.try_get(1)?);
-                self.changed_at = row.try_get(2)?;
-                self.handle_number = row.try_get(3)?;
-                self.audit_number = unsigned(row.try_get(4)?);
-                self.audit_hash = bytes(row, 5)?;
-            }
-            1 => {
-                let has_mark: Option<&[u8]> = row.try_get(8)?;
-                let task_mark = has_mark.map(|_| bytes(row, 8)).transpose()?;
-                let known = Known {
-                    number: row.try_get(2)?,
-                    version: unsigned(row.try_get(3)?),
-                    phase: row.try_get(4)?,
-                    server: row.try_get(5)?,
-                    agent: row.try_get(6)?,
-                    log_number: row.try_get(7)?,
-                    task_mark,
-                    requests: HashMap::new(),
-                };
-                self.handles.insert(row.try_get(1)?, known);
-            }
-            2 => {
-                let mark = bytes(row, 3)?;
-                if let Some(known) = self.handles.get_mut(row.try_get::<&str, _>(1)?) {
-                    known.requests.insert(row.try_get(2)?, mark);
-                }
-            }
-            _ => {
-                self.marks.insert(bytes(row, 2)?, row.try_get(1)?);
-            }
+        if script.statements() > 1 {
+            let rows = std::mem::take(&mut script).rows(connection).await?;
+            rows.iter().try_for_each(|row| known.learn(row))?;
         }
-        Ok(())
+        let before = known.counters.ok_or(sqlx::Error::RowNotFound)?;
+        Ok(Self { sealer, limits, script, known, before, now: before })
     }
 
     /// Writes one unit, or finds that it must be refused.
@@ -189,11 +127,17 @@ impl<'a> Group<'a> {
     }
 
     fn change_row(&mut self, changed: Entity, at: Option<i64>, removed: bool) -> Seq {
-        self.seq += 1;
-        self.changed_at = at.unwrap_or(self.changed_at);
+        self.now.seq += 1;
+        self.now.changed_at = at.unwrap_or(self.now.changed_at);
         let (kind, id) = entity(changed);
-        self.script.add(changes::INSERT).with(whole(self.seq)).with(self.changed_at).with(kind).with(id).with(removed);
-        Seq(self.seq)
+        self.script
+            .add(changes::INSERT)
+            .with(whole(self.now.seq))
+            .with(self.now.changed_at)
+            .with(kind)
+            .with(id)
+            .with(removed);
+        Seq(self.now.seq)
     }
 
     /// Adds audit rows, each linked to the one before.
@@ -204,10 +148,10 @@ impl<'a> Group<'a> {
     ) -> Result<(), sqlx::Error> {
         for event in events {
             self.room(connection).await?;
-            self.audit_number += 1;
-            let linked = hash(&self.audit_hash, self.audit_number, event);
-            super::audit::insert(&mut self.script, (self.audit_number, event), (&self.audit_hash, &linked));
-            self.audit_hash = linked;
+            self.now.audit_number += 1;
+            let linked = hash(&self.now.audit_hash, self.now.audit_number, event);
+            super::audit::insert(&mut self.script, (self.now.audit_number, event), (&self.now.audit_hash, &linked));
+            self.now.audit_hash = linked;
         }
         Ok(())
     }
@@ -222,16 +166,24 @@ impl<'a> Group<'a> {
         std::mem::take(&mut self.script).run(connection).await
     }
 
-    /// Writes the counters and commits: durable when it returns.
-    pub(crate) async fn end(mut self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    /// Writes the counters and commits: durable when it returns. Gives what is known from now on.
+    pub(crate) async fn end(mut self, connection: &mut SqliteConnection) -> Result<Knowledge, sqlx::Error> {
+        // `seq` may not be null: a row that says something else than what was known refuses the whole transaction.
         self.script
-            .add("UPDATE store SET seq = ?, changed_at = ?, handle_number = ?, audit_number = ?, audit_hash = ? WHERE one = 1")
-            .with(whole(self.seq))
-            .with(self.changed_at)
-            .with(self.handle_number)
-            .with(whole(self.audit_number))
-            .with(self.audit_hash.to_vec());
+            .add(
+                "UPDATE store SET seq = CASE WHEN seq = ? AND audit_number = ? AND handle_number = ? THEN ? END, \
+                 changed_at = ?, handle_number = ?, audit_number = ?, audit_hash = ? WHERE one = 1",
+            )
+            .with(whole(self.before.seq))
+            .with(whole(self.before.audit_number))
+            .with(self.before.handle_number)
+            .with(whole(self.now.seq))
+            .with(self.now.changed_at)
+            .with(self.now.handle_number)
+            .with(whole(self.now.audit_number))
+            .with(self.now.audit_hash.to_vec());
         self.script.add("COMMIT");
-        self.script.run(connection).await
+        self.script.run(connection).await?;
+        Ok(self.known.after(self.now))
     }
 }

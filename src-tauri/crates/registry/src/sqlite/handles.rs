@@ -8,7 +8,7 @@ use serde_json::Value;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Connection, Row};
 
-use super::group::Known;
+use super::known::Known;
 use super::script::Script;
 use super::unit::{HandleUnit, handle_place, task_mark};
 use super::{Base, Sqlite, commit, unsigned};
@@ -58,7 +58,7 @@ pub(crate) fn update(script: &mut Script, unit: &HandleUnit, known: &Known) {
 }
 
 /// Counts a handle in or out of a phase.
-pub(crate) fn tally(script: &mut Script, known: &Known, phase: &str, by: i64) {
+pub(crate) fn tally(script: &mut Script, known: &Known, phase: &'static str, by: i64) {
     script
         .add(
             "INSERT INTO tallies (server, agent, phase, handles) VALUES (?, ?, ?, ?) \
@@ -66,7 +66,7 @@ pub(crate) fn tally(script: &mut Script, known: &Known, phase: &str, by: i64) {
         )
         .with(known.server.clone())
         .with(known.agent.clone())
-        .with(phase.to_owned())
+        .with(phase)
         .with(by);
 }
 

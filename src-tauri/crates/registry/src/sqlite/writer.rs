@@ -13,6 +13,7 @@ use sqlx::sqlite::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::group::Group;
+use super::known::Knowledge;
 use super::maintenance::prune_stretch;
 use super::reserve::Reserve;
 use super::script::Script;
@@ -49,7 +50,9 @@ impl Writer {
         std::thread::Builder::new()
             .name("registry-writer".into())
             .spawn(move || {
-                futures::executor::block_on(Desk { base, connection, reserve }.work(queue));
+                futures::executor::block_on(
+                    Desk { base, connection, reserve, known: Knowledge::default() }.work(queue),
+                );
             })
             .map_err(|error| RegistryError::Other { operation: "start its writer", why: error.to_string() })?;
         Ok(Self { jobs })
@@ -82,6 +85,7 @@ struct Desk {
     base: Arc<Base>,
     connection: SqliteConnection,
     reserve: Reserve,
+    known: Knowledge,
 }
 
 /// Units that wait, each with who waits for it.
@@ -136,15 +140,19 @@ impl Desk {
         }
     }
 
-    /// Writes what waits, and answers. When a group fails, each of its units is tried alone, so that a failure
-    /// concerns only the unit that causes it.
+    /// Writes what waits, and answers. A group that fails is tried again without relying on what was known; when it
+    /// fails again, each of its units is tried alone, so that a failure concerns only the unit that causes it.
     async fn write(&mut self, waiting: Waiting) {
         let waiting = self.turn_away(waiting);
         if waiting.is_empty() {
             return;
         }
         let units: Vec<&Unit> = waiting.iter().map(|(unit, _)| unit).collect();
-        match self.transact(&units).await {
+        let mut outcome = self.transact(&units).await;
+        if outcome.is_err() && units.len() > 1 {
+            outcome = self.transact(&units).await;
+        }
+        match outcome {
             Ok(written) => {
                 for ((_, answer), written) in waiting.into_iter().zip(written) {
                     let _ = answer.send(Ok(written));
@@ -158,8 +166,10 @@ impl Desk {
         }
     }
 
-    /// Writes one unit in a transaction of its own; on a full disk once more with the reserve's space.
+    /// Writes one unit in a transaction of its own, relying on nothing; on a full disk once more with the reserve's
+    /// space.
     async fn alone(&mut self, unit: &Unit) -> Result<Written, RegistryError> {
+        self.known = Knowledge::default();
         let mut outcome = self.transact(&[unit]).await;
         if outcome.as_ref().is_err_and(fault::is_full) && self.reserve.free() && !unit.can_wait() {
             outcome = self.transact(&[unit]).await;
@@ -190,14 +200,16 @@ impl Desk {
         written
     }
 
+    /// One transaction. What is known survives only its success.
     async fn attempt(&mut self, units: &[&Unit]) -> Result<Vec<Written>, sqlx::Error> {
         let shared = (&self.base.sealer, self.base.limits);
-        let mut group = Group::begin(&mut self.connection, units, shared).await?;
+        let known = std::mem::take(&mut self.known);
+        let mut group = Group::begin(&mut self.connection, units, shared, known).await?;
         let mut written = Vec::with_capacity(units.len());
         for unit in units {
             written.push(group.write(&mut self.connection, unit).await?);
         }
-        group.end(&mut self.connection).await?;
+        self.known = group.end(&mut self.connection).await?;
         Ok(written)
     }
 
