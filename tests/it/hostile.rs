@@ -52,7 +52,7 @@ fn addresses_that_refuse_redirect_answer_pages_or_want_sign_in_are_told_apart() 
     add_fails(&home, "refused", &["--url", &refused], &["refused"]);
 
     let page = Hostile::start(|_| Deed::Say(hostile::with_type("200 OK", "text/html", b"<h1>Welcome</h1>")));
-    add_fails(&home, "page", &["--url", &page.url()], &["html"]);
+    add_fails(&home, "page", &["--url", &page.url()], &["web page"]);
 
     let away = Hostile::start(|_| {
         Deed::Say(b"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.2:9/mcp\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec())

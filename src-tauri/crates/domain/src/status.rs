@@ -189,8 +189,13 @@ pub enum Miss {
     Unreachable(String),
     /// The server said it no longer knows the task, before the task's time was up (rule 9).
     UnknownTask,
-    /// The answer could not be read; the JSON path that was wrong (rule 10).
-    Unreadable(String),
+    /// The answer could not be read (rule 10).
+    Unreadable {
+        /// The JSON path that was wrong.
+        path: String,
+        /// In what way, in our words; never quotes the answer.
+        why: String,
+    },
     /// The server answered with another error.
     Refused(RpcError),
 }

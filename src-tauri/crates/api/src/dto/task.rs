@@ -327,7 +327,7 @@ fn miss_words(miss: &Miss) -> String {
     match miss {
         Miss::Unreachable(why) => why.clone(),
         Miss::UnknownTask => "the server does not know the task".into(),
-        Miss::Unreadable(path) => format!("the server's answer could not be read at `{path}`"),
+        Miss::Unreadable { path, why } => format!("the server's answer could not be read at `{path}`: {why}"),
         Miss::Refused(error) => format!("the server answered with error {}: {}", error.code, error.message),
     }
 }

@@ -41,7 +41,7 @@ impl TaskHandle {
                     return self.gone(&GoneWhy::Unknown, now);
                 }
             }
-            Miss::UnknownTask | Miss::Unreachable(_) | Miss::Unreadable(_) | Miss::Refused(_) => {}
+            Miss::UnknownTask | Miss::Unreachable(_) | Miss::Unreadable { .. } | Miss::Refused(_) => {}
         }
         let silent = |since| Contact::Silent { since, failures: count.failures, last: miss.clone() };
         let mut step = Transition::none(self);

@@ -194,6 +194,14 @@ impl Transition {
             .filter(|request| !outstanding.contains_key(&request.key))
             .map(|request| request.key.clone())
             .collect();
+        if missing.is_empty() {
+            return;
+        }
+        if seen.door != Door::Poll {
+            // Only a look may close (ruling 1): what a push leaves out is looked at.
+            self.effect(Effect::LookAt(now));
+            return;
+        }
         let server = self.by_server();
         for key in missing {
             self.close_request(&key, now, &server, "the server no longer asks this");

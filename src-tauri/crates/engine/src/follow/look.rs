@@ -1,8 +1,8 @@
 //! A look at a task, and what it means for the next one.
 //!
 //! At most a few of our own reads are under way per server, and a fair number over all servers (ruling 12). A look
-//! that brings nothing new touches memory only. A server that asks to slow down, or that cannot be reached again and
-//! again, is left alone as a whole. Hints are a floor (ruling 11).
+//! that brings nothing new touches memory only. Hints are a floor (ruling 11). What failing looks say about the
+//! server as a whole is in `reach.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use domain::handle::{MissCount, TaskHandle};
 use domain::ids::{HandleId, UpstreamTaskId};
 use domain::observation::Observation;
 use domain::ports::UpstreamError;
-use domain::server::ServerHealth;
+use domain::server::{ServerAddress, ServerHealth};
 use domain::status::{GoneWhy, Miss, Needs};
 use tokio::time::Instant;
 
@@ -31,49 +31,54 @@ pub(crate) struct Looked {
 impl Follower {
     /// Looks at everything that is due and for which there is a slot.
     pub(super) fn look_at_due(&mut self, now: Instant) {
-        if self.core.stopping.load(std::sync::atomic::Ordering::Acquire) {
+        if self.is_stopping() {
             return;
         }
-        loop {
-            let live = self.post.live();
-            let quiet = self.quiet_until.is_some_and(|until| until > now);
-            match live {
-                Some(_) if quiet || self.reading >= self.slots() => return,
-                Some(live) => {
+        match self.post.live() {
+            Some(live) if self.is_out_of_reach() => self.probe(now, live),
+            Some(live) => {
+                while self.may_read(now) {
                     let Some(id) = self.book.take_due(now) else { return };
-                    self.look(id, live);
-                }
-                // The first look waits for the first connection; until that came about or not, nothing was missed.
-                None if self.link.is_opening() => return,
-                None => {
-                    let Some(id) = self.book.take_due(now) else { return };
-                    self.cannot_look(id);
+                    self.look(id, Arc::clone(&live));
                 }
             }
+            // The first look waits for the first connection; until that came about or not, nothing was missed.
+            None if self.link.is_opening() => {}
+            None => self.miss_due(now),
         }
     }
 
-    /// One probe at a time while the server cannot be reached, so that it is not met by a crowd when it comes back.
-    fn slots(&self) -> usize {
-        if self.unreachable >= self.core.policy.silent_misses { 1 } else { self.core.policy.reads_per_server }
+    fn may_read(&self, now: Instant) -> bool {
+        self.reading < self.core.policy.reads_per_server && self.quiet_until.is_none_or(|until| until <= now)
     }
 
     /// When the next look may begin; `None` while something else has to happen first.
     pub(super) fn next_look_time(&self) -> Option<Instant> {
-        if self.core.stopping.load(std::sync::atomic::Ordering::Acquire) {
+        if self.is_stopping() {
             return None;
         }
-        let due = self.book.next_due()?;
+        let due = self.book.next_due();
         if self.post.live().is_none() {
-            return (!self.link.is_opening()).then_some(due);
+            return due.filter(|_| !self.link.is_opening());
         }
-        if self.reading >= self.slots() {
+        if self.is_out_of_reach() {
+            let probe = self.quiet_until.filter(|_| self.reading == 0);
+            return [due, probe].into_iter().flatten().min();
+        }
+        if self.reading >= self.core.policy.reads_per_server {
             return None;
         }
-        Some(self.quiet_until.map_or(due, |until| due.max(until)))
+        due.map(|due| self.quiet_until.map_or(due, |until| due.max(until)))
     }
 
-    fn look(&mut self, id: HandleId, live: Arc<Live>) {
+    /// What is due now is missed, without asking anybody.
+    pub(super) fn miss_due(&mut self, now: Instant) {
+        while let Some(id) = self.book.take_due(now) {
+            self.cannot_look(id);
+        }
+    }
+
+    pub(super) fn look(&mut self, id: HandleId, live: Arc<Live>) {
         let held = self.core.ledger.held(id);
         let Some(task) = held.and_then(|handle| handle.view.task().map(|task| task.id.clone())) else {
             self.book.change(id, |track| track.reading = false);
@@ -133,11 +138,17 @@ impl Follower {
         self.schedule(id, None);
     }
 
-    /// Whether what was seen under the id of a task of an earlier session or child is that task: only an equal
-    /// creation time proves it.
+    /// Whether what was seen under the id of a task of an earlier session or child is that task: equal creation times
+    /// prove it. A server over HTTP that never says when tasks were created is the same server as before.
     fn is_same_task(&self, handle: &TaskHandle, seen: &Observation) -> bool {
         let before = handle.view.task().and_then(|task| task.created);
-        before.is_some() && before == seen.created
+        match (before, seen.created, &self.server.address) {
+            (Some(ours), Some(theirs), _) => {
+                ours.since(theirs).max(theirs.since(ours)) <= self.core.policy.created_slack
+            }
+            (None, None, ServerAddress::Http { .. }) => true,
+            (Some(_) | None, Some(_) | None, ServerAddress::Http { .. } | ServerAddress::Stdio { .. }) => false,
+        }
     }
 
     /// Applies an observation: in memory at once when nothing changed, otherwise as a step. Returns whether there is
@@ -184,9 +195,9 @@ impl Follower {
                 self.reached();
                 self.failed(id, Miss::Refused(error), None);
             }
-            UpstreamError::Unreadable { path, raw, .. } => {
+            UpstreamError::Unreadable { path, why, raw } => {
                 self.reached();
-                self.failed(id, Miss::Unreadable(path), raw);
+                self.failed(id, Miss::Unreadable { path, why }, raw);
             }
             error @ (UpstreamError::Unsupported(_) | UpstreamError::ChannelGone) => {
                 self.failed(id, Miss::Unreachable(error.to_string()), None);
@@ -211,8 +222,8 @@ impl Follower {
     /// Why a task of an earlier session or child is gone.
     fn end_of_home(&self, handle: &TaskHandle) -> GoneWhy {
         match &self.server.address {
-            domain::server::ServerAddress::Stdio { .. } => GoneWhy::ProcessEnded(self.link.last_end(&handle.home)),
-            domain::server::ServerAddress::Http { .. } => GoneWhy::Unknown,
+            ServerAddress::Stdio { .. } => GoneWhy::ProcessEnded(self.link.last_end(&handle.home)),
+            ServerAddress::Http { .. } => GoneWhy::Unknown,
         }
     }
 
@@ -237,53 +248,6 @@ impl Follower {
             }
         }
         self.step(id, Step::Missed(miss, count, raw));
-    }
-
-    /// The server answered something.
-    fn reached(&mut self) {
-        self.slowed = 0;
-        self.unreachable = 0;
-        if std::mem::take(&mut self.ailing) {
-            self.quiet_until = None;
-            self.post.set_health(ServerHealth::Up { since: self.core.now() });
-            self.all_due();
-            self.core.parcels.server_up(self.server.id);
-        }
-    }
-
-    /// The server could not be reached. After a few in a row it is left alone for a while; without a call in flight
-    /// the connection is made anew.
-    fn unreached(&mut self, why: &str, hint: &str) {
-        self.unreachable = self.unreachable.saturating_add(1);
-        if self.unreachable < self.core.policy.silent_misses || self.post.live().is_none() {
-            return;
-        }
-        if self.post.in_flight().is_empty() {
-            self.drop_connection(why, hint);
-            return;
-        }
-        self.ailing = true;
-        let wait = self.core.back_off(self.unreachable - self.core.policy.silent_misses + 1);
-        let until = Instant::now() + wait;
-        self.quiet_until = Some(until);
-        let since = match self.post.health() {
-            ServerHealth::Down { since, .. } => since,
-            ServerHealth::Unknown
-            | ServerHealth::Connecting
-            | ServerHealth::Up { .. }
-            | ServerHealth::Blocked { .. } => self.core.now(),
-        };
-        let retry_at = Some(self.core.moment(until));
-        self.post.set_health(ServerHealth::Down { since, why: why.into(), hint: hint.into(), retry_at });
-    }
-
-    /// The server asks to slow down: nothing is read before it allows.
-    pub(super) fn slow_down(&mut self, after: Option<Duration>) -> Duration {
-        self.slowed = self.slowed.saturating_add(1);
-        let wait = after.unwrap_or_else(|| self.core.back_off(self.slowed)).min(self.core.policy.retry_after_ceiling);
-        let until = Instant::now() + wait;
-        self.quiet_until = Some(self.quiet_until.map_or(until, |before| before.max(until)));
-        wait
     }
 
     /// Looks at every task as soon as there are slots.

@@ -148,7 +148,7 @@ pub(super) fn perform(handle: &TaskHandle, happening: &Happening, now: Timestamp
             let miss = match miss {
                 0 => Miss::Unreachable("refused".into()),
                 1 => Miss::UnknownTask,
-                2 => Miss::Unreadable("$".into()),
+                2 => Miss::Unreadable { path: "$".into(), why: "not JSON".into() },
                 _ => Miss::Refused(rpc_error()),
             };
             let count = MissCount { failures: *failures, unknown: *unknown, interval: Duration::from_millis(100) };

@@ -178,3 +178,14 @@ fn a_live_question_is_a_sign_of_life() {
     assert_eq!(handle.contact, Contact::Fresh { seen: at(61_000) });
     assert_eq!(handle.phase(at(61_000)), Phase::Waiting);
 }
+
+#[test]
+fn a_push_that_leaves_a_question_out_closes_nothing_and_asks_for_a_look() {
+    let asked = working().observe(&listing(&["a"], 20), &policy()).next;
+    let push = Observation { door: Door::Push, ..listing(&[], 30) };
+    let told = asked.observe(&push, &policy());
+    assert!(matches!(state(&told.next, "a"), RequestState::Open), "only a look may close a question (ruling 1)");
+    assert!(told.effects.contains(&Effect::LookAt(at(30))), "so it is looked at now");
+    let looked = told.next.observe(&listing(&[], 40), &policy()).next;
+    assert!(matches!(state(&looked, "a"), RequestState::Withdrawn { .. }));
+}

@@ -143,10 +143,10 @@ fn rule_10_an_unknown_word_is_shown_verbatim_and_an_unreadable_answer_says_where
     assert_eq!(status(&odd.next).word(), "paused");
     assert_eq!(odd.next.phase(at(20)), Phase::Running, "it counts as not finished");
     assert_eq!(odd.log[0].status, "paused");
-    let miss = Miss::Unreadable("$.result.status".into());
+    let miss = Miss::Unreadable { path: "$.result.status".into(), why: "not a text".into() };
     let silent = odd.next.missed(&miss, &misses(3, 0), at(60_000), &policy()).next;
     assert!(
-        matches!(silent.contact, Contact::Silent { last: Miss::Unreadable(ref path), .. } if path.contains("status"))
+        matches!(silent.contact, Contact::Silent { last: Miss::Unreadable { ref path, .. }, .. } if path.contains("status"))
     );
 }
 
