@@ -53,12 +53,16 @@ fn is_tuned(place: &Place<'_>) -> bool {
     argument.starts_with(|c: char| c.is_ascii_digit()) && !argument.starts_with("1) / ")
 }
 
-/// `const NAME: usize = 1_024;`: the whole value of a constant that does not call itself a limit in bytes. How many
-/// wait in a channel, and how much is read at a time, belong to the code that does it.
+/// A constant that is no limit in bytes. How many wait in a channel, how much is read at a time and how many bytes a
+/// KiB has belong to the code that says so.
 fn is_count(place: &Place<'_>) -> bool {
     let line = place.before.rsplit('\n').next().unwrap_or_default();
-    let is_limit = line.contains("BYTES") && ["CAP", "MAX", "LIMIT"].iter().any(|word| line.contains(word));
-    line.contains("const ") && !is_limit && line.trim_end().ends_with('=') && place.after.starts_with(';')
+    let Some((name, value)) = line.split_once("const ").and_then(|(_, declared)| declared.split_once(':')) else {
+        return false;
+    };
+    let is_product = value.contains(['*', '<']) || place.after.trim_start().starts_with(['*', '<']);
+    let is_limit = ["CAP", "MAX", "LIMIT"].iter().any(|word| name.contains(word));
+    !(is_limit && (is_product || name.contains("BYTES")))
 }
 
 #[cfg(test)]

@@ -49,8 +49,8 @@ const LIST: [Allowed; 11] = [
     Allowed {
         name: "demo",
         ours: "domain engine mcp",
-        outside: "axum bytes futures getrandom jiff parking_lot serde_json sha2 thiserror tokio tokio-util tracing \
-                  walkdir",
+        outside: "axum bytes futures getrandom jiff parking_lot rustix serde_json sha2 thiserror tokio tokio-util \
+                  tracing walkdir",
         dev: "reqwest",
         build: "",
     },
@@ -73,7 +73,7 @@ const LIST: [Allowed; 11] = [
     Allowed {
         name: "testkit",
         ours: "domain",
-        outside: "futures futures-core parking_lot proptest serde_json tokio",
+        outside: "futures futures-core parking_lot proptest serde_json sha2 tokio",
         dev: "",
         build: "",
     },
