@@ -11,10 +11,11 @@ use domain::audit::Actor;
 use domain::budget::{AtLimit, Budget, Decision, Limit, Proposal, Scope, Usage, decide};
 use domain::handle::{Home, NewCall, TaskHandle, Transition};
 use domain::ids::{HandleId, PersonId, ServerId};
+use domain::observation::Observation;
 use domain::payload::Payload;
 use domain::ports::{CallError, CallReply, CallRequest, CommitError, Continuation};
 use domain::server::ServerHealth;
-use domain::status::ServerView;
+use domain::status::{ServerView, TaskStatus};
 use domain::time::Timestamp;
 use sha2::{Digest, Sha256};
 
@@ -232,6 +233,7 @@ async fn race(core: &Arc<Core>, flight: &Flight, request: CallRequest) -> Landin
 
 async fn took_in(core: &Arc<Core>, post: &Post, home: &Home, id: HandleId, reply: &CallReply) {
     let mut home = home.clone();
+    let reply = &without_bare_failure(reply);
     // The last progress always lands, and before the end, after which none is accepted.
     let last = post.take_progress(id);
     let policy = &core.policy;
@@ -255,6 +257,19 @@ async fn took_in(core: &Arc<Core>, post: &Post, home: &Home, id: HandleId, reply
             }
             Ok(_) => return,
             Err(error) => return tell(id, &error),
+        }
+    }
+}
+
+/// A task that failed at once, without its error: the look that follows brings both together.
+fn without_bare_failure(reply: &CallReply) -> CallReply {
+    match reply {
+        CallReply::Task { id, seen } if seen.status == TaskStatus::Failed(None) => {
+            let seen = Observation { status: TaskStatus::Working, ..seen.clone() };
+            CallReply::Task { id: id.clone(), seen }
+        }
+        CallReply::Task { .. } | CallReply::Result { .. } | CallReply::Error { .. } | CallReply::NeedsInput { .. } => {
+            reply.clone()
         }
     }
 }

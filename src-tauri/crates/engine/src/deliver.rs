@@ -9,7 +9,7 @@ mod answer;
 mod round;
 mod stop;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub(crate) enum Ended {
 /// One handle with something to deliver.
 #[derive(Debug, Default)]
 struct Lot {
-    /// Not before; `None` while it waits for its server.
+    /// Not before; `None` while it is being delivered or waits for its server.
     due: Option<Instant>,
     busy: bool,
     /// Something more was recorded while it was busy.
@@ -48,30 +48,79 @@ struct Lot {
     failures: u32,
 }
 
+/// Everything that is pending, with the queue of what is due.
+#[derive(Debug, Default)]
+struct Lots {
+    lots: HashMap<HandleId, Lot>,
+    due: BTreeSet<(Instant, HandleId)>,
+}
+
+impl Lots {
+    /// Changes a lot, which is made when it is new; its place in the queue follows.
+    fn change<R>(&mut self, id: HandleId, change: impl FnOnce(&mut Lot) -> R) -> R {
+        let lot = self.lots.entry(id).or_default();
+        let before = lot.due;
+        let said = change(lot);
+        if lot.due != before {
+            if let Some(at) = before {
+                self.due.remove(&(at, id));
+            }
+            if let Some(at) = lot.due {
+                self.due.insert((at, id));
+            }
+        }
+        said
+    }
+
+    fn forget(&mut self, id: HandleId) {
+        if let Some(Lot { due: Some(at), .. }) = self.lots.remove(&id) {
+            self.due.remove(&(at, id));
+        }
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// Takes what has been due for longest.
+    fn take_due(&mut self, now: Instant) -> Option<HandleId> {
+        if self.next_due()? > now {
+            return None;
+        }
+        let (_, id) = self.due.pop_first()?;
+        if let Some(lot) = self.lots.get_mut(&id) {
+            lot.due = None;
+            lot.busy = true;
+        }
+        Some(id)
+    }
+}
+
 /// The reconciler. Its memory is only what is pending and how often it failed.
 pub(crate) struct Deliverer {
     core: Arc<Core>,
-    lots: HashMap<HandleId, Lot>,
+    lots: Lots,
     jobs: FuturesUnordered<BoxFuture<'static, (HandleId, Ended)>>,
     scan_at: Instant,
 }
 
 impl Deliverer {
     pub(crate) fn new(core: Arc<Core>) -> Self {
-        Self { core, lots: HashMap::new(), jobs: FuturesUnordered::new(), scan_at: Instant::now() }
+        Self { core, lots: Lots::default(), jobs: FuturesUnordered::new(), scan_at: Instant::now() }
     }
 
     /// Runs for ever.
     pub(crate) async fn run(mut self) {
         loop {
-            let now = Instant::now();
-            if self.scan_at <= now {
+            if self.scan_at <= Instant::now() {
                 self.scan().await;
             }
             self.take_wanted();
-            self.start_due(Instant::now());
-            let wake_at =
-                self.lots.values().filter_map(|lot| lot.due).min().map_or(self.scan_at, |due| due.min(self.scan_at));
+            while let Some(id) = self.lots.take_due(Instant::now()) {
+                let core = Arc::clone(&self.core);
+                self.jobs.push(Box::pin(async move { (id, deliver(&core, id).await) }));
+            }
+            let wake_at = self.lots.next_due().map_or(self.scan_at, |due| due.min(self.scan_at));
             let core = Arc::clone(&self.core);
             tokio::select! {
                 () = core.parcels.wake.notified() => {}
@@ -89,8 +138,9 @@ impl Deliverer {
         loop {
             match self.core.registry.deliverable(self.core.now(), limit).await {
                 Ok(rows) if rows.len() < usize::try_from(limit).unwrap_or(usize::MAX) || limit == u32::MAX => {
-                    for id in rows {
-                        self.lots.entry(id).or_insert_with(|| Lot { due: Some(Instant::now()), ..Lot::default() });
+                    let now = Instant::now();
+                    for id in rows.into_iter().filter(|id| !self.lots.lots.contains_key(id)).collect::<Vec<_>>() {
+                        self.lots.change(id, |lot| lot.due = Some(now));
                     }
                     return;
                 }
@@ -108,59 +158,56 @@ impl Deliverer {
         let wanted = self.core.parcels.take();
         for (id, from) in wanted.handles {
             let due = self.core.instant(from);
-            let lot = self.lots.entry(id).or_default();
-            if lot.busy {
-                lot.again = true;
-            } else {
-                // Something new is not held up by earlier failures.
-                lot.due = Some(due);
-            }
+            self.lots.change(id, |lot| {
+                if lot.busy {
+                    lot.again = true;
+                } else {
+                    // Something new is not held up by earlier failures.
+                    lot.due = Some(due);
+                }
+            });
         }
         if wanted.servers.is_empty() {
             return;
         }
         let now = Instant::now();
-        for (id, lot) in &mut self.lots {
-            let Some(handle) = self.core.ledger.held(*id) else { continue };
-            if wanted.servers.contains(&handle.server) && !lot.busy {
-                lot.due = Some(now);
+        let of_returned =
+            |id: &HandleId| self.core.ledger.held(*id).is_some_and(|handle| wanted.servers.contains(&handle.server));
+        let returned: Vec<HandleId> = self.lots.lots.keys().copied().filter(of_returned).collect();
+        for id in returned {
+            self.lots.change(id, |lot| {
                 lot.failures = 0;
-            }
-        }
-    }
-
-    fn start_due(&mut self, now: Instant) {
-        for (id, lot) in &mut self.lots {
-            if lot.busy || lot.due.is_none_or(|due| due > now) {
-                continue;
-            }
-            lot.due = None;
-            lot.busy = true;
-            let (core, id) = (Arc::clone(&self.core), *id);
-            self.jobs.push(Box::pin(async move { (id, deliver(&core, id).await) }));
+                if lot.busy {
+                    lot.again = true;
+                } else {
+                    lot.due = Some(now);
+                }
+            });
         }
     }
 
     fn finished(&mut self, id: HandleId, ended: Ended) {
-        let Some(lot) = self.lots.get_mut(&id) else { return };
-        lot.busy = false;
-        let again = std::mem::take(&mut lot.again);
-        let now = Instant::now();
-        lot.due = match ended {
-            Ended::Clear if !again => {
-                self.lots.remove(&id);
-                return;
-            }
-            Ended::Clear => Some(now),
-            Ended::Held(until) => Some(if again { now } else { self.core.instant(until) }),
-            Ended::Again(after) => {
-                lot.failures = lot.failures.saturating_add(1);
-                let wait = self.core.back_off(lot.failures).max(after.unwrap_or_default());
-                Some(now + wait)
-            }
-            // The scan finds it every second anyway; it waits for its server.
-            Ended::Unconnected => again.then_some(now),
-        };
+        let core = Arc::clone(&self.core);
+        let done = self.lots.change(id, |lot| {
+            lot.busy = false;
+            let again = std::mem::take(&mut lot.again);
+            let now = Instant::now();
+            lot.due = match ended {
+                Ended::Clear if !again => return true,
+                Ended::Clear => Some(now),
+                Ended::Held(until) => Some(if again { now } else { core.instant(until) }),
+                Ended::Again(after) => {
+                    lot.failures = lot.failures.saturating_add(1);
+                    Some(now + core.back_off(lot.failures).max(after.unwrap_or_default()))
+                }
+                // Its server's return, or the question when it comes again, wakes it.
+                Ended::Unconnected => again.then_some(now),
+            };
+            false
+        });
+        if done {
+            self.lots.forget(id);
+        }
     }
 }
 

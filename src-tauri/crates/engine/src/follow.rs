@@ -3,12 +3,15 @@
 //! A loop over one closed set of inputs (words left at the post, finished jobs, events of the connection, time).
 //! Nothing is awaited in the loop but the next input: reads, commits and connecting are jobs beside it.
 //! It never sends answers or stops (`deliver.rs`) and never calls tools (`admission.rs`).
-//! Read `follow/connect.rs` for connections, `look.rs` for polls, `event.rs` for pushes, `step.rs` for commits.
+//! Read `follow/connect.rs` for connections, `look.rs` and `reach.rs` for polls, `event.rs` for pushes, `step.rs`
+//! for commits.
 
 mod book;
 mod connect;
 mod event;
 mod look;
+mod reach;
+mod row;
 mod step;
 
 use std::sync::Arc;
@@ -16,7 +19,7 @@ use std::sync::Arc;
 use domain::handle::TaskHandle;
 use domain::ids::{HandleId, UpstreamTaskId};
 use domain::ports::{Connected, UpstreamError, UpstreamEvent};
-use domain::server::Server;
+use domain::server::{Server, ServerHealth};
 use domain::status::{Contact, Outcome, ServerView, TaskStatus};
 use domain::time::Timestamp;
 use futures::future::BoxFuture;
@@ -262,8 +265,7 @@ impl Follower {
         let now = self.core.now();
         let task = handle.as_ref().and_then(|handle| watched_task(handle, now));
         let Some(task) = task else {
-            let known = handle.as_ref().and_then(|handle| handle.view.task()).map(|task| &task.id);
-            if self.book.close(id, known) {
+            if self.book.close(id) {
                 self.core.ledger.plan_look(id, None);
                 self.watch_soon();
             }
@@ -291,5 +293,19 @@ async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
+    }
+}
+
+impl Drop for Follower {
+    /// A follower that panics must not leave its server looking healthy; it is started anew after a while.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.post.set_health(ServerHealth::Down {
+                since: self.core.now(),
+                why: "Taskwarden failed while following it".into(),
+                hint: "It is taken up again by itself; please report this with the log.".into(),
+                retry_at: None,
+            });
+        }
     }
 }

@@ -32,10 +32,16 @@ pub(crate) struct Track {
     pub(crate) unknown: u32,
 }
 
+#[derive(Debug)]
+struct Entry {
+    track: Track,
+    task: UpstreamTaskId,
+}
+
 /// All tracks of one server, with the queue of looks that are due.
 #[derive(Debug, Default)]
 pub(crate) struct Book {
-    tracks: HashMap<HandleId, Track>,
+    tracks: HashMap<HandleId, Entry>,
     due: BTreeSet<(Instant, HandleId)>,
     tasks: HashMap<UpstreamTaskId, HandleId>,
 }
@@ -48,12 +54,12 @@ impl Book {
 
     /// The track of a handle.
     pub(crate) fn track(&self, id: HandleId) -> Option<Track> {
-        self.tracks.get(&id).copied()
+        self.tracks.get(&id).map(|entry| entry.track)
     }
 
     /// Changes a track; its place in the queue follows.
     pub(crate) fn change<R>(&mut self, id: HandleId, change: impl FnOnce(&mut Track) -> R) -> Option<R> {
-        let track = self.tracks.get_mut(&id)?;
+        let track = &mut self.tracks.get_mut(&id)?.track;
         let before = track.due;
         let said = change(track);
         if track.due != before {
@@ -73,23 +79,19 @@ impl Book {
             return false;
         }
         self.tasks.insert(task.clone(), id);
-        self.tracks.insert(id, Track::default());
+        self.tracks.insert(id, Entry { track: Track::default(), task: task.clone() });
         self.change(id, |track| track.due = Some(due));
         true
     }
 
     /// Looks at it no more; returns whether it was looked at.
-    pub(crate) fn close(&mut self, id: HandleId, task: Option<&UpstreamTaskId>) -> bool {
-        let Some(track) = self.tracks.remove(&id) else { return false };
+    pub(crate) fn close(&mut self, id: HandleId) -> bool {
+        let Some(Entry { track, task }) = self.tracks.remove(&id) else { return false };
         if let Some(at) = track.due {
             self.due.remove(&(at, id));
         }
-        match task {
-            Some(task) if self.tasks.get(task) == Some(&id) => {
-                self.tasks.remove(task);
-            }
-            Some(_) => {}
-            None => self.tasks.retain(|_, handle| *handle != id),
+        if self.tasks.get(&task) == Some(&id) {
+            self.tasks.remove(&task);
         }
         true
     }
@@ -101,15 +103,19 @@ impl Book {
 
     /// Takes the handle whose look has been due for longest; its look is then under way.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<HandleId> {
-        let (at, id) = *self.due.first()?;
-        if at > now {
+        if self.next_due()? > now {
             return None;
         }
-        self.due.pop_first();
-        if let Some(track) = self.tracks.get_mut(&id) {
-            track.due = None;
-            track.reading = true;
-            track.begun = Some(now);
+        self.take_first(now)
+    }
+
+    /// Takes the handle that is due first, also before its time; its look is then under way.
+    pub(crate) fn take_first(&mut self, now: Instant) -> Option<HandleId> {
+        let (_, id) = self.due.pop_first()?;
+        if let Some(entry) = self.tracks.get_mut(&id) {
+            entry.track.due = None;
+            entry.track.reading = true;
+            entry.track.begun = Some(now);
         }
         Some(id)
     }

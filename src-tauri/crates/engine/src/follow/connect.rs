@@ -8,19 +8,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::handle::Home;
 use domain::ids::ConnectionId;
-use domain::ports::{Closure, Connected, RegistryError, ServerUnit, UpstreamError, UpstreamEvent};
+use domain::ports::{Closure, Connected, UpstreamError, UpstreamEvent};
 use domain::request::{AskDoor, RequestState};
-use domain::server::{Era, Negotiated, Server, ServerAddress, ServerHealth, Verdict};
+use domain::server::{Era, Negotiated, Server, ServerAddress, ServerHealth};
 use domain::status::Needs;
 use futures::stream::{Stream, StreamExt};
 use tokio::time::Instant;
 
 use super::step::Step;
 use super::{Follower, Job};
-use crate::core::Core;
 use crate::post::Live;
 
 /// Where the connection stands.
@@ -234,23 +232,6 @@ impl Follower {
         self.post.set_health(ServerHealth::Down { since: self.core.now(), why, hint, retry_at });
     }
 
-    /// The server wants a person first; so do all its tasks.
-    pub(super) fn needs_sign_in(&mut self, why: String, hint: String) {
-        self.post.set_health(ServerHealth::Blocked { since: self.core.now(), why, hint: hint.clone() });
-        if self.post.live().is_some() {
-            self.ailing = true;
-            let until = Instant::now() + self.core.policy.backoff_last;
-            self.quiet_until = Some(until);
-        }
-        self.block_all(&Needs::SignIn(hint));
-    }
-
-    fn block_all(&mut self, needs: &Needs) {
-        for id in self.book.handles() {
-            self.step(id, Step::Blocked(needs.clone()));
-        }
-    }
-
     /// The connection said that it is over.
     pub(super) fn closed(&mut self, closure: Closure) {
         let Some(live) = self.post.live() else { return };
@@ -334,70 +315,6 @@ impl Follower {
             }
         }
     }
-
-    /// Stores what was negotiated, for the next start and for display.
-    fn remember(&self, negotiated: &Negotiated, started: bool) {
-        let (core, id, negotiated) = (Arc::clone(&self.core), self.server.id, negotiated.clone());
-        let fingerprint = self.server.address.fingerprint();
-        let verdict = Verdict { fingerprint: fingerprint.clone(), era: negotiated.era };
-        self.jobs.push(Box::pin(async move {
-            let learnt = update_server(&core, id, started, |server| {
-                if server.address.fingerprint() == fingerprint {
-                    server.verdict = Some(verdict.clone());
-                    server.negotiated = Some(negotiated.clone());
-                }
-            });
-            if let Err(error) = learnt.await {
-                tracing::error!(%error, "what was negotiated with a server could not be stored");
-            }
-            Job::Done
-        }));
-    }
-
-    /// The server gives its ids to other tasks again: what comes now lives in a new generation.
-    pub(super) fn raise_generation(&mut self) {
-        self.server.generation = self.server.generation.saturating_add(1);
-        let (core, id, generation) = (Arc::clone(&self.core), self.server.id, self.server.generation);
-        tracing::warn!(server.name = %self.server.name, "the server gives its task ids to other tasks again");
-        if let Some(live) = self.post.live() {
-            self.post.set_live(Some(Arc::new(live.in_generation(generation))));
-        }
-        self.jobs.push(Box::pin(async move {
-            if let Err(error) = update_server(&core, id, false, |server| server.generation = generation).await {
-                tracing::error!(%error, "the new generation of a server could not be stored");
-            }
-            Job::Done
-        }));
-    }
-}
-
-/// Reads the row, changes it, and stores it when that made a difference. Names and addresses stay as they are.
-async fn update_server(
-    core: &Core,
-    id: domain::ids::ServerId,
-    started: bool,
-    change: impl Fn(&mut Server),
-) -> Result<(), RegistryError> {
-    let Some(before) = core.registry.server(id).await? else { return Ok(()) };
-    let mut server = before.clone();
-    change(&mut server);
-    let audit = if started {
-        vec![AuditEvent {
-            at: core.now(),
-            actor: Actor::System("follow"),
-            verb: Verb::ProcessStarted,
-            subject: Subject::Server(id),
-            note: String::new(),
-        }]
-    } else {
-        Vec::new()
-    };
-    if server == before {
-        return if audit.is_empty() { Ok(()) } else { core.registry.record(audit).await };
-    }
-    let seq = core.registry.put_server(ServerUnit { server, audit }).await?;
-    core.pulse.committed(seq);
-    Ok(())
 }
 
 /// Whether a session of this connection can be taken up again, and so its questions asked again.

@@ -1,0 +1,79 @@
+//! What a connection teaches about its server for good: era, dialect, session, and when its ids begin anew.
+//!
+//! Writes the server's row beside everything else, and only what it learnt: names, addresses and consent stay as
+//! people configured them.
+
+use std::sync::Arc;
+
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::ports::{RegistryError, ServerUnit};
+use domain::server::{Negotiated, Server, Verdict};
+
+use super::{Follower, Job};
+use crate::core::Core;
+
+impl Follower {
+    /// Stores what was negotiated, for the next start and for display.
+    pub(super) fn remember(&self, negotiated: &Negotiated, started: bool) {
+        let (core, id, negotiated) = (Arc::clone(&self.core), self.server.id, negotiated.clone());
+        let fingerprint = self.server.address.fingerprint();
+        let verdict = Verdict { fingerprint: fingerprint.clone(), era: negotiated.era };
+        self.jobs.push(Box::pin(async move {
+            let learnt = update_server(&core, id, started, |server| {
+                if server.address.fingerprint() == fingerprint {
+                    server.verdict = Some(verdict.clone());
+                    server.negotiated = Some(negotiated.clone());
+                }
+            });
+            if let Err(error) = learnt.await {
+                tracing::error!(%error, "what was negotiated with a server could not be stored");
+            }
+            Job::Done
+        }));
+    }
+
+    /// The server gives its ids to other tasks again: what comes now lives in a new generation.
+    pub(super) fn raise_generation(&mut self) {
+        self.server.generation = self.server.generation.saturating_add(1);
+        let (core, id, generation) = (Arc::clone(&self.core), self.server.id, self.server.generation);
+        tracing::warn!(server.name = %self.server.name, "the server gives its task ids to other tasks again");
+        if let Some(live) = self.post.live() {
+            self.post.set_live(Some(Arc::new(live.in_generation(generation))));
+        }
+        self.jobs.push(Box::pin(async move {
+            if let Err(error) = update_server(&core, id, false, |server| server.generation = generation).await {
+                tracing::error!(%error, "the new generation of a server could not be stored");
+            }
+            Job::Done
+        }));
+    }
+}
+
+/// Reads the row, changes it, and stores it when that made a difference. Names and addresses stay as they are.
+async fn update_server(
+    core: &Core,
+    id: domain::ids::ServerId,
+    started: bool,
+    change: impl Fn(&mut Server),
+) -> Result<(), RegistryError> {
+    let Some(before) = core.registry.server(id).await? else { return Ok(()) };
+    let mut server = before.clone();
+    change(&mut server);
+    let audit = if started {
+        vec![AuditEvent {
+            at: core.now(),
+            actor: Actor::System("follow"),
+            verb: Verb::ProcessStarted,
+            subject: Subject::Server(id),
+            note: String::new(),
+        }]
+    } else {
+        Vec::new()
+    };
+    if server == before {
+        return if audit.is_empty() { Ok(()) } else { core.registry.record(audit).await };
+    }
+    let seq = core.registry.put_server(ServerUnit { server, audit }).await?;
+    core.pulse.committed(seq);
+    Ok(())
+}
