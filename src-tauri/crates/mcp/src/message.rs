@@ -235,19 +235,15 @@ pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Incoming, BadMessage> {
 }
 
 fn batch(text: &str, limits: &Limits) -> Result<Vec<Result<Message, BadMessage>>, BadMessage> {
-    let members: Members<'_> = serde_json::from_str(text).map_err(|bad| BadMessage::of(shape(&bad)))?;
-    if members.0.is_empty() {
-        return Err(BadMessage::of(Wrong::EmptyBatch));
-    }
-    if members.0.len() > limits.batch {
+    if skim::members(text.as_bytes()) > limits.batch {
         return Err(BadMessage::of(Wrong::LongBatch { cap: limits.batch }));
     }
-    Ok(members.0.into_iter().map(|member| one(member.get(), limits)).collect())
+    let members: Vec<&RawValue> = serde_json::from_str(text).map_err(|bad| BadMessage::of(shape(&bad)))?;
+    if members.is_empty() {
+        return Err(BadMessage::of(Wrong::EmptyBatch));
+    }
+    Ok(members.into_iter().map(|member| one(member.get(), limits)).collect())
 }
-
-/// The members of a batch as they are; 16 bytes each, so that a batch of nothing but commas stays small.
-#[derive(Deserialize)]
-struct Members<'a>(#[serde(borrow)] Vec<&'a RawValue>);
 
 #[derive(Deserialize)]
 struct Envelope<'a> {

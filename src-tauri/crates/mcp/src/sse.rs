@@ -95,11 +95,6 @@ impl Events {
         self.part_of_line(piece);
     }
 
-    /// The next whole event.
-    pub fn next(&mut self) -> Option<Event> {
-        self.ready.pop_front()
-    }
-
     /// Where to resume: the id of the last whole event.
     #[must_use]
     pub fn last_id(&self) -> Option<&str> {
@@ -210,6 +205,15 @@ impl Events {
     }
 }
 
+/// The whole events so far; more come with the next piece.
+impl Iterator for Events {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        self.ready.pop_front()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,7 +224,7 @@ mod tests {
             events.feed(piece);
         }
         let mut seen = Vec::new();
-        while let Some(event) = events.next() {
+        for event in events.by_ref() {
             seen.push(match event.body {
                 Body::Data(data) => format!("{}={}", event.name, String::from_utf8_lossy(&data)),
                 Body::TooLarge(skim) => format!("too large, id {:?}", skim.id(64).map(|id| id.json())),

@@ -35,7 +35,7 @@ impl Id {
             return (!json.starts_with('+')).then_some(Self::Number(whole));
         }
         let float = serde_json::from_str::<f64>(json).ok()?;
-        (float.fract() == 0.0 && float.abs() < FLOAT_EXACT_MAX).then(|| Self::Number(float as i128))
+        (float.fract() == 0.0 && float.abs() < FLOAT_EXACT_MAX).then_some(Self::Number(float as i128))
     }
 
     /// The id as JSON text: `7`, `"q-1"`.

@@ -37,6 +37,29 @@ pub fn too_deep_at(bytes: &[u8], cap: usize) -> Option<usize> {
     None
 }
 
+/// How many members the outermost list has at least, counted by commas: enough to refuse one that is too long
+/// before anything of it is kept.
+#[must_use]
+pub(super) fn members(bytes: &[u8]) -> usize {
+    let mut depth = 0_usize;
+    let mut in_text = false;
+    let mut escaped = false;
+    let mut commas = 0_usize;
+    for byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            _ if in_text => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' if depth == 1 => commas += 1,
+            _ => {}
+        }
+    }
+    commas + 1
+}
+
 /// Finds the top-level `id` of an object that arrives in pieces and is thrown away.
 #[derive(Debug, Default)]
 pub struct Skim {

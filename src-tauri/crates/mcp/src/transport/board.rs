@@ -135,3 +135,56 @@ impl Asked {
         self.0.lock().insert(token.to_owned(), id);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::*;
+
+    fn fine() -> Reply {
+        Ok(Answer::Result(RawValue::from_string("1".into()).expect("JSON")))
+    }
+
+    #[test]
+    fn nothing_stays_on_the_board_whatever_ends_a_request() {
+        let board = Board::default();
+        let gone = LinkError::Broken { why: "gone".into(), hint: String::new(), sent: true };
+        let mut answered = board.take(Tag(1)).expect("a place");
+        assert!(board.settle(&Id::from(answered.id), fine()), "somebody waited");
+        assert!(answered.answer.try_recv().is_ok_and(|reply| reply.is_ok()), "and has it");
+        let dropped = board.take(Tag(2)).expect("a place");
+        let late = Id::from(dropped.id);
+        drop(dropped);
+        assert!(!board.settle(&late, fine()), "a late answer is nobody's");
+        let given_up = board.take(Tag(3)).expect("a place");
+        assert_eq!(board.give_up(Tag(3), gone.clone()), Some(given_up.id));
+        assert_eq!(board.waiting(), 0, "nothing leaks");
+
+        let mut waiting = board.take(Tag(4)).expect("a place");
+        board.end(&gone, gone.clone());
+        assert_eq!(waiting.answer.try_recv().ok().and_then(Result::err), Some(gone), "the end reaches all");
+        assert!(board.take(Tag(5)).is_err() && board.waiting() == 0, "and nobody begins to wait");
+    }
+
+    #[test]
+    fn an_error_without_an_id_reaches_the_only_one_that_waits() {
+        let board = Board::default();
+        let mut one = board.take(Tag(1)).expect("a place");
+        let two = board.take(Tag(2)).expect("a place");
+        assert!(!board.settle_only(fine()), "it could be either's");
+        drop(two);
+        assert!(board.settle_only(fine()) && one.answer.try_recv().is_ok(), "now it can only be this one's");
+    }
+
+    #[test]
+    fn a_server_cannot_pile_up_questions() {
+        let asked = Asked::default();
+        for number in 0..1_000_u64 {
+            assert!(asked.note(&Id::from(number)).is_some(), "within the limit");
+        }
+        assert_eq!(asked.note(&Id::from(1_000)), None, "one too many");
+        assert!(asked.note(&Id::from(5)).is_some(), "the same again is no more");
+        assert!(asked.take("5").is_some() && asked.note(&Id::from(1_000)).is_some(), "room again");
+    }
+}

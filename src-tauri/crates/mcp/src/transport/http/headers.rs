@@ -49,10 +49,9 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 
 /// A value as it may stand in a header.
 fn encode(value: &str) -> String {
-    let plain = value.bytes().all(|byte| matches!(byte, b' '..=b'~'))
-        && !value.starts_with(' ')
-        && !value.ends_with(' ')
-        && !(value.starts_with(ENCODED_BEFORE) && value.ends_with(ENCODED_AFTER));
+    let visible = value.bytes().all(|byte| matches!(byte, b' '..=b'~')) && value.trim() == value;
+    let looks_encoded = value.starts_with(ENCODED_BEFORE) && value.ends_with(ENCODED_AFTER);
+    let plain = visible && !looks_encoded;
     if plain { value.to_owned() } else { format!("{ENCODED_BEFORE}{}{ENCODED_AFTER}", BASE64_STANDARD.encode(value)) }
 }
 

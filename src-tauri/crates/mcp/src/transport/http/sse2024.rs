@@ -140,7 +140,7 @@ impl Down {
         let Reply::Stream(response) = reply else { return Err(nothing(&origin, "it opens no stream")) };
         self.response = Some(response);
         loop {
-            while let Some(event) = self.events.next() {
+            for event in self.events.by_ref() {
                 if let ("endpoint", Body::Data(data)) = (event.name.as_str(), event.body) {
                     let address = String::from_utf8(data).map_err(|_| nothing(&origin, "its address is not text"))?;
                     return Ok(address.trim().to_owned());
@@ -174,7 +174,7 @@ impl Down {
         };
         let reading = async {
             loop {
-                while let Some(event) = self.events.next() {
+                for event in self.events.by_ref() {
                     let Some(link) = link.upgrade() else { return "nobody needs it any more" };
                     match event.body {
                         Body::Data(data) if event.name == "message" => {

@@ -159,7 +159,7 @@ impl Wire {
     ) -> Ended {
         let mut heard = false;
         loop {
-            while let Some(event) = events.next() {
+            for event in events.by_ref() {
                 heard = true;
                 let answered = match event.body {
                     Body::Data(data) => self.take_data(&data, on, wanted).await,

@@ -102,7 +102,7 @@ async fn each_bad_answer_fails_one_request_with_a_line_that_says_why() {
         let peer = modern(Policy { message_cap_bytes: 65_536, ..quick() }, script).await;
         let opened = peer.open().await.expect("a modern server");
         let answer = tokio::time::timeout(LIMIT, opened.link.request(ask("tools/call", 1, None))).await;
-        let error = answer.unwrap_or_else(|_| panic!("`{wanted}` hangs")).err().expect("no answer");
+        let error = answer.unwrap_or_else(|_| panic!("`{wanted}` hangs")).expect_err("no answer");
         assert!(error.to_string().contains(wanted), "`{wanted}` expected: {error}");
         assert!(!error.to_string().contains('\n'), "one line");
         let good = opened.link.request(ask("tools/list", 2, Some(LIMIT))).await;

@@ -1,0 +1,133 @@
+//! Scripted children: shells that speak exact bytes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::policy::Policy;
+use domain::ports::Closure;
+use domain::server::Era;
+use engine::supervisor::Supervisor;
+use futures::StreamExt;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::time::timeout;
+
+use crate::link::{Answer, Inbound, LinkError, Opened, Outgoing, Tag};
+use crate::transport::stdio::{Launch, open};
+use crate::transport::{OpenContext, OpenError};
+
+pub(super) const LIMIT: Duration = Duration::from_secs(20);
+
+/// Times short enough for tests, long enough for a shell.
+pub(super) fn quick() -> Policy {
+    Policy {
+        probe_silence: Duration::from_millis(300),
+        probe_first_output: Duration::from_millis(300),
+        initialize_limit: Duration::from_secs(5),
+        child_close_wait: Duration::from_secs(2),
+        child_term_wait: Duration::from_secs(2),
+        reply_limit: Duration::from_secs(5),
+        ..Policy::default()
+    }
+}
+
+pub(super) struct Bench {
+    pub(super) dir: TempDir,
+    pub(super) ctx: OpenContext,
+}
+
+impl Bench {
+    pub(super) fn new(policy: Policy) -> Self {
+        let dir = TempDir::new().expect("a folder for the test");
+        let children = dir.path().join("children");
+        let ctx = OpenContext::new(Arc::new(policy), Supervisor::new(), Arc::new(|| 42), children);
+        Self { dir, ctx }
+    }
+
+    pub(super) fn launch(&self, script: &str) -> Launch {
+        Launch {
+            command: "/bin/sh".into(),
+            args: vec!["-c".into(), script.into()],
+            env: BTreeMap::from([("DIR".into(), self.dir.path().display().to_string())]),
+            secret_env: BTreeMap::new(),
+            cwd: None,
+        }
+    }
+
+    pub(super) async fn open(&self, script: &str) -> Result<Opened, OpenError> {
+        self.open_known(script, None).await
+    }
+
+    pub(super) async fn open_known(&self, script: &str, known: Option<Era>) -> Result<Opened, OpenError> {
+        timeout(LIMIT, open(self.launch(script), known, &self.ctx)).await.expect("opening ends in time")
+    }
+
+    pub(super) fn written(&self, name: &str) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.dir.path().join(name)).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).expect("we write JSON lines")).collect()
+    }
+
+    pub(super) fn records(&self) -> usize {
+        std::fs::read_dir(self.dir.path().join("children")).map_or(0, Iterator::count)
+    }
+}
+
+/// Answers `server/discover` with a modern greeting and goes on with `then`, having read `$line`.
+pub(super) fn modern(then: &str) -> String {
+    format!(
+        r#"read -r line; echo "$line" >> "$DIR/in"
+echo '{{"jsonrpc":"2.0","id":1,"result":{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{{}}}}}}'
+{then}"#
+    )
+}
+
+/// Refuses the probe with `error`, answers `initialize`, takes `initialized`, and goes on with `then`.
+pub(super) fn legacy(error: &str, then: &str) -> String {
+    format!(
+        r#"read -r line; echo "$line" >> "$DIR/in"
+echo '{{"jsonrpc":"2.0","id":1,"error":{error}}}'
+read -r line; echo "$line" >> "$DIR/in"
+echo '{{"jsonrpc":"2.0","id":2,"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"s","version":"1"}}}}}}'
+read -r line; echo "$line" >> "$DIR/in"
+{then}"#
+    )
+}
+
+pub(super) const NOT_FOUND: &str = r#"{"code":-32601,"message":"Method not found"}"#;
+pub(super) const COPY: &str = r#"while read -r line; do echo "$line" >> "$DIR/in"; done"#;
+
+pub(super) fn ask(method: &'static str, tag: u64, limit: Option<Duration>) -> Outgoing {
+    Outgoing { method, params: json!({}), verbatim: Vec::new(), tag: Tag(tag), limit, param_headers: Vec::new() }
+}
+
+pub(super) async fn closed(opened: &mut Opened) -> Closure {
+    timeout(LIMIT, async {
+        loop {
+            match opened.inbound.next().await {
+                Some(Inbound::Closed(closure)) => return closure,
+                Some(_) => {}
+                None => panic!("`Closed` is always last"),
+            }
+        }
+    })
+    .await
+    .expect("the link says that it is over")
+}
+
+pub(super) fn text(answer: Result<Answer, LinkError>) -> String {
+    match answer {
+        Ok(Answer::Result(raw) | Answer::Error(raw)) => raw.get().to_owned(),
+        Err(error) => panic!("an answer was expected: {error}"),
+    }
+}
+
+/// Waits until a file has that many lines.
+pub(super) async fn until_written(bench: &Bench, name: &str, lines: usize) {
+    let waited = timeout(LIMIT, async {
+        while bench.written(name).len() < lines {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    assert!(waited.await.is_ok(), "only {:?} of {lines} lines came", bench.written(name));
+}
