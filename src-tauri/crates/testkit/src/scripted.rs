@@ -166,6 +166,11 @@ impl ScriptedServer {
         state.negotiated.session = Some(SessionKey::new("session-1"));
     }
 
+    /// The next connection is this session, and no other is taken up again.
+    pub fn new_session(&self, session: &str) {
+        self.state.lock().negotiated.session = Some(SessionKey::new(session));
+    }
+
     /// Every connection is a new child process, as over stdio.
     pub fn child_per_connection(&self) {
         self.state.lock().session_per_connection = true;
@@ -202,9 +207,15 @@ impl ScriptedServer {
     /// stays at the last. A look that asks stays until it is answered.
     pub fn reply_task(&self, tool: &str, task: &str, looks: Vec<Look>) {
         self.plan(task, looks);
+        self.reply(tool, Duration::ZERO, Ok(self.created(task)));
+    }
+
+    /// The reply that creates a planned task.
+    #[must_use]
+    pub fn created(&self, task: &str) -> CallReply {
         let id = UpstreamTaskId::new(task);
         let seen = self.sighting(&id, &Look::working(), self.clock.now());
-        self.reply(tool, Duration::ZERO, Ok(CallReply::Task { id, seen }));
+        CallReply::Task { id, seen }
     }
 
     /// There is this task.

@@ -10,6 +10,7 @@
 mod calls;
 mod deciding;
 mod following;
+mod hardship;
 mod restarting;
 mod telling;
 mod world;

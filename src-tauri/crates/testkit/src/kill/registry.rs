@@ -1,6 +1,7 @@
-//! A registry with kill points around every transaction that changes something.
+//! A registry with kill points around every transaction that changes something, and a disk that can be full.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use domain::audit::AuditEvent;
 use domain::change::Changes;
@@ -24,39 +25,67 @@ type Answer<'a, T> = PortFuture<'a, Result<T, RegistryError>>;
 pub struct KilledRegistry {
     inner: Arc<dyn Registry>,
     points: KillPoints,
+    full: AtomicBool,
 }
 
 impl KilledRegistry {
     /// `inner` gets these points.
     #[must_use]
     pub fn new(inner: Arc<dyn Registry>, points: KillPoints) -> Self {
-        Self { inner, points }
+        Self { inner, points, full: AtomicBool::new(false) }
+    }
+
+    /// The disk is full from now on, or no longer: writing fails, reading goes on.
+    pub fn fill_disk(&self, full: bool) {
+        self.full.store(full, Ordering::Relaxed);
+    }
+
+    async fn write<T>(
+        &self,
+        name: &'static str,
+        act: impl Future<Output = Result<T, RegistryError>>,
+    ) -> Result<T, RegistryError> {
+        self.room()?;
+        self.points.around(name, act).await
+    }
+
+    fn room(&self) -> Result<(), RegistryError> {
+        if self.full.load(Ordering::Relaxed) {
+            return Err(RegistryError::Full { path: "registry".into() });
+        }
+        Ok(())
     }
 }
 
 impl Registry for KilledRegistry {
     fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
-        Box::pin(self.points.around("registry.admit", self.inner.admit(unit)))
+        Box::pin(async move {
+            self.room()?;
+            self.points.around("registry.admit", self.inner.admit(unit)).await
+        })
     }
 
     fn commit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
-        Box::pin(self.points.around("registry.commit", self.inner.commit(unit)))
+        Box::pin(async move {
+            self.room()?;
+            self.points.around("registry.commit", self.inner.commit(unit)).await
+        })
     }
 
     fn note_contacts(&self, notes: Vec<ContactNote>) -> Answer<'_, ()> {
-        Box::pin(self.points.around("registry.note_contacts", self.inner.note_contacts(notes)))
+        Box::pin(self.write("registry.note_contacts", self.inner.note_contacts(notes)))
     }
 
     fn put_server(&self, unit: ServerUnit) -> Answer<'_, Seq> {
-        Box::pin(self.points.around("registry.put_server", self.inner.put_server(unit)))
+        Box::pin(self.write("registry.put_server", self.inner.put_server(unit)))
     }
 
     fn remove_server(&self, id: ServerId, audit: Vec<AuditEvent>) -> Answer<'_, Seq> {
-        Box::pin(self.points.around("registry.remove_server", self.inner.remove_server(id, audit)))
+        Box::pin(self.write("registry.remove_server", self.inner.remove_server(id, audit)))
     }
 
     fn record(&self, audit: Vec<AuditEvent>) -> Answer<'_, ()> {
-        Box::pin(self.points.around("registry.record", self.inner.record(audit)))
+        Box::pin(self.write("registry.record", self.inner.record(audit)))
     }
 
     fn servers(&self) -> Answer<'_, Vec<Server>> {
@@ -151,7 +180,7 @@ impl Registry for KilledRegistry {
     }
 
     fn prune(&self, before: Timestamp) -> Answer<'_, u64> {
-        Box::pin(self.points.around("registry.prune", self.inner.prune(before)))
+        Box::pin(self.write("registry.prune", self.inner.prune(before)))
     }
 
     fn close(&self) -> PortFuture<'_, ()> {
