@@ -51,14 +51,18 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
 /// Adding a server needs a core, and what the core starts may not add one: so a core runs for a moment beside us.
 fn with_a_core(program: &Path, act: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     let failed = |why: std::io::Error| Failure::new(format!("the core could not be run: {why}"), DOCTOR);
-    let mut core = Command::new(program).arg("serve").stdout(Stdio::null()).spawn().map_err(failed)?;
+    let mut serve = Command::new(program);
+    let mut core = serve.arg("serve").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(failed)?;
     let acted = wait_for_core(program, &mut core).and_then(|()| act());
     let pid = core.id().to_string();
     // Asked to end, as by Ctrl-C; where there is no `kill`, ended.
     if !process::is_there("kill", &["-INT", &pid]) {
         core.kill().map_err(failed)?;
     }
-    core.wait().map_err(failed)?;
+    let said = core.wait_with_output().map_err(failed)?.stderr;
+    if acted.is_err() {
+        eprint!("{}", String::from_utf8_lossy(&said));
+    }
     acted
 }
 
@@ -128,6 +132,10 @@ fn lay_out_samples(folder: &Path) -> Result<(), Failure> {
     let failed = |why: std::io::Error| {
         Failure::new(format!("`{}` cannot be written: {why}", folder.display()), "Check its owner and the disk.")
     };
+    // As on the first day: an earlier run has moved them.
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(failed)?;
+    }
     fs::create_dir_all(folder).map_err(failed)?;
     SAMPLES.iter().try_for_each(|(name, text)| fs::write(folder.join(name), text).map_err(failed))
 }
@@ -144,7 +152,7 @@ fn invitation(program: &str, home: Option<&str>, folder: &str) -> String {
     format!(
         "Try these three commands in another terminal:\n\n  \
          TASK=$({program} call {DEMO} tidy_downloads --args {arguments})\n  \
-         {program} tasks answer $TASK --accept '{{\"go\": true, \"dry_run\": true}}'\n  \
+         {program} tasks answer $TASK --accept '{{\"go\": true, \"dry_run\": false}}'\n  \
          {program} tasks watch $TASK\n"
     )
 }
