@@ -135,7 +135,7 @@ pub(super) fn legacy_elicitation(job: &str, question: &Question, version: &str, 
         Ask::Form { message, schema } if with_mode => {
             json!({"mode": "form", "message": message, "requestedSchema": schema})
         }
-        Ask::Form { message, schema } => json!({"message": message, "requestedSchema": schema}),
+        Ask::Form { message, schema } => json!({"message": message, "requestedSchema": older_schema(schema)}),
         Ask::Visit { message, url } => {
             json!({"mode": "url", "message": message, "url": url, "elicitationId": elicitation_id(job, question)})
         }
@@ -144,6 +144,21 @@ pub(super) fn legacy_elicitation(job: &str, question: &Question, version: &str, 
         members.insert("_meta".to_owned(), related(task));
     }
     params
+}
+
+/// A form as the versions before 2025-11-25 know it: no lists, and choices as `enum` with `enumNames`.
+fn older_schema(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return schema };
+    fields.retain(|_, field| field.get("type") != Some(&Value::from("array")));
+    for field in fields.values_mut().filter_map(Value::as_object_mut) {
+        if let Some(Value::Array(choices)) = field.remove("oneOf") {
+            let part = |name: &str| choices.iter().filter_map(|choice| choice.get(name)).cloned().collect::<Vec<_>>();
+            field.insert("enum".to_owned(), part("const").into());
+            field.insert("enumNames".to_owned(), part("title").into());
+        }
+    }
+    schema
 }
 
 /// Names a visit to a legacy client, for telling it when the page was completed.
