@@ -8,11 +8,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use domain::handle::{Home, TaskHandle};
-use domain::ids::{ConnectionId, HandleId, ServerId};
+use domain::ids::{ConnectionId, HandleId, ServerId, SessionKey};
 use domain::observation::Progress;
 use domain::policy::Policy;
 use domain::ports::Upstream;
-use domain::server::{Negotiated, Server, ServerHealth};
+use domain::server::{Negotiated, Server, ServerAddress, ServerHealth};
 use domain::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Notify, Semaphore, watch};
@@ -35,8 +35,15 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    pub(crate) fn new(id: ConnectionId, upstream: Arc<dyn Upstream>, negotiated: Negotiated, generation: u32) -> Self {
-        let home = Home { generation, session: negotiated.session.clone() };
+    /// A connection to this server, as configured.
+    pub(crate) fn new(id: ConnectionId, upstream: Arc<dyn Upstream>, negotiated: Negotiated, server: &Server) -> Self {
+        let session = match (&negotiated.session, &server.address) {
+            (Some(session), _) => Some(session.clone()),
+            // A modern child needs no session on the wire, but its tasks live and die with it all the same.
+            (None, ServerAddress::Stdio { .. }) => Some(SessionKey::new(id.to_string())),
+            (None, ServerAddress::Http { .. }) => None,
+        };
+        let home = Home { generation: server.generation, session };
         Self { id, upstream, negotiated, home, proven: Mutex::new(HashSet::new()) }
     }
 
@@ -192,7 +199,11 @@ impl Post {
     /// Leaves a new configuration.
     pub(crate) fn reconfigure(&self, server: Server) {
         *self.name.write() = Arc::from(server.name.as_str());
-        *self.configured.write() = server.clone();
+        let before = std::mem::replace(&mut *self.configured.write(), server.clone());
+        if before.address != server.address || before.consent != server.consent || self.live().is_none() {
+            // Whoever waits for the server must not see how the old configuration failed.
+            self.set_health(ServerHealth::Connecting);
+        }
         self.words.lock().server = Some(server);
         self.wake.notify_one();
     }

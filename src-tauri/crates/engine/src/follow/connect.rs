@@ -167,7 +167,7 @@ impl Follower {
 
     fn up(&mut self, connected: Connected) {
         let Connected { id, upstream, negotiated, child, events } = connected;
-        let live = Arc::new(Live::new(id, upstream, negotiated, self.server.generation));
+        let live = Arc::new(Live::new(id, upstream, negotiated, &self.server));
         self.link.state = State::Up(Instant::now());
         self.link.events = Some(events);
         self.quiet_until = None;

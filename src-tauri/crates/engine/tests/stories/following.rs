@@ -241,6 +241,54 @@ async fn a_task_of_a_killed_child_is_lost_with_that_reason_when_the_new_child_do
     assert_eq!(server.reads("t1").len(), 1 + reads_before_kill(&server), "one look by id was owed to the new child");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_task_of_a_modern_child_ends_with_it_too() {
+    let (world, server, id) = World::with(stdio_server(1, "one"), Policy::default()).await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    let task = world.call(id, "work").await;
+    world.pass(10 * SECOND).await;
+    server.forget_all();
+    server.close_connection(killed());
+    let lost = world.until_phase(task, Phase::Lost).await;
+    assert!(matches!(lost.contact, Contact::Gone { why: GoneWhy::ProcessEnded(_), .. }), "{:?}", lost.contact);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_that_is_gone_leaves_its_tasks_silent_until_it_can_be_asked() {
+    let (world, server, id) = World::with(stdio_server(1, "one"), Policy::default()).await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    server.hint("t1", 2 * SECOND);
+    let task = world.call(id, "work").await;
+    world.pass(10 * SECOND).await;
+    server.forget_all();
+    server.refuse_connections(Some(unreachable()));
+    server.close_connection(killed());
+    world.until_phase(task, Phase::Silent).await;
+    world.pass(3_600 * SECOND).await;
+    assert_eq!(world.phase(task).await, Phase::Silent, "nobody can know yet what became of it");
+    server.refuse_connections(None);
+    world.until_phase(task, Phase::Lost).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_flaps_is_connected_to_ever_more_rarely() {
+    let (world, server, id) = World::new().await;
+    world.until_up(id).await;
+    for _ in 0..12 {
+        world.until_up(id).await;
+        server.close_connection(hung_up());
+        world.until_true("down", || matches!(world.engine.health(id), ServerHealth::Down { .. })).await;
+    }
+    let gaps = gaps(&server.times(|act| *act == Act::Connect));
+    assert!(gaps.last().is_some_and(|gap| *gap >= 200 * SECOND), "the wait grows to minutes: {gaps:?}");
+    world.until_up(id).await;
+    world.pass(3_600 * SECOND).await;
+    server.clear_acts();
+    server.close_connection(hung_up());
+    world.pass(3 * SECOND).await;
+    assert_eq!(server.times(|act| *act == Act::Connect).len(), 1, "a connection that lasted is taken up at once");
+}
+
 fn reads_before_kill(server: &ScriptedServer) -> usize {
     let connects = server.times(|act| matches!(act, Act::Connect));
     let last = connects.last().copied().expect("it was connected");
