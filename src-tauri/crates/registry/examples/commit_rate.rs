@@ -178,7 +178,9 @@ async fn main() {
     let mut bare = Bare::prepared(&folder.path().join("bare").join("registry.sqlite")).await;
     let [mut reference, mut one, mut many] = [const { Vec::new() }; 3];
     // One round of each to warm up.
-    (bare.round().await, alone(&registry, &mut handles).await, together(&registry, &mut handles).await);
+    bare.round().await;
+    alone(&registry, &mut handles).await;
+    together(&registry, &mut handles).await;
     for _ in 0..ROUNDS {
         reference.push(bare.round().await);
         one.push(alone(&registry, &mut handles).await);

@@ -22,6 +22,8 @@ mod requests;
 mod reserve;
 mod script;
 mod servers;
+#[cfg(test)]
+mod tests;
 mod unit;
 mod usual;
 mod writer;
@@ -33,7 +35,7 @@ use domain::ports::RegistryError;
 use sqlx::SqlitePool;
 
 use crate::rows::Flaw;
-use crate::seal::{SealError, Sealer};
+use crate::seal::{Place, SealError, Sealer};
 
 /// The registry in one SQLite file.
 #[derive(Debug, Clone)]
@@ -80,11 +82,17 @@ impl Base {
         }
     }
 
+    /// A field that the system could not seal.
     fn sealing(operation: &'static str) -> impl FnOnce(SealError) -> RegistryError {
-        move |error| match error {
-            SealError::NoRandomness => RegistryError::Other { operation, why: error.to_string() },
-            SealError::DoesNotOpen => RegistryError::WrongKey,
-        }
+        move |error| RegistryError::Other { operation, why: error.to_string() }
+    }
+
+    /// Opens a sealed field. The key was checked at opening, so one that does not open was changed or moved.
+    fn unseal(&self, place: Place<'_>, sealed: &[u8]) -> Result<Vec<u8>, RegistryError> {
+        self.sealer.open(place, sealed).map_err(|_| RegistryError::Damaged {
+            path: self.path.clone(),
+            finding: format!("a row of `{}` has a `{}` that was changed or moved", place.table, place.column),
+        })
     }
 }
 

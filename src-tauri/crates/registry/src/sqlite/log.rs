@@ -59,7 +59,7 @@ impl Sqlite {
             let at: i64 = row.try_get(0).map_err(trouble())?;
             let sealed: &[u8] = row.try_get(1).map_err(trouble())?;
             let place = Place { table: "status_log", column: "line_sealed", row: &row_of(&key, &at.to_string()) };
-            let plain = self.base.sealer.open(place, sealed).map_err(Base::sealing("open a status line"))?;
+            let plain = self.base.unseal(place, sealed)?;
             let (status, text): (String, String) = serde_json::from_slice(&plain)
                 .map_err(|_| Base::bad_row("read `status_log`", &key, &Flaw::new("line", "is not two texts")))?;
             Ok(LogLine { at: Timestamp::from_millis(at), status, text })

@@ -45,7 +45,7 @@ impl Sqlite {
         let Some(row) = row else { return Ok(None) };
         let sealed: &[u8] = row.try_get(0).map_err(trouble())?;
         let place = Place { table: "payloads", column: "sealed", row: &row_of(&key, &kind) };
-        let plain = self.base.sealer.open(place, sealed).map_err(Base::sealing("open a payload"))?;
+        let plain = self.base.unseal(place, sealed)?;
         String::from_utf8(plain)
             .map(|text| Some(Payload::new(text)))
             .map_err(|_| Base::bad_row("read `payloads`", &key, &Flaw::new("sealed", "is not text")))

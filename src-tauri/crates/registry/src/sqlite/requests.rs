@@ -67,7 +67,7 @@ pub(crate) async fn read(
         let opened = Timestamp::from_millis(row.try_get(3).map_err(trouble())?);
         let sealed: &[u8] = row.try_get(4).map_err(trouble())?;
         let name = row_of(handle, key);
-        let plain = base.sealer.open(place(&name), sealed).map_err(Base::sealing("open a request"))?;
+        let plain = base.unseal(place(&name), sealed)?;
         let body = serde_json::from_slice(&plain).map_err(|error| Base::not_json("read `requests`", handle, &error))?;
         let request =
             rows::request::read(key, opened, &body).map_err(|flaw| Base::bad_row("read `requests`", handle, &flaw))?;

@@ -69,7 +69,7 @@ impl Sqlite {
         let session = match sealed {
             Some(sealed) => {
                 let place = Place { table: "servers", column: "session_sealed", row: id };
-                let plain = self.base.sealer.open(place, sealed).map_err(Base::sealing("open a session"))?;
+                let plain = self.base.unseal(place, sealed)?;
                 let text = String::from_utf8(plain).map_err(|_| flaw(Flaw::new("session_sealed", "is not text")))?;
                 Some(SessionKey::new(text))
             }

@@ -1,0 +1,77 @@
+//! A full disk, made by a page limit on the writer's connection.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use domain::payload::{Payload, PayloadKind, PayloadWrite};
+use domain::policy::Policy;
+use domain::ports::{Commit, CommitError, Registry, RegistryError};
+use domain::status::Phase;
+use domain::time::Timestamp;
+use sqlx::Connection;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteSynchronous};
+use testkit::story::{Cast, unit};
+
+use crate::seal::SealKey;
+use crate::sqlite::Sqlite;
+use crate::sqlite::reserve::Reserve;
+use crate::sqlite::writer::Writer;
+
+const CAST: Cast = Cast::of(1);
+const RESERVE: u64 = 50_000;
+
+/// A registry whose file may grow by this many pages only.
+async fn cramped(path: &Path, pages: i64) -> Sqlite {
+    let policy = Policy { reserve_file_bytes: RESERVE, ..Policy::default() };
+    let registry =
+        Sqlite::open(path, SealKey::from_bytes([7; 32]), &policy, Timestamp::EPOCH).await.expect("a new one opens");
+    let options = SqliteConnectOptions::new().filename(path).synchronous(SqliteSynchronous::Full).foreign_keys(true);
+    let mut connection = SqliteConnection::connect_with(&options).await.expect("connects");
+    let now: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut connection).await.expect("counts");
+    let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {}", now + pages));
+    sqlx::query(limit).execute(&mut connection).await.expect("limits");
+    let writer = Writer::start(Arc::clone(&registry.base), connection, Reserve::beside(path, RESERVE)).expect("starts");
+    Sqlite { writer: Some(writer), ..registry }
+}
+
+#[tokio::test]
+async fn on_a_full_disk_the_reserve_is_freed_and_what_is_small_still_goes_through() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, reserve) = (folder.path().join("registry.sqlite"), folder.path().join("reserve"));
+    let registry = cramped(&path, 20).await;
+    assert_eq!(std::fs::metadata(&reserve).map(|facts| facts.len()).ok(), Some(RESERVE), "the reserve stands");
+    let mut handle = CAST.call(1, 100);
+    handle.version = registry.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
+
+    let large = PayloadWrite { kind: PayloadKind::Result, payload: Some(Payload::new("x".repeat(500_000))) };
+    let refused = registry.commit(Commit { payloads: vec![large], ..unit(&handle, Phase::Done) }).await;
+    assert_eq!(refused, Err(CommitError::Registry(RegistryError::Full { path: path.clone() })), "it has no room");
+    assert!(!reserve.exists(), "the reserve's space was given back");
+    assert_eq!(registry.handle(handle.id).await, Ok(Some(handle.clone())), "nothing of it was written");
+
+    handle.version = registry.commit(unit(&handle, Phase::Cancelling)).await.expect("a stop is recorded").version;
+    assert!(!reserve.exists(), "a stop does not wait for the reserve");
+    let admitted = registry.admit(unit(&CAST.call(2, 100), Phase::Running)).await;
+    assert!(admitted.is_ok(), "there is room on the disk again, so new work is taken: {admitted:?}");
+    assert!(reserve.exists(), "and the reserve is made again first");
+    assert_eq!(registry.facts().await.map(|facts| facts.findings), Ok(Vec::new()), "the store is sound");
+}
+
+#[tokio::test]
+async fn without_room_for_the_reserve_new_work_is_refused_and_stops_are_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.sqlite");
+    let registry = cramped(&path, 20).await;
+    let mut handle = CAST.call(1, 100);
+    handle.version = registry.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
+    let large = PayloadWrite { kind: PayloadKind::Result, payload: Some(Payload::new("x".repeat(500_000))) };
+    registry.commit(Commit { payloads: vec![large], ..unit(&handle, Phase::Done) }).await.expect_err("no room");
+    // A folder in the reserve's place: it cannot be made.
+    std::fs::create_dir(folder.path().join("reserve")).expect("blocks the reserve");
+    let full = || RegistryError::Full { path: path.clone() };
+    let admitted = registry.admit(unit(&CAST.call(2, 100), Phase::Running)).await;
+    assert_eq!(admitted, Err(full().into()), "new work waits until there is room");
+    assert_eq!(registry.note_contacts(Vec::new()).await, Ok(()), "nothing to note needs no room");
+    let recorded = registry.commit(unit(&handle, Phase::Cancelling)).await;
+    assert!(recorded.is_ok(), "a stop is recorded: {recorded:?}");
+}

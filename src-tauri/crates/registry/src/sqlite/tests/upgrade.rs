@@ -1,0 +1,89 @@
+//! The next version's migration, made up here.
+
+use std::fs;
+use std::path::Path;
+
+use domain::policy::Policy;
+use domain::ports::{Registry, RegistryError};
+use domain::status::Phase;
+use domain::time::Timestamp;
+use testkit::story::{Cast, unit};
+
+use crate::seal::SealKey;
+use crate::sqlite::Sqlite;
+use crate::sqlite::migrate::{KNOWN, Migration};
+
+const CAST: Cast = Cast::of(1);
+const NEXT: &str = "CREATE TABLE agents (id TEXT PRIMARY KEY)";
+const BROKEN: &str = "CREATE TABLE more (id TEXT); CREATE TABLE more (id TEXT)";
+
+async fn open(path: &Path, extra: &[&'static str], now: i64) -> Result<Sqlite, RegistryError> {
+    let mut known = KNOWN.to_vec();
+    for sql in extra {
+        known.push(Migration { version: known.last().map_or(1, |last| last.version + 1), sql });
+    }
+    let policy = Policy { backups_kept: 2, ..Policy::default() };
+    Sqlite::open_with(path, SealKey::from_bytes([7; 32]), &policy, (Timestamp::from_millis(now), &known)).await
+}
+
+fn backups(path: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(path.with_file_name("backups")) else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text")).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn an_upgrade_keeps_everything_and_leaves_a_backup_that_opens() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.sqlite");
+    let old = open(&path, &[], 1_000).await.expect("a new one opens");
+    assert_eq!(backups(&path), Vec::<String>::new(), "a new registry needs no backup");
+    let mut handle = CAST.call(1, 100);
+    handle.version = old.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
+    old.close().await;
+
+    let new = open(&path, &[NEXT], 1_700_000_000_000).await.expect("it is brought up to date");
+    assert_eq!(new.handle(handle.id).await, Ok(Some(handle.clone())), "tasks survive the upgrade");
+    new.close().await;
+    assert_eq!(backups(&path), ["registry-1-20231114T221320000Z.sqlite"], "a backup names its schema and time");
+    let newer = open(&path, &[], 3_000).await.err();
+    assert_eq!(newer, Some(RegistryError::Newer { path: path.clone(), found: 2, known: 1 }), "there is no way back");
+
+    let backup = path.with_file_name("backups").join("registry-1-20231114T221320000Z.sqlite");
+    let restored = folder.path().join("restored").join("registry.sqlite");
+    fs::create_dir(folder.path().join("restored")).expect("makes");
+    fs::copy(backup, &restored).expect("copies");
+    let restored = open(&restored, &[], 4_000).await.expect("but the backup opens with the old version");
+    assert_eq!(restored.handle(handle.id).await, Ok(Some(handle)), "and holds everything");
+}
+
+#[tokio::test]
+async fn a_step_that_fails_changes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.sqlite");
+    open(&path, &[], 1_000).await.expect("a new one opens").close().await;
+    let failed = open(&path, &[NEXT, BROKEN], 2_000).await.err();
+    assert!(matches!(failed, Some(RegistryError::Other { .. })), "the second step fails: {failed:?}");
+    let kept = open(&path, &[NEXT], 3_000).await;
+    assert!(kept.is_ok(), "the first step stands, nothing of the second: {:?}", kept.err());
+    let other = open(&path, &["CREATE TABLE other (id TEXT)"], 4_000).await.err();
+    assert!(matches!(other, Some(RegistryError::Damaged { .. })), "a step with another text is refused: {other:?}");
+}
+
+#[tokio::test]
+async fn only_the_latest_backups_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.sqlite");
+    let steps = ["CREATE TABLE a (x TEXT)", "CREATE TABLE b (x TEXT)", "CREATE TABLE c (x TEXT)"];
+    for count in 0..=steps.len() {
+        open(&path, &steps[..count], 1_700_000_000_000).await.expect("opens").close().await;
+    }
+    let names = backups(&path);
+    assert_eq!(
+        names,
+        ["registry-2-20231114T221320000Z.sqlite", "registry-3-20231114T221320000Z.sqlite"],
+        "two of three"
+    );
+}

@@ -1,0 +1,66 @@
+//! SQLite alone: what files, disks, keys and other processes can do to the registry.
+
+#![expect(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
+
+mod arbitrary;
+mod opening;
+mod roundtrip;
+mod sealing;
+mod writing;
+
+use std::path::{Path, PathBuf};
+
+use domain::policy::Policy;
+use domain::ports::RegistryError;
+use domain::time::Timestamp;
+use registry::{SealKey, Sqlite};
+use tempfile::TempDir;
+
+/// A folder for one registry.
+struct Home {
+    folder: TempDir,
+}
+
+impl Home {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder can be made") }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("registry.sqlite")
+    }
+
+    async fn try_open(&self) -> Result<Sqlite, RegistryError> {
+        Sqlite::open(&self.path(), key(), &policy(), Timestamp::from_millis(1_000)).await
+    }
+
+    async fn open(&self) -> Sqlite {
+        self.try_open().await.expect("the registry opens")
+    }
+
+    async fn try_read(&self) -> Result<Sqlite, RegistryError> {
+        read_only(&self.path()).await
+    }
+}
+
+async fn read_only(path: &Path) -> Result<Sqlite, RegistryError> {
+    Sqlite::open_read_only(path, key(), &policy()).await
+}
+
+fn key() -> SealKey {
+    SealKey::from_bytes([7; 32])
+}
+
+/// A small reserve, so that tests do not write megabytes.
+fn policy() -> Policy {
+    Policy { reserve_file_bytes: 100_000, ..Policy::default() }
+}
+
+/// Runs SQL on the file, as another program could.
+async fn meddle(path: &Path, sql: &str) {
+    use sqlx::Connection as _;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path).create_if_missing(true);
+    let mut connection = sqlx::SqliteConnection::connect_with(&options).await.expect("connects");
+    sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned())).execute(&mut connection).await.expect("runs");
+    connection.close().await.expect("closes");
+}

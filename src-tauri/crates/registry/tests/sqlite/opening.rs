@@ -1,0 +1,165 @@
+//! Opening: what is refused, and that nothing is lost by not closing.
+
+use std::fs;
+
+use domain::ports::{Commit, Registry, RegistryError};
+use domain::status::Phase;
+use registry::{SealKey, Sqlite};
+use testkit::story::{Cast, unit};
+
+use super::{Home, key, meddle, policy, read_only};
+
+const CAST: Cast = Cast::of(1);
+
+#[tokio::test]
+async fn what_was_committed_is_there_after_a_start_without_an_orderly_end() {
+    let home = Home::new();
+    let registry = home.open().await;
+    let mut handle = CAST.task(1, 100, "upstream");
+    handle.version = registry.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
+    // A copy of the files at this moment is what a killed process leaves: a log that was not folded in.
+    let copy = Home::new();
+    for name in ["registry.sqlite", "registry.sqlite-wal"] {
+        fs::copy(home.folder.path().join(name), copy.folder.path().join(name)).expect("copies");
+    }
+    let reader = copy.try_read().await.expect("a reader needs no core");
+    assert_eq!(reader.handle(handle.id).await, Ok(Some(handle.clone())), "a reading command sees the commit");
+    drop(reader);
+    let next = copy.open().await;
+    assert_eq!(next.handle(handle.id).await, Ok(Some(handle.clone())), "so does the next core");
+    assert!(next.commit(unit(&handle, Phase::Done)).await.is_ok(), "which goes on from there");
+    drop(registry);
+    let again = home.open().await;
+    assert_eq!(again.handle(handle.id).await, Ok(Some(handle)), "dropping without closing loses nothing");
+}
+
+#[tokio::test]
+async fn a_newer_registry_is_refused_and_left_as_it_is() {
+    let home = Home::new();
+    home.open().await.close().await;
+    meddle(&home.path(), "PRAGMA user_version = 99").await;
+    let before = fs::read(home.path()).expect("reads");
+    let newer = RegistryError::Newer { path: home.path(), found: 99, known: 1 };
+    assert_eq!(home.try_open().await.err(), Some(newer.clone()), "a newer schema is not understood");
+    assert_eq!(home.try_read().await.err(), Some(newer), "not even for reading");
+    assert_eq!(fs::read(home.path()).expect("reads"), before, "and nothing is written");
+}
+
+#[tokio::test]
+async fn a_schema_that_another_program_made_is_refused() {
+    let home = Home::new();
+    home.open().await.close().await;
+    meddle(&home.path(), "UPDATE migrations SET checksum = 'other'").await;
+    let refused = home.try_open().await.err();
+    assert!(matches!(refused, Some(RegistryError::Damaged { .. })), "its steps are not ours: {refused:?}");
+
+    let foreign = Home::new();
+    meddle(&foreign.path(), "CREATE TABLE songs (name TEXT)").await;
+    let refused = foreign.try_open().await.err();
+    assert!(matches!(refused, Some(RegistryError::Damaged { .. })), "nor is a music library ours: {refused:?}");
+}
+
+#[tokio::test]
+async fn a_damaged_registry_is_named_and_not_written_to() {
+    let text = Home::new();
+    fs::write(text.path(), "this is no database, but it is long enough to be taken for one at first").expect("writes");
+    let refused = text.try_open().await.err();
+    assert!(matches!(refused, Some(RegistryError::Damaged { .. })), "not a database: {refused:?}");
+
+    let bent = Home::new();
+    let registry = bent.open().await;
+    for number in 0..200 {
+        registry.admit(unit(&CAST.call(number, 100), Phase::Running)).await.expect("admitted");
+    }
+    registry.close().await;
+    let mut bytes = fs::read(bent.path()).expect("reads");
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 8_192].fill(0xaa);
+    fs::write(bent.path(), &bytes).expect("writes");
+    let refused = bent.try_open().await.err();
+    assert!(matches!(refused, Some(RegistryError::Damaged { .. })), "pages were overwritten: {refused:?}");
+    assert_eq!(fs::read(bent.path()).expect("reads"), bytes, "the file is left for whoever repairs it");
+}
+
+#[tokio::test]
+async fn another_key_is_refused_at_once() {
+    let home = Home::new();
+    home.open().await.close().await;
+    let other = || SealKey::from_bytes([8; 32]);
+    let opened = Sqlite::open(&home.path(), other(), &policy(), domain::time::Timestamp::EPOCH).await;
+    assert_eq!(opened.err(), Some(RegistryError::WrongKey), "no core starts with another key");
+    let opened = Sqlite::open_read_only(&home.path(), other(), &policy()).await;
+    assert_eq!(opened.err(), Some(RegistryError::WrongKey), "nor does a reading command");
+}
+
+#[tokio::test]
+async fn a_reader_without_a_registry_says_that_there_is_none() {
+    let home = Home::new();
+    let missing = Some(RegistryError::Missing { path: home.path() });
+    assert_eq!(home.try_read().await.err(), missing, "nothing was ever started here");
+    assert!(!home.path().exists(), "asking makes no file");
+    let deep = home.folder.path().join("no").join("folder").join("registry.sqlite");
+    assert_eq!(read_only(&deep).await.err(), Some(RegistryError::Missing { path: deep }), "nor any folder");
+    fs::write(home.path(), "").expect("writes");
+    assert_eq!(home.try_read().await.err(), missing, "an empty file is no registry yet");
+}
+
+#[tokio::test]
+async fn a_reader_beside_the_core_sees_commits_and_cannot_write() {
+    let home = Home::new();
+    let core = home.open().await;
+    let reader = home.try_read().await.expect("opens beside the core");
+    let handle = CAST.call(1, 100);
+    core.admit(unit(&handle, Phase::Running)).await.expect("admitted");
+    let seen = reader.handle(handle.id).await.expect("reads").expect("is there");
+    assert_eq!(seen.version, 1, "a reader sees what was committed after it opened");
+    let refused = reader.admit(Commit { ..unit(&CAST.call(2, 100), Phase::Running) }).await;
+    let why = RegistryError::ReadOnly { path: home.path() };
+    assert_eq!(refused, Err(why.clone().into()), "but it changes nothing");
+    assert_eq!(reader.prune(handle.created).await, Err(why), "and removes nothing");
+}
+
+#[tokio::test]
+async fn a_registry_under_a_file_or_a_folder_in_its_place_is_an_error_of_one_line() {
+    let home = Home::new();
+    fs::create_dir(home.path()).expect("makes a folder in its place");
+    let refused = home.try_open().await.expect_err("a folder is no registry");
+    assert!(!refused.to_string().contains('\n'), "one line: {refused}");
+    let file = home.folder.path().join("file");
+    fs::write(&file, "x").expect("writes");
+    let below = Sqlite::open(&file.join("registry.sqlite"), key(), &policy(), domain::time::Timestamp::EPOCH).await;
+    assert!(below.is_err(), "a file holds no registry");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_registry_is_readable_by_its_user_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    let registry = home.open().await;
+    registry.record(Vec::new()).await.expect("records");
+    for entry in fs::read_dir(home.folder.path()).expect("lists") {
+        let entry = entry.expect("an entry");
+        let mode = entry.metadata().expect("facts").permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?} is private", entry.file_name());
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_registry_that_may_not_be_written_is_named_so() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    home.open().await.close().await;
+    let lock = |mode| fs::set_permissions(home.path(), fs::Permissions::from_mode(mode)).expect("sets rights");
+    lock(0o400);
+    // The superuser may write whatever the rights say; then opening must simply work.
+    let may_write = fs::OpenOptions::new().write(true).open(home.path()).is_ok();
+    let opened = home.try_open().await;
+    lock(0o600);
+    if may_write {
+        assert!(opened.is_ok(), "rights do not bind this user: {:?}", opened.err());
+    } else {
+        assert_eq!(opened.err(), Some(RegistryError::ReadOnly { path: home.path() }), "and the path is named");
+    }
+}

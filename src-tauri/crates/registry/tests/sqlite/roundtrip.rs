@@ -1,0 +1,59 @@
+//! Whatever a task or a server may be, it reads back as it was written.
+
+use domain::ports::{Registry, ServerUnit};
+use domain::status::Phase;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use testkit::story::unit;
+
+use super::Home;
+use super::arbitrary::{any_handle, any_server};
+
+/// Runs a property against one registry; each case is a transaction of its own.
+fn check<T: std::fmt::Debug>(
+    strategy: impl Strategy<Value = T>,
+    act: impl AsyncFn(&registry::Sqlite, T) -> Result<(), TestCaseError>,
+) {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let home = Home::new();
+    let registry = runtime.block_on(home.open());
+    let mut runner =
+        TestRunner::new(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() });
+    let outcome = runner.run(&strategy, |value| runtime.block_on(act(&registry, value)));
+    runtime.block_on(registry.close());
+    if let Err(failure) = outcome {
+        panic!("{failure}");
+    }
+}
+
+#[test]
+fn any_task_reads_back_as_it_was_written() {
+    let index = 0..Phase::ALL.len();
+    check((any_handle(), any_handle(), index), async |registry, (mut first, mut second, index)| {
+        let phase = Phase::ALL[index];
+        first.version = registry.admit(unit(&first, phase)).await.expect("admitted").version;
+        prop_assert_eq!(registry.handle(first.id).await, Ok(Some(first.clone())));
+        // Another state of the same task.
+        (second.id, second.version) = (first.id, first.version);
+        (second.server, second.agent, second.created) = (first.server, first.agent, first.created);
+        second.version = registry.commit(unit(&second, phase)).await.expect("committed").version;
+        prop_assert_eq!(registry.handle(first.id).await, Ok(Some(second.clone())));
+        let task = second.view.task().map(|task| task.id.clone());
+        if let Some(task) = task {
+            let (generation, session) = (second.home.generation, second.home.session.clone());
+            let found = registry.find_task(second.server, generation, session, task).await;
+            prop_assert_eq!(found, Ok(Some(second.id)));
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn any_server_reads_back_as_it_was_written() {
+    check(any_server(), async |registry, server| {
+        registry.put_server(ServerUnit { server: server.clone(), audit: Vec::new() }).await.expect("put");
+        prop_assert_eq!(registry.server(server.id).await, Ok(Some(server.clone())));
+        registry.remove_server(server.id, Vec::new()).await.expect("removed");
+        Ok(())
+    });
+}
