@@ -17,7 +17,7 @@ mod step;
 use std::sync::Arc;
 
 use domain::handle::TaskHandle;
-use domain::ids::{HandleId, UpstreamTaskId};
+use domain::ids::{ConnectionId, HandleId, UpstreamTaskId};
 use domain::ports::{Connected, UpstreamError, UpstreamEvent};
 use domain::server::{Server, ServerHealth};
 use domain::status::{Contact, Outcome, ServerView, TaskStatus};
@@ -46,6 +46,8 @@ pub(crate) enum Job {
     Connected(Box<Result<Connected, UpstreamError>>),
     /// The server's own list was read.
     Listed(Found),
+    /// What a connection taught about its server is stored.
+    Remembered(ConnectionId),
     /// Something that needs no further word.
     Done,
 }
@@ -201,6 +203,7 @@ impl Follower {
             Job::Stepped(stepped) => self.stepped(stepped),
             Job::Connected(outcome) => self.connected(*outcome),
             Job::Listed(found) => self.listed(found),
+            Job::Remembered(connection) => self.remembered(connection),
             Job::Done => {}
         }
     }

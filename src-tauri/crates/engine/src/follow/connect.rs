@@ -175,9 +175,8 @@ impl Follower {
         self.ailing = false;
         self.slowed = 0;
         self.post.set_live(Some(Arc::clone(&live)));
-        self.post.set_health(ServerHealth::Up { since: self.core.now() });
         tracing::info!(server.name = %self.server.name, "connected");
-        self.remember(&live.negotiated, child.is_some());
+        self.remember(&live, child.is_some());
         self.settle_old_questions(&live);
         for handle in self.book.handles() {
             self.book.change(handle, |track| track.subscribed = false);
@@ -186,6 +185,13 @@ impl Follower {
         self.watch_soon();
         self.list_at = live.negotiated.can_list.then(Instant::now);
         self.core.parcels.server_up(self.server.id);
+    }
+
+    /// Whoever hears that the server is up finds in the registry what was negotiated.
+    pub(super) fn remembered(&mut self, connection: ConnectionId) {
+        if !self.ailing && self.post.live().is_some_and(|live| live.id == connection) {
+            self.post.set_health(ServerHealth::Up { since: self.core.now() });
+        }
     }
 
     fn not_up(&mut self, error: UpstreamError) {

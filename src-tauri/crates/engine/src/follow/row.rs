@@ -7,15 +7,17 @@ use std::sync::Arc;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ports::{RegistryError, ServerUnit};
-use domain::server::{Negotiated, Server, Verdict};
+use domain::server::{Server, Verdict};
 
 use super::{Follower, Job};
 use crate::core::Core;
+use crate::post::Live;
 
 impl Follower {
     /// Stores what was negotiated, for the next start and for display.
-    pub(super) fn remember(&self, negotiated: &Negotiated, started: bool) {
-        let (core, id, negotiated) = (Arc::clone(&self.core), self.server.id, negotiated.clone());
+    pub(super) fn remember(&self, live: &Live, started: bool) {
+        let (core, id, negotiated) = (Arc::clone(&self.core), self.server.id, live.negotiated.clone());
+        let connection = live.id;
         let fingerprint = self.server.address.fingerprint();
         let verdict = Verdict { fingerprint: fingerprint.clone(), era: negotiated.era };
         self.jobs.push(Box::pin(async move {
@@ -28,7 +30,7 @@ impl Follower {
             if let Err(error) = learnt.await {
                 tracing::error!(%error, "what was negotiated with a server could not be stored");
             }
-            Job::Done
+            Job::Remembered(connection)
         }));
     }
 
