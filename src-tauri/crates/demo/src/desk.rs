@@ -27,7 +27,7 @@ impl DemoDesk {
     pub(crate) fn new(parts: Parts) -> Arc<Self> {
         let limits = Arc::new(parts.policy.serving.clone());
         let store = Arc::new(Store::new(limits.clone()));
-        let cards = Tool::ALL.iter().map(|tool| tool.card()).collect();
+        let cards = Tool::ALL.iter().map(|tool| tool.card(&limits)).collect();
         let (swept, clock, every) = (store.clone(), parts.clock.clone(), limits.sweep_every);
         parts.supervisor.spawn("expired tasks", async move {
             loop {

@@ -15,6 +15,7 @@ mod tool_error;
 
 use std::pin::Pin;
 
+use domain::policy::Serving;
 use mcp::serve::desk::ToolCard;
 use serde_json::{Value, json};
 
@@ -62,15 +63,15 @@ impl Tool {
         }
     }
 
-    pub(crate) fn card(self) -> ToolCard {
+    pub(crate) fn card(self, limits: &Serving) -> ToolCard {
         match self {
-            Self::IndexFolder => index_folder::card(),
-            Self::HashTree => hash_tree::card(),
-            Self::TidyDownloads => tidy_downloads::card(),
+            Self::IndexFolder => index_folder::card(limits),
+            Self::HashTree => hash_tree::card(limits),
+            Self::TidyDownloads => tidy_downloads::card(limits),
             Self::SignIn => sign_in::card(),
             Self::Runaway => runaway::card(),
             Self::Stubborn => stubborn::card(),
-            Self::HugeReport => huge_report::card(),
+            Self::HugeReport => huge_report::card(limits),
             Self::Flaky => flaky::card(),
             Self::Mistaken => tool_error::card(),
         }
@@ -113,8 +114,8 @@ fn schema(properties: Value, required: &[&str]) -> Value {
 }
 
 /// The schema of a folder argument.
-fn folder_schema(description: &str) -> Value {
-    json!({"type": "string", "minLength": 1, "maxLength": 4096, "description": description})
+fn folder_schema(description: &str, limits: &Serving) -> Value {
+    json!({"type": "string", "minLength": 1, "maxLength": limits.path_chars_max, "description": description})
 }
 
 /// `annotations` of a tool that changes nothing.

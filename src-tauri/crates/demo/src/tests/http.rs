@@ -468,6 +468,18 @@ async fn sessions_are_bounded_and_busy_ones_are_kept() {
 }
 
 #[tokio::test]
+async fn a_newer_standing_stream_takes_over_from_the_older() {
+    let site = Site::start(quick()).await;
+    let old = Old::open(&site, "2025-11-25").await;
+    let mut first = old.standing().await;
+    let mut second = old.standing().await;
+    assert!(first.next().await.is_none(), "the older one ended");
+    let id = old.task("stubborn", json!({"seconds": 1})).await;
+    let told = second.until(|message| message["params"]["status"] == "completed").await;
+    assert_eq!(told["params"]["taskId"], id);
+}
+
+#[tokio::test]
 async fn the_site_ends_with_its_supervisor_even_with_open_streams() {
     let site = Site::start(quick()).await;
     let old = Old::open(&site, "2025-11-25").await;

@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use domain::policy::Serving;
 use mcp::serve::desk::{Length, Needs, ToolCard};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -14,13 +15,13 @@ use super::{folder_schema, reads_only, schema};
 use crate::bench::{Bench, Finish};
 use crate::folder::{commas, existing, read_all, walk};
 
-pub(super) fn card() -> ToolCard {
+pub(super) fn card(limits: &Serving) -> ToolCard {
     ToolCard {
         name: "hash_tree",
         title: "Hash a tree",
         description: "Computes the SHA-256 of every regular file below a folder, in the format of `sha256sum`, and \
                       one digest over the whole list. Changes nothing.",
-        input_schema: schema(json!({"path": folder_schema("The folder to hash.")}), &["path"]),
+        input_schema: schema(json!({"path": folder_schema("The folder to hash.", limits)}), &["path"]),
         output_schema: Some(json!({
             "type": "object",
             "properties": {

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use domain::policy::Serving;
 use mcp::serve::desk::{Length, Needs, ToolCard};
 use serde_json::json;
 
@@ -22,7 +23,7 @@ const DEFAULT_FOLDER: &str = "/usr";
 #[cfg(not(unix))]
 const DEFAULT_FOLDER: &str = "C:\\Windows";
 
-pub(super) fn card() -> ToolCard {
+pub(super) fn card(limits: &Serving) -> ToolCard {
     ToolCard {
         name: "huge_report",
         title: "Write a huge report",
@@ -32,7 +33,7 @@ pub(super) fn card() -> ToolCard {
             json!({
                 "tokens": {"type": "integer", "minimum": 100, "maximum": 1_000_000, "default": 50_000,
                            "description": "About how many tokens the result should have."},
-                "path": folder_schema("The folder to report about."),
+                "path": folder_schema("The folder to report about.", limits),
             }),
             &[],
         ),

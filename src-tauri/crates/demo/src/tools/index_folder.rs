@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use domain::policy::Serving;
 use mcp::serve::desk::{Length, Needs, ToolCard};
 use serde_json::{Value, json};
 
@@ -17,7 +18,7 @@ use crate::folder::{commas, existing, read_all, walk};
 /// Extensions in the result; the rest is summed up. Judgement: more is noise.
 const EXTENSIONS_TOLD: usize = 100;
 
-pub(super) fn card() -> ToolCard {
+pub(super) fn card(limits: &Serving) -> ToolCard {
     ToolCard {
         name: "index_folder",
         title: "Index a folder",
@@ -25,7 +26,7 @@ pub(super) fn card() -> ToolCard {
                       on a large tree and reports every file. Changes nothing.",
         input_schema: schema(
             json!({
-                "path": folder_schema("The folder to index."),
+                "path": folder_schema("The folder to index.", limits),
                 "pause_ms": {"type": "integer", "minimum": 0, "maximum": 10_000, "default": 0,
                              "description": "Milliseconds to rest after each file, to watch it work."},
             }),

@@ -10,6 +10,7 @@ mod shift;
 
 use std::path::PathBuf;
 
+use domain::policy::Serving;
 use mcp::serve::desk::{Ask, Length, Needs, Reply, ToolCard};
 use serde_json::json;
 
@@ -23,7 +24,7 @@ use crate::folder::{commas, existing};
 /// Lines of a result; the rest is counted. Judgement: nobody reads more.
 const LINES_TOLD: usize = 500;
 
-pub(super) fn card() -> ToolCard {
+pub(super) fn card(limits: &Serving) -> ToolCard {
     ToolCard {
         name: "tidy_downloads",
         title: "Tidy a folder",
@@ -32,7 +33,7 @@ pub(super) fn card() -> ToolCard {
                       overwrites, never leaves the folder.",
         input_schema: schema(
             json!({
-                "folder": folder_schema("The folder to tidy."),
+                "folder": folder_schema("The folder to tidy.", limits),
                 "dry_run": {"type": "boolean", "default": true,
                             "description": "What the form proposes: only say what would be moved."},
             }),

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{HOUR, MIB, MINUTE, SECOND};
+use super::{HOUR, KIB, MIB, MINUTE, SECOND};
 
 /// Limits and times of a serving face.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +64,8 @@ pub struct Serving {
     pub tick: Duration,
     /// How many files a demo tool looks at. Judgement: names of a million files are about 100 MiB.
     pub files_max: usize,
+    /// Longest path a demo tool accepts, in characters. `PATH_MAX` of Linux.
+    pub path_chars_max: usize,
     /// How deep a demo tool goes into folders. Judgement: far deeper than paths can be on most systems.
     pub folder_depth_max: usize,
 }
@@ -96,6 +98,7 @@ impl Default for Serving {
             sign_in_open: 10 * MINUTE,
             tick: SECOND,
             files_max: 1_000_000,
+            path_chars_max: 4 * KIB,
             folder_depth_max: 512,
         }
     }

@@ -297,8 +297,7 @@ impl Endpoint {
         }
         session.touch();
         let (outlet, frames) = Outlet::open();
-        session.stand(outlet.clone());
-        let standing = exchange::Standing::new(session.clone(), outlet);
+        let standing = exchange::Standing::begin(session.clone(), outlet);
         exchange::standing_stream(frames, standing, self.parts.policy.serving.keep_alive, session.scope().stopping())
     }
 

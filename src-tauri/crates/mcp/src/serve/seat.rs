@@ -75,8 +75,22 @@ impl Outlet {
         self.0.is_closed()
     }
 
+    /// A hold on the stream that does not keep it open.
+    pub(crate) fn downgrade(&self) -> WeakOutlet {
+        WeakOutlet(self.0.downgrade())
+    }
+
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.0.same_channel(&other.0)
+    }
+}
+
+/// The writing end of a stream that may be over.
+pub(crate) struct WeakOutlet(mpsc::WeakSender<Frame>);
+
+impl WeakOutlet {
+    pub(crate) fn upgrade(&self) -> Option<Outlet> {
+        self.0.upgrade().map(Outlet)
     }
 }
 

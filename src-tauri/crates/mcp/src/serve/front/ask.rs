@@ -49,7 +49,7 @@ impl Drop for Claim {
 }
 
 /// Waits for the reply, or until the question is settled otherwise. A client that refuses has dismissed it.
-/// `false` when the stream was lost and the question is still open.
+/// `false` when it could not be asked to the end (the stream was lost, too many wait) and is still open.
 pub(super) async fn settle(job: &dyn Job, key: &str, asked: impl Future<Output = Result<Value, AskError>>) -> bool {
     let mut pulse = job.pulse();
     let settled = pulse.wait_for(|_| !job.sheet().questions.iter().any(|question| question.key == key));
@@ -59,8 +59,8 @@ pub(super) async fn settle(job: &dyn Job, key: &str, asked: impl Future<Output =
     };
     match reply {
         Ok(answer) => job.answer(key, wire::reply(&answer).unwrap_or(Reply::Dismiss)),
-        Err(AskError::Refused(_) | AskError::TooMany) => job.answer(key, Reply::Dismiss),
-        Err(AskError::Gone) => return false,
+        Err(AskError::Refused(_)) => job.answer(key, Reply::Dismiss),
+        Err(AskError::Gone | AskError::TooMany) => return false,
     }
     true
 }

@@ -65,38 +65,39 @@ async fn news(front: Arc<Inner>, session: Arc<Session>, job: Arc<dyn Job>, token
 async fn questions(front: Arc<Inner>, session: Arc<Session>, job: Arc<dyn Job>) {
     let mut pulse = job.pulse();
     loop {
-        let freed = front.claims.freed();
-        let sheet = job.sheet();
-        if sheet.stage.is_over() {
+        if pulse.wait_for(|_| job.sheet().stage != Stage::Working).await.is_err() || job.sheet().stage.is_over() {
             return;
         }
-        if sheet.questions.is_empty() {
-            if pulse.wait_for(|_| job.sheet().stage != Stage::Working).await.is_err() {
-                return;
-            }
-            continue;
+        tokio::select! {
+            () = ask_one(&front, &session, &*job) => {}
+            _ = pulse.wait_for(|_| job.sheet().stage.is_over()) => return,
         }
-        if session.door() == Door::Http {
-            // A `tasks/result` is the better stream; it has this long to come.
-            tokio::time::sleep(front.limits.question_patience).await;
+    }
+}
+
+/// Asks one open question that nobody else asks, or waits until there might be one.
+async fn ask_one(front: &Inner, session: &Session, job: &dyn Job) {
+    if session.door() == Door::Http {
+        // A `tasks/result` is the better stream; it has this long to come.
+        tokio::time::sleep(front.limits.question_patience).await;
+    }
+    session.reachable().await;
+    let (freed, mut pulse) = (front.claims.freed(), job.pulse());
+    let claimed = job.sheet().questions.into_iter().find_map(|question| {
+        let claim = front.claims.take(job.id(), &question.key)?;
+        Some((claim, question))
+    });
+    let Some((_claim, question)) = claimed else {
+        tokio::select! {
+            () = freed => {}
+            // A job that is gone is seen by the caller.
+            _ = pulse.changed() => {}
         }
-        session.reachable().await;
-        let claimed = job.sheet().questions.into_iter().find_map(|question| {
-            let claim = front.claims.take(job.id(), &question.key)?;
-            Some((claim, question))
-        });
-        match claimed {
-            Some((_claim, question)) => {
-                let params = wire::legacy_elicitation(job.id(), &question, session.version(), Some(job.id()));
-                // A lost stream leaves the question open: the next round waits for another one.
-                ask::settle(&*job, &question.key, session.ask("elicitation/create", &params)).await;
-            }
-            None => tokio::select! {
-                () = freed => {}
-                changed = pulse.changed() => if changed.is_err() {
-                    return;
-                },
-            },
-        }
+        return;
+    };
+    let params = wire::legacy_elicitation(job.id(), &question, session.version(), Some(job.id()));
+    if !ask::settle(job, &question.key, session.ask("elicitation/create", &params)).await {
+        // The stream was lost, or has too many questions: the question stays open for a later round.
+        tokio::time::sleep(front.limits.question_patience).await;
     }
 }

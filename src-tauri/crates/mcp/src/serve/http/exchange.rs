@@ -17,7 +17,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::super::fault::{Fault, FaultKind};
 use super::super::in_work::Place;
-use super::super::seat::{Frame, Outlet, Seat};
+use super::super::seat::{Frame, Outlet, Seat, WeakOutlet};
 use super::super::service::{Client, Request};
 use super::super::session::Session;
 use super::{Endpoint, ready};
@@ -140,21 +140,27 @@ impl Endpoint {
     }
 }
 
-/// Keeps the session's standing stream in its place while the response lives.
+/// Takes the standing stream out of its session when the response ends. The session alone keeps the stream open, so
+/// that a newer one ends it.
 pub(super) struct Standing {
     session: Arc<Session>,
-    outlet: Outlet,
+    outlet: WeakOutlet,
 }
 
 impl Standing {
-    pub(super) fn new(session: Arc<Session>, outlet: Outlet) -> Self {
-        Self { session, outlet }
+    /// Makes `outlet` the session's standing stream.
+    pub(super) fn begin(session: Arc<Session>, outlet: Outlet) -> Self {
+        let weak = outlet.downgrade();
+        session.stand(outlet);
+        Self { session, outlet: weak }
     }
 }
 
 impl Drop for Standing {
     fn drop(&mut self) {
-        self.session.unstand(&self.outlet);
+        if let Some(outlet) = self.outlet.upgrade() {
+            self.session.unstand(&outlet);
+        }
         self.session.touch();
     }
 }
