@@ -171,7 +171,13 @@ async fn one_field(
 
 fn expected(field: &Field) -> &'static str {
     match &field.kind {
-        FieldKind::Text { .. } => "text",
+        FieldKind::Text { format, .. } => match format.as_deref() {
+            Some("email") => "e-mail address",
+            Some("uri") => "URL",
+            Some("date") => "date such as 2026-11-21",
+            Some("date-time") => "time such as 2026-11-21T03:25:00Z",
+            Some(_) | None => "text",
+        },
         FieldKind::Number { whole: true, .. } => "whole number",
         FieldKind::Number { whole: false, .. } => "number",
         FieldKind::YesNo => "yes or no",
@@ -185,10 +191,10 @@ fn suggested(field: &Field) -> String {
     match (&field.default, field.required) {
         (Some(value), _) => {
             let shown = match (&field.kind, value) {
-                (FieldKind::One(of), value) => of
-                    .iter()
-                    .find(|choice| &choice.value == value)
-                    .map_or_else(|| value.to_string(), |c| c.title.clone()),
+                (FieldKind::One(of), value) => titled(of, value),
+                (FieldKind::Many { of, .. }, Value::Array(values)) => {
+                    values.iter().map(|value| titled(of, value)).collect::<Vec<_>>().join(", ")
+                }
                 (FieldKind::YesNo, Value::Bool(yes)) => if *yes { "yes" } else { "no" }.to_owned(),
                 (_, Value::String(text)) => text.clone(),
                 (_, value) => value.to_string(),
@@ -198,6 +204,11 @@ fn suggested(field: &Field) -> String {
         (None, true) => String::new(),
         (None, false) => " (Enter to leave it out)".into(),
     }
+}
+
+/// A choice as people read it.
+fn titled(of: &[form::Choice], value: &Value) -> String {
+    of.iter().find(|choice| &choice.value == value).map_or_else(|| value.to_string(), |choice| choice.title.clone())
 }
 
 /// What was typed, as the value of the field; `None` leaves it out.

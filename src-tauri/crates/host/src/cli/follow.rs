@@ -93,7 +93,7 @@ impl<'a> Follow<'a> {
     fn tell_lost(&mut self) {
         if !self.lost {
             self.lost = true;
-            self.screen.note("The core went away; waiting for it. Tasks go on at their servers.");
+            self.screen.note("The core went away; waiting for it. Nothing that was recorded is lost.");
         }
     }
 }

@@ -39,7 +39,7 @@ pub(crate) async fn run(config: &Config, screen: &Screen) -> Ended {
             ]
         })
         .collect();
-    table::print(screen, &["TASK", "WAITING", "SERVER", "TOOL", "KEY", "QUESTION"], rows);
+    table::print(screen, &["TASK", "WAITING", "SERVER", "TOOL", "KEY", "QUESTION"], &["QUESTION"], rows);
     screen.line("\nTo answer:");
     for row in &inbox.items {
         screen.line(&format!("  {}", how_to_answer(row, whole)));

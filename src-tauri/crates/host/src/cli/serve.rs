@@ -46,14 +46,14 @@ pub(crate) async fn run(config: Config, screen: &Screen, wrap: impl FnOnce(Adapt
     } else {
         screen.note(&format!("Taskwarden {} listens on {}", facts.version, paths.socket().display()));
         screen.note(&format!(
-            "{} servers, {} tasks on record, {} open questions. Ctrl-C stops it; tasks go on at their servers.",
+            "{} servers, {} tasks on record, {} open questions. Ctrl-C stops it.",
             facts.servers.len(),
             facts.tasks,
             facts.open_requests
         ));
     }
     signals.next().await;
-    screen.note("Stopping; once more ends at once.");
+    screen.note("Stopping. Servers that were started here end with it; tasks at others go on. Once more ends at once.");
     tokio::select! {
         () = running.stop() => Ok(DONE),
         () = signals.next() => Ok(INTERRUPTED),

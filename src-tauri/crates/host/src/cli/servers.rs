@@ -198,7 +198,12 @@ async fn list(config: &Config, screen: &Screen) -> Ended {
         return Ok(DONE);
     }
     let rows = list.servers.iter().map(row).collect();
-    table::print(screen, &["NAME", "HEALTH", "ERA", "TASKS", "OPEN", "SERVER", "ADDRESS"], rows);
+    table::print(
+        screen,
+        &["NAME", "HEALTH", "ERA", "TASKS", "OPEN", "SERVER", "ADDRESS"],
+        &["SERVER", "ADDRESS"],
+        rows,
+    );
     if matches!(door, Door::Reading(_)) {
         screen.note("No core is running: health is not known. Start one with `taskwarden serve`.");
     }
@@ -306,7 +311,7 @@ async fn tools(name: String, config: &Config, screen: &Screen) -> Ended {
             vec![text(one_line(&tool.name)), text(tool.task_support.clone()), text(effect(tool)), text(one_line(words))]
         })
         .collect();
-    table::print(screen, &["TOOL", "TASK", "SAYS IT", "DESCRIPTION"], rows);
+    table::print(screen, &["TOOL", "TASK", "SAYS IT", "DESCRIPTION"], &["DESCRIPTION"], rows);
     Ok(DONE)
 }
 

@@ -1,10 +1,10 @@
 //! Tidy tables: fixed columns, as wide as the terminal, plain where there is none.
 //!
-//! Cells are made harmless by the caller. A column that has no room is cut with an ellipsis, never wrapped: a task is a
-//! line.
+//! Cells are made harmless by the caller. A row is a line: what has no room is cut with an ellipsis and never wrapped.
+//! Which columns may be cut is the caller's to say.
 
 use anstyle::AnsiColor;
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table, presets};
 
 use super::screen::Screen;
 
@@ -24,8 +24,9 @@ pub(crate) fn toned(text: impl Into<String>, tone: AnsiColor) -> Column {
     Column { text: text.into(), tone: Some(tone) }
 }
 
-/// Prints rows under a header.
-pub(crate) fn print(screen: &Screen, header: &[&str], rows: Vec<Vec<Column>>) {
+/// Prints rows under a header. Only the columns whose header is in `elastic` give way when the terminal is narrow: what
+/// names a thing and its state is never cut.
+pub(crate) fn print(screen: &Screen, header: &[&str], elastic: &[&str], rows: Vec<Vec<Column>>) {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     match screen.width() {
@@ -50,6 +51,11 @@ pub(crate) fn print(screen: &Screen, header: &[&str], rows: Vec<Vec<Column>>) {
             line.add_cell(cell);
         }
         table.add_row(line);
+    }
+    for (column, name) in table.column_iter_mut().zip(header) {
+        if !elastic.contains(name) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
     }
     for line in table.lines() {
         screen.line(line.trim_end());

@@ -122,7 +122,7 @@ async fn list(input: List, config: &Config, screen: &Screen) -> Ended {
             ]
         })
         .collect();
-    table::print(screen, &["TASK", "PHASE", "SERVER", "TOOL", "TOOK", "HEARD", "SAYS"], rows);
+    table::print(screen, &["TASK", "PHASE", "SERVER", "TOOL", "TOOK", "HEARD", "SAYS"], &["TOOL", "SAYS"], rows);
     if let Some(next) = &page.next {
         screen.note(&format!("There are more: taskwarden tasks list --before {next}"));
     }
@@ -148,7 +148,7 @@ async fn show(id: String, config: &Config, screen: &Screen) -> Ended {
     let at = |text: &str| moment(text).map(|at| when::ago(at, now)).unwrap_or_default();
     screen.line(&format!("  started {} ({}), took {}", at(&task.created_at), task.origin, elapsed(task)));
     if let Some(expires) = task.expires_at.as_deref().and_then(moment).filter(|_| !task.over) {
-        screen.line(&format!("  the server keeps it until {}", when::until(expires, now)));
+        screen.line(&format!("  the server may forget it {}", when::until(expires, now)));
     }
     if let Some(progress) = words::progress(task) {
         screen.line(&format!("  progress {progress}"));

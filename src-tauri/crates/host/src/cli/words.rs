@@ -4,7 +4,7 @@
 //! word, never alone.
 
 use anstyle::{AnsiColor, Style};
-use api::dto::{IntentDto, TaskDto, moment};
+use api::dto::{IntentDto, ResultDto, TaskDto, moment};
 use api::when;
 use domain::ports::Clock as _;
 use domain::status::Phase;
@@ -145,6 +145,10 @@ pub(crate) fn saying(task: &TaskDto) -> String {
     if let Some(wish) = task.intent.as_ref().filter(|_| task.phase == "cancelling" || task.phase == "revoked") {
         return wish_line(wish, &task.server);
     }
+    if task.phase == "done" {
+        // The server's last message is of the work before; what counts now is the result.
+        return task.result.as_ref().map(result_line).unwrap_or_default();
+    }
     if task.over {
         return task.contact.last.as_deref().or(task.status_message.as_deref()).map(one_line).unwrap_or_default();
     }
@@ -152,6 +156,15 @@ pub(crate) fn saying(task: &TaskDto) -> String {
     match (progress(task), message) {
         (Some(progress), Some(message)) => format!("{progress} · {message}"),
         (progress, message) => progress.or(message).unwrap_or_default(),
+    }
+}
+
+fn result_line(result: &ResultDto) -> String {
+    match (result.state.as_str(), result.bytes) {
+        ("stored", Some(bytes)) => format!("result of {bytes} bytes"),
+        ("notFetched", _) => "the result is being fetched".into(),
+        ("unavailable", _) => "the server no longer gives the result".into(),
+        _ => String::new(),
     }
 }
 
