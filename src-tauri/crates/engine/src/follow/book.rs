@@ -158,8 +158,9 @@ pub(crate) fn pause(
     random: f64,
     policy: &Policy,
 ) -> Duration {
-    let looks =
-        Looks { hint, unchanged: track.unchanged, failures: track.failures, retry_after, subscribed: track.subscribed };
+    // A subscription says nothing about a task that a look could not find.
+    let subscribed = track.subscribed && track.failures == 0;
+    let looks = Looks { hint, unchanged: track.unchanged, failures: track.failures, retry_after, subscribed };
     next_look(&looks, random, policy)
 }
 

@@ -179,7 +179,12 @@ impl Follower {
         self.remember(&live, child.is_some());
         self.settle_old_questions(&live);
         for handle in self.book.handles() {
-            self.book.change(handle, |track| track.subscribed = false);
+            self.book.change(handle, |track| {
+                // What failed before was the connection, not the task.
+                track.failures = 0;
+                track.unknown = 0;
+                track.subscribed = false;
+            });
         }
         self.all_due();
         self.watch_soon();

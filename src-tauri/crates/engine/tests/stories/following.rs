@@ -346,6 +346,25 @@ async fn a_task_the_server_does_not_know_is_looked_for_a_few_times_and_then_lost
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_task_that_a_restarted_server_forgot_is_lost_within_seconds_of_its_return() {
+    let (world, server, id) = World::new().await;
+    server.accepts_subscriptions();
+    server.reply_task("work", "t1", vec![Look::working()]);
+    let task = world.call(id, "work").await;
+    world.pass(10 * SECOND).await;
+    server.forget_all();
+    server.refuse_connections(Some(unreachable()));
+    server.close_connection(hung_up());
+    world.pass(1_800 * SECOND).await;
+    server.refuse_connections(None);
+    world.until_up(id).await;
+    let back = world.now();
+    world.until_phase(task, Phase::Lost).await;
+    let took = world.now().since(back);
+    assert!(took < 20 * SECOND, "three looks with a growing wait between them: {took:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_wants_a_sign_in_blocks_its_tasks_until_it_is_there() {
     let (world, server, id) = World::new().await;
     server.reply_task("work", "t1", vec![Look::working()]);
