@@ -1,4 +1,7 @@
-//! The audit log: facts in one chain, numbered without gaps. The hash is described in `rows/audit.rs`.
+//! The audit log: facts in one chain, numbered without gaps.
+//!
+//! Rows are added by `group.rs` inside the transaction they tell of, and never changed or removed here. The hash and
+//! what a stand-alone verifier needs are described in `rows/audit.rs`.
 
 use domain::audit::AuditEvent;
 use domain::ids::HandleId;

@@ -1,4 +1,7 @@
-//! The change log: which entities changed, in order of commits.
+//! The change log: which entities changed, in order of commits, never how.
+//!
+//! Places are given out by `group.rs` inside the transaction, so a cursor cannot step over a row that commits late.
+//! Old rows are removed by `maintenance.rs`.
 
 use domain::change::{Change, Changes, Entity};
 use domain::ids::Seq;

@@ -1,4 +1,7 @@
 //! Handles: writing them, reading them whole, finding them.
+//!
+//! A handle is read in one snapshot with its requests and its newest contact. Whether a change may be made is decided
+//! in `commit.rs`; which handles make a page in `lists.rs`; how a handle is encoded in `rows/handle.rs`.
 
 use domain::handle::TaskHandle;
 use domain::ids::{HandleId, ServerId, SessionKey, UpstreamTaskId};

@@ -1,4 +1,7 @@
 //! Questions: rows of their own, so that the inbox reads open ones only.
+//!
+//! Nothing is decided here about who is asked or what an answer means. Their bodies are sealed: words and addresses of
+//! servers are private. The encoding is in `rows/request.rs`.
 
 use std::collections::BTreeMap;
 

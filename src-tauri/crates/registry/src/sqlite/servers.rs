@@ -1,4 +1,7 @@
 //! Servers as configured, and removed ones that tasks still name.
+//!
+//! A removed server keeps its row and loses its name to whoever takes it next. Secrets are not here, only the session
+//! last negotiated, sealed. The encoding is in `rows/server.rs`.
 
 use domain::ids::{ServerId, SessionKey};
 use domain::ports::RegistryError;

@@ -1,0 +1,119 @@
+//! A page of a hundred tasks out of 100 and out of 1,000,000 (or as many as the first argument says).
+//!
+//! Tasks are admitted like any other, so the files are what a long life leaves behind. Every kind of page that people
+//! and the window ask for is measured on both registries in turn. Prints one JSON object; `cargo xtask bench` runs it.
+
+#![expect(clippy::expect_used, clippy::print_stdout, reason = "a measurement that cannot go on has nothing to say")]
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use domain::handle::TaskHandle;
+use domain::policy::Policy;
+use domain::ports::{Registry, TaskQuery};
+use domain::status::Phase;
+use domain::time::Timestamp;
+use futures::future::join_all;
+use registry::{SealKey, Sqlite};
+use testkit::story::{Cast, unit};
+
+const CAST: Cast = Cast::of(9);
+const SMALL: u64 = 100;
+const LARGE: u64 = 1_000_000;
+/// Admissions on their way at the same time while filling.
+const AT_ONCE: u64 = 4_000;
+const ROUNDS: u32 = 60;
+
+/// One in twenty tasks is open; servers and agents are spread unevenly, as in life.
+fn part(number: u64) -> (TaskHandle, Phase) {
+    let created = 1_700_000_000_000 + i64::try_from(number * 10).expect("fits");
+    let mut handle = CAST.task(number, created, &format!("upstream-{number}"));
+    handle.server = CAST.server(number % 50 % 7);
+    handle.agent = number.is_multiple_of(3).then(|| CAST.agent(number % 5));
+    let phases = [Phase::Running, Phase::Waiting, Phase::Failed, Phase::DoneWithError];
+    let phase = usize::try_from(number % 40).ok().and_then(|index| phases.get(index).copied());
+    (handle, phase.unwrap_or(Phase::Done))
+}
+
+async fn filled(path: &Path, tasks: u64) -> Sqlite {
+    let policy = Policy { group_commit_max: 1_024, ..Policy::default() };
+    let opened = Sqlite::open(path, SealKey::from_bytes([7; 32]), &policy, Timestamp::EPOCH).await;
+    let registry = opened.expect("a new registry opens");
+    let mut first = 0;
+    while first < tasks {
+        let next = (first + AT_ONCE).min(tasks);
+        let admissions = (first..next).map(|number| {
+            let (handle, phase) = part(number);
+            let registry = &registry;
+            async move { registry.admit(unit(&handle, phase)).await }
+        });
+        for outcome in join_all(admissions).await {
+            outcome.expect("admitted");
+        }
+        first = next;
+    }
+    registry
+}
+
+/// The pages that are measured, by name.
+fn queries() -> Vec<(&'static str, TaskQuery)> {
+    let all = TaskQuery { limit: 100, ..TaskQuery::default() };
+    vec![
+        ("all", all.clone()),
+        ("open", TaskQuery { phases: vec![Phase::Running, Phase::Waiting], ..all.clone() }),
+        ("server", TaskQuery { server: Some(CAST.server(1)), ..all.clone() }),
+        ("serverPhase", TaskQuery { server: Some(CAST.server(1)), phases: vec![Phase::Done], ..all.clone() }),
+        ("agent", TaskQuery { agent: Some(CAST.agent(1)), ..all }),
+    ]
+}
+
+/// The median of a page's time.
+fn median(mut took: Vec<Duration>) -> f64 {
+    took.sort_unstable();
+    took.get(took.len() / 2).map_or(0.0, |took| took.as_secs_f64() * 1_000.0)
+}
+
+#[tokio::main]
+async fn main() {
+    let tasks = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(LARGE);
+    let folder = tempfile::tempdir().expect("a folder");
+    let small = filled(&folder.path().join("small").join("registry.sqlite"), SMALL).await;
+    let begun = Instant::now();
+    let large = filled(&folder.path().join("large").join("registry.sqlite"), tasks).await;
+    let filling = begun.elapsed().as_secs_f64();
+
+    let mut fields = Vec::new();
+    let mut worst: f64 = 0.0;
+    for (name, query) in queries() {
+        let mut took = [Vec::new(), Vec::new()];
+        for round in 0..ROUNDS {
+            for (registry, took) in [&small, &large].into_iter().zip(&mut took) {
+                let begun = Instant::now();
+                let page = registry.list(query.clone()).await.expect("lists");
+                let counts = registry.counts(query.clone()).await.expect("counts");
+                assert!(!page.rows.is_empty() && !counts.is_empty(), "round {round}: there is something to list");
+                took.push(begun.elapsed());
+            }
+        }
+        let rows =
+            [small.list(query.clone()).await, large.list(query).await].map(|page| page.expect("lists").rows.len());
+        let [few, many] = took.map(median);
+        // A page of the small registry may have fewer rows; what counts is the time for each row.
+        let [few_each, many_each] = [few / rows[0] as f64, many / rows[1] as f64];
+        worst = worst.max(many_each / few_each);
+        fields.push(format!(
+            "\"{name}\": {{\"few_ms\": {few:.2}, \"many_ms\": {many:.2}, \"few_rows\": {}, \"many_rows\": {}}}",
+            rows[0], rows[1]
+        ));
+        if name == "all" {
+            fields.push(format!("\"ratio\": {:.2}", many / few));
+        }
+    }
+    println!(
+        "{{\"tasks\": {tasks}, \"admitted_per_s\": {:.0}, {}, \"worst_ratio_per_row\": {worst:.2}}}",
+        tasks as f64 / filling,
+        fields.join(", ")
+    );
+    small.close().await;
+    large.close().await;
+}
