@@ -5,6 +5,8 @@
 //! abort the process (ruling 39); they live in `core-under-test`, not in what ships.
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -52,6 +54,17 @@ impl<'a> Person<'a> {
         panic!("`{args:?}` never worked; core: {}", self.home.core_log());
     }
 
+    /// Runs a reading command until no core died under it.
+    fn read(&mut self, args: &[&str]) -> Value {
+        let home = self.home;
+        let answer = || {
+            self.revive();
+            let ran = home.run(args);
+            (ran.code == 0).then(|| ran.json())
+        };
+        wait_for(&format!("{args:?} is answered"), answer, || home.core_log())
+    }
+
     fn call(&mut self, tool: &'static str, nonce: &'static str, server: &Recorder) {
         for _ in 0..20 {
             let arguments = json!({"nonce": nonce}).to_string();
@@ -63,7 +76,7 @@ impl<'a> Person<'a> {
             }
             self.revive();
             // Each tool is called once in the story, so a handle of this tool is the one that was cut short.
-            let listed = self.home.json(["tasks", "list", "--json"]);
+            let listed = self.read(&["tasks", "list", "--json"]);
             let mine = listed["tasks"].as_array().into_iter().flatten().find(|task| task["tool"] == tool);
             if let Some(task) = mine {
                 self.handles.insert(nonce, task["id"].as_str().expect("an id").to_owned());
@@ -128,11 +141,11 @@ fn story(home: &Home, server: &Recorder, core: Core) -> u32 {
     for nonce in ["work", "slow", "quick"] {
         person.wait_phases(nonce, &["done", "unconfirmed"]);
     }
-    check(home, server, &person);
+    check(server, &mut person);
     person.restarts
 }
 
-fn check(home: &Home, server: &Recorder, person: &Person<'_>) {
+fn check(server: &Recorder, person: &mut Person<'_>) {
     let seen = server.seen();
     assert_eq!(seen.violations, Vec::<String>::new(), "the client keeps to the protocol");
     for (nonce, calls) in &seen.calls {
@@ -143,10 +156,10 @@ fn check(home: &Home, server: &Recorder, person: &Person<'_>) {
         assert!(answers.iter().all(|answer| answer == first), "{task} got one answer, however often: {answers:?}");
         assert_eq!(first.1["content"]["word"], "bees", "and it is the one that was recorded");
     }
-    let listed = home.json(["tasks", "list", "--json"]);
+    let listed = person.read(&["tasks", "list", "--json"]);
     let count = listed["tasks"].as_array().map_or(0, Vec::len);
     assert_eq!(count, person.handles.len(), "every handle is there, and none twice: {listed}");
-    let inbox = home.json(["inbox", "--json"]);
+    let inbox = person.read(&["inbox", "--json"]);
     assert_eq!(inbox["items"], json!([]), "nothing is asked again after it was answered");
 }
 
@@ -212,11 +225,14 @@ fn torture_nothing_is_lost_over_many_kills_at_random_moments() {
         let (_runtime, server) = recorder();
         let home = Home::new(PROGRAM);
         let core = home.serve();
-        let stop = std::sync::atomic::AtomicBool::new(false);
+        let stop = AtomicBool::new(false);
         done += std::thread::scope(|scope| {
             let killer = scope.spawn(|| kill_at_random(&home, &stop, &mut random));
-            story(&home, &server, core);
-            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            let told = std::panic::catch_unwind(AssertUnwindSafe(|| story(&home, &server, core)));
+            stop.store(true, Ordering::Relaxed);
+            if let Err(why) = told {
+                std::panic::resume_unwind(why);
+            }
             killer.join().expect("the killer ends")
         });
     }
@@ -227,9 +243,9 @@ fn seed() -> u64 {
 }
 
 /// Kills whatever core holds the data directory, again and again.
-fn kill_at_random(home: &Home, stop: &std::sync::atomic::AtomicBool, random: &mut u64) -> u32 {
+fn kill_at_random(home: &Home, stop: &AtomicBool, random: &mut u64) -> u32 {
     let mut kills = 0;
-    while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+    while !stop.load(Ordering::Relaxed) {
         *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         tests::home::pause_for(Duration::from_millis(*random >> 33 & 1_023));
         let pid = std::fs::read_to_string(home.path().join("data").join("core.lock")).unwrap_or_default();

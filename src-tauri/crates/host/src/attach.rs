@@ -5,12 +5,15 @@
 
 use api::news::News;
 use api::{ApiError, Code};
-use domain::policy::Policy;
+use domain::policy::{Hosting, Policy};
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryStreamExt as _};
+use tokio::net::UnixStream;
+use tokio::time::Instant;
 use tokio_util::codec::{FramedRead, LinesCodec};
 use tokio_util::io::StreamReader;
 
+use crate::lock::CoreLock;
 use crate::paths::Paths;
 
 /// A way to a running core.
@@ -18,6 +21,8 @@ use crate::paths::Paths;
 pub struct Attached {
     client: reqwest::Client,
     line_cap: usize,
+    paths: Paths,
+    hosting: Hosting,
 }
 
 /// The host part means nothing on a unix socket; it only has to be there.
@@ -43,7 +48,21 @@ impl Attached {
                 )
             })?;
         // A line holds many tasks, each with texts of a server.
-        Ok(Self { client, line_cap: policy.message_cap_bytes.saturating_mul(4) })
+        let line_cap = policy.message_cap_bytes.saturating_mul(4);
+        Ok(Self { client, line_cap, paths: paths.clone(), hosting: policy.hosting.clone() })
+    }
+
+    /// Waits for a core that is about to open its door: its lock is held, its socket not there yet. Returns whether
+    /// the door is open; without a core, at once.
+    pub async fn is_open(&self) -> bool {
+        let waited = Instant::now();
+        while UnixStream::connect(self.paths.socket()).await.is_err() {
+            if CoreLock::holder(&self.paths.lock()).is_none() || waited.elapsed() >= self.hosting.attach_limit {
+                return false;
+            }
+            tokio::time::sleep(self.hosting.attach_step).await;
+        }
+        true
     }
 
     /// Makes a call: JSON text in, JSON text out.
@@ -51,6 +70,9 @@ impl Attached {
     /// # Errors
     /// The call's own; that no core is there; or that it went away before it answered.
     pub async fn call(&self, name: &str, input: String) -> Result<String, ApiError> {
+        if !self.is_open().await {
+            return Err(ApiError::no_core());
+        }
         let sent = self.client.post(format!("{BASE}/call/{name}")).body(input).send().await;
         let reply = sent.map_err(|error| lost(&error))?;
         let is_ok = reply.status().is_success();
@@ -77,6 +99,9 @@ impl Attached {
         tasks: &[String],
         after: Option<u64>,
     ) -> Result<BoxStream<'static, Result<News, ApiError>>, ApiError> {
+        if !self.is_open().await {
+            return Err(ApiError::no_core());
+        }
         let mut url = format!("{BASE}/feed?tasks={}", tasks.join(","));
         if let Some(after) = after {
             url.push_str(&format!("&after={after}"));

@@ -107,7 +107,7 @@ impl Held {
     /// When it cannot be used, or another core has it.
     pub fn take(config: Config) -> Result<Self, StartError> {
         config.paths.prepare()?;
-        let lock = CoreLock::take(&config.paths.lock())?;
+        let lock = CoreLock::take(&config.paths.lock(), &config.policy.hosting)?;
         logging::start(&config)
             .map_err(|source| StartError::Logs { folder: config.paths.logs().display().to_string(), source })?;
         Ok(Self { config, _lock: lock })

@@ -6,7 +6,9 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use domain::policy::Hosting;
 use rustix::fs::{FlockOperation, flock};
 
 /// Held while a core runs.
@@ -35,11 +37,22 @@ pub enum LockError {
 }
 
 impl CoreLock {
-    /// Takes the lock, or says who has it.
+    /// Takes the lock, or says who has it. A command that only looks whether it is held does so for a moment by
+    /// holding it itself: such a glance is waited for.
     ///
     /// # Errors
     /// When another core has it, or the file cannot be used.
-    pub fn take(path: &Path) -> Result<Self, LockError> {
+    pub fn take(path: &Path, hosting: &Hosting) -> Result<Self, LockError> {
+        let begun = Instant::now();
+        loop {
+            match Self::try_take(path) {
+                Err(LockError::Held { .. }) if begun.elapsed() < hosting.lock_glance => pause(hosting.attach_step),
+                taken => return taken,
+            }
+        }
+    }
+
+    fn try_take(path: &Path) -> Result<Self, LockError> {
         let unusable = |source| LockError::Unusable { path: path.to_owned(), source };
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -70,6 +83,11 @@ impl CoreLock {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "nothing else runs yet when a core takes its lock")]
+fn pause(span: Duration) {
+    std::thread::sleep(span);
+}
+
 fn written_pid(file: &mut File) -> Option<u32> {
     /// A process id has at most ten digits.
     const LONGEST: u64 = 16;
@@ -88,13 +106,13 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("core.lock");
         assert_eq!(CoreLock::holder(&path), None, "nobody has it yet");
-        let first = CoreLock::take(&path).expect("the first one gets it");
+        let first = CoreLock::take(&path, &Hosting::default()).expect("the first one gets it");
         assert_eq!(CoreLock::holder(&path), Some(Some(std::process::id())));
         assert!(
-            matches!(CoreLock::take(&path), Err(LockError::Held { pid }) if pid == Some(std::process::id())),
+            matches!(CoreLock::take(&path, &Hosting::default()), Err(LockError::Held { pid }) if pid == Some(std::process::id())),
             "the second one is told"
         );
         drop(first);
-        assert!(CoreLock::take(&path).is_ok(), "the lock ends with its holder");
+        assert!(CoreLock::take(&path, &Hosting::default()).is_ok(), "the lock ends with its holder");
     }
 }

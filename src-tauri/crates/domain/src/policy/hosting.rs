@@ -20,6 +20,10 @@ pub struct Hosting {
     pub call_body_bytes: usize,
     /// Time to reach the core's socket. Judgement: it is on this machine.
     pub attach_limit: Duration,
+    /// Between two looks at a lock or a socket that is about to be free or open. Judgement: not felt, not busy.
+    pub attach_step: Duration,
+    /// How long a lock may be held by a command that only looks at it. Judgement: it takes microseconds.
+    pub lock_glance: Duration,
     /// Wait before a watching command looks for its core again. Judgement.
     pub attach_again: Duration,
     /// How often something that moves on a terminal is drawn. Judgement: smooth to the eye.
@@ -44,6 +48,8 @@ impl Default for Hosting {
             keychain_limit: 30 * SECOND,
             call_body_bytes: 4 * MIB + 64 * KIB,
             attach_limit: 5 * SECOND,
+            attach_step: SECOND / 50,
+            lock_glance: SECOND / 2,
             attach_again: SECOND,
             draw_every: SECOND / 10,
             small_file_bytes: 1_048_576,

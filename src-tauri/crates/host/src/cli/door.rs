@@ -32,9 +32,12 @@ impl Door {
 
     /// The running core, or the registry alone.
     pub(crate) async fn any(config: &Config) -> Result<Self, ApiError> {
-        // The lock tells whether a core runs; its socket may open a moment later.
+        // The lock tells whether a core runs; its socket may open a moment later, or never when it dies meanwhile.
         if CoreLock::holder(&config.paths.lock()).is_some() {
-            return Self::core(config);
+            let attached = Attached::new(&config.paths, &config.policy)?;
+            if attached.is_open().await || CoreLock::holder(&config.paths.lock()).is_some() {
+                return Ok(Self::Core(attached));
+            }
         }
         let registry = compose::open_to_read(config).await.map_err(|error| match error {
             compose::StartError::Registry(inner) => ApiError::from(inner),

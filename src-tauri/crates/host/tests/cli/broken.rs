@@ -1,0 +1,143 @@
+//! What a person types wrong, and set-ups that are broken: one clear line, a way out, the right exit code.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::home::Home;
+
+#[test]
+fn what_is_typed_wrong_is_named_with_a_way_out_and_its_exit_code() {
+    let (home, _core) = Home::with_demo();
+    let known = home.call("tool_error", "{}");
+    home.watch(&known);
+    for (args, code, says) in [
+        (vec!["call", "dmeo", "hash_tree"], 4, "did you mean `demo`"),
+        (vec!["call", "demo", "hash_treee"], 4, "did you mean `hash_tree`"),
+        (vec!["call", "demo", "hash_tree", "--args", "{\"path\": "], 2, "not json"),
+        (vec!["call", "demo", "hash_tree", "--args", "[]"], 2, "object"),
+        (vec!["call", "demo", "hash_tree", "--args", "{\"path\": 7}"], 2, "`/path`"),
+        (vec!["call", "demo", "hash_tree", "--args", "@/no/such/file"], 2, "/no/such/file"),
+        (vec!["call", "demo", "flaky", "--timeout", "5"], 2, "--wait"),
+        (vec!["call", "demo", "flaky", "--wait", "--timeout", "-1"], 2, "--timeout"),
+        (vec!["tasks", "show", "hdl_zzzz"], 4, "hdl_zzzz"),
+        (vec!["tasks", "show", "hdl_"], 4, "no task"),
+        (vec!["tasks", "show", "ab"], 2, "too short"),
+        (vec!["tasks", "answer", &known, "--decline"], 5, "not waiting"),
+        (vec!["tasks", "answer", &known, "--key", "nokey", "--decline"], 4, "nokey"),
+        (vec!["tasks", "answer", &known, "--accept", "{"], 2, "json"),
+        (vec!["tasks", "answer", &known], 2, "--accept"),
+        (vec!["tasks", "list", "--phase", "sleeping"], 2, "waiting"),
+        (vec!["tasks", "list", "--server", "dmeo"], 4, "demo"),
+        (vec!["tasks", "adopt", "demo", "no-such-task"], 4, "does not know"),
+        (vec!["tasks", "cancel"], 2, "--all"),
+        (vec!["servers", "add", "Bad Name", "--yes", "--", "true"], 2, "bad name"),
+        (vec!["servers", "add", "demo", "--yes", "--", "true"], 5, "already"),
+        (vec!["servers", "add", "x", "--yes", "--url", "ftp://host/x"], 2, "https://"),
+        (vec!["servers", "add", "x", "--yes", "--url", "not a url"], 2, "url"),
+        (vec!["servers", "add", "x", "--yes"], 2, "command"),
+        (vec!["servers", "remove", "nobody", "--yes"], 4, "nobody"),
+        (vec!["nonsense"], 2, "nonsense"),
+        (vec!["tasks", "lst"], 2, "`list`"),
+    ] {
+        let ran = home.run(&args);
+        assert_eq!(ran.code, Some(code), "exit code of {args:?}: {ran:?}");
+        assert!(ran.err.to_lowercase().contains(says), "{args:?} says `{says}`: {}", ran.err);
+        let lines: Vec<&str> = ran.err.lines().collect();
+        assert!(
+            lines.len() == 2 && lines[0].starts_with("error: ") && lines[1].starts_with("hint: "),
+            "one line and a hint for {args:?}: {}",
+            ran.err
+        );
+        let as_json = home.run(&[&["--json"] as &[&str], args.as_slice()].concat());
+        assert_eq!(as_json.code, Some(code), "the same code with `--json`: {as_json:?}");
+        let error = as_json.error();
+        assert!(error["code"].is_string() && error["message"].is_string() && error["hint"].is_string(), "{error}");
+    }
+}
+
+#[test]
+fn a_server_that_cannot_work_is_added_and_told_to_be_down_with_its_last_words() {
+    let home = Home::new();
+    let _core = home.serve();
+    for (args, says) in [
+        (vec!["--", "no-such-program-here"], "no-such-program-here"),
+        (vec!["--", "sh", "-c", "echo my last words >&2; exit 3"], "my last words"),
+        (vec!["--url", "http://127.0.0.1:1/mcp"], "listens"),
+    ] {
+        let ran = home.run(&[&["servers", "add", "poor", "--yes"], args.as_slice()].concat());
+        assert_eq!(ran.code, Some(1), "{args:?}: {ran:?}");
+        assert!(ran.err.contains(says) && ran.err.contains("hint: "), "{args:?} says `{says}`: {}", ran.err);
+        let shown = home.ok(&["servers", "show", "poor", "--json"]).json();
+        assert_eq!(shown["health"]["kind"], "down", "{shown}");
+        let doctor = home.run(&["doctor"]);
+        assert_eq!(doctor.code, Some(1), "something is broken");
+        assert!(doctor.out.contains("server poor"), "and doctor names it: {}", doctor.out);
+        home.ok(&["servers", "remove", "poor"]);
+    }
+    assert_eq!(home.run(&["doctor"]).code, Some(0), "nothing is broken any more");
+}
+
+#[test]
+fn doctor_names_what_is_broken_in_the_directory_and_how_to_mend_it() {
+    let (home, core) = Home::with_demo();
+    core.kill();
+    let clean = home.ok(&["doctor", "--json"]).json();
+    assert_eq!(clean["broken"], 0, "{clean}");
+    let areas: Vec<&str> =
+        clean["findings"].as_array().expect("findings").iter().filter_map(|one| one["area"].as_str()).collect();
+    for area in ["data", "config", "disk", "clock", "secrets", "core", "registry", "socket"] {
+        assert!(areas.contains(&area), "`{area}` is looked at: {areas:?}");
+    }
+    let registry = home.data().join("registry.db");
+    let whole = fs::read(&registry).expect("the registry");
+    let mut damaged = whole.clone();
+    for (at, byte) in damaged.iter_mut().enumerate().skip(4_096).step_by(7) {
+        *byte = byte.wrapping_add(u8::try_from(at % 251).unwrap_or(1));
+    }
+    fs::write(&registry, damaged).expect("it is damaged");
+    let ran = home.run(&["doctor"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.out.contains("broken") && ran.out.contains("backups"), "the cure is named: {}", ran.out);
+    assert!(!ran.err.contains("panicked"), "{}", ran.err);
+    fs::write(&registry, whole).expect("it is mended");
+
+    let secrets = home.data().join("secrets.json");
+    fs::rename(&secrets, home.data().join("elsewhere")).expect("it is moved");
+    let ran = home.run(&["doctor"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.out.contains("key of the registry"), "the missing key is named: {}", ran.out);
+    let serve = home.run(&["serve"]);
+    assert_eq!(serve.code, Some(1), "and the core does not make a new key: {serve:?}");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_is_named_with_file_and_key() {
+    let home = Home::new();
+    let core = home.serve();
+    drop(core);
+    fs::write(home.data().join("config.toml"), "[policy]\npoll_frist = \"1s\"\n").expect("a file");
+    for args in [&["tasks", "list"] as &[&str], &["serve"]] {
+        let ran = home.run(args);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.err.contains("config.toml") && ran.err.contains("poll_frist"), "{}", ran.err);
+        assert!(ran.err.contains("poll_first"), "the nearest is named: {}", ran.err);
+    }
+    let doctor = home.run(&["doctor", "--json"]);
+    assert_eq!(doctor.code, Some(1), "doctor speaks even then: {doctor:?}");
+    assert_eq!(doctor.json()["findings"][0]["area"], json!("config"));
+}
+
+#[test]
+fn help_shows_only_what_there_is() {
+    let home = Home::new();
+    let help = home.ok(&["--help"]).out;
+    for command in ["serve", "servers", "call", "tasks", "inbox", "doctor", "demo-server", "completions"] {
+        assert!(help.contains(command), "`{command}` is there: {help}");
+    }
+    for later in ["agents", "connect", "budget", "audit", "halt"] {
+        assert!(!help.contains(&format!("\n  {later}")), "`{later}` comes with its own issue: {help}");
+    }
+    let completions = home.ok(&["completions", "zsh"]).out;
+    assert!(completions.contains("#compdef taskwarden"), "shells can complete it");
+}
