@@ -95,6 +95,7 @@ async fn requests_that_break_the_rules_get_the_right_code() {
         ("server/discover", without_capabilities, -32_602),
         ("server/discover", future, -32_022),
         ("ping", modern(json!({})), -32_601),
+        ("initialize", modern(json!({"protocolVersion": "2025-11-25"})), -32_601),
         ("tasks/list", modern(json!({})), -32_601),
         ("tasks/result", modern(id.clone()), -32_601),
         ("resources/list", modern(json!({})), -32_601),
@@ -273,6 +274,12 @@ async fn a_call_without_tasks_asks_by_several_round_trips() {
     let again = peer.result("tools/call", declaring(empty, forms.clone())).await;
     assert_eq!(again["resultType"], "input_required", "a missing answer is asked for again");
     assert_eq!(again["inputRequests"], asked["inputRequests"], "under the same key");
+
+    let mut odd = call.clone();
+    odd["requestState"] = again["requestState"].clone();
+    odd["inputResponses"] = json!({"question-1": {"action": "maybe"}});
+    let refused = peer.call("tools/call", declaring(odd, forms.clone())).await;
+    assert_eq!(refused["error"]["code"], -32_602, "an answer that is none is refused, and the call stays parked");
 
     let mut retry = call;
     retry["requestState"] = again["requestState"].clone();

@@ -204,7 +204,7 @@ impl Endpoint {
             Err(fault) => return refusal(StatusCode::BAD_REQUEST, Some(&id), &fault),
         };
         let request = Request { id: id.clone(), method, params, raw };
-        if request.method == "initialize" {
+        if request.method == "initialize" && !modern::opens_modern(&request.params) {
             return self.initialize(request).await;
         }
         if let Some(session) = session.filter(|_| !modern::opens_modern(&request.params)) {

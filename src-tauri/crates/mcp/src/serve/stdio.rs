@@ -180,8 +180,8 @@ impl Peer {
             Client::Legacy(session) => Some(session.clone()),
             Client::Modern(_) => None,
         };
+        let opens = method == "initialize" && session.is_some();
         let seat = Seat::new(self.outlet.clone(), session);
-        let opens = method == "initialize";
         let request = Request { id: id.clone(), method, params, raw };
         let peer = self.clone();
         let work = async move {
@@ -206,7 +206,7 @@ impl Peer {
 
     /// Who sends this request.
     fn client(&self, method: &str, params: &Map<String, Value>) -> Result<Client, Fault> {
-        if modern::opens_modern(params) && method != "initialize" {
+        if modern::opens_modern(params) {
             return modern::read(params).map(Client::Modern);
         }
         let mut session = self.session.lock();

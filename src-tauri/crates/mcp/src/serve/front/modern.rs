@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::super::desk::{Kept, Length, Needs, Order, Owner, ToolCard};
+use super::super::desk::{Job, Kept, Length, Needs, Order, Owner, Reply, ToolCard};
 use super::super::fault::{Fault, TASKS_EXTENSION};
 use super::super::seat::Seat;
 use super::super::service::{ModernClient, Request};
 use super::super::version;
 use super::{Inner, hold, listen, progress_token, task_id, wire};
-use crate::serve::desk::Job;
 
 /// Answers one request.
 pub(super) async fn answer(
@@ -78,8 +77,10 @@ async fn call(
     may_ask(client, tool)?;
     if let Some(state) = params.get("requestState") {
         let state = state.as_str().ok_or_else(|| Fault::params("`requestState` must be a text"))?;
-        let job = front.parked.resume(state, tool.name, &arguments)?;
-        answers(&*job, params)?;
+        // What cannot be read leaves the call parked, for a better retry.
+        let replies = replies(&*front.parked.find(state, tool.name, &arguments)?, params)?;
+        let job = front.parked.resume(state)?;
+        give(&*job, replies);
         return hold::modern(front, job, tool.name, arguments, progress_token(params), seat).await;
     }
     if tool.length == Length::Endless && !client.has_tasks() {
@@ -122,21 +123,23 @@ fn update(front: &Inner, client: &ModernClient, params: &Map<String, Value>) -> 
     if !params.get("inputResponses").is_some_and(Value::is_object) {
         return Err(Fault::params("`inputResponses` must be an object"));
     }
-    answers(&*job, params)
+    give(&*job, replies(&*job, params)?);
+    Ok(())
 }
 
-/// Gives the job the answers of `inputResponses`; all are read before the first is given.
-fn answers(job: &dyn Job, params: &Map<String, Value>) -> Result<(), Fault> {
-    let Some(responses) = params.get("inputResponses") else { return Ok(()) };
+/// The answers of `inputResponses` to questions that are open; all must be readable.
+fn replies(job: &dyn Job, params: &Map<String, Value>) -> Result<Vec<(String, Reply)>, Fault> {
+    let Some(responses) = params.get("inputResponses") else { return Ok(Vec::new()) };
     let responses = responses.as_object().ok_or_else(|| Fault::params("`inputResponses` must be an object"))?;
     let open = job.sheet().questions;
     let known = responses.iter().filter(|(key, _)| open.iter().any(|question| question.key == **key));
-    let replies: Vec<_> =
-        known.map(|(key, answer)| wire::reply(answer).map(|reply| (key, reply))).collect::<Result<_, _>>()?;
+    known.map(|(key, answer)| wire::reply(answer).map(|reply| (key.clone(), reply))).collect()
+}
+
+fn give(job: &dyn Job, replies: Vec<(String, Reply)>) {
     for (key, reply) in replies {
-        job.answer(key, reply);
+        job.answer(&key, reply);
     }
-    Ok(())
 }
 
 pub(super) fn members(value: Value) -> Map<String, Value> {

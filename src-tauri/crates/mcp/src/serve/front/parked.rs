@@ -53,20 +53,22 @@ impl Parked {
         Ok(state)
     }
 
-    /// Takes a call up again, if it is the same one.
-    pub(super) fn resume(
+    /// The job of a call that is parked under this state, if it is the same call. It stays parked.
+    pub(super) fn find(
         &self,
         state: &str,
         tool: &'static str,
         arguments: &Map<String, Value>,
     ) -> Result<Arc<dyn Job>, Fault> {
-        let mut calls = self.calls.lock();
-        match calls.get(state) {
-            Some(call) if call.tool == tool && call.arguments == *arguments => {}
-            _ => return Err(Fault::params("this `requestState` is not known here, or belongs to another call")),
+        match self.calls.lock().get(state) {
+            Some(call) if call.tool == tool && call.arguments == *arguments => Ok(call.job.clone()),
+            _ => Err(not_known()),
         }
-        let call = calls.remove(state);
-        call.map(|call| call.job).ok_or_else(Fault::unknown_task)
+    }
+
+    /// Takes a call up again; only one retry can.
+    pub(super) fn resume(&self, state: &str) -> Result<Arc<dyn Job>, Fault> {
+        self.calls.lock().remove(state).map(|call| call.job).ok_or_else(not_known)
     }
 
     /// Stops the calls nobody came back for.
@@ -77,4 +79,8 @@ impl Parked {
             call.job.ask_stop();
         }
     }
+}
+
+fn not_known() -> Fault {
+    Fault::params("this `requestState` is not known here, or belongs to another call")
 }

@@ -1,0 +1,240 @@
+//! A server with the fixtures that the official conformance runner wants, over our serving face.
+//!
+//! For developers, never shipped: `cargo run -p taskwarden-mcp --example conformance_server`, then run the `tasks-*`,
+//! `http-header-validation` and `input-required-result-*` server scenarios of `@modelcontextprotocol/conformance`
+//! (0.2.0 alpha line, Node 22) against the URL it prints. The gateway must pass the same ones in front of it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::policy::Policy;
+use domain::ports::Clock;
+use domain::time::Timestamp;
+use engine::SystemClock;
+use engine::supervisor::Supervisor;
+use mcp::serve::desk::{
+    Ask, Card, Desk, Job, Kept, Length, Needs, Order, Owner, Pulse, Question, Reply, Sheet, Stage, ToolCard,
+};
+use mcp::serve::fault::{Fault, FaultKind};
+use mcp::serve::{FaceParts, Front, serve_http};
+use parking_lot::Mutex;
+use serde_json::{Map, Value, json};
+use tokio::sync::{oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+type Replies = Mutex<HashMap<String, oneshot::Sender<Reply>>>;
+
+struct Work {
+    id: String,
+    sheet: Mutex<Sheet>,
+    replies: Replies,
+    pulse: watch::Sender<Pulse>,
+    stop: CancellationToken,
+}
+
+impl Work {
+    fn change(&self, change: impl FnOnce(&mut Sheet)) {
+        let mut sheet = self.sheet.lock();
+        if !sheet.stage.is_over() {
+            change(&mut sheet);
+            sheet.updated = SystemClock.now();
+        }
+        drop(sheet);
+        self.pulse.send_modify(|pulse| {
+            pulse.turns += 1;
+            pulse.ticks += 1;
+        });
+    }
+
+    async fn ask(&self, key: &str, field: &str, kind: &str) -> Option<Value> {
+        let (to, from) = oneshot::channel();
+        self.replies.lock().insert(key.to_owned(), to);
+        let schema = json!({"type": "object", "properties": {field: {"type": kind}}, "required": [field]});
+        let ask = Ask::Form { message: format!("What is `{field}`?"), schema };
+        self.change(|sheet| {
+            sheet.questions.push(Question { key: key.to_owned(), ask });
+            sheet.stage = Stage::Asking;
+        });
+        match from.await.ok()? {
+            Reply::Accept(content) => content.get(field).cloned(),
+            Reply::Decline | Reply::Dismiss => None,
+        }
+    }
+
+    async fn run(&self, tool: &str, arguments: Map<String, Value>) -> Stage {
+        let text = |text: String, is_error: bool| {
+            Stage::Done(Arc::new(json!({"content": [{"type": "text", "text": text}], "isError": is_error})))
+        };
+        let said = |value: Option<Value>| value.map_or_else(|| "nobody".to_owned(), |value| value.to_string());
+        match tool {
+            "greet" => {
+                text(format!("Hello, {}!", arguments.get("name").and_then(Value::as_str).unwrap_or("you")), false)
+            }
+            "slow_compute" => {
+                let seconds = arguments.get("seconds").and_then(Value::as_f64).unwrap_or(1.0);
+                tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
+                text(format!("computed for {seconds} s"), false)
+            }
+            "failing_job" => {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                text("it always fails".to_owned(), true)
+            }
+            "protocol_error_job" => Stage::Failed(Fault::new(FaultKind::Internal, "it broke")),
+            "confirm_delete" => {
+                let yes = self.ask("confirm", "confirm", "boolean").await;
+                text(format!("confirmed: {}", said(yes)), false)
+            }
+            "multi_input" => {
+                let (one, two) = tokio::join!(self.ask("one", "name", "string"), self.ask("two", "color", "string"));
+                text(format!("{} and {}", said(one), said(two)), false)
+            }
+            "test_input_required_result_elicitation" => {
+                let name = self.ask("user_name", "name", "string").await;
+                text(format!("Hello, {}!", said(name)), false)
+            }
+            "test_input_required_result_multi_round" => {
+                let name = self.ask("step1", "name", "string").await;
+                let color = self.ask("step2", "color", "string").await;
+                text(format!("{} likes {}", said(name), said(color)), false)
+            }
+            _ => {
+                let ok = self.ask("confirm", "ok", "boolean").await;
+                text(format!("state-ok {}", said(ok)), false)
+            }
+        }
+    }
+}
+
+impl Job for Work {
+    fn id(&self) -> &str {
+        &self.id
+    }
+    fn sheet(&self) -> Sheet {
+        self.sheet.lock().clone()
+    }
+    fn pulse(&self) -> watch::Receiver<Pulse> {
+        self.pulse.subscribe()
+    }
+    fn answer(&self, key: &str, reply: Reply) {
+        let Some(waiting) = self.replies.lock().remove(key) else { return };
+        self.change(|sheet| {
+            sheet.questions.retain(|question| question.key != key);
+            if sheet.questions.is_empty() {
+                sheet.stage = Stage::Working;
+            }
+        });
+        waiting.send(reply).ok();
+    }
+    fn ask_stop(&self) {
+        self.stop.cancel();
+    }
+    fn declare_cancelled(&self) {
+        self.stop.cancel();
+        self.change(|sheet| sheet.stage = Stage::Cancelled);
+    }
+}
+
+struct Fixtures {
+    tools: Vec<ToolCard>,
+    kept: Mutex<HashMap<String, Arc<Work>>>,
+    supervisor: Supervisor,
+}
+
+fn tool(name: &'static str, length: Length, needs: Needs) -> ToolCard {
+    ToolCard {
+        name,
+        title: name,
+        description: "A fixture of the conformance runner.",
+        input_schema: json!({"type": "object"}),
+        output_schema: None,
+        annotations: json!({}),
+        length,
+        needs,
+    }
+}
+
+fn random() -> u128 {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).ok();
+    u128::from_le_bytes(bytes)
+}
+
+impl Desk for Fixtures {
+    fn card(&self) -> Card {
+        Card { name: "fixtures", title: "Fixtures", version: "0", instructions: "For the conformance runner." }
+    }
+    fn tools(&self) -> &[ToolCard] {
+        &self.tools
+    }
+    fn begin(&self, order: Order) -> Result<Arc<dyn Job>, Fault> {
+        let now: Timestamp = SystemClock.now();
+        let sheet = Sheet {
+            stage: Stage::Working,
+            message: None,
+            progress: None,
+            questions: Vec::new(),
+            created: now,
+            updated: now,
+            ttl_ms: 600_000,
+            poll_ms: 100,
+        };
+        let work = Arc::new(Work {
+            id: format!("{:032x}", random()),
+            sheet: Mutex::new(sheet),
+            replies: Mutex::default(),
+            pulse: watch::Sender::default(),
+            stop: CancellationToken::new(),
+        });
+        if order.kept != Kept::WhileHeld {
+            self.kept.lock().insert(work.id.clone(), work.clone());
+        }
+        let running = work.clone();
+        self.supervisor.spawn("fixture", async move {
+            let stage = tokio::select! {
+                stage = running.run(order.tool, order.arguments) => stage,
+                () = running.stop.cancelled() => Stage::Cancelled,
+            };
+            running.change(|sheet| {
+                sheet.questions.clear();
+                sheet.stage = stage;
+            });
+        });
+        Ok(work)
+    }
+    fn job(&self, _owner: &Owner, id: &str) -> Option<Arc<dyn Job>> {
+        let work = self.kept.lock().get(id).cloned()?;
+        Some(work)
+    }
+    fn jobs(&self, _owner: &Owner, _after: Option<&str>, _most: usize) -> Option<Vec<Arc<dyn Job>>> {
+        Some(Vec::new())
+    }
+    fn is_busy(&self, _owner: &Owner) -> bool {
+        false
+    }
+    fn forget(&self, _owner: &Owner) {}
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let supervisor = Supervisor::new();
+    let tools = vec![
+        tool("greet", Length::Short, Needs::Nobody),
+        tool("slow_compute", Length::Long, Needs::Nobody),
+        tool("failing_job", Length::Endless, Needs::Nobody),
+        tool("protocol_error_job", Length::Long, Needs::Nobody),
+        tool("confirm_delete", Length::Long, Needs::Forms),
+        tool("multi_input", Length::Long, Needs::Forms),
+        tool("test_input_required_result_elicitation", Length::Short, Needs::Forms),
+        tool("test_input_required_result_request_state", Length::Short, Needs::Forms),
+        tool("test_input_required_result_tampered_state", Length::Short, Needs::Forms),
+        tool("test_input_required_result_multi_round", Length::Short, Needs::Forms),
+    ];
+    let desk = Arc::new(Fixtures { tools, kept: Mutex::default(), supervisor: supervisor.clone() });
+    let policy = Policy::default();
+    let draw: engine::Draw = Arc::new(random);
+    let front = Front::new(desk, policy.serving.clone(), draw.clone(), &supervisor)?;
+    let parts = FaceParts { policy, draw, supervisor };
+    serve_http(Arc::new(front), parts, ([127, 0, 0, 1], 0).into(), |url| println!("{url}")).await?;
+    Ok(())
+}
