@@ -10,7 +10,7 @@ use domain::handle::TaskHandle;
 use domain::handle::Transition;
 use domain::ids::{HostId, ServerId};
 use domain::policy::Policy;
-use domain::ports::{Clock, Connector, Notifier, Registry, RegistryError};
+use domain::ports::{Clock, Connector, Notifier, Registry, RegistryError, UpstreamError};
 use domain::schedule::next_connect;
 use domain::time::Timestamp;
 use tokio::sync::Semaphore;
@@ -69,6 +69,22 @@ impl Core {
     /// The person's name for a server, or its id when it is not followed (any more).
     pub(crate) fn server_name(&self, id: ServerId) -> Arc<str> {
         self.posts.get(id).map_or_else(|| Arc::from(id.to_string().as_str()), |post| post.name())
+    }
+
+    /// Asks a server something that is one request, or two. Connections limit their requests themselves; this is for
+    /// one that does not, so that it cannot hold a slot for ever.
+    pub(crate) async fn ask<T>(
+        &self,
+        request: impl Future<Output = Result<T, UpstreamError>>,
+    ) -> Result<T, UpstreamError> {
+        let limit = self.policy.reply_limit * 2 + self.policy.connect_limit;
+        match tokio::time::timeout(limit, request).await {
+            Ok(answer) => answer,
+            Err(_) => Err(UpstreamError::Unreachable {
+                why: "it did not answer in time".into(),
+                hint: "Taskwarden tries again by itself.".into(),
+            }),
+        }
     }
 
     /// Changes a handle by something that has already happened and must not be forgotten: while the registry cannot

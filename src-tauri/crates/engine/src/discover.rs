@@ -42,7 +42,7 @@ pub(crate) async fn sweep_list(
     for _ in 0..core.policy.list_pages_max {
         let page = {
             let Ok(_slot) = core.reads.acquire().await else { return found };
-            live.upstream.list(cursor.take()).await
+            core.ask(live.upstream.list(cursor.take())).await
         };
         let page = match page {
             Ok(page) => page,
@@ -159,7 +159,7 @@ pub(crate) async fn adopt(
     if let Some(known) = known.or(open) {
         return Ok(known);
     }
-    let seen = live.upstream.read(task.clone()).await?;
+    let seen = core.ask(live.upstream.read(task.clone())).await?;
     match take_up(core, &live, server, task, &seen, Origin::Adopted, Actor::Person(by)).await {
         Ok(id) | Err(CommitError::Exists(id)) => Ok(id),
         Err(CommitError::Registry(error)) => Err(error.into()),

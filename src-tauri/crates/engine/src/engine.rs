@@ -1,7 +1,10 @@
-//! The engine's face: what hosts and the api may ask of it.
+//! The engine's face: what hosts and the api may ask of it, and how its parts are put together.
+//!
+//! Nothing is decided here: each question goes to the part that owns it, and everything the parts share is in
+//! `core.rs`. It opens no window, speaks no protocol and knows no file. Read `stop.rs` for the orderly end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use domain::handle::{AnswerInput, Refusal};
@@ -12,13 +15,12 @@ use domain::ports::{ArgumentError, Clock, Connector, Notifier, Registry, Registr
 use domain::server::{Server, ServerHealth};
 use domain::status::GoneWhy;
 use domain::time::Timestamp;
-use futures::future::join_all;
 use futures::stream::{self, StreamExt};
 use tokio::sync::Semaphore;
 
 use crate::attend::{self, Board};
 use crate::core::Core;
-use crate::deliver::{self, Deliverer};
+use crate::deliver::Deliverer;
 use crate::dice::Dice;
 use crate::follow::Follower;
 use crate::ledger::Ledger;
@@ -27,7 +29,7 @@ use crate::parcels::Parcels;
 use crate::post::{Post, Posts, Touch};
 use crate::pulse::Pulse;
 use crate::supervisor::Supervisor;
-use crate::{admission, decide, discover, feed, recover, sweep};
+use crate::{admission, decide, discover, feed, recover, stop, sweep};
 
 /// Draws 128 random bits; given from outside so that tests repeat.
 pub type Draw = Arc<dyn Fn() -> u128 + Send + Sync>;
@@ -336,31 +338,7 @@ impl Engine {
 
     /// Refuses new calls, lets deliveries finish within the drain limit, flushes, closes connections and registry.
     pub async fn stop(&self) {
-        let core = &self.core;
-        core.stopping.store(true, Ordering::Release);
-        let deadline = tokio::time::Instant::now() + core.policy.drain_limit;
-        while tokio::time::Instant::now() < deadline && !deliver::is_clear(core).await {
-            tokio::time::sleep(core.policy.feed_frame).await;
-        }
-        let posts = core.posts.all();
-        core.scope.cancel();
-        let closing = posts.iter().filter_map(|post| post.live()).map(|live| async move {
-            live.upstream.close(true).await;
-        });
-        // A child that does not end by itself is ended by its transport's own limits; those are waited for.
-        let limit = core.policy.drain_limit + core.policy.child_close_wait + core.policy.child_term_wait;
-        if tokio::time::timeout(limit, join_all(closing)).await.is_err() {
-            tracing::warn!("some connections did not end in time");
-        }
-        let lost = posts.iter().flat_map(|post| post.in_flight()).map(|id| async move {
-            let why = "the core was stopped while the call was in flight";
-            if let Err(error) = core.ledger.apply(id, |handle, now| handle.reply_lost(why, now)).await {
-                tracing::warn!(handle.id = %id, %error, "that a reply is lost could not be stored");
-            }
-        });
-        join_all(lost).await;
-        sweep::flush(core).await;
-        core.registry.close().await;
+        stop::stop(&self.core).await;
     }
 }
 

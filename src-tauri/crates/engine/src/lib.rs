@@ -21,6 +21,7 @@ mod parcels;
 mod post;
 mod pulse;
 mod recover;
+mod stop;
 pub mod supervisor;
 mod sweep;
 

@@ -53,7 +53,7 @@ async fn send_together(way: &Way, handle: &TaskHandle, requests: &[&InputRequest
         return Ended::Again(None);
     }
     let task = handle.view.task().map(|task| task.id.clone());
-    let outcome = way.live.upstream.answer(task, answers).await;
+    let outcome = way.core.ask(way.live.upstream.answer(task, answers)).await;
     drop(lane);
     let ended = match outcome {
         Ok(()) => match step(way, handle, &keys, |at| Delivery::Acknowledged { at }).await {

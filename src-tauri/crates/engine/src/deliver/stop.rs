@@ -64,7 +64,7 @@ async fn stop_task(way: &Way, handle: &TaskHandle, task: UpstreamTaskId) -> Ende
     if !mark_sent(way, handle).await {
         return Ended::Clear;
     }
-    let outcome = way.live.upstream.cancel(task).await;
+    let outcome = way.core.ask(way.live.upstream.cancel(task)).await;
     drop(lane);
     match outcome {
         Ok(seen) => {
@@ -96,7 +96,7 @@ async fn stop_call(way: &Way, handle: &TaskHandle) -> Ended {
         Intent::Cancel(wish) | Intent::Revoked(wish) => wish.reason.clone(),
         Intent::None | Intent::Unwatched { .. } => None,
     };
-    let outcome = flight.live.upstream.cancel_call(handle.id, reason).await;
+    let outcome = way.core.ask(flight.live.upstream.cancel_call(handle.id, reason)).await;
     drop(lane);
     match outcome {
         Ok(()) => {

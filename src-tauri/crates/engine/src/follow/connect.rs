@@ -108,7 +108,19 @@ impl Follower {
         self.link.state = State::Connecting;
         self.post.set_health(ServerHealth::Connecting);
         let (core, server) = (Arc::clone(&self.core), self.server.clone());
-        self.jobs.push(Box::pin(async move { Job::Connected(Box::new(core.connector.connect(&server).await)) }));
+        self.jobs.push(Box::pin(async move {
+            // The connector limits each of its steps (probe, a second child, handshake); this is for one that does not.
+            let policy = &core.policy;
+            let limit = (policy.probe_first_output + policy.initialize_limit + policy.connect_limit) * 2;
+            let outcome = match tokio::time::timeout(limit, core.connector.connect(&server)).await {
+                Ok(outcome) => outcome,
+                Err(_) => Err(UpstreamError::Unreachable {
+                    why: "connecting took too long".into(),
+                    hint: "See whether the server starts and answers by itself.".into(),
+                }),
+            };
+            Job::Connected(Box::new(outcome))
+        }));
     }
 
     /// Tries at once when nothing but the back-off is in the way.
@@ -180,8 +192,6 @@ impl Follower {
         self.settle_old_questions(&live);
         for handle in self.book.handles() {
             self.book.change(handle, |track| {
-                // What failed before was the connection, not the task.
-                track.failures = 0;
                 track.unknown = 0;
                 track.subscribed = false;
             });

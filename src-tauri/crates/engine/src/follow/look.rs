@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::book::{interval, pause};
 use super::step::Step;
 use super::{Follower, Job};
+use crate::core::Core;
 use crate::post::Live;
 
 /// A look that came back.
@@ -207,7 +208,11 @@ impl Follower {
     }
 
     fn unknown_task(&mut self, id: HandleId, live: &Arc<Live>) {
-        self.book.change(id, |track| track.unknown = track.unknown.saturating_add(1));
+        self.book.change(id, |track| {
+            // The server was reached: what failed before this answer does not slow down the few tries that are left.
+            track.failures = track.unknown;
+            track.unknown = track.unknown.saturating_add(1);
+        });
         let stranger = self.core.ledger.held(id).filter(|handle| !live.holds(handle));
         match stranger {
             // The one look by id that a new session or child is owed (protocol.md §7.6).
@@ -320,15 +325,10 @@ fn hint(handle: &TaskHandle) -> Option<Duration> {
     handle.view.task().and_then(|task| task.hint)
 }
 
-async fn read(core: &crate::core::Core, live: &Live, task: UpstreamTaskId) -> Result<Observation, UpstreamError> {
-    let unreachable =
-        |why: &str| UpstreamError::Unreachable { why: why.into(), hint: "Taskwarden looks again by itself.".into() };
-    let Ok(_slot) = core.reads.acquire().await else { return Err(unreachable("the core is stopping")) };
-    // A look may be two requests: the state, and what the task ended with. The connection limits each; this is the
-    // limit for one that does not.
-    let limit = core.policy.reply_limit * 2 + core.policy.connect_limit;
-    match tokio::time::timeout(limit, live.upstream.read(task)).await {
-        Ok(result) => result,
-        Err(_) => Err(unreachable("it did not answer in time")),
-    }
+async fn read(core: &Core, live: &Live, task: UpstreamTaskId) -> Result<Observation, UpstreamError> {
+    let Ok(_slot) = core.reads.acquire().await else {
+        let why = "the core is stopping".into();
+        return Err(UpstreamError::Unreachable { why, hint: "Start it again.".into() });
+    };
+    core.ask(live.upstream.read(task)).await
 }

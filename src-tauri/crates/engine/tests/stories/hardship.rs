@@ -133,6 +133,34 @@ async fn a_call_in_flight_keeps_its_connection_while_reads_fail() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_never_answers_holds_no_slot_for_ever() {
+    let policy = Policy { reads_total: 2, ..Policy::default() };
+    let (world, server, id) = World::with(http_server(1, "one"), policy).await;
+    let fine = ScriptedServer::new(world.clock.clone());
+    let other = http_server(2, "fine");
+    world.scripted.serve(other.id, &fine);
+    let unit = ServerUnit { server: other.clone(), audit: Vec::new() };
+    world.registry.put_server(unit).await.expect("a server is added");
+    world.engine.server_changed(other.id).await.expect("it is followed");
+    for number in 0..4 {
+        server.reply_task("work", &format!("t{number}"), vec![Look::working()]);
+        world.call(id, "work").await;
+    }
+    server.takes(Duration::from_secs(1_000_000));
+    world.pass(30 * SECOND).await;
+    fine.reply_task("work", "f", vec![Look::done()]);
+    let task = world.call(other.id, "work").await;
+    let begun = world.now();
+    world.until_phase(task, Phase::Done).await;
+    let took = world.now().since(begun);
+    assert!(took < 200 * SECOND, "the other server gets its turn: {took:?}");
+    world.pass(1_800 * SECOND).await;
+    let all = world.all().await;
+    let silent = all.iter().filter(|handle| handle.phase(world.now()) == Phase::Silent).count();
+    assert_eq!(silent, 4, "the tasks of the one that hangs go silent: {all:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_read_is_kept_for_the_doctor_and_the_task_goes_silent() {
     let (world, server, id) = World::new().await;
     server.reply_task("work", "t1", vec![Look::working()]);

@@ -69,6 +69,40 @@ async fn an_answer_that_was_recorded_before_a_kill_is_delivered_after_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn after_a_restart_what_cannot_be_delivered_does_not_hide_what_can() {
+    let policy = Policy { batch_rows: 10, ..Policy::default() };
+    let (mut world, down, id) = World::with(http_server(1, "down"), policy).await;
+    let fine = ScriptedServer::new(world.clock.clone());
+    let other = http_server(2, "fine");
+    world.scripted.serve(other.id, &fine);
+    let unit = ServerUnit { server: other.clone(), audit: Vec::new() };
+    world.registry.put_server(unit).await.expect("a server is added");
+    world.engine.server_changed(other.id).await.expect("it is followed");
+    let mut tasks = Vec::new();
+    for number in 0..50 {
+        down.reply_task("work", &format!("t{number}"), vec![Look::working()]);
+        tasks.push(world.call(id, "work").await);
+    }
+    fine.reply_task("work", "f", vec![Look::working()]);
+    tasks.push(world.call(other.id, "work").await);
+    world.pass(10 * SECOND).await;
+    down.refuse_connections(Some(testkit::scripted::unreachable()));
+    down.close_connection(testkit::scripted::hung_up());
+    fine.refuse_connections(Some(testkit::scripted::unreachable()));
+    fine.close_connection(testkit::scripted::hung_up());
+    world.pass(SECOND).await;
+    for task in &tasks {
+        world.engine.cancel(*task, person("ada"), None).await.expect("the stop is recorded");
+    }
+    world.kill().await;
+    fine.refuse_connections(None);
+    world.start().await;
+    let begun = world.now();
+    world.until_phase(tasks[50], Phase::Cancelled).await;
+    assert!(world.now().since(begun) < 10 * SECOND, "fifty stops that cannot go are not in its way");
+}
+
+#[tokio::test(start_paused = true)]
 async fn answered_request_is_not_shown_again_after_restart() {
     let (mut world, server, id) = World::new().await;
     server.reply_task("work", "t1", vec![Look::asks(&["k"])]);

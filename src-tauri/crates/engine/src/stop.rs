@@ -1,0 +1,41 @@
+//! The orderly end: no new calls, deliveries get their time, connections are closed, and the registry last.
+//!
+//! Everything here only shortens what a kill would leave behind: the next start does the same work from the registry
+//! (`recover.rs`). Children are ended by their transports.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use futures::future::join_all;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::core::Core;
+use crate::{deliver, sweep};
+
+/// Ends the engine in order.
+pub(crate) async fn stop(core: &Arc<Core>) {
+    core.stopping.store(true, Ordering::Release);
+    let deadline = Instant::now() + core.policy.drain_limit;
+    while Instant::now() < deadline && !deliver::is_clear(core).await {
+        sleep(core.policy.feed_frame).await;
+    }
+    let posts = core.posts.all();
+    core.scope.cancel();
+    let closing = posts.iter().filter_map(|post| post.live()).map(|live| async move {
+        live.upstream.close(true).await;
+    });
+    // A child that does not end by itself is ended by its transport's own limits; those are waited for.
+    let limit = core.policy.drain_limit + core.policy.child_close_wait + core.policy.child_term_wait;
+    if timeout(limit, join_all(closing)).await.is_err() {
+        tracing::warn!("some connections did not end in time");
+    }
+    let lost = posts.iter().flat_map(|post| post.in_flight()).map(|id| async move {
+        let why = "the core was stopped while the call was in flight";
+        if let Err(error) = core.ledger.apply(id, |handle, now| handle.reply_lost(why, now)).await {
+            tracing::warn!(handle.id = %id, %error, "that a reply is lost could not be stored");
+        }
+    });
+    join_all(lost).await;
+    sweep::flush(core).await;
+    core.registry.close().await;
+}
