@@ -18,8 +18,43 @@ use super::{Limits, changes, log, servers, whole};
 use crate::rows::audit::{hash, hex};
 use crate::seal::Sealer;
 
-/// Statements of one script at most: beyond it the rest goes into another, so that few shapes are kept prepared.
-const SCRIPT_MAX: usize = 24;
+/// A script that is this long takes no further unit: the trip to the connection's thread is shared by enough.
+const SHARED_MAX: usize = 16;
+/// Statements of one script at most; only units with many questions, lines or facts come this far.
+const SCRIPT_MAX: usize = 48;
+
+/// What makes scripts of two units look alike, so that one prepared text serves both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shape {
+    kind: u8,
+    phase: &'static str,
+    parts: [usize; 5],
+}
+
+impl Shape {
+    fn of(unit: &Unit) -> Self {
+        let alike = |kind, facts: usize| Self { kind, phase: "", parts: [facts, 0, 0, 0, 0] };
+        let handle = |kind, unit: &super::unit::HandleUnit| Self {
+            kind,
+            phase: unit.phase,
+            parts: [
+                unit.audit.len(),
+                unit.log.len(),
+                unit.payloads.len(),
+                unit.requests.len(),
+                usize::from(unit.learned_ms.is_some()),
+            ],
+        };
+        match unit {
+            Unit::Admit(unit) => handle(0, unit),
+            Unit::Commit(unit) => handle(1, unit),
+            Unit::Contacts(_) => alike(2, 0),
+            Unit::PutServer(row) => alike(3, row.audit.len()),
+            Unit::RemoveServer(_, audit) => alike(4, audit.len()),
+            Unit::Record(audit) => alike(5, audit.len()),
+        }
+    }
+}
 
 /// An open transaction.
 pub(crate) struct Group<'a> {
@@ -29,6 +64,7 @@ pub(crate) struct Group<'a> {
     pub(crate) known: Knowledge,
     before: Counters,
     pub(crate) now: Counters,
+    shape: Option<Shape>,
 }
 
 impl<'a> Group<'a> {
@@ -85,7 +121,7 @@ impl<'a> Group<'a> {
             rows.iter().try_for_each(|row| known.learn(row))?;
         }
         let before = known.counters.ok_or(sqlx::Error::RowNotFound)?;
-        Ok(Self { sealer, limits, script, known, before, now: before })
+        Ok(Self { sealer, limits, script, known, before, now: before, shape: None })
     }
 
     /// Writes one unit, or finds that it must be refused.
@@ -94,6 +130,12 @@ impl<'a> Group<'a> {
         connection: &mut SqliteConnection,
         unit: &Unit,
     ) -> Result<Written, sqlx::Error> {
+        let shape = Some(Shape::of(unit));
+        let other = self.shape.is_some() && self.shape != shape;
+        if other || self.script.statements() >= SHARED_MAX {
+            self.flush(connection).await?;
+        }
+        self.shape = shape;
         match unit {
             Unit::Admit(handle) => self.admit(connection, handle).await,
             Unit::Commit(handle) => self.commit(connection, handle).await,

@@ -101,6 +101,10 @@ pub(crate) async fn migrate(
     }
     for step in known.iter().filter(|step| step.version > found) {
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(trouble)?;
+        if number(&mut transaction, "PRAGMA user_version").await.map_err(trouble)? >= step.version {
+            // Another process was faster; dropping the transaction gives it back.
+            continue;
+        }
         if step.version == 1 {
             // 0x54736b57; pragmas take no placeholders.
             sqlx::query("PRAGMA application_id = 1416850263").execute(&mut *transaction).await.map_err(trouble)?;

@@ -23,7 +23,7 @@ use crate::seal::{Place, SealKey, Sealer};
 /// Readers at a time. A list, the inbox, the feed and a command beside each other; SQLite reads from memory. Judgement.
 const READERS: u32 = 4;
 /// Prepared scripts kept per connection: one for each shape of unit and list in use. Judgement.
-const SCRIPTS_KEPT: usize = 200;
+const SCRIPTS_KEPT: usize = 100;
 /// What the key check holds.
 const KEY_CHECK: &[u8] = b"taskwarden";
 /// Where the key check stands.
@@ -104,6 +104,14 @@ impl Sqlite {
 
         let options = options.journal_mode(SqliteJournalMode::Wal);
         let mut connection = options.connect().await.map_err(base.fault("open the registry"))?;
+        let mode: String = sqlx::query_scalar("PRAGMA journal_mode")
+            .fetch_one(&mut connection)
+            .await
+            .map_err(base.fault("open the registry"))?;
+        if mode != "wal" {
+            // The file system has no shared memory or no locks, as on some network disks.
+            return Err(RegistryError::Locked { path: path.into() });
+        }
         if found > 0 && there <= policy.registry_check_bytes {
             quick_check(&base, &mut connection).await?;
         }
