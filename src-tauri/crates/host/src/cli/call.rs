@@ -34,7 +34,7 @@ pub(crate) struct Call {
     #[arg(long)]
     wait: bool,
     /// Stop waiting after this many seconds; the task goes on.
-    #[arg(long, value_name = "S", requires = "wait")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, requires = "wait")]
     timeout: Option<f64>,
 }
 

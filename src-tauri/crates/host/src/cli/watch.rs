@@ -25,7 +25,7 @@ pub(crate) struct Watch {
     /// One task by its handle; all when left out.
     id: Option<String>,
     /// Stop watching after this many seconds; the task goes on.
-    #[arg(long, value_name = "S", requires = "id")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, requires = "id")]
     timeout: Option<f64>,
 }
 
