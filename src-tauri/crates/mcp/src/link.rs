@@ -4,6 +4,7 @@
 //! Results and params stay raw text, so that what is forwarded is never re-typed. Transports implement it in
 //! `transport/`; `client/` speaks MCP over it.
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,7 @@ pub struct Tag(pub u64);
 
 /// A request to send. The link adds the id, and in the modern era the required `_meta` keys (keeping other keys of
 /// `params._meta`) and the mirrored headers.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Outgoing {
     /// JSON-RPC method.
     pub method: &'static str,
@@ -36,6 +37,13 @@ pub struct Outgoing {
     pub limit: Option<Duration>,
     /// Modern HTTP: `Mcp-Param-*` headers, name without prefix and plain value; the link encodes them.
     pub param_headers: Vec<(String, String)>,
+}
+
+/// Params hold arguments and task ids: only the method shows.
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Outgoing({} {:?})", self.method, self.tag)
+    }
 }
 
 pub use crate::message::Answer;
@@ -78,7 +86,7 @@ pub enum LinkError {
 }
 
 /// What answers a request of the server.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Response {
     /// The `result` member.
     Result(Value),
@@ -86,8 +94,17 @@ pub enum Response {
     Error(i64, String),
 }
 
+/// A result may be a person's answer: only the kind shows.
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Result(_) => f.write_str("Result(…)"),
+            Self::Error(code, _) => write!(f, "Error({code})"),
+        }
+    }
+}
+
 /// Something the server sent unasked, in order of arrival.
-#[derive(Debug)]
 pub enum Inbound {
     /// A request (legacy eras only); answer it with [`Link::respond`]. `ping` never comes here: the link answers it.
     Request {
@@ -114,6 +131,18 @@ pub enum Inbound {
     StreamBack,
     /// The link is over; always last.
     Closed(Closure),
+}
+
+/// Params hold questions and task ids: only methods and streams show.
+impl fmt::Debug for Inbound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request { method, on, .. } => write!(f, "Request({method} on {on:?})"),
+            Self::Notification { method, on, .. } => write!(f, "Notification({method} on {on:?})"),
+            Self::StreamBack => f.write_str("StreamBack"),
+            Self::Closed(closure) => write!(f, "Closed({})", closure.why),
+        }
+    }
 }
 
 /// One connection.

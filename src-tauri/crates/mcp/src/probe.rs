@@ -144,3 +144,6 @@ pub(crate) fn error_line(raw: &RawValue, policy: &Policy) -> String {
     let message: String = message.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("error {code}: {}", plain_text(&message, SHOWN_CHARS.min(policy.server_text_cap_chars)))
 }
+
+#[cfg(test)]
+mod tests;

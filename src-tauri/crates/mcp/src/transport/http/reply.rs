@@ -191,7 +191,8 @@ async fn whole(mut response: Response, policy: &Policy) -> Result<Vec<u8>, LinkE
     if told.is_some_and(|bytes| bytes > policy.message_cap_bytes) {
         return Err(too_large());
     }
-    let mut body = Vec::with_capacity(told.unwrap_or_default());
+    // What a header promises is not reserved: only what comes costs memory.
+    let mut body = Vec::new();
     while let Some(piece) = piece(&mut response, Some(policy.body_idle_limit)).await? {
         if body.len() + piece.len() > policy.message_cap_bytes {
             return Err(too_large());
