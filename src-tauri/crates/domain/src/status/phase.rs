@@ -1,0 +1,138 @@
+//! The word that people see, as a closed list.
+//!
+//! Which word a task gets at a moment is decided in `handle/phase.rs`; here is what the words are, which of them mean
+//! that a task is over, and which bring its questions before people. Their wording on screens is not here.
+
+/// The one word shown for a task. Derived, never stored as truth; the stored column is an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Phase {
+    /// The call's reply can no longer arrive.
+    Unconfirmed,
+    /// Working.
+    Running,
+    /// Waits for a person.
+    Waiting,
+    /// An answer is on its way.
+    Answering,
+    /// A stop was asked; the server has not said that it stopped.
+    Cancelling,
+    /// No news for longer than there should be.
+    Silent,
+    /// Needs sign-in or an upgrade.
+    Blocked,
+    /// Later than agreed or usual.
+    Overdue,
+    /// Finished well.
+    Done,
+    /// Finished, and the tool reported an error.
+    DoneWithError,
+    /// Failed with a JSON-RPC error, or never left this machine.
+    Failed,
+    /// The server says it stopped, or a stop was asked and nothing of it runs on the server.
+    Cancelled,
+    /// Taken from its agent.
+    Revoked,
+    /// Not looked at any more.
+    Unwatched,
+    /// The server does not know it any more.
+    Lost,
+    /// Its time on the server ran out.
+    Expired,
+}
+
+impl Phase {
+    /// Every phase, in the order of the appendix of architecture.md.
+    pub const ALL: [Self; 16] = [
+        Self::Waiting,
+        Self::Overdue,
+        Self::Unconfirmed,
+        Self::Blocked,
+        Self::Running,
+        Self::Answering,
+        Self::Cancelling,
+        Self::Done,
+        Self::DoneWithError,
+        Self::Failed,
+        Self::Cancelled,
+        Self::Revoked,
+        Self::Unwatched,
+        Self::Silent,
+        Self::Lost,
+        Self::Expired,
+    ];
+
+    /// Lower camel case, as in JSON and in the registry (ruling 20).
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Unconfirmed => "unconfirmed",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Answering => "answering",
+            Self::Cancelling => "cancelling",
+            Self::Silent => "silent",
+            Self::Blocked => "blocked",
+            Self::Overdue => "overdue",
+            Self::Done => "done",
+            Self::DoneWithError => "doneWithError",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Revoked => "revoked",
+            Self::Unwatched => "unwatched",
+            Self::Lost => "lost",
+            Self::Expired => "expired",
+        }
+    }
+
+    /// Reads [`Phase::word`] back.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|phase| phase.word() == word)
+    }
+
+    /// Whether open questions of the task belong before people. Not when it is over, nor when its stop was asked
+    /// (protocol.md §7.5, 8).
+    #[must_use]
+    pub const fn asks_people(self) -> bool {
+        match self {
+            Self::Cancelling | Self::Revoked => false,
+            Self::Unconfirmed
+            | Self::Running
+            | Self::Waiting
+            | Self::Answering
+            | Self::Silent
+            | Self::Blocked
+            | Self::Overdue
+            | Self::Done
+            | Self::DoneWithError
+            | Self::Failed
+            | Self::Cancelled
+            | Self::Unwatched
+            | Self::Lost
+            | Self::Expired => !self.is_over(),
+        }
+    }
+
+    /// Whether the task is over: nothing is polled, nothing can be asked of it.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        match self {
+            Self::Done
+            | Self::DoneWithError
+            | Self::Failed
+            | Self::Cancelled
+            | Self::Lost
+            | Self::Expired
+            | Self::Unwatched => true,
+            Self::Unconfirmed
+            | Self::Running
+            | Self::Waiting
+            | Self::Answering
+            | Self::Cancelling
+            | Self::Silent
+            | Self::Blocked
+            | Self::Overdue
+            | Self::Revoked => false,
+        }
+    }
+}
