@@ -3,7 +3,7 @@
 //! One call, one reply; or the feed, line by line. No core behind the socket is an outcome of its own (exit code 3).
 //! It keeps nothing and never starts a core.
 
-use api::news::News;
+use api::news::{News, Subscribe};
 use api::{ApiError, Code};
 use domain::policy::{Hosting, Policy};
 use futures::stream::BoxStream;
@@ -102,11 +102,10 @@ impl Attached {
         if !self.is_open().await {
             return Err(ApiError::no_core());
         }
-        let mut url = format!("{BASE}/feed?tasks={}", tasks.join(","));
-        if let Some(after) = after {
-            url.push_str(&format!("&after={after}"));
-        }
-        let reply = self.client.get(url).send().await.map_err(|error| lost(&error))?;
+        let wanted = Subscribe { tasks: tasks.to_vec(), after };
+        let input = serde_json::to_string(&wanted).map_err(|error| ApiError::unwritable(&error))?;
+        let sent = self.client.post(format!("{BASE}/feed")).body(input).send().await;
+        let reply = sent.map_err(|error| lost(&error))?;
         if !reply.status().is_success() {
             let text = reply.text().await.map_err(|error| lost(&error))?;
             return Err(serde_json::from_str(&text).unwrap_or_else(|_| ApiError::no_core()));

@@ -106,7 +106,8 @@ pub fn run_with(args: impl IntoIterator<Item = OsString>, wrap: impl FnOnce(Adap
             return ExitCode::from(told(&screen, &error));
         }
     };
-    let ended = runtime.block_on(perform(cli.command, &screen, wrap));
+    // Large because every command is in it; one allocation for a process.
+    let ended = runtime.block_on(Box::pin(interruptible(cli.command, &screen, wrap)));
     // A question may still wait for a line that nobody will type; nothing of ours runs on.
     runtime.shutdown_background();
     ExitCode::from(match ended {
@@ -122,6 +123,18 @@ fn runtime(is_core: bool) -> std::io::Result<tokio::runtime::Runtime> {
         tokio::runtime::Builder::new_current_thread()
     };
     builder.enable_all().build()
+}
+
+/// Ends a command at Ctrl-C. A command that has something to say about it does so first; cores end in their own way.
+async fn interruptible(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) -> Adapters) -> Ended {
+    if matches!(command, Command::Serve | Command::DemoServer(_)) {
+        return perform(command, screen, wrap).await;
+    }
+    tokio::select! {
+        biased;
+        ended = perform(command, screen, wrap) => ended,
+        _ = tokio::signal::ctrl_c() => Ok(INTERRUPTED),
+    }
 }
 
 async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) -> Adapters) -> Ended {

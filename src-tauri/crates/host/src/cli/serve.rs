@@ -73,12 +73,15 @@ fn failed(error: StartError) -> ApiError {
     ApiError::new(code, error.to_string(), error.hint())
 }
 
-/// Ctrl-C and the polite signal of the system.
+/// Ctrl-C, the polite signal of the system, and a terminal that closes.
 struct Signals {
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
+    /// The terminal was closed.
+    #[cfg(unix)]
+    hang_up: tokio::signal::unix::Signal,
 }
 
 impl Signals {
@@ -90,7 +93,11 @@ impl Signals {
                 ApiError::new(Code::Failed, format!("signals cannot be received: {error}"), "Report this line.")
             })
         };
-        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
     }
 
     #[cfg(unix)]
@@ -98,6 +105,7 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            _ = self.hang_up.recv() => {}
         }
     }
 

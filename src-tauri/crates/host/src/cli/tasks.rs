@@ -66,7 +66,7 @@ pub(crate) struct List {
     /// Only tasks that are not over.
     #[arg(long)]
     open: bool,
-    /// Rows at most.
+    /// Rows at most; a page never has more than 1,000.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
     /// `next` of the page before, to go on after it.

@@ -108,14 +108,14 @@ numbers! {
     reads_total, deliveries_per_server, list_every, list_pages_max, discovered_max, backoff_first,
     backoff_last, jitter_share, silent_misses, silent_intervals, unknown_tries, created_slack,
     retry_after_ceiling, probe_silence, probe_first_output, initialize_limit, connect_limit, reply_limit,
-    body_idle_limit, child_close_wait, child_term_wait, child_group_look, redirects_max, subscribe_settle,
-    open_result_wait, promote_after, cancel_grace, rounds_max, round_wait, answer_settle, remind_after,
-    open_calls_per_server, usual_samples_min, usual_samples_kept, message_cap_bytes, message_depth_max,
-    rpc_id_cap_bytes, batch_messages_max, server_text_cap_chars, schema_cap_bytes, task_id_cap_bytes,
-    requests_per_task_max, arguments_cap_bytes, unreadable_kept_bytes, stderr_kept_bytes, log_lines_per_task,
-    progress_per_second, change_log_kept, group_commit_max, contact_flush, feed_frame, page_rows_max,
-    watch_settle, prune_every, sweep_every, batch_rows, drain_limit, reserve_file_bytes, registry_busy_wait,
-    registry_check_bytes, backups_kept,
+    pool_idle_limit, body_idle_limit, child_close_wait, child_term_wait, child_group_look, redirects_max,
+    subscribe_settle, open_result_wait, promote_after, cancel_grace, rounds_max, round_wait, answer_settle,
+    remind_after, open_calls_per_server, usual_samples_min, usual_samples_kept, message_cap_bytes,
+    message_depth_max, rpc_id_cap_bytes, batch_messages_max, server_text_cap_chars, schema_cap_bytes,
+    task_id_cap_bytes, requests_per_task_max, arguments_cap_bytes, unreadable_kept_bytes, stderr_kept_bytes,
+    log_lines_per_task, progress_per_second, change_log_kept, group_commit_max, contact_flush, feed_frame,
+    page_rows_max, watch_settle, prune_every, sweep_every, batch_rows, drain_limit, reserve_file_bytes,
+    registry_busy_wait, registry_check_bytes, backups_kept,
 }
 
 #[cfg(test)]

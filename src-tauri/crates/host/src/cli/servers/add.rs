@@ -1,0 +1,191 @@
+//! `taskwarden servers add`: shows what will run or be contacted, asks, and tells what was found.
+//!
+//! What was agreed to is recorded by the core; the words of the question are in `consent.rs`. Secret values are taken
+//! from the environment or typed unseen, never from arguments, which other users of the machine can read.
+
+use std::collections::BTreeMap;
+
+use api::calls::Nothing;
+use api::calls::servers::{AddServer, ServerAdded, ServerList};
+use api::dto::AddressDto;
+use api::{ApiError, Code};
+use clap::Args;
+use url::Url;
+
+use super::{last_lines, spoken};
+use crate::cli::door::Door;
+use crate::cli::screen::Screen;
+use crate::cli::words::{one_line, quoted};
+use crate::cli::{DONE, Ended, FAILED, consent, prompt};
+use crate::config::Config;
+
+/// A server to add.
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// A name for it: 1 to 40 of a-z, 0-9, dot, dash and underscore.
+    name: String,
+    /// Address of a server over HTTP.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["command", "env", "secret_env", "cwd"])]
+    url: Option<String>,
+    /// Name of an HTTP header with a secret, such as `Authorization`; its value is taken from the environment variable
+    /// after `=`, or asked.
+    #[arg(long = "header", value_name = "NAME[=VARIABLE]", requires = "url")]
+    headers: Vec<String>,
+    /// Environment variable for the command.
+    #[arg(long, value_name = "NAME=VALUE")]
+    env: Vec<String>,
+    /// Secret environment variable for the command; its value is taken from your environment, or asked.
+    #[arg(long, value_name = "NAME[=VARIABLE]")]
+    secret_env: Vec<String>,
+    /// Folder in which the command runs; your home folder when left out.
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<String>,
+    /// Agree without being asked.
+    #[arg(long, short)]
+    yes: bool,
+    /// The command and its arguments, after `--`.
+    #[arg(last = true, value_name = "COMMAND", required_unless_present = "url")]
+    command: Vec<String>,
+}
+
+pub(super) async fn add(input: Add, config: &Config, screen: &Screen) -> Ended {
+    let door = Door::core(config)?;
+    domain::server::check_server_name(&input.name)
+        .map_err(|bad| ApiError::new(Code::Usage, bad.to_string(), "Choose a name such as `files` or `ci-2`."))?;
+    let Add { name, url, headers, env, secret_env, cwd, yes, command } = input;
+    let mut secrets = BTreeMap::new();
+    let address = match url {
+        Some(url) => AddressDto::Http {
+            url: checked_url(&url)?,
+            secret_headers: take_secrets(&headers, &mut secrets, screen).await?,
+        },
+        None => {
+            let (program, args) = command
+                .split_first()
+                .ok_or_else(|| ApiError::new(Code::Usage, "the command is empty", "Give the program after `--`."))?;
+            AddressDto::Stdio {
+                command: program.clone(),
+                args: args.to_vec(),
+                env: plain_env(&env)?,
+                secret_env: take_secrets(&secret_env, &mut secrets, screen).await?,
+                cwd,
+            }
+        }
+    };
+    // Without a core nobody should be asked in vain.
+    let known: ServerList = door.call("servers.list", &Nothing {}).await?;
+    let is_new = known.servers.iter().all(|server| server.name != name);
+    if is_new && !yes {
+        if !screen.can_ask() {
+            return Err(ApiError::new(
+                Code::Refused,
+                format!("server `{name}` was not added: nobody agreed"),
+                "Run it in a terminal to see what will run and agree, or pass `--yes`.",
+            ));
+        }
+        if !consent::ask(&name, &address, screen).await? {
+            return Err(ApiError::new(
+                Code::Refused,
+                format!("server `{name}` was not added: you did not agree"),
+                "Nothing was run or contacted.",
+            ));
+        }
+    }
+    let waiting = waiting(screen, &name, config);
+    let added: Result<ServerAdded, ApiError> =
+        door.call("servers.add", &AddServer { name, address, secrets, agreed: true }).await;
+    waiting.finish_and_clear();
+    told(&added?, screen)
+}
+
+fn told(added: &ServerAdded, screen: &Screen) -> Ended {
+    let server = &added.server;
+    if screen.is_json() {
+        screen.json(added)?;
+        return Ok(if server.health.kind == "up" { DONE } else { FAILED });
+    }
+    match server.health.kind.as_str() {
+        "up" => {
+            screen.line(&format!("Added `{}`: {}.", server.name, spoken(server)));
+            if let Some(tools) = &added.tools {
+                let names: Vec<String> = tools.iter().map(|tool| one_line(&tool.name)).collect();
+                screen.line(&format!("{} tools: {}", names.len(), names.join(", ")));
+            }
+            Ok(DONE)
+        }
+        _ => {
+            let why = server.health.why.as_deref().map_or_else(|| "it has not answered yet".into(), one_line);
+            let hint = server.health.hint.as_deref().unwrap_or("It is tried again by itself.");
+            screen.line(&format!("Added `{}`, but it cannot be reached.", server.name));
+            if !server.stderr_tail.trim().is_empty() {
+                screen.note(&format!("Its last words:\n{}", quoted(last_lines(&server.stderr_tail))));
+            }
+            Err(ApiError::new(
+                Code::Failed,
+                format!("server `{}` cannot be reached: {why}", server.name),
+                format!("{} To take it away: `taskwarden servers remove {}`.", one_line(hint), server.name),
+            ))
+        }
+    }
+}
+
+fn waiting(screen: &Screen, name: &str, config: &Config) -> indicatif::ProgressBar {
+    if !screen.can_draw() {
+        return indicatif::ProgressBar::hidden();
+    }
+    let bar = indicatif::ProgressBar::new_spinner().with_message(format!("Connecting to {name}"));
+    bar.enable_steady_tick(config.policy.hosting.draw_every);
+    bar
+}
+
+fn checked_url(text: &str) -> Result<String, ApiError> {
+    let bad = |why: String| ApiError::new(Code::Usage, why, "Give the whole address, such as `https://host/mcp`.");
+    let url = Url::parse(text).map_err(|error| bad(format!("`{}` is not a URL: {error}", one_line(text))))?;
+    match (url.scheme(), url.host_str()) {
+        ("http" | "https", Some(_)) => Ok(url.into()),
+        _ => Err(bad("the URL of a server must begin with `https://` or `http://`".into())),
+    }
+}
+
+fn plain_env(given: &[String]) -> Result<BTreeMap<String, String>, ApiError> {
+    given
+        .iter()
+        .map(|pair| match pair.split_once('=') {
+            Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+            Some(_) | None => Err(ApiError::new(
+                Code::Usage,
+                "an environment variable needs a name and a value",
+                "Write `--env NAME=VALUE`; for secrets use `--secret-env NAME`.",
+            )),
+        })
+        .collect()
+}
+
+/// Takes the values of secrets from the environment, or asks. Returns their names.
+async fn take_secrets(
+    given: &[String],
+    secrets: &mut BTreeMap<String, String>,
+    screen: &Screen,
+) -> Result<Vec<String>, ApiError> {
+    let mut names = Vec::with_capacity(given.len());
+    for word in given {
+        let (name, variable) = word.split_once('=').unwrap_or((word.as_str(), word.as_str()));
+        let value = match std::env::var(variable) {
+            Ok(value) if !value.is_empty() => value,
+            Ok(_) | Err(_) if screen.can_ask() => {
+                prompt::hidden(&format!("Value of {name} (not shown): ")).await?.unwrap_or_default()
+            }
+            Ok(_) | Err(_) => String::new(),
+        };
+        if name.is_empty() || value.is_empty() {
+            return Err(ApiError::new(
+                Code::Usage,
+                format!("there is no value for secret `{}`", one_line(name)),
+                format!("Set the environment variable `{}` before, or type it when asked.", one_line(variable)),
+            ));
+        }
+        secrets.insert(name.to_owned(), value);
+        names.push(name.to_owned());
+    }
+    Ok(names)
+}
