@@ -81,6 +81,9 @@ pub struct Policy {
     pub connect_limit: Duration,
     /// Time for the answer to a read, an answer or a cancel. Judgement; 2025's `tasks/result` blocks and is exempt.
     pub reply_limit: Duration,
+    /// An HTTP connection that was idle for longer is not used again. Below the 5 s after which Node and uvicorn close
+    /// idle connections by default, so that a request does not meet a connection that is just being closed.
+    pub pool_idle_limit: Duration,
     /// Time between two pieces of a body before it counts as hanging. Judgement.
     pub body_idle_limit: Duration,
     /// Ordered shutdown of a child: after closing its input. protocol.md §7.6.
@@ -216,6 +219,7 @@ impl Default for Policy {
             initialize_limit: 30 * SECOND,
             connect_limit: 10 * SECOND,
             reply_limit: 30 * SECOND,
+            pool_idle_limit: 4 * SECOND,
             body_idle_limit: 60 * SECOND,
             child_close_wait: 3 * SECOND,
             child_term_wait: 3 * SECOND,

@@ -28,6 +28,7 @@ impl Clients {
             .referer(false)
             .user_agent(concat!("taskwarden/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(policy.connect_limit)
+            .pool_idle_timeout(policy.pool_idle_limit)
             .tcp_keepalive(policy.body_idle_limit)
             .tcp_nodelay(true);
         if local {

@@ -136,7 +136,9 @@ impl Wire {
         let Ok(response) = self.endpoint.send(Method::GET, headers, None).await else { return Got::Later(None) };
         let status = response.status();
         if status.as_u16() == 404 && self.has_session() {
-            return Got::Never(self.session_over());
+            // A lost session, or a router that knows no GET here and says so with 404: a ping tells them apart.
+            let lives = self.session_lives().await;
+            return Got::Never(if lives { without_answer() } else { self.session_over() });
         }
         match reply::read(response, &self.endpoint.origin(), &self.policy).await {
             Ok(Reply::Stream(response)) => Got::Stream(response),

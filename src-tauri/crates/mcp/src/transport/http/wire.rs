@@ -227,7 +227,7 @@ impl Wire {
     }
 
     /// Whether the session is alive. What cannot be asked counts as alive.
-    async fn session_lives(&self) -> bool {
+    pub(super) async fn session_lives(&self) -> bool {
         let dead = [StatusCode::NOT_FOUND, StatusCode::BAD_REQUEST];
         self.ping(self.legacy_headers()).await.is_none_or(|status| !dead.contains(&status))
     }

@@ -101,6 +101,23 @@ async fn a_lost_session_ends_the_link_once_with_its_reason() {
 }
 
 #[tokio::test]
+async fn a_router_without_get_is_no_lost_session() {
+    let peer = legacy(|seen| match seen.rpc() {
+        "GET" => status(404),
+        _ => result(seen, json!({"fine":1})),
+    })
+    .await;
+    let opened = peer.open().await.expect("a server with sessions");
+    peer.until("the ping", |peer| peer.asked().contains(&"ping".into())).await;
+    assert_eq!(text(opened.link.request(ask("tools/list", 1, Some(LIMIT))).await), r#"{"fine":1}"#, "the link lives");
+
+    let peer = legacy(|_| status(404)).await;
+    let mut opened = peer.open().await.expect("a server with sessions");
+    let Inbound::Closed(closure) = next(&mut opened).await else { panic!("the session is gone") };
+    assert_eq!(closure.why, "the server ended the session");
+}
+
+#[tokio::test]
 async fn a_400_in_a_session_is_told_apart_by_one_ping() {
     // It says "no valid session" with 400, as some servers do.
     let peer = legacy(|seen| match seen.rpc() {
