@@ -382,3 +382,39 @@ async fn the_number_of_tasks_is_bounded() {
     let third = peer.call("tools/call", modern(json!({"name": "runaway"}))).await;
     assert_eq!(third["error"]["code"], -32_603, "{third}");
 }
+
+#[tokio::test]
+async fn the_oldest_results_make_room_for_new_ones() {
+    let mut policy = quick();
+    policy.serving.results_cap_bytes = 10_000;
+    let mut peer = Peer::start(policy);
+    let report = json!({"tokens": 2_000});
+    let first = task(&mut peer, "huge_report", report.clone()).await;
+    at(&mut peer, &first, "completed").await;
+    let working = task(&mut peer, "runaway", json!({})).await;
+    let second = task(&mut peer, "huge_report", report).await;
+    at(&mut peer, &second, "completed").await;
+    let gone = peer.call("tasks/get", modern(json!({"taskId": first}))).await;
+    assert_eq!(gone["error"]["code"], -32_602, "the older result is gone: {gone}");
+    assert_eq!(look(&mut peer, &working).await["status"], "working", "work is never forgotten for room");
+}
+
+#[tokio::test]
+async fn a_cancelled_tidying_tells_how_far_it_came() {
+    let mut peer = Peer::start(quick());
+    let folder = tempfile::tempdir().expect("a folder");
+    for number in 0..2_000 {
+        std::fs::write(folder.path().join(format!("{number}.jpg")), "x").expect("a file");
+    }
+    let id = task(&mut peer, "tidy_downloads", json!({"folder": folder.path()})).await;
+    at(&mut peer, &id, "input_required").await;
+    let yes = json!({"question-1": {"action": "accept", "content": {"go": true, "dry_run": false}}});
+    peer.result("tasks/update", modern(json!({"taskId": id, "inputResponses": yes}))).await;
+    peer.result("tasks/cancel", modern(json!({"taskId": id}))).await;
+    let end = at(&mut peer, &id, "cancelled").await;
+    let told = end["statusMessage"].as_str().expect("a line").to_owned();
+    let moved = std::fs::read_dir(folder.path().join("Images")).map_or(0, Iterator::count);
+    assert!(moved < 2_000, "it stopped on the way");
+    let grouped = crate::folder::commas(moved as u64);
+    assert_eq!(told, format!("stopped: {grouped} of 2,000 files moved"), "as the folder shows");
+}

@@ -64,6 +64,22 @@ async fn hash_tree_prints_what_find_and_sha256sum_print() {
 }
 
 #[tokio::test]
+async fn lines_that_find_no_room_are_counted_and_stay_in_the_digest() {
+    let folder = tree();
+    let whole = run("hash_tree", json!({"path": folder.path()})).await;
+    let mut policy = quick();
+    policy.serving.result_cap_bytes = 500;
+    let mut peer = Peer::start(policy);
+    let call = declaring(json!({"name": "hash_tree", "arguments": {"path": folder.path()}}), json!({}));
+    let cut = peer.result("tools/call", call).await;
+    assert_eq!(cut["structuredContent"]["digest"], whole["structuredContent"]["digest"]);
+    let left_out = cut["structuredContent"]["linesLeftOut"].as_u64().expect("a count");
+    assert!(left_out > 0, "{cut}");
+    let lines = text(&cut).lines().filter(|line| line.contains("  ./")).count() as u64;
+    assert_eq!(lines + left_out, 8, "none is lost silently: {cut}");
+}
+
+#[tokio::test]
 async fn index_folder_counts_what_find_and_wc_count() {
     let folder = tree();
     let count = |script: &str| shell(folder.path(), script).trim().parse::<u64>().expect("a number");
