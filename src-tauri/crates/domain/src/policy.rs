@@ -132,6 +132,9 @@ pub struct Policy {
     pub message_depth_max: usize,
     /// Longest JSON-RPC id read from a peer. Judgement: ids are counters or UUIDs.
     pub rpc_id_cap_bytes: usize,
+    /// Longest id of a server-sent event that is sent back for resuming. Judgement: servers take about 8 KiB for all
+    /// headers together.
+    pub event_id_cap_bytes: usize,
     /// Most messages in one JSON-RPC batch (peers of 2025-03-26). Judgement; bounds memory.
     pub batch_messages_max: usize,
     /// Longest text of a server kept for display (status message, question, error). Judgement.
@@ -239,6 +242,7 @@ impl Default for Policy {
             message_cap_bytes: 16 * MIB,
             message_depth_max: 100,
             rpc_id_cap_bytes: 512,
+            event_id_cap_bytes: KIB,
             batch_messages_max: 1_000,
             server_text_cap_chars: 4_000,
             schema_cap_bytes: 512 * KIB,

@@ -7,12 +7,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::message::Skim;
+use domain::policy::Policy;
 
-/// A longer event id could not be sent back in a header that servers accept (they take 8 KiB for all headers).
-const EVENT_ID_BYTES_MAX: usize = 1_024;
-/// Field names and short values: a line with another field than `data` needs no more.
-const OTHER_LINE_BYTES_MAX: usize = 8_192;
+use crate::message::Skim;
 
 /// What an event carries.
 #[derive(Debug)]
@@ -37,6 +34,7 @@ pub struct Event {
 pub struct Events {
     cap: usize,
     id_cap: usize,
+    event_id_cap: usize,
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
@@ -52,12 +50,17 @@ pub struct Events {
 }
 
 impl Events {
-    /// Events of at most `cap` bytes; ids of messages of at most `id_cap`.
+    /// With the limits of the policy.
     #[must_use]
-    pub fn new(cap: usize, id_cap: usize) -> Self {
+    pub const fn new(policy: &Policy) -> Self {
+        Self::with(policy.message_cap_bytes, policy.rpc_id_cap_bytes, policy.event_id_cap_bytes)
+    }
+
+    const fn with(cap: usize, id_cap: usize, event_id_cap: usize) -> Self {
         Self {
             cap,
             id_cap,
+            event_id_cap,
             line: Vec::new(),
             data: Vec::new(),
             has_data: false,
@@ -116,7 +119,7 @@ impl Events {
     /// Forgets what had begun, for a stream that goes on over a new connection.
     pub fn start_over(&mut self) {
         let (last_id, retry) = (self.last_id.take(), self.retry);
-        *self = Self::new(self.cap, self.id_cap);
+        *self = Self::with(self.cap, self.id_cap, self.event_id_cap);
         (self.last_id, self.retry) = (last_id, retry);
     }
 
@@ -129,7 +132,8 @@ impl Events {
             self.inside_large_line = true;
             return;
         }
-        if self.data.len() + self.line.len() + part.len() <= self.cap + OTHER_LINE_BYTES_MAX {
+        // The name of the field is no part of the message.
+        if self.data.len() + self.line.len() + part.len() <= self.cap + self.event_id_cap {
             self.line.extend_from_slice(part);
             return;
         }
@@ -171,10 +175,10 @@ impl Events {
                 self.has_data = true;
                 self.data.extend_from_slice(value);
             }
-            b"event" if value.len() <= OTHER_LINE_BYTES_MAX => {
+            b"event" if value.len() <= self.event_id_cap => {
                 self.name = String::from_utf8_lossy(value).into_owned();
             }
-            b"id" if value.len() <= EVENT_ID_BYTES_MAX && !value.contains(&0) => {
+            b"id" if value.len() <= self.event_id_cap && !value.contains(&0) => {
                 self.next_id = std::str::from_utf8(value).ok().map(ToOwned::to_owned);
             }
             b"retry" => {
@@ -219,7 +223,7 @@ mod tests {
     use super::*;
 
     fn all(pieces: &[&[u8]], cap: usize) -> (Vec<String>, Events) {
-        let mut events = Events::new(cap, 64);
+        let mut events = Events::with(cap, 64, 64);
         for piece in pieces {
             events.feed(piece);
         }

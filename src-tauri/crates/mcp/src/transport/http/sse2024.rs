@@ -62,7 +62,7 @@ pub(super) struct NotOpened {
 /// Opens the stream and shakes hands.
 pub(super) async fn open(endpoint: Endpoint, ctx: &OpenContext) -> Result<Opened, NotOpened> {
     let policy = &ctx.policy;
-    let mut down = Down { events: Events::new(policy.message_cap_bytes, policy.rpc_id_cap_bytes), response: None };
+    let mut down = Down { events: Events::new(policy), response: None };
     let opening = timeout(policy.initialize_limit, down.begin(&endpoint, policy)).await;
     let silent = || Err(nothing(&endpoint.origin(), "it names no address for messages"));
     let reference = match opening.unwrap_or_else(|_| silent()) {

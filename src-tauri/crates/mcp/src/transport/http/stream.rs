@@ -43,7 +43,7 @@ enum Got {
 impl Wire {
     /// Follows the stream that a POST opened, until its answer.
     pub(super) async fn follow(self: &Arc<Self>, response: Response, id: &Id, tag: Tag) -> Result<(), LinkError> {
-        let mut events = Events::new(self.policy.message_cap_bytes, self.policy.rpc_id_cap_bytes);
+        let mut events = Events::new(&self.policy);
         if self.pump(response, &mut events, Some(tag), Some(id)).await == Ended::Answered {
             return Ok(());
         }
@@ -88,7 +88,7 @@ impl Wire {
 
     async fn stand(self: Arc<Self>) {
         let wire = self;
-        let mut events = Events::new(wire.policy.message_cap_bytes, wire.policy.rpc_id_cap_bytes);
+        let mut events = Events::new(&wire.policy);
         let mut wait = wire.policy.backoff_first;
         let mut stood = false;
         loop {
