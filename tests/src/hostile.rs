@@ -15,17 +15,27 @@ pub enum Deed {
     Say(Vec<u8>),
     /// Send these bytes and leave the connection open without another word.
     SayAndHang(Vec<u8>),
+    /// Talk over the connection for as long as the test wants, then close.
+    Talk(Box<dyn FnOnce(&mut TcpStream) + Send>),
 }
 
 /// A request as the test sees it.
 pub struct Asked {
     /// HTTP method.
     pub verb: String,
+    /// Header fields as they came, names in lower case.
+    pub headers: Vec<(String, String)>,
     /// The JSON body, when there is one.
     pub body: Value,
 }
 
 impl Asked {
+    /// The first header of this name, given in lower case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+
     /// The JSON-RPC method.
     #[must_use]
     pub fn method(&self) -> &str {
@@ -98,6 +108,7 @@ fn converse(mut stream: TcpStream, deed: &(dyn Fn(&Asked) -> Deed + Send + Sync)
             // Until the client gives up: a read ends when it closes.
             let _ = stream.read(&mut [0_u8; 1]);
         }
+        Deed::Talk(talk) => talk(&mut stream),
     }
 }
 
@@ -108,16 +119,20 @@ fn read_request(stream: &mut TcpStream) -> Option<Asked> {
         let head_end = raw.windows(4).position(|four| four == b"\r\n\r\n");
         if let Some(end) = head_end {
             let head = String::from_utf8_lossy(raw.get(..end)?).into_owned();
-            let length = head
+            let headers: Vec<(String, String)> = head
                 .lines()
                 .filter_map(|line| line.split_once(':'))
-                .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
-                .and_then(|(_, value)| value.trim().parse::<usize>().ok())
+                .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+                .collect();
+            let length = headers
+                .iter()
+                .find(|(name, _)| name == "content-length")
+                .and_then(|(_, value)| value.parse::<usize>().ok())
                 .unwrap_or(0);
             if raw.len() >= end + 4 + length {
                 let verb = head.split_whitespace().next().unwrap_or_default().to_owned();
                 let body = serde_json::from_slice(raw.get(end + 4..)?).unwrap_or(Value::Null);
-                return Some(Asked { verb, body });
+                return Some(Asked { verb, headers, body });
             }
         }
         match stream.read(&mut piece) {

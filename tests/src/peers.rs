@@ -87,8 +87,14 @@ pub fn everything_http_at(transport: &str, port: u16) -> HttpPeer {
 /// rmcp 3.9 with its `TaskManager` over Streamable HTTP: 2026-07-28 tasks.
 #[must_use]
 pub fn rmcp_http(program: &str) -> HttpPeer {
+    rmcp_http_at(program, 0)
+}
+
+/// The same on a port of the caller's choice, for servers that come back; 0 is any.
+#[must_use]
+pub fn rmcp_http_at(program: &str, port: u16) -> HttpPeer {
     let mut child = Command::new(program)
-        .arg("http")
+        .args(["http", &port.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

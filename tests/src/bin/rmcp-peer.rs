@@ -1,9 +1,10 @@
 //! A task server that we did not write the protocol of: rmcp's `TaskManager` (2026-07-28 dialect).
 //!
-//! `rmcp-peer http` prints its URL and serves Streamable HTTP on a free loopback port; `rmcp-peer stdio` serves standard
+//! `rmcp-peer http [port]` prints its URL and serves Streamable HTTP on loopback; `rmcp-peer stdio` serves standard
 //! input and output. Its tools: `sum` (at once), `slow_sum` (a task), `ask_name` (a task that asks a form),
 //! `forever` (only cancel ends it), `unmoved` (acknowledges cancel and finishes), `breaks` (fails with a JSON-RPC error),
-//! `ask_before` (a multi round-trip question before any work).
+//! `complains` (a task that completes with a tool error), `ask_before` (a multi round-trip question before any work),
+//! `grüße` (mirrored headers that need care: its own name, and parameters of which one is nested).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,6 +75,7 @@ async fn work(tool: String, arguments: JsonObject, context: TaskContext) -> Resu
             tokio::time::sleep(span).await;
             Ok(text("finished anyway"))
         }
+        "complains" => Ok(CallToolResult::error(vec![ContentBlock::text("no such bee")])),
         _ => Err(TaskExit::Error(ErrorData::internal_error("it broke", None))),
     }
 }
@@ -98,6 +100,16 @@ impl ServerHandler for Peer {
             tool("forever", "Ends only when cancelled", json!({})),
             tool("unmoved", "Finishes in spite of a cancel", span),
             tool("breaks", "Fails", json!({})),
+            tool("complains", "Completes with a tool error", json!({})),
+            tool(
+                "grüße",
+                "Wants mirrored headers",
+                json!({
+                    "region": {"type": "string", "x-mcp-header": "Region"},
+                    "place": {"type": "object", "properties": {"floor": {"type": "integer", "x-mcp-header": "Floor"}}},
+                    "loud": {"type": "boolean", "x-mcp-header": "Loud"},
+                }),
+            ),
         ]))
     }
 
@@ -130,7 +142,8 @@ impl ServerHandler for Peer {
                     Ok(text(format!("{state} {}", answers.pointer("/go/action").unwrap_or(&Value::Null))).into())
                 }
             },
-            "slow_sum" | "ask_name" | "forever" | "unmoved" | "breaks" => {
+            "grüße" => Ok(text(format!("got {}", Value::Object(arguments))).into()),
+            "slow_sum" | "ask_name" | "forever" | "unmoved" | "breaks" | "complains" => {
                 if !context.client_capabilities().is_some_and(|caps| caps.supports_tasks()) {
                     return Err(ErrorData::invalid_params("this tool needs a client with tasks", None));
                 }
@@ -180,7 +193,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Arc::new(LocalSessionManager::default()),
         StreamableHttpServerConfig::default(),
     );
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await?;
+    let port = std::env::args().nth(2).map_or(Ok(0), |port| port.parse())?;
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
     println!("http://{}/mcp", listener.local_addr()?);
     let router = axum::Router::new().route_service("/mcp", service);
     axum::serve(listener, router).await?;
