@@ -24,6 +24,8 @@ struct Reader {
     commits: watch::Receiver<Seq>,
     healths: watch::Receiver<u64>,
     rest_until: Instant,
+    /// The engine has ended; only what is already in the change log is left to read.
+    ended: bool,
 }
 
 /// News after a place, or from now on.
@@ -32,14 +34,16 @@ pub(crate) fn feed(core: &Arc<Core>, after: Option<Seq>) -> BoxStream<'static, F
     let (_, health) = core.pulse.health_since(u64::MAX);
     // Fixed now, not at the first poll of the stream: "from now on" is the moment of asking.
     let cursor = after.unwrap_or_else(|| *core.pulse.commits().borrow());
-    let reader = Reader { core: Arc::clone(core), cursor, health, commits, healths, rest_until: Instant::now() };
+    let reader =
+        Reader { core: Arc::clone(core), cursor, health, commits, healths, rest_until: Instant::now(), ended: false };
     stream::unfold(reader, |mut reader| async move { reader.next().await.map(|frame| (frame, reader)) }).boxed()
 }
 
 impl Reader {
-    /// The next frame; `None` when the registry is closed.
+    /// The next frame; `None` after the end.
     async fn next(&mut self) -> Option<Frame> {
         let mut failures = 0;
+        let stopping = self.core.scope.stopping();
         loop {
             tokio::time::sleep_until(self.rest_until).await;
             self.commits.mark_unchanged();
@@ -65,8 +69,12 @@ impl Reader {
                 }
             }
             tokio::select! {
+                biased;
                 woken = self.commits.changed() => woken.ok()?,
                 woken = self.healths.changed() => woken.ok()?,
+                // What the end itself changed is read once more.
+                () = stopping.cancelled(), if !self.ended => self.ended = true,
+                () = std::future::ready(()), if self.ended => return None,
             }
         }
     }

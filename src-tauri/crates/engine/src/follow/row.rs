@@ -58,7 +58,9 @@ async fn update_server(
     started: bool,
     change: impl Fn(&mut Server),
 ) -> Result<(), RegistryError> {
-    let Some(before) = core.registry.server(id).await? else { return Ok(()) };
+    // Only a configured server: one that was removed meanwhile must not come back by what it taught.
+    let configured = core.registry.servers().await?;
+    let Some(before) = configured.into_iter().find(|server| server.id == id) else { return Ok(()) };
     let mut server = before.clone();
     change(&mut server);
     let audit = if started {

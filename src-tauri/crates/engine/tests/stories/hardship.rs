@@ -223,6 +223,28 @@ async fn a_push_that_is_faster_than_the_reply_is_not_lost() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_question_and_its_withdrawal_do_not_overtake_each_other() {
+    let (world, server, id) = World::new().await;
+    server.legacy();
+    world.until_up(id).await;
+    server.reply_task("work", "t1", vec![Look::Waits]);
+    let task = world.call(id, "work").await;
+    world.pass(SECOND).await;
+    let connection = server.connection().expect("it is up");
+    for number in 0..20 {
+        let (token, digest) = (format!("r{number}"), format!("{number:032}"));
+        let live = domain::request::LiveQuestion { connection, token: token.clone(), digest, ask: form() };
+        server.say(UpstreamEvent::Question(UpstreamSubject::Call(task), live));
+        server.say(UpstreamEvent::QuestionWithdrawn { token });
+    }
+    world.pass(SECOND).await;
+    let handle = world.handle(task).await;
+    assert_eq!(handle.requests.len(), 20, "every question was seen");
+    let open: Vec<_> = handle.requests.values().filter(|request| request.state.is_open()).collect();
+    assert!(open.is_empty(), "and every withdrawal came after its question: {open:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_listed_task_whose_reply_is_on_its_way_is_one_task() {
     let clock = Arc::new(TestClock::new());
     let server = ScriptedServer::new(clock.clone());

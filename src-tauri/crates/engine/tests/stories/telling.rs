@@ -127,3 +127,17 @@ async fn a_change_of_health_is_in_the_feed() {
     let frame = tokio::time::timeout(10 * SECOND, feed.next()).await.expect("in time").expect("a frame");
     assert_eq!(frame.servers, [id], "the server that went down is named");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_feed_nobody_writes_to_any_more_ends_with_the_engine() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    let task = world.call(id, "work").await;
+    world.pass(SECOND).await;
+    let mut feed = world.engine.feed(Some(Seq(0)));
+    let first = feed.next().await.expect("a frame");
+    assert!(first.handles.contains(&task), "it says what happened before: {first:?}");
+    let read_on = async { while feed.next().await.is_some() {} };
+    let (ended, ()) = futures::future::join(tokio::time::timeout(60 * SECOND, read_on), world.engine.stop()).await;
+    assert!(ended.is_ok(), "whoever reads it is not left waiting for ever");
+}
