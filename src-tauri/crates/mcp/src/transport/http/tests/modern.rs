@@ -209,7 +209,7 @@ async fn requests_share_connections_and_answers_find_their_requests() {
 
 #[tokio::test]
 async fn a_slow_modern_server_is_found_when_it_refuses_the_handshake() {
-    let policy = domain::policy::Policy { probe_first_output: Duration::from_millis(50), ..quick() };
+    let policy = domain::policy::Policy { probe_first_output: Duration::from_secs(1), ..quick() };
     let first = std::sync::atomic::AtomicBool::new(true);
     let peer = Peer::with(policy, move |seen| match seen.rpc() {
         "server/discover" if first.swap(false, std::sync::atomic::Ordering::Relaxed) => vec![Step::Hang],

@@ -1,5 +1,8 @@
 //! Which era a child speaks, by what it says first.
 
+use std::time::Duration;
+
+use domain::policy::Policy;
 use domain::server::Era;
 use serde_json::json;
 
@@ -73,7 +76,8 @@ async fn any_other_error_leads_to_the_handshake() {
 
 #[tokio::test]
 async fn silence_leads_to_the_handshake_and_a_late_reply_is_ignored() {
-    let bench = Bench::new(quick());
+    let short = Duration::from_millis(100);
+    let bench = Bench::new(Policy { probe_silence: short, probe_first_output: short, ..quick() });
     let script = r#"read -r line; read -r line; echo "$line" >> "$DIR/in"
 echo '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}}'
 echo '{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2024-11-05","capabilities":{}}}'
