@@ -15,7 +15,7 @@ use domain::server::ServerAddress;
 use engine::supervisor::Supervisor;
 use engine::{Draw, Engine, Parts, SystemClock};
 use mcp::client::{ConnectorParts, McpConnector};
-use registry::{SealKey, Sqlite};
+use registry::{Opening, SealKey, Sqlite};
 
 use crate::config::Config;
 use crate::lock::{CoreLock, LockError};
@@ -210,7 +210,11 @@ impl Running {
 async fn open_registry(config: &Config, key: [u8; 32]) -> Result<Arc<dyn Registry>, RegistryError> {
     let key = SealKey::from_bytes(key);
     let now = SystemClock.now();
-    Ok(Arc::new(Sqlite::open(&config.paths.registry(), key, &config.policy, now).await?))
+    let path = config.paths.registry();
+    let opening = Opening { path: &path, key, policy: &config.policy, now };
+    // In a scope of its own: it ends when the engine closes the registry, after everything that writes has ended.
+    let spawn = |work| Supervisor::new().spawn_draining("registry writer", work);
+    Ok(Arc::new(Sqlite::open(opening, spawn).await?))
 }
 
 /// Opens the registry of a data directory for a command that only reads, beside a core or without one.

@@ -15,7 +15,7 @@ use domain::ports::{Registry, TaskQuery};
 use domain::status::Phase;
 use domain::time::Timestamp;
 use futures::future::join_all;
-use registry::{SealKey, Sqlite};
+use registry::{Opening, SealKey, Sqlite};
 use testkit::story::{Cast, unit};
 
 const CAST: Cast = Cast::of(9);
@@ -38,7 +38,8 @@ fn part(number: u64) -> (TaskHandle, Phase) {
 
 async fn filled(path: &Path, tasks: u64) -> Sqlite {
     let policy = Policy { group_commit_max: 1_024, ..Policy::default() };
-    let opened = Sqlite::open(path, SealKey::from_bytes([7; 32]), &policy, Timestamp::EPOCH).await;
+    let opening = Opening { path, key: SealKey::from_bytes([7; 32]), policy: &policy, now: Timestamp::EPOCH };
+    let opened = Sqlite::open(opening, |work| drop(tokio::runtime::Handle::current().spawn(work))).await;
     let registry = opened.expect("a new registry opens");
     let mut first = 0;
     while first < tasks {

@@ -9,4 +9,4 @@ mod seal;
 mod sqlite;
 
 pub use seal::SealKey;
-pub use sqlite::Sqlite;
+pub use sqlite::{Opening, Sqlite};

@@ -28,6 +28,8 @@ mod unit;
 mod usual;
 mod writer;
 
+pub use open::Opening;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

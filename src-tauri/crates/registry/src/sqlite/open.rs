@@ -11,6 +11,7 @@ use std::sync::Arc;
 use domain::policy::Policy;
 use domain::ports::RegistryError;
 use domain::time::Timestamp;
+use futures_core::future::BoxFuture;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, Row, SqlitePool};
 
@@ -28,6 +29,19 @@ const SCRIPTS_KEPT: usize = 100;
 const KEY_CHECK: &[u8] = b"taskwarden";
 /// Where the key check stands.
 const KEY_PLACE: Place<'static> = Place { table: "store", column: "key_check_sealed", row: "1" };
+
+/// What opening a registry needs.
+#[derive(Debug)]
+pub struct Opening<'a> {
+    /// The file; its folder is made when it is missing.
+    pub path: &'a Path,
+    /// The key of its sealed fields.
+    pub key: SealKey,
+    /// The numbers that bind.
+    pub policy: &'a Policy,
+    /// Names a backup, if one is made before a migration.
+    pub now: Timestamp,
+}
 
 fn options(path: &Path, policy: &Policy) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
@@ -53,14 +67,16 @@ impl Limits {
 }
 
 impl Sqlite {
-    /// Opens or makes the registry at `path`, for the one core that may write to it. `now` names a backup, if one is
-    /// made before a migration.
+    /// Opens or makes a registry, for the one core that may write to it. `spawn` gets the writer's work; it ends when
+    /// the registry is closed or dropped, so whoever runs it must not cut it off before.
     ///
     /// # Errors
     /// Locked, read-only, full, damaged or newer, each with the path; [`RegistryError::WrongKey`] when it was made
     /// with another key.
-    pub async fn open(path: &Path, key: SealKey, policy: &Policy, now: Timestamp) -> Result<Self, RegistryError> {
-        Self::open_with(path, key, policy, (now, KNOWN)).await
+    pub async fn open(opening: Opening<'_>, spawn: impl FnOnce(BoxFuture<'static, ()>)) -> Result<Self, RegistryError> {
+        let (registry, work) = Self::opened(opening, KNOWN).await?;
+        spawn(work);
+        Ok(registry)
     }
 
     /// Opens the registry at `path` for reading, with or without a core that writes to it.
@@ -88,13 +104,11 @@ impl Sqlite {
         Ok(Self { base: Arc::new(base), readers, writer: None })
     }
 
-    /// As [`Sqlite::open`], with another list of migrations for tests of upgrades.
-    pub(crate) async fn open_with(
-        path: &Path,
-        key: SealKey,
-        policy: &Policy,
-        (now, known): (Timestamp, &[Migration]),
-    ) -> Result<Self, RegistryError> {
+    /// As [`Sqlite::open`], with a list of migrations (tests have others) and the writer's work not running yet.
+    pub(crate) async fn opened(
+        Opening { path, key, policy, now }: Opening<'_>,
+        known: &[Migration],
+    ) -> Result<(Self, BoxFuture<'static, ()>), RegistryError> {
         let base = Base { path: path.into(), sealer: Sealer::new(&key), limits: Limits::of(policy) };
         let there = make_file(path)?;
         let options = options(path, policy);
@@ -121,9 +135,9 @@ impl Sqlite {
         check_key(&base, &mut connection, true).await?;
         let base = Arc::new(base);
         let reserve = Reserve::beside(path, base.limits.reserve_file_bytes);
-        let writer = Writer::start(Arc::clone(&base), connection, reserve)?;
+        let (writer, work) = Writer::new(Arc::clone(&base), connection, reserve);
         let readers = readers(options.pragma("query_only", "ON"), policy);
-        Ok(Self { base, readers, writer: Some(writer) })
+        Ok((Self { base, readers, writer: Some(writer) }, work))
     }
 }
 

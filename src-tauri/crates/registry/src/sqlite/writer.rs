@@ -1,13 +1,14 @@
-//! The one writer: a thread that owns the writing connection and commits in groups.
+//! The one writer: it owns the writing connection and commits in groups.
 //!
-//! Whatever waits when it looks goes into one transaction and one fsync; a lone unit goes at once. It is a thread and
-//! not a task, so that waiting for the disk does not hold up the runtime. When the disk is full it frees the reserve
+//! Whatever waits when it looks goes into one transaction and one fsync; a lone unit goes at once. Its work is a future
+//! that the host's supervisor runs; the disk is waited for on the connection's own thread, never on the runtime's. When the disk is full it frees the reserve
 //! and tries once more, and from then on refuses what can wait (ruling 28).
 
 use std::sync::Arc;
 
 use domain::ports::RegistryError;
 use domain::time::Timestamp;
+use futures_core::future::BoxFuture;
 use sqlx::Connection;
 use sqlx::sqlite::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
@@ -33,29 +34,22 @@ enum Job {
     Close(Answer<()>),
 }
 
-/// The way to the writer's thread. When all clones are gone, the thread finishes what was accepted and ends.
+/// The way to the writer. When all clones are gone, it finishes what was accepted and ends.
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
     jobs: mpsc::Sender<Job>,
 }
 
 impl Writer {
-    /// Starts the thread.
-    pub(crate) fn start(
+    /// The way to a new writer, and its work: a future that ends after [`Writer::close`] or with the last clone.
+    pub(crate) fn new(
         base: Arc<Base>,
         connection: SqliteConnection,
         reserve: Reserve,
-    ) -> Result<Self, RegistryError> {
+    ) -> (Self, BoxFuture<'static, ()>) {
         let (jobs, queue) = mpsc::channel(QUEUE);
-        std::thread::Builder::new()
-            .name("registry-writer".into())
-            .spawn(move || {
-                futures::executor::block_on(
-                    Desk { base, connection, reserve, known: Knowledge::default() }.work(queue),
-                );
-            })
-            .map_err(|error| RegistryError::Other { operation: "start its writer", why: error.to_string() })?;
-        Ok(Self { jobs })
+        let desk = Desk { base, connection, reserve, known: Knowledge::default() };
+        (Self { jobs }, Box::pin(desk.work(queue)))
     }
 
     /// Writes a unit; durable when it returns.

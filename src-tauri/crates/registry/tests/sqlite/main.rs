@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use domain::policy::Policy;
 use domain::ports::RegistryError;
 use domain::time::Timestamp;
-use registry::{SealKey, Sqlite};
+use registry::{Opening, SealKey, Sqlite};
 use tempfile::TempDir;
 
 /// A folder for one registry.
@@ -31,7 +31,7 @@ impl Home {
     }
 
     async fn try_open(&self) -> Result<Sqlite, RegistryError> {
-        Sqlite::open(&self.path(), key(), &policy(), Timestamp::from_millis(1_000)).await
+        open(&self.path(), key(), &policy()).await
     }
 
     async fn open(&self) -> Sqlite {
@@ -41,6 +41,12 @@ impl Home {
     async fn try_read(&self) -> Result<Sqlite, RegistryError> {
         read_only(&self.path()).await
     }
+}
+
+/// Opens with the writer on the test's own runtime.
+async fn open(path: &Path, key: SealKey, policy: &Policy) -> Result<Sqlite, RegistryError> {
+    let opening = Opening { path, key, policy, now: Timestamp::from_millis(1_000) };
+    Sqlite::open(opening, |work| drop(tokio::runtime::Handle::current().spawn(work))).await
 }
 
 async fn read_only(path: &Path) -> Result<Sqlite, RegistryError> {

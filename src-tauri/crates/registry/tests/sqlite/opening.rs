@@ -7,7 +7,7 @@ use domain::status::Phase;
 use registry::{SealKey, Sqlite};
 use testkit::story::{Cast, unit};
 
-use super::{Home, key, meddle, policy, read_only};
+use super::{Home, key, meddle, open, policy, read_only};
 
 const CAST: Cast = Cast::of(1);
 
@@ -86,7 +86,7 @@ async fn another_key_is_refused_at_once() {
     let home = Home::new();
     home.open().await.close().await;
     let other = || SealKey::from_bytes([8; 32]);
-    let opened = Sqlite::open(&home.path(), other(), &policy(), domain::time::Timestamp::EPOCH).await;
+    let opened = open(&home.path(), other(), &policy()).await;
     assert_eq!(opened.err(), Some(RegistryError::WrongKey), "no core starts with another key");
     let opened = Sqlite::open_read_only(&home.path(), other(), &policy()).await;
     assert_eq!(opened.err(), Some(RegistryError::WrongKey), "nor does a reading command");
@@ -127,7 +127,7 @@ async fn a_registry_under_a_file_or_a_folder_in_its_place_is_an_error_of_one_lin
     assert!(!refused.to_string().contains('\n'), "one line: {refused}");
     let file = home.folder.path().join("file");
     fs::write(&file, "x").expect("writes");
-    let below = Sqlite::open(&file.join("registry.sqlite"), key(), &policy(), domain::time::Timestamp::EPOCH).await;
+    let below = open(&file.join("registry.sqlite"), key(), &policy()).await;
     assert!(below.is_err(), "a file holds no registry");
 }
 

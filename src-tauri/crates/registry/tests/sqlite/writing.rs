@@ -83,7 +83,7 @@ async fn a_locked_registry_is_named_after_a_while() {
     let home = Home::new();
     home.open().await.close().await;
     let policy = domain::policy::Policy { registry_busy_wait: std::time::Duration::from_millis(50), ..super::policy() };
-    let registry = registry::Sqlite::open(&home.path(), super::key(), &policy, Timestamp::EPOCH).await.expect("opens");
+    let registry = super::open(&home.path(), super::key(), &policy).await.expect("opens");
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(home.path());
     let mut other = sqlx::SqliteConnection::connect_with(&options).await.expect("connects");
     sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut other).await.expect("locks");

@@ -13,9 +13,10 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteSynchronous};
 use testkit::story::{Cast, unit};
 
 use crate::seal::SealKey;
-use crate::sqlite::Sqlite;
+use crate::sqlite::migrate::KNOWN;
 use crate::sqlite::reserve::Reserve;
 use crate::sqlite::writer::Writer;
+use crate::sqlite::{Opening, Sqlite};
 
 const CAST: Cast = Cast::of(1);
 const RESERVE: u64 = 50_000;
@@ -23,14 +24,15 @@ const RESERVE: u64 = 50_000;
 /// A registry whose file may grow by this many pages only.
 async fn cramped(path: &Path, pages: i64) -> Sqlite {
     let policy = Policy { reserve_file_bytes: RESERVE, ..Policy::default() };
-    let registry =
-        Sqlite::open(path, SealKey::from_bytes([7; 32]), &policy, Timestamp::EPOCH).await.expect("a new one opens");
+    let opening = Opening { path, key: SealKey::from_bytes([7; 32]), policy: &policy, now: Timestamp::EPOCH };
+    let (registry, _) = Sqlite::opened(opening, KNOWN).await.expect("a new one opens");
     let options = SqliteConnectOptions::new().filename(path).synchronous(SqliteSynchronous::Full).foreign_keys(true);
     let mut connection = SqliteConnection::connect_with(&options).await.expect("connects");
     let now: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut connection).await.expect("counts");
     let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {}", now + pages));
     sqlx::query(limit).execute(&mut connection).await.expect("limits");
-    let writer = Writer::start(Arc::clone(&registry.base), connection, Reserve::beside(path, RESERVE)).expect("starts");
+    let (writer, work) = Writer::new(Arc::clone(&registry.base), connection, Reserve::beside(path, RESERVE));
+    tokio::runtime::Handle::current().spawn(work);
     Sqlite { writer: Some(writer), ..registry }
 }
 

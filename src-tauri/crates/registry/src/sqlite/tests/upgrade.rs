@@ -10,8 +10,8 @@ use domain::time::Timestamp;
 use testkit::story::{Cast, unit};
 
 use crate::seal::SealKey;
-use crate::sqlite::Sqlite;
 use crate::sqlite::migrate::{KNOWN, Migration};
+use crate::sqlite::{Opening, Sqlite};
 
 const CAST: Cast = Cast::of(1);
 const NEXT: &str = "CREATE TABLE agents (id TEXT PRIMARY KEY)";
@@ -23,7 +23,11 @@ async fn open(path: &Path, extra: &[&'static str], now: i64) -> Result<Sqlite, R
         known.push(Migration { version: known.last().map_or(1, |last| last.version + 1), sql });
     }
     let policy = Policy { backups_kept: 2, ..Policy::default() };
-    Sqlite::open_with(path, SealKey::from_bytes([7; 32]), &policy, (Timestamp::from_millis(now), &known)).await
+    let now = Timestamp::from_millis(now);
+    let opening = Opening { path, key: SealKey::from_bytes([7; 32]), policy: &policy, now };
+    let (registry, work) = Sqlite::opened(opening, &known).await?;
+    tokio::runtime::Handle::current().spawn(work);
+    Ok(registry)
 }
 
 fn backups(path: &Path) -> Vec<String> {
