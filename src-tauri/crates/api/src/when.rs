@@ -1,4 +1,4 @@
-//! Times and durations as people read them: the one formatter (style 91).
+//! Times, durations and counts as people read them: the one formatter (style 91).
 //!
 //! "4 min ago" up to a day, then the date; "4 min 20 s" for durations. JSON never comes through here: there times are
 //! ISO 8601 and durations are milliseconds (ruling 20).
@@ -31,6 +31,12 @@ pub fn span(duration: Duration) -> String {
 #[must_use]
 pub fn span_ms(millis: u64) -> String {
     span(Duration::from_millis(millis))
+}
+
+/// A count with its noun: `1 task`, `3 tasks`, `2 open tasks`.
+#[must_use]
+pub fn count(many: u64, noun: &str) -> String {
+    if many == 1 { format!("1 {noun}") } else { format!("{many} {noun}s") }
 }
 
 /// A moment in the past: `just now`, `4 min ago`, or the date when it is more than a day away.

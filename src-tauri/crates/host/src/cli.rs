@@ -130,10 +130,13 @@ async fn interruptible(command: Command, screen: &Screen, wrap: impl FnOnce(Adap
     if matches!(command, Command::Serve | Command::DemoServer(_)) {
         return perform(command, screen, wrap).await;
     }
+    let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
+    // The signal is ours from now on, before anything is shown that invites it.
+    let _ = futures::poll!(interrupted.as_mut());
     tokio::select! {
         biased;
         ended = perform(command, screen, wrap) => ended,
-        _ = tokio::signal::ctrl_c() => Ok(INTERRUPTED),
+        _ = interrupted => Ok(INTERRUPTED),
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use api::calls::Nothing;
 use api::calls::doctor::CoreFacts;
+use api::when::count;
 use api::{Api, Caller, Code};
 use engine::SystemClock;
 use serde::Serialize;
@@ -184,11 +185,11 @@ async fn registry_alone(config: &Config) -> Vec<Finding> {
 fn with_facts(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
     let mut found = vec![if facts.findings.is_empty() {
         let message = format!(
-            "{}: {} tasks, {} open questions, {} audit rows, {} MiB, schema {}",
+            "{}: {}, {}, {}, {} MiB, schema {}",
             facts.registry,
-            facts.tasks,
-            facts.open_requests,
-            facts.audit_rows,
+            count(facts.tasks, "task"),
+            count(facts.open_requests, "open question"),
+            count(facts.audit_rows, "audit row"),
             facts.bytes >> 20,
             facts.schema
         );

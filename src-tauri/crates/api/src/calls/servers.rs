@@ -17,6 +17,7 @@ use crate::api::{Api, Live};
 use crate::caller::Caller;
 use crate::dto::{AddressDto, ServerDto, ToolDto};
 use crate::error::{ApiError, Code};
+use crate::when::count;
 
 /// A server to add. Has no `Debug`: it carries secrets.
 #[derive(Serialize, Deserialize)]
@@ -176,7 +177,7 @@ impl Api {
         if open > 0 && !input.even_with_open_tasks {
             return Err(ApiError::new(
                 Code::Refused,
-                format!("server `{}` has {open} open tasks, which would be lost", server.name),
+                format!("server `{}` has {}, which would be lost", server.name, count(open, "open task")),
                 "Cancel them first with `taskwarden tasks cancel --server`, or remove it with `--yes`.",
             ));
         }

@@ -77,6 +77,9 @@ pub struct TaskResult {
     pub kind: String,
     /// Whether the tool reported an error.
     pub is_error: bool,
+    /// Of a JSON-RPC error, what people read of it; it also names a capability that the server misses.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub message: Option<String>,
     /// The result, or the JSON-RPC error object, exactly as received.
     pub payload: Box<RawValue>,
 }
@@ -176,7 +179,8 @@ impl Api {
                 ApiError::new(Code::Failed, "the stored result is not JSON", "Run `taskwarden doctor`.")
             })?;
             let is_error = word == "error" || task.result.as_ref().is_some_and(|result| result.is_error);
-            return Ok(TaskResult { id: task.id, phase: task.phase, kind: word.into(), is_error, payload });
+            let message = task.error.map(|error| error.message);
+            return Ok(TaskResult { id: task.id, phase: task.phase, kind: word.into(), is_error, message, payload });
         }
         Err(no_result(&task))
     }

@@ -33,7 +33,7 @@ pub(crate) async fn open_question(door: &Door, task: &TaskDto, screen: &Screen) 
         if !screen.is_json() {
             screen.note(&format!("{} asks:\n{}", task.server, quoted(&request.message)));
             if let Some(url) = &request.url {
-                screen.note(&format!("  page {}", one_line(url)));
+                screen.note(&consent::page(url));
             }
         }
         return Ok(Asked::Left(left(task, request)));
@@ -96,7 +96,7 @@ async fn visit(task: &TaskDto, url: &str, screen: &Screen) -> Result<Option<(Cho
     let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     let Some((parsed, host)) = parsed.and_then(|url| consent::readable_host(&url).map(|host| (url, host))) else {
         screen.warning(&format!("{} names a page that is no web address; it is not opened", task.server));
-        screen.note(&format!("  {}", one_line(url)));
+        screen.note(&consent::page(url));
         return Ok(None);
     };
     screen.note(&format!("  host  {host}\n  page  {}", super::words::shell_word(parsed.as_str())));

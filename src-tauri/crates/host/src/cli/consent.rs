@@ -73,6 +73,13 @@ pub(crate) fn readable_host(url: &Url) -> Option<String> {
     ))
 }
 
+/// The page that a question names: its host apart, and the whole address, which is never cut (protocol.md §6.2).
+pub(crate) fn page(url: &str) -> String {
+    let host = Url::parse(url).ok().and_then(|url| readable_host(&url));
+    let host = host.map(|host| format!("  host  {host}\n")).unwrap_or_default();
+    format!("{host}  page  {}", super::words::plain(url))
+}
+
 /// What looks dangerous, as sentences.
 fn warnings(address: &AddressDto) -> Vec<String> {
     match address {

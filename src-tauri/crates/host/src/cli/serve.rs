@@ -5,9 +5,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use api::calls::Nothing;
-use api::calls::doctor::CoreFacts;
-use api::{ApiError, Caller, Code};
+use api::when::count;
+use api::{ApiError, Code};
 use clap::Args;
 use domain::policy::Policy;
 use engine::SystemClock;
@@ -18,7 +17,7 @@ use super::{DONE, Ended, INTERRUPTED};
 use crate::compose::{self, Adapters, Held, StartError};
 use crate::config::Config;
 use crate::lock::LockError;
-use crate::{person, random};
+use crate::random;
 
 /// The demo server.
 #[derive(Debug, Args)]
@@ -34,22 +33,22 @@ pub(crate) async fn run(config: Config, screen: &Screen, wrap: impl FnOnce(Adapt
     let held = Held::take(config).map_err(failed)?;
     let adapters = wrap(Adapters::production(&held).await.map_err(failed)?);
     let running = compose::start(held, adapters).await.map_err(failed)?;
-    let facts: CoreFacts = running.api().doctor(&Caller::here(person::here()), Nothing {}).await?;
+    let taken = running.api().taken_up().await?;
     if screen.is_json() {
         screen.json_line(&serde_json::json!({
             "listening": paths.socket(),
             "process": std::process::id(),
-            "servers": facts.servers.len(),
-            "tasks": facts.tasks,
-            "openRequests": facts.open_requests,
+            "servers": taken.servers,
+            "openTasks": taken.open_tasks,
+            "openRequests": taken.open_requests,
         }))?;
     } else {
-        screen.note(&format!("Taskwarden {} listens on {}", facts.version, paths.socket().display()));
+        screen.note(&format!("Taskwarden {} listens on {}", env!("CARGO_PKG_VERSION"), paths.socket().display()));
         screen.note(&format!(
-            "{} servers, {} tasks on record, {} open questions. Ctrl-C stops it.",
-            facts.servers.len(),
-            facts.tasks,
-            facts.open_requests
+            "Took up {}, {} and {}. Ctrl-C stops it.",
+            count(taken.servers, "server"),
+            count(taken.open_tasks, "open task"),
+            count(taken.open_requests, "open question")
         ));
     }
     signals.next().await;

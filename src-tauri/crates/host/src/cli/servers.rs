@@ -198,11 +198,11 @@ async fn remove(name: String, yes: bool, config: &Config, screen: &Screen) -> En
     let door = Door::core(config)?;
     let server: ServerDto = door.call("servers.show", &OneServer { name: name.clone() }).await?;
     if server.open_tasks > 0 && !yes {
-        let question = format!("{} open tasks on `{name}` will be lost. Remove it?", server.open_tasks);
+        let question = format!("{} on `{name}` will be lost. Remove it?", when::count(server.open_tasks, "open task"));
         if !screen.can_ask() {
             return Err(ApiError::new(
                 Code::Refused,
-                format!("server `{name}` has {} open tasks, which would be lost", server.open_tasks),
+                format!("server `{name}` has {}, which would be lost", when::count(server.open_tasks, "open task")),
                 "Cancel them first with `taskwarden tasks cancel --server`, or pass `--yes`.",
             ));
         }

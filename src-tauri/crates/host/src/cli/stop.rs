@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use api::calls::stops::{CancelTasks, RevokeTask, StopDto, StopList};
 use api::calls::tasks::ListTasks;
 use api::dto::{TaskDto, TaskListDto};
+use api::when::count;
 use api::{ApiError, Code};
 use clap::{ArgGroup, Args};
 
@@ -108,18 +109,19 @@ async fn selected(door: &Door, command: &Cancel) -> Result<Vec<String>, ApiError
     }
 }
 
-async fn confirm(count: usize, screen: &Screen) -> Result<(), ApiError> {
+async fn confirm(many: usize, screen: &Screen) -> Result<(), ApiError> {
+    let tasks = count(u64::try_from(many).unwrap_or(u64::MAX), "task");
     if !screen.can_ask() {
         return Err(ApiError::new(
             Code::Refused,
-            format!("{count} tasks were not cancelled: nobody confirmed"),
+            format!("{tasks} were not cancelled: nobody confirmed"),
             "Run it in a terminal, or pass `--yes`.",
         ));
     }
-    if prompt::yes(&format!("Ask the servers to cancel {count} tasks?")).await? {
+    if prompt::yes(&format!("Ask the servers to cancel {tasks}?")).await? {
         return Ok(());
     }
-    Err(ApiError::new(Code::Refused, format!("{count} tasks were kept"), "Nothing was asked of any server."))
+    Err(ApiError::new(Code::Refused, format!("{tasks} were kept"), "Nothing was asked of any server."))
 }
 
 /// For one task, not being able to ask is the answer.
@@ -174,8 +176,8 @@ fn summary(list: &StopList) -> String {
         .iter()
         .zip(names)
         .filter_map(|(state, name)| {
-            let count = list.stops.iter().filter(|stop| stop.state == *state).count();
-            (count > 0).then(|| format!("{count} {name}"))
+            let many = list.stops.iter().filter(|stop| stop.state == *state).count();
+            (many > 0).then(|| format!("{many} {name}"))
         })
         .collect();
     format!("{} tasks: {}", list.stops.len(), parts.join(", "))

@@ -184,7 +184,7 @@ fn show_request(task: &TaskDto, request: &RequestDto, screen: &Screen) {
     screen.line(&format!("\nQuestion `{}` ({}), {}:", one_line(&request.key), request.kind, request.state));
     screen.line(&quoted(&request.message));
     if let Some(url) = &request.url {
-        screen.line(&format!("  page {}", one_line(url)));
+        screen.line(&consent::page(url));
     }
     for field in request.schema.as_ref().map(form::fields).unwrap_or_default() {
         let required = if field.required { "required" } else { "optional" };
@@ -220,7 +220,8 @@ pub(crate) fn print_result(result: &TaskResult, screen: &Screen) -> Ended {
     })?;
     if result.kind == "error" {
         let code = payload.get("code").and_then(Value::as_i64).unwrap_or_default();
-        let message = payload.get("message").and_then(Value::as_str).unwrap_or("no message");
+        let received = || payload.get("message").and_then(Value::as_str);
+        let message = result.message.as_deref().or_else(received).unwrap_or("no message");
         return Err(ApiError::new(
             Code::Failed,
             format!("task `{}` failed: the server answered with error {code}: {}", result.id, one_line(message)),

@@ -143,7 +143,7 @@ fn leftovers(config: &Config) -> Option<Finding> {
     (count > 0 && !is_held).then(|| {
         Finding::note(
             "processes",
-            format!("{count} server processes of a killed core may still run"),
+            format!("children of a killed core may still run ({count} on record)"),
             "Start the core: it ends them first.",
         )
     })
