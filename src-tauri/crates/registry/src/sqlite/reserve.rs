@@ -55,14 +55,14 @@ impl Reserve {
         self.stands
     }
 
-    /// Gives the space back; returns whether there was any.
-    pub(crate) fn free(&mut self) -> bool {
-        let stood = std::mem::take(&mut self.stands);
-        if stood && self.bytes > 0 {
+    /// Gives the space back.
+    pub(crate) fn free(&mut self) {
+        if std::mem::take(&mut self.stands) && self.bytes > 0 {
             tracing::warn!("the disk is full; the reserve file is freed");
-            return fs::remove_file(&self.path).is_ok();
+            if let Err(error) = fs::remove_file(&self.path) {
+                tracing::warn!(%error, "the reserve file could not be freed");
+            }
         }
-        false
     }
 
     fn fill(&self) -> io::Result<()> {

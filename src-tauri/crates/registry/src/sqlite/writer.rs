@@ -109,11 +109,7 @@ impl Desk {
             self.write(waiting).await;
         }
         let path = self.base.path.clone();
-        let mut script = Script::default();
-        script.add("PRAGMA wal_checkpoint(TRUNCATE)");
-        if let Err(error) = script.run(&mut self.connection).await {
-            tracing::warn!(%error, "the registry's log could not be folded in; the next start does it");
-        }
+        self.fold_in().await;
         let closed = self.connection.close().await.map_err(|error| fault::of(&path, "close the registry", error));
         for answer in closing {
             let _ = answer.send(closed.clone());
@@ -165,8 +161,12 @@ impl Desk {
     async fn alone(&mut self, unit: &Unit) -> Result<Written, RegistryError> {
         self.known = Knowledge::default();
         let mut outcome = self.transact(&[unit]).await;
-        if outcome.as_ref().is_err_and(fault::is_full) && self.reserve.free() && !unit.can_wait() {
-            outcome = self.transact(&[unit]).await;
+        if outcome.as_ref().is_err_and(fault::is_full) {
+            self.reserve.free();
+            self.fold_in().await;
+            if !unit.can_wait() {
+                outcome = self.transact(&[unit]).await;
+            }
         }
         match outcome {
             Ok(written) => written.into_iter().next().ok_or(RegistryError::Closed),
@@ -205,6 +205,16 @@ impl Desk {
         }
         self.known = group.end(&mut self.connection).await?;
         Ok(written)
+    }
+
+    /// Folds the write-ahead log into the database and gives its space back. On a full disk this needs the reserve's
+    /// space for a moment, and then makes room for many small commits.
+    async fn fold_in(&mut self) {
+        let mut script = Script::default();
+        script.add("PRAGMA wal_checkpoint(TRUNCATE)");
+        if let Err(error) = script.run(&mut self.connection).await {
+            tracing::warn!(%error, "the registry's log could not be folded in; it is tried again later");
+        }
     }
 
     /// SQLite may have rolled back by itself; then this is refused, and that is fine.
