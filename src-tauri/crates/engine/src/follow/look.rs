@@ -104,7 +104,7 @@ impl Follower {
             track.failures = track.failures.saturating_add(1);
         });
         self.miss(id, Miss::Unreachable(why), None);
-        self.schedule(id, None);
+        self.schedule(id, None, None);
     }
 
     pub(super) fn looked(&mut self, looked: Looked) {
@@ -130,13 +130,15 @@ impl Follower {
             live.prove(id);
             self.core.parcels.server_up(self.server.id);
         }
+        // What the look brought is stored in a moment; its hint holds from this look on.
+        let told = seen.hint;
         let changed = self.take_in(id, seen);
         self.book.change(id, |track| {
             track.failures = 0;
             track.unknown = 0;
             track.unchanged = if changed { 0 } else { track.unchanged.saturating_add(1) };
         });
-        self.schedule(id, None);
+        self.schedule(id, told, None);
     }
 
     /// Whether what was seen under the id of a task of an earlier session or child is that task: equal creation times
@@ -204,7 +206,7 @@ impl Follower {
                 self.failed(id, Miss::Unreachable(error.to_string()), None);
             }
         }
-        self.schedule(id, retry_after);
+        self.schedule(id, None, retry_after);
     }
 
     fn unknown_task(&mut self, id: HandleId, live: &Arc<Live>) {
@@ -294,8 +296,8 @@ impl Follower {
         self.plan(id);
     }
 
-    /// Plans the next look by the ordinary rules.
-    fn schedule(&mut self, id: HandleId, retry_after: Option<Duration>) {
+    /// Plans the next look by the ordinary rules. `told` is the hint of a look that is not on record yet.
+    fn schedule(&mut self, id: HandleId, told: Option<Duration>, retry_after: Option<Duration>) {
         let Some(handle) = self.core.ledger.held(id) else {
             self.reconsider(id, crate::post::Touch::default());
             return;
@@ -303,7 +305,7 @@ impl Follower {
         let (random, now) = (self.core.dice.share(), Instant::now());
         let policy = &self.core.policy;
         let again = self.book.change(id, |track| {
-            track.due = Some(now + pause(track, hint(&handle), retry_after, random, policy));
+            track.due = Some(now + pause(track, told.or(hint(&handle)), retry_after, random, policy));
             std::mem::take(&mut track.again)
         });
         if again == Some(true) && retry_after.is_none() {

@@ -29,9 +29,16 @@ async fn a_hint_is_never_shortened() {
     world.pass(120 * SECOND).await;
     let gaps = gaps(&server.reads("t1"));
     assert!(gaps.len() > 20, "it is looked at every few seconds: {gaps:?}");
-    // The first look may be early: the creation reply carried no hint.
-    assert!(gaps.iter().skip(1).all(|gap| *gap >= 7 * SECOND), "no look comes before the hint allows: {gaps:?}");
+    assert!(gaps.iter().all(|gap| *gap >= 7 * SECOND), "no look comes before the hint allows: {gaps:?}");
     assert!(gaps.iter().all(|gap| *gap <= 8 * SECOND), "and none much later: {gaps:?}");
+    let before = server.reads("t1").len();
+    server.hint("t1", 60 * SECOND);
+    world.pass(600 * SECOND).await;
+    // The look that brings the new hint still came by the old one.
+    let changed = &server.reads("t1")[before..];
+    let gaps = self::gaps(changed);
+    assert!(gaps.len() >= 8, "it is still looked at: {gaps:?}");
+    assert!(gaps.iter().all(|gap| *gap >= 60 * SECOND), "a changed hint holds from the very next look: {gaps:?}");
 }
 
 #[tokio::test(start_paused = true)]
