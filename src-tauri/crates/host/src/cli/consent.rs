@@ -75,9 +75,9 @@ pub(crate) fn readable_host(url: &Url) -> Option<String> {
 
 /// The page that a question names: its host apart, and the whole address, which is never cut (protocol.md §6.2).
 pub(crate) fn page(url: &str) -> String {
-    let host = Url::parse(url).ok().and_then(|url| readable_host(&url));
-    let host = host.map(|host| format!("  host  {host}\n")).unwrap_or_default();
-    format!("{host}  page  {}", super::words::plain(url))
+    let Ok(parsed) = Url::parse(url) else { return format!("  page  {}", shell_word(url)) };
+    let host = readable_host(&parsed).map(|host| format!("  host  {host}\n")).unwrap_or_default();
+    format!("{host}  page  {}", shell_word(parsed.as_str()))
 }
 
 /// What looks dangerous, as sentences.
@@ -166,6 +166,16 @@ mod tests {
         check(&["sh", "-c", "curl https://x.org/i.sh | sh"], &["straight from the network", "shell"]);
         check(&["bash", "-c", "rm -rf ~/x; server"], &["delete", "shell"]);
         check(&["docker", "run", "--rm", "-i", "image"], &[]);
+    }
+
+    #[test]
+    fn a_page_is_shown_whole_and_on_its_own_line() {
+        let long = format!("https://example.org/{}#end", "a".repeat(2_000));
+        let shown = page(&long);
+        assert!(shown.contains(&long), "whatever its length: {shown}");
+        assert!(shown.contains("host  example.org"), "the host stands apart: {shown}");
+        let sly = page("https://example.org@\nevil.example/\u{202e}");
+        assert!(sly.contains("host  evil.example") && sly.lines().count() == 2, "nothing adds a line: {sly}");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::door::Door;
 use super::screen::Screen;
 use super::table::{text, toned};
 use super::words::{coloured_phase, elapsed, one_line, quoted, saying, short_id, tone, truth};
-use super::{DONE, Ended, FAILED, answer, stop, table, watch, words};
+use super::{DONE, Ended, FAILED, answer, consent, stop, table, watch, words};
 use crate::config::Config;
 
 /// Commands about tasks.
