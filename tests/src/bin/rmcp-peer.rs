@@ -35,6 +35,30 @@ fn tool(name: &'static str, about: &'static str, properties: Value) -> Tool {
     Tool::new(name, about, Arc::new(object(json!({"type": "object", "properties": properties}))))
 }
 
+fn tools() -> Vec<Tool> {
+    let span = json!({"millis": {"type": "integer", "minimum": 0}});
+    let numbers = json!({"a": {"type": "integer"}, "b": {"type": "integer"}, "millis": {"type": "integer"}});
+    vec![
+        tool("sum", "Adds at once", numbers.clone()),
+        tool("slow_sum", "Adds after a while", numbers),
+        tool("ask_name", "Asks who you are", json!({})),
+        tool("ask_before", "Asks before it starts", json!({})),
+        tool("forever", "Ends only when cancelled", json!({})),
+        tool("unmoved", "Finishes in spite of a cancel", span),
+        tool("breaks", "Fails", json!({})),
+        tool("complains", "Completes with a tool error", json!({})),
+        tool(
+            "grüße",
+            "Wants mirrored headers",
+            json!({
+                "region": {"type": "string", "x-mcp-header": "Region"},
+                "place": {"type": "object", "properties": {"floor": {"type": "integer", "x-mcp-header": "Floor"}}},
+                "loud": {"type": "boolean", "x-mcp-header": "Loud"},
+            }),
+        ),
+    ]
+}
+
 fn text(words: impl Into<String>) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(words.into())])
 }
@@ -90,27 +114,11 @@ impl ServerHandler for Peer {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let span = json!({"millis": {"type": "integer", "minimum": 0}});
-        let numbers = json!({"a": {"type": "integer"}, "b": {"type": "integer"}, "millis": {"type": "integer"}});
-        Ok(ListToolsResult::with_all_items(vec![
-            tool("sum", "Adds at once", numbers.clone()),
-            tool("slow_sum", "Adds after a while", numbers),
-            tool("ask_name", "Asks who you are", json!({})),
-            tool("ask_before", "Asks before it starts", json!({})),
-            tool("forever", "Ends only when cancelled", json!({})),
-            tool("unmoved", "Finishes in spite of a cancel", span),
-            tool("breaks", "Fails", json!({})),
-            tool("complains", "Completes with a tool error", json!({})),
-            tool(
-                "grüße",
-                "Wants mirrored headers",
-                json!({
-                    "region": {"type": "string", "x-mcp-header": "Region"},
-                    "place": {"type": "object", "properties": {"floor": {"type": "integer", "x-mcp-header": "Floor"}}},
-                    "loud": {"type": "boolean", "x-mcp-header": "Loud"},
-                }),
-            ),
-        ]))
+        Ok(ListToolsResult::with_all_items(tools()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        tools().into_iter().find(|tool| tool.name == name)
     }
 
     async fn call_tool(
