@@ -104,6 +104,7 @@ impl Follower {
     }
 
     fn pushed(&mut self, id: HandleId, seen: domain::observation::Observation) {
+        let told = seen.hint;
         let changed = self.take_in(id, seen);
         self.book.change(id, |track| {
             track.failures = 0;
@@ -114,11 +115,13 @@ impl Follower {
         });
         // A server that pushes need not be polled before its safety interval is over.
         let Some(handle) = self.core.ledger.held(id) else { return };
-        let (hint, random) = (handle.view.task().and_then(|task| task.hint), self.core.dice.share());
-        let policy = &self.core.policy;
+        let hint = told.or(handle.view.task().and_then(|task| task.hint));
+        let (random, policy) = (self.core.dice.share(), &self.core.policy);
         self.book.change(id, |track| {
-            if track.subscribed && !track.reading {
-                track.due = Some(Instant::now() + pause(track, hint, None, random, policy));
+            let calm = Instant::now() + pause(track, hint, None, random, policy);
+            // Without a subscription one push promises no other; but a longer hint that it brings counts at once.
+            if !track.reading && (track.subscribed || told.is_some() && track.due.is_some_and(|due| due < calm)) {
+                track.due = Some(calm);
             }
         });
         self.plan(id);

@@ -42,6 +42,21 @@ async fn a_hint_is_never_shortened() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_hint_that_comes_with_news_counts_from_that_look_on() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    server.hint("t1", SECOND);
+    world.call(id, "work").await;
+    world.pass(10 * SECOND).await;
+    server.becomes("t1", Look::says("slower now"));
+    server.hint("t1", 30 * SECOND);
+    server.clear_acts();
+    world.pass(300 * SECOND).await;
+    let gaps = gaps(&server.reads("t1"));
+    assert!(gaps.iter().all(|gap| *gap >= 30 * SECOND), "the longer hint is obeyed at once: {gaps:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_absurdly_short_hint_does_not_make_us_a_burden() {
     let (world, server, id) = World::new().await;
     server.reply_task("work", "t1", vec![Look::working()]);
