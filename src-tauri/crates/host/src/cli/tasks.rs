@@ -146,7 +146,7 @@ async fn show(id: String, config: &Config, screen: &Screen) -> Ended {
     screen.line(&format!("  {}", truth(task)));
     let now = words::now();
     let at = |text: &str| moment(text).map(|at| when::ago(at, now)).unwrap_or_default();
-    screen.line(&format!("  started {} ({}), took {}", at(&task.created_at), task.origin, elapsed(task)));
+    screen.line(&format!("  {} {}, {}", words::birth(task), at(&task.created_at), words::work(task)));
     if let Some(expires) = task.expires_at.as_deref().and_then(moment).filter(|_| !task.over) {
         screen.line(&format!("  the server may forget it {}", when::until(expires, now)));
     }

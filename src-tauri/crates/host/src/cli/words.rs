@@ -181,6 +181,22 @@ pub(crate) fn elapsed(task: &TaskDto) -> String {
     }
 }
 
+/// How the task came here.
+pub(crate) fn birth(task: &TaskDto) -> &'static str {
+    match task.origin.as_str() {
+        "agent" => "started by an agent",
+        "discovered" => "found in the server's list",
+        "adopted" => "adopted by its id",
+        _ => "started here",
+    }
+}
+
+/// How long it worked, waiting for people not counted.
+pub(crate) fn work(task: &TaskDto) -> String {
+    let asked = if task.requests.is_empty() { "" } else { ", waiting for people not counted" };
+    if task.over { format!("took {}{asked}", elapsed(task)) } else { format!("worked {} so far{asked}", elapsed(task)) }
+}
+
 /// A handle for people: enough of it to be unique on a screen; whole when it is not read by a person.
 pub(crate) fn short_id(id: &str, whole: bool) -> &str {
     /// `hdl_` and ten characters: 50 random bits. Judgement.
