@@ -3,6 +3,8 @@
 //! The reference is the way without us: the same number of changes from the server's stream straight to a plain reader
 //! in this process would take no measurable time, so there is none; the figures are times.
 
+#![expect(clippy::expect_used, reason = "a measurement that cannot be made should fail loudly")]
+
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::sync::mpsc;

@@ -139,7 +139,7 @@ fn an_answer_nested_too_deep_makes_the_task_silent_not_failed() {
 
 #[test]
 fn an_answer_that_is_too_large_makes_the_task_silent_and_memory_stays_bounded() {
-    becomes_silent("huge", "large", |asked| {
+    becomes_silent("huge", "16777216 bytes", |asked| {
         Deed::Say(task_json(asked, &format!(r#""status":"working","x":"{}""#, "y".repeat(40 * 1_048_576))))
     });
 }

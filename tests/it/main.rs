@@ -1,9 +1,11 @@
 //! One binary for everything that crosses a crate or a process: the real program against real servers.
 //!
 //! `peers.rs` talks to servers we did not write, `hostile.rs` to servers that misbehave, `kill.rs` ends the core at every
-//! point where that could hurt, `statements/` holds us to protocol.md §8.1 (the table is `../STATEMENTS.md`). They run the program as a person would; nothing here reaches into it.
+//! point where that could hurt, `statements/` holds us to protocol.md §8.1 (the table is `../STATEMENTS.md`). They run the
+//! program as a person would; nothing here reaches into it.
 
 #![expect(clippy::indexing_slicing, reason = "a wrong JSON path in a test should fail loudly")]
+#![expect(clippy::expect_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
 mod hostile;
 mod kill;

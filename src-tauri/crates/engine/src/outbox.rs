@@ -24,6 +24,20 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
+    /// Performs what a sighting asks for that changed nothing: another look. There is nothing to tell or to deliver
+    /// without a commit.
+    pub(crate) fn look_again(&self, handle: &TaskHandle, transition: &Transition) {
+        let look_at = transition.effects.iter().find_map(|effect| match effect {
+            Effect::LookAt(at) => Some(*at),
+            Effect::Deliver | Effect::Tell(_) | Effect::StopLooking | Effect::Release => None,
+        });
+        if look_at.is_some()
+            && let Some(post) = self.posts.get(handle.server)
+        {
+            post.touch(handle.id, Touch { look_at, ..Touch::default() });
+        }
+    }
+
     /// Performs the effects of a transition that is now durable at `seq`.
     pub(crate) fn perform(&self, handle: &TaskHandle, transition: &Transition, seq: Seq, now: Timestamp) {
         self.pulse.committed(seq);

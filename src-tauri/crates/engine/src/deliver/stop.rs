@@ -125,6 +125,10 @@ async fn mark_sent(way: &Way, handle: &TaskHandle) -> bool {
 
 async fn failed(way: &Way, handle: &TaskHandle, error: &UpstreamError) -> Ended {
     look_soon(way, handle);
+    if *error == UpstreamError::UnknownTask {
+        // It may be over: asking again is of use only after the look, and one server crashes on a second cancel.
+        return Ended::Again(handle.view.task().and_then(|task| task.hint));
+    }
     match retry(error) {
         Some(again) => again,
         None => refused(&way.core, handle, &error.to_string()).await,
