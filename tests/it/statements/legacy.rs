@@ -428,3 +428,44 @@ fn s18_a_task_of_server_everything_over_http_is_found_again_in_its_session_after
     home.wait_phase(&id, "done");
     assert!(result_text(&home, &id).contains("bees"), "the server ties tasks to sessions: the old one was taken up");
 }
+
+#[test]
+fn s08_a_session_is_over_whatever_body_its_404_has() {
+    let home = Home::new(PROGRAM);
+    let _core = home.serve();
+    let own_id = |asked: &Asked| error(asked, "404 Not Found", -32_001, "Session not found", &Value::Null);
+    let no_id = |_: &Asked| {
+        let body = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#;
+        Deed::Say(hostile::json("404 Not Found", body))
+    };
+    let other_id = |_: &Asked| {
+        let body = r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Session not found"}}"#;
+        Deed::Say(hostile::json("404 Not Found", body))
+    };
+    let text = |_: &Asked| Deed::Say(hostile::with_type("404 Not Found", "text/plain", b"Invalid session ID\n"));
+    let empty = |_: &Asked| Deed::Say(hostile::with_type("404 Not Found", "text/plain", b""));
+    let ways: [(&str, fn(&Asked) -> Deed); 5] =
+        [("own-id", own_id), ("no-id", no_id), ("other-id", other_id), ("text", text), ("empty", empty)];
+    for (name, gone) in ways {
+        let log = Log::default();
+        let ended = Arc::new(AtomicBool::new(false));
+        let dead = Arc::clone(&ended);
+        let server = log.serve(move |asked| match asked.method() {
+            "server/discover" => error(asked, "400 Bad Request", -32_000, "no session", &Value::Null),
+            "initialize" => {
+                dead.store(false, Ordering::Relaxed);
+                legacy(asked, &all_tasks(), &json!([]), no_stream)
+            }
+            _ if dead.load(Ordering::Relaxed) => gone(asked),
+            "tools/call" => result(asked, &json!({"task": task_2025("3", "working", &json!({}))})),
+            "tasks/get" => result(asked, &task_2025("3", "working", &json!({}))),
+            _ => legacy(asked, &all_tasks(), &json!([tool("job", Some("required"))]), no_stream),
+        });
+        add_url(&home, name, &server.url(), "up");
+        home.call(name, "job", &json!({}));
+        log.wait_for("tasks/get", 1);
+        ended.store(true, Ordering::Relaxed);
+        let again = log.wait_for("initialize", 2).remove(1);
+        assert_eq!(again.header("mcp-session-id"), None, "`{name}`: a new session without the old id");
+    }
+}

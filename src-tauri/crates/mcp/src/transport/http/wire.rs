@@ -28,6 +28,9 @@ use crate::transport::params::Params;
 /// Answers to pings on their way at once; a server that pings faster gets fewer answers. Judgement.
 const PONGS_MAX: usize = 8;
 
+/// What a server says to a method that it does not have.
+const METHOD_NOT_FOUND: i64 = -32_601;
+
 const BOTH_KINDS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -186,6 +189,11 @@ impl Wire {
         match message::parse(body, &self.limits()) {
             Ok(Incoming::One(Message::Response { id: named, answer })) => match named {
                 Some(named) if named == *id => {
+                    // "Not found" is said of methods with their own code; any other may be about the session.
+                    let may_be_session = status == StatusCode::NOT_FOUND && self.has_session();
+                    if may_be_session && !is_unknown_method(&answer) && !self.session_lives().await {
+                        return Err(self.session_over().into());
+                    }
                     self.board.settle(id, Ok(answer));
                     Ok(())
                 }
@@ -279,6 +287,13 @@ pub(super) fn fill_legacy(map: &mut HeaderMap, version: &'static str, session: O
     if let Some(session) = session {
         map.insert(SESSION, session);
     }
+}
+
+/// `-32601`.
+fn is_unknown_method(answer: &Answer) -> bool {
+    let Answer::Error(raw) = answer else { return false };
+    let error: serde_json::Value = serde_json::from_str(raw.get()).unwrap_or_default();
+    error.get("code").and_then(serde_json::Value::as_i64) == Some(METHOD_NOT_FOUND)
 }
 
 pub(super) fn without_answer() -> LinkError {
