@@ -215,7 +215,10 @@ fn titled(of: &[form::Choice], value: &Value) -> String {
 fn understood(field: &Field, typed: &str) -> Result<Option<Value>, String> {
     if typed.is_empty() {
         return match (&field.default, field.required) {
-            (Some(value), _) => Ok(Some(value.clone())),
+            (Some(value), _) => match form::check_field(field, value) {
+                Ok(()) => Ok(Some(value.clone())),
+                Err(error) => Err(format!("what the server suggests does not fit its own form: {error}")),
+            },
             (None, false) => Ok(None),
             (None, true) => Err("this field is required".into()),
         };
@@ -292,5 +295,7 @@ mod tests {
         assert_eq!(understood(&many, ""), Ok(None), "an optional field may be left out");
         let yes = field(json!({"type": "boolean", "default": false}), true);
         assert_eq!(understood(&yes, ""), Ok(Some(json!(false))), "Enter takes the server's default");
+        let broken = field(json!({"type": "integer", "maximum": 3, "default": 9}), true);
+        assert!(understood(&broken, "").is_err(), "a default that breaks its own rule is not sent");
     }
 }

@@ -191,6 +191,12 @@ fn show_request(task: &TaskDto, request: &RequestDto, screen: &Screen) {
         let words = field.description.as_deref().map(|words| format!(": {}", one_line(words))).unwrap_or_default();
         screen.line(&format!("  field `{}` ({required}) {}{words}", one_line(&field.name), one_line(&field.title)));
     }
+    for field in request.secret_fields.iter().filter(|_| request.is_open()) {
+        screen.warning(&format!(
+            "field `{}` looks like a secret; servers must not ask for secrets by form",
+            one_line(field)
+        ));
+    }
     match (&request.answer, &request.withdrawn_why) {
         (Some(answer), _) => {
             let at = moment(&answer.at).map(|at| when::ago(at, words::now())).unwrap_or_default();
