@@ -444,7 +444,8 @@ fn s08_a_session_is_over_whatever_body_its_404_has() {
     };
     let text = |_: &Asked| Deed::Say(hostile::with_type("404 Not Found", "text/plain", b"Invalid session ID\n"));
     let empty = |_: &Asked| Deed::Say(hostile::with_type("404 Not Found", "text/plain", b""));
-    let ways: [(&str, fn(&Asked) -> Deed); 5] =
+    type Way = fn(&Asked) -> Deed;
+    let ways: [(&str, Way); 5] =
         [("own-id", own_id), ("no-id", no_id), ("other-id", other_id), ("text", text), ("empty", empty)];
     for (name, gone) in ways {
         let log = Log::default();
