@@ -32,7 +32,7 @@ fn setting(name: &str, otherwise: usize) -> usize {
 fn servers() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
-    let manner = Manner { poll_interval: INTERVAL, slow: Duration::ZERO };
+    let manner = Manner { poll_interval: INTERVAL, slow: Duration::ZERO, pushes: false };
     let all: Vec<Recorder> =
         (0..SERVERS).map(|_| runtime.block_on(Recorder::start(manner)).expect("a loopback server")).collect();
     println!("{}", json!(all.iter().map(Recorder::url).collect::<Vec<_>>()));

@@ -19,7 +19,7 @@ const CHANGES: usize = 500;
 fn main() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
-    let manner = Manner { poll_interval: Duration::from_secs(60), slow: Duration::ZERO };
+    let manner = Manner { poll_interval: Duration::from_secs(60), slow: Duration::ZERO, pushes: true };
     let server = runtime.block_on(Recorder::start(manner)).expect("a loopback server");
     let home = Home::new(&program().display().to_string());
     let core = home.serve();

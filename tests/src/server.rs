@@ -59,11 +59,13 @@ pub struct Manner {
     pub poll_interval: Duration,
     /// How long `slow` takes.
     pub slow: Duration,
+    /// Whether it offers `subscriptions/listen`; without it, everything is polled.
+    pub pushes: bool,
 }
 
 impl Default for Manner {
     fn default() -> Self {
-        Self { poll_interval: Duration::from_millis(100), slow: Duration::from_millis(200) }
+        Self { poll_interval: Duration::from_millis(100), slow: Duration::from_millis(200), pushes: true }
     }
 }
 
@@ -180,7 +182,7 @@ async fn answer(State(room): State<Arc<Room>>, headers: HeaderMap, body: Bytes) 
         return reply(StatusCode::BAD_REQUEST, &json!({"jsonrpc": "2.0", "id": id, "error": error}));
     }
     check(&room, &headers, &method, &params);
-    if method == "subscriptions/listen" {
+    if method == "subscriptions/listen" && room.manner.pushes {
         let (listener, stream) = Listener::open(&id, &params);
         room.listeners.lock().push(listener);
         return stream;
