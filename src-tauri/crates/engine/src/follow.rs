@@ -252,7 +252,7 @@ impl Follower {
 
     fn listed(&mut self, found: Found) {
         for id in found.moved {
-            self.look_now(id);
+            self.look_soon(id);
         }
         if let Some(after) = found.slow_down {
             self.slow_down(after);

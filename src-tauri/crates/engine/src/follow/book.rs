@@ -106,16 +106,15 @@ impl Book {
         if self.next_due()? > now {
             return None;
         }
-        self.take_first(now)
+        self.take_first()
     }
 
     /// Takes the handle that is due first, also before its time; its look is then under way.
-    pub(crate) fn take_first(&mut self, now: Instant) -> Option<HandleId> {
+    pub(crate) fn take_first(&mut self) -> Option<HandleId> {
         let (_, id) = self.due.pop_first()?;
         if let Some(entry) = self.tracks.get_mut(&id) {
             entry.track.due = None;
             entry.track.reading = true;
-            entry.track.begun = Some(now);
         }
         Some(id)
     }

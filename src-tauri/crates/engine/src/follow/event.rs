@@ -81,7 +81,7 @@ impl Follower {
         match event {
             UpstreamEvent::Seen(task, seen) => match self.book.handle_of(&task) {
                 // One look brings the end and what it ended with together.
-                Some(id) if lacks_payload(&seen) => self.look_now(id),
+                Some(id) if lacks_payload(&seen) => self.look_soon(id),
                 Some(id) => self.pushed(id, *seen),
                 None => self.stray(task.clone(), UpstreamEvent::Seen(task, seen)),
             },
@@ -95,7 +95,7 @@ impl Follower {
             }
             UpstreamEvent::Subscribed(tasks) => self.subscribed(&tasks),
             UpstreamEvent::LookAgain(task) => match self.book.handle_of(&task) {
-                Some(id) => self.look_now(id),
+                Some(id) => self.look_soon(id),
                 None => self.stray(task.clone(), UpstreamEvent::LookAgain(task)),
             },
             UpstreamEvent::ToolsChanged => self.core.pulse.health_changed(self.server.id),
@@ -228,7 +228,7 @@ impl Follower {
                 _ => false,
             });
             if waits {
-                self.look_now(handle.id);
+                self.look_soon(handle.id);
             }
         }
     }

@@ -85,6 +85,7 @@ impl Follower {
             self.book.change(id, |track| track.reading = false);
             return;
         };
+        self.book.change(id, |track| track.begun = Some(Instant::now()));
         self.reading += 1;
         let core = Arc::clone(&self.core);
         self.jobs.push(Box::pin(async move {
@@ -257,34 +258,22 @@ impl Follower {
         self.step(id, Step::Missed(miss, count, raw));
     }
 
-    /// Looks at every task as soon as there are slots.
+    /// Looks at every task as soon as there are slots and its hint allows.
     pub(super) fn all_due(&mut self) {
-        let now = Instant::now();
         for id in self.book.handles() {
-            self.book.change(id, |track| {
-                if !track.reading {
-                    track.due = Some(now);
-                }
-            });
-            self.plan(id);
+            self.look_soon(id);
         }
     }
 
-    /// Looks at a task as soon as its hint allows.
+    /// Looks at a task as soon as its hint allows; whoever gives reason to, the hint is a floor (ruling 11).
     pub(super) fn look_soon(&mut self, id: HandleId) {
-        let Some(handle) = self.core.ledger.held(id) else { return };
-        let policy = &self.core.policy;
-        let gap = hint(&handle).unwrap_or_default().clamp(policy.hint_floor, policy.hint_ceiling);
-        self.look_after(id, gap);
+        let told = self.core.ledger.held(id).and_then(|handle| hint(&handle));
+        self.look_after(id, told);
     }
 
-    /// Looks at a task now; the server gave reason to. Only absurdly many are spread.
-    pub(super) fn look_now(&mut self, id: HandleId) {
-        self.look_after(id, self.core.policy.hint_floor);
-    }
-
-    fn look_after(&mut self, id: HandleId, gap: Duration) {
-        let now = Instant::now();
+    fn look_after(&mut self, id: HandleId, told: Option<Duration>) {
+        let (now, policy) = (Instant::now(), &self.core.policy);
+        let gap = told.unwrap_or_default().clamp(policy.hint_floor, policy.hint_ceiling);
         self.book.change(id, |track| {
             let at = track.begun.map_or(now, |begun| now.max(begun + gap));
             if track.reading {
@@ -309,7 +298,7 @@ impl Follower {
             std::mem::take(&mut track.again)
         });
         if again == Some(true) && retry_after.is_none() {
-            self.look_now(id);
+            self.look_after(id, told.or(hint(&handle)));
         }
         self.plan(id);
     }

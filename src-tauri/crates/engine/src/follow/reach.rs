@@ -32,7 +32,7 @@ impl Follower {
                 self.drop_connection("it does not answer", "It connects again by itself.");
                 return;
             }
-            if let Some(id) = self.book.take_first(now) {
+            if let Some(id) = self.book.take_first() {
                 self.look(id, live);
             }
         }

@@ -194,6 +194,24 @@ async fn a_subscribed_task_is_polled_rarely() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_asks_for_looks_gets_none_before_its_own_hint() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    server.hint("t1", 20 * SECOND);
+    world.call(id, "work").await;
+    world.pass(60 * SECOND).await;
+    server.clear_acts();
+    for _ in 0..120 {
+        server.say(UpstreamEvent::LookAgain(UpstreamTaskId::new("t1")));
+        world.pass(SECOND).await;
+    }
+    let reads = server.reads("t1");
+    assert!(reads.len() >= 5, "it is looked at as soon as the hint allows: {reads:?}");
+    let early = reads.windows(2).filter(|pair| pair[1].since(pair[0]) < 20 * SECOND).count();
+    assert_eq!(early, 0, "never earlier: {reads:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pushed_end_brings_its_result() {
     let (world, server, id) = World::new().await;
     server.accepts_subscriptions();

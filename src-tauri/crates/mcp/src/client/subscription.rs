@@ -26,7 +26,7 @@ pub(crate) type Wanted = Arc<[UpstreamTaskId]>;
 #[derive(Default)]
 pub(crate) struct Listening {
     waiting: Mutex<Option<Waiting>>,
-    running: Mutex<Option<Tag>>,
+    running: Mutex<Option<(Tag, BTreeSet<UpstreamTaskId>)>>,
 }
 
 struct Waiting {
@@ -64,16 +64,19 @@ impl Connection {
         if waiting.accepted.send(accepted.len()).is_err() {
             return;
         }
-        *self.listening.running.lock() = Some(waiting.tag);
+        let now = (waiting.tag, accepted.iter().cloned().collect());
+        let (_, covered) = self.listening.running.lock().replace(now).unzip();
+        let covered: BTreeSet<_> = covered.unwrap_or_default();
         self.events.push(UpstreamEvent::Subscribed(accepted.clone()));
-        // Nothing is replayed, so each task is looked at once.
-        accepted.into_iter().map(UpstreamEvent::LookAgain).for_each(|look| self.events.push(look));
+        // Nothing is replayed, so each task that nothing covered until now is looked at once.
+        let new = accepted.into_iter().filter(|id| !covered.contains(id));
+        new.map(UpstreamEvent::LookAgain).for_each(|look| self.events.push(look));
     }
 
     /// Over stdio a server ends a subscription by cancelling it; it is the only request of ours it may cancel.
     pub(crate) async fn subscription_cancelled(&self) {
         let running = self.listening.running.lock().take();
-        if let Some(tag) = running {
+        if let Some((tag, _)) = running {
             drop(self.link.cancel(tag, None).await);
         }
     }
@@ -163,7 +166,13 @@ pub(crate) async fn keep_subscribed(connection: Arc<Connection>, mut wanted: wat
         }
         match connection.listen(want).await {
             Ok(new) => {
-                if let Some(old) = running.replace(new) {
+                let asked = Arc::clone(&new.asked);
+                if let Some(mut old) = running.replace(new) {
+                    // It ended before the new one began: what happened between the two was not pushed.
+                    if old.ended.try_recv().is_ok() {
+                        let looks = asked.iter().cloned().map(UpstreamEvent::LookAgain);
+                        looks.for_each(|look| connection.events.push(look));
+                    }
                     drop(connection.link.cancel(old.tag, None).await);
                 }
             }

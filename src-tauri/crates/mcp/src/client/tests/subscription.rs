@@ -55,6 +55,21 @@ async fn a_new_set_opens_a_new_subscription_before_the_old_one_is_closed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_replaced_subscription_looks_only_at_tasks_the_old_one_did_not_cover() {
+    let mut rig = Rig::modern(|_| Reply::Hold);
+    rig.upstream.watch(vec![task("a")]);
+    rig.link.nth(LISTEN, 1).await;
+    rig.acks(None, &["a"]).await;
+    rig.subscribed().await;
+    rig.heard().await;
+    rig.upstream.watch(vec![task("a"), task("b")]);
+    let new = rig.link.nth(LISTEN, 2).await;
+    rig.acks(Some(new.tag), &["a", "b"]).await;
+    assert_eq!(rig.subscribed().await, [task("a"), task("b")], "both are pushed");
+    assert_eq!(rig.heard().await, UpstreamEvent::LookAgain(task("b")), "`a` was pushed all the time");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_dropped_subscription_is_told_and_opened_again_with_back_off() {
     let mut rig = Rig::modern(|_| Reply::Hold);
     rig.upstream.watch(vec![task("a")]);
