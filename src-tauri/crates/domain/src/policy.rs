@@ -56,6 +56,9 @@ pub struct Policy {
     pub backoff_first: Duration,
     /// Longest wait after failures. Architecture §3.6.
     pub backoff_last: Duration,
+    /// Longest wait before connecting again while tasks of the server are open. Judgement: people wait for these;
+    /// two tries a minute cost a dead server nothing.
+    pub reconnect_busy_last: Duration,
     /// Share of a wait that is random, both ways. Architecture §3.6.
     pub jitter_share: f64,
     /// Misses before a task counts as silent. Architecture §3.6: this or `silent_intervals`, whichever is later.
@@ -211,6 +214,7 @@ impl Default for Policy {
             discovered_max: 20_000,
             backoff_first: SECOND,
             backoff_last: 5 * MINUTE,
+            reconnect_busy_last: 30 * SECOND,
             jitter_share: 0.2,
             silent_misses: 3,
             silent_intervals: 3,
@@ -297,6 +301,7 @@ impl Policy {
         rule(self.hint_ceiling >= self.poll_last, "hint_ceiling", "must not be below poll_last")?;
         rule(self.backoff_first > Duration::ZERO, "backoff_first", "must be above zero")?;
         rule(self.backoff_last >= self.backoff_first, "backoff_last", "must not be below backoff_first")?;
+        rule(self.reconnect_busy_last >= self.backoff_first, "reconnect_busy_last", "must not be below backoff_first")?;
         rule((0.0..=0.5).contains(&self.jitter_share), "jitter_share", "must be between 0 and 0.5")?;
         rule(self.reads_per_server > 0 && self.reads_total > 0, "reads_per_server", "must be above zero")?;
         rule(self.deliveries_per_server > 0, "deliveries_per_server", "must be above zero")?;

@@ -37,11 +37,22 @@ async fn record<T>(
     decide: impl FnMut(&TaskHandle, Timestamp) -> Result<(Transition, T), Refusal>,
 ) -> Result<T, EngineError> {
     match core.ledger.decide(id, decide).await {
-        Ok((_, said)) => Ok(said),
+        Ok((_, said)) => {
+            hurry(core, id);
+            Ok(said)
+        }
         Err(LedgerError::Unknown) => Err(EngineError::UnknownHandle),
         Err(LedgerError::Declined(refusal)) => Err(EngineError::Refused(refusal)),
         Err(LedgerError::Registry(error)) => Err(EngineError::Registry(error)),
         // Decisions never move a task to another id.
         Err(LedgerError::Exists(_)) => Err(EngineError::UnknownHandle),
+    }
+}
+
+/// Somebody did something for a server: when it is not connected, that is tried now and not after the back-off.
+fn hurry(core: &Core, id: HandleId) {
+    let post = core.ledger.held(id).and_then(|handle| core.posts.get(handle.server));
+    if let Some(post) = post.filter(|post| post.live().is_none()) {
+        post.connect_now();
     }
 }

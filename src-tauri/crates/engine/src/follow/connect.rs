@@ -14,6 +14,7 @@ use domain::ports::{Closure, Connected, UpstreamError, UpstreamEvent};
 use domain::request::{AskDoor, RequestState};
 use domain::server::{Era, Negotiated, Server, ServerAddress, ServerHealth};
 use domain::status::Needs;
+use domain::time::Timestamp;
 use futures::stream::{Stream, StreamExt};
 use tokio::time::Instant;
 
@@ -42,6 +43,10 @@ pub(crate) struct Link {
     events: Option<Pin<Box<dyn Stream<Item = UpstreamEvent> + Send>>>,
     /// Failures to connect, and short-lived connections, in a row.
     failures: u32,
+    /// When connecting was last begun.
+    tried: Option<Instant>,
+    /// Since when it is not up; kept over failed attempts.
+    down_since: Option<Timestamp>,
     /// How the last home ended, with what is known of it.
     ended: Option<(Home, String)>,
     /// The configuration changed while connecting: begin anew when that is over.
@@ -106,6 +111,7 @@ impl Follower {
             return;
         }
         self.link.state = State::Connecting;
+        self.link.tried = Some(Instant::now());
         self.post.set_health(ServerHealth::Connecting);
         let (core, server) = (Arc::clone(&self.core), self.server.clone());
         self.jobs.push(Box::pin(async move {
@@ -123,23 +129,27 @@ impl Follower {
         }));
     }
 
-    /// Tries at once when nothing but the back-off is in the way.
+    /// Tries at once when nothing but the back-off is in the way; wishes in a row are no flood of attempts.
     pub(super) fn connect_now(&mut self) {
-        if self.core.stopping.load(std::sync::atomic::Ordering::Acquire) {
+        if self.is_stopping() {
             return;
         }
+        let now = Instant::now();
+        let earliest = self.link.tried.map_or(now, |tried| tried + self.core.policy.backoff_first);
         match self.link.state {
-            State::Waiting(_) => self.connect(),
+            State::Waiting(_) if earliest <= now => self.connect(),
+            State::Waiting(at) => self.link.state = State::Waiting(at.min(earliest)),
             State::Idle | State::Connecting | State::Up(_) => {}
         }
     }
 
     pub(super) fn retry_connect(&mut self, now: Instant) {
         if self.link.retry_at().is_some_and(|at| at <= now) {
-            self.connect_now();
             // While stopping nothing is opened any more.
-            if self.link.retry_at().is_some() {
+            if self.is_stopping() {
                 self.link.state = State::Idle;
+            } else {
+                self.connect();
             }
         }
     }
@@ -182,6 +192,7 @@ impl Follower {
         let live = Arc::new(Live::new(id, upstream, negotiated, &self.server));
         self.link.state = State::Up(Instant::now());
         self.link.events = Some(events);
+        self.link.down_since = None;
         self.quiet_until = None;
         self.unreachable = 0;
         self.ailing = false;
@@ -211,7 +222,7 @@ impl Follower {
 
     fn not_up(&mut self, error: UpstreamError) {
         self.link.failures = self.link.failures.saturating_add(1);
-        let wait = self.core.back_off(self.link.failures);
+        let wait = self.pause_before_connect();
         match error {
             UpstreamError::Unauthorized { why, hint } => {
                 self.wait(self.core.policy.backoff_last);
@@ -240,6 +251,12 @@ impl Follower {
         }
     }
 
+    /// The wait after the failures so far; not long while somebody waits for open tasks.
+    fn pause_before_connect(&self) -> Duration {
+        let wait = self.core.back_off(self.link.failures);
+        if self.book.len() > 0 { wait.min(self.core.policy.reconnect_busy_last) } else { wait }
+    }
+
     fn wait(&mut self, wait: Duration) -> Instant {
         let at = Instant::now() + wait;
         self.link.state = State::Waiting(at);
@@ -249,8 +266,9 @@ impl Follower {
     fn down(&mut self, wait: Duration, why: String, hint: String) {
         let at = self.wait(wait);
         let retry_at = Some(self.core.moment(at));
-        tracing::warn!(server.name = %self.server.name, attempt = self.link.failures, "not connected");
-        self.post.set_health(ServerHealth::Down { since: self.core.now(), why, hint, retry_at });
+        tracing::warn!(server.name = %self.server.name, attempt = self.link.failures, why, "not connected");
+        let since = *self.link.down_since.get_or_insert_with(|| self.core.now());
+        self.post.set_health(ServerHealth::Down { since, why, hint, retry_at });
     }
 
     /// The connection said that it is over.
@@ -308,7 +326,7 @@ impl Follower {
         // A connection that lived longer than the last wait was a success, not one more failure.
         let before = self.link.failures;
         self.link.failures = if lived > self.core.back_off(before) { 1 } else { before.saturating_add(1) };
-        let wait = self.core.back_off(self.link.failures);
+        let wait = self.pause_before_connect();
         self.down(wait, why, hint);
     }
 

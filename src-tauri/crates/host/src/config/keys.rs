@@ -106,7 +106,7 @@ macro_rules! numbers {
 numbers! {
     poll_first, poll_last, poll_growth, hint_ceiling, hint_floor, poll_subscribed, reads_per_server,
     reads_total, deliveries_per_server, list_every, list_pages_max, discovered_max, backoff_first,
-    backoff_last, jitter_share, silent_misses, silent_intervals, unknown_tries, created_slack,
+    backoff_last, reconnect_busy_last, jitter_share, silent_misses, silent_intervals, unknown_tries, created_slack,
     retry_after_ceiling, probe_silence, probe_first_output, initialize_limit, connect_limit, reply_limit,
     pool_idle_limit, body_idle_limit, child_close_wait, child_term_wait, child_group_look, redirects_max,
     subscribe_settle, open_result_wait, promote_after, cancel_grace, rounds_max, round_wait, answer_settle,
