@@ -1,7 +1,10 @@
 //! What SQLite's refusals mean to a person: locked, read-only, full, damaged, or something else.
 //!
-//! Decided by result code only, never by text. The database's words name tables and columns, never values.
+//! Decided by result code only, never by text; where a code has many causes (a write or an open that failed), by trying
+//! to write beside the file. The database's words name tables and columns, never values.
 
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use domain::ports::RegistryError;
@@ -18,6 +21,11 @@ const PROTOCOL: i32 = 15;
 const NOTADB: i32 = 26;
 // Extended: the file system refuses locks.
 const IOERR_LOCK: i32 = 3_850;
+// Extended: the shared memory beside the file could not be given its size, which only a full disk does.
+const IOERR_SHMSIZE: i32 = 4_874;
+
+/// Written to learn whether the disk has room: twice the 32 KiB of shared memory that SQLite wants at least.
+const TRIAL: [u8; 65_536] = [0; 65_536];
 
 /// The extended result code, if the error is SQLite's.
 fn code(error: &sqlx::Error) -> Option<i32> {
@@ -26,7 +34,7 @@ fn code(error: &sqlx::Error) -> Option<i32> {
 
 /// Whether the disk is full.
 pub(crate) fn is_full(error: &sqlx::Error) -> bool {
-    code(error).is_some_and(|code| code & 0xff == FULL)
+    code(error).is_some_and(|code| code & 0xff == FULL || code == IOERR_SHMSIZE)
 }
 
 /// Translates an error of the database.
@@ -41,26 +49,84 @@ pub(crate) fn of(path: &Path, operation: &'static str, error: sqlx::Error) -> Re
     let words = error.as_database_error().map_or_else(|| error.to_string(), |known| known.message().to_owned());
     match code(&error) {
         Some(IOERR_LOCK) => RegistryError::Locked { path },
+        Some(IOERR_SHMSIZE) => RegistryError::Full { path },
         Some(extended) => match extended & 0xff {
             BUSY | LOCKED | PROTOCOL => RegistryError::Locked { path },
             READONLY => RegistryError::ReadOnly { path },
             FULL => RegistryError::Full { path },
             CORRUPT | NOTADB => RegistryError::Damaged { path, finding: words },
-            IOERR | CANTOPEN => RegistryError::Other { operation, why: format!("{words} (code {extended})") },
+            IOERR | CANTOPEN => {
+                let other = RegistryError::Other { operation, why: format!("{words} (code {extended})") };
+                of_trial(&path, operation, other, || write_beside(&path))
+            }
             _ => RegistryError::Other { operation, why: words },
         },
         None => RegistryError::Other { operation, why: words },
     }
 }
 
+/// What a failed trial says; `other` when it succeeds or has no clear meaning.
+fn of_trial(
+    path: &Path,
+    operation: &'static str,
+    other: RegistryError,
+    trial: impl FnOnce() -> io::Result<()>,
+) -> RegistryError {
+    match trial().map_err(|error| of_file(path, operation, &error)) {
+        Err(meaning @ (RegistryError::Full { .. } | RegistryError::ReadOnly { .. })) => meaning,
+        Ok(()) | Err(_) => other,
+    }
+}
+
+/// Writes a file in the folder of the registry and removes it.
+fn write_beside(path: &Path) -> io::Result<()> {
+    let trial = path.with_file_name(format!("trial-{}", std::process::id()));
+    let mut file = super::reserve::private_file().write(true).create_new(true).open(&trial)?;
+    let written = file.write_all(&TRIAL).and_then(|()| file.sync_all());
+    drop(file);
+    fs::remove_file(&trial)?;
+    written
+}
+
 /// Translates an error of the file system.
-pub(crate) fn of_file(path: &Path, operation: &'static str, error: &std::io::Error) -> RegistryError {
-    use std::io::ErrorKind;
+pub(crate) fn of_file(path: &Path, operation: &'static str, error: &io::Error) -> RegistryError {
+    use io::ErrorKind;
     let path = path.to_path_buf();
     match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => RegistryError::ReadOnly { path },
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => RegistryError::Full { path },
         ErrorKind::NotFound => RegistryError::Missing { path },
         _ => RegistryError::Other { operation, why: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn other() -> RegistryError {
+        RegistryError::Other { operation: "open the registry", why: "disk I/O error (code 778)".into() }
+    }
+
+    #[test]
+    fn a_write_that_failed_on_a_full_disk_says_that_the_disk_is_full() {
+        let path = Path::new("/data/registry.db");
+        let full = || RegistryError::Full { path: path.into() };
+        let tried = |kind: io::ErrorKind| of_trial(path, "open the registry", other(), || Err(kind.into()));
+        assert_eq!(tried(io::ErrorKind::StorageFull), full(), "no room");
+        assert_eq!(tried(io::ErrorKind::QuotaExceeded), full(), "no room for this user");
+        let read_only = RegistryError::ReadOnly { path: path.into() };
+        assert_eq!(tried(io::ErrorKind::PermissionDenied), read_only, "not their folder");
+        assert_eq!(tried(io::ErrorKind::ReadOnlyFilesystem), read_only, "a disk that is read-only");
+        assert_eq!(tried(io::ErrorKind::NotFound), other(), "a missing folder keeps the database's words");
+    }
+
+    #[test]
+    fn where_writing_works_the_words_of_the_database_stay_and_nothing_is_left_behind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("registry.db");
+        let said = of_trial(&path, "open the registry", other(), || write_beside(&path));
+        assert_eq!(said, other(), "neither full nor read-only");
+        assert_eq!(fs::read_dir(folder.path()).expect("lists").count(), 0, "the trial file is gone");
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Order: folder and file (readable by their user only), schema (a newer one is refused before anything is written),
 //! quick check, backup and migrations, key, writer, readers. A registry larger than `registry_check_bytes` is checked
-//! by `doctor` instead, so that starting does not take as long as reading all of it.
+//! by `doctor` instead, so that starting does not take as long as reading all of it. On a full disk the reserve is freed
+//! and opening is tried once more (ruling 28).
 
 use std::fs;
 use std::path::Path;
@@ -87,8 +88,27 @@ impl Sqlite {
         if !path.try_exists().map_err(|error| fault::of_file(path, "look for the registry", &error))? {
             return Err(RegistryError::Missing { path: path.into() });
         }
-        let base = Base { path: path.into(), sealer: Sealer::new(&key), limits: Limits::of(policy) };
-        let readers = readers(options(path, policy).read_only(true), policy);
+        let plain = options(path, policy).read_only(true);
+        match Self::reading(path, &key, policy, plain.clone()).await {
+            // Shared memory cannot be made beside the file. Without a log the file alone is the whole registry.
+            Err(RegistryError::ReadOnly { .. } | RegistryError::Full { .. }) if !has_log(path) => {
+                Self::reading(path, &key, policy, plain.immutable(true)).await
+            }
+            Err(RegistryError::Full { .. }) if Reserve::free_beside(path) => {
+                Self::reading(path, &key, policy, plain).await
+            }
+            done => done,
+        }
+    }
+
+    async fn reading(
+        path: &Path,
+        key: &SealKey,
+        policy: &Policy,
+        options: SqliteConnectOptions,
+    ) -> Result<Self, RegistryError> {
+        let base = Base { path: path.into(), sealer: Sealer::new(key), limits: Limits::of(policy) };
+        let readers = readers(options, policy);
         let mut reader = readers.acquire().await.map_err(base.fault("open the registry"))?;
         match schema(&mut reader, path, KNOWN).await? {
             0 => return Err(RegistryError::Missing { path: path.into() }),
@@ -106,10 +126,23 @@ impl Sqlite {
 
     /// As [`Sqlite::open`], with a list of migrations (tests have others) and the writer's work not running yet.
     pub(crate) async fn opened(
-        Opening { path, key, policy, now }: Opening<'_>,
+        opening: Opening<'_>,
         known: &[Migration],
     ) -> Result<(Self, BoxFuture<'static, ()>), RegistryError> {
-        let base = Base { path: path.into(), sealer: Sealer::new(&key), limits: Limits::of(policy) };
+        match Self::opened_once(&opening, known).await {
+            Err(RegistryError::Full { .. }) if Reserve::free_beside(opening.path) => {
+                Self::opened_once(&opening, known).await
+            }
+            done => done,
+        }
+    }
+
+    async fn opened_once(
+        Opening { path, key, policy, now }: &Opening<'_>,
+        known: &[Migration],
+    ) -> Result<(Self, BoxFuture<'static, ()>), RegistryError> {
+        let (path, policy, now) = (*path, *policy, *now);
+        let base = Base { path: path.into(), sealer: Sealer::new(key), limits: Limits::of(policy) };
         let there = make_file(path)?;
         let options = options(path, policy);
         let mut connection = options.connect().await.map_err(base.fault("open the registry"))?;
@@ -138,6 +171,16 @@ impl Sqlite {
         let (writer, work) = Writer::new(Arc::clone(&base), connection, reserve);
         let readers = readers(options.pragma("query_only", "ON"), policy);
         Ok((Self { base, readers, writer: Some(writer) }, work))
+    }
+}
+
+/// Whether commits may lie in the write-ahead log.
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    match fs::metadata(log) {
+        Ok(facts) => facts.len() > 0,
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     }
 }
 

@@ -37,6 +37,15 @@ impl Reserve {
         reserve
     }
 
+    /// Frees the reserve of a registry that could not be opened for want of room; returns whether there was one.
+    pub(crate) fn free_beside(registry: &Path) -> bool {
+        let freed = fs::remove_file(registry.with_file_name("reserve")).is_ok();
+        if freed {
+            tracing::warn!("the disk is full; the reserve file is freed to open the registry");
+        }
+        freed
+    }
+
     /// Whether it stands (or none was wanted).
     pub(crate) fn stands(&self) -> bool {
         self.stands

@@ -163,3 +163,29 @@ async fn a_registry_that_may_not_be_written_is_named_so() {
         assert_eq!(opened.err(), Some(RegistryError::ReadOnly { path: home.path() }), "and the path is named");
     }
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_registry_in_a_folder_that_may_not_be_written_is_read_and_a_core_is_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    let core = home.open().await;
+    let handle = CAST.call(1, 100);
+    core.admit(unit(&handle, Phase::Running)).await.expect("admitted");
+    core.close().await;
+    drop(core);
+    let lock = |mode| fs::set_permissions(home.folder.path(), fs::Permissions::from_mode(mode)).expect("sets rights");
+    lock(0o500);
+    // The superuser may write whatever the rights say; then opening must simply work.
+    let may_write = fs::write(home.folder.path().join("probe"), "x").is_ok();
+    let reader = home.try_read().await;
+    let opened = home.try_open().await;
+    lock(0o700);
+    let seen = reader.expect("reading needs no rights to write").handle(handle.id).await;
+    assert!(seen.is_ok_and(|seen| seen.is_some()), "everything that was recorded is shown");
+    if may_write {
+        assert!(opened.is_ok(), "rights do not bind this user: {:?}", opened.err());
+    } else {
+        assert_eq!(opened.err(), Some(RegistryError::ReadOnly { path: home.path() }), "and the path is named");
+    }
+}

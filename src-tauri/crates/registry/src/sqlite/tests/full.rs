@@ -77,3 +77,13 @@ async fn without_room_for_the_reserve_new_work_is_refused_and_stops_are_not() {
     let recorded = registry.commit(unit(&handle, Phase::Cancelling)).await;
     assert!(recorded.is_ok(), "a stop is recorded: {recorded:?}");
 }
+
+#[test]
+fn a_registry_that_cannot_be_opened_for_want_of_room_gets_the_space_of_the_reserve_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.sqlite");
+    assert!(Reserve::beside(&path, RESERVE).stands(), "the reserve stands");
+    assert!(Reserve::free_beside(&path), "its space is given back, so opening is tried again");
+    assert!(!folder.path().join("reserve").exists(), "it is gone");
+    assert!(!Reserve::free_beside(&path), "without a reserve there is nothing to try again with");
+}
