@@ -91,7 +91,8 @@ impl RegistryError {
                  from the reserve file meanwhile."
                 .into(),
             Self::Damaged { path, .. } => format!(
-                "Stop Taskwarden, move `{}` aside and put the newest file of the `backups` folder beside it in its place.",
+                "Stop Taskwarden and move `{}` aside. If there is a `backups` folder beside it, put its newest file in \
+                 its place; otherwise the next start begins anew.",
                 path.display()
             ),
             Self::Newer { .. } => {
@@ -335,4 +336,16 @@ pub trait Registry: Send + Sync + 'static {
     fn prune(&self, before: Timestamp) -> PortFuture<'_, Result<u64, RegistryError>>;
     /// Finishes what was accepted and closes. Later calls fail with [`RegistryError::Closed`].
     fn close(&self) -> PortFuture<'_, ()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cure_for_a_damaged_registry_holds_with_and_without_a_backup() {
+        let hint = RegistryError::Damaged { path: "/data/registry.db".into(), finding: "bent".into() }.hint();
+        assert!(hint.contains("If there is a `backups` folder"), "a backup is not promised: {hint}");
+        assert!(hint.contains("otherwise"), "and there is a way on without one: {hint}");
+    }
 }
