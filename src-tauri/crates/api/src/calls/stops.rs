@@ -160,11 +160,15 @@ impl Api {
     }
 }
 
-/// The server said something about the stop, or there is nothing more it could say.
+/// The server said something about the stop, or there is nothing more it could say: the stop of a call without a
+/// task is a notice that is never acknowledged.
 fn is_settled(task: &TaskHandle) -> bool {
-    use domain::status::StopState;
+    use domain::status::{Intent, StopState};
     match task.stop_state() {
-        Some(StopState::Asked) => false,
+        Some(StopState::Asked) => match &task.intent {
+            Intent::Cancel(wish) | Intent::Revoked(wish) => !wish.delivery.is_pending(),
+            Intent::None | Intent::Unwatched { .. } => true,
+        },
         Some(StopState::Acknowledged | StopState::Stopped | StopState::FinishedAnyway | StopState::Refused) | None => {
             true
         }

@@ -137,6 +137,8 @@ impl TaskHandle {
         }
         Some(match wish.delivery {
             Delivery::Recorded | Delivery::Sent { .. } => StopState::Asked,
+            // A call without a task is stopped by a notice, and nobody ever acknowledges a notice: it only left.
+            Delivery::Acknowledged { .. } if self.view.task().is_none() => StopState::Asked,
             Delivery::Acknowledged { .. } => StopState::Acknowledged,
             Delivery::Refused { .. } => StopState::Refused,
         })

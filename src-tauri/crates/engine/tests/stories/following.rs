@@ -393,7 +393,7 @@ async fn another_task_under_the_id_of_a_dead_child_is_never_stopped() {
     server.close_connection(killed());
     // The new child gives the same id to a task of somebody else.
     server.plan("t1", vec![Look::working()]);
-    world.engine.cancel(task, testkit::build::person("ada"), None).await.expect("a stop is recorded");
+    world.engine.cancel(task, person("ada"), None).await.expect("a stop is recorded");
     world.until_phase(task, Phase::Lost).await;
     world.pass(600 * SECOND).await;
     let cancels = server.times(|act| matches!(act, Act::Cancel(_)));
@@ -470,7 +470,7 @@ async fn listed_tasks_get_a_handle_once_and_stay_when_they_are_no_longer_listed(
 async fn an_adopted_task_is_followed_and_adopted_once() {
     let (world, server, id) = World::new().await;
     server.plan("theirs", vec![Look::working()]);
-    let by = testkit::build::person("ada");
+    let by = person("ada");
     let one = world.engine.adopt(id, UpstreamTaskId::new("theirs"), by.clone()).await.expect("it is there");
     let two = world.engine.adopt(id, UpstreamTaskId::new("theirs"), by.clone()).await.expect("it is there still");
     assert_eq!(one, two, "the same task is the same handle");

@@ -64,3 +64,11 @@ fn looking_away_asks_nothing_of_the_server_and_empties_the_inbox() {
     let pending = working().cancel(&ann(), None, at(20)).expect("it runs").next;
     assert!(pending.unwatch(&ben(), at(21)).is_err(), "a stop on its way is not forgotten");
 }
+
+#[test]
+fn the_stop_of_a_plain_call_is_only_asked_because_nobody_acknowledges_a_notice() {
+    let asked = awaiting().cancel(&ann(), None, at(20)).expect("it runs").next;
+    let left = asked.stop_step(&Delivery::Acknowledged { at: at(21) }, at(21)).next;
+    assert_eq!(left.stop_state(), Some(StopState::Asked), "the notice left; the server said nothing");
+    assert_eq!(left.deliver_at(), None, "and it is not sent again");
+}
