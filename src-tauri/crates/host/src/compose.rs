@@ -108,6 +108,7 @@ impl Held {
     pub fn take(config: Config) -> Result<Self, StartError> {
         config.paths.prepare()?;
         let lock = CoreLock::take(&config.paths.lock(), &config.policy.hosting)?;
+        config.paths.close_files()?;
         logging::start(&config)
             .map_err(|source| StartError::Logs { folder: config.paths.logs().display().to_string(), source })?;
         Ok(Self { config, _lock: lock })

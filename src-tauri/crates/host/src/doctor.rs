@@ -102,11 +102,7 @@ fn secrets(config: &Config) -> Finding {
                 why,
                 "Unlock the keychain of your desktop session; the registry's key lies there.",
             ),
-            Err(why) => Finding::broken(
-                area,
-                why,
-                format!("Run `chmod 600 {}`, or restore it from a backup.", config.paths.secrets().display()),
-            ),
+            Err(why) => Finding::broken(area, why, secrets_cure(config)),
         },
         Ok(None) => Finding::fine(
             area,
@@ -117,6 +113,20 @@ fn secrets(config: &Config) -> Finding {
             },
         ),
         Err(error) => Finding::broken(area, error.to_string(), error.hint()),
+    }
+}
+
+/// The cure for a secrets file that cannot be used.
+fn secrets_cure(config: &Config) -> String {
+    let path = config.paths.secrets();
+    let shown = path.display();
+    match std::fs::read(&path) {
+        Ok(bytes) if serde_json::from_slice::<std::collections::BTreeMap<String, String>>(&bytes).is_err() => format!(
+            "Restore `{shown}` from a backup: the registry's key lies in it. Without one, move the whole data \
+             directory aside and begin anew."
+        ),
+        Ok(_) => format!("Run `chmod 600 {shown}`; the core does it too when it starts."),
+        Err(_) => format!("Run `chmod 600 {shown}`, or give it back to your user."),
     }
 }
 
@@ -171,6 +181,10 @@ async fn registry_alone(config: &Config) -> Vec<Finding> {
     if !config.paths.registry().exists() {
         return vec![Finding::fine("registry", "there is none yet; the core makes it when it first starts")];
     }
+    if std::fs::metadata(config.paths.registry()).is_ok_and(|facts| facts.len() == 0) {
+        // Told with the files of the data directory.
+        return Vec::new();
+    }
     let registry = match compose::open_to_read(config).await {
         Ok(registry) => registry,
         Err(error) => return vec![Finding::broken("registry", error.to_string(), error.hint())],
@@ -198,7 +212,7 @@ fn with_facts(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
         Finding::broken(
             "registry",
             format!("the check of {} found: {}", facts.registry, facts.findings.join("; ")),
-            "Stop the core, move the file aside, and put the newest file of the `backups` folder in its place.",
+            domain::ports::RegistryError::Damaged { path: config.paths.registry(), finding: String::new() }.hint(),
         )
     }];
     found.extend(servers::examine(config, facts));

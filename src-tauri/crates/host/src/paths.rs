@@ -110,6 +110,25 @@ impl Paths {
         tighten(&self.home).map_err(unusable)
     }
 
+    /// Closes the files that hold secrets or work to other users, as a copy or a restored backup may have opened them.
+    ///
+    /// # Errors
+    /// When one cannot be closed.
+    pub(crate) fn close_files(&self) -> Result<(), HomeError> {
+        let log = self.home.join("registry.db-wal");
+        let shared = self.home.join("registry.db-shm");
+        for path in [self.registry(), log, shared, self.secrets()] {
+            let done = match is_private(&path) {
+                Ok(true) => Ok(()),
+                Ok(false) => close(&path),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                Err(error) => Err(error),
+            };
+            done.map_err(|source| HomeError::Unusable { path, source })?;
+        }
+        Ok(())
+    }
+
     /// The directory itself.
     #[must_use]
     pub fn home(&self) -> &Path {
@@ -195,6 +214,12 @@ fn tighten(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o700))
 }
 
+#[cfg(unix)]
+fn close(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+}
+
 // Not run here: on Windows the profile folder is the user's alone by inheritance.
 #[cfg(not(unix))]
 pub(crate) fn is_private(path: &Path) -> io::Result<bool> {
@@ -203,6 +228,11 @@ pub(crate) fn is_private(path: &Path) -> io::Result<bool> {
 
 #[cfg(not(unix))]
 fn tighten(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn close(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
@@ -237,5 +267,12 @@ mod tests {
     fn a_path_too_long_for_a_socket_is_named_before_anything_is_made() {
         let long = Paths::new(Path::new("/tmp").join("x".repeat(120)));
         assert!(matches!(long.prepare(), Err(HomeError::TooLong { .. })), "the system would refuse it later");
+    }
+
+    #[test]
+    fn a_relative_data_directory_is_taken_from_where_the_command_runs() {
+        let paths = Paths::find(Some("some/data")).expect("a directory");
+        assert!(paths.home().is_absolute(), "a child in another folder finds the same one: {paths:?}");
+        assert!(paths.home().ends_with("some/data"), "{paths:?}");
     }
 }

@@ -82,7 +82,11 @@ impl VaultError {
         match self {
             Self::Place { .. } => "Check its owner and permissions; it must hold what Taskwarden wrote.".into(),
             Self::Keychain(_) => "Unlock the keychain of your desktop session and try again.".into(),
-            Self::Secret(_) => "Check the permissions of the data directory, or unlock the keychain.".into(),
+            Self::Secret(_) => {
+                "Run `taskwarden doctor`: it says whether the keychain is locked, or the secrets file is \
+                 closed to you or must be restored from a backup."
+                    .into()
+            }
             Self::KeyGone(_) => {
                 "Restore it from a backup. Without it the arguments, answers and results in the registry stay sealed; \
                  to begin anew, move the data directory aside."

@@ -76,6 +76,8 @@ async fn warn_of_secrets(door: &Door, id: &str, key: Option<&str>, screen: &Scre
 
 fn outcome(given: &AnswerGiven) -> String {
     let delivery = given.request.answer.as_ref().map_or("recorded", |answer| answer.delivery.as_str());
+    // What the server no longer asks, it took: by its reply, or seen by a look before the acknowledgement came.
+    let delivery = if given.request.state == "confirmed" && delivery != "refused" { "acknowledged" } else { delivery };
     match (delivery, given.still_open) {
         ("acknowledged", 0) => "Answered; the server took it.".into(),
         ("acknowledged", open) => format!("Answered; the server took it. {open} more open on this task."),
@@ -85,5 +87,32 @@ fn outcome(given: &AnswerGiven) -> String {
         }
         (_, 0) => "Recorded; it is delivered as soon as the server can be reached.".into(),
         (_, open) => format!("Recorded; {open} more open on this task."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_confirmed_was_taken_whatever_its_delivery_says() {
+        let given = |state: &str, delivery: &str| -> AnswerGiven {
+            serde_json::from_value(serde_json::json!({
+                "id": "t", "stillOpen": 0,
+                "request": {
+                    "key": "k", "kind": "form", "message": "", "state": state, "openedAt": "", "withdrawnWhy": null,
+                    "secretFields": [],
+                    "answer": {
+                        "action": "accept", "by": "ann", "at": "", "delivery": delivery, "refusedWhy": null,
+                        "notBefore": null
+                    }
+                }
+            }))
+            .expect("an answer as the api writes it")
+        };
+        let taken = "Answered; the server took it.";
+        assert_eq!(outcome(&given("confirmed", "sent")), taken, "a look or a reply confirmed it");
+        assert_eq!(outcome(&given("answered", "acknowledged")), taken, "it was acknowledged");
+        assert!(outcome(&given("answered", "sent")).starts_with("Recorded"), "nothing was said of this one");
     }
 }

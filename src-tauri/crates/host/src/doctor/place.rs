@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use domain::ports::Clock as _;
+use domain::ports::{Clock as _, RegistryError};
 use domain::time::Timestamp;
 use engine::SystemClock;
 
@@ -23,6 +23,7 @@ pub(super) fn examine(config: &Config) -> Vec<Finding> {
         return vec![Finding::fine("data", message)];
     }
     let mut found = vec![directory(home), configuration(config), space(config)];
+    found.extend(registry_file(config));
     found.extend(socket(config));
     found.push(clock(config));
     found.extend(leftovers(config));
@@ -50,6 +51,24 @@ fn directory(home: &Path) -> Finding {
             "Check its owner, or set `TASKWARDEN_HOME` to a folder of your own.",
         ),
     }
+}
+
+/// What is wrong with the registry's file from outside; what is in it is looked at elsewhere.
+fn registry_file(config: &Config) -> Vec<Finding> {
+    let path = config.paths.registry();
+    let mut found = Vec::new();
+    if fs::metadata(&path).is_ok_and(|facts| facts.len() == 0) {
+        let damaged = RegistryError::Damaged { path: path.clone(), finding: "the file is empty".into() };
+        found.push(Finding::broken("registry", damaged.to_string(), damaged.hint()));
+    }
+    if is_private(&path).is_ok_and(|private| !private) {
+        found.push(Finding::broken(
+            "registry",
+            format!("`{}` can be read by other users", path.display()),
+            format!("Run `chmod 600 {}`; the core does it too when it starts.", path.display()),
+        ));
+    }
+    found
 }
 
 fn configuration(config: &Config) -> Finding {

@@ -30,8 +30,18 @@ fn one(config: &Config, server: &ServerDto, has_core: bool) -> Vec<Finding> {
             format!("Remove it and add it again: `taskwarden servers remove {}`.", server.name),
         ));
     }
-    if let AddressDto::Stdio { command, cwd, .. } = &server.address {
+    // Where the core has tried, its word counts: its PATH is not that of this command.
+    let is_told = match server.health.kind.as_str() {
+        "up" => true,
+        "connecting" | "down" | "blocked" => has_core,
+        _ => false,
+    };
+    let mut lacks = false;
+    if let AddressDto::Stdio { command, cwd, .. } = &server.address
+        && !is_told
+    {
         if program(command).is_none() {
+            lacks = true;
             found.push(Finding::broken(
                 &area,
                 format!("its command `{command}` is not there"),
@@ -39,6 +49,7 @@ fn one(config: &Config, server: &ServerDto, has_core: bool) -> Vec<Finding> {
             ));
         }
         if let Some(cwd) = cwd.as_ref().filter(|cwd| !Path::new(cwd).is_dir()) {
+            lacks = true;
             found.push(Finding::broken(
                 &area,
                 format!("its folder `{cwd}` is not there"),
@@ -46,7 +57,10 @@ fn one(config: &Config, server: &ServerDto, has_core: bool) -> Vec<Finding> {
             ));
         }
     }
-    found.extend(reach(config, server, has_core, &area));
+    // A server that is down because something of it is missing is counted once, with the cure for that.
+    if !lacks {
+        found.extend(reach(config, server, has_core, &area));
+    }
     found
 }
 
@@ -106,6 +120,34 @@ fn is_program(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn server(kind: &str) -> ServerDto {
+        serde_json::from_value(serde_json::json!({
+            "name": "poor", "id": "srv_1", "agreed": true, "openTasks": 0, "createdAt": "2026-01-01T00:00:00Z",
+            "address": { "kind": "stdio", "command": "no-such-program-here" },
+            "health": { "kind": kind, "why": "its process ended" },
+        }))
+        .expect("a server")
+    }
+
+    fn broken(kind: &str, has_core: bool) -> Vec<String> {
+        let config = Config::built_in(crate::paths::Paths::new("/data"));
+        let found = one(&config, &server(kind), has_core);
+        found.into_iter().filter(|one| one.grade == crate::doctor::Grade::Broken).map(|one| one.message).collect()
+    }
+
+    #[test]
+    fn a_server_that_is_up_is_not_broken_because_the_caller_has_another_path() {
+        assert_eq!(broken("up", true), Vec::<String>::new(), "the core reached it");
+        let down = broken("down", true);
+        assert_eq!(down.len(), 1, "one trouble is counted once: {down:?}");
+        assert!(down[0].contains("its process ended"), "the core knows why: {down:?}");
+        for kind in ["down", "unknown"] {
+            let alone = broken(kind, false);
+            assert_eq!(alone.len(), 1, "without a core it is counted once, too: {alone:?}");
+            assert!(alone[0].contains("no-such-program-here"), "and named: {alone:?}");
+        }
+    }
 
     #[test]
     fn a_command_is_found_on_the_path_or_named_as_missing() {

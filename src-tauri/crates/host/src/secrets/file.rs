@@ -60,7 +60,8 @@ impl SecretFile {
         let read = file.take(self.most_bytes).read_to_string(&mut text);
         read.map_err(|error| self.failed(&format!("cannot be read: {error}")))?;
         // The parser's message may quote what it met; only the place of the fault is told.
-        serde_json::from_str(&text).map_err(|error| self.failed(&format!("is damaged in line {}", error.line())))
+        serde_json::from_str(&text)
+            .map_err(|error| self.failed(&format!("is not readable as JSON in line {}", error.line())))
     }
 
     fn failed(&self, why: &str) -> SecretError {

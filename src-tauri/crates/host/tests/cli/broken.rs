@@ -147,3 +147,48 @@ fn help_shows_only_what_there_is() {
     let completions = home.ok(&["completions", "zsh"]).out;
     assert!(completions.contains("#compdef taskwarden"), "shells can complete it");
 }
+
+#[test]
+fn files_that_others_can_read_are_named_by_doctor_and_closed_by_the_core() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    drop(home.serve());
+    let files = ["registry.db", "secrets.json"].map(|name| home.data().join(name));
+    for file in &files {
+        fs::set_permissions(file, fs::Permissions::from_mode(0o644)).expect("its mode");
+    }
+    let told = home.run(&["doctor"]);
+    assert_eq!(told.code, Some(1), "{told:?}");
+    for file in &files {
+        let cure = format!("chmod 600 {}", file.display());
+        assert!(told.out.replace('\n', " ").contains(&cure), "`{cure}` is said: {}", told.out);
+    }
+    let _core = home.serve();
+    for file in &files {
+        let mode = fs::metadata(file).expect("it is there").permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{file:?} is closed again");
+    }
+}
+
+#[test]
+fn garbage_for_secrets_and_an_emptied_registry_are_told_with_their_own_cure() {
+    let home = Home::new();
+    drop(home.serve());
+    let secrets = home.data().join("secrets.json");
+    let whole = fs::read(&secrets).expect("the secrets");
+    fs::write(&secrets, "bees").expect("garbage");
+    let told = home.run(&["doctor"]);
+    assert_eq!(told.code, Some(1), "{told:?}");
+    assert!(told.out.contains("not readable as JSON"), "what is wrong is said: {}", told.out);
+    assert!(told.out.contains("from a backup"), "and what to do: {}", told.out);
+    assert!(!told.out.contains("chmod"), "rights are not the trouble: {}", told.out);
+    fs::write(&secrets, whole).expect("mended");
+
+    fs::write(home.data().join("registry.db"), "").expect("emptied");
+    let told = home.run(&["doctor"]);
+    assert_eq!(told.code, Some(1), "{told:?}");
+    assert!(told.out.contains("the file is empty"), "an empty registry is named: {}", told.out);
+    let serve = home.run(&["serve"]);
+    assert_eq!(serve.code, Some(1), "and no core begins anew in it: {serve:?}");
+    assert!(serve.err.contains("the file is empty"), "{}", serve.err);
+}
