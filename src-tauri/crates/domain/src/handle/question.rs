@@ -150,13 +150,25 @@ impl TaskHandle {
     }
 
     /// How far the delivery of an answer got. An outcome is final; attempts are counted here. An acknowledged live
-    /// answer is confirmed at once. `Recorded` puts a live answer back whose channel was gone before it left.
+    /// answer is confirmed at once; one that a look confirmed before keeps its late acknowledgement. `Recorded` puts a
+    /// live answer back whose channel was gone before it left.
     #[must_use]
     pub fn answer_step(&self, key: &RequestKey, delivered: &Delivery, now: Timestamp) -> Transition {
         let mut step = Transition::none(self);
         let server = step.by_server();
         let Some(request) = step.next.requests.get_mut(key) else { return step };
-        let RequestState::Answered(answered) = &mut request.state else { return step };
+        let answered = match &mut request.state {
+            RequestState::Answered(answered) => answered,
+            // A look was faster than the acknowledgement: that the server took it is still worth knowing.
+            RequestState::Confirmed(answered) => {
+                if matches!((&answered.delivery, delivered), (Delivery::Sent { .. }, Delivery::Acknowledged { .. })) {
+                    answered.delivery = delivered.clone();
+                    step.request_fact(now, server, Verb::AnswerEnded, key, "acknowledged");
+                }
+                return step.settle(self, now);
+            }
+            RequestState::Open | RequestState::Withdrawn { .. } => return step,
+        };
         if !answered.delivery.is_pending() {
             return step;
         }

@@ -189,3 +189,17 @@ fn a_push_that_leaves_a_question_out_closes_nothing_and_asks_for_a_look() {
     let looked = told.next.observe(&listing(&[], 40), &policy()).next;
     assert!(matches!(state(&looked, "a"), RequestState::Withdrawn { .. }));
 }
+
+#[test]
+fn an_acknowledgement_that_comes_after_a_look_confirmed_the_answer_is_kept_once() {
+    let asked = working().observe(&listing(&["a"], 20), &policy()).next;
+    let answered = asked.answer(accept(Some("a")), at(21)).expect("open").0.next;
+    let sent = answered.answer_step(&key("a"), &Delivery::Sent { at: at(22), attempts: 1 }, at(22)).next;
+    let looked = sent.observe(&listing(&[], 30), &policy()).next;
+    let step = looked.answer_step(&key("a"), &Delivery::Acknowledged { at: at(31) }, at(31));
+    let RequestState::Confirmed(answer) = state(&step.next, "a") else { panic!("it stays confirmed") };
+    assert_eq!(answer.delivery, Delivery::Acknowledged { at: at(31) }, "the server took it");
+    assert_eq!(verbs(&step), [Verb::AnswerEnded], "the audit says so");
+    let again = step.next.answer_step(&key("a"), &Delivery::Acknowledged { at: at(32) }, at(32));
+    assert!(!again.changed && verbs(&again).is_empty(), "once is enough");
+}
