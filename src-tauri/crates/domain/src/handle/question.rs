@@ -110,14 +110,24 @@ impl TaskHandle {
         Ok((step.settle(self, now), key))
     }
 
-    /// The question that is meant: the named one, or the only open one.
+    /// The question that is meant: the named one, the only open one, or, when none is open, the only answered one:
+    /// whoever comes second learns who was first.
     fn meant(&self, key: Option<RequestKey>) -> Result<RequestKey, Refusal> {
         if let Some(key) = key {
             return Ok(key);
         }
         let mut open = self.requests.values().filter(|request| request.state.is_open());
         match (open.next(), open.count()) {
-            (None, _) => Err(Refusal::NothingAsked),
+            (None, _) => {
+                let mut answered = self.requests.values().filter(|request| match request.state {
+                    RequestState::Answered(_) | RequestState::Confirmed(_) => true,
+                    RequestState::Open | RequestState::Withdrawn { .. } => false,
+                });
+                match (answered.next(), answered.next()) {
+                    (Some(only), None) => Ok(only.key.clone()),
+                    (Some(_) | None, _) => Err(Refusal::NothingAsked),
+                }
+            }
             (Some(only), 0) => Ok(only.key.clone()),
             (Some(_), others) => Err(Refusal::AmbiguousKey(others.saturating_add(1))),
         }
