@@ -25,7 +25,7 @@ const IOERR_LOCK: i32 = 3_850;
 const IOERR_SHMSIZE: i32 = 4_874;
 
 /// Written to learn whether the disk has room: twice the 32 KiB of shared memory that SQLite wants at least.
-const TRIAL: [u8; 65_536] = [0; 65_536];
+static TRIAL: [u8; 65_536] = [0; 65_536];
 
 /// The extended result code, if the error is SQLite's.
 fn code(error: &sqlx::Error) -> Option<i32> {
