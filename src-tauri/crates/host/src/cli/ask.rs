@@ -100,19 +100,23 @@ async fn visit(task: &TaskDto, url: &str, screen: &Screen) -> Result<Option<(Cho
         return Ok(None);
     };
     screen.note(&format!("  host  {host}\n  page  {}", super::words::shell_word(parsed.as_str())));
-    match choice("Open it in your browser? [o]pen, [d]ecline, dis[m]iss, [l]eave open: ", "l").await?.as_str() {
-        "o" | "open" | "y" | "yes" => {
+    match choice("Open it in your browser? [o]pen, [d]ecline, dis[m]iss, [l]eave open: ", &["o", "open"], "l", screen)
+        .await?
+    {
+        Picked::Yes => {
             open_page(&parsed, screen);
             Ok(Some((Choice::Accept, None)))
         }
-        other => Ok(refusal(other)),
+        Picked::Refusal(choice) => Ok(Some((choice, None))),
+        Picked::Leave => Ok(None),
     }
 }
 
 async fn fill(schema: &Value, screen: &Screen) -> Result<Option<(Choice, Option<Value>)>, ApiError> {
-    match choice("[a]nswer, [d]ecline, dis[m]iss, [l]eave open: ", "a").await?.as_str() {
-        "a" | "answer" | "y" | "yes" => {}
-        other => return Ok(refusal(other)),
+    match choice("[a]nswer, [d]ecline, dis[m]iss, [l]eave open: ", &["a", "answer"], "a", screen).await? {
+        Picked::Yes => {}
+        Picked::Refusal(choice) => return Ok(Some((choice, None))),
+        Picked::Leave => return Ok(None),
     }
     let fields = form::fields(schema);
     let mut content = Map::new();
@@ -127,18 +131,36 @@ async fn fill(schema: &Value, screen: &Screen) -> Result<Option<(Choice, Option<
     Ok(Some((Choice::Accept, Some(Value::Object(content)))))
 }
 
-fn refusal(word: &str) -> Option<(Choice, Option<Value>)> {
+/// What a person picked.
+#[derive(Debug, PartialEq)]
+enum Picked {
+    Yes,
+    Refusal(Choice),
+    Leave,
+}
+
+/// What a word means; `None` when it means nothing here.
+fn picked(word: &str, yes: &[&str]) -> Option<Picked> {
     match word {
-        "d" | "decline" | "n" | "no" => Some((Choice::Decline, None)),
-        "m" | "dismiss" => Some((Choice::Dismiss, None)),
+        "y" | "yes" => Some(Picked::Yes),
+        word if yes.contains(&word) => Some(Picked::Yes),
+        "d" | "decline" | "n" | "no" => Some(Picked::Refusal(Choice::Decline)),
+        "m" | "dismiss" => Some(Picked::Refusal(Choice::Dismiss)),
+        "l" | "leave" | "leave open" => Some(Picked::Leave),
         _ => None,
     }
 }
 
-async fn choice(prompt: &str, fallback: &str) -> Result<String, ApiError> {
-    let typed = prompt::line(prompt).await?.unwrap_or_else(|| "l".into());
-    let word = typed.trim().to_lowercase();
-    Ok(if word.is_empty() { fallback.to_owned() } else { word })
+/// Asks until the word is one of those offered; the end of input leaves the question open.
+async fn choice(prompt: &str, yes: &[&str], fallback: &str, screen: &Screen) -> Result<Picked, ApiError> {
+    loop {
+        let Some(typed) = prompt::line(prompt).await? else { return Ok(Picked::Leave) };
+        let word = typed.trim().to_lowercase();
+        match picked(if word.is_empty() { fallback } else { &word }, yes) {
+            Some(picked) => return Ok(picked),
+            None => screen.note("  type one of the letters in brackets"),
+        }
+    }
 }
 
 /// Asks until the value fits. `None` when input ended; `Some(None)` when an optional field is left out.
@@ -297,5 +319,14 @@ mod tests {
         assert_eq!(understood(&yes, ""), Ok(Some(json!(false))), "Enter takes the server's default");
         let broken = field(json!({"type": "integer", "maximum": 3, "default": 9}), true);
         assert!(understood(&broken, "").is_err(), "a default that breaks its own rule is not sent");
+    }
+
+    #[test]
+    fn an_unknown_letter_is_no_choice_and_is_asked_again() {
+        assert_eq!(picked("x", &["o", "open"]), None, "nothing happens by a slip of the finger");
+        assert_eq!(picked("a", &["o", "open"]), None, "a letter of another question is unknown here");
+        assert_eq!(picked("o", &["o", "open"]), Some(Picked::Yes), "the letter offered");
+        assert_eq!(picked("m", &["o"]), Some(Picked::Refusal(Choice::Dismiss)), "a refusal");
+        assert_eq!(picked("l", &["o"]), Some(Picked::Leave), "it stays open");
     }
 }
