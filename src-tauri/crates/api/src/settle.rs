@@ -7,7 +7,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use domain::handle::TaskHandle;
-use domain::ids::{HandleId, Seq};
+use domain::ids::{HandleId, Seq, ServerId};
+use domain::server::ServerHealth;
 use futures::StreamExt;
 
 use crate::api::Api;
@@ -44,6 +45,15 @@ impl Api {
             Ok(())
         };
         tokio::time::timeout(limit, work).await.unwrap_or(Ok(()))
+    }
+
+    /// Whether the server is known not to hear anything now: waiting for its word would be waiting in vain. What was
+    /// recorded goes out when it is back.
+    pub(crate) fn is_out_of_reach(&self, server: ServerId) -> bool {
+        self.engine().is_some_and(|engine| match engine.health(server) {
+            ServerHealth::Connecting | ServerHealth::Down { .. } | ServerHealth::Blocked { .. } => true,
+            ServerHealth::Unknown | ServerHealth::Up { .. } => false,
+        })
     }
 
     async fn check(

@@ -88,7 +88,8 @@ impl Api {
         let key = live.engine.answer(task.id, answer).await?;
         let mut last = task;
         self.settle(&[last.id], since, self.policy.reply_limit, |seen| {
-            let settled = is_settled(seen, &key) || seen.phase(self.now()).is_over();
+            let settled =
+                is_settled(seen, &key) || seen.phase(self.now()).is_over() || self.is_out_of_reach(seen.server);
             last = seen.clone();
             settled
         })

@@ -115,7 +115,7 @@ impl Api {
         let asked: Vec<HandleId> = outcomes.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(id, _)| *id).collect();
         let mut last: HashMap<HandleId, TaskHandle> = HashMap::new();
         self.settle(&asked, since, self.policy.reply_limit, |seen| {
-            let settled = is_settled(seen) || seen.phase(self.now()).is_over();
+            let settled = is_settled(seen) || seen.phase(self.now()).is_over() || self.is_out_of_reach(seen.server);
             last.insert(seen.id, seen.clone());
             settled
         })

@@ -8,7 +8,7 @@ use domain::ports::UpstreamError;
 use domain::status::RpcError;
 use futures::StreamExt as _;
 use serde_json::json;
-use testkit::scripted::{Look, OnCancel};
+use testkit::scripted::{Look, OnCancel, killed, unreachable};
 
 use crate::world::World;
 
@@ -146,6 +146,31 @@ async fn cancelling_tells_what_each_server_said_and_no_more() {
     assert_eq!(over["stops"][0]["state"], "notAsked", "a task that is over is not asked again: {over:#}");
     let unknown = world.try_call("tasks.cancel", json!({"ids": ["hdl_zzzz"]})).await.expect_err("no such task");
     assert_eq!(unknown.code, Code::NotFound);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_the_word_of_a_server_that_is_known_to_be_down() {
+    let world = World::new().await;
+    world.server.reply_task("tidy", "t1", vec![Look::asks(&["go"])]);
+    let id = world.start("tidy").await;
+    world.until(&id, "waiting").await;
+    world.server.refuse_connections(Some(unreachable()));
+    world.server.close_connection(killed());
+    let mut health = json!(null);
+    for _ in 0..10_000 {
+        health = world.call("servers.show", json!({"name": "ci"})).await["health"]["kind"].clone();
+        if health == "down" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(health, "down", "the server went away");
+    let begun = tokio::time::Instant::now();
+    let given = world.call("tasks.answer", json!({"id": id, "action": "accept", "content": {"name": "Dana"}})).await;
+    assert_eq!(given["request"]["state"], "answered", "it is recorded, not more: {given:#}");
+    let list = world.call("tasks.cancel", json!({"ids": [id]})).await;
+    assert_eq!(list["stops"][0]["state"], "asked", "it is a wish, not more: {list:#}");
+    assert!(begun.elapsed() < Duration::from_secs(1), "nobody waited in vain: {:?}", begun.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
