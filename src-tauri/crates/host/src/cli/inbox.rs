@@ -10,7 +10,7 @@ use super::door::Door;
 use super::screen::Screen;
 use super::table::text;
 use super::words::{one_line, shell_word, short_id};
-use super::{DONE, Ended, table};
+use super::{DONE, Ended, consent, table};
 use crate::config::Config;
 
 pub(crate) async fn run(config: &Config, screen: &Screen) -> Ended {
@@ -34,14 +34,16 @@ pub(crate) async fn run(config: &Config, screen: &Screen) -> Ended {
                 text(when::span_ms(row.waiting_ms)),
                 text(row.server.clone()),
                 text(row.tool.as_deref().map_or_else(|| "-".into(), one_line)),
-                text(one_line(&row.request.key)),
                 text(one_line(&row.request.message)),
             ]
         })
         .collect();
-    table::print(screen, &["TASK", "WAITING", "SERVER", "TOOL", "KEY", "QUESTION"], &["QUESTION"], rows);
+    table::print(screen, &["TASK", "WAITING", "SERVER", "TOOL", "QUESTION"], &["TOOL", "QUESTION"], rows);
     screen.line("\nTo answer:");
     for row in &inbox.items {
+        if let Some(url) = &row.request.url {
+            screen.line(&consent::page(url));
+        }
         screen.line(&format!("  {}", how_to_answer(row, whole)));
     }
     if matches!(door, Door::Reading(_)) {
