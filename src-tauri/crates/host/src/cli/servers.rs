@@ -115,6 +115,20 @@ pub(crate) fn address_line(address: &AddressDto) -> String {
     }
 }
 
+/// What goes with the address: names only, never a value.
+fn given(address: &AddressDto) -> Vec<(&'static str, String)> {
+    let named = |names: Vec<&String>| names.into_iter().map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
+    let lines = match address {
+        AddressDto::Stdio { env, secret_env, cwd, .. } => vec![
+            ("variables", named(env.keys().collect())),
+            ("secrets", named(secret_env.iter().collect())),
+            ("folder", cwd.as_deref().map(one_line).unwrap_or_default()),
+        ],
+        AddressDto::Http { secret_headers, .. } => vec![("secrets", named(secret_headers.iter().collect()))],
+    };
+    lines.into_iter().filter(|(_, words)| !words.is_empty()).collect()
+}
+
 async fn show(name: String, config: &Config, screen: &Screen) -> Ended {
     let door = Door::any(config).await?;
     let server: ServerDto = door.call("servers.show", &OneServer { name }).await?;
@@ -136,6 +150,9 @@ async fn show(name: String, config: &Config, screen: &Screen) -> Ended {
         screen.line(&format!("  tried again  {}", when::until(at, now)));
     }
     screen.line(&format!("  address      {}", address_line(&server.address)));
+    for (what, words) in given(&server.address) {
+        screen.line(&format!("  {what:<12} {words}"));
+    }
     screen.line(&format!("  speaks       {}", spoken(&server)));
     screen.line(&format!("  open tasks   {}", server.open_tasks));
     screen.line(&match (&server.agreed_by, server.agreed_at.as_deref().and_then(moment)) {

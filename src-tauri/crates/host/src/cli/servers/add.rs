@@ -140,7 +140,15 @@ fn waiting(screen: &Screen, name: &str, config: &Config) -> indicatif::ProgressB
 
 fn checked_url(text: &str) -> Result<String, ApiError> {
     let bad = |why: String| ApiError::new(Code::Usage, why, "Give the whole address, such as `https://host/mcp`.");
-    let url = Url::parse(text).map_err(|error| bad(format!("`{}` is not a URL: {error}", one_line(text))))?;
+    // Never quoted: it may carry a password.
+    let url = Url::parse(text).map_err(|error| bad(format!("the address is not a URL: {error}")))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(ApiError::new(
+            Code::Usage,
+            "the URL carries a name or a password",
+            "Leave out what stands before `@` and pass `--header Authorization`: its value is kept as a secret.",
+        ));
+    }
     match (url.scheme(), url.host_str()) {
         ("http" | "https", Some(_)) => Ok(url.into()),
         _ => Err(bad("the URL of a server must begin with `https://` or `http://`".into())),
@@ -161,6 +169,24 @@ fn plain_env(given: &[String]) -> Result<BTreeMap<String, String>, ApiError> {
         .collect()
 }
 
+/// The name of a secret and the variable its value is taken from, when one is named.
+fn secret_name(word: &str) -> Result<(&str, Option<&str>), ApiError> {
+    let (name, variable) = word.split_once('=').map_or((word, None), |(name, variable)| (name, Some(variable)));
+    let is_name = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+    };
+    let is_variable = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if is_name(name) && variable.is_none_or(is_variable) { Ok((name, variable)) } else { Err(secret_in_arguments()) }
+}
+
+fn secret_in_arguments() -> ApiError {
+    ApiError::new(
+        Code::Usage,
+        "a secret is given by its name, or by the name of a variable that holds it; there is no such variable",
+        "Pass only the name, such as `--header Authorization` or `--secret-env TOKEN`, and type the value when asked.",
+    )
+}
+
 /// Takes the values of secrets from the environment, or asks. Returns their names.
 async fn take_secrets(
     given: &[String],
@@ -169,23 +195,43 @@ async fn take_secrets(
 ) -> Result<Vec<String>, ApiError> {
     let mut names = Vec::with_capacity(given.len());
     for word in given {
-        let (name, variable) = word.split_once('=').unwrap_or((word.as_str(), word.as_str()));
-        let value = match std::env::var(variable) {
-            Ok(value) if !value.is_empty() => value,
-            Ok(_) | Err(_) if screen.can_ask() => {
+        let (name, variable) = secret_name(word)?;
+        let found = std::env::var(variable.unwrap_or(name)).ok().filter(|value| !value.is_empty());
+        let value = match (found, variable) {
+            (Some(value), _) => value,
+            // What stands there may be the secret itself: it is not repeated.
+            (None, Some(_)) => return Err(secret_in_arguments()),
+            (None, None) if screen.can_ask() => {
                 prompt::hidden(&format!("Value of {name} (not shown): ")).await?.unwrap_or_default()
             }
-            Ok(_) | Err(_) => String::new(),
+            (None, None) => String::new(),
         };
-        if name.is_empty() || value.is_empty() {
+        if value.is_empty() {
             return Err(ApiError::new(
                 Code::Usage,
                 format!("there is no value for secret `{}`", one_line(name)),
-                format!("Set the environment variable `{}` before, or type it when asked.", one_line(variable)),
+                format!("Set the environment variable `{}` before, or type it when asked.", one_line(name)),
             ));
         }
         secrets.insert(name.to_owned(), value);
         names.push(name.to_owned());
     }
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_in_an_argument_is_refused_and_never_repeated() {
+        for word in ["Authorization: Bearer hush", "K=hush-hush", "=hush", "K="] {
+            let error = secret_name(word).expect_err("a value is no name");
+            assert!(!format!("{error:?}").contains("hush"), "the value is not repeated");
+        }
+        assert_eq!(secret_name("Authorization=CI_TOKEN").ok(), Some(("Authorization", Some("CI_TOKEN"))));
+        assert_eq!(secret_name("X-Key").ok(), Some(("X-Key", None)), "a name alone is asked for");
+        let error = checked_url("https://ann:hush@host/mcp").expect_err("a password in a URL");
+        assert!(!format!("{error:?}").contains("hush") && !error.hint.is_empty(), "a hint without the password");
+    }
 }
