@@ -57,10 +57,6 @@ fn directory(home: &Path) -> Finding {
 fn registry_file(config: &Config) -> Vec<Finding> {
     let path = config.paths.registry();
     let mut found = Vec::new();
-    if fs::metadata(&path).is_ok_and(|facts| facts.len() == 0) {
-        let damaged = RegistryError::Damaged { path: path.clone(), finding: "the file is empty".into() };
-        found.push(Finding::broken("registry", damaged.to_string(), damaged.hint()));
-    }
     if is_private(&path).is_ok_and(|private| !private) {
         found.push(Finding::broken(
             "registry",

@@ -129,30 +129,9 @@ impl Sqlite {
         opening: Opening<'_>,
         known: &[Migration],
     ) -> Result<(Self, BoxFuture<'static, ()>), RegistryError> {
-        let path = opening.path;
-        if let Ok(facts) = fs::metadata(path) {
-            // A core leaves no empty file behind; one that was emptied must not become a new registry without a word.
-            if facts.is_file() && facts.len() == 0 {
-                return Err(RegistryError::Damaged { path: path.into(), finding: "the file is empty".into() });
-            }
-        } else {
-            let done = Self::opened_freeing(&opening, known).await;
-            if done.is_err() && fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.len() == 0) {
-                let _ = fs::remove_file(path);
-            }
-            return done;
-        }
-        Self::opened_freeing(&opening, known).await
-    }
-
-    /// Once more with the reserve's space when the disk is full.
-    async fn opened_freeing(
-        opening: &Opening<'_>,
-        known: &[Migration],
-    ) -> Result<(Self, BoxFuture<'static, ()>), RegistryError> {
-        match Self::opened_once(opening, known).await {
+        match Self::opened_once(&opening, known).await {
             Err(RegistryError::Full { .. }) if Reserve::free_beside(opening.path) => {
-                Self::opened_once(opening, known).await
+                Self::opened_once(&opening, known).await
             }
             done => done,
         }
