@@ -82,6 +82,11 @@ async fn wait(door: &Door, id: &str, config: &Config, screen: &Screen) -> Ended 
 
 async fn finish(door: &Door, task: &TaskDto, code: u8, screen: &Screen) -> Ended {
     match door.call::<TaskResult>("tasks.result", &OneTask { id: task.id.clone() }).await {
+        // Standard output has the task with its id; what went wrong is one object on standard error.
+        Ok(result) if screen.is_json() && result.kind == "error" => {
+            screen.json(task)?;
+            Err(failure(task))
+        }
         Ok(result) => {
             let shown = print_result(&result, screen)?;
             Ok(if code == DONE { shown } else { code.max(shown) })
@@ -95,6 +100,14 @@ async fn finish(door: &Door, task: &TaskDto, code: u8, screen: &Screen) -> Ended
         Err(error) => Err(error),
     }
     .map(|shown| if code == FAILED { FAILED } else { shown })
+}
+
+fn failure(task: &TaskDto) -> ApiError {
+    ApiError::new(
+        Code::Failed,
+        format!("task `{}` failed: {}", task.id, ending(task)),
+        format!("`taskwarden tasks result {} --json` prints what the server answered.", task.id),
+    )
 }
 
 fn ending(task: &TaskDto) -> String {

@@ -94,6 +94,10 @@ fn waiting_for_a_call_ends_with_the_code_of_its_end() {
     let flaky = home.run(&["call", "demo", "flaky", "--wait"]);
     assert_eq!(flaky.code, Some(1));
     assert!(flaky.err.contains("error -32010"), "the server's error is told: {}", flaky.err);
+    let told = home.run(&["call", "demo", "flaky", "--wait", "--json"]);
+    let error: serde_json::Value = serde_json::from_str(told.err.trim()).expect("one object on standard error");
+    assert!(error["code"].is_string() && error["message"].is_string() && error["hint"].is_string(), "{error:#}");
+    assert_eq!((told.code, told.json()["phase"].as_str()), (Some(1), Some("failed")), "the task is the document");
     let late = home.run(&["call", "demo", "runaway", "--wait", "--timeout", "0.5"]);
     assert_eq!(late.code, Some(7));
     assert!(late.err.contains("It goes on"), "a timeout cancels nothing: {}", late.err);
