@@ -20,6 +20,10 @@ pub const KIB: usize = 1_024;
 /// Bytes in a MiB.
 pub const MIB: usize = 1_048_576;
 
+/// Written beside the registry to learn whether its disk has room: twice the 32 KiB of shared memory that SQLite wants
+/// at least.
+pub const ROOM_TRIAL_BYTES: usize = 64 * KIB;
+
 /// The product's limits and times. Plain values; [`Policy::check`] says whether they fit together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::ids::UpstreamTaskId;
 use domain::policy::Policy;
-use domain::ports::{Clock, UpstreamError, UpstreamEvent};
+use domain::ports::{UpstreamError, UpstreamEvent};
 use domain::server::ServerHealth;
 use domain::status::{Contact, GoneWhy, Phase};
 use testkit::build::{http_server, person, stdio_server};
@@ -446,89 +446,4 @@ async fn a_server_that_wants_a_sign_in_blocks_its_tasks_until_it_is_there() {
     assert_eq!(world.engine.health(id).word(), "blocked");
     world.until_phase(task, Phase::Running).await;
     assert_eq!(world.engine.health(id).word(), "up", "a server that answers again is up again");
-}
-
-#[tokio::test(start_paused = true)]
-async fn listed_tasks_get_a_handle_once_and_stay_when_they_are_no_longer_listed() {
-    let clock = std::sync::Arc::new(testkit::clock::TestClock::new());
-    let server = ScriptedServer::new(clock.clone());
-    server.list(&["a", "b"]);
-    server.plan("a", vec![Look::working()]);
-    server.plan("b", vec![Look::working()]);
-    let (world, _) = World::prepared(http_server(1, "one"), Policy::default(), clock, &server).await;
-    world.pass(10 * SECOND).await;
-    let mut found = world.all().await;
-    assert_eq!(found.len(), 2, "both are taken up");
-    server.list(&[]);
-    world.pass(600 * SECOND).await;
-    assert_eq!(world.all().await.len(), 2, "and none twice");
-    let first = found.remove(0);
-    assert_eq!(world.phase(first.id).await, Phase::Running, "not being listed is not being gone");
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_adopted_task_is_followed_and_adopted_once() {
-    let (world, server, id) = World::new().await;
-    server.plan("theirs", vec![Look::working()]);
-    let by = person("ada");
-    let one = world.engine.adopt(id, UpstreamTaskId::new("theirs"), by.clone()).await.expect("it is there");
-    let two = world.engine.adopt(id, UpstreamTaskId::new("theirs"), by.clone()).await.expect("it is there still");
-    assert_eq!(one, two, "the same task is the same handle");
-    let unknown = world.engine.adopt(id, UpstreamTaskId::new("nobody's"), by).await;
-    assert!(matches!(unknown, Err(engine::EngineError::Upstream(UpstreamError::UnknownTask))), "{unknown:?}");
-    server.becomes("theirs", Look::done());
-    world.until_phase(one, Phase::Done).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_expired_task_is_looked_at_once_more_before_it_is_given_up() {
-    let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
-    server.ttl("t1", 100 * SECOND);
-    server.hint("t1", 60 * SECOND);
-    let task = world.call(id, "work").await;
-    world.pass(90 * SECOND).await;
-    server.forget("t1");
-    let before = server.reads("t1").len();
-    world.until_phase(task, Phase::Expired).await;
-    assert!(server.reads("t1").len() > before, "one more look decided it");
-}
-
-#[tokio::test(start_paused = true)]
-async fn progress_is_thinned_and_the_last_one_lands() {
-    let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
-    server.hint("t1", 600 * SECOND);
-    let task = world.call(id, "work").await;
-    world.pass(3 * SECOND).await;
-    let before = world.handle(task).await.version;
-    for step in 0..=1_000 {
-        let progress =
-            domain::observation::Progress { done: Some(f64::from(step)), total: Some(1_000.0), message: None };
-        server.say(UpstreamEvent::Progress(domain::ports::UpstreamSubject::Call(task), progress));
-        world.pass(SECOND / 500).await;
-    }
-    world.pass(SECOND).await;
-    let handle = world.handle(task).await;
-    let done = handle.progress.as_ref().and_then(|progress| progress.done);
-    assert_eq!(done, Some(1_000.0), "the last word counts");
-    let commits = handle.version - before;
-    assert!(commits <= 15, "two seconds of progress are a dozen commits, not a thousand: {commits}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_removed_server_leaves_its_tasks_lost_with_that_reason() {
-    let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
-    let task = world.call(id, "work").await;
-    world.pass(5 * SECOND).await;
-    world.registry.remove_server(id, Vec::new()).await.expect("it is removed");
-    world.engine.server_removed(id).await.expect("its tasks are closed");
-    let lost = world.handle(task).await;
-    assert!(matches!(lost.contact, Contact::Gone { why: GoneWhy::ServerRemoved, .. }), "{:?}", lost.contact);
-    let refused = world.try_call(id, "work").await;
-    assert!(matches!(refused, Err(engine::EngineError::UnknownServer)), "{refused:?}");
-    let now = world.clock.now();
-    world.pass(600 * SECOND).await;
-    assert!(server.reads("t1").iter().all(|at| *at <= now), "nothing is looked at any more");
 }

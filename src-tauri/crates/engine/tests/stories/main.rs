@@ -9,6 +9,7 @@
 
 mod calls;
 mod deciding;
+mod finding;
 mod following;
 mod hardship;
 mod restarting;

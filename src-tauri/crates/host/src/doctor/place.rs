@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use domain::ports::{Clock as _, RegistryError};
+use domain::ports::Clock as _;
 use domain::time::Timestamp;
 use engine::SystemClock;
 

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use domain::policy::ROOM_TRIAL_BYTES;
 use domain::ports::RegistryError;
 
 // Primary result codes, https://www.sqlite.org/rescode.html
@@ -24,8 +25,8 @@ const IOERR_LOCK: i32 = 3_850;
 // Extended: the shared memory beside the file could not be given its size, which only a full disk does.
 const IOERR_SHMSIZE: i32 = 4_874;
 
-/// Written to learn whether the disk has room: twice the 32 KiB of shared memory that SQLite wants at least.
-static TRIAL: [u8; 65_536] = [0; 65_536];
+/// Written to learn whether the disk has room.
+static TRIAL: [u8; ROOM_TRIAL_BYTES] = [0; ROOM_TRIAL_BYTES];
 
 /// The extended result code, if the error is SQLite's.
 fn code(error: &sqlx::Error) -> Option<i32> {
