@@ -167,23 +167,41 @@ async fn fly(core: Arc<Core>, post: Arc<Post>, flight: Arc<Flight>, request: Cal
     let id = request.ticket;
     let ended = race(&core, &flight, request).await;
     let home = flight.live.home.clone();
-    match ended {
-        Landing::Reply(reply) => took_in(&core, &post, &home, id, &reply).await,
-        Landing::NotSent(why) => {
-            store(&core, id, |handle, now| handle.not_sent(&why, now)).await;
+    let failure = match ended {
+        Landing::Reply(reply) => {
+            took_in(&core, &post, &home, id, &reply).await;
+            None
         }
-        Landing::Lost(why) => {
-            store(&core, id, |handle, now| handle.reply_lost(&why, now)).await;
+        Landing::Failed(CallError::NotSent(error)) => {
+            store(&core, id, |handle, now| handle.not_sent(&error.to_string(), now)).await;
+            Some(error)
         }
-    }
+        Landing::Failed(CallError::ReplyLost(error)) => {
+            store(&core, id, |handle, now| handle.reply_lost(&error.to_string(), now)).await;
+            Some(error)
+        }
+        Landing::GivenUp(why) => {
+            store(&core, id, |handle, now| handle.reply_lost(why, now)).await;
+            None
+        }
+    };
     post.landed(id);
+    if let Some(error) = failure {
+        post.ended(&error);
+    }
     post.touch(id, crate::post::Touch::default());
 }
 
 enum Landing {
     Reply(CallReply),
-    NotSent(String),
-    Lost(String),
+    Failed(CallError),
+    GivenUp(&'static str),
+}
+
+impl From<Result<CallReply, CallError>> for Landing {
+    fn from(ended: Result<CallReply, CallError>) -> Self {
+        ended.map_or_else(Self::Failed, Self::Reply)
+    }
 }
 
 async fn race(core: &Arc<Core>, flight: &Flight, request: CallRequest) -> Landing {
@@ -201,14 +219,10 @@ async fn race(core: &Arc<Core>, flight: &Flight, request: CallRequest) -> Landin
     loop {
         tokio::select! {
             biased;
-            reply = &mut call => return match reply {
-                Ok(reply) => Landing::Reply(reply),
-                Err(CallError::NotSent(error)) => Landing::NotSent(error.to_string()),
-                Err(CallError::ReplyLost(error)) => Landing::Lost(error.to_string()),
-            },
+            reply = &mut call => return reply.into(),
             // A stopped request gets no reply by the protocol; waiting for ever would show a call nobody holds.
             () = &mut given_up => {
-                return Landing::Lost("it was stopped on request, and the server sent no reply".into());
+                return Landing::GivenUp("it was stopped on request, and the server sent no reply");
             }
             () = &mut promote, if !promoted => {
                 promoted = true;
@@ -219,11 +233,7 @@ async fn race(core: &Arc<Core>, flight: &Flight, request: CallRequest) -> Landin
                     () = &mut step => {}
                     reply = &mut call => {
                         step.await;
-                        return match reply {
-                            Ok(reply) => Landing::Reply(reply),
-                            Err(CallError::NotSent(error)) => Landing::NotSent(error.to_string()),
-                            Err(CallError::ReplyLost(error)) => Landing::Lost(error.to_string()),
-                        };
+                        return reply.into();
                     }
                 }
             }

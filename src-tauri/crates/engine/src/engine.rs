@@ -311,8 +311,12 @@ impl Engine {
     /// # Errors
     /// When it cannot be reached.
     pub async fn tools(&self, id: ServerId) -> Result<Vec<ToolFacts>, EngineError> {
-        let (_, live) = admission::connected(&self.core, id).await?;
-        Ok(live.upstream.tools().await?)
+        let (post, live) = admission::connected(&self.core, id).await?;
+        let tools = live.upstream.tools().await;
+        if let Err(error) = &tools {
+            post.ended(error);
+        }
+        Ok(tools?)
     }
 
     /// The end of a child's stderr.

@@ -189,6 +189,9 @@ impl Follower {
         if let Some(server) = words.server {
             self.reconfigure(server);
         }
+        if let Some((why, hint)) = words.unreached {
+            self.unreached_by_others(&why, &hint);
+        }
         if words.connect_now {
             self.connect_now();
         }

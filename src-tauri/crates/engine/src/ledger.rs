@@ -127,11 +127,12 @@ impl Ledger {
         decide: impl FnOnce(&TaskHandle, Timestamp) -> Transition,
     ) -> Option<Arc<TaskHandle>> {
         let handle = self.held(id)?;
-        let transition = decide(&handle, self.clock.now());
+        let now = self.clock.now();
+        let transition = decide(&handle, now);
         if transition.changed {
             return None;
         }
-        self.outbox.look_again(&handle, &transition);
+        self.outbox.look_again(&handle, &transition, now);
         let next = transition.next;
         if next.contact == handle.contact {
             return Some(handle);
@@ -161,7 +162,7 @@ impl Ledger {
             let now = self.clock.now();
             let (transition, said) = decide(&handle, now).map_err(LedgerError::Declined)?;
             if !transition.changed {
-                self.outbox.look_again(&handle, &transition);
+                self.outbox.look_again(&handle, &transition, now);
                 let next = Arc::new(transition.next);
                 self.refresh(&next);
                 return Ok((Applied { handle: next, changed: false }, said));

@@ -24,36 +24,42 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// Performs what a sighting asks for that changed nothing: another look. There is nothing to tell or to deliver
-    /// without a commit.
-    pub(crate) fn look_again(&self, handle: &TaskHandle, transition: &Transition) {
-        let look_at = transition.effects.iter().find_map(|effect| match effect {
-            Effect::LookAt(at) => Some(*at),
-            Effect::Deliver | Effect::Tell(_) | Effect::StopLooking | Effect::Release => None,
-        });
-        if look_at.is_some()
-            && let Some(post) = self.posts.get(handle.server)
-        {
-            post.touch(handle.id, Touch { look_at, ..Touch::default() });
-        }
-    }
-
     /// Performs the effects of a transition that is now durable at `seq`.
     pub(crate) fn perform(&self, handle: &TaskHandle, transition: &Transition, seq: Seq, now: Timestamp) {
         self.pulse.committed(seq);
-        let mut touch = Touch::default();
         for effect in &transition.effects {
             match effect {
-                Effect::LookAt(at) => touch.look_at = Some(*at),
                 Effect::Deliver => self.parcels.leave(handle.id, handle.deliver_at().unwrap_or(now)),
                 Effect::Tell(attention) => self.board.pin(handle.id, *attention),
                 // The follower sees from the handle that it need not look; reservations are rows, released by the
-                // terminal phase in the same commit.
-                Effect::StopLooking | Effect::Release => {}
+                // terminal phase in the same commit. Looks are below.
+                Effect::LookAt(_) | Effect::StopLooking | Effect::Release => {}
             }
         }
+        self.touch(handle, look(transition, now));
+    }
+
+    /// Performs what a sighting asks for that changed nothing: another look. There is nothing to tell or to deliver
+    /// without a commit.
+    pub(crate) fn look_again(&self, handle: &TaskHandle, transition: &Transition, now: Timestamp) {
+        let touch = look(transition, now);
+        if touch.look_at.is_some() {
+            self.touch(handle, touch);
+        }
+    }
+
+    fn touch(&self, handle: &TaskHandle, touch: Touch) {
         if let Some(post) = self.posts.get(handle.server) {
             post.touch(handle.id, touch);
         }
     }
+}
+
+/// The look that a transition asks for. One that is due already means as soon as the server's hint allows.
+fn look(transition: &Transition, now: Timestamp) -> Touch {
+    let look_at = transition.effects.iter().rev().find_map(|effect| match effect {
+        Effect::LookAt(at) => Some(*at),
+        Effect::Deliver | Effect::Tell(_) | Effect::StopLooking | Effect::Release => None,
+    });
+    Touch { soon: look_at.is_some_and(|at| at <= now), look_at }
 }

@@ -11,7 +11,7 @@ use domain::handle::{Home, TaskHandle};
 use domain::ids::{ConnectionId, HandleId, ServerId, SessionKey};
 use domain::observation::Progress;
 use domain::policy::Policy;
-use domain::ports::Upstream;
+use domain::ports::{Upstream, UpstreamError};
 use domain::server::{Negotiated, Server, ServerAddress, ServerHealth};
 use domain::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
@@ -90,6 +90,8 @@ pub(crate) struct Words {
     pub(crate) server: Option<Server>,
     /// Try to connect now instead of at the planned time.
     pub(crate) connect_now: bool,
+    /// A request that was no look did not reach the server: why, and what a person can do.
+    pub(crate) unreached: Option<(String, String)>,
 }
 
 /// A call in flight in this run of the core.
@@ -221,6 +223,15 @@ impl Post {
         }
         self.words.lock().connect_now = true;
         self.wake.notify_one();
+    }
+
+    /// Tells how a request ended that the follower did not make: a server that calls, answers or stops do not reach is
+    /// not up, whatever its connection says.
+    pub(crate) fn ended(&self, error: &UpstreamError) {
+        if let UpstreamError::Unreachable { why, hint } = error {
+            self.words.lock().unreached = Some((why.clone(), hint.clone()));
+            self.wake.notify_one();
+        }
     }
 
     /// Takes all words.

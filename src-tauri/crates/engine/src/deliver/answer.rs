@@ -67,6 +67,7 @@ async fn send_together(way: &Way, handle: &TaskHandle, requests: &[&InputRequest
 }
 
 async fn failed(way: &Way, handle: &TaskHandle, keys: &[RequestKey], error: &UpstreamError, live: bool) -> Ended {
+    way.post.ended(error);
     match (retry(error), error) {
         (None, error) => {
             let why = error.to_string();

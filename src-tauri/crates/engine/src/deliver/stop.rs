@@ -124,6 +124,7 @@ async fn mark_sent(way: &Way, handle: &TaskHandle) -> bool {
 }
 
 async fn failed(way: &Way, handle: &TaskHandle, error: &UpstreamError) -> Ended {
+    way.post.ended(error);
     look_soon(way, handle);
     if *error == UpstreamError::UnknownTask {
         // It may be over: asking again is of use only after the look, and one server crashes on a second cancel.

@@ -78,6 +78,16 @@ impl Follower {
         self.post.set_health(ServerHealth::Down { since, why: why.into(), hint: hint.into(), retry_at });
     }
 
+    /// A request that was no look did not reach the server. With tasks, it counts like a look that did not; without
+    /// any, no look would ever find out, so the connection is made anew at once.
+    pub(super) fn unreached_by_others(&mut self, why: &str, hint: &str) {
+        if self.book.len() == 0 && self.post.in_flight().is_empty() {
+            self.drop_connection(why, hint);
+        } else {
+            self.unreached(why, hint);
+        }
+    }
+
     /// The server asks to slow down: nothing is read before it allows.
     pub(super) fn slow_down(&mut self, after: Option<Duration>) -> Duration {
         self.slowed = self.slowed.saturating_add(1);

@@ -7,7 +7,7 @@ use domain::policy::Policy;
 use domain::ports::{Clock, UpstreamError, UpstreamEvent};
 use domain::status::{Contact, GoneWhy, Phase};
 use testkit::build::{http_server, person};
-use testkit::scripted::{Look, ScriptedServer};
+use testkit::scripted::{Look, ScriptedServer, unreachable};
 
 use crate::world::World;
 
@@ -96,4 +96,36 @@ async fn a_removed_server_leaves_its_tasks_lost_with_that_reason() {
     let now = world.clock.now();
     world.pass(600 * SECOND).await;
     assert!(server.reads("t1").iter().all(|at| *at <= now), "nothing is looked at any more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_a_push_leaves_out_is_closed_by_a_look_soon_after() {
+    let (world, server, id) = World::new().await;
+    server.accepts_subscriptions();
+    server.reply_task("work", "t1", vec![Look::asks(&["k"])]);
+    server.hint("t1", 2 * SECOND);
+    let task = world.call(id, "work").await;
+    world.until_phase(task, Phase::Waiting).await;
+    // Long enough that the subscription covers it: from now on it is looked at once a minute.
+    world.pass(30 * SECOND).await;
+    server.becomes("t1", Look::working());
+    let pushed = world.now();
+    assert!(server.push("t1", &Look::working()), "somebody listens");
+    world.until_phase(task, Phase::Running).await;
+    let took = world.now().since(pushed);
+    assert!(took <= 3 * SECOND, "the look comes as soon as the hint allows, not with the next minute: {took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_without_tasks_that_a_call_does_not_reach_is_not_shown_as_up() {
+    let (world, server, id) = World::new().await;
+    world.until_up(id).await;
+    server.refuse_connections(Some(unreachable()));
+    server.reply("work", Duration::ZERO, Err(domain::ports::CallError::NotSent(unreachable())));
+    let task = world.call(id, "work").await;
+    world.until_phase(task, Phase::Failed).await;
+    world.pass(2 * SECOND).await;
+    assert_eq!(world.engine.health(id).word(), "down", "what a person just saw fail is known");
+    server.refuse_connections(None);
+    world.until_up(id).await;
 }
