@@ -1,6 +1,6 @@
 //! The way through the core's door, for commands of the same user.
 //!
-//! One call, one reply; or the feed, line by line. No core behind the socket is an outcome of its own (exit code 3).
+//! One call, one reply; or a feed, line by line. No core behind the socket is an outcome of its own (exit code 3).
 //! It keeps nothing and never starts a core.
 
 use api::news::{News, Subscribe};
@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use tokio_util::codec::{FramedRead, LinesCodec};
 use tokio_util::io::StreamReader;
 
+use crate::frames::Lines;
 use crate::lock::CoreLock;
 use crate::paths::Paths;
 
@@ -99,22 +100,12 @@ impl Attached {
         tasks: &[String],
         after: Option<u64>,
     ) -> Result<BoxStream<'static, Result<News, ApiError>>, ApiError> {
-        if !self.is_open().await {
-            return Err(ApiError::no_core());
-        }
         let wanted = Subscribe { tasks: tasks.to_vec(), after };
         let input = serde_json::to_string(&wanted).map_err(|error| ApiError::unwritable(&error))?;
-        let sent = self.client.post(format!("{BASE}/feed")).body(input).send().await;
-        let reply = sent.map_err(|error| lost(&error))?;
-        if !reply.status().is_success() {
-            let text = reply.text().await.map_err(|error| lost(&error))?;
-            return Err(serde_json::from_str(&text).unwrap_or_else(|_| ApiError::no_core()));
-        }
-        let bytes = StreamReader::new(reply.bytes_stream().map_err(std::io::Error::other));
-        let lines = FramedRead::new(bytes, LinesCodec::new_with_max_length(self.line_cap));
+        let lines = self.lines("feed", input).await?;
         Ok(lines
             .map(|line| {
-                let line = line.map_err(|_| ApiError::no_core())?;
+                let line = line?;
                 serde_json::from_str::<News>(&line).map_err(|_| {
                     serde_json::from_str::<ApiError>(&line).unwrap_or_else(|_| {
                         ApiError::new(
@@ -126,6 +117,36 @@ impl Attached {
                 })
             })
             .boxed())
+    }
+
+    /// Follows what changes as a window does: a `SubscribeInput` in, frames out, both JSON text.
+    ///
+    /// # Errors
+    /// As [`Attached::call`].
+    pub async fn frames(&self, input: String) -> Result<Lines, ApiError> {
+        let lines = self.lines("frames", input).await?;
+        // Every frame has a `type`, and no error has.
+        let read = |line: String| match serde_json::from_str::<ApiError>(&line) {
+            Ok(error) => Err(error),
+            Err(_) => Ok(line),
+        };
+        Ok(lines.map(move |line| line.and_then(read)).boxed())
+    }
+
+    /// Asks for a stream and gives it line by line.
+    async fn lines(&self, route: &str, input: String) -> Result<Lines, ApiError> {
+        if !self.is_open().await {
+            return Err(ApiError::no_core());
+        }
+        let sent = self.client.post(format!("{BASE}/{route}")).body(input).send().await;
+        let reply = sent.map_err(|error| lost(&error))?;
+        if !reply.status().is_success() {
+            let text = reply.text().await.map_err(|error| lost(&error))?;
+            return Err(serde_json::from_str(&text).unwrap_or_else(|_| ApiError::no_core()));
+        }
+        let bytes = StreamReader::new(reply.bytes_stream().map_err(std::io::Error::other));
+        let lines = FramedRead::new(bytes, LinesCodec::new_with_max_length(self.line_cap));
+        Ok(lines.map(|line| line.map_err(|_| ApiError::no_core())).boxed())
     }
 }
 

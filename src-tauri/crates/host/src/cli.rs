@@ -9,7 +9,6 @@ mod ask;
 mod call;
 mod consent;
 mod doctor;
-mod door;
 mod follow;
 mod inbox;
 mod input;

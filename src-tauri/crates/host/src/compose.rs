@@ -16,8 +16,10 @@ use engine::supervisor::Supervisor;
 use engine::{Draw, Engine, Parts, SystemClock};
 use mcp::client::{ConnectorParts, McpConnector};
 use registry::{Opening, SealKey, Sqlite};
+use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
+use crate::door::Opener;
 use crate::lock::{CoreLock, LockError};
 use crate::paths::HomeError;
 use crate::secrets::{Vault, VaultError};
@@ -33,6 +35,8 @@ pub struct Adapters {
     pub clock: Arc<dyn Clock>,
     /// Tells people.
     pub notifier: Arc<dyn Notifier>,
+    /// Shows what a notice is about; only a window can.
+    pub opener: Option<Opener>,
     /// Keeps secrets.
     pub secrets: Arc<dyn Secrets>,
     /// Random bits.
@@ -74,6 +78,9 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// The way to the core that has the directory.
+    #[error("{0}")]
+    Attach(String),
 }
 
 impl StartError {
@@ -88,6 +95,7 @@ impl StartError {
             Self::Lock(LockError::Unusable { .. }) | Self::Logs { .. } | Self::Socket { .. } => {
                 "Check the owner and permissions of the data directory, and that its disk is local and not full.".into()
             }
+            Self::Attach(_) => "Run `taskwarden doctor`.".into(),
             Self::Vault(inner) => inner.hint(),
             Self::Registry(inner) => inner.hint(),
         }
@@ -143,6 +151,7 @@ impl Adapters {
             connector: Arc::new(connector),
             clock,
             notifier: notify::notifier(config),
+            opener: None,
             secrets,
             draw,
             policy,
@@ -165,7 +174,7 @@ pub struct Running {
 /// # Errors
 /// When the registry cannot be read or the socket cannot be opened.
 pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError> {
-    let Adapters { registry, connector, clock, notifier, secrets, draw, policy, supervisor } = adapters;
+    let Adapters { registry, connector, clock, notifier, opener: _, secrets, draw, policy, supervisor } = adapters;
     end_leftovers(&held.config, &registry, clock.as_ref()).await?;
     let engine = Engine::start(Parts {
         registry: Arc::clone(&registry),
@@ -193,6 +202,11 @@ impl Running {
     #[must_use]
     pub fn api(&self) -> &Api {
         &self.api
+    }
+
+    /// Cancelled when this core ends.
+    pub(crate) fn stopping(&self) -> CancellationToken {
+        self.supervisor.stopping()
     }
 
     /// Drains: new calls are refused, deliveries get their time, everything is flushed and closed.

@@ -1,7 +1,7 @@
 //! Turns configuration into a running system, and is the `taskwarden` command line.
 //!
 //! `compose.rs` is the only place that wires ports to adapters; `socket.rs` is the core's door and `attach.rs` the way
-//! through it; `cli/` is one file a group of commands. Nothing here decides what is true of a task. Read `config.rs`
+//! through it; `door.rs` is what the command line and the window hold; `cli/` is one file a group of commands. Nothing here decides what is true of a task. Read `config.rs`
 //! for what can be set, `secrets.rs` for where secrets lie, `lock.rs` for one core per data directory.
 
 pub mod attach;
@@ -9,6 +9,8 @@ pub mod cli;
 pub mod compose;
 pub mod config;
 mod doctor;
+pub mod door;
+mod frames;
 pub mod lock;
 mod logging;
 mod notify;

@@ -8,11 +8,11 @@ use api::calls::requests::{AnswerGiven, AnswerRequest, Choice};
 use api::calls::tasks::ShownTask;
 use clap::{ArgGroup, Args};
 
-use super::door::Door;
 use super::screen::Screen;
 use super::words::one_line;
 use super::{DONE, Ended, input};
 use crate::config::Config;
+use crate::door::Door;
 
 /// An answer.
 #[derive(Debug, Args)]
@@ -50,7 +50,7 @@ pub(crate) async fn run(command: Answer, config: &Config, screen: &Screen) -> En
     if action == Choice::Accept {
         warn_of_secrets(&door, &id, key.as_deref(), screen).await?;
     }
-    let given: AnswerGiven = door.call("tasks.answer", &AnswerRequest { id, key, action, content }).await?;
+    let given: AnswerGiven = door.ask("tasks.answer", &AnswerRequest { id, key, action, content }).await?;
     if screen.is_json() {
         screen.json(&given)?;
     } else {
@@ -60,7 +60,7 @@ pub(crate) async fn run(command: Answer, config: &Config, screen: &Screen) -> En
 }
 
 async fn warn_of_secrets(door: &Door, id: &str, key: Option<&str>, screen: &Screen) -> Result<(), api::ApiError> {
-    let shown: ShownTask = door.call("tasks.show", &OneTask { id: id.to_owned() }).await?;
+    let shown: ShownTask = door.ask("tasks.show", &OneTask { id: id.to_owned() }).await?;
     let open = shown.task.requests.iter().filter(|request| request.is_open());
     for request in open.filter(|request| key.is_none_or(|key| request.key == key)) {
         for field in &request.secret_fields {

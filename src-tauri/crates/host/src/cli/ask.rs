@@ -11,10 +11,10 @@ use api::{ApiError, Code};
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use super::door::Door;
 use super::screen::Screen;
 use super::words::{one_line, quoted};
 use super::{consent, inbox, prompt};
+use crate::door::Door;
 
 /// What became of an open question.
 pub(crate) enum Asked {
@@ -42,7 +42,7 @@ pub(crate) async fn open_question(door: &Door, task: &TaskDto, screen: &Screen) 
         return Ok(Asked::Left(left(task, request)));
     };
     let answer = AnswerRequest { id: task.id.clone(), key: Some(request.key.clone()), action, content: raw(content)? };
-    match door.call::<AnswerGiven>("tasks.answer", &answer).await {
+    match door.ask::<AnswerGiven>("tasks.answer", &answer).await {
         Ok(_) => Ok(Asked::Answered),
         // Somebody else was faster, or the server took it back: that is not this command's failure.
         Err(error) if error.code == Code::Refused => {

@@ -11,7 +11,6 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::ask::{self, Asked};
-use super::door::Door;
 use super::follow::{Follow, ended};
 use super::screen::Screen;
 use super::tasks::print_result;
@@ -19,6 +18,7 @@ use super::watch::{seconds, until};
 use super::words::{one_line, progress, saying};
 use super::{DONE, Ended, FAILED, input};
 use crate::config::Config;
+use crate::door::Door;
 
 /// A call.
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub(crate) async fn run(command: Call, config: &Config, screen: &Screen) -> Ende
     let limit = seconds(command.timeout)?;
     let door = Door::core(config)?;
     let start = StartTask { server: command.server, tool: command.tool, arguments, limit_ms: None };
-    let task: TaskDto = door.call("tasks.start", &start).await?;
+    let task: TaskDto = door.ask("tasks.start", &start).await?;
     if !command.wait {
         if screen.is_json() {
             screen.json(&task)?;
@@ -81,7 +81,7 @@ async fn wait(door: &Door, id: &str, config: &Config, screen: &Screen) -> Ended 
 }
 
 async fn finish(door: &Door, task: &TaskDto, code: u8, screen: &Screen) -> Ended {
-    match door.call::<TaskResult>("tasks.result", &OneTask { id: task.id.clone() }).await {
+    match door.ask::<TaskResult>("tasks.result", &OneTask { id: task.id.clone() }).await {
         // Standard output has the task with its id; what went wrong is one object on standard error.
         Ok(result) if screen.is_json() && result.kind == "error" => {
             screen.json(task)?;

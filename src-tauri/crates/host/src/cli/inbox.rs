@@ -6,16 +6,16 @@ use api::calls::Nothing;
 use api::dto::{InboxDto, InboxRow};
 use api::{form, when};
 
-use super::door::Door;
 use super::screen::Screen;
 use super::table::text;
 use super::words::{one_line, shell_word, short_id};
 use super::{DONE, Ended, consent, table};
 use crate::config::Config;
+use crate::door::Door;
 
 pub(crate) async fn run(config: &Config, screen: &Screen) -> Ended {
     let door = Door::any(config).await?;
-    let inbox: InboxDto = door.call("inbox", &Nothing {}).await?;
+    let inbox: InboxDto = door.ask("inbox", &Nothing {}).await?;
     if screen.is_json() {
         screen.json(&inbox)?;
         return Ok(DONE);
@@ -46,7 +46,7 @@ pub(crate) async fn run(config: &Config, screen: &Screen) -> Ended {
         }
         screen.line(&format!("  {}", how_to_answer(row, whole)));
     }
-    if matches!(door, Door::Reading(_)) {
+    if door.is_reading() {
         screen.note("No core is running: answers need one. Start it with `taskwarden serve`.");
     }
     Ok(DONE)

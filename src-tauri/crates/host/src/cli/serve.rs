@@ -67,6 +67,7 @@ fn failed(error: StartError) -> ApiError {
         | StartError::Logs { .. }
         | StartError::Vault(_)
         | StartError::Registry(_)
+        | StartError::Attach(_)
         | StartError::Socket { .. } => Code::Failed,
     };
     ApiError::new(code, error.to_string(), error.hint())

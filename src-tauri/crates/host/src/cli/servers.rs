@@ -12,12 +12,12 @@ use api::dto::{AddressDto, HealthDto, ServerDto, ToolDto, moment};
 use api::{ApiError, Code, when};
 use clap::Subcommand;
 
-use super::door::Door;
 use super::screen::Screen;
 use super::table::{Column, text, toned};
 use super::words::{one_line, quoted, shell_word};
 use super::{DONE, Ended, consent, prompt, table, words};
 use crate::config::Config;
+use crate::door::Door;
 
 /// Commands about servers.
 #[derive(Debug, Subcommand)]
@@ -58,7 +58,7 @@ pub(crate) async fn run(command: Servers, config: &Config, screen: &Screen) -> E
 
 async fn list(config: &Config, screen: &Screen) -> Ended {
     let door = Door::any(config).await?;
-    let list: ServerList = door.call("servers.list", &Nothing {}).await?;
+    let list: ServerList = door.ask("servers.list", &Nothing {}).await?;
     if screen.is_json() {
         screen.json(&list)?;
         return Ok(DONE);
@@ -75,7 +75,7 @@ async fn list(config: &Config, screen: &Screen) -> Ended {
         &["SERVER", "ADDRESS"],
         rows,
     );
-    if matches!(door, Door::Reading(_)) {
+    if door.is_reading() {
         screen.note("No core is running: health is not known. Start one with `taskwarden serve`.");
     }
     Ok(DONE)
@@ -131,7 +131,7 @@ fn given(address: &AddressDto) -> Vec<(&'static str, String)> {
 
 async fn show(name: String, config: &Config, screen: &Screen) -> Ended {
     let door = Door::any(config).await?;
-    let server: ServerDto = door.call("servers.show", &OneServer { name }).await?;
+    let server: ServerDto = door.ask("servers.show", &OneServer { name }).await?;
     if screen.is_json() {
         screen.json(&server)?;
         return Ok(DONE);
@@ -182,7 +182,7 @@ fn spoken(server: &ServerDto) -> String {
 }
 
 async fn tools(name: String, config: &Config, screen: &Screen) -> Ended {
-    let list: ToolList = Door::core(config)?.call("servers.tools", &OneServer { name }).await?;
+    let list: ToolList = Door::core(config)?.ask("servers.tools", &OneServer { name }).await?;
     if screen.is_json() {
         screen.json(&list)?;
         return Ok(DONE);
@@ -213,7 +213,7 @@ fn effect(tool: &ToolDto) -> &'static str {
 
 async fn remove(name: String, yes: bool, config: &Config, screen: &Screen) -> Ended {
     let door = Door::core(config)?;
-    let server: ServerDto = door.call("servers.show", &OneServer { name: name.clone() }).await?;
+    let server: ServerDto = door.ask("servers.show", &OneServer { name: name.clone() }).await?;
     if server.open_tasks > 0 && !yes {
         let question = format!("{} on `{name}` will be lost. Remove it?", when::count(server.open_tasks, "open task"));
         if !screen.can_ask() {
@@ -228,7 +228,7 @@ async fn remove(name: String, yes: bool, config: &Config, screen: &Screen) -> En
         }
     }
     let removed: ServerRemoved =
-        door.call("servers.remove", &RemoveServer { name, even_with_open_tasks: server.open_tasks > 0 }).await?;
+        door.ask("servers.remove", &RemoveServer { name, even_with_open_tasks: server.open_tasks > 0 }).await?;
     if screen.is_json() {
         screen.json(&removed)?;
     } else {

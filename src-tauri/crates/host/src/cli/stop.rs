@@ -12,12 +12,12 @@ use api::when::count;
 use api::{ApiError, Code};
 use clap::{ArgGroup, Args};
 
-use super::door::Door;
 use super::follow::{Follow, ended};
 use super::screen::Screen;
 use super::words::{one_line, short_id};
 use super::{DONE, Ended, INTERRUPTED, prompt, words};
 use crate::config::Config;
+use crate::door::Door;
 
 /// Which tasks to cancel.
 #[derive(Debug, Args)]
@@ -71,7 +71,7 @@ pub(crate) async fn cancel(command: Cancel, config: &Config, screen: &Screen) ->
     if ids.len() > 1 && !command.yes {
         confirm(ids.len(), screen).await?;
     }
-    let list: StopList = door.call("tasks.cancel", &CancelTasks { ids, reason: command.reason }).await?;
+    let list: StopList = door.ask("tasks.cancel", &CancelTasks { ids, reason: command.reason }).await?;
     if is_one && let Some(refused) = refusal(&list) {
         return Err(refused);
     }
@@ -80,7 +80,7 @@ pub(crate) async fn cancel(command: Cancel, config: &Config, screen: &Screen) ->
 
 pub(crate) async fn revoke(command: Revoke, config: &Config, screen: &Screen) -> Ended {
     let door = Door::core(config)?;
-    let list: StopList = door.call("tasks.revoke", &RevokeTask { id: command.id, reason: command.reason }).await?;
+    let list: StopList = door.ask("tasks.revoke", &RevokeTask { id: command.id, reason: command.reason }).await?;
     if !screen.is_json() {
         screen.line("The handle is taken from its agent.");
     }
@@ -99,7 +99,7 @@ async fn selected(door: &Door, command: &Cancel) -> Result<Vec<String>, ApiError
             before,
             ..ListTasks::default()
         };
-        let page: TaskListDto = door.call("tasks.list", &query).await?;
+        let page: TaskListDto = door.ask("tasks.list", &query).await?;
         let is_asked = |task: &TaskDto| task.intent.as_ref().is_some_and(|wish| wish.state.is_some());
         ids.extend(page.tasks.into_iter().filter(|task| !task.over && !is_asked(task)).map(|task| task.id));
         before = page.next;

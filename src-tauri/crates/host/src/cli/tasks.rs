@@ -11,12 +11,12 @@ use api::{ApiError, Code, form, when};
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::door::Door;
 use super::screen::Screen;
 use super::table::{text, toned};
 use super::words::{coloured_phase, elapsed, one_line, quoted, saying, short_id, tone, truth};
 use super::{DONE, Ended, FAILED, answer, consent, stop, table, watch, words};
 use crate::config::Config;
+use crate::door::Door;
 
 /// Commands about tasks.
 #[derive(Debug, Subcommand)]
@@ -92,7 +92,7 @@ async fn list(input: List, config: &Config, screen: &Screen) -> Ended {
     let is_filtered = !phase.is_empty() || server.is_some() || agent.is_some() || open || before.is_some();
     let query = ListTasks { phases: phase, open, server, agent, limit: Some(limit), before };
     let door = Door::any(config).await?;
-    let page: TaskListDto = door.call("tasks.list", &query).await?;
+    let page: TaskListDto = door.ask("tasks.list", &query).await?;
     if screen.is_json() {
         screen.json(&page)?;
         return Ok(DONE);
@@ -126,14 +126,14 @@ async fn list(input: List, config: &Config, screen: &Screen) -> Ended {
     if let Some(next) = &page.next {
         screen.note(&format!("There are more: taskwarden tasks list --before {next}"));
     }
-    if matches!(door, Door::Reading(_)) {
+    if door.is_reading() {
         screen.note("No core is running: this is what was last known. Start one with `taskwarden serve`.");
     }
     Ok(DONE)
 }
 
 async fn show(id: String, config: &Config, screen: &Screen) -> Ended {
-    let shown: ShownTask = Door::any(config).await?.call("tasks.show", &OneTask { id }).await?;
+    let shown: ShownTask = Door::any(config).await?.ask("tasks.show", &OneTask { id }).await?;
     if screen.is_json() {
         screen.json(&shown)?;
         return Ok(DONE);
@@ -211,7 +211,7 @@ fn show_request(task: &TaskDto, request: &RequestDto, screen: &Screen) {
 }
 
 async fn result(id: String, config: &Config, screen: &Screen) -> Ended {
-    let result: TaskResult = Door::any(config).await?.call("tasks.result", &OneTask { id }).await?;
+    let result: TaskResult = Door::any(config).await?.ask("tasks.result", &OneTask { id }).await?;
     print_result(&result, screen)
 }
 
@@ -267,7 +267,7 @@ fn pretty(value: &Value) -> String {
 }
 
 async fn adopt(server: String, task: String, config: &Config, screen: &Screen) -> Ended {
-    let task: TaskDto = Door::core(config)?.call("tasks.adopt", &AdoptTask { server, task }).await?;
+    let task: TaskDto = Door::core(config)?.ask("tasks.adopt", &AdoptTask { server, task }).await?;
     if screen.is_json() {
         screen.json(&task)?;
     } else {

@@ -12,12 +12,12 @@ use api::{ApiError, Code};
 use clap::Args;
 
 use super::ask::{self, Asked};
-use super::door::Door;
 use super::follow::{Follow, ended};
 use super::screen::Screen;
 use super::words::{coloured_phase, elapsed, one_line, saying, short_id};
 use super::{DONE, Ended, INTERRUPTED};
 use crate::config::Config;
+use crate::door::Door;
 
 /// What to watch.
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ pub(crate) async fn run(input: Watch, config: &Config, screen: &Screen) -> Ended
     let door = Door::core(config)?;
     match input.id {
         Some(id) => {
-            let shown: ShownTask = door.call("tasks.show", &OneTask { id }).await?;
+            let shown: ShownTask = door.ask("tasks.show", &OneTask { id }).await?;
             let limit = seconds(input.timeout)?;
             until(limit, &shown.task.id, screen, one(&door, &shown.task.id, config, screen)).await
         }

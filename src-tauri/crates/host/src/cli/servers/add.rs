@@ -13,11 +13,11 @@ use clap::Args;
 use url::Url;
 
 use super::{last_lines, spoken};
-use crate::cli::door::Door;
 use crate::cli::screen::Screen;
 use crate::cli::words::{one_line, quoted};
 use crate::cli::{DONE, Ended, FAILED, consent, prompt};
 use crate::config::Config;
+use crate::door::Door;
 
 /// A server to add.
 #[derive(Debug, Args)]
@@ -73,7 +73,7 @@ pub(super) async fn add(input: Add, config: &Config, screen: &Screen) -> Ended {
         }
     };
     // Without a core nobody should be asked in vain.
-    let known: ServerList = door.call("servers.list", &Nothing {}).await?;
+    let known: ServerList = door.ask("servers.list", &Nothing {}).await?;
     let is_new = known.servers.iter().all(|server| server.name != name);
     if is_new && !yes {
         if !screen.can_ask() {
@@ -93,7 +93,7 @@ pub(super) async fn add(input: Add, config: &Config, screen: &Screen) -> Ended {
     }
     let waiting = waiting(screen, &name, config);
     let added: Result<ServerAdded, ApiError> =
-        door.call("servers.add", &AddServer { name, address, secrets, agreed: true }).await;
+        door.ask("servers.add", &AddServer { name, address, secrets, agreed: true }).await;
     waiting.finish_and_clear();
     told(&added?, screen)
 }
