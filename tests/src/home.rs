@@ -100,6 +100,8 @@ impl Home {
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.env("TASKWARDEN_HOME", self.data()).env("NO_COLOR", "1");
+        // Cores of tests run side by side: the one port of the product is for none of them.
+        command.env("TASKWARDEN_LISTEN", "off");
         command.env_remove("TASKWARDEN_TORTURE").env_remove("TASKWARDEN_SEED");
         // No desktop of the machine may be reached from a test.
         command.env_remove("DBUS_SESSION_BUS_ADDRESS").env_remove("DISPLAY").stdin(Stdio::null());

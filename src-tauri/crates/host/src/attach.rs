@@ -16,6 +16,7 @@ use tokio_util::io::StreamReader;
 use crate::frames::Lines;
 use crate::lock::CoreLock;
 use crate::paths::Paths;
+use crate::sign_in::Invitation;
 
 /// A way to a running core.
 #[derive(Clone)]
@@ -71,10 +72,26 @@ impl Attached {
     /// # Errors
     /// The call's own; that no core is there; or that it went away before it answered.
     pub async fn call(&self, name: &str, input: String) -> Result<String, ApiError> {
+        self.ask(&format!("call/{name}"), input).await
+    }
+
+    /// A fresh code for the window in the browser, and where that is.
+    pub(crate) async fn invitation(&self) -> Result<Invitation, ApiError> {
+        let text = self.ask("code", String::new()).await?;
+        serde_json::from_str(&text).map_err(|_| {
+            ApiError::new(
+                Code::Failed,
+                "the core's answer cannot be read",
+                "The command line and the core may be of different versions; restart the core.",
+            )
+        })
+    }
+
+    async fn ask(&self, route: &str, input: String) -> Result<String, ApiError> {
         if !self.is_open().await {
             return Err(ApiError::no_core());
         }
-        let sent = self.client.post(format!("{BASE}/call/{name}")).body(input).send().await;
+        let sent = self.client.post(format!("{BASE}/{route}")).body(input).send().await;
         let reply = sent.map_err(|error| lost(&error))?;
         let is_ok = reply.status().is_success();
         let status = reply.status();

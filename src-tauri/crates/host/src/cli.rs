@@ -19,6 +19,7 @@ mod servers;
 mod stop;
 mod table;
 mod tasks;
+mod ui;
 mod watch;
 mod words;
 
@@ -46,8 +47,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the core in this terminal until Ctrl-C.
-    Serve,
+    /// Run the core in this terminal until Ctrl-C, with the window in the browser.
+    Serve(serve::Serve),
+    /// Show the window of the running core in the browser: prints its address and a one-time code.
+    Ui,
     /// Add, list, show and remove MCP servers.
     #[command(subcommand)]
     Servers(servers::Servers),
@@ -94,7 +97,7 @@ pub fn run_with(args: impl IntoIterator<Item = OsString>, wrap: impl FnOnce(Adap
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(misread(&screen, &error)),
     };
-    let runtime = match runtime(matches!(cli.command, Command::Serve | Command::DemoServer(_))) {
+    let runtime = match runtime(matches!(cli.command, Command::Serve(_) | Command::DemoServer(_))) {
         Ok(runtime) => runtime,
         Err(error) => {
             let error = ApiError::new(
@@ -126,7 +129,7 @@ fn runtime(is_core: bool) -> std::io::Result<tokio::runtime::Runtime> {
 
 /// Ends a command at Ctrl-C. A command that has something to say about it does so first; cores end in their own way.
 async fn interruptible(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) -> Adapters) -> Ended {
-    if matches!(command, Command::Serve | Command::DemoServer(_)) {
+    if matches!(command, Command::Serve(_) | Command::DemoServer(_)) {
         return perform(command, screen, wrap).await;
     }
     let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
@@ -155,7 +158,8 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
     }
     let config = Config::load().map_err(|error| unconfigured(&error))?;
     match command {
-        Command::Serve => serve::run(config, screen, wrap).await,
+        Command::Serve(command) => serve::run(command, config, screen, wrap).await,
+        Command::Ui => ui::run(&config, screen).await,
         Command::Servers(command) => servers::run(command, &config, screen).await,
         Command::Call(command) => call::run(command, &config, screen).await,
         Command::Tasks(command) => tasks::run(command, &config, screen).await,

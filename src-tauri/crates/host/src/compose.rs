@@ -4,6 +4,7 @@
 //! line, the window and the tests all come through here. It decides nothing about tasks.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use api::{Api, Live};
@@ -20,9 +21,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::door::Opener;
+use crate::http::{self, HttpError};
 use crate::lock::{CoreLock, LockError};
 use crate::paths::HomeError;
 use crate::secrets::{Vault, VaultError};
+use crate::sign_in::{Invitation, SignIn};
 use crate::{logging, notify, random, socket};
 
 /// What a core is made of. Fields are public so that a window or a test can put its own in place.
@@ -166,6 +169,7 @@ pub struct Running {
     engine: Engine,
     supervisor: Supervisor,
     policy: Policy,
+    sign_in: Arc<SignIn>,
     held: Held,
 }
 
@@ -192,9 +196,10 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
     let paths = &held.config.paths;
     let listener = socket::open(paths)
         .map_err(|source| StartError::Socket { path: paths.socket().display().to_string(), source })?;
-    socket::serve(listener, api.clone(), &policy.hosting, &supervisor);
+    let sign_in = Arc::new(SignIn::new(&policy.hosting));
+    socket::serve(listener, api.clone(), Arc::clone(&sign_in), &policy.hosting, &supervisor);
     tracing::info!(process = std::process::id(), "the core runs");
-    Ok(Running { api, engine, supervisor, policy, held })
+    Ok(Running { api, engine, supervisor, policy, sign_in, held })
 }
 
 impl Running {
@@ -202,6 +207,17 @@ impl Running {
     #[must_use]
     pub fn api(&self) -> &Api {
         &self.api
+    }
+
+    /// Opens the browser's door, and gives the first code for it.
+    ///
+    /// # Errors
+    /// When the address is not a loopback one or cannot be had.
+    pub(crate) async fn open_browser_door(&self, address: SocketAddr) -> Result<Invitation, HttpError> {
+        let (api, sign_in) = (self.api.clone(), Arc::clone(&self.sign_in));
+        let bound = http::open(address, api, sign_in, &self.policy.hosting, &self.supervisor).await?;
+        tracing::info!(address = %bound, "the window is shown in the browser");
+        Ok(self.sign_in.invitation(bound))
     }
 
     /// Cancelled when this core ends.

@@ -1,13 +1,14 @@
 //! What can be set, in three layers: built in, `config.toml` in the data directory, environment `TASKWARDEN_…`.
 //!
-//! `log` (a tracing filter), `secrets` (`auto`, `keychain`, `file`), `notifications` (true or false) and every number of
-//! `domain::policy` under `[policy]`. A key that is not known is an error that names the file and the key, because a
+//! `log` (a tracing filter), `secrets` (`auto`, `keychain`, `file`), `notifications` (true or false), `listen` (where
+//! `taskwarden serve` shows the window in the browser, or `off`) and every number of `domain::policy` under `[policy]`. A key that is not known is an error that names the file and the key, because a
 //! misspelt limit that is silently ignored is worse than none. Nothing is written here.
 
 mod keys;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use domain::policy::{BadPolicy, Policy};
@@ -25,6 +26,32 @@ pub enum SecretsWish {
     File,
 }
 
+/// Where the window is shown in the browser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listen {
+    /// Nowhere.
+    Off,
+    /// At this address of this machine.
+    At(SocketAddr),
+}
+
+impl std::str::FromStr for Listen {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "off" {
+            return Ok(Self::Off);
+        }
+        match text.parse::<SocketAddr>() {
+            Ok(address) if address.ip().is_loopback() => Ok(Self::At(address)),
+            Ok(_) | Err(_) => Err("a loopback address with a port, such as `127.0.0.1:7717`, or `off`".into()),
+        }
+    }
+}
+
+/// The port of the product. Ruling 18 and product.md.
+const PORT: u16 = 7717;
+
 /// Everything that can be set.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -36,6 +63,8 @@ pub struct Config {
     pub secrets: SecretsWish,
     /// Whether the desktop is told.
     pub notifications: bool,
+    /// Where `serve` shows the window in the browser.
+    pub listen: Listen,
     /// All numbers.
     pub policy: Policy,
 }
@@ -97,7 +126,7 @@ impl ConfigError {
             Self::NotToml { .. } => "Mend that line, or move the file aside.".into(),
             Self::UnknownKey { near: Some(near), .. } => format!("Did you mean `{near}`?"),
             Self::UnknownKey { near: None, .. } => {
-                "Known are `log`, `secrets`, `notifications` and the numbers under `[policy]`.".into()
+                "Known are `log`, `secrets`, `notifications`, `listen` and the numbers under `[policy]`.".into()
             }
             Self::BadValue { .. } | Self::Policy(_) => "Change the value, or leave the key out.".into(),
         }
@@ -131,7 +160,7 @@ impl Config {
             if let Some(key) = name.strip_prefix(POLICY_PREFIX) {
                 keys::set(&mut config.policy, &key.to_lowercase(), value)
                     .map_err(|misfit| misfit.at(&place, &key.to_lowercase()))?;
-            } else if let Some(key @ ("LOG" | "SECRETS" | "NOTIFICATIONS")) = name.strip_prefix(PREFIX) {
+            } else if let Some(key @ ("LOG" | "SECRETS" | "NOTIFICATIONS" | "LISTEN")) = name.strip_prefix(PREFIX) {
                 config.set(&place, &key.to_lowercase(), value)?;
             }
             // Others may belong to other programs of the family; only what can be set is read.
@@ -143,7 +172,8 @@ impl Config {
     /// The built-in layer for a data directory.
     #[must_use]
     pub fn built_in(paths: Paths) -> Self {
-        Self { paths, log: None, secrets: SecretsWish::Auto, notifications: true, policy: Policy::default() }
+        let listen = Listen::At(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)));
+        Self { paths, log: None, secrets: SecretsWish::Auto, notifications: true, listen, policy: Policy::default() }
     }
 
     fn read_file(&mut self) -> Result<(), ConfigError> {
@@ -196,8 +226,9 @@ impl Config {
                 }
             }
             "notifications" => self.notifications = value.parse().map_err(|_| bad("`true` or `false`"))?,
+            "listen" => self.listen = value.parse().map_err(|expected: String| bad(&expected))?,
             _ => {
-                let known = ["log", "secrets", "notifications", "policy"];
+                let known = ["log", "secrets", "notifications", "listen", "policy"];
                 return Err(ConfigError::UnknownKey {
                     place: place.to_owned(),
                     key: key.to_owned(),
@@ -258,6 +289,7 @@ mod tests {
         );
         assert!(said("[policy]\npoll_first = \"soon\"\n").contains("`policy.poll_first` must be a time such as `5s`"));
         assert!(said("[policy]\npoll_last = \"1ms\"\n").contains("must not be below poll_first"));
+        assert!(said("listen = \"0.0.0.0:7717\"\n").contains("must be a loopback address"), "never for other machines");
         assert!(said("log = = 1").contains("line 1"), "the line is named");
         assert!(
             load("", &[("TASKWARDEN_POLICY_NONSENSE", "1")])

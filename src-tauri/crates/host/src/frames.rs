@@ -3,8 +3,11 @@
 //! Shared by the socket, the browser's door and the window, so that all three carry the same bytes. What a frame says
 //! and how often one comes is `api`'s; nothing is kept here.
 
+use std::time::Duration;
+
 use api::{Api, ApiError, Caller, Code};
-use futures::stream::BoxStream;
+use axum::body::Bytes;
+use futures::stream::{self, BoxStream, Stream, StreamExt as _};
 
 /// Lines of a feed; an error is the last one.
 pub(crate) type Lines = BoxStream<'static, Result<String, ApiError>>;
@@ -13,4 +16,45 @@ pub(crate) type Lines = BoxStream<'static, Result<String, ApiError>>;
 pub(crate) async fn open(api: &Api, caller: &Caller, input: &str) -> Result<Lines, ApiError> {
     let _ = (api, caller, input);
     Err(ApiError::new(Code::Failed, "the feed of frames is not part of this build", "Build a newer one."))
+}
+
+/// Lines with their end marks; an error as its own line.
+pub(crate) fn as_bytes(lines: Lines) -> BoxStream<'static, Bytes> {
+    lines
+        .map(|line| {
+            let text = line.unwrap_or_else(|error| serde_json::to_string(&error).unwrap_or_default());
+            Bytes::from(text + "\n")
+        })
+        .boxed()
+}
+
+/// A blank line after every silence of this length, so that both ends notice when the other is gone.
+pub(crate) fn with_heartbeat(
+    lines: BoxStream<'static, Bytes>,
+    every: Duration,
+) -> impl Stream<Item = Bytes> + Send + 'static {
+    stream::unfold(lines, move |mut lines| async move {
+        // Waiting for the next line may be dropped: the stream keeps its place.
+        match tokio::time::timeout(every, lines.next()).await {
+            Ok(Some(line)) => Some((line, lines)),
+            Ok(None) => None,
+            Err(_) => Some((Bytes::from_static(b"\n"), lines)),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_feed_breathes_and_ends_with_its_source() {
+        let every = Duration::from_secs(15);
+        let slow = stream::once(async move {
+            tokio::time::sleep(every * 5 / 2).await;
+            Ok("{}".to_owned())
+        });
+        let fed: Vec<Bytes> = with_heartbeat(as_bytes(slow.boxed()), every).collect().await;
+        assert_eq!(fed, ["\n", "\n", "{}\n"], "two blank lines, the line, the end");
+    }
 }

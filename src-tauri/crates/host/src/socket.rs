@@ -1,13 +1,15 @@
 //! The core's door: a unix socket that only its user can open, with the api behind it.
 //!
-//! `POST /call/NAME` takes and gives JSON; `POST /feed` streams news, one JSON document a line. The kernel says who the
-//! peer is (`peer.rs`); other users are refused even if they reach the socket. There is no network here.
+//! `POST /call/NAME` takes and gives JSON; `POST /feed` streams news and `POST /frames` what a window shows, one JSON
+//! document a line; `POST /code` gives a one-time code for the browser's door. The kernel says who the peer is
+//! (`peer.rs`); other users are refused even if they reach the socket. There is no network here.
 
 mod peer;
 
 use std::convert::Infallible;
 use std::fs;
 use std::io;
+use std::sync::Arc;
 
 use api::{Api, ApiError, CALLS, Code};
 use axum::Router;
@@ -22,13 +24,17 @@ use futures::StreamExt as _;
 use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::frames;
 use crate::paths::Paths;
+use crate::reply::{json, refused};
+use crate::sign_in::SignIn;
 use peer::Peer;
 
 /// What every request needs.
 #[derive(Clone)]
 struct Behind {
     api: Api,
+    sign_in: Arc<SignIn>,
     stop: CancellationToken,
 }
 
@@ -52,13 +58,21 @@ pub(crate) fn open(paths: &Paths) -> io::Result<UnixListener> {
 }
 
 /// Serves the api until the scope ends; calls in work are finished, feeds are ended.
-pub(crate) fn serve(listener: UnixListener, api: Api, hosting: &Hosting, supervisor: &Supervisor) {
+pub(crate) fn serve(
+    listener: UnixListener,
+    api: Api,
+    sign_in: Arc<SignIn>,
+    hosting: &Hosting,
+    supervisor: &Supervisor,
+) {
     let stop = supervisor.stopping();
     let router = Router::new()
         .route("/call/{name}", post(call))
         .route("/feed", post(feed))
+        .route("/frames", post(frames))
+        .route("/code", post(code))
         .layer(DefaultBodyLimit::max(hosting.call_body_bytes))
-        .with_state(Behind { api, stop: stop.clone() })
+        .with_state(Behind { api, sign_in, stop: stop.clone() })
         .into_make_service_with_connect_info::<Peer>();
     supervisor.spawn_draining("socket", async move {
         let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
@@ -86,7 +100,7 @@ async fn call(
         behind.api.dispatch(&caller, &name, input).await
     };
     match outcome.await {
-        Ok(text) => (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], text).into_response(),
+        Ok(text) => json(text),
         Err(error) => refused(&error),
     }
 }
@@ -115,16 +129,26 @@ async fn feed(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer>
     }
 }
 
-fn refused(error: &ApiError) -> Response {
-    let status = match error.code {
-        Code::Usage => StatusCode::BAD_REQUEST,
-        Code::NotFound => StatusCode::NOT_FOUND,
-        Code::Refused => StatusCode::FORBIDDEN,
-        Code::NeedsInput => StatusCode::CONFLICT,
-        Code::TimedOut => StatusCode::GATEWAY_TIMEOUT,
-        Code::NoCore => StatusCode::SERVICE_UNAVAILABLE,
-        Code::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+async fn frames(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer>, body: Bytes) -> Response {
+    let opened = async {
+        let input = std::str::from_utf8(&body)
+            .map_err(|_| ApiError::new(Code::Usage, "the input of the feed is not UTF-8", "Restart the window."))?;
+        frames::open(&behind.api, &peer.caller()?, input).await
     };
-    let text = serde_json::to_string(error).unwrap_or_default();
-    (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
+    match opened.await {
+        Ok(lines) => {
+            let lines = frames::as_bytes(lines).take_until(behind.stop.clone().cancelled_owned());
+            let head = [(header::CONTENT_TYPE, "application/x-ndjson")];
+            (StatusCode::OK, head, Body::from_stream(lines.map(Ok::<_, Infallible>))).into_response()
+        }
+        Err(error) => refused(&error),
+    }
+}
+
+/// A code makes its bearer the person: only a person gets one, never what a server started.
+async fn code(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer>) -> Response {
+    match peer.caller().and_then(|caller| behind.sign_in.invite(&caller)) {
+        Ok(invitation) => json(serde_json::to_string(&invitation).unwrap_or_default()),
+        Err(error) => refused(&error),
+    }
 }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{DAY, KIB, MIB, SECOND};
+use super::{DAY, HOUR, KIB, MIB, MINUTE, SECOND};
 use crate::time::Timestamp;
 
 /// Limits and times of the program around the core.
@@ -36,8 +36,22 @@ pub struct Hosting {
     pub clock_ahead: Duration,
     /// This version did not exist before: an earlier clock is wrong. The beginning of 2026.
     pub made_after: Timestamp,
+    /// How long a one-time code of the browser's door counts. Judgement: time to type eight letters, twice.
+    pub code_span: Duration,
+    /// Wrong codes after which the code is void. Ruling 27; 5 guesses among 2^40 are none.
+    pub code_tries: u32,
+    /// How long a browser stays signed in. Judgement: a working day.
+    pub browser_session_span: Duration,
+    /// Browsers that are signed in at once; the oldest goes. Judgement.
+    pub browser_sessions_max: usize,
+    /// Body of the calls in work at the browser's door at once, beside feeds. Judgement: one page makes a handful.
+    pub browser_calls_max: usize,
+    /// Between two blank lines of a feed, so that both ends notice when the other is gone. Judgement.
+    pub feed_heartbeat: Duration,
     /// Notices that wait to be shown; more are dropped, they are not facts. Judgement.
     pub notices_waiting_max: usize,
+    /// How long *Pause notifications* of the tray lasts. Design: 1 h.
+    pub notices_pause: Duration,
 }
 
 impl Default for Hosting {
@@ -56,7 +70,14 @@ impl Default for Hosting {
             disk_low_bytes: 200 * 1_048_576,
             clock_ahead: DAY,
             made_after: Timestamp::from_millis(1_767_225_600_000),
+            code_span: 5 * MINUTE,
+            code_tries: 5,
+            browser_session_span: 12 * HOUR,
+            browser_sessions_max: 16,
+            browser_calls_max: 64,
+            feed_heartbeat: 15 * SECOND,
             notices_waiting_max: 64,
+            notices_pause: HOUR,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `taskwarden serve`: the core in the foreground, until Ctrl-C; and `demo-server`.
 //!
-//! The first signal drains, a second one ends at once. What the core took up and where it listens is said once.
+//! The first signal drains, a second one ends at once. What the core took up, where it listens and the code of the
+//! browser's door are said once.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -13,11 +14,21 @@ use engine::SystemClock;
 use engine::supervisor::Supervisor;
 
 use super::screen::Screen;
+use super::ui;
 use super::{DONE, Ended, INTERRUPTED};
 use crate::compose::{self, Adapters, Held, StartError};
-use crate::config::Config;
+use crate::config::{Config, Listen};
 use crate::lock::LockError;
 use crate::random;
+
+/// The core.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Where the window is shown in the browser: a loopback address with a port (0 takes a free one), or `off`
+    /// [default: 127.0.0.1:7717, or `listen` of the configuration].
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<Listen>,
+}
 
 /// The demo server.
 #[derive(Debug, Args)]
@@ -27,12 +38,33 @@ pub(crate) struct DemoServer {
     http: Option<u16>,
 }
 
-pub(crate) async fn run(config: Config, screen: &Screen, wrap: impl FnOnce(Adapters) -> Adapters) -> Ended {
+pub(crate) async fn run(
+    command: Serve,
+    config: Config,
+    screen: &Screen,
+    wrap: impl FnOnce(Adapters) -> Adapters,
+) -> Ended {
     let paths = config.paths.clone();
+    let listen = command.listen.unwrap_or(config.listen);
     let mut signals = Signals::listen()?;
     let held = Held::take(config).map_err(failed)?;
     let adapters = wrap(Adapters::production(&held).await.map_err(failed)?);
     let running = compose::start(held, adapters).await.map_err(failed)?;
+    let browser = match (listen, command.listen) {
+        (Listen::Off, _) => None,
+        (Listen::At(address), asked) => match running.open_browser_door(address).await {
+            Ok(invitation) => Some(invitation),
+            Err(error) if asked.is_some() => {
+                running.stop().await;
+                return Err(ApiError::new(Code::Failed, error.to_string(), error.hint()));
+            }
+            Err(error) => {
+                // Not asked for by name: the core is worth more than its page.
+                screen.note(&format!("No window in the browser: {error}. {}", error.hint()));
+                None
+            }
+        },
+    };
     let taken = running.api().taken_up().await?;
     if screen.is_json() {
         screen.json_line(&serde_json::json!({
@@ -41,6 +73,8 @@ pub(crate) async fn run(config: Config, screen: &Screen, wrap: impl FnOnce(Adapt
             "servers": taken.servers,
             "openTasks": taken.open_tasks,
             "openRequests": taken.open_requests,
+            "url": browser.as_ref().map(|browser| &browser.url),
+            "code": browser.as_ref().map(|browser| &browser.code),
         }))?;
     } else {
         screen.note(&format!("Taskwarden {} listens on {}", env!("CARGO_PKG_VERSION"), paths.socket().display()));
@@ -50,6 +84,9 @@ pub(crate) async fn run(config: Config, screen: &Screen, wrap: impl FnOnce(Adapt
             count(taken.open_tasks, "open task"),
             count(taken.open_requests, "open question")
         ));
+        if let Some(browser) = &browser {
+            ui::say(browser, screen);
+        }
     }
     signals.next().await;
     screen.note("Stopping. Servers that were started here end with it; tasks at others go on. Once more ends at once.");

@@ -70,6 +70,8 @@ impl Home {
         let mut command = Command::new(PROGRAM);
         command.args(args).stdin(Stdio::null());
         command.env("TASKWARDEN_HOME", self.data()).env("TASKWARDEN_SECRETS", "file").env("NO_COLOR", "1");
+        // Tests run side by side: the one port of the product is for none of them.
+        command.env("TASKWARDEN_LISTEN", "off");
         command.env_remove("DBUS_SESSION_BUS_ADDRESS");
         command
     }
@@ -87,12 +89,23 @@ impl Home {
 
     /// Starts a core and returns when it listens.
     pub(crate) fn serve(&self) -> Core {
+        self.serve_with(&[]).0
+    }
+
+    /// The same with more arguments, and what the core said.
+    pub(crate) fn serve_with(&self, args: &[&str]) -> (Core, Value) {
         let mut command = self.command(&["serve", "--json"]);
+        command.args(args);
+        self.listening(command)
+    }
+
+    /// Starts this core and returns when it listens.
+    pub(crate) fn listening(&self, mut command: Command) -> (Core, Value) {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the core starts");
         let mut said = String::new();
         BufReader::new(child.stdout.take().expect("its output")).read_line(&mut said).expect("its first line");
         assert!(said.contains("listening"), "the core says where it listens: `{said}`");
-        Core { child }
+        (Core { child }, serde_json::from_str(&said).expect("one JSON document"))
     }
 
     /// A core with the demo server on it.

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "helpers of tests may fall over")]
 
 mod broken;
+mod browser;
 mod doors;
 mod home;
 mod story;

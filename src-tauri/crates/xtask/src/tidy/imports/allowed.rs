@@ -65,8 +65,8 @@ const LIST: [Allowed; 11] = [
         name: "host",
         ours: "api demo domain engine mcp registry",
         outside: "anstream anstyle anyhow axum clap clap_complete comfy-table console directories futures getrandom \
-                  hyper hyper-util idna indicatif jiff keyring notify-rust parking_lot reqwest rustix serde serde_json \
-                  thiserror tokio tokio-stream tokio-util toml tower tracing tracing-subscriber url",
+                  hyper hyper-util idna indicatif jiff keyring notify-rust parking_lot reqwest rust-embed rustix serde \
+                  serde_json thiserror tokio tokio-stream tokio-util toml tower tracing tracing-subscriber url",
         dev: "testkit",
         build: "",
     },

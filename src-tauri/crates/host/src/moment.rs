@@ -1,0 +1,25 @@
+//! Moments for the window, which has no clock and no numbers of its own.
+//!
+//! It reads the system's clock and the built-in numbers; nothing about tasks is decided with them. The core has the
+//! `Clock` port instead.
+
+use domain::policy::Hosting;
+use domain::ports::Clock as _;
+use engine::SystemClock;
+
+/// Now, as ISO 8601 in UTC with milliseconds; two such texts compare like their moments.
+#[must_use]
+pub fn now() -> String {
+    SystemClock.now().to_string()
+}
+
+/// When a pause of notifications that begins now is over.
+#[must_use]
+pub fn pause_end() -> String {
+    SystemClock.now().plus(Hosting::default().notices_pause).to_string()
+}
+
+/// Returns when a core that could not be opened may be tried again. Cancel-safe.
+pub async fn before_another_try() {
+    tokio::time::sleep(Hosting::default().attach_again).await;
+}

@@ -1,0 +1,168 @@
+//! The window in the browser: who gets in, and what a page of another place gets.
+
+use std::net::TcpListener;
+
+use reqwest::{Client, Response, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::home::{Core, Home, PROGRAM};
+
+/// A browser that may or may not be signed in.
+struct Browser {
+    client: Client,
+    base: String,
+    cookie: String,
+    word: String,
+}
+
+impl Browser {
+    fn at(base: &str) -> Self {
+        let base = base.trim_end_matches('/').to_owned();
+        Self { client: Client::new(), base, cookie: String::new(), word: "1".into() }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    async fn get(&self, path: &str) -> Response {
+        let request = self.client.get(self.url(path)).header(header::COOKIE, &self.cookie);
+        request.header("x-taskwarden", &self.word).send().await.expect("an answer")
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Response {
+        let request = self.client.post(self.url(path)).header(header::COOKIE, &self.cookie);
+        request.header("x-taskwarden", &self.word).body(body.to_string()).send().await.expect("an answer")
+    }
+
+    async fn sign_in(&mut self, code: &str) -> StatusCode {
+        let reply = self.post("/ui/sign-in", &json!({ "code": code })).await;
+        let text = |name: &str| reply.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        if let (Some(cookie), Some(word)) = (text("set-cookie"), text("x-taskwarden")) {
+            for part in ["HttpOnly", "SameSite=Strict"] {
+                assert!(cookie.contains(part), "the cookie is {part}: it is sent by our page alone");
+            }
+            self.cookie = cookie.split(';').next().unwrap_or_default().to_owned();
+            self.word = word;
+        }
+        reply.status()
+    }
+}
+
+fn core_with_a_window() -> (Home, Core, Browser, String) {
+    let home = Home::new();
+    let (core, said) = home.serve_with(&["--listen", "127.0.0.1:0"]);
+    let text = |name: &str| said[name].as_str().expect("it is said").to_owned();
+    let browser = Browser::at(&text("url"));
+    assert!(!text("url").contains(&text("code")), "no secret is in an address");
+    (home, core, browser, text("code"))
+}
+
+#[tokio::test]
+async fn a_browser_becomes_the_persons_with_the_code_of_the_terminal_and_not_without() {
+    let (home, _core, mut browser, code) = core_with_a_window();
+    assert_eq!(browser.get("/ui/session").await.status(), StatusCode::UNAUTHORIZED, "nobody is signed in");
+    assert_eq!(browser.post("/ui/call/servers.list", &json!({})).await.status(), StatusCode::UNAUTHORIZED);
+    let refused: Value = browser.post("/ui/feed", &json!({})).await.json().await.expect("an error object");
+    assert_eq!(refused["code"], "refused", "no feed either: {refused}");
+    assert_eq!(browser.sign_in("0000-0000").await, StatusCode::UNAUTHORIZED, "a guess");
+    assert_eq!(browser.sign_in(&code).await, StatusCode::NO_CONTENT, "the code");
+    assert_eq!(browser.get("/ui/session").await.status(), StatusCode::NO_CONTENT);
+    let listed: Value = browser.post("/ui/call/servers.list", &json!({})).await.json().await.expect("an answer");
+    assert_eq!(listed, json!({ "servers": [] }));
+    assert_eq!(browser.sign_in(&code).await, StatusCode::UNAUTHORIZED, "a code counts once");
+
+    let word = std::mem::replace(&mut browser.word, "1".into());
+    let status = browser.post("/ui/call/servers.list", &json!({})).await.status();
+    assert_eq!(status, StatusCode::UNAUTHORIZED, "a cookie that another port was sent is worth nothing");
+    browser.word = word;
+
+    let mut second = Browser::at(&browser.base);
+    let fresh = home.ok(&["ui", "--json"]).json();
+    let fresh = fresh["code"].as_str().expect("a code");
+    assert_eq!(second.sign_in(fresh).await, StatusCode::NO_CONTENT, "`taskwarden ui` lets another one in");
+    assert_eq!(browser.get("/ui/session").await.status(), StatusCode::NO_CONTENT, "beside the first");
+}
+
+#[tokio::test]
+async fn what_another_site_sends_is_refused_even_with_the_persons_cookie() {
+    let (_home, _core, mut browser, code) = core_with_a_window();
+    assert_eq!(browser.sign_in(&code).await, StatusCode::NO_CONTENT);
+    let call = |name: &'static str, value: &'static str| {
+        let request = browser.client.post(browser.url("/ui/call/servers.list")).header(header::COOKIE, &browser.cookie);
+        request.header("x-taskwarden", &browser.word).header(name, value).body("{}").send()
+    };
+    for (name, value) in [
+        ("origin", "http://evil.example"),
+        ("origin", "null"),
+        ("host", "evil.example"),
+        ("host", "evil.example:7717"),
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+    ] {
+        let reply = call(name, value).await.expect("an answer");
+        assert_eq!(reply.status(), StatusCode::FORBIDDEN, "`{name}: {value}` is another site's");
+        assert!(reply.headers().get("access-control-allow-origin").is_none(), "and cannot read the answer");
+    }
+    let page = browser.client.get(browser.url("/")).header("host", "evil.example").send().await.expect("an answer");
+    assert_eq!(page.status(), StatusCode::FORBIDDEN, "a name that was pointed here gets not even the page");
+}
+
+#[tokio::test]
+async fn every_page_carries_the_content_policy_and_runs_nothing_from_outside() {
+    let (_home, _core, browser, _) = core_with_a_window();
+    for path in ["/", "/nothing-here", "/ui/session", "/ui/nothing"] {
+        let reply = browser.get(path).await;
+        let header = |name: &str| reply.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let policy = header("content-security-policy");
+        assert!(policy.contains("default-src 'none'") && policy.contains("script-src 'self';"), "{path}: {policy}");
+        assert!(!policy.contains("unsafe"), "{path}: nothing inline");
+        assert_eq!(header("x-content-type-options"), "nosniff", "{path}");
+        assert_eq!(header("referrer-policy"), "no-referrer", "{path}");
+    }
+    let reply = browser.get("/").await;
+    assert_eq!(reply.status(), StatusCode::OK, "built or not, there is a page");
+}
+
+#[tokio::test]
+async fn five_wrong_codes_need_a_new_one_from_the_terminal() {
+    let (home, _core, mut browser, code) = core_with_a_window();
+    for _ in 0..5 {
+        assert_eq!(browser.sign_in("AAAA-AAAA").await, StatusCode::UNAUTHORIZED);
+    }
+    assert_eq!(browser.sign_in(&code).await, StatusCode::UNAUTHORIZED, "the right one comes too late");
+    let said = home.ok(&["ui"]).out;
+    let fresh = said.lines().nth(1).expect("the code stands on its own line").to_owned();
+    assert_eq!(browser.sign_in(&fresh).await, StatusCode::NO_CONTENT);
+}
+
+#[test]
+fn what_a_server_started_gets_no_code() {
+    let (home, _core, ..) = core_with_a_window();
+    let out = home.folder("out", &[]);
+    let script = format!("'{PROGRAM}' ui > '{0}/said' 2>&1; echo \"code $?\" >> '{0}/said'", out.display());
+    let env = format!("TASKWARDEN_HOME={}", home.data().display());
+    home.run(&["servers", "add", "fooled", "--yes", "--env", &env, "--", "sh", "-c", &script]);
+    let said = std::fs::read_to_string(out.join("said")).expect("its try");
+    assert!(said.contains("code 5") && said.contains("started by a server"), "it is refused: {said}");
+}
+
+#[test]
+fn a_taken_port_takes_the_page_away_and_not_the_core() {
+    let home = Home::new();
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("its address").to_string();
+    let asked = home.run(&["serve", "--listen", &address]);
+    assert_eq!(asked.code, Some(1), "a port that was asked for by name must be had: {asked:?}");
+    assert!(asked.err.contains(&address) && asked.err.contains("Choose another port"), "{}", asked.err);
+    std::fs::write(home.data().join("config.toml"), "").expect("the data directory is there");
+    let mut command = home.command(&["serve", "--json"]);
+    command.env("TASKWARDEN_LISTEN", &address);
+    let (_core, said) = home.listening(command);
+    assert_eq!(said["url"], Value::Null, "the core runs without a page");
+    let refused = home.run(&["ui"]);
+    assert_eq!(refused.code, Some(5), "{refused:?}");
+    assert!(refused.err.contains("--listen"), "the way out is told: {}", refused.err);
+    let open = home.run(&["serve", "--listen", "0.0.0.0:7717"]);
+    assert_eq!(open.code, Some(2), "the window is never shown to other machines: {open:?}");
+}
