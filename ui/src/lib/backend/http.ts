@@ -1,0 +1,80 @@
+/* The backend of a browser: the headless host on loopback. Proof is a cookie the page cannot read and a
+   header another site cannot send. Signing in exchanges the one-time code that the terminal shows. */
+import type { ApiError, Calls, SubscribeInput } from "$lib/bindings";
+import { apiError, deliver, isApiError, isWebAddress, noCore, parse, type Backend, type CallName, type FeedHandlers } from "./backend";
+import { lines } from "./lines";
+
+const HEADERS = { "content-type": "application/json", "x-taskwarden": "1" };
+
+/** The session is missing or over: the page shows the sign-in screen. */
+export const signedOut: ApiError = { code: "refused", message: "this browser is not signed in", hint: "Run `taskwarden ui` and enter the code it prints." };
+
+export class BrowserBackend implements Backend {
+  readonly kind = "browser";
+  /** Called when the host says that the session is over. */
+  onsignedout: () => void = () => undefined;
+
+  async call<N extends CallName>(name: N, input: Calls[N][0]): Promise<Calls[N][1]> {
+    const reply = await this.#post(`/ui/call/${name}`, input);
+    return (parse(await reply.text()) ?? {}) as Calls[N][1];
+  }
+
+  subscribe(input: SubscribeInput, on: FeedHandlers): () => void {
+    const stop = new AbortController();
+    void this.#read(input, on, stop.signal);
+    return () => stop.abort();
+  }
+
+  openOutside(url: string): Promise<void> {
+    if (!isWebAddress(url)) return Promise.reject(apiError({ code: "refused", message: "only web addresses are opened", hint: "Copy the address instead." }));
+    window.open(url, "_blank", "noopener,noreferrer");
+    return Promise.resolve();
+  }
+
+  quit(): null {
+    return null;
+  }
+
+  async isSignedIn(): Promise<boolean> {
+    try {
+      const reply = await fetch("/ui/session", { headers: HEADERS, credentials: "same-origin", cache: "no-store" });
+      return reply.ok;
+    } catch {
+      throw noCore;
+    }
+  }
+
+  async signIn(code: string): Promise<void> {
+    await this.#post("/ui/sign-in", { code }, false);
+  }
+
+  async #read(input: SubscribeInput, on: FeedHandlers, signal: AbortSignal): Promise<void> {
+    try {
+      const reply = await this.#post("/ui/feed", input, true, signal);
+      if (!reply.body) throw noCore;
+      for await (const line of lines(reply.body)) {
+        if (signal.aborted) return;
+        if (line !== "") deliver(parse(line), on);
+      }
+      if (!signal.aborted) on.end({ ...noCore, message: "the core closed the feed" });
+    } catch (thrown) {
+      if (!signal.aborted) on.end(thrown instanceof TypeError ? noCore : apiError(thrown));
+    }
+  }
+
+  async #post(path: string, body: unknown, session = true, signal: AbortSignal | null = null): Promise<Response> {
+    let reply: Response;
+    try {
+      reply = await fetch(path, { method: "POST", headers: HEADERS, credentials: "same-origin", cache: "no-store", body: JSON.stringify(body), signal });
+    } catch {
+      throw noCore;
+    }
+    if (reply.ok) return reply;
+    if (reply.status === 401 && session) {
+      this.onsignedout();
+      throw signedOut;
+    }
+    const said = parse(await reply.text());
+    throw isApiError(said) ? said : { ...noCore, code: "failed", message: `the core answered with ${reply.status}` };
+  }
+}

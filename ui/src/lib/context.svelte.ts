@@ -1,0 +1,27 @@
+/* Everything a screen may ask for, set up once: feed, backend, keys, toasts, announcer. The product, the stories and
+   the tests all call `provide`, so that no screen can tell where it runs. */
+import type { Backend } from "$lib/backend/backend";
+import { Announcer, setAnnouncer, setToasts, Toasts } from "$lib/act";
+import { Feed, setBackend, setFeed } from "$lib/feed/feed.svelte";
+import { Keys, setKeys } from "$lib/keys";
+import { route } from "$lib/route.svelte";
+
+export interface Provided {
+  readonly backend: Backend;
+  readonly feed: Feed;
+  readonly keys: Keys;
+  readonly toasts: Toasts;
+  readonly announcer: Announcer;
+}
+
+/** Call it while the outermost component is made. */
+export function provide(backend: Backend): Provided {
+  const announcer = setAnnouncer(new Announcer());
+  return {
+    backend: setBackend(backend),
+    feed: setFeed(new Feed(backend, (hash) => route.open(hash))),
+    keys: setKeys(new Keys()),
+    toasts: setToasts(new Toasts(announcer)),
+    announcer,
+  };
+}

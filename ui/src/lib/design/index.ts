@@ -1,0 +1,25 @@
+/* The primitives. They know nothing of tasks or servers; what they show is given to them. */
+export { default as Banner } from "./Banner.svelte";
+export { default as Bones } from "./Bones.svelte";
+export { default as Button } from "./Button.svelte";
+export { default as Check } from "./Check.svelte";
+export { default as Chip } from "./Chip.svelte";
+export { default as Dialog } from "./Dialog.svelte";
+export { default as EmptyState } from "./EmptyState.svelte";
+export { default as Field } from "./Field.svelte";
+export { default as Icon } from "./Icon.svelte";
+export { default as Input } from "./Input.svelte";
+export { default as Menu } from "./Menu.svelte";
+export { default as PhaseMark } from "./PhaseMark.svelte";
+export { default as Popover } from "./Popover.svelte";
+export { default as Quote } from "./Quote.svelte";
+export { default as Segment } from "./Segment.svelte";
+export { default as Select } from "./Select.svelte";
+export { default as Sprite } from "./Sprite.svelte";
+export { default as Tabs } from "./Tabs.svelte";
+export { default as Tag } from "./Tag.svelte";
+export { default as TypicalBar } from "./TypicalBar.svelte";
+export { default as VirtualList } from "./VirtualList.svelte";
+export type { IconName } from "./icons";
+export { line, plain } from "./plain";
+export type { Tone } from "./tones";

@@ -1,0 +1,77 @@
+/* Which rows of a long list are in sight: plain arithmetic over sections of equal rows. No DOM here. */
+export interface Section {
+  readonly key: string;
+  /** Rows; 0 when folded. */
+  readonly count: number;
+}
+export interface Placed {
+  readonly key: string;
+  readonly at: number;
+  /** Top of the section, its header included. */
+  readonly top: number;
+  readonly height: number;
+  readonly count: number;
+  /** Rows before this section. */
+  readonly before: number;
+}
+export interface Slice {
+  readonly section: Placed;
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+}
+
+export function place(sections: readonly Section[], rowPx: number, headerPx: number): Placed[] {
+  let top = 0;
+  let before = 0;
+  return sections.map((section, at) => {
+    const placed: Placed = { key: section.key, at, top, height: headerPx + section.count * rowPx, count: section.count, before };
+    top += placed.height;
+    before += section.count;
+    return placed;
+  });
+}
+
+/** Sections and rows that touch the window, with `overscan` rows on both sides. */
+export function slices(placed: readonly Placed[], rowPx: number, headerPx: number, scrollTop: number, viewPx: number, overscan: number): Slice[] {
+  const from = scrollTop - overscan * rowPx;
+  const to = scrollTop + viewPx + overscan * rowPx;
+  const found: Slice[] = [];
+  for (const section of placed) {
+    if (section.top + section.height < from || section.top > to) continue;
+    const rowsTop = section.top + headerPx;
+    const first = clamp(Math.floor((from - rowsTop) / rowPx), section.count);
+    const last = clamp(Math.ceil((to - rowsTop) / rowPx), section.count);
+    found.push({ section, from: first, to: Math.max(first, last) });
+  }
+  return found;
+}
+
+/** The section and row of a place in the whole list; null when there is none. */
+export function locate(placed: readonly Placed[], index: number): { section: Placed; row: number } | null {
+  if (index < 0) return null;
+  for (const section of placed) {
+    if (index < section.before + section.count) return { section, row: index - section.before };
+  }
+  return null;
+}
+
+/** Where to scroll so that the row is whole in sight; the same place when it is. */
+export function reveal(placed: readonly Placed[], index: number, rowPx: number, headerPx: number, scrollTop: number, viewPx: number): number {
+  const found = locate(placed, index);
+  if (found === null) return scrollTop;
+  const top = found.section.top + headerPx + found.row * rowPx;
+  // The header of the section sticks over the first row in sight.
+  if (top - headerPx < scrollTop) return Math.max(0, top - headerPx);
+  if (top + rowPx > scrollTop + viewPx) return top + rowPx - viewPx;
+  return scrollTop;
+}
+
+export function rows(placed: readonly Placed[]): number {
+  const last = placed[placed.length - 1];
+  return last ? last.before + last.count : 0;
+}
+
+function clamp(value: number, count: number): number {
+  return Math.min(Math.max(0, value), count);
+}

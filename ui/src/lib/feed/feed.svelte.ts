@@ -1,0 +1,165 @@
+/* The only bridge from frames to runes. It subscribes, coalesces what arrives within one frame of the screen,
+   and tries again when the core is lost; the last state stays, marked stale. It makes no calls but `feed.focus`. */
+import { getContext, setContext } from "svelte";
+import type { ApiError, Frame, ListQuery, SubscribeInput } from "$lib/bindings";
+import type { Backend } from "$lib/backend/backend";
+import { reduce, type FeedState } from "./feed";
+
+export type Connection = "connecting" | "live" | "lost";
+export interface Focus {
+  query: ListQuery | null;
+  ids: string[];
+  task: string | null;
+  visible: boolean;
+}
+
+/** A scroll settles within this; the core then counts once and not per row. */
+const FOCUS_DEBOUNCE_MS = 100;
+const RETRY_FIRST_MS = 250;
+const RETRY_LAST_MS = 8_000;
+
+export class Feed {
+  /** Null until the first snapshot; the last known state afterwards, whatever happens. */
+  state = $state.raw<FeedState | null>(null);
+  connection = $state<Connection>("connecting");
+  /** Since when the connection is as it is (ms since the epoch). */
+  since = $state(Date.now());
+  /** Why the feed was lost, while it is. */
+  why = $state.raw<ApiError | null>(null);
+  /** When the last frame arrived. */
+  heardAt = $state(0);
+  /** When a task, a question or a server last changed, as far as this page saw; 0 for never. */
+  changedAt = $state(0);
+  readonly stale = $derived(this.connection !== "live");
+  readonly settings = $derived(this.state?.settings ?? null);
+  readonly core = $derived(this.state?.core ?? null);
+  readonly totals = $derived(this.state?.totals ?? null);
+  readonly servers = $derived(this.state?.servers ?? null);
+  readonly inbox = $derived(this.state?.inbox ?? null);
+  readonly views = $derived(this.state?.views ?? null);
+  readonly view = $derived(this.state?.view ?? null);
+  readonly task = $derived(this.state?.task ?? null);
+  readonly rows = $derived(this.state?.rows ?? null);
+
+  readonly #backend: Backend;
+  readonly #onopen: (hash: string) => void;
+  #focus: Focus = { query: null, ids: [], task: null, visible: true };
+  #held: FeedState | null = null;
+  #stop: (() => void) | null = null;
+  #changed = 0;
+  #retryMs = RETRY_FIRST_MS;
+  #timers = { retry: 0, focus: 0, paint: 0 };
+  #ended = false;
+
+  constructor(backend: Backend, onopen: (hash: string) => void = () => undefined) {
+    this.#backend = backend;
+    this.#onopen = onopen;
+  }
+
+  start(): () => void {
+    this.#ended = false;
+    this.#subscribe();
+    return () => {
+      this.#ended = true;
+      this.#stop?.();
+      clearTimeout(this.#timers.retry);
+      clearTimeout(this.#timers.focus);
+      clearTimeout(this.#timers.paint);
+    };
+  }
+
+  /** Tries at once instead of waiting for the next turn. */
+  retry(): void {
+    if (this.connection === "live" || this.#ended) return;
+    clearTimeout(this.#timers.retry);
+    this.#retryMs = RETRY_FIRST_MS;
+    this.#subscribe();
+  }
+
+  /** What is on screen. What is left out stays as it was. */
+  focus(change: Partial<Focus>): void {
+    this.#focus = { ...this.#focus, ...change };
+    clearTimeout(this.#timers.focus);
+    this.#timers.focus = window.setTimeout(() => this.#sendFocus(), FOCUS_DEBOUNCE_MS);
+  }
+
+  get input(): SubscribeInput {
+    const { query, ids, task, visible } = this.#focus;
+    return { query, ids, task, visible };
+  }
+
+  #sendFocus(): void {
+    const feed = this.#held?.feed;
+    if (feed === undefined || this.connection !== "live") return;
+    // A lost call is not an error here: the next subscription carries the focus anyway.
+    this.#backend.call("feed.focus", { feed, ...this.input }).catch(() => undefined);
+  }
+
+  #subscribe(): void {
+    this.#stop?.();
+    const sent = this.#focus;
+    this.#stop = this.#backend.subscribe(this.input, {
+      frame: (frame) => this.#take(frame, sent),
+      open: this.#onopen,
+      end: (why) => this.#lose(why),
+    });
+  }
+
+  #take(frame: Frame, sent: Focus): void {
+    const next = reduce(this.#held, frame);
+    if (next === "resubscribe") {
+      this.#held = null;
+      this.#subscribe();
+      return;
+    }
+    this.#held = next;
+    if (frame.type === "delta" && isChange(frame)) this.#changed = Date.now();
+    if (frame.type === "snapshot") {
+      this.#retryMs = RETRY_FIRST_MS;
+      if (this.#focus !== sent) this.focus({});
+    }
+    // A hidden page gets no animation frames, and its counts must still be right when it is shown.
+    if (this.#timers.paint === 0) this.#timers.paint = window.setTimeout(() => this.#paint(), PAINT_MS);
+  }
+
+  #paint(): void {
+    this.#timers.paint = 0;
+    if (this.#held === null) return;
+    this.state = this.#held;
+    this.heardAt = Date.now();
+    this.changedAt = this.#changed;
+    if (this.connection !== "live") this.#turn("live", null);
+  }
+
+  #lose(why: ApiError): void {
+    if (this.#ended) return;
+    this.#stop = null;
+    this.#held = null;
+    if (this.connection !== "lost") this.#turn("lost", why);
+    else this.why = why;
+    clearTimeout(this.#timers.retry);
+    this.#timers.retry = window.setTimeout(() => this.#subscribe(), this.#retryMs);
+    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_LAST_MS);
+  }
+
+  #turn(to: Connection, why: ApiError | null): void {
+    this.connection = to;
+    this.since = Date.now();
+    this.why = why;
+  }
+}
+
+function isChange(delta: Extract<Frame, { type: "delta" }>): boolean {
+  return delta.changes > 0 || delta.inbox.length > 0 || delta.goneInbox.length > 0 || delta.servers.length > 0;
+}
+
+/** Half a frame of the screen: frames that arrive together are drawn together. */
+const PAINT_MS = 8;
+
+const FEED = Symbol("feed");
+const BACKEND = Symbol("backend");
+
+export const setFeed = (feed: Feed): Feed => setContext(FEED, feed);
+export const getFeed = (): Feed => getContext<Feed>(FEED);
+export const setBackend = (backend: Backend): Backend => setContext(BACKEND, backend);
+export const getBackend = (): Backend => getContext<Backend>(BACKEND);

@@ -1,0 +1,43 @@
+/* What the status bar counts. Pure. */
+import type { CoreDto, ServerDto, SettingsDto, Totals } from "$lib/bindings";
+
+export interface ServerCounts {
+  readonly up: number;
+  readonly trouble: number;
+  readonly signIn: number;
+  readonly connecting: number;
+  readonly all: number;
+}
+
+export function serverCounts(servers: Iterable<ServerDto>): ServerCounts {
+  let up = 0;
+  let trouble = 0;
+  let signIn = 0;
+  let connecting = 0;
+  let all = 0;
+  for (const server of servers) {
+    all += 1;
+    switch (server.health.kind) {
+      case "up": up += 1; break;
+      case "down": trouble += 1; break;
+      case "blocked": signIn += 1; break;
+      case "connecting": connecting += 1; break;
+      case "unknown": break;
+      default: server.health.kind satisfies never;
+    }
+  }
+  return { up, trouble, signIn, connecting, all };
+}
+
+/** Tasks a server works on now, as far as is known. */
+export function working(totals: Totals): number {
+  return (totals.byPhase.running ?? 0) + (totals.byPhase.answering ?? 0) + (totals.byPhase.cancelling ?? 0);
+}
+
+export function isPaused(settings: SettingsDto, now: number): boolean {
+  return settings.pausedUntil !== null && Date.parse(settings.pausedUntil) > now;
+}
+
+export function lacksNotices(core: CoreDto): boolean {
+  return core.notifications === "none";
+}

@@ -1,0 +1,54 @@
+/* Where the person is. The address bar is the truth; going back works because every step is an address. */
+import { readHash, writeHash, type Place, type Route } from "./route";
+
+const HOME: Route = { place: "inbox", id: null };
+
+class Router {
+  #here = $state.raw<Route>(HOME);
+
+  get place(): Place {
+    return this.#here.place;
+  }
+
+  /** What is open in the place; null for none. */
+  get id(): string | null {
+    return this.#here.id;
+  }
+
+  start(): () => void {
+    const read = () => this.#read(location.hash);
+    addEventListener("hashchange", read);
+    read();
+    return () => removeEventListener("hashchange", read);
+  }
+
+  /** A new step: *back* returns from it. */
+  go(place: Place, id: string | null = null): void {
+    this.open(writeHash({ place, id }));
+  }
+
+  /** The same step with something else open, as when `j` moves through a list. */
+  replace(place: Place, id: string | null = null): void {
+    history.replaceState(history.state, "", writeHash({ place, id }));
+    this.#read(location.hash);
+  }
+
+  /** An address from outside; one that means nothing is ignored. */
+  open(hash: string): void {
+    const to = readHash(hash);
+    if (to === null) return;
+    if (location.hash !== writeHash(to)) location.hash = writeHash(to);
+    this.#here = to;
+  }
+
+  href(place: Place, id: string | null = null): string {
+    return writeHash({ place, id });
+  }
+
+  #read(hash: string): void {
+    this.#here = readHash(hash) ?? HOME;
+  }
+}
+
+/** The page has one address. */
+export const route = new Router();

@@ -1,0 +1,29 @@
+/* How the product is built and its units are tested. The stories have a configuration of their own,
+   so that nothing made up can reach the product. */
+import { fileURLToPath } from "node:url";
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { defineConfig } from "vitest/config";
+
+const lib = fileURLToPath(new URL("./src/lib", import.meta.url));
+
+export default defineConfig({
+  plugins: [svelte()],
+  resolve: {
+    alias: { $lib: lib },
+    // Component tests run the browser build of Svelte.
+    ...(process.env.VITEST ? { conditions: ["browser"] } : {}),
+  },
+  build: {
+    target: "es2022",
+    // The content policy of the window allows no data: script or style.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: true,
+  },
+  server: { port: 5173, strictPort: true },
+  test: {
+    environment: "jsdom",
+    include: ["src/**/*.test.ts"],
+    restoreMocks: true,
+  },
+});
