@@ -1,10 +1,33 @@
-/* The backend of a browser: the headless host on loopback. Proof is a cookie the page cannot read and a
-   header another site cannot send. Signing in exchanges the one-time code that the terminal shows. */
+/* The backend of a browser: the headless host on loopback. Proof is a cookie the page cannot read and a word
+   in a header that only this origin knows: cookies of 127.0.0.1 go to every port of it, this word does not. Signing in exchanges the one-time code that the terminal shows. */
 import type { ApiError, Calls, SubscribeInput } from "$lib/bindings";
 import { apiError, deliver, isApiError, isWebAddress, noCore, parse, type Backend, type CallName, type FeedHandlers } from "./backend";
 import { lines } from "./lines";
 
-const HEADERS = { "content-type": "application/json", "x-taskwarden": "1" };
+const WORD = "x-taskwarden";
+
+/** The word of the session: kept by the origin (its port included), so that a reload stays signed in. */
+const word = {
+  value: read(),
+  set(value: string): void {
+    this.value = value;
+    try {
+      localStorage.setItem(WORD, value);
+    } catch {
+      // Without storage the page is signed in until it is reloaded.
+    }
+  },
+};
+
+function read(): string {
+  try {
+    return localStorage.getItem(WORD) ?? "1";
+  } catch {
+    return "1";
+  }
+}
+
+const headers = (): Record<string, string> => ({ "content-type": "application/json", [WORD]: word.value });
 
 /** The session is missing or over: the page shows the sign-in screen. */
 export const signedOut: ApiError = { code: "refused", message: "this browser is not signed in", hint: "Run `taskwarden ui` and enter the code it prints." };
@@ -37,7 +60,7 @@ export class BrowserBackend implements Backend {
 
   async isSignedIn(): Promise<boolean> {
     try {
-      const reply = await fetch("/ui/session", { headers: HEADERS, credentials: "same-origin", cache: "no-store" });
+      const reply = await fetch("/ui/session", { headers: headers(), credentials: "same-origin", cache: "no-store" });
       return reply.ok;
     } catch {
       throw noCore;
@@ -45,7 +68,8 @@ export class BrowserBackend implements Backend {
   }
 
   async signIn(code: string): Promise<void> {
-    await this.#post("/ui/sign-in", { code }, false);
+    const reply = await this.#post("/ui/sign-in", { code }, false);
+    word.set(reply.headers.get(WORD) ?? "1");
   }
 
   async #read(input: SubscribeInput, on: FeedHandlers, signal: AbortSignal): Promise<void> {
@@ -65,7 +89,7 @@ export class BrowserBackend implements Backend {
   async #post(path: string, body: unknown, session = true, signal: AbortSignal | null = null): Promise<Response> {
     let reply: Response;
     try {
-      reply = await fetch(path, { method: "POST", headers: HEADERS, credentials: "same-origin", cache: "no-store", body: JSON.stringify(body), signal });
+      reply = await fetch(path, { method: "POST", headers: headers(), credentials: "same-origin", cache: "no-store", body: JSON.stringify(body), signal });
     } catch {
       throw noCore;
     }
