@@ -1,0 +1,58 @@
+/* How a server's health looks in one line: tone, word, icon, and the smaller line below. Pure; times come as values. */
+import type { HealthDto, ServerDto } from "$lib/bindings";
+import type { IconName } from "$lib/design/icons";
+import type { Tone } from "$lib/design/tones";
+import { shownHost } from "$lib/result/host";
+import { ago, until } from "$lib/model/time";
+import { serversText as text } from "$lib/text/servers";
+
+export interface HealthLook {
+  readonly tone: Tone;
+  readonly icon: IconName;
+  readonly word: string;
+  readonly small: string;
+}
+
+export function healthLook(server: ServerDto, now: number): HealthLook {
+  if (!server.agreed) return { tone: "attention", icon: "lock", word: text.health.notAgreed, small: text.health.allow };
+  const kind = server.health.kind;
+  switch (kind) {
+    case "up":
+      return { tone: "success", icon: "check", word: text.health.up, small: newsWord(server) };
+    case "connecting":
+      return { tone: "running", icon: "ring", word: text.health.connecting, small: "" };
+    case "unknown":
+      return { tone: "neutral", icon: "bar", word: text.health.unknown, small: "" };
+    case "blocked":
+      return { tone: "attention", icon: "key", word: text.health.blocked, small: since(server.health, now) };
+    case "down":
+      return { tone: "danger", icon: "cross", word: text.health.down, small: retry(server.health, now) };
+    default:
+      return kind satisfies never;
+  }
+}
+
+function newsWord(server: ServerDto): string {
+  if (server.dialect === "none") return text.health.kept;
+  return server.pushes ? text.health.pushes : text.health.asked;
+}
+
+function since(health: HealthDto, now: number): string {
+  return health.since === null ? "" : text.health.since(ago(health.since, now));
+}
+
+function retry(health: HealthDto, now: number): string {
+  return health.retryAt === null ? since(health, now) : text.health.retry(until(health.retryAt, now));
+}
+
+/** Where it is, in one word. */
+export function whereabouts(server: ServerDto): string {
+  if (server.address.kind === "stdio") return text.here;
+  const host = shownHost(server.address.url);
+  return host === null ? server.address.url : host.isHere ? `${text.here}, ${host.host}` : host.host;
+}
+
+export function eraWord(server: ServerDto): string {
+  if (server.dialect === null) return text.notConnectedYet;
+  return server.dialect === "none" ? text.noTasks : server.dialect;
+}

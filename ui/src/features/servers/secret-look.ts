@@ -1,0 +1,52 @@
+/* What looks like a secret, by its name or by itself. A guess that only warns: it stores nothing and blocks nothing.
+   Secrets in arguments, plain environment or an address can be read by other programs and stand in our registry. */
+
+const NAME = /(?:^|[^a-z])(?:tokens?|secrets?|pass(?:word|wd|phrase)?|pwd|pat|api_?key|apikey|access_?key|private_?key|auth|authorization|credentials?|bearer|cookie|session_?id|client_?secret|key)(?:[^a-z]|$)/i;
+
+/** Prefixes that makers of keys document for their own. */
+const PREFIX = /^(?:sk-|sk_live_|sk_test_|rk_live_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA|AIza|ya29\.|npm_|pypi-|hf_|eyJ[A-Za-z0-9_-]{8,}\.|-----BEGIN )/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const KEYLIKE = /^[A-Za-z0-9_+=-]{32,}$/;
+/** Bits per character from which on a long word reads like drawn at random; English words stay under it. */
+const RANDOM_BITS = 3.7;
+/** Names made of words have dashes; keys have few. */
+const WORDS_MAX = 4;
+
+export function looksSecretName(name: string): boolean {
+  // camelCase and dashes are one: apiKey, api-key, API_KEY.
+  return NAME.test(name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replaceAll("-", "_"));
+}
+
+export function looksSecretValue(value: string): boolean {
+  if (PREFIX.test(value)) return true;
+  if (UUID.test(value) || !KEYLIKE.test(value) || value.startsWith("-") || value.split(/[-_]/).length > WORDS_MAX) return false;
+  return /[0-9]/.test(value) && /[A-Za-z]/.test(value) && bitsPerCharacter(value) >= RANDOM_BITS;
+}
+
+function bitsPerCharacter(text: string): number {
+  const counts = new Map<string, number>();
+  for (const sign of text) counts.set(sign, (counts.get(sign) ?? 0) + 1);
+  let bits = 0;
+  for (const count of counts.values()) bits -= (count / text.length) * Math.log2(count / text.length);
+  return bits;
+}
+
+/** Indices of arguments that look like they carry a secret: `--token x`, `--token=x`, `Bearer …`, `scheme://name:word@host`. */
+export function secretArguments(args: readonly string[]): readonly number[] {
+  const found: number[] = [];
+  args.forEach((arg, at) => {
+    const [flag, value] = halves(arg);
+    const before = args[at - 1] ?? "";
+    const named = value !== null && value !== "" && looksSecretName(flag);
+    // A flag's value follows it; another flag is no value.
+    const follows = before.startsWith("-") && !before.includes("=") && !arg.startsWith("-") && looksSecretName(before);
+    const carries = /\bBearer\s+\S/i.test(arg) || /^[a-z][a-z0-9+.-]*:\/\/[^/@\s]*:[^/@\s]+@/i.test(arg);
+    if (named || follows || carries || looksSecretValue(value ?? arg)) found.push(at);
+  });
+  return found;
+}
+
+function halves(arg: string): [string, string | null] {
+  const at = arg.indexOf("=");
+  return at < 0 ? [arg, null] : [arg.slice(0, at), arg.slice(at + 1)];
+}
