@@ -35,6 +35,8 @@ pub struct Notice {
     pub attention: Attention,
     /// About which task.
     pub handle: HandleId,
+    /// Other tasks that the line stands for too.
+    pub also: Vec<HandleId>,
     /// One line in our words: server, tool and phase; no arguments, no answers.
     pub line: String,
 }

@@ -233,7 +233,8 @@ fn tell_together(core: &Core, handles: &[Arc<TaskHandle>], attention: Attention)
         };
         format!("{server}: {} tasks {what}", handles.len())
     };
-    core.notifier.tell(Notice { attention, handle: oldest.id, line });
+    let also = handles.iter().map(|handle| handle.id).filter(|id| *id != oldest.id).collect();
+    core.notifier.tell(Notice { attention, handle: oldest.id, also, line });
 }
 
 /// A phase as the end of a sentence.
