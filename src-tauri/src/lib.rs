@@ -1,12 +1,198 @@
 //! The window of Taskwarden: a thin shell around the host.
 //!
-//! It holds no rule about tasks. What can be asked is `api`'s, what runs is `host`'s; this crate carries calls and
-//! frames between them and a webview, and owns what only a desktop has.
+//! It holds no rule about tasks: what can be asked is `api`'s, what runs is `host`'s. This crate carries calls and
+//! frames between them and a web view (`call.rs`, `feed.rs`), keeps the way to the core (`core.rs`), and owns what
+//! only a desktop has: the window, the tray, links, the shortcut, the way out.
+
+mod call;
+mod core;
+mod feed;
+mod glance;
+mod links;
+mod quit;
+mod settings;
+mod tray;
+mod windows;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
-/// Runs what the arguments ask for: the demo server, or the window.
+use futures::StreamExt as _;
+use host::door::{Door, Opener};
+use tauri::{App, AppHandle, Manager as _, RunEvent, WindowEvent};
+use tauri_plugin_deep_link::DeepLinkExt as _;
+
+use crate::core::Core;
+use crate::quit::Leaving;
+use crate::tray::Tray;
+
+/// Given by the session's start: begin in the tray.
+const HIDDEN: &str = "--hidden";
+
+/// Runs what the arguments ask for: the built-in demo server, or the window.
 #[must_use]
 pub fn run() -> ExitCode {
-    host::cli::run()
+    if std::env::args().nth(1).as_deref() == Some("demo-server") {
+        return host::cli::run();
+    }
+    if !has_display() {
+        eprintln!("error: there is no display to open a window on");
+        eprintln!("hint: Run `taskwarden serve`: it shows the same in a browser.");
+        return ExitCode::FAILURE;
+    }
+    match app() {
+        Ok(app) => u8::try_from(app.run_return(happened)).map_or(ExitCode::FAILURE, ExitCode::from),
+        Err(why) => {
+            eprintln!("error: the window could not be made: {why}");
+            eprintln!("hint: Check that the web view of your system is installed (WebKitGTK 4.1 on Linux).");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Linux has a display or not; elsewhere there always is one.
+fn has_display() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !cfg!(target_os = "linux") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
+}
+
+fn app() -> tauri::Result<App> {
+    tauri::Builder::default()
+        // First: a second instance ends here and brings the first to the front.
+        .plugin(single_instance())
+        .plugin(tauri_plugin_deep_link::init())
+        .plugin(tauri_plugin_window_state::Builder::new().with_state_flags(windows::REMEMBERED).build())
+        .plugin(tauri_plugin_autostart::Builder::new().arg(HIDDEN).build())
+        .plugin(tauri_plugin_global_shortcut::Builder::new().build())
+        .plugin(tauri_plugin_dialog::init())
+        // No script of the plugin in the page: links are opened by our own command alone.
+        .plugin(tauri_plugin_opener::Builder::new().open_js_links_on_click(false).build())
+        .manage(Core::new())
+        .manage(feed::Line::default())
+        .manage(Leaving::default())
+        .manage(Tray::default())
+        .manage(settings::Followed::default())
+        .invoke_handler(tauri::generate_handler![call::call, feed::subscribe])
+        .on_window_event(|window, event| match event {
+            WindowEvent::CloseRequested { api, .. } => {
+                api.prevent_close();
+                windows::closed(window.app_handle());
+            }
+            WindowEvent::ThemeChanged(_) => window.state::<Tray>().redraw(window.app_handle()),
+            _ => {}
+        })
+        .setup(|app| Ok(set_up(app.handle())?))
+        .build(tauri::generate_context!())
+}
+
+/// One window for each data folder: two folders may be open beside each other.
+fn single_instance() -> tauri::plugin::TauriPlugin<tauri::Wry> {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let builder = tauri_plugin_single_instance::Builder::new().callback(|app, _, _| windows::show(app));
+    match std::env::var_os("TASKWARDEN_HOME").filter(|home| !home.is_empty()) {
+        None => builder.build(),
+        Some(home) => {
+            let mut hasher = DefaultHasher::new();
+            home.hash(&mut hasher);
+            builder.dbus_id(format!("org.taskwarden.desktop.at{:016x}", hasher.finish())).build()
+        }
+    }
+}
+
+fn set_up(app: &AppHandle) -> tauri::Result<()> {
+    app.state::<Tray>().appear(app);
+    let begins_hidden = std::env::args().any(|argument| argument == HIDDEN) && app.state::<Tray>().is_there();
+    windows::make(app, begins_hidden)?;
+    follow_links(app);
+    // Tauri's own runtime; it ends with the program, which it ends itself.
+    tauri::async_runtime::spawn(attend(app.clone()));
+    Ok(())
+}
+
+/// Opens the place of the link we were started with and of those that come later.
+fn follow_links(app: &AppHandle) {
+    let started_with = app.deep_link().get_current().ok().flatten().unwrap_or_default();
+    started_with.iter().filter_map(links::place).for_each(|hash| windows::open(app, &hash));
+    app.deep_link().on_open_url({
+        let app = app.clone();
+        move |event| event.urls().iter().filter_map(links::place).for_each(|hash| windows::open(&app, &hash))
+    });
+    // Programs of the system are run for it.
+    let app = app.clone();
+    tauri::async_runtime::spawn_blocking(move || {
+        let links = app.deep_link();
+        if links.is_registered("taskwarden").is_ok_and(|is_ours| is_ours) {
+            return;
+        }
+        if let Err(why) = links.register_all() {
+            tracing::info!(%why, "the system does not take taskwarden:// links");
+        }
+    });
+}
+
+fn happened(app: &AppHandle, event: RunEvent) {
+    if let RunEvent::ExitRequested { code: None, api, .. } = event {
+        api.prevent_exit();
+        quit::leave(app);
+    }
+}
+
+/// Keeps the core open until it is time to leave, then drains it and ends the program.
+async fn attend(app: AppHandle) {
+    let opener: Opener = Arc::new({
+        let app = app.clone();
+        move |hash: &str| windows::open(&app, hash)
+    });
+    let (core, leaving) = (app.state::<Core>(), app.state::<Leaving>());
+    let mut over = std::pin::pin!(async {
+        tokio::select! {
+            () = leaving.decided() => {}
+            () = quit::signalled() => {}
+        }
+    });
+    loop {
+        // Dropped, opening ends what it started.
+        let opened = tokio::select! {
+            biased;
+            () = &mut over => break,
+            door = core.open(&opener) => door,
+        };
+        let Some(door) = opened else {
+            tokio::select! {
+                biased;
+                () = &mut over => break,
+                () = host::moment::before_another_try() => continue,
+            }
+        };
+        let is_over = tokio::select! {
+            biased;
+            () = &mut over => true,
+            () = door.ended() => false,
+            () = watch(&app, &door) => false,
+        };
+        core.shut(api::ApiError::no_core());
+        door.stop().await;
+        if is_over {
+            break;
+        }
+    }
+    app.exit(0);
+}
+
+/// Follows what the tray shows, for as long as the door is open.
+async fn watch(app: &AppHandle, door: &Door) {
+    const NOTHING_IN_VIEW: &str = r#"{"query":null,"ids":[],"task":null,"visible":false}"#;
+    loop {
+        match door.feed(NOTHING_IN_VIEW.to_owned()).await {
+            Ok(mut frames) => {
+                while let Some(Ok(frame)) = frames.next().await {
+                    if !app.state::<Tray>().hear(app, &frame) {
+                        break;
+                    }
+                }
+            }
+            Err(why) => tracing::warn!("the tray has no feed: {}", why.message),
+        }
+        host::moment::before_another_try().await;
+    }
 }

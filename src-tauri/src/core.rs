@@ -1,0 +1,87 @@
+//! The way to the core for as long as the window lives: opened, lost, opened again.
+//!
+//! One loop owns it. Calls wait until the first try has ended; a core that cannot be opened is told to whoever calls,
+//! and tried again. When the core of another process ends, this one takes over the data directory. What a call means
+//! is not known here.
+
+use std::sync::Arc;
+
+use api::{ApiError, Code};
+use host::config::Config;
+use host::door::{Door, Opener};
+use tokio::sync::watch;
+
+/// What is known of the core.
+#[derive(Clone)]
+enum State {
+    Opening,
+    Open(Arc<Door>),
+    Shut(ApiError),
+}
+
+/// The core, as the rest of the window sees it.
+pub(crate) struct Core {
+    state: watch::Sender<State>,
+}
+
+impl Core {
+    /// Not opened yet.
+    pub(crate) fn new() -> Self {
+        Self { state: watch::Sender::new(State::Opening) }
+    }
+
+    /// The door, or why there is none. Waits while it is opened for the first time. Cancel-safe.
+    ///
+    /// # Errors
+    /// Why the core could not be opened.
+    pub(crate) async fn door(&self) -> Result<Arc<Door>, ApiError> {
+        let mut state = self.state.subscribe();
+        let known = state.wait_for(|state| !matches!(state, State::Opening)).await;
+        match known.as_deref() {
+            Ok(State::Open(door)) => Ok(Arc::clone(door)),
+            Ok(State::Shut(why)) => Err(why.clone()),
+            Ok(State::Opening) | Err(_) => Err(ApiError::no_core()),
+        }
+    }
+
+    /// The door if it is open now.
+    pub(crate) fn open_door(&self) -> Option<Arc<Door>> {
+        match &*self.state.borrow() {
+            State::Open(door) => Some(Arc::clone(door)),
+            State::Opening | State::Shut(_) => None,
+        }
+    }
+
+    /// Tries to open the door and tells everybody how it went.
+    pub(crate) async fn open(&self, opener: &Opener) -> Option<Arc<Door>> {
+        match attempt(opener).await {
+            Ok(door) => {
+                let door = Arc::new(door);
+                self.state.send_replace(State::Open(Arc::clone(&door)));
+                Some(door)
+            }
+            Err(why) => {
+                self.shut(why);
+                None
+            }
+        }
+    }
+
+    /// Nothing can be asked any more.
+    pub(crate) fn shut(&self, why: ApiError) {
+        let is_new = self.state.send_if_modified(|state| {
+            let is_new = !matches!(state, State::Shut(known) if *known == why);
+            *state = State::Shut(why.clone());
+            is_new
+        });
+        if is_new {
+            tracing::warn!("no core: {}", why.message);
+        }
+    }
+}
+
+async fn attempt(opener: &Opener) -> Result<Door, ApiError> {
+    let config = Config::load().map_err(|why| ApiError::new(Code::Usage, why.to_string(), why.hint()))?;
+    let door = Door::open(config, Some(Arc::clone(opener)), |adapters| adapters).await;
+    door.map_err(|why| ApiError::new(Code::NoCore, why.to_string(), why.hint()))
+}

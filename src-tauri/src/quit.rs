@@ -1,0 +1,83 @@
+//! The way out: asked first, then the core drains, then the program ends.
+//!
+//! Closing the window is not quitting; `windows.rs` decides that. A signal of the system does not ask. The words say
+//! what goes on without us and what does not.
+
+use tauri::{AppHandle, Manager as _};
+use tauri_plugin_dialog::{DialogExt as _, MessageDialogButtons, MessageDialogKind};
+use tokio::sync::Notify;
+
+use crate::core::Core;
+use crate::tray::Tray;
+use crate::windows;
+
+/// Told once when the program is to end.
+#[derive(Default)]
+pub(crate) struct Leaving {
+    decided: Notify,
+    asking: parking_lot::Mutex<bool>,
+}
+
+impl Leaving {
+    /// Returns when it is decided. Cancel-safe: a decision waits for the next who asks.
+    pub(crate) async fn decided(&self) {
+        self.decided.notified().await;
+    }
+
+    /// Whether nobody is being asked yet; from now on somebody is.
+    fn begins_asking(&self) -> bool {
+        !std::mem::replace(&mut *self.asking.lock(), true)
+    }
+}
+
+/// Asks where quitting costs something, then leaves. A second wish to quit brings no second question.
+pub(crate) fn ask(app: &AppHandle) {
+    // A core of another process watches on.
+    let stays = app.state::<Core>().open_door().is_some_and(|door| door.is_attached());
+    let farewell = app.state::<Tray>().farewell().filter(|_| !stays);
+    let Some(words) = farewell else {
+        leave(app);
+        return;
+    };
+    if !app.state::<Leaving>().begins_asking() {
+        return;
+    }
+    let asked = app.clone();
+    app.dialog()
+        .message(words)
+        .title("Quit Taskwarden?")
+        .kind(MessageDialogKind::Warning)
+        .buttons(MessageDialogButtons::OkCancelCustom("Quit".to_owned(), "Keep watching".to_owned()))
+        .show(move |quits| {
+            *asked.state::<Leaving>().asking.lock() = false;
+            if quits {
+                leave(&asked);
+            }
+        });
+}
+
+/// Leaves without asking.
+pub(crate) fn leave(app: &AppHandle) {
+    windows::hide(app);
+    app.state::<Leaving>().decided.notify_one();
+}
+
+/// Returns when the system asks this program to end: a closing session, `kill`, Ctrl-C in a terminal.
+pub(crate) async fn signalled() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+                _ = hangup.recv() => {}
+            }
+            return;
+        }
+    }
+    if tokio::signal::ctrl_c().await.is_err() {
+        // Without signals there is nothing to wait for.
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,212 @@
+//! The tray: three faces, a tooltip with the counts, a menu of what waits.
+//!
+//! It is fed by a feed of its own and shows what `glance.rs` says. Where the desktop has no tray there is none, and
+//! closing the window then means quitting. Nothing can be answered from here; every line opens its item.
+
+use parking_lot::Mutex;
+use tauri::image::Image;
+use tauri::menu::{Menu, MenuItem, PredefinedMenuItem};
+use tauri::tray::{MouseButton, TrayIcon, TrayIconBuilder, TrayIconEvent};
+use tauri::{AppHandle, Manager as _, include_image};
+
+use crate::core::Core;
+use crate::glance::{Face, Glance, Heard};
+use crate::{links, quit, settings, windows};
+
+/// Items in the menu; the inbox shows all. Brief of the design: a menu is read at a glance.
+const LINES_MOST: usize = 5;
+
+const ITEM: &str = "item:";
+const INBOX: &str = "inbox";
+const PAUSE: &str = "pause";
+const RESUME: &str = "resume";
+const QUIT: &str = "quit";
+
+/// What the tray looks like.
+#[derive(Clone, PartialEq, Eq)]
+struct Look {
+    face: Face,
+    is_dark: bool,
+    counts: String,
+    lines: Vec<(String, String)>,
+    is_paused: bool,
+}
+
+/// The tray, which may not be there, and what it knows.
+#[derive(Default)]
+pub(crate) struct Tray {
+    glance: Mutex<Glance>,
+    icon: Mutex<Option<TrayIcon>>,
+    look: Mutex<Option<Look>>,
+}
+
+impl Tray {
+    /// Puts the icon into the tray, if there is a tray and it is not there yet. Main thread.
+    pub(crate) fn appear(&self, app: &AppHandle) {
+        if self.is_there() {
+            return;
+        }
+        let made = TrayIconBuilder::with_id("taskwarden")
+            .icon(picture(Face::Idle, windows::is_dark(app)))
+            .title("Taskwarden")
+            .show_menu_on_left_click(false)
+            .on_menu_event(|app, event| chosen(app, event.id().as_ref()))
+            .on_tray_icon_event(|tray, event| {
+                if let TrayIconEvent::Click { button: MouseButton::Left, .. } = event {
+                    windows::show(tray.app_handle());
+                }
+            })
+            .build(app);
+        match made {
+            Ok(icon) => {
+                *self.icon.lock() = Some(icon);
+                *self.look.lock() = None;
+                self.redraw(app);
+            }
+            Err(why) => tracing::info!(%why, "there is no tray; closing the window quits"),
+        }
+    }
+
+    /// Whether the window can be brought back from it.
+    pub(crate) fn is_there(&self) -> bool {
+        self.icon.lock().is_some()
+    }
+
+    /// Whether closing the window puts it here.
+    pub(crate) fn closes_into(&self) -> bool {
+        self.glance.lock().settings().is_none_or(|settings| settings.close_to_tray)
+    }
+
+    /// What quitting means, in words; `None` when it costs nothing.
+    pub(crate) fn farewell(&self) -> Option<String> {
+        self.glance.lock().farewell()
+    }
+
+    /// The place of the item that came last.
+    pub(crate) fn newest(&self) -> String {
+        let glance = self.glance.lock();
+        glance.newest(&host::moment::now()).map_or_else(|| links::INBOX.to_owned(), links::inbox_item)
+    }
+
+    /// Takes in a frame. False: the feed must be opened anew.
+    pub(crate) fn hear(&self, app: &AppHandle, frame: &str) -> bool {
+        let (heard, wishes) = {
+            let mut glance = self.glance.lock();
+            let heard = glance.hear(frame);
+            (heard, glance.settings().cloned())
+        };
+        match heard {
+            Heard::News => {
+                self.redraw(app);
+                if let Some(wishes) = wishes {
+                    app.state::<settings::Followed>().follow(app, &wishes);
+                }
+                true
+            }
+            Heard::Resubscribe => false,
+        }
+    }
+
+    /// Draws what changed. Any thread.
+    pub(crate) fn redraw(&self, app: &AppHandle) {
+        if !self.is_there() {
+            return;
+        }
+        let look = self.wanted(windows::is_dark(app));
+        if self.look.lock().replace(look.clone()).as_ref() == Some(&look) {
+            return;
+        }
+        let drawn = app.run_on_main_thread({
+            let app = app.clone();
+            move || app.state::<Self>().draw(&app, &look)
+        });
+        if let Err(why) = drawn {
+            tracing::debug!(%why, "the tray was not drawn");
+        }
+    }
+
+    fn wanted(&self, is_dark: bool) -> Look {
+        let now = host::moment::now();
+        let glance = self.glance.lock();
+        Look {
+            face: glance.face(&now),
+            is_dark,
+            counts: glance.counts(&now),
+            lines: glance.lines(&now, LINES_MOST),
+            is_paused: glance.is_paused(&now),
+        }
+    }
+
+    fn draw(&self, app: &AppHandle, look: &Look) {
+        let icon = self.icon.lock();
+        let Some(icon) = icon.as_ref() else { return };
+        let drawn = icon
+            .set_icon(Some(picture(look.face, look.is_dark)))
+            .and_then(|()| icon.set_tooltip(Some(&look.counts)))
+            .and_then(|()| icon.set_menu(Some(menu(app, look)?)));
+        if let Err(why) = drawn {
+            tracing::warn!(%why, "the tray could not be drawn");
+        }
+    }
+}
+
+/// The picture of a face, for a light or a dark panel.
+fn picture(face: Face, is_dark: bool) -> Image<'static> {
+    match (face, is_dark) {
+        (Face::Idle, false) => include_image!("../icons/tray-idle-light.png"),
+        (Face::Idle, true) => include_image!("../icons/tray-idle-dark.png"),
+        (Face::Working, false) => include_image!("../icons/tray-working-light.png"),
+        (Face::Working, true) => include_image!("../icons/tray-working-dark.png"),
+        (Face::NeedsYou, false) => include_image!("../icons/tray-needs-you-light.png"),
+        (Face::NeedsYou, true) => include_image!("../icons/tray-needs-you-dark.png"),
+    }
+}
+
+/// The menu: the counts, the first items, what can be done.
+fn menu(app: &AppHandle, look: &Look) -> tauri::Result<Menu<tauri::Wry>> {
+    // An ampersand would mark the letter after it.
+    let entry = |id: &str, text: &str, is_enabled| {
+        MenuItem::with_id(app, id, text.replace('&', "&&"), is_enabled, None::<&str>)
+    };
+    let menu = Menu::new(app)?;
+    menu.append(&entry("counts", &look.counts, false)?)?;
+    for (id, text) in &look.lines {
+        menu.append(&entry(&format!("{ITEM}{id}"), text, true)?)?;
+    }
+    menu.append(&PredefinedMenuItem::separator(app)?)?;
+    menu.append(&entry(INBOX, "Open inbox", true)?)?;
+    if look.is_paused {
+        menu.append(&entry(RESUME, "Resume notifications", true)?)?;
+    } else {
+        menu.append(&entry(PAUSE, "Pause notifications for 1 h", true)?)?;
+    }
+    menu.append(&PredefinedMenuItem::separator(app)?)?;
+    menu.append(&entry(QUIT, "Quit…", true)?)?;
+    Ok(menu)
+}
+
+fn chosen(app: &AppHandle, id: &str) {
+    match id {
+        INBOX => windows::open(app, links::INBOX),
+        PAUSE => pause(app, Some(host::moment::pause_end())),
+        RESUME => pause(app, None),
+        QUIT => quit::ask(app),
+        other => {
+            if let Some(item) = other.strip_prefix(ITEM) {
+                windows::open(app, &links::inbox_item(item));
+            }
+        }
+    }
+}
+
+/// Changes the setting; the feed brings back that it changed.
+fn pause(app: &AppHandle, until: Option<String>) {
+    let Some(door) = app.state::<Core>().open_door() else { return };
+    // One call, as from the page.
+    tauri::async_runtime::spawn(async move {
+        let input = serde_json::json!({ "pausedUntil": until }).to_string();
+        if let Err(why) = door.call("settings.change", input).await {
+            tracing::warn!("notifications could not be paused: {}", why.message);
+        }
+    });
+}

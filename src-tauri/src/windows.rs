@@ -1,0 +1,113 @@
+//! The one window: made, shown, put away.
+//!
+//! It shows the pages of this program and no others: it goes nowhere else and opens no second window. Its size and
+//! place come back from the last time. Closing it puts it away where there is a tray to bring it back from; `quit.rs`
+//! ends the program.
+
+use tauri::webview::{NewWindowResponse, PageLoadEvent};
+use tauri::{AppHandle, Manager as _, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
+use tauri_plugin_window_state::StateFlags;
+
+use crate::feed::Line;
+use crate::quit;
+use crate::tray::Tray;
+
+/// The label of the window, which the capability names.
+const MAIN: &str = "main";
+
+/// What is remembered of it: never that it was put away.
+pub(crate) const REMEMBERED: StateFlags = StateFlags::SIZE.union(StateFlags::POSITION).union(StateFlags::MAXIMIZED);
+
+/// Makes the window. It shows itself when its page is there, unless it begins in the tray.
+///
+/// # Errors
+/// When the system has no web view.
+pub(crate) fn make(app: &AppHandle, begins_hidden: bool) -> tauri::Result<WebviewWindow> {
+    WebviewWindowBuilder::new(app, MAIN, WebviewUrl::default())
+        .title("Taskwarden")
+        .inner_size(1280.0, 800.0)
+        .min_inner_size(720.0, 480.0)
+        .prevent_overflow()
+        .visible(false)
+        .disable_drag_drop_handler()
+        .on_navigation(|url| is_ours(url))
+        .on_new_window(|_, _| NewWindowResponse::Deny)
+        .on_page_load(move |window, load| {
+            if matches!(load.event(), PageLoadEvent::Finished) && !begins_hidden {
+                show(window.app_handle());
+            }
+        })
+        .build()
+}
+
+/// Whether an address is one of our own pages.
+fn is_ours(url: &tauri::Url) -> bool {
+    let own_scheme = url.scheme() == "tauri" && url.host_str() == Some("localhost");
+    // Windows has no schemes of programs' own; not run here.
+    own_scheme || cfg!(windows) && url.scheme() == "http" && url.host_str() == Some("tauri.localhost")
+}
+
+/// Brings the window to the front.
+pub(crate) fn show(app: &AppHandle) {
+    let Some(window) = app.get_webview_window(MAIN) else { return };
+    let shown = window.show().and_then(|()| window.unminimize()).and_then(|()| window.set_focus());
+    if let Err(why) = shown {
+        tracing::warn!(%why, "the window could not be shown");
+    }
+}
+
+/// Brings the window to the front and shows a place in it.
+pub(crate) fn open(app: &AppHandle, hash: &str) {
+    app.state::<Line>().open(hash);
+    show(app);
+}
+
+/// Hides the window where a tray can bring it back; elsewhere it is made small.
+pub(crate) fn put_away(app: &AppHandle) {
+    let Some(window) = app.get_webview_window(MAIN) else { return };
+    let done = if app.state::<Tray>().is_there() { window.hide() } else { window.minimize() };
+    if let Err(why) = done {
+        tracing::warn!(%why, "the window could not be put away");
+    }
+}
+
+/// The person closed the window: put away where that is wished and possible, else the way out.
+pub(crate) fn closed(app: &AppHandle) {
+    let tray = app.state::<Tray>();
+    if tray.is_there() && tray.closes_into() {
+        put_away(app);
+    } else {
+        quit::ask(app);
+    }
+}
+
+/// Out of sight while the core drains.
+pub(crate) fn hide(app: &AppHandle) {
+    if let Some(window) = app.get_webview_window(MAIN) {
+        let _ = window.hide();
+    }
+}
+
+/// Whether the surroundings are dark, as far as the system says.
+pub(crate) fn is_dark(app: &AppHandle) -> bool {
+    let theme = app.get_webview_window(MAIN).and_then(|window| window.theme().ok());
+    theme.is_some_and(|theme| theme == tauri::Theme::Dark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_shows_our_pages_and_no_others() {
+        for (address, is_shown) in [
+            ("tauri://localhost/index.html#/inbox", true),
+            ("https://example.org/", false),
+            ("file:///etc/passwd", false),
+            ("data:text/html,x", false),
+            ("tauri://evil/", false),
+        ] {
+            assert_eq!(is_ours(&address.parse().unwrap()), is_shown, "{address}");
+        }
+    }
+}
