@@ -1,7 +1,7 @@
 /* Everything a screen may ask for, set up once: feed, backend, keys, toasts, announcer. The product, the stories and
    the tests all call `provide`, so that no screen can tell where it runs. */
 import type { Backend } from "$lib/backend/backend";
-import { Announcer, setAnnouncer, setToasts, Toasts } from "$lib/act";
+import { Announcer, setAnnouncer, setStarting, setToasts, Starting, Toasts } from "$lib/act";
 import { Feed, setBackend, setFeed } from "$lib/feed/feed.svelte";
 import { Keys, setKeys } from "$lib/keys";
 import { route } from "$lib/route.svelte";
@@ -12,6 +12,7 @@ export interface Provided {
   readonly keys: Keys;
   readonly toasts: Toasts;
   readonly announcer: Announcer;
+  readonly starting: Starting;
 }
 
 /** Call it while the outermost component is made. */
@@ -23,5 +24,6 @@ export function provide(backend: Backend): Provided {
     keys: setKeys(new Keys()),
     toasts: setToasts(new Toasts(announcer)),
     announcer,
+    starting: setStarting(new Starting()),
   };
 }

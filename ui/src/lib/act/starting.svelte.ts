@@ -1,0 +1,25 @@
+/* The wish to start a task, from wherever it was made: the servers screen, the head of the tasks, the palette.
+   One dialog (features/start) answers it; whoever wishes does not know that dialog. */
+import { getContext, setContext } from "svelte";
+
+export interface StartWish {
+  /** Null: the person chooses. */
+  readonly server: string | null;
+  readonly tool: string | null;
+}
+
+export class Starting {
+  wish = $state.raw<StartWish | null>(null);
+
+  open(server: string | null = null, tool: string | null = null): void {
+    this.wish = { server, tool };
+  }
+
+  close(): void {
+    this.wish = null;
+  }
+}
+
+const STARTING = Symbol("starting");
+export const setStarting = (starting: Starting): Starting => setContext(STARTING, starting);
+export const getStarting = (): Starting => getContext<Starting>(STARTING);
