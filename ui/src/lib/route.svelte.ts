@@ -1,7 +1,7 @@
 /* Where the person is. The address bar is the truth; going back works because every step is an address. */
 import { readHash, writeHash, type Place, type Route } from "./route";
 
-const HOME: Route = { place: "inbox", id: null };
+const HOME: Route = { place: "inbox", id: null, search: "" };
 
 class Router {
   #here = $state.raw<Route>(HOME);
@@ -15,6 +15,11 @@ class Router {
     return this.#here.id;
   }
 
+  /** What follows `?`; empty for none. */
+  get search(): string {
+    return this.#here.search;
+  }
+
   start(): () => void {
     const read = () => this.#read(location.hash);
     addEventListener("hashchange", read);
@@ -22,14 +27,14 @@ class Router {
     return () => removeEventListener("hashchange", read);
   }
 
-  /** A new step: *back* returns from it. */
-  go(place: Place, id: string | null = null): void {
-    this.open(writeHash({ place, id }));
+  /** A new step: *back* returns from it. Within a place its filter stays. */
+  go(place: Place, id: string | null = null, search = this.#kept(place)): void {
+    this.open(writeHash({ place, id, search }));
   }
 
   /** The same step with something else open, as when `j` moves through a list. */
-  replace(place: Place, id: string | null = null): void {
-    history.replaceState(history.state, "", writeHash({ place, id }));
+  replace(place: Place, id: string | null = null, search = this.#kept(place)): void {
+    history.replaceState(history.state, "", writeHash({ place, id, search }));
     this.#read(location.hash);
   }
 
@@ -41,8 +46,12 @@ class Router {
     this.#here = to;
   }
 
-  href(place: Place, id: string | null = null): string {
-    return writeHash({ place, id });
+  href(place: Place, id: string | null = null, search = ""): string {
+    return writeHash({ place, id, search });
+  }
+
+  #kept(place: Place): string {
+    return place === this.#here.place ? this.#here.search : "";
   }
 
   #read(hash: string): void {

@@ -1,24 +1,28 @@
-/* Addresses of the app: `#/inbox[/ID]`, `#/tasks[/HANDLE]`, `#/servers[/NAME]`, `#/settings`. Pure. */
+/* Addresses of the app: `#/inbox[/ID]`, `#/tasks[/HANDLE][?FILTER]`, `#/servers[/NAME]`, `#/settings`. Pure. */
 export type Place = "inbox" | "tasks" | "servers" | "settings";
 export interface Route {
   readonly place: Place;
   /** What is open there; null for none. */
   readonly id: string | null;
+  /** What follows `?`: how the place is filtered. Its meaning is the place's. */
+  readonly search: string;
 }
 
 const PLACES: readonly Place[] = ["inbox", "tasks", "servers", "settings"];
 
 /** Null when the address means nothing to us. */
 export function readHash(hash: string): Route | null {
-  const [, place = "", ...rest] = hash.replace(/^#/, "").split("/");
+  const [path = "", ...search] = hash.replace(/^#/, "").split("?");
+  const [, place = "", ...rest] = path.split("/");
   const known = PLACES.find((one) => one === place);
   if (known === undefined) return null;
   const id = rest.join("/");
-  return { place: known, id: id === "" ? null : decoded(id) };
+  return { place: known, id: id === "" ? null : decoded(id), search: search.join("?") };
 }
 
 export function writeHash(route: Route): string {
-  return route.id === null ? `#/${route.place}` : `#/${route.place}/${encodeURIComponent(route.id)}`;
+  const search = route.search === "" ? "" : `?${route.search}`;
+  return route.id === null ? `#/${route.place}${search}` : `#/${route.place}/${encodeURIComponent(route.id)}${search}`;
 }
 
 function decoded(text: string): string {
