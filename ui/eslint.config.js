@@ -27,6 +27,8 @@ export default ts.config(
       "svelte/prefer-svelte-reactivity": "off",
       // No router of the framework: addresses are hashes.
       "svelte/no-navigation-without-resolve": "off",
+      // Its own compiler options differ from ours; svelte-check is the judge of warnings.
+      "svelte/no-unused-svelte-ignore": "off",
       "no-restricted-syntax": [
         "error",
         { selector: "TSEnumDeclaration", message: "No enums: use a closed union of strings (59)." },

@@ -1,10 +1,8 @@
 /* Foreign text made harmless to layout and to readers: no escape sequences, no control characters, no direction
    overrides. What it says stays as it is; markup needs no care, because nothing here is ever parsed as markup. */
 
-/* eslint-disable no-control-regex -- naming control characters is the purpose */
 const ANSI = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
-/* eslint-enable no-control-regex */
 const DIRECTION = /[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/g;
 const INVISIBLE = /[\u200b\u2060\ufeff\u00ad]/g;
 

@@ -1,0 +1,120 @@
+/* A believable core in memory, for stories, unit tests and the bench. Never part of the product: nothing that main.ts
+   imports may import this (lint and a test of the bundle see to it). */
+import type { Calls, Frame, SubscribeInput } from "$lib/bindings";
+import { answers, type Answers } from "$lib/fake/calls";
+import { World, type WorldOptions } from "$lib/fake/world";
+import { apiError, noCore, type Backend, type CallName, type FeedHandlers } from "./backend";
+
+export interface FakeOptions extends WorldOptions {
+  /** `stale`: one snapshot, then the core is lost. `connecting`: nothing ever comes. */
+  connection?: "live" | "connecting" | "lost" | "stale";
+  /** Calls take this long. */
+  latencyMs?: number;
+  /** Tasks that move on each second, in frames of 33 ms. */
+  changesPerSecond?: number;
+  /** Answers that stand in for the made-up ones; a thrown `ApiError` is a failed call. */
+  calls?: Partial<Answers>;
+}
+
+const FRAME_MS = 33;
+
+export class FakeBackend implements Backend {
+  readonly kind = "fake";
+  readonly world: World;
+  /** Calls as they came in, for tests. */
+  readonly called: { name: CallName; input: unknown }[] = [];
+  readonly #options: FakeOptions;
+  readonly #answers: Answers;
+  #feeds = new Set<FeedHandlers>();
+  #sent = 0;
+  #timer: ReturnType<typeof setInterval> | null = null;
+
+  constructor(options: FakeOptions = {}) {
+    this.#options = options;
+    this.world = new World(options);
+    this.#answers = { ...answers(this.world), ...options.calls };
+    this.world.onframe = (frame) => this.#emit(frame);
+  }
+
+  async call<N extends CallName>(name: N, input: Calls[N][0]): Promise<Calls[N][1]> {
+    this.called.push({ name, input });
+    await new Promise((done) => setTimeout(done, this.#options.latencyMs ?? 0));
+    try {
+      return await this.#answers[name](input);
+    } catch (thrown) {
+      throw apiError(thrown);
+    }
+  }
+
+  subscribe(input: SubscribeInput, on: FeedHandlers): () => void {
+    const how = this.#options.connection ?? "live";
+    if (how === "connecting") return () => undefined;
+    if (how === "lost") {
+      queueMicrotask(() => on.end(noCore));
+      return () => undefined;
+    }
+    this.world.focus = input;
+    this.#feeds.add(on);
+    queueMicrotask(() => {
+      on.frame(this.world.snapshot());
+      if (how === "stale") setTimeout(() => this.lose(), 50);
+    });
+    this.#stir();
+    return () => this.#feeds.delete(on);
+  }
+
+  openOutside(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  quit(): null {
+    return null;
+  }
+
+  /** The core goes away under an open page. */
+  lose(): void {
+    for (const on of this.#feeds) on.end(noCore);
+    this.#feeds.clear();
+    this.#options.connection = "lost";
+  }
+
+  /** And comes back. */
+  find(): void {
+    this.#options.connection = "live";
+  }
+
+  /** Changes sent so far, for the bench: none may be lost. */
+  get sent(): number {
+    return this.#sent;
+  }
+
+  /** No more changes come by themselves. */
+  rest(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #stir(): void {
+    const perSecond = this.#options.changesPerSecond ?? 0;
+    if (perSecond === 0 || this.#timer !== null) return;
+    let due = 0;
+    let last = performance.now();
+    this.#timer = setInterval(() => {
+      const now = performance.now();
+      due += (perSecond * (now - last)) / 1_000;
+      last = now;
+      const count = Math.floor(due);
+      due -= count;
+      if (count > 0) this.world.stir(count);
+    }, FRAME_MS);
+  }
+
+  #emit(frame: Frame): void {
+    if (frame.type === "delta") this.#sent += frame.changes;
+    for (const on of this.#feeds) on.frame(frame);
+  }
+}
+
+export function fake(options: FakeOptions = {}): FakeBackend {
+  return new FakeBackend(options);
+}

@@ -1,0 +1,188 @@
+/* What a made-up core answers. Effects that take time at a real server take time here, so that in-between states
+   can be seen; stories override single calls. */
+import type { ApiError, Calls, RequestDto, TaskDto, TaskRow } from "$lib/bindings";
+import type { CallName } from "$lib/backend/backend";
+import { iso } from "./chance";
+import { fits, page, view } from "./query";
+import { makeRow } from "./rows";
+import { makeServer, TOOLS } from "./things";
+import type { World } from "./world";
+
+export type Answers = { [N in CallName]: (input: Calls[N][0]) => Calls[N][1] | Promise<Calls[N][1]> };
+
+const HOLD_MS = 5_000;
+const LEAVE_MS = 3_000;
+
+function missing(what: string): ApiError {
+  return { code: "notFound", message: `there is no ${what}`, hint: "It may have been removed meanwhile." };
+}
+
+export function answers(world: World): Answers {
+  const task = (id: string): TaskDto => {
+    const found = world.task(id);
+    if (!found) throw missing(`task \`${id}\``);
+    return found;
+  };
+  const server = (name: string) => {
+    const found = world.servers.get(name);
+    if (!found) throw missing(`server \`${name}\``);
+    return found;
+  };
+  const me = world.core.person;
+
+  function settle(id: string, key: string, answer: RequestDto["answer"], state: RequestDto["state"]): RequestDto {
+    const whole = task(id);
+    const requests = whole.requests.map((one) => (one.key === key ? { ...one, answer, state } : one));
+    const found = requests.find((one) => one.key === key);
+    if (!found) throw missing(`question \`${key}\``);
+    world.details.set(id, { ...whole, requests });
+    world.send({ changes: 1, task: world.focus.task === id ? task(id) : null });
+    return found;
+  }
+
+  function leave(inboxId: string, by: string): void {
+    const row = world.inbox.get(inboxId);
+    if (!row) return;
+    const gone = { ...row, answeredBy: by };
+    world.inbox.set(inboxId, gone);
+    world.send({ inbox: [gone] });
+    setTimeout(() => {
+      world.inbox.delete(inboxId);
+      world.send({ goneInbox: [inboxId] });
+    }, LEAVE_MS);
+  }
+
+  function stop(id: string, reason: string | null | undefined): void {
+    const at = iso(world.now());
+    const intent: NonNullable<TaskDto["intent"]> = { kind: "cancel", at, by: me, reason: reason ?? null, state: "asked", refusedWhy: null, sentAt: at, acknowledgedAt: null };
+    world.change(id, { phase: "cancelling", group: "moving", stopState: "asked" }, { intent });
+    setTimeout(() => world.change(id, { stopState: "acknowledged" }, { intent: { ...intent, state: "acknowledged", acknowledgedAt: iso(world.now()) } }), 900);
+    setTimeout(() => {
+      const ended = iso(world.now());
+      world.change(id, { phase: "cancelled", group: "finished", status: "cancelled", stopState: "stopped", endedAt: ended }, { intent: { ...intent, state: "stopped", acknowledgedAt: ended } });
+    }, 4_000);
+  }
+
+  return {
+    "servers.add": ({ name, address }) => {
+      const made = { ...makeServer(name, world.servers.size, world.now()), address, health: { kind: "up" as const, since: iso(world.now()), why: null, hint: null, retryAt: null }, agreed: true };
+      world.servers.set(name, made);
+      world.send({ servers: [made] });
+      return { server: made, tools: [...TOOLS] };
+    },
+    "servers.list": () => ({ servers: [...world.servers.values()] }),
+    "servers.show": ({ name }) => server(name),
+    "servers.tools": ({ name }) => ({ tools: server(name) ? [...TOOLS] : [] }),
+    "servers.remove": ({ name }) => {
+      const lostTasks = server(name).openTasks;
+      world.servers.delete(name);
+      world.send({ goneServers: [name] });
+      return { name, lostTasks };
+    },
+    "servers.agree": ({ name }) => {
+      const agreed = { ...server(name), agreed: true, agreedBy: me, agreedAt: iso(world.now()) };
+      world.servers.set(name, agreed);
+      world.send({ servers: [agreed] });
+      return agreed;
+    },
+    "demo.address": () => ({ kind: "stdio", command: "taskwarden", args: ["demo-server"], env: {}, secretEnv: [], cwd: null }),
+    "tasks.start": ({ server: name, tool }) => {
+      const row: TaskRow = { ...makeRow(world.rows.size, "running", world.now()), server: name, tool, agent: null, createdAt: iso(world.now()) };
+      world.rows.set(row.id, row);
+      world.change(row.id, {});
+      return task(row.id);
+    },
+    "tasks.page": ({ query, group, offset, limit }) => ({
+      rows: page(world.rows.values(), query, group, world.now()).slice(offset, offset + limit), view: view(world.rows.values(), query, world.now()),
+    }),
+    "tasks.show": ({ id }) => ({ ...task(id), log: [{ at: task(id).createdAt, status: "working", text: "Started" }, { at: task(id).changedAt, status: task(id).status ?? "working", text: task(id).statusMessage ?? "" }] }),
+    "tasks.history": ({ id }) => {
+      const { agent, server: name, tool, createdAt, changedAt, requests } = task(id);
+      return {
+        events: [
+          { at: createdAt, lane: agent ? "agent" as const : "person" as const, verb: "started", who: agent ?? me, key: null, note: tool ?? "" },
+          { at: createdAt, lane: "server" as const, verb: "accepted", who: name, key: null, note: "" },
+          ...requests.map((one) => ({ at: one.openedAt, lane: "server" as const, verb: "asked", who: name, key: one.key, note: "" })),
+        ],
+        log: [{ at: createdAt, status: "working", text: "Started" }, { at: changedAt, status: "working", text: "Canary image pushed" }],
+        looks: Array.from({ length: 12 }, (_, at) => iso(Date.parse(createdAt) + ((world.now() - Date.parse(createdAt)) * at) / 12)),
+      };
+    },
+    "tasks.content": ({ id, of }) => ({
+      bytes: task(id).result?.bytes ?? 640, isError: task(id).result?.isError ?? false,
+      parts: of === "arguments"
+        ? [{ n: 0, kind: "json" as const, mime: "application/json", bytes: 48, preview: '{\n  "version": "4.12.0",\n  "dryRun": false\n}', cut: false, name: null, title: null, uri: null, description: null }]
+        : [
+          { n: 0, kind: "text" as const, mime: "text/plain", bytes: 42, preview: "Released v4.12.0 to 3 regions in 22 min.", cut: false, name: null, title: null, uri: null, description: null },
+          { n: 1, kind: "structured" as const, mime: "application/json", bytes: 90, preview: '{\n  "regions": [\n    "eu-west-1",\n    "us-east-1"\n  ],\n  "errors": 0.4\n}', cut: false, name: null, title: null, uri: null, description: null },
+        ],
+    }),
+    "tasks.piece": ({ offset, limit }) => ({ text: "…".repeat(Math.min(limit, 1_000)), next: offset + limit < 5_000 ? offset + limit : null, bytes: 5_000 }),
+    "tasks.raw": ({ id }) => ({ messages: [{ n: 0, at: task(id).createdAt, direction: "toServer" as const, about: "tools/call", bytes: 212, cut: false }, { n: 1, at: task(id).changedAt, direction: "fromServer" as const, about: "input_required", bytes: 530, cut: false }] }),
+    "tasks.answer": ({ id, key, action, hold }) => {
+      const open = task(id).requests.find((one) => one.state === "open" && (key === null || key === undefined || one.key === key));
+      if (!open) throw { code: "refused", message: "the question was answered already", hint: "Nothing was sent." } satisfies ApiError;
+      const notBefore = hold ? iso(world.now() + HOLD_MS) : null;
+      const request = settle(id, open.key, { action, by: me, at: iso(world.now()), delivery: "recorded", refusedWhy: null, notBefore }, "answered");
+      setTimeout(() => {
+        if (task(id).requests.find((one) => one.key === open.key)?.state !== "answered") return;
+        settle(id, open.key, { action, by: me, at: iso(world.now()), delivery: "acknowledged", refusedWhy: null, notBefore: null }, "confirmed");
+        world.change(id, { phase: "running", group: "moving", openRequests: 0, status: "working", pausedSince: null });
+        leave(`${id}/${open.key}`, me);
+      }, hold ? HOLD_MS : 300);
+      return { id, request, stillOpen: task(id).requests.filter((one) => one.state === "open").length };
+    },
+    "tasks.undoAnswer": ({ id, key }) => {
+      settle(id, key, null, "open");
+      return task(id);
+    },
+    "tasks.cancel": ({ ids, query, reason }) => {
+      const more = query ? [...world.rows.values()].filter((row) => row.group !== "finished" && fits(row, query, world.now())).map((row) => row.id) : [];
+      const all = [...new Set([...ids, ...more])];
+      for (const id of all) stop(id, reason);
+      return { stops: all.map((id) => ({ id, state: "asked", why: null, task: task(id) })) };
+    },
+    "tasks.revoke": ({ id }) => {
+      world.change(id, { phase: "revoked", group: "moving" });
+      return {};
+    },
+    "tasks.unwatch": ({ id }) => {
+      world.change(id, { phase: "unwatched", group: "noNews" });
+      for (const row of world.inbox.values()) if (row.task === id) leave(row.id, me);
+      return task(id);
+    },
+    "tasks.lookNow": ({ id }) => {
+      world.change(id, { lastSeenAt: iso(world.now()) });
+      return task(id);
+    },
+    "tasks.adopt": ({ server: name }) => {
+      const row: TaskRow = { ...makeRow(world.rows.size, "running", world.now()), server: name, agent: null };
+      world.rows.set(row.id, row);
+      world.change(row.id, {});
+      return task(row.id);
+    },
+    "desk.list": ({ kind }) => ({ items: [...world.desk.values()].filter((item) => item.kind === kind) }),
+    "desk.put": ({ kind, key, value }) => {
+      if (value === null) world.desk.delete(`${kind}/${key}`);
+      else world.desk.set(`${kind}/${key}`, { kind, key, value, changedAt: iso(world.now()) });
+      if (kind === "view") world.send({ views: world.viewsOf() });
+      const snoozed = kind === "snooze" ? world.inbox.get(key) : undefined;
+      if (snoozed) {
+        const until = value !== null && typeof value === "object" && "until" in value && typeof value.until === "string" ? value.until : null;
+        world.inbox.set(key, { ...snoozed, snoozedUntil: until });
+        world.send({ inbox: [{ ...snoozed, snoozedUntil: until }] });
+      }
+      return {};
+    },
+    "settings.change": (change) => {
+      world.settings = { ...world.settings, ...change };
+      world.send({ settings: world.settings });
+      return world.settings;
+    },
+    "feed.focus": ({ query, ids, task: open, visible }) => {
+      world.refocus({ query, ids, task: open, visible });
+      return {};
+    },
+    doctor: () => ({ findings: [] }),
+  };
+}

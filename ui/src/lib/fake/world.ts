@@ -1,0 +1,131 @@
+/* A core made up in memory: what it holds and how it changes. Calls are in calls.ts, the wire in backend/fake.ts. */
+import type { CoreDto, DeskItem, Frame, InboxRow, ServerDto, SettingsDto, SubscribeInput, TaskDto, TaskRow } from "$lib/bindings";
+import { chance, iso, type Chance } from "./chance";
+import { EVERYTHING, totals, view } from "./query";
+import { inboxRow, makeRows } from "./rows";
+import { CORE, detail, makeServers, request, SETTINGS } from "./things";
+
+export interface WorldOptions {
+  /** A number makes as many; a list is taken as it is. */
+  tasks?: number | TaskRow[];
+  /** Of the made tasks, how many wait for a person; or the rows themselves. */
+  inbox?: number | InboxRow[];
+  servers?: number | ServerDto[];
+  /** Whole tasks that stand in for made details. */
+  details?: TaskDto[];
+  views?: DeskItem[];
+  desk?: DeskItem[];
+  core?: Partial<CoreDto>;
+  settings?: Partial<SettingsDto>;
+  /** A frozen now, for stories. */
+  now?: number;
+  seed?: number;
+}
+
+type Delta = Extract<Frame, { type: "delta" }>;
+
+export class World {
+  readonly rows = new Map<string, TaskRow>();
+  readonly inbox = new Map<string, InboxRow>();
+  readonly servers = new Map<string, ServerDto>();
+  readonly details = new Map<string, TaskDto>();
+  readonly desk = new Map<string, DeskItem>();
+  readonly core: CoreDto;
+  settings: SettingsDto;
+  focus: SubscribeInput = { query: null, ids: [], task: null, visible: true };
+  upto = 1;
+  onframe: (frame: Frame) => void = () => undefined;
+  readonly #now: number | null;
+  readonly #roll: Chance;
+  #order: string[] = [];
+
+  constructor(options: WorldOptions) {
+    this.#now = options.now ?? null;
+    this.#roll = chance((options.seed ?? 7) + 1);
+    this.core = { ...CORE, ...options.core };
+    this.settings = { ...SETTINGS, ...options.settings };
+    const now = this.now();
+    const needy = typeof options.inbox === "number" ? options.inbox : 6;
+    const rows = Array.isArray(options.tasks) ? options.tasks : makeRows(options.tasks ?? 28, Math.min(needy, options.tasks ?? 28), now, options.seed);
+    for (const row of rows) this.rows.set(row.id, row);
+    this.#order = rows.map((row) => row.id);
+    const waiting = Array.isArray(options.inbox) ? options.inbox : rows.flatMap((row, at) => inboxRow(row, at, now) ?? []);
+    for (const row of waiting) this.inbox.set(row.id, row);
+    const servers = Array.isArray(options.servers) ? options.servers : makeServers(options.servers ?? 5, now);
+    for (const server of servers) this.servers.set(server.name, server);
+    for (const task of options.details ?? []) this.details.set(task.id, task);
+    for (const item of [...(options.views ?? []), ...(options.desk ?? [])]) this.desk.set(`${item.kind}/${item.key}`, item);
+  }
+
+  now(): number {
+    return this.#now ?? Date.now();
+  }
+
+  task(id: string): TaskDto | null {
+    const known = this.details.get(id);
+    const row = this.rows.get(id);
+    if (known) return known;
+    if (!row) return null;
+    const requests = [...this.inbox.values()]
+      .filter((one) => one.task === id && one.key !== null)
+      .map((one) => request(row, one.key ?? "", one.kind === "url" ? "url" : one.kind === "unsupported" ? "sampling" : "form", one.message ?? ""));
+    const made = detail(row, requests, this.now());
+    this.details.set(id, made);
+    return made;
+  }
+
+  viewsOf(): DeskItem[] {
+    return [...this.desk.values()].filter((item) => item.kind === "view");
+  }
+
+  snapshot(): Frame {
+    return {
+      type: "snapshot", feed: "feed-1", upto: this.upto, core: this.core, settings: this.settings, servers: [...this.servers.values()], totals: totals(this.rows.values()),
+      inbox: [...this.inbox.values()], views: this.viewsOf(), view: this.#view(), task: this.focus.task === null ? null : this.task(this.focus.task),
+    };
+  }
+
+  /** Sends what changed; everything that is left out did not. */
+  send(change: Partial<Delta>): void {
+    const after = this.upto;
+    this.upto += Math.max(1, change.changes ?? 0);
+    this.onframe({ type: "delta", after, upto: this.upto, changes: 0, servers: [], goneServers: [], totals: null, inbox: [], goneInbox: [], rows: [], view: null, task: null, settings: null, views: null, ...change });
+  }
+
+  refocus(focus: SubscribeInput): void {
+    this.focus = focus;
+    this.send({ view: this.#view(), task: focus.task === null ? null : this.task(focus.task) });
+  }
+
+  /** One task is otherwise now; everything that follows from it is sent. */
+  change(id: string, row: Partial<TaskRow>, task: Partial<TaskDto> = {}): void {
+    const held = this.rows.get(id);
+    if (!held) return;
+    const next: TaskRow = { ...held, ...row, changedAt: iso(this.now()) };
+    this.rows.set(id, next);
+    const shared = { phase: next.phase, group: next.group, status: next.status, statusMessage: next.statusMessage, progress: next.progress, endedAt: next.endedAt, changedAt: next.changedAt };
+    const whole = this.task(id);
+    if (whole) this.details.set(id, { ...whole, ...shared, ...task });
+    this.send({ changes: 1, rows: this.focus.ids.includes(id) ? [next] : [], totals: totals(this.rows.values()), view: this.#view(), task: this.focus.task === id ? this.task(id) : null });
+  }
+
+  /** `count` tasks move on a little, in one frame. Composition stays, so that counts stay. */
+  stir(count: number): void {
+    const watched = new Set(this.focus.ids);
+    const changed = new Map<string, TaskRow>();
+    for (let at = 0; at < count; at += 1) {
+      const id = this.#order[Math.floor(this.#roll() * this.#order.length)];
+      const row = id === undefined ? undefined : this.rows.get(id);
+      if (!row) continue;
+      const done = ((row.progress?.done ?? 0) + 1) % 100;
+      const next: TaskRow = { ...row, progress: { done, total: 100, message: null }, lastSeenAt: iso(this.now()), changedAt: iso(this.now()) };
+      this.rows.set(row.id, next);
+      if (watched.has(row.id)) changed.set(row.id, next);
+    }
+    this.send({ changes: count, rows: [...changed.values()] });
+  }
+
+  #view(): ReturnType<typeof view> | null {
+    return this.focus.query === null ? null : view(this.rows.values(), this.focus.query ?? EVERYTHING, this.now());
+  }
+}

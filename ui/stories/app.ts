@@ -1,0 +1,24 @@
+/* The whole app on made-up data: `fake.html?tasks=28&inbox=6&servers=5&changes=0&connection=live&theme=dark`.
+   For looking and for journeys without a core; never part of the product. */
+import { mount } from "svelte";
+import App from "../src/App.svelte";
+import { fake, type FakeOptions } from "$lib/backend/fake";
+import { clock } from "$lib/clock.svelte";
+import "$lib/design/tokens.css";
+import "$lib/design/base.css";
+import { STORY_NOW } from "$lib/story";
+
+const query = new URLSearchParams(location.search);
+const number = (name: string, otherwise: number) => Number(query.get(name) ?? otherwise);
+const connection = (["live", "connecting", "lost", "stale"] as const).find((one) => one === query.get("connection")) ?? "live";
+const theme = (["light", "dark"] as const).find((one) => one === query.get("theme")) ?? "system";
+const options: FakeOptions = {
+  tasks: number("tasks", 28), inbox: number("inbox", 6), servers: number("servers", 5), changesPerSecond: number("changes", 0), connection,
+  settings: { theme }, core: { secretsInFile: query.has("file"), notifications: query.has("mute") ? "none" : "desktop" },
+};
+if (query.has("still")) {
+  options.now = STORY_NOW;
+  clock.freeze(STORY_NOW);
+}
+const target = document.getElementById("app");
+if (target) mount(App, { target, props: { backend: fake(options) } });
