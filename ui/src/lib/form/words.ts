@@ -1,0 +1,20 @@
+/* What stands beside a control: the server's words, cut to a size that keeps the form usable, and ours. */
+import { line, plain } from "$lib/design";
+import { formText } from "$lib/text/form";
+import type { Field } from "./schema";
+
+const TITLE_CAP = 160;
+const DESCRIPTION_CAP = 1_000;
+
+export function titleOf(field: Field): string {
+  return line(field.title, TITLE_CAP) || line(field.name, TITLE_CAP) || formText.noValue;
+}
+
+export function hintOf(field: Field): string | null {
+  const said = field.description === null ? "" : plain(field.description.slice(0, DESCRIPTION_CAP)).trim();
+  const { control } = field;
+  const range = control.kind === "number" ? formText.range(control.min, control.max) : control.kind === "text" && control.max !== null ? formText.length(control.max) : null;
+  const kind = control.kind === "json" ? formText.jsonHint : control.kind === "text" && control.format === "date-time" ? formText.dateTimeHint : null;
+  const parts = [said, range, kind, field.required ? null : formText.optional, field.secret ? formText.secret : null];
+  return parts.filter((part) => part !== null && part !== "").join(" · ") || null;
+}
