@@ -1,0 +1,68 @@
+//! The numbers of asking: what calls, feeds and the desk of a person allow themselves.
+//!
+//! Used by `api`; nothing in the engine reads them. Numbers of doors and processes are in `hosting.rs`.
+
+use std::time::Duration;
+
+use super::{DAY, KIB, MIB, MINUTE, SECOND};
+
+/// Limits and times of calls and feeds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asking {
+    /// Feeds open at once. Judgement: a window, its tray and a few browsers.
+    pub feeds_max: usize,
+    /// Tasks of a list that one feed watches. Judgement: several screens of rows.
+    pub feed_rows_max: usize,
+    /// Counts, totals and servers of a feed are read no closer together than this. Judgement: five times a second is
+    /// as fast as numbers can be read.
+    pub counts_rest: Duration,
+    /// How often a feed looks whether what is on screen was heard of again. Judgement: people read seconds.
+    pub heard_tick: Duration,
+    /// How often a feed looks whether a deadline came near. Judgement: they are shown in minutes.
+    pub deadline_tick: Duration,
+    /// How long an answered question stays in the inbox, struck out. Design: 3 s.
+    pub answered_shown: Duration,
+    /// A server's expiry is a deadline only when it is this near. Judgement: beyond a day nobody hurries.
+    pub deadline_near: Duration,
+    /// Longest text of a server in a row of a list. Contract of the window: 300 characters.
+    pub row_text_chars: usize,
+    /// End of a server's standard error in a feed; `servers.show` has all that is kept. Judgement: a screenful.
+    pub feed_stderr_bytes: usize,
+    /// Tasks stopped by one call. Judgement: everything a person can have open, twice over.
+    pub stops_max: u32,
+    /// Audit rows in the history of a task, the newest. Judgement: far more than a task has.
+    pub history_rows_max: u32,
+    /// Moments a task was heard of, in its history, the newest. Contract of the window.
+    pub looks_max: usize,
+    /// Parts a result is shown in; the rest is shown as one. Judgement.
+    pub parts_max: usize,
+    /// Characters of a part that come with the list of parts. Contract of the window.
+    pub preview_chars: usize,
+    /// Largest picture or sound handed to the window, in characters of base64. Contract of the window.
+    pub media_chars_max: usize,
+    /// Largest piece of a large text at a time. Judgement: drawn within a frame or two.
+    pub piece_bytes_max: usize,
+}
+
+impl Default for Asking {
+    fn default() -> Self {
+        Self {
+            feeds_max: 16,
+            feed_rows_max: 500,
+            counts_rest: SECOND / 5,
+            heard_tick: SECOND,
+            deadline_tick: MINUTE,
+            answered_shown: 3 * SECOND,
+            deadline_near: DAY,
+            row_text_chars: 300,
+            feed_stderr_bytes: 4 * KIB,
+            stops_max: 20_000,
+            history_rows_max: 2_000,
+            looks_max: 200,
+            parts_max: 1_000,
+            preview_chars: 4_000,
+            media_chars_max: 2 * MIB,
+            piece_bytes_max: 256 * KIB,
+        }
+    }
+}
