@@ -218,8 +218,12 @@ impl Glance {
             said.push(format!("{away} {keeps}."));
         }
         if here > 0 {
-            let tasks = if here == 1 { "task ends: its server runs" } else { "tasks end: their servers run" };
-            said.push(format!("{here} {tasks} inside Taskwarden and stop with it."));
+            let servers = if here == 1 {
+                "task ends with Taskwarden, which runs its server"
+            } else {
+                "tasks end with Taskwarden, which runs their servers"
+            };
+            said.push(format!("{here} {servers}."));
         }
         if said.is_empty() {
             return None;

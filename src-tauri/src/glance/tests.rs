@@ -125,7 +125,7 @@ fn quitting_says_what_goes_on_and_what_ends() {
     let both = said(&format!("{},{}", server("a", "http", 1), server("b", "stdio", 1)), 2).unwrap();
     assert_eq!(
         both,
-        "1 task keeps running on its server. 1 task ends: its server runs inside Taskwarden and stop with it. \
+        "1 task keeps running on its server. 1 task ends with Taskwarden, which runs its server. \
          Supervision stops until you reopen Taskwarden."
     );
 }

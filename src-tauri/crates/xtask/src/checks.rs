@@ -8,19 +8,25 @@ use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
 use crate::workspace::Workspace;
-use crate::{install, process, table, tidy};
+use crate::{install, journeys, page, process, table, tidy};
 
 type Step = (&'static str, fn(&Workspace) -> Result<(), Failure>);
 
-const STEPS: [Step; 8] = [
+/// The page before everything that carries it.
+const STEPS: [Step; 13] = [
     ("tools", install::tools),
+    ("packages", install::for_tests),
     ("format", format),
     ("tidy", tidy::run),
+    ("page", page::check),
     ("clippy", clippy),
     ("docs", docs),
     ("build", build),
     ("peers", install::peers),
     ("tests", tests),
+    ("stories", page::stories),
+    ("journeys", journeys::run),
+    ("window", journeys::window),
 ];
 
 /// Runs all steps.

@@ -7,8 +7,8 @@
 use std::fs;
 
 use crate::failure::Failure;
-use crate::process;
 use crate::workspace::Workspace;
+use crate::{node, process};
 
 /// MemoryGraph over stdio; it imports `httpx` without naming it, and does not run with the second major of `mcp`.
 const PYTHON_PEERS: [&str; 3] = ["memorygraphmcp==0.12.4", "mcp==1.30.0", "httpx==0.28.1"];
@@ -25,6 +25,52 @@ pub(crate) fn tools(workspace: &Workspace) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// What the window is built with: the web view of the system, found through pkg-config.
+pub(crate) fn for_window(workspace: &Workspace) -> Result<(), Failure> {
+    if !cfg!(target_os = "linux") {
+        return Ok(());
+    }
+    let mut missing = Vec::new();
+    if !process::is_there("pkg-config", &["--version"]) {
+        missing.push("pkg-config");
+    }
+    if !process::is_there("pkg-config", &["--exists", "webkit2gtk-4.1", "dbus-1"]) {
+        missing.extend(["libwebkit2gtk-4.1-dev", "libdbus-1-dev"]);
+    }
+    system(workspace, &missing)
+}
+
+/// What the tests of the window and the page are driven with, beside what they are built with.
+pub(crate) fn for_tests(workspace: &Workspace) -> Result<(), Failure> {
+    for_window(workspace)?;
+    if !cfg!(target_os = "linux") {
+        return Ok(());
+    }
+    let programs = [
+        ("Xvfb", "-help", "xvfb"),
+        ("xauth", "-V", "xauth"),
+        ("dbus-run-session", "--version", "dbus"),
+        ("WebKitWebDriver", "--version", "webkit2gtk-driver"),
+        ("/usr/bin/chromium", "--version", "chromium"),
+    ];
+    let mut missing = Vec::new();
+    missing.extend(programs.iter().filter(|(name, ask, _)| !runs(name, ask)).map(|(_, _, package)| *package));
+    if !process::is_there("/usr/bin/python3", &["-c", "import dbus, gi"]) {
+        missing.extend(["python3", "python3-dbus", "python3-gi"]);
+    }
+    // Without any font a picture holds no letters.
+    if !process::is_there("fc-match", &["-f", "%{file}", "sans"]) {
+        missing.extend(["fontconfig", "fonts-dejavu-core"]);
+    }
+    system(workspace, &missing)
+}
+
+/// Whether a program starts, whatever it thinks of the question.
+fn runs(program: &str, ask: &str) -> bool {
+    use std::process::{Command, Stdio};
+    Command::new(program).arg(ask).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
 /// Servers we did not write.
@@ -45,19 +91,16 @@ pub(crate) fn peers(workspace: &Workspace) -> Result<(), Failure> {
 }
 
 fn node_peers(workspace: &Workspace) -> Result<(), Failure> {
-    if !process::is_there("npm", &["--version"]) {
-        apt(workspace, &["nodejs", "npm"])?;
-    }
     println!("installing the peers written for Node (npm ci in {PEERS})");
-    let mut install = process::program_in(workspace, "npm", &["ci", "--no-audit", "--no-fund"]);
-    process::run(install.current_dir(workspace.path(PEERS)), "npm needs its registry for this; run it again online.")
+    let mut install = node::npm(workspace, PEERS, &["ci", "--no-audit", "--no-fund"])?;
+    process::run(&mut install, "npm needs its registry for this; run it again online.")
 }
 
 fn python_peers(workspace: &Workspace) -> Result<(), Failure> {
     let folder = workspace.path("target/peers/venv");
     let folder = folder.to_string_lossy();
     if !process::is_there("python3", &["-c", "import ensurepip, venv"]) {
-        apt(workspace, &["python3", "python3-venv"])?;
+        system(workspace, &["python3", "python3-venv"])?;
     }
     println!("installing the peers written in Python (a virtual environment in {folder})");
     let mut create = process::program_in(workspace, "python3", &["-m", "venv", &folder]);
@@ -66,13 +109,17 @@ fn python_peers(workspace: &Workspace) -> Result<(), Failure> {
     process::run(install.args(PYTHON_PEERS), "pip needs its index for this; run it again online.")
 }
 
-fn apt(workspace: &Workspace, packages: &[&str]) -> Result<(), Failure> {
+/// Installs packages of the system, and says so; nothing for an empty list.
+pub(crate) fn system(workspace: &Workspace, packages: &[&str]) -> Result<(), Failure> {
+    if packages.is_empty() {
+        return Ok(());
+    }
     let names = packages.join(" ");
     let hint = format!("Install these system packages by hand: {names}.");
     if !process::is_there("apt-get", &["--version"]) {
         return Err(Failure::new(format!("this machine lacks {names}"), hint));
     }
-    println!("installing {names}");
+    println!("installing system packages: {names}");
     process::run(&mut process::program_in(workspace, "apt-get", &["update", "-qq"]), &hint)?;
     let mut install = process::program_in(workspace, "apt-get", &["install", "-y", "-qq", "--no-install-recommends"]);
     process::run(install.args(packages).env("DEBIAN_FRONTEND", "noninteractive"), &hint)

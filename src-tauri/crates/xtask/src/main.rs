@@ -2,13 +2,16 @@
 //!
 //! Uses the standard library alone (ruling 35), so that it builds in seconds on a fresh clone, and none of our
 //! crates. It ships nothing. `tidy.rs` holds the house rules that a program can check, `checks.rs` what CI runs,
-//! `run.rs` the first minutes of a new developer, `bench.rs` and `torture.rs` the long measurements.
+//! `run.rs` the first minutes of a new developer, `page.rs` and `journeys.rs` what people see, `bench.rs` and `torture.rs` the long measurements.
 
 mod bench;
 mod checks;
 mod failure;
 mod install;
+mod journeys;
 mod json;
+mod node;
+mod page;
 mod process;
 mod run;
 mod table;
@@ -22,9 +25,12 @@ use failure::Failure;
 use workspace::Workspace;
 
 const HELP: &str = "\
-cargo xtask run           build, start a core with the demo server, print three commands to try
+cargo xtask run           build and open the window; without a display, serve the same page to a browser
 cargo xtask test          everything CI checks, in its order; installs what is missing
 cargo xtask tidy          the house rules: imports, module docs, lengths, literals, lock files
+cargo xtask page          build the user interface if it changed
+cargo xtask window        drive the built window: demo, content policy, notification
+cargo xtask screenshots   pictures of every screen in both themes, into target/screenshots
 cargo xtask peers         install the servers that the integration tests talk to
 cargo xtask bench         the performance table, in release mode
 cargo xtask torture [N]   kill the core at N random moments and look for lost handles (1000)
@@ -53,6 +59,9 @@ fn command(arguments: &[String]) -> Result<(), Failure> {
     match (name, rest.as_slice()) {
         ("run", []) => run::run(&workspace),
         ("test", []) => checks::run(&workspace),
+        ("page", []) => page::build(&workspace),
+        ("window", []) => journeys::window(&workspace),
+        ("screenshots", []) => journeys::screenshots(&workspace),
         ("peers", []) => install::peers(&workspace),
         ("tidy", []) => tidy::run(&workspace),
         ("bench", []) => bench::run(&workspace),

