@@ -1,7 +1,7 @@
 /* The stack of key scopes. The newest scope is asked first; an exclusive one (a dialog) hides those under it.
    It listens once for the whole page. Bindings live with the component that has the action. */
 import { getContext, onDestroy, setContext } from "svelte";
-import { isMeant, isPressOfControl, isTyping, match, parsed, type Binding, type Parsed } from "./match";
+import { isInLayer, isMeant, isPressOfControl, isTyping, match, parsed, type Binding, type Parsed } from "./match";
 
 interface Scope {
   readonly name: string;
@@ -21,6 +21,7 @@ export class Keys {
   /** Scopes that answer now, newest first. */
   get reachable(): readonly Scope[] {
     const newestFirst = [...this.#scopes].reverse();
+    // Under an exclusive scope nothing is reachable; a dialog without one is seen to in `press`.
     const exclusive = newestFirst.findIndex((scope) => scope.exclusive);
     return exclusive < 0 ? newestFirst : newestFirst.slice(0, exclusive + 1);
   }
@@ -46,8 +47,7 @@ export class Keys {
   press(event: KeyboardEvent): void {
     if (event.defaultPrevented || event.isComposing || event.keyCode === 229 || MODIFIERS.has(event.key)) return;
     if (isPressOfControl(event)) return;
-    const typing = isTyping(event.target);
-    const candidates = this.#candidates(typing);
+    const candidates = this.#candidates(event.target);
     const events = [...this.#pending, event];
     const found = match(candidates, events);
     this.#forget();
@@ -64,8 +64,16 @@ export class Keys {
     }
   }
 
-  #candidates(typing: boolean): Parsed[] {
-    return this.reachable.flatMap((scope) => parsed(scope.bindings().filter((binding) => isMeant(binding, typing))));
+  /** From the palette: as if its key had been pressed. */
+  run(binding: Binding): void {
+    if (binding.when?.() ?? true) binding.run(null);
+  }
+
+  #candidates(target: EventTarget | null): Parsed[] {
+    const typing = isTyping(target);
+    // A dialog, a popover or a menu keeps its presses from what lies under it.
+    const scopes = isInLayer(target) ? this.reachable.filter((scope) => scope.exclusive) : this.reachable;
+    return scopes.flatMap((scope) => parsed(scope.bindings().filter((binding) => isMeant(binding, typing))));
   }
 
   #forget(): void {

@@ -65,6 +65,11 @@ export function isPressOfControl(event: KeyboardEvent): boolean {
   return event.target instanceof Element && event.target.closest("button, a[href], summary, input, [role=menuitem], [role=tab]") !== null;
 }
 
+/** Whether focus is in something laid over the page. */
+export function isInLayer(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest("[role=dialog], [role=alertdialog], [role=menu]") !== null;
+}
+
 export function isMeant(binding: Binding, typing: boolean): boolean {
   if (!(binding.when?.() ?? true)) return false;
   if (!typing) return true;

@@ -6,10 +6,15 @@ const NAMES: Readonly<Record<string, string>> = {
   Alt: MAC ? "⌥" : "Alt", Meta: MAC ? "⌘" : "Super", $mod: MAC ? "⌘" : "Ctrl", " ": "Space",
 };
 
-/** `$mod+Enter` as "Ctrl ⏎", `g i` as "g then i". */
+/** `$mod+Enter` as "Ctrl ⏎", `$mod+k` as "Ctrl K", `g i` as "g then i". */
 export function shown(key: string): string {
-  return key
-    .split(" ")
-    .map((press) => press.split(/\+(?=.)/).map((part) => NAMES[part] ?? (part.length === 1 ? part : part.replace(/^Key/, ""))).join(" "))
-    .join(" then ");
+  return key.split(" ").map(press).join(" then ");
+}
+
+function press(text: string): string {
+  const parts = text.split(/\+(?=.)/);
+  const last = parts[parts.length - 1] ?? "";
+  // The sign is made with Shift; nobody needs to be told.
+  const needed = /^[^\p{L}\p{N}]$/u.test(last) ? parts.filter((part) => part !== "Shift") : parts;
+  return needed.map((part) => NAMES[part] ?? (part.length === 1 && needed.length > 1 ? part.toUpperCase() : part)).join(" ");
 }

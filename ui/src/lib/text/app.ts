@@ -18,7 +18,6 @@ export const APP = {
   working: (n: number) => `${count(n)} working`,
   needYou: (n: number) => `${count(n)} ${n === 1 ? "needs" : "need"} you`,
   lastChange: (when: string) => `Last change ${when}`,
-  noChange: "No change yet",
   lastHeard: (when: string) => `Last heard ${when}`,
   secretsInFile: "Secrets in a file",
   secretsWhy: "This system has no keychain that works, so secrets lie in a file that only you can read.",
@@ -31,6 +30,7 @@ export const APP = {
   retry: "Try now",
   lostSaid: "The connection to the core is lost.",
   backSaid: "Connected to the core again.",
+  nothingWaits: "Nothing needs you.",
   newRequests: (n: number) => `${plural(n, "new item needs", "new items need")} you.`,
   failedFirst: "Taskwarden cannot reach its core.",
   signIn: {
