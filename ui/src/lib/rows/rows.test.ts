@@ -1,0 +1,132 @@
+import { describe, expect, test } from "vitest";
+import { add, ALL_MATCHING, EMPTY, hasPage, idShown, isChosen, listing, NONE, numberOf, PAGE, pagesOf, placeAt, plainly, size, standing, toggle, update, withPage, type Listing, type Shown } from "./index";
+
+/** A list that is loaded whole, from its groups. */
+function whole(groups: Record<string, string[]>): Listing {
+  const view = { total: Object.values(groups).flat().length, groups: Object.entries(groups).map(([group, ids]) => ({ group, count: ids.length })) };
+  const pages = Object.entries(groups).flatMap(([group, ids]) => pagesOf(group, 0, ids.length).map((at) => ({ ...at, ids: ids.slice(at.page * PAGE, (at.page + 1) * PAGE) })));
+  return listing(view, pages);
+}
+
+function seen(shown: Shown): Record<string, (string | undefined)[]> {
+  return Object.fromEntries(shown.sections.map((section, at) => [section.group, Array.from({ length: section.count }, (_, index) => idShown(shown, at, index))]));
+}
+
+describe("a list that changes under a person's eye", () => {
+  const before = { needs: ["a", "b"], moving: ["c", "d", "e"], done: ["f"] };
+
+  test("without_a_focused_row_everything_shows_at_once", () => {
+    const after = { needs: ["x", "a", "b"], moving: ["c", "e"], done: ["d", "f"] };
+    const next = update(plainly(whole(before)), whole(after), null);
+    expect(seen(next)).toEqual(after);
+    expect(next.waiting).toBe(0);
+  });
+
+  test("below_the_focused_row_changes_show_at_once", () => {
+    const after = { needs: ["a", "b"], moving: ["c", "d"], done: ["e", "f"] };
+    const next = update(plainly(whole(before)), whole(after), { group: "moving", index: 0 });
+    expect(seen(next)).toEqual(after);
+    expect(next.waiting, "nothing waits").toBe(0);
+  });
+
+  test("a_new_row_above_waits_and_pushes_nothing", () => {
+    const after = { needs: ["x", "a", "b"], moving: ["y", "c", "d", "e"], done: ["g", "f"] };
+    const next = update(plainly(whole(before)), whole(after), { group: "moving", index: 1 });
+    expect(seen(next)).toEqual({ needs: ["a", "b"], moving: ["c", "d", "e"], done: ["g", "f"] });
+    expect(next.waiting, "one row in each of two groups").toBe(2);
+    expect(seen(plainly(next.live)), "`p` shows all of it").toEqual(after);
+  });
+
+  test("a_group_that_appears_above_waits", () => {
+    const next = update(plainly(whole({ moving: ["c", "d"] })), whole({ needs: ["x"], moving: ["c", "d"] }), { group: "moving", index: 1 });
+    expect(seen(next)).toEqual({ moving: ["c", "d"] });
+    expect(next.waiting).toBe(1);
+  });
+
+  test("changes_above_add_up_while_they_wait", () => {
+    const anchor = { group: "moving", index: 1 };
+    const once = update(plainly(whole(before)), whole({ ...before, moving: ["y", "c", "d", "e"] }), anchor);
+    const twice = update(once, whole({ ...before, moving: ["z", "y", "c", "d"], done: ["e", "f"] }), anchor);
+    expect(seen(twice)).toEqual({ needs: ["a", "b"], moving: ["c", "d"], done: ["e", "f"] });
+    expect(twice.waiting).toBe(2);
+  });
+
+  test("a_focused_row_that_leaves_its_group_stays_until_the_person_moves", () => {
+    const after = { needs: ["a", "b"], moving: ["c", "e"], done: ["g", "f"] };
+    const next = update(plainly(whole(before)), whole(after), { group: "moving", index: 1 });
+    expect(seen(next), "`d` stands where it stood, what is below is new").toEqual({ needs: ["a", "b"], moving: ["c", "d", "e"], done: ["g", "f"] });
+    expect(next.waiting).toBe(1);
+  });
+
+  test("a_row_never_stands_twice", () => {
+    const after = { needs: ["b"], moving: ["c", "d", "e"], done: ["a", "f"] };
+    const next = update(plainly(whole(before)), whole(after), { group: "moving", index: 1 });
+    expect(seen(next), "`a` would be above and below, so all of it waits").toEqual(before);
+    expect(next.waiting).toBe(1);
+  });
+
+  test("rows_that_change_places_above_wait_as_well", () => {
+    const next = update(plainly(whole(before)), whole({ ...before, needs: ["b", "a"] }), { group: "moving", index: 0 });
+    expect(seen(next)).toEqual(before);
+    expect(next.waiting).toBe(2);
+  });
+
+  test("when_the_focused_group_is_gone_nothing_is_lost", () => {
+    const next = update(plainly(whole({ moving: ["c"] })), whole({ done: ["c"] }), { group: "moving", index: 0 });
+    expect(next.waiting).toBeGreaterThan(0);
+    expect(seen(plainly(next.live))).toEqual({ done: ["c"] });
+  });
+
+  test("any_walk_of_changes_ends_at_the_truth", () => {
+    let seed = 7;
+    const roll = (to: number) => { seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648; return seed % to; };
+    const groups = ["needs", "moving", "done"];
+    const state: Record<string, string[]> = { needs: [], moving: [], done: [] };
+    let shown: Shown = EMPTY;
+    for (let step = 0; step < 500; step += 1) {
+      const from = state[groups[roll(3)] ?? ""] ?? [];
+      const to = state[groups[roll(3)] ?? ""] ?? [];
+      const [moved] = from.splice(roll(Math.max(1, from.length)), 1);
+      to.unshift(roll(2) === 0 || moved === undefined ? `t${step}` : moved);
+      const anchor = roll(3) === 0 ? null : { group: groups[roll(3)] ?? "", index: roll(4) };
+      shown = update(shown, whole(state), anchor);
+      const all = Object.values(seen(shown)).flat().filter((id) => id !== undefined);
+      expect(new Set(all).size, `no row twice after step ${step}`).toBe(all.length);
+    }
+    expect(Object.entries(seen(plainly(shown.live))).filter(([, ids]) => ids.length > 0)).toEqual(Object.entries(state).filter(([, ids]) => ids.length > 0));
+  });
+});
+
+describe("pages", () => {
+  test("a_sight_asks_for_the_pages_it_touches", () => {
+    expect(pagesOf("g", 95, 205).map((at) => at.page)).toEqual([0, 1, 2]);
+    expect(pagesOf("g", 5, 5)).toEqual([]);
+  });
+
+  test("only_so_many_pages_are_kept", () => {
+    let list = listing({ total: 100_000, groups: [{ group: "g", count: 100_000 }] }, []);
+    for (let page = 0; page < 1_000; page += 1) list = withPage(list, { group: "g", page, ids: [`id-${page}`] });
+    expect(list.pages.size).toBeLessThanOrEqual(60);
+    expect(hasPage(list, { group: "g", page: 999 }), "the newest is kept").toBe(true);
+    expect(standing(list)).toHaveLength(60);
+  });
+
+  test("folded_groups_take_no_number", () => {
+    const { sections } = plainly(whole({ a: ["1", "2"], b: ["3"], c: ["4", "5"] }));
+    const folded = new Set(["a"]);
+    expect(placeAt(sections, folded, 1)).toEqual({ section: 2, index: 0 });
+    expect(numberOf(sections, folded, "c", 1)).toBe(2);
+    expect(numberOf(sections, folded, "a", 0)).toBe(-1);
+  });
+});
+
+describe("a choice", () => {
+  test("all_matching_is_all_but_those_taken_out", () => {
+    const choice = toggle(ALL_MATCHING, "a");
+    expect([isChosen(choice, "a"), isChosen(choice, "b"), size(choice, 1_204)]).toEqual([false, true, 1_203]);
+    expect(size(add(choice, ["a"]), 1_204)).toBe(1_204);
+  });
+  test("a_second_press_takes_it_back", () => {
+    expect(size(toggle(toggle(NONE, "a"), "a"), 9)).toBe(0);
+  });
+});
