@@ -1,7 +1,7 @@
 /* What a person has typed about a new server, and the address it makes. Pure: it calls nothing.
    A problem names its field and blocks; what only deserves a warning is consent.ts's. */
 import type { AddressDto } from "$lib/bindings";
-import { splitCommand, type CommandFault } from "./command-line";
+import { splitCommand, type CommandFault } from "$lib/address/command-line";
 
 /** One row of names with values; `secret` values are stored apart and never come back. */
 export interface Pair {

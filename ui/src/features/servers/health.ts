@@ -2,7 +2,7 @@
 import type { HealthDto, ServerDto } from "$lib/bindings";
 import type { IconName } from "$lib/design/icons";
 import type { Tone } from "$lib/design/tones";
-import { shownHost } from "$lib/result/host";
+import { shownHost } from "$lib/address/host";
 import { ago, until } from "$lib/model/time";
 import { serversText as text } from "$lib/text/servers";
 

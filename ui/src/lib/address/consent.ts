@@ -1,7 +1,7 @@
 /* What a person sees before anything runs or is contacted: every word of the command on a line of its own, and what
    deserves a second look. It never hides or shortens a word. The agreement itself is the core's to record. */
 import type { AddressDto } from "$lib/bindings";
-import { shownHost } from "$lib/result/host";
+import { shownHost } from "./host";
 import { splitCommand } from "./command-line";
 import { looksSecretName, looksSecretValue, secretArguments } from "./secret-look";
 

@@ -1,0 +1,27 @@
+/* Tools of one server, found by what is typed. Pure. All their words are the server's. */
+import type { ToolDto } from "$lib/bindings";
+
+/** Tools drawn before the rest is asked for. */
+export const TOOLS_STEP = 50;
+
+export function matchingTools(tools: readonly ToolDto[], typed: string): readonly ToolDto[] {
+  const words = typed.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  if (words.length === 0) return tools;
+  return tools.filter((tool) => {
+    const hay = `${tool.name} ${tool.title ?? ""} ${tool.description ?? ""}`.toLowerCase();
+    return words.every((word) => hay.includes(word));
+  });
+}
+
+/** Whether calls of it become tasks of the server's own. */
+export function isTaskTool(tool: ToolDto): boolean {
+  return tool.taskSupport === "required" || tool.taskSupport === "optional" || tool.taskSupport === "server decides";
+}
+
+/** Whether there is anything to fill in. */
+export function hasArguments(schema: unknown): boolean {
+  if (typeof schema !== "object" || schema === null) return true;
+  if ("properties" in schema && typeof schema.properties === "object" && schema.properties !== null) return Object.keys(schema.properties).length > 0;
+  // An object without properties takes whatever is sent, unless it says that it does not.
+  return !("additionalProperties" in schema && schema.additionalProperties === false);
+}
