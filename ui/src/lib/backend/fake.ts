@@ -6,6 +6,8 @@ import { World, type WorldOptions } from "$lib/fake/world";
 import { apiError, noCore, type Backend, type CallName, type FeedHandlers } from "./backend";
 
 export interface FakeOptions extends WorldOptions {
+  /** What it claims to be; `fake` when left out. */
+  kind?: Backend["kind"];
   /** `stale`: one snapshot, then the core is lost. `connecting`: nothing ever comes. */
   connection?: "live" | "connecting" | "lost" | "stale";
   /** Calls take this long. */
@@ -19,7 +21,7 @@ export interface FakeOptions extends WorldOptions {
 const FRAME_MS = 33;
 
 export class FakeBackend implements Backend {
-  readonly kind = "fake";
+  readonly kind: Backend["kind"];
   readonly world: World;
   /** Calls as they came in, for tests. */
   readonly called: { name: CallName; input: unknown }[] = [];
@@ -31,6 +33,7 @@ export class FakeBackend implements Backend {
 
   constructor(options: FakeOptions = {}) {
     this.#options = options;
+    this.kind = options.kind ?? "fake";
     this.world = new World(options);
     this.#answers = { ...answers(this.world), ...options.calls };
     this.world.onframe = (frame) => this.#emit(frame);
@@ -67,8 +70,8 @@ export class FakeBackend implements Backend {
     return Promise.resolve();
   }
 
-  quit(): null {
-    return null;
+  quit(): Promise<void> | null {
+    return this.kind === "window" ? Promise.resolve() : null;
   }
 
   /** The core goes away under an open page. */
