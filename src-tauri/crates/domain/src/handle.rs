@@ -30,6 +30,7 @@ use crate::audit::AuditEvent;
 use crate::ids::{AgentId, HandleId, RequestKey, ServerId, SessionKey};
 use crate::observation::{LogLine, Progress};
 use crate::payload::PayloadWrite;
+use crate::raw::RawMessage;
 use crate::request::InputRequest;
 use crate::status::{Contact, Due, Intent, ServerView};
 use crate::time::Timestamp;
@@ -145,6 +146,8 @@ pub struct TaskHandle {
     pub created: Timestamp,
     /// When anything but contact last changed.
     pub changed: Timestamp,
+    /// When nothing more was expected of it; `None` while something is.
+    pub ended: Option<Timestamp>,
 }
 
 /// Something that is said or done once.
@@ -158,11 +161,13 @@ pub enum Told {
     Disobeyed,
     /// It asked more than one task may; what is beyond is ignored.
     TooMuchAsked,
+    /// A person marked it resolved though its handle stays taken from its agent.
+    Resolved,
 }
 
 impl Told {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Overdue, Self::Expiry, Self::Disobeyed, Self::TooMuchAsked];
+    pub const ALL: [Self; 5] = [Self::Overdue, Self::Expiry, Self::Disobeyed, Self::TooMuchAsked, Self::Resolved];
 
     /// Lower camel case word for the registry.
     #[must_use]
@@ -172,6 +177,7 @@ impl Told {
             Self::Expiry => "expiry",
             Self::Disobeyed => "disobeyed",
             Self::TooMuchAsked => "tooMuchAsked",
+            Self::Resolved => "resolved",
         }
     }
 
@@ -221,6 +227,8 @@ pub struct Transition {
     pub log: Vec<LogLine>,
     /// Payloads to store or erase.
     pub payloads: Vec<PayloadWrite>,
+    /// Raw messages to keep.
+    pub raw: Vec<RawMessage>,
     /// A finished duration to learn from, in milliseconds, waiting for people not counted.
     pub learned_ms: Option<u64>,
     /// What to do after the commit.
@@ -237,6 +245,7 @@ impl Transition {
             audit: Vec::new(),
             log: Vec::new(),
             payloads: Vec::new(),
+            raw: Vec::new(),
             learned_ms: None,
             effects: Vec::new(),
         }

@@ -14,6 +14,7 @@ pub mod observation;
 pub mod payload;
 pub mod policy;
 pub mod ports;
+pub mod raw;
 pub mod request;
 pub mod schedule;
 pub mod server;

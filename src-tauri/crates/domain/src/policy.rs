@@ -3,11 +3,13 @@
 //! `host::config` may override fields from file and environment and validates with [`Policy::check`]; the engine
 //! re-reads the policy at each decision. "Judgement" marks a value we chose; others name their source.
 
+mod asking;
 mod hosting;
 mod serving;
 
 use std::time::Duration;
 
+pub use asking::Asking;
 pub use hosting::Hosting;
 pub use serving::Serving;
 
@@ -174,6 +176,23 @@ pub struct Policy {
     pub feed_frame: Duration,
     /// Rows of a list page at most. Judgement.
     pub page_rows_max: u32,
+    /// Open questions, and tasks that need attention, shown at most. Judgement: ten thousand of each are a day's work
+    /// for a town.
+    pub inbox_rows_max: u32,
+    /// Longest value kept at a person's desk. Judgement: a form of 500 fields half filled in.
+    pub desk_value_bytes: usize,
+    /// Longest name of something at the desk: a task's id and the key of a question.
+    pub desk_key_bytes: usize,
+    /// Things of one kind kept at the desk; the oldest falls out. Judgement.
+    pub desk_items_max: u32,
+    /// Bytes of one kind kept at the desk; the oldest falls out. Judgement: read at once when a window opens.
+    pub desk_kind_bytes: u64,
+    /// Longest raw message kept. Judgement: what a person can read.
+    pub raw_message_bytes: usize,
+    /// Raw messages kept per task. Judgement: ten questions with their answers.
+    pub raw_messages_per_task: u32,
+    /// How long an answer is held back so that it can be undone. peers.md §4.3.
+    pub hold_back: Duration,
     /// Changes of the set of watched tasks within this time reach the connection as one. Judgement: short beside the
     /// 100 ms that a pushed change may take, long enough for a burst of calls.
     pub watch_settle: Duration,
@@ -199,6 +218,8 @@ pub struct Policy {
     pub serving: Serving,
     /// What the program around the core allows itself.
     pub hosting: Hosting,
+    /// What calls and feeds allow themselves.
+    pub asking: Asking,
 }
 
 impl Default for Policy {
@@ -266,6 +287,14 @@ impl Default for Policy {
             contact_flush: 3 * SECOND,
             feed_frame: Duration::from_millis(33),
             page_rows_max: 1_000,
+            inbox_rows_max: 10_000,
+            desk_value_bytes: 64 * KIB,
+            desk_key_bytes: 8 * KIB,
+            desk_items_max: 10_000,
+            desk_kind_bytes: 16 * 1_048_576,
+            raw_message_bytes: 64 * KIB,
+            raw_messages_per_task: 20,
+            hold_back: 5 * SECOND,
             watch_settle: SECOND / 20,
             prune_every: HOUR,
             sweep_every: SECOND,
@@ -277,6 +306,7 @@ impl Default for Policy {
             backups_kept: 5,
             serving: Serving::default(),
             hosting: Hosting::default(),
+            asking: Asking::default(),
         }
     }
 }

@@ -4,11 +4,13 @@
 //! objects; every method is cancel-safe in the sense that dropping its future leaves the other side consistent,
 //! though the act may have happened. Where to read next: `registry` (Registry), `mcp::client` (Connector, Upstream).
 
+mod listing;
 mod registry;
 mod upstream;
 
 use futures_core::future::BoxFuture;
 
+pub use listing::{Alike, CancelFacts, DeskItem, GroupBy, Page, PageQuery, TaskOrder, View};
 pub use registry::{
     AuditLink, AuditPage, Commit, CommitError, ContactNote, InboxItem, Recorded, Registry, RegistryError, ServerUnit,
     StoreFacts, TaskCursor, TaskPage, TaskQuery,

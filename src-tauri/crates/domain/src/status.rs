@@ -8,7 +8,7 @@ mod phase;
 
 use std::time::Duration;
 
-pub use phase::Phase;
+pub use phase::{Phase, PhaseGroup};
 
 use crate::ids::{HostId, PersonId, UpstreamTaskId};
 use crate::payload::ResultRef;
@@ -337,6 +337,25 @@ pub struct Wish {
     pub reason: Option<String>,
     /// How far it got.
     pub delivery: Delivery,
+    /// When it was first sent; kept when the delivery goes on.
+    pub sent: Option<Timestamp>,
+}
+
+impl Wish {
+    /// A wish of this moment.
+    #[must_use]
+    pub fn new(by: &PersonId, at: Timestamp, reason: Option<&str>, delivery: Delivery) -> Self {
+        Self { by: by.clone(), at, reason: reason.map(str::to_owned), delivery, sent: None }
+    }
+
+    /// When the server acknowledged it, if it did.
+    #[must_use]
+    pub fn acknowledged_at(&self) -> Option<Timestamp> {
+        match &self.delivery {
+            Delivery::Acknowledged { at } => Some(*at),
+            Delivery::Recorded | Delivery::Sent { .. } | Delivery::Refused { .. } => None,
+        }
+    }
 }
 
 /// Where a wish to stop stands, in the words of promise R1.
@@ -352,6 +371,20 @@ pub enum StopState {
     FinishedAnyway,
     /// The server refused to stop it, or cannot.
     Refused,
+}
+
+impl StopState {
+    /// Lower camel case word for JSON and the registry.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Asked => "asked",
+            Self::Acknowledged => "acknowledged",
+            Self::Stopped => "stopped",
+            Self::FinishedAnyway => "finishedAnyway",
+            Self::Refused => "refused",
+        }
+    }
 }
 
 /// Why a task counts as overdue (ruling 4).

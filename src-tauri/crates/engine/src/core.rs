@@ -119,6 +119,7 @@ pub(crate) fn then(first: Transition, second: impl FnOnce(&TaskHandle) -> Transi
     both.audit.extend(second.audit);
     both.log.extend(second.log);
     both.payloads.extend(second.payloads);
+    both.raw.extend(second.raw);
     both.learned_ms = second.learned_ms.or(both.learned_ms);
     both.effects.extend(second.effects);
     both

@@ -31,6 +31,11 @@ pub(crate) async fn revoke(core: &Core, id: HandleId, by: &PersonId, reason: Opt
     record(core, id, |handle, now| handle.revoke(by, reason, now).map(|step| (step, ()))).await
 }
 
+/// Stops looking at a task, or marks one that is beyond reach as resolved.
+pub(crate) async fn unwatch(core: &Core, id: HandleId, by: &PersonId, note: Option<&str>) -> Result<(), EngineError> {
+    record(core, id, |handle, now| handle.unwatch(by, note, now).map(|step| (step, ()))).await
+}
+
 async fn record<T>(
     core: &Core,
     id: HandleId,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use domain::handle::{AnswerInput, Refusal};
+use domain::handle::{AnswerInput, Refusal, TaskHandle};
 use domain::ids::{HandleId, HostId, PersonId, RequestKey, Seq, ServerId, UpstreamTaskId};
 use domain::payload::Payload;
 use domain::policy::Policy;
@@ -239,6 +239,33 @@ impl Engine {
         decide::revoke(&self.core, id, &by, reason.as_deref()).await
     }
 
+    /// Stops looking at a task; nothing is asked of its server. One that is lost, expired or unconfirmed is marked as
+    /// resolved by it.
+    ///
+    /// # Errors
+    /// A refusal when the server said how it ended, or while a stop is on its way to the server.
+    pub async fn unwatch(&self, id: HandleId, by: PersonId, note: Option<String>) -> Result<(), EngineError> {
+        decide::unwatch(&self.core, id, &by, note.as_deref()).await
+    }
+
+    /// The task as last committed, with the newest contact, from memory; `None` when it is over and so not held.
+    #[must_use]
+    pub fn task(&self, id: HandleId) -> Option<Arc<TaskHandle>> {
+        self.core.ledger.held(id)
+    }
+
+    /// Whether the server tells us of changes by itself at this moment.
+    #[must_use]
+    pub fn pushes(&self, id: ServerId) -> bool {
+        self.core.posts.get(id).is_some_and(|post| post.pushes())
+    }
+
+    /// How many tools the server had when they were listed last in this run of the core; `None` when never.
+    #[must_use]
+    pub fn known_tools(&self, id: ServerId) -> Option<usize> {
+        self.core.posts.get(id).and_then(|post| post.known_tools())
+    }
+
     /// Looks at a task as soon as the server's hint allows.
     pub fn look_soon(&self, id: HandleId) {
         let post = self.core.ledger.held(id).and_then(|handle| self.core.posts.get(handle.server));
@@ -313,8 +340,9 @@ impl Engine {
     pub async fn tools(&self, id: ServerId) -> Result<Vec<ToolFacts>, EngineError> {
         let (post, live) = admission::connected(&self.core, id).await?;
         let tools = live.upstream.tools().await;
-        if let Err(error) = &tools {
-            post.ended(error);
+        match &tools {
+            Ok(tools) => post.tools_listed(tools.len()),
+            Err(error) => post.ended(error),
         }
         Ok(tools?)
     }

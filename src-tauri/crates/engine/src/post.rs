@@ -102,6 +102,15 @@ pub(crate) struct Flight {
     pub(crate) stopped: Notify,
 }
 
+/// What the server was heard to do, shown to people and decided on by nobody.
+#[derive(Default)]
+struct Told {
+    /// It told of a change by itself, or agreed to, on this connection.
+    pushes: bool,
+    /// Tools, as listed last.
+    tools: Option<usize>,
+}
+
 /// The shared face of one follower.
 pub(crate) struct Post {
     pub(crate) server: ServerId,
@@ -118,6 +127,7 @@ pub(crate) struct Post {
     flights: Mutex<HashMap<HandleId, Arc<Flight>>>,
     /// The latest progress that was not committed yet, by task.
     progress: Mutex<HashMap<HandleId, Progress>>,
+    told: RwLock<Told>,
     /// Ends the follower.
     pub(crate) leave: CancellationToken,
 }
@@ -136,6 +146,7 @@ impl Post {
             lane: Arc::new(Semaphore::new(policy.deliveries_per_server)),
             flights: Mutex::new(HashMap::new()),
             progress: Mutex::new(HashMap::new()),
+            told: RwLock::new(Told::default()),
             leave,
         }
     }
@@ -157,7 +168,36 @@ impl Post {
 
     /// For the follower only.
     pub(crate) fn set_live(&self, live: Option<Arc<Live>>) {
+        if live.is_none() {
+            self.told.write().pushes = false;
+        }
         *self.live.write() = live;
+    }
+
+    /// Whether the server tells us of changes by itself.
+    pub(crate) fn pushes(&self) -> bool {
+        self.told.read().pushes
+    }
+
+    /// For the follower only: the server told of a change by itself, agreed to, or agreed to no more.
+    pub(crate) fn set_pushes(&self, pushes: bool) {
+        let before = std::mem::replace(&mut self.told.write().pushes, pushes);
+        if before != pushes {
+            self.pulse.health_changed(self.server);
+        }
+    }
+
+    /// How many tools it had when they were listed last.
+    pub(crate) fn known_tools(&self) -> Option<usize> {
+        self.told.read().tools
+    }
+
+    /// Its tools were listed.
+    pub(crate) fn tools_listed(&self, count: usize) {
+        let before = self.told.write().tools.replace(count);
+        if before != Some(count) {
+            self.pulse.health_changed(self.server);
+        }
     }
 
     /// Health of the moment.

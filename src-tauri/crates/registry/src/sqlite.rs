@@ -7,6 +7,7 @@
 mod audit;
 mod changes;
 mod commit;
+mod desk;
 mod fault;
 mod group;
 mod handles;
@@ -16,8 +17,10 @@ mod log;
 mod maintenance;
 mod migrate;
 mod open;
+mod pages;
 mod payloads;
 mod port;
+mod raw;
 mod requests;
 mod reserve;
 mod script;
@@ -63,6 +66,12 @@ pub(crate) struct Limits {
     page_rows_max: u32,
     log_lines_per_task: u32,
     usual_samples_kept: u32,
+    inbox_rows_max: u32,
+    desk_value_bytes: usize,
+    desk_key_bytes: usize,
+    desk_items_max: u32,
+    desk_kind_bytes: u64,
+    raw_messages_per_task: u32,
     reserve_file_bytes: u64,
 }
 

@@ -6,6 +6,7 @@
 
 mod chain;
 mod port;
+mod screen;
 mod state;
 
 use std::sync::Arc;

@@ -136,6 +136,7 @@ impl TaskHandle {
             version: 0,
             created: now,
             changed: now,
+            ended: None,
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::observation::{Door, LogLine, Observation, Progress};
 use crate::payload::PayloadKind;
 use crate::policy::{Policy, plain_text};
 use crate::request::{AskDoor, InputRequest, RequestState};
-use crate::status::{Contact, GoneWhy, Intent, Outcome, ServerView, TaskStatus, TaskView, Ttl};
+use crate::status::{Contact, GoneWhy, Outcome, ServerView, TaskStatus, TaskView, Ttl};
 use crate::time::Timestamp;
 
 impl TaskHandle {
@@ -44,11 +44,7 @@ impl TaskHandle {
             },
             Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => false,
         };
-        let unwatched = match self.intent {
-            Intent::Unwatched { .. } => true,
-            Intent::None | Intent::Cancel(_) | Intent::Revoked(_) => false,
-        };
-        !gone_for_good && (!unwatched || seen.status.is_terminal())
+        !gone_for_good && (!self.is_unwatched() || seen.status.is_terminal())
     }
 
     /// Rules 3 and 4: a read begun after the newest applied one counts; overlapping ones are ordered by the server's

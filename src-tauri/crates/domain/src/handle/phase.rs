@@ -15,6 +15,7 @@ impl TaskHandle {
     #[must_use]
     pub fn phase(&self, now: Timestamp) -> Phase {
         self.end_phase()
+            .or_else(|| self.is_unwatched().then_some(Phase::Unwatched))
             .or_else(|| self.lost_phase())
             .or_else(|| self.wish_phase())
             .or_else(|| self.contact_phase())
@@ -233,6 +234,7 @@ impl Transition {
             audit: self.audit.clone(),
             log: self.log.clone(),
             payloads: self.payloads.clone(),
+            raw: self.raw.clone(),
             learned_ms: self.learned_ms,
         }
     }

@@ -19,11 +19,21 @@ impl TaskHandle {
             Contact::Gone { .. } => true,
             Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => false,
         };
-        let unwatched = match self.intent {
+        self.view.is_terminal() || gone || self.is_unwatched()
+    }
+
+    /// Whether a person does not want to hear of it any more.
+    pub(super) fn is_unwatched(&self) -> bool {
+        match self.intent {
             Intent::Unwatched { .. } => true,
-            Intent::None | Intent::Cancel(_) | Intent::Revoked(_) => false,
-        };
-        self.view.is_terminal() || gone || unwatched
+            Intent::None | Intent::Cancel(_) | Intent::Revoked(_) => self.told.contains(&Told::Resolved),
+        }
+    }
+
+    /// When nothing more was expected of it; `None` while something is.
+    #[must_use]
+    pub fn ended_at(&self) -> Option<Timestamp> {
+        self.is_over().then(|| self.ended.unwrap_or(self.changed))
     }
 
     /// Whether a person is needed for it to go on.
@@ -94,11 +104,12 @@ impl Transition {
     pub(super) fn settle(mut self, before: &TaskHandle, now: Timestamp) -> Self {
         run_pause_clock(&mut self.next, now);
         forget_told(&mut self.next, before, now);
-        let facts = !self.audit.is_empty() || !self.log.is_empty() || !self.payloads.is_empty();
+        let facts = !self.audit.is_empty() || !self.log.is_empty() || !self.payloads.is_empty() || !self.raw.is_empty();
         self.changed = facts || differs(before, &self.next);
         if self.changed {
             self.tell_overdue(now);
             self.next.changed = now;
+            self.next.ended = if self.next.is_over() { self.next.ended.or(Some(now)) } else { None };
         }
         self
     }

@@ -3,10 +3,10 @@
 //! A wish changes the intent and nothing else; only the server's own word ends a task. Sending is
 //! `engine::deliver`'s, and whether it was obeyed is read off the view.
 
-use super::{Attention, Effect, Refusal, TaskHandle, Transition};
+use super::{Attention, Effect, Refusal, TaskHandle, Told, Transition};
 use crate::audit::{Actor, Verb};
 use crate::ids::PersonId;
-use crate::status::{Delivery, Intent, ServerView, StopState, TaskStatus, Wish};
+use crate::status::{Contact, Delivery, Intent, ServerView, StopState, TaskStatus, Wish};
 use crate::time::Timestamp;
 
 impl TaskHandle {
@@ -30,8 +30,7 @@ impl TaskHandle {
         }
         let mut step = Transition::none(self);
         let delivery = Delivery::Recorded;
-        step.next.intent =
-            Intent::Cancel(Wish { by: by.clone(), at: now, reason: reason.map(str::to_owned), delivery });
+        step.next.intent = Intent::Cancel(Wish::new(by, now, reason, delivery));
         step.fact(now, Actor::Person(by.clone()), Verb::StopBegun, reason.unwrap_or_default());
         step.effect(Effect::Deliver);
         Ok(step.settle(self, now))
@@ -44,17 +43,20 @@ impl TaskHandle {
     /// A [`Refusal`] when it was revoked before.
     pub fn revoke(&self, by: &PersonId, reason: Option<&str>, now: Timestamp) -> Result<Transition, Refusal> {
         let ended = Delivery::Refused { at: now, why: "it was over already".to_owned() };
-        let (delivery, asks) = match &self.intent {
+        let (delivery, sent, asks) = match &self.intent {
             Intent::Revoked(wish) => return Err(Refusal::AlreadyAsked { by: wish.by.clone(), at: wish.at }),
-            Intent::Cancel(wish) => (wish.delivery.clone(), false),
-            Intent::Unwatched { .. } if !self.view.is_terminal() => (Delivery::Recorded, true),
-            Intent::None if !self.is_over() => (Delivery::Recorded, true),
-            Intent::None | Intent::Unwatched { .. } => (ended, false),
+            Intent::Cancel(wish) => (wish.delivery.clone(), wish.sent, false),
+            Intent::Unwatched { .. } if self.may_be_stopped() => (Delivery::Recorded, None, true),
+            Intent::None if !self.is_over() => (Delivery::Recorded, None, true),
+            Intent::None | Intent::Unwatched { .. } => (ended, None, false),
         };
         let mut step = Transition::none(self);
         let person = Actor::Person(by.clone());
-        step.next.intent =
-            Intent::Revoked(Wish { by: by.clone(), at: now, reason: reason.map(str::to_owned), delivery });
+        step.next.intent = Intent::Revoked(Wish { sent, ..Wish::new(by, now, reason, delivery) });
+        if self.is_unwatched() && !asks {
+            // What a person has settled stays settled; only the handle is taken from its agent.
+            step.next.told.insert(Told::Resolved);
+        }
         step.fact(now, person.clone(), Verb::Revoked, reason.unwrap_or_default());
         if asks {
             step.fact(now, person, Verb::StopBegun, "revoked");
@@ -66,29 +68,56 @@ impl TaskHandle {
         Ok(step.settle(self, now))
     }
 
-    /// Stops looking; nothing is asked of the server. Its questions leave the inbox.
+    /// Stops looking; nothing is asked of the server. Its questions leave the inbox. A task that is lost, expired or
+    /// unconfirmed is marked as resolved by it, whatever was asked of it before: a handle that was taken from its agent
+    /// stays taken.
     ///
     /// # Errors
-    /// A [`Refusal`] when the task is over, revoked, or a stop is still on its way to the server.
-    pub fn unwatch(&self, by: &PersonId, now: Timestamp) -> Result<Transition, Refusal> {
-        if self.is_over() {
+    /// A [`Refusal`] when the server said how it ended or nobody watches it, and while it can be reached also when it is
+    /// revoked or a stop is still on its way to the server.
+    pub fn unwatch(&self, by: &PersonId, note: Option<&str>, now: Timestamp) -> Result<Transition, Refusal> {
+        if self.view.is_terminal() || self.is_unwatched() {
             return Err(Refusal::AlreadyOver(self.phase(now).word()));
         }
+        let beyond_reach = !self.may_be_stopped();
+        let mut step = Transition::none(self);
         match &self.intent {
+            Intent::Revoked(_) if beyond_reach => {
+                step.next.told.insert(Told::Resolved);
+            }
             Intent::Revoked(wish) => return Err(Refusal::AlreadyAsked { by: wish.by.clone(), at: wish.at }),
-            Intent::Cancel(wish) if wish.delivery.is_pending() => {
+            Intent::Cancel(wish) if wish.delivery.is_pending() && !beyond_reach => {
                 return Err(Refusal::AlreadyAsked { by: wish.by.clone(), at: wish.at });
             }
-            Intent::None | Intent::Cancel(_) | Intent::Unwatched { .. } => {}
+            Intent::None | Intent::Cancel(_) | Intent::Unwatched { .. } => {
+                step.next.intent = Intent::Unwatched { by: by.clone(), at: now };
+            }
         }
-        let mut step = Transition::none(self);
         let person = Actor::Person(by.clone());
-        step.next.intent = Intent::Unwatched { by: by.clone(), at: now };
-        step.fact(now, person.clone(), Verb::Unwatched, "");
+        step.fact(now, person.clone(), Verb::Unwatched, note.unwrap_or_default());
         step.close_requests(now, &person, "the task is no longer watched", |_| true);
         step.effect(Effect::StopLooking);
         step.effect(Effect::Release);
         Ok(step.settle(self, now))
+    }
+
+    /// Whether a stop could still reach anything: it has not ended, is not gone, and its call's reply may come.
+    fn may_be_stopped(&self) -> bool {
+        let gone = match &self.contact {
+            Contact::Gone { .. } => true,
+            Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => false,
+        };
+        let unconfirmed = match &self.view {
+            ServerView::Unanswered { .. } => true,
+            ServerView::Awaiting { .. }
+            | ServerView::OwnCall { .. }
+            | ServerView::Asking { .. }
+            | ServerView::NotSent { .. }
+            | ServerView::Direct(_)
+            | ServerView::Refused(_)
+            | ServerView::Task(_) => false,
+        };
+        !self.view.is_terminal() && !gone && !unconfirmed
     }
 
     /// How far the wish to stop got. An outcome is final; attempts are counted here.
@@ -98,6 +127,10 @@ impl TaskHandle {
         let server = step.by_server();
         let Some(wish) = step.next.wish_mut().filter(|wish| wish.delivery.is_pending()) else { return step };
         wish.delivery = advance(&wish.delivery, delivered);
+        match delivered {
+            Delivery::Sent { at, .. } => wish.sent = wish.sent.or(Some(*at)),
+            Delivery::Recorded | Delivery::Acknowledged { .. } | Delivery::Refused { .. } => {}
+        }
         match delivered {
             Delivery::Recorded | Delivery::Sent { .. } => {}
             Delivery::Acknowledged { .. } => step.fact(now, server, Verb::StopEnded, "acknowledged"),

@@ -6,12 +6,14 @@
 use std::path::PathBuf;
 
 use super::PortFuture;
+use super::listing::{CancelFacts, DeskItem, Page, PageQuery, View};
 use crate::audit::AuditEvent;
 use crate::change::Changes;
 use crate::handle::{TaskHandle, Usual};
 use crate::ids::{AgentId, HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use crate::observation::LogLine;
 use crate::payload::{Payload, PayloadKind, PayloadWrite};
+use crate::raw::{RawMessage, RawNote};
 use crate::request::InputRequest;
 use crate::server::Server;
 use crate::status::Phase;
@@ -139,6 +141,8 @@ pub struct Commit {
     pub log: Vec<LogLine>,
     /// Payloads to store or erase.
     pub payloads: Vec<PayloadWrite>,
+    /// Raw messages to keep; the newest `raw_messages_per_task` stay.
+    pub raw: Vec<RawMessage>,
     /// A duration to learn from.
     pub learned_ms: Option<u64>,
 }
@@ -300,6 +304,31 @@ pub trait Registry: Send + Sync + 'static {
     fn list(&self, query: TaskQuery) -> PortFuture<'_, Result<TaskPage, RegistryError>>;
     /// How many tasks there are in each phase, for the same conditions but the phase. Unused phases are left out.
     fn counts(&self, query: TaskQuery) -> PortFuture<'_, Result<Vec<(Phase, u64)>, RegistryError>>;
+    /// A stretch of a list on a screen, by place: at most `limit` rows from the one with this many before it.
+    fn page(&self, query: PageQuery, offset: u64, limit: u32) -> PortFuture<'_, Result<Page, RegistryError>>;
+    /// How a list on a screen is divided, with the number of tasks in each group.
+    fn view(&self, query: PageQuery) -> PortFuture<'_, Result<View, RegistryError>>;
+    /// The tasks of a list on a screen by id, in its order, at most `limit`.
+    fn matching_ids(&self, query: PageQuery, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
+    /// Tasks whose [`Phase::needs_attention`], the last changed first, at most `limit`.
+    fn attention(&self, limit: u32) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>>;
+    /// How the cancels of a server ended.
+    fn cancels(&self, server: ServerId) -> PortFuture<'_, Result<CancelFacts, RegistryError>>;
+    /// Puts something on the desk, replaces it, or takes it away (`None`). Beyond the caps of the policy the oldest of
+    /// its kind fall out; a value above `desk_value_bytes` is refused. Not a change of the change log.
+    fn desk_put(
+        &self,
+        kind: &str,
+        key: &str,
+        value: Option<String>,
+        at: Timestamp,
+    ) -> PortFuture<'_, Result<(), RegistryError>>;
+    /// What of one kind lies on the desk, the last put first.
+    fn desk_list(&self, kind: &str) -> PortFuture<'_, Result<Vec<DeskItem>, RegistryError>>;
+    /// The raw messages that are kept of a task, oldest first.
+    fn raw_list(&self, id: HandleId) -> PortFuture<'_, Result<Vec<RawNote>, RegistryError>>;
+    /// One of them.
+    fn raw(&self, id: HandleId, n: u64) -> PortFuture<'_, Result<Option<Payload>, RegistryError>>;
     /// Open questions of tasks whose [`Phase::asks_people`], oldest first, at most `limit`.
     fn inbox(&self, limit: u32) -> PortFuture<'_, Result<Vec<InboxItem>, RegistryError>>;
     /// Handles whose phase may have changed by time alone.

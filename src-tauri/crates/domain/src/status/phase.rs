@@ -135,4 +135,81 @@ impl Phase {
             | Self::Revoked => false,
         }
     }
+
+    /// Who has to act: the groups of the task list.
+    #[must_use]
+    pub const fn group(self) -> PhaseGroup {
+        match self {
+            Self::Waiting | Self::Overdue | Self::Unconfirmed | Self::Blocked | Self::Lost => PhaseGroup::NeedsYou,
+            Self::Answering | Self::Cancelling | Self::Running | Self::Revoked => PhaseGroup::Moving,
+            Self::Silent | Self::Unwatched | Self::Expired => PhaseGroup::NoNews,
+            Self::Done | Self::DoneWithError | Self::Failed | Self::Cancelled => PhaseGroup::Finished,
+        }
+    }
+
+    /// Whether the task belongs before people without asking anything: something is wrong that they can settle.
+    #[must_use]
+    pub const fn needs_attention(self) -> bool {
+        match self {
+            Self::Overdue | Self::Lost | Self::Unconfirmed | Self::Blocked => true,
+            Self::Waiting
+            | Self::Running
+            | Self::Answering
+            | Self::Cancelling
+            | Self::Silent
+            | Self::Done
+            | Self::DoneWithError
+            | Self::Failed
+            | Self::Cancelled
+            | Self::Revoked
+            | Self::Unwatched
+            | Self::Expired => false,
+        }
+    }
+}
+
+/// Who has to act on a task, as a closed list: the sections of the task list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PhaseGroup {
+    /// A person.
+    NeedsYou,
+    /// Nobody: it goes on by itself.
+    Moving,
+    /// Nobody can: nothing is heard of it.
+    NoNews,
+    /// Nobody: it is over.
+    Finished,
+}
+
+impl PhaseGroup {
+    /// Every group, in the order of the list.
+    pub const ALL: [Self; 4] = [Self::NeedsYou, Self::Moving, Self::NoNews, Self::Finished];
+
+    /// Lower camel case, as in JSON.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::NeedsYou => "needsYou",
+            Self::Moving => "moving",
+            Self::NoNews => "noNews",
+            Self::Finished => "finished",
+        }
+    }
+
+    /// Its place in the list, from 0.
+    #[must_use]
+    pub const fn rank(self) -> usize {
+        match self {
+            Self::NeedsYou => 0,
+            Self::Moving => 1,
+            Self::NoNews => 2,
+            Self::Finished => 3,
+        }
+    }
+
+    /// Reads [`PhaseGroup::word`] back.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|group| group.word() == word)
+    }
 }

@@ -104,6 +104,7 @@ impl Follower {
     }
 
     fn pushed(&mut self, id: HandleId, seen: domain::observation::Observation) {
+        self.post.set_pushes(true);
         let told = seen.hint;
         let changed = self.take_in(id, seen);
         self.book.change(id, |track| {
@@ -262,6 +263,7 @@ impl Follower {
     }
 
     fn subscribed(&mut self, tasks: &[UpstreamTaskId]) {
+        self.post.set_pushes(!tasks.is_empty());
         let pushed: HashSet<HandleId> = tasks.iter().filter_map(|task| self.book.handle_of(task)).collect();
         let (core, now) = (Arc::clone(&self.core), Instant::now());
         self.book.subscribed(&pushed, |id, track| {

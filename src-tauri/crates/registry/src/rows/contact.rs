@@ -7,7 +7,7 @@ use domain::status::{Contact, Delivery, GoneWhy, Intent, Miss, Needs, Wish};
 use serde_json::{Value, json};
 
 use super::view::{read_rpc_error, rpc_error};
-use super::{Fields, Flaw, Read, time};
+use super::{Fields, Flaw, Read, maybe_time, time};
 
 fn miss(miss: &Miss) -> Value {
     match miss {
@@ -121,8 +121,9 @@ pub(crate) fn read_delivery(fields: Fields<'_>) -> Read<Delivery> {
 }
 
 fn wish(word: &str, wish: &Wish) -> Value {
-    let Wish { by, at, reason, delivery: way } = wish;
-    json!({ "is": word, "by": by.as_str(), "at": time(*at), "reason": reason, "delivery": delivery(way) })
+    let Wish { by, at, reason, delivery: way, sent } = wish;
+    let (at, sent) = (time(*at), maybe_time(*sent));
+    json!({ "is": word, "by": by.as_str(), "at": at, "reason": reason, "delivery": delivery(way), "sent": sent })
 }
 
 fn read_wish(fields: Fields<'_>) -> Read<Wish> {
@@ -131,6 +132,7 @@ fn read_wish(fields: Fields<'_>) -> Read<Wish> {
         at: fields.time("at")?,
         reason: fields.maybe_text("reason")?.map(Into::into),
         delivery: fields.inner("delivery", read_delivery)?,
+        sent: fields.maybe_time("sent")?,
     })
 }
 

@@ -140,6 +140,7 @@ pub(crate) fn body(handle: &TaskHandle) -> Value {
         version: _,
         created: _,
         changed: _,
+        ended,
     } = handle;
     json!({
         "v": ENCODING,
@@ -157,6 +158,7 @@ pub(crate) fn body(handle: &TaskHandle) -> Value {
         "pausedSince": maybe_time(*paused_since),
         "pausedMs": paused_ms,
         "contradicted": contradicted,
+        "ended": maybe_time(*ended),
         "told": told.iter().map(|told| told.word()).collect::<Vec<_>>(),
     })
 }
@@ -199,5 +201,6 @@ pub(crate) fn read(
         version: columns.version,
         created: columns.created,
         changed: columns.changed,
+        ended: fields.maybe_time("ended")?,
     })
 }

@@ -11,7 +11,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::group::Group;
 use super::known::Known;
 use super::unit::{HandleUnit, RequestRow, Written};
-use super::{handles, log, payloads, requests, usual, whole};
+use super::{handles, log, payloads, raw, requests, usual, whole};
 
 impl Group<'_> {
     /// A new handle.
@@ -98,6 +98,13 @@ impl Group<'_> {
             self.room(connection).await?;
             known.log_number += 1;
             log::insert(&mut self.script, (known.number, known.log_number), (*at, line));
+        }
+        for message in &unit.raw {
+            self.room(connection).await?;
+            raw::insert(&mut self.script, known.number, message);
+        }
+        if !unit.raw.is_empty() {
+            raw::cut(&mut self.script, known.number, self.limits.raw_messages_per_task);
         }
         if !unit.log.is_empty() {
             let beyond = known.log_number - i64::from(self.limits.log_lines_per_task);

@@ -28,12 +28,12 @@ const SCRIPT_MAX: usize = 48;
 struct Shape {
     kind: u8,
     phase: &'static str,
-    parts: [usize; 5],
+    parts: [usize; 6],
 }
 
 impl Shape {
     fn of(unit: &Unit) -> Self {
-        let alike = |kind, facts: usize| Self { kind, phase: "", parts: [facts, 0, 0, 0, 0] };
+        let alike = |kind, facts: usize| Self { kind, phase: "", parts: [facts, 0, 0, 0, 0, 0] };
         let handle = |kind, unit: &super::unit::HandleUnit| Self {
             kind,
             phase: unit.phase,
@@ -43,6 +43,7 @@ impl Shape {
                 unit.payloads.len(),
                 unit.requests.len(),
                 usize::from(unit.learned_ms.is_some()),
+                unit.raw.len(),
             ],
         };
         match unit {
@@ -52,6 +53,7 @@ impl Shape {
             Unit::PutServer(row) => alike(3, row.audit.len()),
             Unit::RemoveServer(_, audit) => alike(4, audit.len()),
             Unit::Record(audit) => alike(5, audit.len()),
+            Unit::Desk(_) => alike(6, 0),
         }
     }
 }
@@ -88,7 +90,7 @@ impl<'a> Group<'a> {
                     }
                     marks.extend(handle.task_mark.filter(|_| careful).map(|mark| Value::from(hex(&mark))));
                 }
-                Unit::Contacts(_) | Unit::PutServer(_) | Unit::RemoveServer(..) | Unit::Record(_) => {}
+                Unit::Contacts(_) | Unit::PutServer(_) | Unit::RemoveServer(..) | Unit::Record(_) | Unit::Desk(_) => {}
             }
         }
         let mut script = Script::default();
@@ -158,6 +160,10 @@ impl<'a> Group<'a> {
             }
             Unit::Record(audit) => {
                 self.facts(connection, audit).await?;
+                Ok(Written::Done)
+            }
+            Unit::Desk(row) => {
+                super::desk::put(&mut self.script, row, self.limits);
                 Ok(Written::Done)
             }
         }

@@ -22,8 +22,8 @@ pub(crate) fn insert(script: &mut Script, unit: &HandleUnit, known: &Known) {
     script
         .add(
             "INSERT INTO handles (number, id, server, agent, tool, phase, is_open, version, created, changed, tick_at, \
-             deliver_at, log_number, task_mark, body_sealed) \
-             VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)",
+             deliver_at, log_number, task_mark, body_sealed, stop, stop_ms) \
+             VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
         )
         .with(known.number)
         .with(unit.key.clone())
@@ -38,7 +38,9 @@ pub(crate) fn insert(script: &mut Script, unit: &HandleUnit, known: &Known) {
         .with(unit.tick_at)
         .with(unit.deliver_at)
         .with(unit.task_mark.map(|mark| mark.to_vec()))
-        .with(unit.body_sealed.clone());
+        .with(unit.body_sealed.clone())
+        .with(unit.stop.map(|(word, _)| word))
+        .with(unit.stop.and_then(|(_, took)| took));
 }
 
 /// Writes a changed handle. Server, agent and creation never change.
@@ -46,7 +48,7 @@ pub(crate) fn update(script: &mut Script, unit: &HandleUnit, known: &Known) {
     script
         .add(
             "UPDATE handles SET tool = ?, phase = ?, is_open = ?, version = ?, changed = ?, tick_at = ?, \
-             deliver_at = ?, task_mark = ?, body_sealed = ? WHERE number = ?",
+             deliver_at = ?, task_mark = ?, body_sealed = ?, stop = ?, stop_ms = ? WHERE number = ?",
         )
         .with(unit.tool.clone())
         .with(unit.phase)
@@ -57,6 +59,8 @@ pub(crate) fn update(script: &mut Script, unit: &HandleUnit, known: &Known) {
         .with(unit.deliver_at)
         .with(unit.task_mark.map(|mark| mark.to_vec()))
         .with(unit.body_sealed.clone())
+        .with(unit.stop.map(|(word, _)| word))
+        .with(unit.stop.and_then(|(_, took)| took))
         .with(known.number);
 }
 

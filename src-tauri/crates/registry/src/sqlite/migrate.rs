@@ -26,8 +26,10 @@ pub(crate) struct Migration {
 }
 
 /// All steps of this version, oldest first.
-pub(crate) const KNOWN: &[Migration] =
-    &[Migration { version: 1, sql: include_str!("../../migrations/sqlite/0001_registry.sql") }];
+pub(crate) const KNOWN: &[Migration] = &[
+    Migration { version: 1, sql: include_str!("../../migrations/sqlite/0001_registry.sql") },
+    Migration { version: 2, sql: include_str!("../../migrations/sqlite/0002_screens.sql") },
+];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.
 const APPLICATION: i64 = 0x5473_6b57;

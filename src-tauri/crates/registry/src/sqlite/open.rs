@@ -62,6 +62,12 @@ impl Limits {
             page_rows_max: policy.page_rows_max,
             log_lines_per_task: policy.log_lines_per_task,
             usual_samples_kept: policy.usual_samples_kept,
+            inbox_rows_max: policy.inbox_rows_max,
+            desk_value_bytes: policy.desk_value_bytes,
+            desk_key_bytes: policy.desk_key_bytes,
+            desk_items_max: policy.desk_items_max,
+            desk_kind_bytes: policy.desk_kind_bytes,
+            raw_messages_per_task: policy.raw_messages_per_task,
             reserve_file_bytes: policy.reserve_file_bytes,
         }
     }

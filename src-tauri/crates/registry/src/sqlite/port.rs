@@ -10,14 +10,16 @@ use domain::ids::{HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
 use domain::ports::{
-    AuditPage, Commit, CommitError, ContactNote, InboxItem, PortFuture, Recorded, Registry, RegistryError, ServerUnit,
-    StoreFacts, TaskPage, TaskQuery,
+    AuditPage, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem, Page, PageQuery, PortFuture,
+    Recorded, Registry, RegistryError, ServerUnit, StoreFacts, TaskPage, TaskQuery, View,
 };
+use domain::raw::RawNote;
 use domain::server::Server;
 use domain::status::Phase;
 use domain::time::Timestamp;
 
 use super::Sqlite;
+use super::desk::DeskRow;
 use super::unit::{HandleUnit, ServerRow, Unit, Written};
 use super::writer::Writer;
 
@@ -116,6 +118,50 @@ impl Registry for Sqlite {
 
     fn counts(&self, query: TaskQuery) -> PortFuture<'_, Result<Vec<(Phase, u64)>, RegistryError>> {
         Box::pin(self.read_counts(query))
+    }
+
+    fn page(&self, query: PageQuery, offset: u64, limit: u32) -> PortFuture<'_, Result<Page, RegistryError>> {
+        Box::pin(self.read_screen(query, offset, limit))
+    }
+
+    fn view(&self, query: PageQuery) -> PortFuture<'_, Result<View, RegistryError>> {
+        Box::pin(self.read_view(query))
+    }
+
+    fn matching_ids(&self, query: PageQuery, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        Box::pin(self.read_matching(query, limit))
+    }
+
+    fn attention(&self, limit: u32) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>> {
+        Box::pin(self.read_attention(limit))
+    }
+
+    fn cancels(&self, server: ServerId) -> PortFuture<'_, Result<CancelFacts, RegistryError>> {
+        Box::pin(self.read_cancels(server))
+    }
+
+    fn desk_put(
+        &self,
+        kind: &str,
+        key: &str,
+        value: Option<String>,
+        at: Timestamp,
+    ) -> PortFuture<'_, Result<(), RegistryError>> {
+        let row = DeskRow::of((kind, key), value.as_deref(), at, (&self.base.sealer, self.base.limits));
+        Box::pin(async move { self.write(Unit::Desk(row?)).await?.done() })
+    }
+
+    fn desk_list(&self, kind: &str) -> PortFuture<'_, Result<Vec<DeskItem>, RegistryError>> {
+        let kind = kind.to_owned();
+        Box::pin(async move { self.read_desk(&kind).await })
+    }
+
+    fn raw_list(&self, id: HandleId) -> PortFuture<'_, Result<Vec<RawNote>, RegistryError>> {
+        Box::pin(self.read_raw_list(id))
+    }
+
+    fn raw(&self, id: HandleId, n: u64) -> PortFuture<'_, Result<Option<Payload>, RegistryError>> {
+        Box::pin(self.read_raw(id, n))
     }
 
     fn inbox(&self, limit: u32) -> PortFuture<'_, Result<Vec<InboxItem>, RegistryError>> {

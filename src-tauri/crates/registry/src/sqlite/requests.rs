@@ -90,7 +90,7 @@ impl Sqlite {
              WHERE r.state = 'open' AND h.is_open = 1 AND h.phase NOT IN ('cancelling', 'revoked') \
              ORDER BY r.opened, h.id, r.key LIMIT ?",
         )
-        .bind(limit.min(self.base.limits.page_rows_max))
+        .bind(limit.min(self.base.limits.inbox_rows_max))
         .fetch_all(&mut *transaction)
         .await
         .map_err(trouble())?;

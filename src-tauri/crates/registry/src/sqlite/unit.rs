@@ -7,9 +7,12 @@ use domain::change::Entity;
 use domain::handle::TaskHandle;
 use domain::ids::{HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::ports::{Commit, CommitError, ContactNote, Recorded, RegistryError, ServerUnit};
+use domain::status::Intent;
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 
+use super::desk::DeskRow;
+use super::raw::RawRow;
 use super::{Base, whole};
 use crate::rows;
 use crate::seal::{Place, Sealer};
@@ -29,6 +32,8 @@ pub(crate) enum Unit {
     RemoveServer(ServerId, Vec<AuditEvent>),
     /// Facts alone.
     Record(Vec<AuditEvent>),
+    /// Something at a person's desk.
+    Desk(DeskRow),
 }
 
 /// What became of a unit.
@@ -117,6 +122,10 @@ pub(crate) struct HandleUnit {
     pub(crate) log: Vec<(i64, Vec<u8>)>,
     /// Payloads: kind, and the sealed bytes or nothing to erase.
     pub(crate) payloads: Vec<(String, Option<Vec<u8>>)>,
+    /// Raw messages.
+    pub(crate) raw: Vec<RawRow>,
+    /// Where the wish to stop stands, and how long the task took from it to its end.
+    pub(crate) stop: Option<(&'static str, Option<i64>)>,
     /// A duration to learn from.
     pub(crate) learned_ms: Option<i64>,
 }
@@ -186,6 +195,16 @@ pub(crate) fn row_of(handle: &str, own: &str) -> String {
     format!("{handle} {own}")
 }
 
+/// Where the wish to stop stands, and how long the task took from it to its end.
+fn stop(handle: &TaskHandle) -> Option<(&'static str, Option<i64>)> {
+    let wish = match &handle.intent {
+        Intent::Cancel(wish) | Intent::Revoked(wish) => wish,
+        Intent::None | Intent::Unwatched { .. } => return None,
+    };
+    let took = |end: Timestamp| i64::try_from(end.since(wish.at).as_millis()).unwrap_or(i64::MAX);
+    handle.stop_state().map(|state| (state.word(), handle.ended_at().map(took)))
+}
+
 impl HandleUnit {
     /// Encodes and seals a commit.
     pub(crate) fn of(unit: &Commit, sealer: &Sealer) -> Result<Self, RegistryError> {
@@ -241,6 +260,8 @@ impl HandleUnit {
             audit: unit.audit.clone(),
             log: log.collect::<Result<_, RegistryError>>()?,
             payloads: payloads.collect::<Result<_, RegistryError>>()?,
+            raw: unit.raw.iter().map(|message| RawRow::of(&key, message, sealer)).collect::<Result<_, _>>()?,
+            stop: stop(&unit.handle),
             learned_ms: unit.learned_ms.map(whole),
             key,
         })
@@ -279,7 +300,7 @@ impl Unit {
     /// Whether it can wait when only the reserve is left: everything but changes of handles that are here and facts.
     pub(crate) fn can_wait(&self) -> bool {
         match self {
-            Self::Admit(_) | Self::Contacts(_) | Self::PutServer(_) => true,
+            Self::Admit(_) | Self::Contacts(_) | Self::PutServer(_) | Self::Desk(_) => true,
             Self::Commit(_) | Self::RemoveServer(..) | Self::Record(_) => false,
         }
     }

@@ -139,11 +139,12 @@ fn delivery() -> BoxedStrategy<Delivery> {
 
 fn intent() -> BoxedStrategy<Intent> {
     let wish = || {
-        (person(), time(), of(text()), delivery()).prop_map(|(by, at, reason, delivery)| Wish {
+        (person(), time(), of(text()), delivery(), of(time())).prop_map(|(by, at, reason, delivery, sent)| Wish {
             by,
             at,
             reason,
             delivery,
+            sent,
         })
     };
     prop_oneof![
@@ -243,11 +244,20 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
         .prop_map(|(generation, session)| Home { generation, session: session.map(SessionKey::new) });
     let who = (any::<u128>(), any::<u128>(), of(any::<u128>()), origin, of(text()), of(text()));
     let truths = (home, view(), contact(), intent(), audience, requests());
-    let figures = (of(progress), of(usual), of(due), of(time()), any::<u64>(), any::<bool>(), told(), time(), time());
+    let figures = (
+        of(progress),
+        of(usual),
+        of(due),
+        of(time()),
+        any::<u64>(),
+        any::<bool>(),
+        told(),
+        (time(), time(), of(time())),
+    );
     (who.boxed(), truths.boxed(), figures.boxed()).prop_map(|(who, truths, figures)| {
         let (id, server, agent, origin, tool, digest) = who;
         let (home, view, contact, intent, audience, requests) = truths;
-        let (progress, usual, due, paused_since, paused_ms, contradicted, told, created, changed) = figures;
+        let (progress, usual, due, paused_since, paused_ms, contradicted, told, (created, changed, ended)) = figures;
         TaskHandle {
             id: HandleId::from_random(id),
             server: ServerId::from_random(server),
@@ -271,6 +281,7 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
             version: 0,
             created,
             changed,
+            ended,
         }
     })
 }

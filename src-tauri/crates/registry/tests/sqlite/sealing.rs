@@ -27,6 +27,7 @@ fn private_commit() -> Commit {
         at: Timestamp::from_millis(1),
         reason: Some(CANARY.into()),
         delivery: Delivery::Refused { at: Timestamp::from_millis(2), why: CANARY.into() },
+        sent: None,
     };
     handle.intent = Intent::Cancel(wish);
     let request = InputRequest {

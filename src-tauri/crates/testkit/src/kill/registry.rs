@@ -10,9 +10,10 @@ use domain::ids::{HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
 use domain::ports::{
-    AuditPage, Commit, CommitError, ContactNote, InboxItem, PortFuture, Recorded, Registry, RegistryError, ServerUnit,
-    StoreFacts, TaskPage, TaskQuery,
+    AuditPage, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem, Page, PageQuery, PortFuture,
+    Recorded, Registry, RegistryError, ServerUnit, StoreFacts, TaskPage, TaskQuery, View,
 };
+use domain::raw::RawNote;
 use domain::server::Server;
 use domain::status::Phase;
 use domain::time::Timestamp;
@@ -133,6 +134,42 @@ impl Registry for KilledRegistry {
 
     fn counts(&self, query: TaskQuery) -> Answer<'_, Vec<(Phase, u64)>> {
         self.inner.counts(query)
+    }
+
+    fn page(&self, query: PageQuery, offset: u64, limit: u32) -> Answer<'_, Page> {
+        self.inner.page(query, offset, limit)
+    }
+
+    fn view(&self, query: PageQuery) -> Answer<'_, View> {
+        self.inner.view(query)
+    }
+
+    fn matching_ids(&self, query: PageQuery, limit: u32) -> Answer<'_, Vec<HandleId>> {
+        self.inner.matching_ids(query, limit)
+    }
+
+    fn attention(&self, limit: u32) -> Answer<'_, Vec<TaskHandle>> {
+        self.inner.attention(limit)
+    }
+
+    fn cancels(&self, server: ServerId) -> Answer<'_, CancelFacts> {
+        self.inner.cancels(server)
+    }
+
+    fn desk_put(&self, kind: &str, key: &str, value: Option<String>, at: Timestamp) -> Answer<'_, ()> {
+        Box::pin(self.write("registry.desk_put", self.inner.desk_put(kind, key, value, at)))
+    }
+
+    fn desk_list(&self, kind: &str) -> Answer<'_, Vec<DeskItem>> {
+        self.inner.desk_list(kind)
+    }
+
+    fn raw_list(&self, id: HandleId) -> Answer<'_, Vec<RawNote>> {
+        self.inner.raw_list(id)
+    }
+
+    fn raw(&self, id: HandleId, n: u64) -> Answer<'_, Option<Payload>> {
+        self.inner.raw(id, n)
     }
 
     fn inbox(&self, limit: u32) -> Answer<'_, Vec<InboxItem>> {

@@ -9,14 +9,16 @@ use domain::ids::{HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
 use domain::ports::{
-    AuditPage, Commit, CommitError, ContactNote, InboxItem, PortFuture, Recorded, Registry, RegistryError, ServerUnit,
-    StoreFacts, TaskCursor, TaskPage, TaskQuery,
+    AuditPage, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem, Page, PageQuery, PortFuture,
+    Recorded, Registry, RegistryError, ServerUnit, StoreFacts, TaskCursor, TaskPage, TaskQuery, View,
 };
+use domain::raw::RawNote;
 use domain::server::Server;
 use domain::status::Phase;
 use domain::time::Timestamp;
 
 use super::MemoryRegistry;
+use super::screen;
 use super::state::Row;
 
 fn size(limit: u32) -> usize {
@@ -166,6 +168,68 @@ impl Registry for MemoryRegistry {
         }))
     }
 
+    fn page(&self, query: PageQuery, offset: u64, limit: u32) -> PortFuture<'_, Result<Page, RegistryError>> {
+        ready(self.with(|state, policy| {
+            let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
+            let rows = screen::found(state, &query).into_iter().skip(skipped);
+            let rows = rows.take(size(limit.min(policy.page_rows_max))).map(|row| (row.handle(), row.next_look()));
+            Page { rows: rows.collect() }
+        }))
+    }
+
+    fn view(&self, query: PageQuery) -> PortFuture<'_, Result<View, RegistryError>> {
+        ready(self.with(|state, _| {
+            let counts: Vec<_> = screen::found(state, &query).into_iter().map(screen::alike).collect();
+            query.view(&counts)
+        }))
+    }
+
+    fn matching_ids(&self, query: PageQuery, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        ready(self.with(|state, _| {
+            screen::found(state, &query).into_iter().take(size(limit)).map(|row| row.stored().id).collect()
+        }))
+    }
+
+    fn attention(&self, limit: u32) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>> {
+        ready(self.with(|state, policy| {
+            let mut found: Vec<&Row> = state.rows.values().filter(|row| row.phase.needs_attention()).collect();
+            found.sort_unstable_by_key(|row| std::cmp::Reverse((row.stored().changed, row.stored().id)));
+            found.into_iter().take(size(limit.min(policy.inbox_rows_max))).map(Row::handle).collect()
+        }))
+    }
+
+    fn cancels(&self, server: ServerId) -> PortFuture<'_, Result<CancelFacts, RegistryError>> {
+        ready(self.with(|state, _| screen::cancels(state, server)))
+    }
+
+    fn desk_put(
+        &self,
+        kind: &str,
+        key: &str,
+        value: Option<String>,
+        at: Timestamp,
+    ) -> PortFuture<'_, Result<(), RegistryError>> {
+        ready(self.with(|state, policy| screen::put(state, (kind, key), value, at, policy)).flatten())
+    }
+
+    fn desk_list(&self, kind: &str) -> PortFuture<'_, Result<Vec<DeskItem>, RegistryError>> {
+        ready(self.with(|state, _| screen::lying(state, kind)))
+    }
+
+    fn raw_list(&self, id: HandleId) -> PortFuture<'_, Result<Vec<RawNote>, RegistryError>> {
+        ready(self.with(|state, _| {
+            let Some(row) = state.rows.get(&id) else { return Vec::new() };
+            row.raw.iter().map(|(n, message)| screen::note(*n, message)).collect()
+        }))
+    }
+
+    fn raw(&self, id: HandleId, n: u64) -> PortFuture<'_, Result<Option<Payload>, RegistryError>> {
+        ready(self.with(|state, _| {
+            let mut kept = state.rows.get(&id)?.raw.iter();
+            kept.find(|(number, _)| *number == n).map(|(_, message)| message.body.clone())
+        }))
+    }
+
     fn inbox(&self, limit: u32) -> PortFuture<'_, Result<Vec<InboxItem>, RegistryError>> {
         ready(self.with(|state, policy| {
             let mut open = Vec::new();
@@ -174,7 +238,7 @@ impl Registry for MemoryRegistry {
                 open.extend(asked.map(|(key, request)| ((request.opened, *id, key.clone()), row, request)));
             }
             open.sort_by(|(a, ..), (b, ..)| a.cmp(b));
-            open.truncate(size(limit.min(policy.page_rows_max)));
+            open.truncate(size(limit.min(policy.inbox_rows_max)));
             let item = |(_, row, request): (_, &Row, &domain::request::InputRequest)| InboxItem {
                 handle: row.handle(),
                 request: request.clone(),

@@ -12,6 +12,7 @@ use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
 use domain::policy::Policy;
 use domain::ports::{AuditLink, Commit, CommitError, ContactNote, Recorded, RegistryError, ServerUnit};
+use domain::raw::RawMessage;
 use domain::server::Server;
 use domain::status::{Contact, Phase};
 use domain::time::Timestamp;
@@ -33,6 +34,7 @@ pub(super) struct Row {
     pub(super) deliver_at: Option<Timestamp>,
     pub(super) log: VecDeque<LogLine>,
     pub(super) payloads: BTreeMap<PayloadKind, Payload>,
+    pub(super) raw: VecDeque<(u64, RawMessage)>,
     noted: Option<ContactNote>,
 }
 
@@ -70,6 +72,8 @@ pub(super) struct State {
     changed_at: i64,
     pub(super) audit: Vec<AuditLink>,
     durations: HashMap<(ServerId, String), VecDeque<u64>>,
+    /// By kind and key: JSON text and when it was put.
+    pub(super) desk: BTreeMap<(String, String), (String, Timestamp)>,
 }
 
 fn task_key(handle: &TaskHandle) -> Option<TaskKey> {
@@ -106,6 +110,7 @@ impl State {
             deliver_at: None,
             log: VecDeque::new(),
             payloads: BTreeMap::new(),
+            raw: VecDeque::new(),
             noted: None,
         };
         Ok(self.write(row, unit, policy))
@@ -131,7 +136,7 @@ impl State {
     }
 
     fn write(&mut self, mut row: Row, unit: Commit, policy: &Policy) -> Recorded {
-        let Commit { mut handle, phase, tick_at, deliver_at, audit, log, payloads, learned_ms } = unit;
+        let Commit { mut handle, phase, tick_at, deliver_at, audit, log, payloads, raw, learned_ms } = unit;
         let (before, after) = (task_key(&row.handle), task_key(&handle));
         if let Some(before) = before {
             self.tasks.remove(&before);
@@ -147,6 +152,13 @@ impl State {
                 Some(payload) => row.payloads.insert(write.kind, payload),
                 None => row.payloads.remove(&write.kind),
             };
+        }
+        for message in raw {
+            let n = row.raw.back().map_or(1, |(last, _)| last + 1);
+            row.raw.push_back((n, message));
+        }
+        while row.raw.len() > usize::try_from(policy.raw_messages_per_task).unwrap_or(usize::MAX) {
+            row.raw.pop_front();
         }
         row.log.extend(log);
         let cap = usize::try_from(policy.log_lines_per_task).unwrap_or(usize::MAX);

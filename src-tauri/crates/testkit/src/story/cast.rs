@@ -68,6 +68,7 @@ impl Cast {
             version: 0,
             created,
             changed: created,
+            ended: None,
         }
     }
 
@@ -128,6 +129,7 @@ pub fn unit(handle: &TaskHandle, phase: Phase) -> Commit {
         audit: Vec::new(),
         log: Vec::new(),
         payloads: Vec::new(),
+        raw: Vec::new(),
         learned_ms: None,
     }
 }

@@ -194,7 +194,7 @@ pub(super) fn perform(handle: &TaskHandle, happening: &Happening, now: Timestamp
         }
         Happening::Cancel => handle.cancel(&ann(), None, now).unwrap_or_else(|_| nothing()),
         Happening::Revoke => handle.revoke(&ben(), Some("out"), now).unwrap_or_else(|_| nothing()),
-        Happening::Unwatch => handle.unwatch(&ann(), now).unwrap_or_else(|_| nothing()),
+        Happening::Unwatch => handle.unwatch(&ann(), None, now).unwrap_or_else(|_| nothing()),
         Happening::StopStep { step } => handle.stop_step(&delivery(*step, now), now),
         Happening::Progressed { done } => {
             handle.progressed(&Progress { done: Some(*done), total: None, message: None }, now, &policy)

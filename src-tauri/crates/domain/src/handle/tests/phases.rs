@@ -31,7 +31,7 @@ fn the_phase_is_the_first_that_holds() {
         (cancelling, 50, Phase::Cancelling),
         (refused, 50, Phase::Blocked),
         (revoked, 50, Phase::Revoked),
-        (late.unwatch(&ann(), at(20)).expect("it runs").next, 50, Phase::Unwatched),
+        (late.unwatch(&ann(), None, at(20)).expect("it runs").next, 50, Phase::Unwatched),
         (lost.clone(), 50, Phase::Lost),
         (expired, 50, Phase::Expired),
         (lost.observe(&sight(TaskStatus::Failed(None), 60), &policy()).next, 60, Phase::Failed),

@@ -36,7 +36,7 @@ fn a_wish_to_cancel_becomes_a_revocation_without_a_second_request() {
     let revoked = heard.revoke(&ben(), None, at(22)).expect("not revoked yet");
     assert_eq!(revoked.next.phase(at(22)), Phase::Revoked);
     assert!(!revoked.next.stop_due(), "the server was asked already");
-    assert!(revoked.next.unwatch(&ann(), at(23)).is_err(), "access stays taken");
+    assert!(revoked.next.unwatch(&ann(), None, at(23)).is_err(), "access stays taken");
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn revoking_a_finished_task_takes_it_from_its_agent_and_asks_nothing() {
 #[test]
 fn looking_away_asks_nothing_of_the_server_and_empties_the_inbox() {
     let asked = working().observe(&listing(&["a"], 20), &policy()).next;
-    let step = asked.unwatch(&ann(), at(30)).expect("it runs");
+    let step = asked.unwatch(&ann(), None, at(30)).expect("it runs");
     assert_eq!(step.next.phase(at(30)), Phase::Unwatched);
     assert!(step.effects.contains(&Effect::StopLooking) && step.next.deliver_at().is_none());
     assert!(matches!(state(&step.next, "a"), RequestState::Withdrawn { .. }));
@@ -62,7 +62,7 @@ fn looking_away_asks_nothing_of_the_server_and_empties_the_inbox() {
     let done = step.next.observe(&completed(50), &policy()).next;
     assert_eq!(done.phase(at(50)), Phase::Done, "its end is worth knowing all the same");
     let pending = working().cancel(&ann(), None, at(20)).expect("it runs").next;
-    assert!(pending.unwatch(&ben(), at(21)).is_err(), "a stop on its way is not forgotten");
+    assert!(pending.unwatch(&ben(), None, at(21)).is_err(), "a stop on its way is not forgotten");
 }
 
 #[test]

@@ -18,7 +18,16 @@ const NEXT: &str = "CREATE TABLE agents (id TEXT PRIMARY KEY)";
 const BROKEN: &str = "CREATE TABLE more (id TEXT); CREATE TABLE more (id TEXT)";
 
 async fn open(path: &Path, extra: &[&'static str], now: i64) -> Result<Sqlite, RegistryError> {
-    let mut known = KNOWN.to_vec();
+    open_with(path, KNOWN, extra, now).await
+}
+
+async fn open_with(
+    path: &Path,
+    known: &[Migration],
+    extra: &[&'static str],
+    now: i64,
+) -> Result<Sqlite, RegistryError> {
+    let mut known = known.to_vec();
     for sql in extra {
         known.push(Migration { version: known.last().map_or(1, |last| last.version + 1), sql });
     }
@@ -51,11 +60,11 @@ async fn an_upgrade_keeps_everything_and_leaves_a_backup_that_opens() {
     let new = open(&path, &[NEXT], 1_700_000_000_000).await.expect("it is brought up to date");
     assert_eq!(new.handle(handle.id).await, Ok(Some(handle.clone())), "tasks survive the upgrade");
     new.close().await;
-    assert_eq!(backups(&path), ["registry-1-20231114T221320000Z.sqlite"], "a backup names its schema and time");
+    assert_eq!(backups(&path), ["registry-2-20231114T221320000Z.sqlite"], "a backup names its schema and time");
     let newer = open(&path, &[], 3_000).await.err();
-    assert_eq!(newer, Some(RegistryError::Newer { path: path.clone(), found: 2, known: 1 }), "there is no way back");
+    assert_eq!(newer, Some(RegistryError::Newer { path: path.clone(), found: 3, known: 2 }), "there is no way back");
 
-    let backup = path.with_file_name("backups").join("registry-1-20231114T221320000Z.sqlite");
+    let backup = path.with_file_name("backups").join("registry-2-20231114T221320000Z.sqlite");
     let restored = folder.path().join("restored").join("registry.sqlite");
     fs::create_dir(folder.path().join("restored")).expect("makes");
     fs::copy(backup, &restored).expect("copies");
@@ -87,7 +96,41 @@ async fn only_the_latest_backups_are_kept() {
     let names = backups(&path);
     assert_eq!(
         names,
-        ["registry-2-20231114T221320000Z.sqlite", "registry-3-20231114T221320000Z.sqlite"],
+        ["registry-3-20231114T221320000Z.sqlite", "registry-4-20231114T221320000Z.sqlite"],
         "two of three"
     );
+}
+
+#[tokio::test]
+async fn tasks_of_the_first_schema_are_counted_by_screens_after_the_upgrade() {
+    use sqlx::Connection as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.sqlite");
+    open_with(&path, &KNOWN[..1], &[], 1_000).await.expect("the first schema opens").close().await;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
+    let mut old = sqlx::SqliteConnection::connect_with(&options).await.expect("connects");
+    let server = CAST.server(1);
+    for (number, phase) in [(1, "running"), (2, "done"), (3, "done")] {
+        sqlx::query(
+            "INSERT INTO handles (number, id, server, phase, is_open, version, created, changed, log_number, body_sealed) \
+             VALUES (?, ?, ?, ?, 1, 1, ?, ?, 0, x'00')",
+        )
+        .bind(number)
+        .bind(CAST.id(u64::try_from(number).expect("small")).to_string())
+        .bind(server.to_string())
+        .bind(phase)
+        .bind(number)
+        .bind(number)
+        .execute(&mut old)
+        .await
+        .expect("an old task");
+    }
+    old.close().await.expect("closes");
+    let new = open(&path, &[], 2_000).await.expect("it is brought up to date");
+    let view = new.view(domain::ports::PageQuery::default()).await.expect("counts");
+    let groups = vec![("moving".to_owned(), 1), ("finished".to_owned(), 2)];
+    assert_eq!(view, domain::ports::View { total: 3, groups }, "old tasks are in the groups");
+    let ids = new.matching_ids(domain::ports::PageQuery::default(), 10).await;
+    assert_eq!(ids, Ok(vec![CAST.id(3), CAST.id(2), CAST.id(1)]), "and in the list");
+    new.close().await;
 }

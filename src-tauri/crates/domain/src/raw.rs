@@ -1,0 +1,104 @@
+//! Raw messages of a task: what went over the wire when a question was asked or answered, and when something failed.
+//!
+//! They are evidence for people, never read by the product. Bodies are capped, sealed at rest and redacted in `Debug`;
+//! the registry keeps the newest few of a task. Answers that may hold a secret are noted without their body (ruling 9).
+//! Which messages are kept is decided in `handle/`; capturing them is `mcp`'s.
+
+use crate::payload::Payload;
+use crate::policy::Policy;
+use crate::time::Timestamp;
+
+/// Which way a message went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The server said it.
+    FromServer,
+    /// We said it.
+    ToServer,
+}
+
+impl Direction {
+    /// Lower camel case word for JSON and the registry.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::FromServer => "fromServer",
+            Self::ToServer => "toServer",
+        }
+    }
+
+    /// Reads [`Direction::word`] back.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::FromServer, Self::ToServer].into_iter().find(|direction| direction.word() == word)
+    }
+}
+
+/// One message to keep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawMessage {
+    /// When it came or left.
+    pub at: Timestamp,
+    /// Which way it went.
+    pub direction: Direction,
+    /// The method or kind, in our words: `tasks/get`, `elicitation/create`.
+    pub about: String,
+    /// The JSON text, capped; empty when it may hold a secret.
+    pub body: Payload,
+    /// Size of the message before it was cut.
+    pub bytes: u64,
+    /// Whether the body is not the whole message.
+    pub cut: bool,
+}
+
+impl RawMessage {
+    /// A message with its body cut to `raw_message_bytes`.
+    #[must_use]
+    pub fn new(at: Timestamp, direction: Direction, about: &str, body: &Payload, policy: &Policy) -> Self {
+        let text = body.as_str();
+        let kept = text.get(..text.floor_char_boundary(policy.raw_message_bytes)).unwrap_or_default();
+        let cut = kept.len() < text.len();
+        let whole = if cut { Payload::new(kept) } else { body.clone() };
+        Self { at, direction, about: about.to_owned(), body: whole, bytes: body.bytes(), cut }
+    }
+
+    /// The same message without its body.
+    #[must_use]
+    pub fn without_body(self) -> Self {
+        Self { body: Payload::new(""), cut: true, ..self }
+    }
+}
+
+/// A kept message without its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawNote {
+    /// Its number among the messages of the task, rising.
+    pub n: u64,
+    /// When it came or left.
+    pub at: Timestamp,
+    /// Which way it went.
+    pub direction: Direction,
+    /// The method or kind.
+    pub about: String,
+    /// Size of the message before it was cut.
+    pub bytes: u64,
+    /// Whether what is kept is not the whole message.
+    pub cut: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_is_cut_at_a_character_and_says_so() {
+        let policy = Policy { raw_message_bytes: 4, ..Policy::default() };
+        let of = |text: &str| {
+            RawMessage::new(Timestamp::EPOCH, Direction::FromServer, "tasks/get", &Payload::new(text), &policy)
+        };
+        let long = of("abcä!");
+        assert_eq!((long.body.as_str(), long.bytes, long.cut), ("abc", 6, true), "never within a character");
+        let short = of("abcd");
+        assert_eq!((short.body.as_str(), short.cut), ("abcd", false), "what fits is whole");
+    }
+}

@@ -1,0 +1,114 @@
+//! What screens ask of the memory registry: lists by place, counts, cancels, the desk.
+//!
+//! Everything is filtered and sorted anew at each question; the real registry must give the same without reading it all.
+
+use domain::policy::Policy;
+use domain::ports::{Alike, CancelFacts, DeskItem, PageQuery, RegistryError, TaskOrder};
+use domain::raw::{RawMessage, RawNote};
+use domain::status::{Intent, StopState};
+use domain::time::Timestamp;
+
+use super::state::{Row, State};
+
+/// What a task is alike with others in.
+pub(super) fn alike(row: &Row) -> Alike {
+    let handle = row.stored();
+    Alike { server: handle.server, agent: handle.agent, tool: handle.tool.clone(), phase: row.phase, tasks: 1 }
+}
+
+fn is_taken(state: &State, row: &Row, query: &PageQuery) -> bool {
+    let (handle, alike) = (row.stored(), alike(row));
+    let server_name = state.servers.get(&handle.server).map(|(server, _)| server.name.as_str());
+    let by_id = query.id_beginning().is_some_and(|beginning| handle.id.to_string().starts_with(&beginning));
+    query.takes_but_text(&alike)
+        && (query.text_names(&alike, server_name) || by_id)
+        && query.changed_after.is_none_or(|after| handle.changed >= after)
+        && query.created_before.is_none_or(|before| handle.created <= before)
+}
+
+/// The tasks of a list, in its order.
+pub(super) fn found<'a>(state: &'a State, query: &PageQuery) -> Vec<&'a Row> {
+    let mut found: Vec<&Row> = state.rows.values().filter(|row| is_taken(state, row, query)).collect();
+    let created = |row: &&Row| (row.stored().created, row.stored().id);
+    match query.order {
+        TaskOrder::Newest => found.sort_unstable_by_key(|row| std::cmp::Reverse(created(row))),
+        TaskOrder::Oldest => found.sort_unstable_by_key(created),
+        TaskOrder::Changed => {
+            found.sort_unstable_by_key(|row| std::cmp::Reverse((row.stored().changed, row.stored().id)));
+        }
+    }
+    found
+}
+
+/// How the cancels of a server ended.
+pub(super) fn cancels(state: &State, server: domain::ids::ServerId) -> CancelFacts {
+    let (mut facts, mut took) = (CancelFacts::default(), Vec::new());
+    for handle in state.rows.values().map(Row::stored).filter(|handle| handle.server == server) {
+        let wish = match &handle.intent {
+            Intent::Cancel(wish) | Intent::Revoked(wish) => wish,
+            Intent::None | Intent::Unwatched { .. } => continue,
+        };
+        facts.asked += 1;
+        match handle.stop_state() {
+            Some(StopState::Stopped) => {
+                facts.stopped += 1;
+                took.extend(handle.ended_at().map(|end| end.since(wish.at).as_millis()));
+            }
+            Some(StopState::FinishedAnyway) => facts.finished_anyway += 1,
+            Some(StopState::Refused) => facts.refused += 1,
+            Some(StopState::Asked | StopState::Acknowledged) | None => {}
+        }
+    }
+    took.sort_unstable();
+    let median = took.len().checked_sub(1).and_then(|last| took.get(last / 2));
+    facts.median_ms = median.and_then(|took| u64::try_from(*took).ok());
+    facts
+}
+
+/// Puts something on the desk, or takes it away.
+pub(super) fn put(
+    state: &mut State,
+    (kind, key): (&str, &str),
+    value: Option<String>,
+    at: Timestamp,
+    policy: &Policy,
+) -> Result<(), RegistryError> {
+    let length = value.as_ref().map_or(0, String::len);
+    if length > policy.desk_value_bytes || kind.len() + key.len() > policy.desk_key_bytes {
+        return Err(RegistryError::Other { operation: "keep this at the desk", why: "it is too large".into() });
+    }
+    let place = (kind.to_owned(), key.to_owned());
+    let Some(value) = value else {
+        state.desk.remove(&place);
+        return Ok(());
+    };
+    state.desk.insert(place, (value, at));
+    let most = usize::try_from(policy.desk_items_max).unwrap_or(usize::MAX);
+    let mut bytes: u64 = 0;
+    for (index, item) in lying(state, kind).into_iter().enumerate() {
+        bytes += item.value.len() as u64;
+        if index >= most || bytes > policy.desk_kind_bytes {
+            state.desk.remove(&(kind.to_owned(), item.key));
+        }
+    }
+    Ok(())
+}
+
+/// What of one kind lies on the desk, the last put first.
+pub(super) fn lying(state: &State, kind: &str) -> Vec<DeskItem> {
+    let here = state.desk.iter().filter(|((of, _), _)| of == kind);
+    let item = |((_, key), (value, changed)): (&(String, String), &(String, Timestamp))| DeskItem {
+        key: key.clone(),
+        value: value.clone(),
+        changed: *changed,
+    };
+    let mut items: Vec<DeskItem> = here.map(item).collect();
+    items.sort_by(|a, b| b.changed.cmp(&a.changed).then_with(|| a.key.cmp(&b.key)));
+    items
+}
+
+/// A kept message without its body.
+pub(super) fn note(n: u64, message: &RawMessage) -> RawNote {
+    let RawMessage { at, direction, about, body: _, bytes, cut } = message;
+    RawNote { n, at: *at, direction: *direction, about: about.clone(), bytes: *bytes, cut: *cut }
+}
