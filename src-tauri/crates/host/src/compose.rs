@@ -23,10 +23,11 @@ use crate::config::Config;
 use crate::door::Opener;
 use crate::http::{self, HttpError};
 use crate::lock::{CoreLock, LockError};
+use crate::notices::{self, DesktopNotices, Sources};
 use crate::paths::HomeError;
 use crate::secrets::{Vault, VaultError};
 use crate::sign_in::{Invitation, SignIn};
-use crate::{logging, notify, random, socket};
+use crate::{logging, random, socket};
 
 /// What a core is made of. Fields are public so that a window or a test can put its own in place.
 pub struct Adapters {
@@ -38,6 +39,8 @@ pub struct Adapters {
     pub clock: Arc<dyn Clock>,
     /// Tells people.
     pub notifier: Arc<dyn Notifier>,
+    /// Where the notices of the notifier above come out, when the desktop is told; a notifier of a test has none.
+    pub desktop: Option<DesktopNotices>,
     /// Shows what a notice is about; only a window can.
     pub opener: Option<Opener>,
     /// Keeps secrets.
@@ -141,6 +144,7 @@ impl Adapters {
         let key = vault.seal_key(&config.paths)?;
         let registry = open_registry(config, key).await?;
         let secrets: Arc<dyn Secrets> = vault;
+        let (notifier, desktop) = notices::notifier(&policy.hosting, config.notifications);
         let connector = McpConnector::new(ConnectorParts {
             policy: policy.clone(),
             supervisor: supervisor.clone(),
@@ -153,7 +157,8 @@ impl Adapters {
             registry,
             connector: Arc::new(connector),
             clock,
-            notifier: notify::notifier(config),
+            notifier,
+            desktop: Some(desktop),
             opener: None,
             secrets,
             draw,
@@ -178,7 +183,8 @@ pub struct Running {
 /// # Errors
 /// When the registry cannot be read or the socket cannot be opened.
 pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError> {
-    let Adapters { registry, connector, clock, notifier, opener: _, secrets, draw, policy, supervisor } = adapters;
+    let Adapters { registry, connector, clock, notifier, desktop, opener, secrets, draw, policy, supervisor } =
+        adapters;
     end_leftovers(&held.config, &registry, clock.as_ref()).await?;
     let engine = Engine::start(Parts {
         registry: Arc::clone(&registry),
@@ -191,11 +197,17 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
         supervisor: supervisor.clone(),
     })
     .await?;
+    let seen = (Arc::clone(&registry), Arc::clone(&clock));
     let live = Live { engine: engine.clone(), secrets, draw };
     let api = Api::running(registry, clock, policy.clone(), live);
     let paths = &held.config.paths;
     let listener = socket::open(paths)
         .map_err(|source| StartError::Socket { path: paths.socket().display().to_string(), source })?;
+    if let Some(desktop) = desktop {
+        let (registry, clock) = seen;
+        let (api, engine, policy, supervisor) = (api.clone(), engine.clone(), policy.clone(), supervisor.clone());
+        desktop.start(Sources { api, engine, registry, clock, policy, supervisor, opener });
+    }
     let sign_in = Arc::new(SignIn::new(&policy.hosting));
     socket::serve(listener, api.clone(), Arc::clone(&sign_in), &policy.hosting, &supervisor);
     tracing::info!(process = std::process::id(), "the core runs");

@@ -15,7 +15,7 @@ mod http;
 pub mod lock;
 mod logging;
 pub mod moment;
-mod notify;
+mod notices;
 pub mod paths;
 mod person;
 mod random;

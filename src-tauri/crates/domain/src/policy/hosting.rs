@@ -48,6 +48,22 @@ pub struct Hosting {
     pub browser_calls_max: usize,
     /// Between two blank lines of a feed, so that both ends notice when the other is gone. Judgement.
     pub feed_heartbeat: Duration,
+    /// What follows a notice within this time is counted with it. peers.md §4.6.
+    pub notice_window: Duration,
+    /// More notices than this in a window become one. peers.md §4.6.
+    pub notices_one_by_one: usize,
+    /// Notices on the screen at once; what comes then is counted. Judgement: more are dismissed unread.
+    pub notices_shown_max: usize,
+    /// Between two sounds. peers.md §4.6.
+    pub notice_sound_every: Duration,
+    /// *Not now* in a notice. peers.md §4.6.
+    pub notice_snooze: Duration,
+    /// Time for the desktop to take a notice. Judgement: a busy one takes a second.
+    pub notice_limit: Duration,
+    /// Held notices are looked at again this often, because clocks and settings change. Judgement.
+    pub notices_held_look: Duration,
+    /// Notices held back for later; more are told at once as one. Judgement.
+    pub notices_held_max: usize,
     /// Notices that wait to be shown; more are dropped, they are not facts. Judgement.
     pub notices_waiting_max: usize,
     /// How long *Pause notifications* of the tray lasts. Design: 1 h.
@@ -76,6 +92,14 @@ impl Default for Hosting {
             browser_sessions_max: 16,
             browser_calls_max: 64,
             feed_heartbeat: 15 * SECOND,
+            notice_window: 3 * SECOND,
+            notices_one_by_one: 3,
+            notices_shown_max: 8,
+            notice_sound_every: MINUTE,
+            notice_snooze: 10 * MINUTE,
+            notice_limit: 5 * SECOND,
+            notices_held_look: 30 * SECOND,
+            notices_held_max: 10_000,
             notices_waiting_max: 64,
             notices_pause: HOUR,
         }

@@ -6,4 +6,5 @@ mod broken;
 mod browser;
 mod doors;
 mod home;
+mod notices;
 mod story;

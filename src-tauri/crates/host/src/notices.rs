@@ -1,0 +1,69 @@
+//! Tells people through the desktop, where there is one; else through the log (rulings 31 to 33).
+//!
+//! The engine says what to tell; [`run`] reads the task as it is, asks whether its person wants to be told now
+//! (`hours.rs`), and keeps one card for each task on the screen (`plan.rs`, `item.rs`, `words.rs`). Cards go when what
+//! they say is over, because the change log says so, not because somebody remembered to take them away. A notice is
+//! never a fact: everything it says is in the inbox. `desktop.rs` is the system's side.
+
+mod desktop;
+mod hours;
+mod item;
+mod plan;
+mod run;
+mod sources;
+mod words;
+
+use std::sync::Arc;
+
+use domain::policy::Hosting;
+use domain::ports::{Notice, Notifier};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use desktop::Desktop;
+pub(crate) use desktop::Reach;
+use run::run;
+pub(crate) use sources::Sources;
+
+/// The desktop's end of a notifier.
+pub struct DesktopNotices {
+    incoming: Receiver<Notice>,
+    reach: Reach,
+}
+
+/// The notifier of a core, and the end of it that tells the desktop. Every notice is in the log, whatever becomes of it.
+pub(crate) fn notifier(hosting: &Hosting, is_wanted: bool) -> (Arc<dyn Notifier>, DesktopNotices) {
+    // Full only when the desktop hangs; then notices are dropped, which loses no fact.
+    let (sender, incoming) = channel(hosting.notices_waiting_max);
+    (Arc::new(Port { sender }), DesktopNotices { incoming, reach: Reach::new(is_wanted) })
+}
+
+impl DesktopNotices {
+    /// Whether people can be told here; the answer may change while the core runs.
+    pub(crate) fn reach(&self) -> Reach {
+        self.reach.clone()
+    }
+
+    /// Tells the desktop from now on, until the core stops.
+    pub(crate) fn start(self, sources: Sources) {
+        let Self { incoming, reach } = self;
+        if reach.is_off() {
+            return;
+        }
+        let supervisor = sources.supervisor.clone();
+        let (desktop, pressed) = Desktop::new(reach, sources.opener.is_some(), &sources.policy.hosting, &supervisor);
+        supervisor.spawn_draining("notices", run(sources, incoming, desktop, pressed));
+    }
+}
+
+struct Port {
+    sender: Sender<Notice>,
+}
+
+impl Notifier for Port {
+    fn tell(&self, notice: Notice) {
+        tracing::info!(handle.id = %notice.handle, "{}", notice.line);
+        if self.sender.try_send(notice).is_err() {
+            tracing::debug!("the desktop is slow or is not told; a notice was dropped");
+        }
+    }
+}

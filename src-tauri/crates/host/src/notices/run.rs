@@ -1,0 +1,266 @@
+//! The one actor behind notices: what the engine tells, what changes, what people press, and what time brings.
+//!
+//! It reads tasks when a card is made and again when they change, so that no card says what is no longer so. Held
+//! notices (quiet hours, a pause, *Not now*) are kept by task and read anew when their time comes; they are told
+//! together. What people press is done through the api, like everything people do. `plan.rs` decides what is shown.
+
+use std::collections::BTreeMap;
+
+use domain::handle::Attention;
+use domain::ids::HandleId;
+use domain::ports::Notice;
+use domain::time::Timestamp;
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+use jiff::tz::TimeZone;
+use tokio::sync::mpsc::Receiver;
+
+use super::desktop::{Desktop, Press};
+use super::hours::Wishes;
+use super::item::Item;
+use super::plan::{Act, Key, Plan};
+use super::sources::Sources;
+use super::words::Local;
+
+/// Runs until the core stops; then takes its cards from the screen, because nobody would hear what is pressed on them.
+pub(crate) async fn run(
+    sources: Sources,
+    mut incoming: Receiver<Notice>,
+    mut desktop: Desktop,
+    mut pressed: Receiver<(Key, Press)>,
+) {
+    desktop.look().await;
+    let stopping = sources.supervisor.stopping();
+    let mut teller = Teller::new(sources, desktop);
+    loop {
+        let next = teller.next();
+        // Every arm may be dropped: channels and the feed keep what was not taken.
+        tokio::select! {
+            () = stopping.cancelled() => break,
+            notice = incoming.recv() => match notice {
+                Some(notice) => teller.tell(notice).await,
+                None => break,
+            },
+            Some((key, press)) = pressed.recv() => teller.press(key, press).await,
+            changed = changes(&mut teller.news) => teller.changed(changed).await,
+            () = tokio::time::sleep(next) => teller.tick().await,
+        }
+    }
+    teller.leave().await;
+}
+
+/// What changed: some tasks, or nobody knows which.
+enum Changed {
+    These(Vec<HandleId>),
+    Any,
+    /// There will be no more news.
+    Over,
+}
+
+async fn changes(news: &mut Option<BoxStream<'static, engine::Frame>>) -> Changed {
+    match news {
+        Some(feed) => match feed.next().await {
+            Some(frame) if frame.resync => Changed::Any,
+            Some(frame) => Changed::These(frame.handles),
+            None => Changed::Over,
+        },
+        None => std::future::pending().await,
+    }
+}
+
+/// A notice whose time has not come.
+#[derive(Clone, Copy)]
+struct Held {
+    attention: Attention,
+    until: Timestamp,
+}
+
+struct Teller {
+    sources: Sources,
+    desktop: Desktop,
+    plan: Plan,
+    local: Local,
+    held: BTreeMap<HandleId, Held>,
+    /// With which the held ones were held.
+    wishes: Option<Wishes>,
+    /// Open only while there are cards that could be out of date.
+    news: Option<BoxStream<'static, engine::Frame>>,
+}
+
+impl Teller {
+    fn new(sources: Sources, desktop: Desktop) -> Self {
+        let local = Local(TimeZone::system());
+        let plan = Plan::new(&sources.policy.hosting, local.clone());
+        Self { sources, desktop, plan, local, held: BTreeMap::new(), wishes: None, news: None }
+    }
+
+    /// How long until there is something to do by itself.
+    fn next(&self) -> std::time::Duration {
+        let now = self.sources.now();
+        let look = self.sources.policy.hosting.notices_held_look;
+        let held = self.held.values().map(|held| held.until).min();
+        let due = [self.plan.next(), held].into_iter().flatten().min();
+        // Never longer than a look: clocks are set, machines sleep, and people change their mind.
+        due.map_or(look, |due| due.since(now).min(look))
+    }
+
+    async fn tell(&mut self, notice: Notice) {
+        let together = !notice.also.is_empty();
+        let ids = std::iter::once(notice.handle).chain(notice.also);
+        let told = ids.map(|id| (id, notice.attention)).collect();
+        self.offer(told, together).await;
+    }
+
+    /// Shows what may be shown now, and keeps the rest for its time.
+    async fn offer(&mut self, told: Vec<(HandleId, Attention)>, together: bool) {
+        // Opened before the tasks are read: a change in between is then news.
+        let _ = self.news.get_or_insert_with(|| self.sources.engine.feed(None));
+        let wishes = self.sources.wishes().await;
+        let snoozed = self.sources.snoozed().await;
+        let now = self.sources.now();
+        let mut items = Vec::new();
+        for (id, attention) in told {
+            self.held.remove(&id);
+            if !wishes.wants(attention) || self.sources.is_on_screen(id) {
+                continue;
+            }
+            let Some(item) = self.sources.item(id, attention, &self.local).await else { continue };
+            let until = wishes.held_until(item.deadline, now, &self.local).max(snoozed.until(&item, now));
+            match until {
+                Some(until) => self.hold(id, Held { attention, until }),
+                None => items.push(item),
+            }
+        }
+        self.wishes = Some(wishes);
+        if !items.is_empty() {
+            let acts = self.plan.offer(items, together, now);
+            self.perform(acts).await;
+        }
+        self.rest();
+    }
+
+    fn hold(&mut self, id: HandleId, held: Held) {
+        self.held.insert(id, held);
+        while self.held.len() > self.sources.policy.hosting.notices_held_max {
+            self.held.pop_first();
+        }
+    }
+
+    async fn tick(&mut self) {
+        let now = self.sources.now();
+        if self.plan.next().is_some_and(|at| at <= now) {
+            let acts = self.plan.tick(now);
+            self.perform(acts).await;
+        }
+        self.release(now).await;
+        self.rest();
+    }
+
+    /// Tells what was held for long enough, as one.
+    async fn release(&mut self, now: Timestamp) {
+        if self.held.is_empty() {
+            return;
+        }
+        let changed = self.wishes != Some(self.sources.wishes().await);
+        let due: Vec<(HandleId, Attention)> = self
+            .held
+            .iter()
+            .filter(|(_, held)| changed || held.until <= now)
+            .map(|(id, held)| (*id, held.attention))
+            .collect();
+        if !due.is_empty() {
+            self.offer(due, true).await;
+        }
+    }
+
+    async fn changed(&mut self, changed: Changed) {
+        let now = self.sources.now();
+        let about: Vec<Item> = match changed {
+            Changed::These(ids) => self.plan.items().filter(|item| ids.contains(&item.handle)).cloned().collect(),
+            Changed::Any => self.plan.items().cloned().collect(),
+            Changed::Over => {
+                self.news = None;
+                Vec::new()
+            }
+        };
+        for before in about {
+            let acts = match self.sources.item(before.handle, before.attention, &self.local).await {
+                None => self.plan.gone(before.handle, now),
+                Some(item) => match before.attention {
+                    Attention::Waiting if says_the_same(&before, &item) => Vec::new(),
+                    Attention::Waiting => self.plan.refresh(item, now),
+                    Attention::Problem if before.phase == item.phase => Vec::new(),
+                    Attention::Problem => self.plan.gone(before.handle, now),
+                    Attention::Finished => Vec::new(),
+                },
+            };
+            self.perform(acts).await;
+        }
+        self.rest();
+    }
+
+    async fn press(&mut self, key: Key, press: Press) {
+        let items: Vec<Item> = self.plan.behind(key).into_iter().cloned().collect();
+        self.plan.closed(key);
+        match press {
+            Press::Closed => self.desktop.forget(key),
+            Press::Open | Press::Later | Press::Yes | Press::No => {
+                // Some desktops leave a card standing after a press.
+                self.desktop.perform(Act::Withdraw(key)).await;
+            }
+        }
+        match press {
+            Press::Closed => {}
+            Press::Open => self.sources.open(&place(key, &items)),
+            Press::Later => self.later(&items).await,
+            Press::Yes | Press::No => {
+                for item in &items {
+                    self.sources.answer(item, press == Press::Yes).await;
+                }
+            }
+        }
+        self.rest();
+    }
+
+    /// *Not now*: the inbox shows when each comes back, and so does a card.
+    async fn later(&mut self, items: &[Item]) {
+        let until = self.sources.now().plus(self.sources.policy.hosting.notice_snooze);
+        for item in items {
+            self.sources.snooze(item, until).await;
+            self.hold(item.handle, Held { attention: item.attention, until });
+        }
+    }
+
+    async fn perform(&mut self, acts: Vec<Act>) {
+        for act in acts {
+            self.desktop.perform(act).await;
+        }
+    }
+
+    /// Without cards there is nothing that could be out of date.
+    fn rest(&mut self) {
+        if self.plan.items().next().is_none() {
+            self.news = None;
+        }
+    }
+
+    async fn leave(&mut self) {
+        let mut keys: Vec<Key> = self.plan.items().map(|item| Key::Task(item.handle)).collect();
+        keys.extend([Key::Many, Key::ManyOver]);
+        for key in keys {
+            self.desktop.perform(Act::Withdraw(key)).await;
+        }
+    }
+}
+
+fn says_the_same(before: &Item, now: &Item) -> bool {
+    before.title == now.title && before.body == now.body && before.inbox == now.inbox
+}
+
+fn place(key: Key, items: &[Item]) -> String {
+    match (key, items) {
+        (Key::Task(_) | Key::Many, [one]) => one.place.clone(),
+        (Key::Task(_) | Key::Many, _) => "#/inbox".into(),
+        (Key::ManyOver, _) => "#/tasks".into(),
+    }
+}

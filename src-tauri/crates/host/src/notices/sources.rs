@@ -1,0 +1,169 @@
+//! What notices ask of the core, and what they have it do.
+//!
+//! Tasks and servers come from the registry and settings, snoozes and answers go through the api: a press on a card is
+//! the person's act like any other. When something cannot be read, people are told rather than not.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use api::{Api, Caller};
+use domain::handle::Attention;
+use domain::ids::{HandleId, ServerId};
+use domain::policy::Policy;
+use domain::ports::{Clock, Registry};
+use domain::time::Timestamp;
+use engine::Engine;
+use engine::supervisor::Supervisor;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::hours::Wishes;
+use super::item::{self, Around, Item};
+use super::words::Local;
+use crate::door::Opener;
+use crate::person;
+
+/// The core as notices see it.
+pub(crate) struct Sources {
+    pub(crate) api: Api,
+    pub(crate) engine: Engine,
+    pub(crate) registry: Arc<dyn Registry>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) policy: Policy,
+    pub(crate) supervisor: Supervisor,
+    /// Shows a place of the window, when there is one.
+    pub(crate) opener: Option<Opener>,
+}
+
+/// Rows of the inbox that a person does not want to see now.
+#[derive(Debug, Default)]
+pub(super) struct Snoozed(BTreeMap<String, Timestamp>);
+
+impl Snoozed {
+    /// Until when this is snoozed; `None` when a row of it is not.
+    pub(super) fn until(&self, item: &Item, now: Timestamp) -> Option<Timestamp> {
+        let each = item.inbox.iter().map(|row| self.0.get(row).copied().filter(|until| *until > now));
+        each.collect::<Option<Vec<_>>>()?.into_iter().min()
+    }
+}
+
+#[derive(Deserialize)]
+struct Items {
+    items: Vec<DeskItem>,
+}
+
+#[derive(Deserialize)]
+struct DeskItem {
+    key: String,
+    value: Value,
+}
+
+impl Sources {
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The notice of a task as it is now.
+    pub(super) async fn item(&self, id: HandleId, attention: Attention, local: &Local) -> Option<Item> {
+        let handle = self.registry.handle(id).await.ok()??;
+        let server = self.registry.server(handle.server).await.ok()??;
+        let around = Around { server: &server.name, is_harmless: true, now: self.now(), local };
+        let item = item::item(&handle, attention, around)?;
+        if item.yes_no.is_none() {
+            return Some(item);
+        }
+        // Asked only for what could be answered from the card.
+        let is_harmless = self.is_harmless(handle.server, handle.tool.as_deref()).await;
+        if is_harmless { Some(item) } else { item::item(&handle, attention, Around { is_harmless, ..around }) }
+    }
+
+    /// Whether the server says of the tool that it destroys nothing. Not said, not reached and not known are no.
+    async fn is_harmless(&self, server: ServerId, tool: Option<&str>) -> bool {
+        let tools = tokio::time::timeout(self.policy.hosting.notice_limit, self.engine.tools(server)).await;
+        let (Some(tool), Ok(Ok(tools))) = (tool, tools) else { return false };
+        let facts = tools.into_iter().find(|facts| facts.name == tool);
+        facts.is_some_and(|facts| facts.destructive_hint == Some(false) || facts.read_only_hint == Some(true))
+    }
+
+    /// What the person set; without it, everything but ends.
+    pub(super) async fn wishes(&self) -> Wishes {
+        match self.call::<Settings>("settings.change", &json!({})).await {
+            Some(settings) => settings.wishes(),
+            None => Wishes { waiting: true, problem: true, finished: false, quiet: None, paused_until: None },
+        }
+    }
+
+    pub(super) async fn snoozed(&self) -> Snoozed {
+        let kept: Option<Items> = self.call("desk.list", &json!({ "kind": "snooze" })).await;
+        let until = |item: DeskItem| Some((item.key, item.value.get("until")?.as_str()?.parse().ok()?));
+        Snoozed(kept.map(|kept| kept.items.into_iter().filter_map(until).collect()).unwrap_or_default())
+    }
+
+    /// Whether the person looks at this task at this moment.
+    pub(super) fn is_on_screen(&self, _id: HandleId) -> bool {
+        false
+    }
+
+    /// *Not now*, on every row of the inbox that a card stands for.
+    pub(super) async fn snooze(&self, item: &Item, until: Timestamp) {
+        for row in &item.inbox {
+            let kept = json!({ "kind": "snooze", "key": row, "value": { "until": until.to_string() } });
+            let _: Option<Value> = self.call("desk.put", &kept).await;
+        }
+    }
+
+    /// *Yes* or *No*, as the form asks for it. Whether it was recorded.
+    pub(super) async fn answer(&self, item: &Item, is_yes: bool) -> bool {
+        let Some(asked) = &item.yes_no else { return false };
+        let mut content = serde_json::Map::new();
+        content.insert(asked.field.clone(), Value::Bool(is_yes));
+        let answer = json!({ "id": item.handle.to_string(), "key": asked.key.to_string(), "action": "accept", "content": content });
+        self.call::<Value>("tasks.answer", &answer).await.is_some()
+    }
+
+    /// Shows a place of the window.
+    pub(super) fn open(&self, place: &str) {
+        if let Some(open) = &self.opener {
+            open(place);
+        }
+    }
+
+    /// A call as the person of this core; a failure is only logged, by name.
+    async fn call<O: DeserializeOwned>(&self, name: &str, input: &Value) -> Option<O> {
+        let caller = Caller::here(person::here());
+        match self.api.dispatch(&caller, name, &input.to_string()).await {
+            Ok(text) => serde_json::from_str(&text).ok(),
+            Err(error) => {
+                tracing::info!(call.name = name, code = ?error.code, "a notice could not do what was pressed or asked");
+                None
+            }
+        }
+    }
+}
+
+/// The settings that notices follow.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Settings {
+    notify_waiting: bool,
+    notify_problem: bool,
+    notify_finished: bool,
+    quiet_from: Option<String>,
+    quiet_to: Option<String>,
+    paused_until: Option<String>,
+}
+
+impl Settings {
+    fn wishes(&self) -> Wishes {
+        let clock =
+            |text: &Option<String>| text.as_deref().and_then(|text| jiff::civil::Time::strptime("%H:%M", text).ok());
+        Wishes {
+            waiting: self.notify_waiting,
+            problem: self.notify_problem,
+            finished: self.notify_finished,
+            quiet: clock(&self.quiet_from).zip(clock(&self.quiet_to)),
+            paused_until: self.paused_until.as_deref().and_then(|text| text.parse().ok()),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The copy of notices: a title and at most two lines, true for as long as they stand there.
+//!
+//! A notice cannot count, so it names times of the clock where a screen would count seconds. Names and questions are a
+//! server's: they lose everything that acts on a screen and everything beyond a length (style 86). There are no
+//! arguments, no answers and no results here.
+
+use domain::handle::{Attention, TaskHandle};
+use domain::request::{Ask, InputRequest};
+use domain::status::{Delivery, Intent, Phase};
+use domain::time::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::item::{Around, YesNo};
+
+/// A tool's name in a title. Judgement: desktops cut titles soon after.
+const NAME_CHARS: usize = 40;
+/// A question that is shown whole; longer ones are not answered from a notice. Judgement: one line of a desktop.
+pub(super) const QUESTION_CHARS: usize = 90;
+/// The name of a field beside it.
+pub(super) const LABEL_CHARS: usize = 40;
+
+/// Where the person's clock stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Local(pub(crate) TimeZone);
+
+impl Local {
+    /// A moment of today as the clock on the wall shows it, of another day with its date.
+    pub(crate) fn clock(&self, at: Timestamp, now: Timestamp) -> String {
+        let (Some(at), Some(now)) = (self.zoned(at), self.zoned(now)) else { return at.to_string() };
+        let shape = if at.date() == now.date() { "%H:%M" } else { "%Y-%m-%d %H:%M" };
+        at.strftime(shape).to_string()
+    }
+
+    /// A moment on the person's clock.
+    pub(crate) fn zoned(&self, at: Timestamp) -> Option<jiff::Zoned> {
+        let at = jiff::Timestamp::from_millisecond(at.as_millis()).ok()?;
+        Some(at.to_zoned(self.0.clone()))
+    }
+}
+
+/// Server text for a desktop: one line, nothing that acts, no markup, capped.
+pub(super) fn plain(text: &str, most: usize) -> String {
+    let acts = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    let mut shown = String::new();
+    let mut length = 0;
+    for word in text.split(|letter: char| letter.is_whitespace() || acts(letter)).filter(|word| !word.is_empty()) {
+        if length > 0 {
+            shown.push(' ');
+            length += 1;
+        }
+        for letter in word.chars() {
+            if length >= most {
+                shown.push('…');
+                return shown;
+            }
+            // Some desktops read markup in a body; these two look alike and mean nothing.
+            shown.push(match letter {
+                '<' => '‹',
+                '>' => '›',
+                '&' => '＆',
+                other => other,
+            });
+            length += 1;
+        }
+    }
+    shown
+}
+
+fn tool(handle: &TaskHandle) -> String {
+    handle.tool.as_deref().map_or_else(|| "a task".into(), |name| plain(name, NAME_CHARS))
+}
+
+/// A question.
+pub(super) fn waiting(
+    handle: &TaskHandle,
+    asked: &[&InputRequest],
+    yes_no: Option<&YesNo>,
+    deadline: Option<Timestamp>,
+    since: Timestamp,
+    around: Around<'_>,
+) -> (String, String) {
+    let server = around.server;
+    let title = match asked {
+        [one] => match &one.ask {
+            Ask::Visit { .. } => format!("{server} asks you to open a page"),
+            Ask::Form { .. } | Ask::Sampling | Ask::Roots | Ask::Unsupported(_) => format!("{server} needs an answer"),
+        },
+        many => format!("{server} needs {} answers", many.len()),
+    };
+    let clock = |at| around.local.clock(at, around.now);
+    let until = deadline.map_or_else(String::new, |at| format!(" · deadline {}", clock(at)));
+    let paused = format!("{} is paused · since {}{until}", tool(handle), clock(since));
+    let body = match yes_no {
+        Some(asked) => format!("“{}” {}: yes or no?\n{paused}", asked.message, asked.label),
+        None => paused,
+    };
+    (title, body)
+}
+
+/// Something is wrong.
+pub(super) fn problem(handle: &TaskHandle, phase: Phase, around: Around<'_>) -> (String, String) {
+    let (server, tool) = (around.server, tool(handle));
+    let seen = around.local.clock(handle.contact.seen(), around.now);
+    match phase {
+        Phase::Overdue => overdue(handle, &tool, around),
+        Phase::Lost => (format!("{server} lost {tool}"), format!("Last heard of at {seen}. It may have finished.")),
+        Phase::Expired => (
+            format!("{tool} expired on {server}"),
+            format!("Last heard of at {seen}. Its result can no longer be read."),
+        ),
+        Phase::Unconfirmed => (
+            format!("{server} did not confirm {tool}"),
+            "The reply can no longer arrive. It may or may not run there.".into(),
+        ),
+        Phase::Blocked => {
+            (format!("{server} needs a sign-in or an upgrade"), format!("{tool} cannot be followed until then."))
+        }
+        Phase::Silent => {
+            (format!("No news of {tool}"), format!("{server} was last heard at {seen}. It may still run."))
+        }
+        Phase::Cancelling => (format!("{server} has not stopped {tool}"), not_stopped(handle, around)),
+        Phase::Running
+        | Phase::Waiting
+        | Phase::Answering
+        | Phase::Done
+        | Phase::DoneWithError
+        | Phase::Failed
+        | Phase::Cancelled
+        | Phase::Revoked
+        | Phase::Unwatched => (format!("{tool} needs a look"), format!("Something did not go as asked on {server}.")),
+    }
+}
+
+fn overdue(handle: &TaskHandle, tool: &str, around: Around<'_>) -> (String, String) {
+    let paused = handle.paused_ms;
+    let ran = u64::try_from(around.now.since(handle.created).as_millis()).unwrap_or(u64::MAX).saturating_sub(paused);
+    let title = format!("{tool} has run {}", rough(ran));
+    let body = match handle.usual {
+        Some(usual) => format!(
+            "Usually {} to {}. Still working on {}.",
+            rough(usual.median_ms),
+            rough(usual.p90_ms),
+            around.server
+        ),
+        None => format!("Later than agreed. Still working on {}.", around.server),
+    };
+    (title, body)
+}
+
+fn not_stopped(handle: &TaskHandle, around: Around<'_>) -> String {
+    let wish = match &handle.intent {
+        Intent::Cancel(wish) | Intent::Revoked(wish) => wish,
+        Intent::None | Intent::Unwatched { .. } => return "It goes on.".into(),
+    };
+    let asked = around.local.clock(wish.at, around.now);
+    match &wish.delivery {
+        Delivery::Acknowledged { .. } => format!("Asked at {asked}, acknowledged, still working."),
+        Delivery::Refused { .. } => format!("Asked at {asked}, refused by the server."),
+        Delivery::Recorded | Delivery::Sent { .. } => format!("Asked at {asked}, not acknowledged yet."),
+    }
+}
+
+/// It is over.
+pub(super) fn finished(handle: &TaskHandle, phase: Phase, around: Around<'_>) -> (String, String) {
+    let tool = tool(handle);
+    let title = match phase {
+        Phase::Done => format!("{tool} is done"),
+        Phase::DoneWithError => format!("{tool} finished with an error"),
+        Phase::Failed => format!("{tool} failed"),
+        Phase::Cancelled => format!("{tool} was cancelled"),
+        Phase::Running
+        | Phase::Waiting
+        | Phase::Answering
+        | Phase::Cancelling
+        | Phase::Overdue
+        | Phase::Unconfirmed
+        | Phase::Blocked
+        | Phase::Silent
+        | Phase::Lost
+        | Phase::Expired
+        | Phase::Revoked
+        | Phase::Unwatched => format!("{tool} is over"),
+    };
+    (title, format!("On {}.", around.server))
+}
+
+/// Many as one: `5 items need you`, `3 questions, 2 problems · oldest since 14:02`.
+pub(super) fn together(kinds: &[Attention], oldest: &str) -> (String, String) {
+    let of = |wanted: Attention| kinds.iter().filter(|kind| **kind == wanted).count();
+    let (questions, problems, over) = (of(Attention::Waiting), of(Attention::Problem), of(Attention::Finished));
+    if over > 0 {
+        return (counted(over, "task is over", "tasks are over"), format!("The first at {oldest}."));
+    }
+    let parts: Vec<String> = [(questions, "question", "questions"), (problems, "problem", "problems")]
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, one, many)| counted(count, one, many))
+        .collect();
+    let title = counted(questions + problems, "item needs you", "items need you");
+    (title, format!("{} · oldest since {oldest}", parts.join(", ")))
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// A duration in its largest unit.
+fn rough(millis: u64) -> String {
+    let seconds = millis / 1_000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..7_200 => format!("{} min", seconds / 60),
+        7_200.. => format!("{} h", seconds / 3_600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_a_server_is_one_line_without_markup_or_marks_that_act() {
+        assert_eq!(plain("<b>Hi</b>\n&amp;\u{1b}[31m\u{202e}there", 90), "‹b›Hi‹/b› ＆amp; [31m there");
+        assert_eq!(plain("abcdef", 3), "abc…");
+        assert_eq!(plain(" \n ", 3), "");
+    }
+
+    #[test]
+    fn many_are_told_by_kind_and_with_the_oldest() {
+        use Attention::{Finished, Problem, Waiting};
+        assert_eq!(
+            together(&[Waiting, Problem, Waiting, Waiting, Problem], "14:02"),
+            ("5 items need you".into(), "3 questions, 2 problems · oldest since 14:02".into())
+        );
+        assert_eq!(together(&[Problem], "14:02").0, "1 item needs you");
+        assert_eq!(together(&[Finished; 4], "14:02").0, "4 tasks are over");
+    }
+}
