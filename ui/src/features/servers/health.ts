@@ -3,7 +3,7 @@ import type { HealthDto, ServerDto } from "$lib/bindings";
 import type { IconName } from "$lib/design/icons";
 import type { Tone } from "$lib/design/tones";
 import { shownHost } from "$lib/address/host";
-import { ago, until } from "$lib/model/time";
+import { ago, duration, until } from "$lib/model/time";
 import { serversText as text } from "$lib/text/servers";
 
 export interface HealthLook {
@@ -55,4 +55,9 @@ export function whereabouts(server: ServerDto): string {
 export function eraWord(server: ServerDto): string {
   if (server.dialect === null) return text.notConnectedYet;
   return server.dialect === "none" ? text.noTasks : server.dialect;
+}
+
+/** How long cancels took: tenths below ten seconds, because there they differ. */
+export function took(lengthMs: number): string {
+  return lengthMs < 9_950 ? `${(lengthMs / 1_000).toFixed(1)} s` : duration(lengthMs);
 }
