@@ -10,6 +10,7 @@ mod cast;
 mod inbox;
 mod lists;
 mod record;
+mod screens;
 mod servers;
 mod tasks;
 
@@ -21,7 +22,15 @@ pub use cast::{Cast, unit};
 /// The policy of the story: caps small enough to be reached.
 #[must_use]
 pub fn policy() -> Policy {
-    Policy { log_lines_per_task: 5, usual_samples_kept: 10, ..Policy::default() }
+    Policy {
+        log_lines_per_task: 5,
+        usual_samples_kept: 10,
+        desk_items_max: 5,
+        desk_value_bytes: 8_000,
+        desk_kind_bytes: 10_000,
+        raw_messages_per_task: 4,
+        ..Policy::default()
+    }
 }
 
 /// Tells the whole story and closes the registry.
@@ -33,6 +42,7 @@ pub async fn run(registry: &dyn Registry) {
     inbox::told(registry).await;
     servers::told(registry).await;
     record::told(registry).await;
+    screens::told(registry).await;
 
     let facts = registry.facts().await.expect("facts can be read");
     assert_eq!(facts.findings, Vec::<String>::new(), "after all this the store is sound");
