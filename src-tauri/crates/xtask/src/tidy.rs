@@ -13,6 +13,7 @@ mod literal;
 mod lock;
 mod manifest;
 mod settings;
+mod shell;
 mod shipped;
 mod source;
 mod top_level;
@@ -51,6 +52,7 @@ fn check(workspace: &Workspace) -> Result<Vec<Finding>, Failure> {
         findings.extend(literal::check(source, &shipped));
         findings.extend(forbidden::check(source, &shipped));
     }
+    findings.extend(shell::check(&sources, &shipped));
     for path in files.iter().filter(|path| length::limit(path).is_some()) {
         findings.extend(length::check(path, &workspace.read(path)?));
     }

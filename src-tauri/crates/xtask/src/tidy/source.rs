@@ -38,6 +38,17 @@ impl Source {
         self.places(needle).filter(|place| !self.tests.covers(place.at))
     }
 
+    /// How many lines hold code that is not a test's.
+    pub(crate) fn shipped_lines(&self) -> usize {
+        let mut at = 0;
+        let lines = self.code.split_inclusive('\n').filter(|line| {
+            let begins = at;
+            at += line.len();
+            !line.trim().is_empty() && !self.tests.covers(begins + line.len() - line.trim_start().len())
+        });
+        lines.count()
+    }
+
     /// Every place of `needle` in the code.
     pub(crate) fn places<'a>(&'a self, needle: &'a str) -> impl Iterator<Item = Place<'a>> + 'a {
         self.code.match_indices(needle).map(move |(at, _)| {
