@@ -1,24 +1,25 @@
-/* Which tasks are selected: some by name, or all that match. Pure. */
-export type Choice = { readonly kind: "some"; readonly ids: ReadonlySet<string> } | { readonly kind: "all"; readonly but: ReadonlySet<string> };
+/* Which tasks are selected: some by name, or all that match. Taking one out of all leaves those that are known by
+   name, because nothing else could be said to the core; the count on the screen follows. Pure. */
+export type Choice = { readonly kind: "some"; readonly ids: ReadonlySet<string> } | { readonly kind: "all" };
 
 export const NONE: Choice = { kind: "some", ids: new Set() };
-export const ALL_MATCHING: Choice = { kind: "all", but: new Set() };
+export const ALL_MATCHING: Choice = { kind: "all" };
 
 export function isChosen(choice: Choice, id: string): boolean {
-  return choice.kind === "some" ? choice.ids.has(id) : !choice.but.has(id);
+  return choice.kind === "all" || choice.ids.has(id);
 }
 
-export function toggle(choice: Choice, id: string): Choice {
-  const set = new Set(choice.kind === "some" ? choice.ids : choice.but);
+/** `loaded`: the ids that are known by name. */
+export function toggle(choice: Choice, id: string, loaded: () => readonly string[]): Choice {
+  const set = new Set(choice.kind === "some" ? choice.ids : loaded());
   if (!set.delete(id)) set.add(id);
-  return choice.kind === "some" ? { kind: "some", ids: set } : { kind: "all", but: set };
+  return { kind: "some", ids: set };
 }
 
 export function add(choice: Choice, ids: readonly string[]): Choice {
-  if (choice.kind === "some") return { kind: "some", ids: new Set([...choice.ids, ...ids]) };
-  return { kind: "all", but: new Set([...choice.but].filter((id) => !ids.includes(id))) };
+  return choice.kind === "some" ? { kind: "some", ids: new Set([...choice.ids, ...ids]) } : choice;
 }
 
 export function size(choice: Choice, total: number): number {
-  return choice.kind === "some" ? choice.ids.size : Math.max(0, total - choice.but.size);
+  return choice.kind === "some" ? choice.ids.size : total;
 }

@@ -121,12 +121,16 @@ describe("pages", () => {
 });
 
 describe("a choice", () => {
-  test("all_matching_is_all_but_those_taken_out", () => {
-    const choice = toggle(ALL_MATCHING, "a");
-    expect([isChosen(choice, "a"), isChosen(choice, "b"), size(choice, 1_204)]).toEqual([false, true, 1_203]);
-    expect(size(add(choice, ["a"]), 1_204)).toBe(1_204);
+  const loaded = () => ["a", "b", "c"];
+  test("all_matching_is_everything_that_matches", () => {
+    expect([isChosen(ALL_MATCHING, "z"), size(ALL_MATCHING, 1_204)]).toEqual([true, 1_204]);
+  });
+  test("one_taken_out_of_all_leaves_those_known_by_name", () => {
+    const choice = toggle(ALL_MATCHING, "a", loaded);
+    expect([isChosen(choice, "a"), isChosen(choice, "b"), size(choice, 1_204)]).toEqual([false, true, 2]);
+    expect(size(add(choice, ["a"]), 1_204)).toBe(3);
   });
   test("a_second_press_takes_it_back", () => {
-    expect(size(toggle(toggle(NONE, "a"), "a"), 9)).toBe(0);
+    expect(size(toggle(toggle(NONE, "a", loaded), "a", loaded), 9)).toBe(0);
   });
 });

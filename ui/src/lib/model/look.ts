@@ -1,0 +1,18 @@
+/* The look of one task's phase where the phase alone says too little: why it is late, what came of a stop.
+   The word, tone and icon stay those of the table in phase.ts. Pure. */
+import type { Phase, TaskRow } from "$lib/bindings";
+import { PHASES, type PhaseLook } from "./phase";
+
+export interface TaskLook {
+  readonly look: PhaseLook;
+  /** A flag beside the word; null for none. */
+  readonly flag: string | null;
+}
+
+export function lookOf(phase: Phase, facts: { readonly overdueWhy: TaskRow["overdueWhy"]; readonly stopState: TaskRow["stopState"] }): TaskLook {
+  // Ruling 4: the reason of an overrun is shown.
+  const look = phase === "overdue" && facts.overdueWhy === "usual" ? { ...PHASES.overdue, word: "Later than usual" } : PHASES[phase];
+  if (facts.stopState === "refused" && phase !== "cancelled") return { look, flag: "stop refused" };
+  if (facts.stopState === "finishedAnyway") return { look, flag: "not stopped in time" };
+  return { look, flag: null };
+}
