@@ -10,9 +10,9 @@ function field(rule: unknown, required = false): Field {
 const control = (rule: unknown): Control => field(rule).control;
 
 it.each([
-  [{ type: "string" }, { kind: "text", format: null, min: null, max: null, pattern: null, long: false }],
-  [{ type: "string", minLength: 2, maxLength: 500 }, { kind: "text", format: null, min: 2, max: 500, pattern: null, long: true }],
-  [{ type: "string", format: "email" }, { kind: "text", format: "email", min: null, max: null, pattern: null, long: false }],
+  [{ type: "string" }, { kind: "text", format: null, min: null, max: null, long: false }],
+  [{ type: "string", minLength: 2, maxLength: 500 }, { kind: "text", format: null, min: 2, max: 500, long: true }],
+  [{ type: "string", format: "email" }, { kind: "text", format: "email", min: null, max: null, long: false }],
   [{ type: "integer", minimum: 1, maximum: 9 }, { kind: "number", whole: true, min: 1, max: 9, above: null, below: null }],
   [{ type: ["number", "null"] }, { kind: "number", whole: false, min: null, max: null, above: null, below: null }],
   [{ type: "boolean" }, { kind: "boolean" }],
@@ -21,7 +21,7 @@ it.each([
   [{ type: "object" }, { kind: "json", types: ["object"] }],
   [{}, { kind: "json", types: [] }],
   [{ oneOf: [{ const: "x" }, { type: "object" }] }, { kind: "json", types: [] }],
-  [{ type: "string", enum: [{ deep: 1 }] }, { kind: "text", format: null, min: null, max: null, pattern: null, long: false }],
+  [{ type: "string", enum: [{ deep: 1 }] }, { kind: "text", format: null, min: null, max: null, long: false }],
 ])("%j is shown with its control", (rule, expected) => {
   // A list of choices that are no constants cannot be chosen from: the field falls back by its type.
   expect(control(rule)).toEqual(expected);

@@ -9,7 +9,7 @@ export interface Option {
 }
 
 export type Control =
-  | { readonly kind: "text"; readonly format: string | null; readonly min: number | null; readonly max: number | null; readonly pattern: string | null; readonly long: boolean }
+  | { readonly kind: "text"; readonly format: string | null; readonly min: number | null; readonly max: number | null; readonly long: boolean }
   | { readonly kind: "number"; readonly whole: boolean; readonly min: number | null; readonly max: number | null; readonly above: number | null; readonly below: number | null }
   | { readonly kind: "boolean" }
   | { readonly kind: "one"; readonly options: readonly Option[] }
@@ -98,7 +98,7 @@ function readControl(rule: Rule, secret: boolean): Control {
     case "string": {
       const max = amount(rule, "maxLength");
       const format = text(rule, "format");
-      return { kind: "text", format, min: amount(rule, "minLength"), max, pattern: text(rule, "pattern"), long: !secret && format === null && ((max ?? 0) >= LONG_FROM || isLines(own(rule, "default"))) };
+      return { kind: "text", format, min: amount(rule, "minLength"), max, long: !secret && format === null && ((max ?? 0) >= LONG_FROM || isLines(own(rule, "default"))) };
     }
     case "number":
     case "integer":

@@ -38,7 +38,6 @@ export const formText = {
     uri: "Needs an address with its scheme, such as https://example.org.",
     date: "Needs a date, such as 2026-11-21.",
     dateTime: "Needs a date and a time with its zone, such as 2026-11-21T03:25:00Z.",
-    pattern: (pattern: string) => `Does not have the shape that is asked for: ${pattern}`,
     number: "Is not a number. Write it with a point, such as 1.5.",
     whole: "Needs a whole number.",
     unsafe: "Is too large to be sent exactly.",

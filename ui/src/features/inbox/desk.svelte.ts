@@ -1,0 +1,247 @@
+/* What a person does at the inbox: answer, decline, hide, open, check, resolve; and what is half done meanwhile. It
+   asks the core and says what became of it; it decides nothing about a question (stands.ts) and draws nothing. */
+import { getContext, setContext } from "svelte";
+import type { ApiError, InboxRow, RequestDto, TaskDto } from "$lib/bindings";
+import { apiError, type Backend } from "$lib/backend/backend";
+import type { Toasts } from "$lib/act";
+import { FormState, type JsonObject } from "$lib/form";
+import { coarse, ms } from "$lib/model/time";
+import { inboxText } from "$lib/text/inbox";
+import { Drafts } from "./drafts";
+import { snoozeUntil } from "./order";
+
+export type Outcome = "accept" | "decline" | "dismiss";
+export type Popup = "confirm" | "stop" | "resolve";
+
+const HOLD_MS = 5_000;
+/** With less time than this an answer leaves at once (peers 4.3: only if the deadline allows). */
+const HOLD_NEEDS_MS = 3 * HOLD_MS;
+export const SNOOZE_MS = 10 * 60_000;
+export const KEEP_WAITING_MS = 60 * 60_000;
+
+interface Wiring {
+  readonly backend: Backend;
+  readonly toasts: Toasts;
+  readonly now: () => number;
+  /** The item needs nobody now: the next one is selected. */
+  readonly leave: (id: string) => void;
+  readonly select: (id: string) => void;
+}
+
+export class Desk {
+  /** Drafts were read, or cannot be; only then forms are made. */
+  ready = $state(false);
+  /** By item: what a call failed with. */
+  failed = $state.raw<ReadonlyMap<string, ApiError>>(new Map());
+  busy = $state.raw<ReadonlySet<string>>(new Set());
+  popup = $state<Popup | null>(null);
+  /** By item: when its link was opened here. */
+  opened = $state.raw<ReadonlyMap<string, number>>(new Map());
+  /** Items whose draft is kept at the core. */
+  kept = $state.raw<ReadonlySet<string>>(new Set());
+  readonly #forms = new Map<string, FormState>();
+  readonly #restored = new Map<string, string>();
+  /** Answered from here; their forms stay for as long as the answer can be taken back. */
+  readonly #sent = new Map<string, ReturnType<typeof setTimeout>>();
+  readonly #drafts: Drafts;
+  readonly #to: Wiring;
+
+  constructor(to: Wiring) {
+    this.#to = to;
+    this.#drafts = new Drafts(to.backend, (key) => { this.kept = changed(this.kept, key, this.#drafts.has(key)); });
+  }
+
+  async load(): Promise<void> {
+    await this.#drafts.load().catch(() => undefined);
+    this.ready = true;
+  }
+
+  /** Saves what is still in the air; for the end of the page and of the screen. */
+  close(): void {
+    void this.#drafts.flush();
+  }
+
+  /** The form of an item, as it was left. Call it while its component is made. */
+  form(row: InboxRow, request: RequestDto): FormState {
+    const held = this.#forms.get(row.id);
+    if (held) return held;
+    const kept = this.#drafts.of(row.id);
+    const form = new FormState(request.schema, { kind: "question", secretFields: request.secretFields, start: kept?.draft ?? null });
+    if (kept) this.#restored.set(row.id, kept.at);
+    this.#forms.set(row.id, form);
+    return form;
+  }
+
+  formOf(id: string): FormState | null {
+    return this.#forms.get(id) ?? null;
+  }
+
+  /** When the draft that stands in the form was kept, if it was restored. */
+  restoredAt(id: string): string | null {
+    return this.#restored.get(id) ?? null;
+  }
+
+  /** Whether something of the person's would be lost with the item. */
+  keeps(id: string): boolean {
+    return (!this.#sent.has(id) && (this.#forms.get(id)?.isChanged ?? false)) || this.popup !== null;
+  }
+
+  keepDraft(id: string, form: FormState): void {
+    if (this.#sent.has(id)) return;
+    this.#drafts.keep(id, form.isChanged ? form.keepable : null);
+  }
+
+  startOver(id: string): void {
+    this.#forms.get(id)?.reset();
+    this.#restored.delete(id);
+    void this.#drafts.forget(id);
+  }
+
+  /** The form's answer, or the first field to correct: its name, or `""` for the JSON text. */
+  send(row: InboxRow, confirmed: boolean): "sent" | "confirm" | { readonly correct: string | null } {
+    const form = this.#forms.get(row.id);
+    if (!form) return { correct: null };
+    const content = form.content();
+    if (content === null) return { correct: form.view === "json" ? "" : (form.firstProblem?.field ?? null) };
+    if (row.destructive && !confirmed) {
+      this.popup = "confirm";
+      return "confirm";
+    }
+    this.popup = null;
+    void this.answer(row, "accept", content);
+    return "sent";
+  }
+
+  async answer(row: InboxRow, action: Outcome, content: JsonObject | null = null): Promise<void> {
+    const { task, key } = row;
+    if (task === null || key === null || this.busy.has(row.id)) return;
+    const hasTime = row.deadline === null || ms(row.deadline) - this.#to.now() > HOLD_NEEDS_MS;
+    // Consent to a visit that was made already has nothing to take back.
+    const hold = hasTime && !(row.kind === "url" && action === "accept");
+    const given = await this.#try(row.id, () => this.#to.backend.call("tasks.answer", { id: task, key, action, content, hold }));
+    if (!given) return;
+    clearTimeout(this.#sent.get(row.id));
+    this.#sent.set(row.id, setTimeout(() => this.#forget(row.id), 2 * HOLD_MS));
+    void this.#drafts.forget(row.id);
+    this.#to.leave(row.id);
+    const isHeld = given.request.answer?.notBefore != null;
+    this.#to.toasts.show(told(row, action), isHeld ? { undo: () => this.undo(row), ms: HOLD_MS } : {});
+  }
+
+  /** Takes a held answer back, and shows the question again as it was. */
+  async undo(row: InboxRow): Promise<void> {
+    const { task, key } = row;
+    if (task === null || key === null) return;
+    try {
+      await this.#to.backend.call("tasks.undoAnswer", { id: task, key });
+    } catch (thrown) {
+      this.#to.toasts.fail(apiError(thrown));
+      return;
+    }
+    clearTimeout(this.#sent.get(row.id));
+    this.#sent.delete(row.id);
+    const form = this.#forms.get(row.id);
+    if (form) this.keepDraft(row.id, form);
+    this.#to.toasts.show(inboxText.toast.undone);
+    this.#to.select(row.id);
+  }
+
+  async snooze(row: InboxRow, lengthMs = SNOOZE_MS): Promise<void> {
+    const until = snoozeUntil(row, this.#to.now(), lengthMs);
+    const put = (value: { until: string } | null) => this.#to.backend.call("desk.put", { kind: "snooze", key: row.id, value });
+    const done = await this.#try(row.id, () => put({ until: new Date(until).toISOString() }));
+    if (!done) return;
+    this.#to.leave(row.id);
+    const back = () => put(null).then(() => this.#to.select(row.id), (thrown: unknown) => this.#to.toasts.fail(apiError(thrown)));
+    this.#to.toasts.show(inboxText.toast.hidden(coarse(until - this.#to.now())), { undo: back });
+  }
+
+  async wake(row: InboxRow): Promise<void> {
+    await this.#try(row.id, () => this.#to.backend.call("desk.put", { kind: "snooze", key: row.id, value: null }));
+  }
+
+  /** Opens a link in the system's browser. Nothing else in the app does. */
+  async openLink(row: InboxRow, url: string): Promise<void> {
+    // Asked for at once, within the click: a browser opens nothing later.
+    const opening = this.#to.backend.openOutside(url);
+    if (await this.#try(row.id, () => opening.then(() => true))) this.opened = new Map([...this.opened, [row.id, this.#to.now()]]);
+  }
+
+  async stop(row: InboxRow, reason: string): Promise<void> {
+    const { task } = row;
+    if (task === null) return;
+    const given = await this.#try(row.id, () => this.#to.backend.call("tasks.cancel", { ids: [task], reason: reason.trim() === "" ? null : reason.trim(), wait: false }));
+    const why = given?.stops.find((one) => one.id === task && one.task === null)?.why ?? null;
+    if (why !== null) this.#fail(row.id, { code: "refused", message: why, hint: "" });
+  }
+
+  /** Looks once more, now. */
+  async check(row: InboxRow): Promise<void> {
+    const { task } = row;
+    if (task === null) return;
+    const seen = await this.#try(row.id, (): Promise<TaskDto> => this.#to.backend.call("tasks.lookNow", { id: task }));
+    if (!seen) return;
+    const { lost } = inboxText;
+    this.#to.toasts.show(seen.phase === "lost" ? lost.stillLost(row.server) : lost.foundAgain(row.server));
+  }
+
+  async resolve(row: InboxRow, note: string): Promise<void> {
+    const { task } = row;
+    if (task === null) return;
+    const done = await this.#try(row.id, () => this.#to.backend.call("tasks.unwatch", { id: task, note: note.trim() === "" ? null : note.trim() }));
+    if (!done) return;
+    this.popup = null;
+    this.#to.leave(row.id);
+    this.#to.toasts.show(inboxText.resolve.done);
+  }
+
+  clearError(id: string): void {
+    if (!this.failed.has(id)) return;
+    this.failed = new Map([...this.failed].filter(([one]) => one !== id));
+  }
+
+  #forget(id: string): void {
+    this.#forms.delete(id);
+    this.#restored.delete(id);
+    this.#sent.delete(id);
+  }
+
+  async #try<T>(id: string, work: () => Promise<T>): Promise<T | null> {
+    if (this.busy.has(id)) return null;
+    this.busy = changed(this.busy, id, true);
+    this.clearError(id);
+    try {
+      return await work();
+    } catch (thrown) {
+      this.#fail(id, apiError(thrown));
+      return null;
+    } finally {
+      this.busy = changed(this.busy, id, false);
+    }
+  }
+
+  #fail(id: string, error: ApiError): void {
+    this.failed = new Map([...this.failed, [id, error]]);
+  }
+}
+
+function changed(set: ReadonlySet<string>, key: string, isIn: boolean): ReadonlySet<string> {
+  if (set.has(key) === isIn) return set;
+  return isIn ? new Set([...set, key]) : new Set([...set].filter((one) => one !== key));
+}
+
+function told(row: InboxRow, action: Outcome): string {
+  const { toast } = inboxText;
+  switch (action) {
+    case "accept": return row.kind === "url" ? toast.consenting(row.server) : toast.sending(row.server);
+    case "decline": return toast.declining(row.server);
+    case "dismiss": return toast.dismissing(row.server);
+    default:
+      action satisfies never;
+      return "";
+  }
+}
+
+const DESK = Symbol("inbox-desk");
+export const setDesk = (desk: Desk): Desk => setContext(DESK, desk);
+export const getDesk = (): Desk => getContext<Desk>(DESK);

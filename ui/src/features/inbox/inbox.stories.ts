@@ -1,0 +1,56 @@
+import type { ApiError } from "$lib/bindings";
+import type { FakeOptions } from "$lib/backend/fake";
+import { story, type StoryFile } from "$lib/story";
+import Inbox from "./Inbox.svelte";
+import * as made from "./inbox.example";
+import type { Item } from "./inbox.example";
+
+const on = (items: readonly Item[], more: FakeOptions = {}): FakeOptions => ({ tasks: items.map((one) => one.taskRow), inbox: items.map((one) => one.row), details: items.map((one) => one.task), ...more });
+const at = (one: Item) => `#/inbox/${encodeURIComponent(one.row.id)}`;
+const screen = (open: Item, more: { fake?: FakeOptions; keys?: readonly string[]; click?: readonly string[] } = {}) =>
+  story(Inbox, {}, { fake: on([...made.SIX.filter((one) => one !== open).slice(0, 6), open], more.fake), hash: at(open), ...(more.keys ? { keys: more.keys } : {}), ...(more.click ? { click: more.click } : {}) });
+const failed: ApiError = { code: "failed", message: "the registry is full", hint: "Free some space on the disk; nothing was sent." };
+const throwing = (): never => { throw failed; };
+const SEND = "footer button:last-child";
+
+export default {
+  title: "inbox",
+  stories: {
+    form: story(Inbox, {}, { fake: on(made.SIX) }),
+    "form to correct": story(Inbox, {}, { fake: on(made.SIX), keys: ["r", "Tab", "Tab", "Tab", "Tab", "Control+a", "9", "Control+Enter"] }),
+    "form as JSON": screen(made.QUESTION, { click: ["form [role=radiogroup] label:last-child"] }),
+    "form, all kinds of fields": screen(made.EVERY_FIELD),
+    "form, all problems": screen(made.EVERY_FIELD, { click: [SEND] }),
+    "form of 500 fields": screen(made.MANY_FIELDS),
+    "form without fields": screen(made.SHAPELESS),
+    "form with a secret": screen(made.SECRET),
+    "form with a draft": screen(made.QUESTION, { fake: { desk: [{ kind: "draft", key: made.QUESTION.row.id, value: { values: { rollout: "all", limit: 2 }, typed: {} }, changedAt: "2026-11-21T14:19:36.000Z" }] } }),
+    "form not sent": screen(made.QUESTION, { fake: { calls: { "tasks.answer": throwing } }, click: [SEND] }),
+    sending: screen(made.HELD),
+    refused: screen(made.REFUSED),
+    withdrawn: screen(made.WITHDRAWN),
+    "answered by somebody": screen(made.BY_DANA),
+    hostile: screen(made.HOSTILE),
+    destructive: screen(made.DESTRUCTIVE),
+    "destructive, second step": screen(made.DESTRUCTIVE, { click: ["form input[type=radio]", SEND] }),
+    link: screen(made.LINK),
+    "link opened": screen(made.LINK, { click: [SEND] }),
+    "link in other letters": screen(made.PUNYCODE),
+    unsupported: screen(made.UNSUPPORTED),
+    overdue: screen(made.OVERDUE),
+    "overdue, asking to cancel": screen(made.OVERDUE, { keys: ["c"] }),
+    "overdue, cancel asked": screen(made.OVERDUE, { click: ["footer button:first-child"] }),
+    lost: screen(made.LOST),
+    "lost, resolving": screen(made.LOST, { click: ["footer button:first-child"] }),
+    unconfirmed: screen(made.UNCONFIRMED),
+    blocked: screen(made.BLOCKED),
+    "more actions": screen(made.QUESTION, { keys: ["."] }),
+    empty: story(Inbox, {}, { fake: { tasks: 28, inbox: [] } }),
+    one: story(Inbox, {}, { fake: on([made.QUESTION]) }),
+    "of 30": story(Inbox, {}, { fake: { tasks: 60, inbox: 30 } }),
+    "of 10,000": story(Inbox, {}, { fake: { tasks: 10_000, inbox: 10_000 } }),
+    loading: story(Inbox, {}, { fake: { connection: "connecting" } }),
+    "cannot be read": story(Inbox, {}, { fake: { connection: "lost" } }),
+    stale: story(Inbox, {}, { fake: on(made.SIX, { connection: "stale" }) }),
+  },
+} satisfies StoryFile;

@@ -1,0 +1,50 @@
+/* The keys of the inbox (peers 4.2). A bare letter never finishes something destructive: `c` opens a popover, `d` can be
+   taken back for five seconds. */
+import type { InboxRow } from "$lib/bindings";
+import type { Binding } from "$lib/keys";
+import { inboxText } from "$lib/text/inbox";
+
+export interface InboxKeys {
+  readonly row: InboxRow | null;
+  readonly mayAnswer: boolean;
+  readonly off: boolean;
+  readonly arrived: boolean;
+  readonly move: (by: number) => void;
+  readonly to: (at: number) => void;
+  readonly next: () => void;
+  readonly primary: (row: InboxRow) => void;
+  readonly back: () => void;
+  readonly send: () => void;
+  readonly decline: (row: InboxRow) => void;
+  readonly snooze: (row: InboxRow) => void;
+  readonly stop: () => void;
+  readonly menu: () => void;
+  readonly copy: (row: InboxRow) => void;
+  readonly settle: () => void;
+}
+
+export function inboxKeys(can: InboxKeys): readonly Binding[] {
+  const { group, ...words } = inboxText.keys;
+  const { row } = can;
+  const bindings: Binding[] = [
+    { key: ["j", "ArrowDown"], label: words.down, group, move: true, run: () => can.move(1) },
+    { key: ["k", "ArrowUp"], label: words.up, group, move: true, run: () => can.move(-1) },
+    { key: ["g g", "Home"], label: words.top, group, move: true, run: () => can.to(0) },
+    { key: ["Shift+G", "End"], label: words.end, group, move: true, run: () => can.to(Number.MAX_SAFE_INTEGER) },
+    { key: "Escape", label: words.back, group, move: true, run: can.back },
+    { key: "p", label: words.arrivals, group, run: can.settle, when: () => can.arrived },
+  ];
+  if (row === null) return bindings;
+  const isQuestion = row.kind === "form" || row.kind === "url" || row.kind === "unsupported";
+  return [
+    ...bindings,
+    { key: "n", label: words.next, group, run: can.next },
+    { key: row.kind === "form" ? ["Enter", "r"] : "Enter", label: row.kind === "form" ? words.answer : words.primary, group, run: () => can.primary(row) },
+    { key: "$mod+Enter", label: inboxText.act.send, group, run: can.send, when: () => row.kind === "form" && can.mayAnswer },
+    { key: "d", label: inboxText.act.decline, group, run: () => can.decline(row), when: () => isQuestion && can.mayAnswer },
+    { key: "z", label: inboxText.act.notNow, group, run: () => can.snooze(row), when: () => !can.off },
+    { key: "c", label: inboxText.stop.ask, group, run: can.stop, when: () => !can.off && (row.kind === "overdue" || row.kind === "unsupported") },
+    { key: ".", label: inboxText.act.more, group, move: true, run: can.menu },
+    { key: "y", label: inboxText.act.copyHandle, group, run: () => can.copy(row), when: () => row.task !== null },
+  ];
+}

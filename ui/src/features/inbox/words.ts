@@ -1,0 +1,72 @@
+/* The one line that names an item: the server's own first question or sentence, or our words where it said nothing. */
+import type { InboxRow, TaskDto } from "$lib/bindings";
+import { line, type IconName } from "$lib/design";
+import { coarse, elapsed } from "$lib/model/time";
+import { inboxText } from "$lib/text/inbox";
+
+const TITLE_CAP = 140;
+const words = inboxText.titleOf;
+
+/** The first sentence that asks, else the first one. */
+export function firstSentence(message: string): string {
+  const text = line(message, 600);
+  const sentences = text.match(/[^.!?…]+(?:[.!?…](?![\s"”')\]]|$)[^.!?…]*)*[.!?…]*["”')\]]*/g) ?? [];
+  const asks = sentences.find((one) => /\?["”')\]]*$/.test(one.trim()));
+  return line(asks ?? sentences[0] ?? text, TITLE_CAP).replace(/(?<![.])\.$/, "");
+}
+
+export function titleOf(row: InboxRow): string {
+  const tool = row.tool ?? words.aTask;
+  switch (row.kind) {
+    case "form":
+      return (row.message === null ? "" : firstSentence(row.message)) || words.form(row.server);
+    case "url":
+      return words.url(row.host);
+    case "unsupported":
+      return words.unsupported(row.server);
+    case "overdue":
+      return words.overdue(tool);
+    case "lost":
+      return words.lost(row.server);
+    case "unconfirmed":
+      return words.unconfirmed(tool, row.server);
+    case "blocked":
+      return words.blocked(row.server);
+    default:
+      row.kind satisfies never;
+      return row.server;
+  }
+}
+
+/** With the numbers of the task, where they say more. */
+export function fullTitleOf(row: InboxRow, task: TaskDto | null, now: number): string {
+  if (row.kind !== "overdue" || task === null) return titleOf(row);
+  const tool = row.tool ?? words.aTask;
+  if (task.overdueWhy === "agreed") return words.agreed(tool);
+  if (task.usual === null) return titleOf(row);
+  return words.overdueBy(tool, coarse(elapsed(task, now)), usualRange(task.usual));
+}
+
+export function usualRange(usual: { medianMs: number; p95Ms: number }): string {
+  return inboxText.facts.usualRange(coarse(usual.medianMs), coarse(usual.p95Ms));
+}
+
+export function iconOf(kind: InboxRow["kind"]): IconName {
+  switch (kind) {
+    case "form": return "form";
+    case "url": return "link";
+    case "unsupported": return "info";
+    case "overdue": return "clock";
+    case "lost": return "cross-dashed";
+    case "unconfirmed": return "question";
+    case "blocked": return "key";
+    default:
+      kind satisfies never;
+      return "info";
+  }
+}
+
+/** `input_required` as people read it. The word stays the server's. */
+export function statusWord(status: string): string {
+  return line(status.replace(/_/g, " "), 40);
+}
