@@ -150,7 +150,7 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
         return Ok(DONE);
     }
     if let Command::DemoServer(demo) = command {
-        return serve::demo(demo, screen).await;
+        return Box::pin(serve::demo(demo, screen)).await;
     }
     if let Command::Doctor = command {
         // It must speak even when the configuration cannot be read.

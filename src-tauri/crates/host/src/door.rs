@@ -36,7 +36,7 @@ pub struct Door {
 
 enum Way {
     /// A core in this process.
-    Here { api: Box<Api>, stopping: CancellationToken, running: Mutex<Option<Running>> },
+    Here { api: Box<Api>, stopping: CancellationToken, running: Mutex<Option<Box<Running>>> },
     /// Through the socket of a running core.
     Core(Attached),
     /// On the registry, reading only.
@@ -76,7 +76,7 @@ impl Door {
         unfinished.disarm();
         let api = Box::new(running.api().clone());
         let stopping = running.stopping();
-        Ok(Self { way: Way::Here { api, stopping, running: Mutex::new(Some(running)) }, paths, hosting })
+        Ok(Self { way: Way::Here { api, stopping, running: Mutex::new(Some(Box::new(running))) }, paths, hosting })
     }
 
     /// The running core; without one, calls end with exit code 3.

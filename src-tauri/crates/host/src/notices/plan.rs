@@ -105,7 +105,14 @@ impl Plan {
     pub(crate) fn offer(&mut self, items: Vec<Item>, together: bool, now: Timestamp) -> Vec<Act> {
         let mut acts = Vec::new();
         if together && items.len() > 1 {
-            self.fold(items, now, true, &mut acts);
+            let mut all = items;
+            if let Some(window) = self.window.take_if(|window| window.until > now) {
+                all.extend(window.waiting.into_values());
+                all.extend(window.begun.iter().filter_map(|id| self.shown.remove(id)));
+                acts.extend(window.begun.into_iter().map(|id| Act::Withdraw(Key::Task(id))));
+            }
+            self.fold(all, now, true, &mut acts);
+            self.begin_window(now, Vec::new());
             return acts;
         }
         for item in items {
@@ -120,8 +127,7 @@ impl Plan {
                 }
                 Some(_) | None => {
                     acts.extend(self.tick(now));
-                    let until = now.plus(self.hosting.notice_window);
-                    self.window = Some(Window { until, begun: vec![id], waiting: BTreeMap::new() });
+                    self.begin_window(now, vec![id]);
                     self.place(vec![item], now, &mut acts);
                 }
             }
@@ -200,9 +206,13 @@ impl Plan {
             self.place(waiting, now, &mut acts);
         }
         // What comes right behind a burst belongs to it.
-        let until = now.plus(self.hosting.notice_window);
-        self.window = Some(Window { until, begun: Vec::new(), waiting: BTreeMap::new() });
+        self.begin_window(now, Vec::new());
         acts
+    }
+
+    fn begin_window(&mut self, now: Timestamp, begun: Vec<HandleId>) {
+        let until = now.plus(self.hosting.notice_window);
+        self.window = Some(Window { until, begun, waiting: BTreeMap::new() });
     }
 
     /// Shows items one by one as long as there is room on the screen.

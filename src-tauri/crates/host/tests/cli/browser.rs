@@ -52,7 +52,7 @@ impl Browser {
 fn core_with_a_window() -> (Home, Core, Browser, String) {
     let home = Home::new();
     let (core, said) = home.serve_with(&["--listen", "127.0.0.1:0"]);
-    let text = |name: &str| said[name].as_str().expect("it is said").to_owned();
+    let text = |name: &str| said.get(name).and_then(Value::as_str).expect("it is said").to_owned();
     let browser = Browser::at(&text("url"));
     assert!(!text("url").contains(&text("code")), "no secret is in an address");
     (home, core, browser, text("code"))

@@ -83,6 +83,15 @@ fn five_within_three_seconds_become_one_that_replaces_the_first() {
 }
 
 #[test]
+fn what_the_engine_tells_as_one_takes_the_card_before_it_along() {
+    let mut plan = plan();
+    plan.offer(waiting(1), false, at(0));
+    let many = (2..=5).map(|n| item(n, Attention::Waiting)).collect();
+    assert_eq!(told(plan.offer(many, true, at(1))), ["away 1", "5 items need you"]);
+    assert!(plan.offer(waiting(6), false, at(2)).is_empty(), "what comes right behind waits its window");
+}
+
+#[test]
 fn what_is_over_is_counted_apart_from_what_needs_a_person() {
     let mut plan = plan();
     let items = vec![item(1, Attention::Finished), item(2, Attention::Finished), item(3, Attention::Waiting)];

@@ -70,8 +70,7 @@ impl Screen {
     pub(crate) fn core(&self) -> (Home, Core) {
         let home = Home::new();
         let core = self.core_of(&home);
-        let asker = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/notices/asker.py");
-        home.ok(&["servers", "add", "asker", "--yes", "--", PYTHON, asker]);
+        asker(&home, "asker");
         (home, core)
     }
 
@@ -119,6 +118,12 @@ impl Screen {
     pub(crate) fn close(&mut self, card: &Value) {
         writeln!(self.hands.as_mut().expect("a service"), "close {}", card["id"]).expect("it is closed");
     }
+}
+
+/// Adds a server that asks one question in a call. One call at a time: its era ties a question to no call.
+pub(crate) fn asker(home: &Home, name: &str) {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/notices/asker.py");
+    home.ok(&["servers", "add", name, "--yes", "--", PYTHON, script]);
 }
 
 #[expect(clippy::disallowed_methods, reason = "between two looks at a level")]

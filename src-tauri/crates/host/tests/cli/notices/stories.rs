@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::screen::Screen;
+use super::screen::{Screen, asker};
+use crate::home::Home;
 
 #[test]
 fn a_question_comes_to_the_desktop_and_goes_when_it_is_answered_elsewhere() {
@@ -36,6 +37,43 @@ fn a_plain_yes_or_no_is_answered_on_the_card() {
 }
 
 #[test]
+fn a_burst_of_questions_becomes_one_card_that_counts_down_and_goes() {
+    let screen = Screen::new();
+    let (home, _core) = screen.core();
+    let servers = ["asker", "asker2", "asker3", "asker4", "asker5"];
+    for name in &servers[1..] {
+        asker(&home, name);
+    }
+    let asked = servers.map(|name| begun(&home, name, "ask_roughly"));
+    let many = screen.until("they are one card", |fact| {
+        let title = fact["title"].as_str().unwrap_or_default();
+        title.ends_with("items need you") && fact["body"].as_str().is_some_and(|body| body.contains("questions"))
+    });
+    assert_eq!(many["actions"], json!({ "later": "Not now" }));
+    for id in &asked {
+        assert_eq!(home.watch(id), Some(6), "it asks");
+        home.ok(&["tasks", "answer", id, "--decline"]);
+    }
+    screen.gone(&many);
+}
+
+#[test]
+fn a_card_that_was_taken_away_is_told_anew_in_a_card_of_its_own_and_a_core_that_ends_leaves_none() {
+    let mut screen = Screen::new();
+    let (home, core) = screen.core();
+    started(&home, "ask_roughly");
+    let first = screen.card("asker needs an answer");
+    screen.close(&first);
+    asker(&home, "other");
+    begun(&home, "other", "ask_roughly");
+    let second = screen.card("other needs an answer");
+    assert_ne!(first["id"], second["id"], "each task has its own");
+    core.signal(rustix::process::Signal::TERM);
+    screen.gone(&second);
+    assert_eq!(core.ended(), Some(0), "it drains and ends well");
+}
+
+#[test]
 fn without_a_notification_service_the_core_says_so_once_and_goes_on() {
     let screen = Screen::empty();
     let (home, _core) = screen.core();
@@ -50,9 +88,12 @@ fn without_a_notification_service_the_core_says_so_once_and_goes_on() {
 }
 
 /// Starts a call that asks, and waits until it does.
-fn started(home: &crate::home::Home, tool: &str) -> String {
-    let ran = home.ok(&["call", "asker", tool, "--args", "{}"]);
-    let id = ran.out.trim().to_owned();
+fn started(home: &Home, tool: &str) -> String {
+    let id = begun(home, "asker", tool);
     assert_eq!(home.watch(&id), Some(6), "it asks");
     id
+}
+
+fn begun(home: &Home, server: &str, tool: &str) -> String {
+    home.ok(&["call", server, tool, "--args", "{}"]).out.trim().to_owned()
 }
