@@ -22,7 +22,8 @@ export default defineConfig({
   },
   server: { port: 5173, strictPort: true },
   test: {
-    environment: "jsdom",
+    // Fast by default; a test that needs a page says `// @vitest-environment jsdom` in its first line.
+    environment: "node",
     include: ["src/**/*.test.ts"],
     restoreMocks: true,
   },

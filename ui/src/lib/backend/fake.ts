@@ -32,7 +32,7 @@ export class FakeBackend implements Backend {
   #timer: ReturnType<typeof setInterval> | null = null;
 
   constructor(options: FakeOptions = {}) {
-    this.#options = options;
+    this.#options = { ...options };
     this.kind = options.kind ?? "fake";
     this.world = new World(options);
     this.#answers = { ...answers(this.world), ...options.calls };
@@ -57,13 +57,18 @@ export class FakeBackend implements Backend {
       return () => undefined;
     }
     this.world.focus = input;
-    this.#feeds.add(on);
+    let open = true;
     queueMicrotask(() => {
+      if (!open) return;
       on.frame(this.world.snapshot());
+      this.#feeds.add(on);
       if (how === "stale") setTimeout(() => this.lose(), 50);
     });
     this.#stir();
-    return () => this.#feeds.delete(on);
+    return () => {
+      open = false;
+      this.#feeds.delete(on);
+    };
   }
 
   openOutside(): Promise<void> {
@@ -76,9 +81,10 @@ export class FakeBackend implements Backend {
 
   /** The core goes away under an open page. */
   lose(): void {
-    for (const on of this.#feeds) on.end(noCore);
-    this.#feeds.clear();
     this.#options.connection = "lost";
+    const feeds = [...this.#feeds];
+    this.#feeds.clear();
+    for (const on of feeds) on.end(noCore);
   }
 
   /** And comes back. */
@@ -114,7 +120,8 @@ export class FakeBackend implements Backend {
 
   #emit(frame: Frame): void {
     if (frame.type === "delta") this.#sent += frame.changes;
-    for (const on of this.#feeds) on.frame(frame);
+    // A copy: who subscribes anew because of this frame does not get it.
+    for (const on of [...this.#feeds]) on.frame(frame);
   }
 }
 

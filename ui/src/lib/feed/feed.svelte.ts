@@ -108,8 +108,10 @@ export class Feed {
   #take(frame: Frame, sent: Focus): void {
     const next = reduce(this.#held, frame);
     if (next === "resubscribe") {
+      // Once at once; a feed that does not even begin is as good as lost, and is asked again with patience.
+      if (this.#held === null) this.#lose({ code: "failed", message: "the feed does not begin with a snapshot", hint: "Taskwarden tries again by itself." });
+      else this.#subscribe();
       this.#held = null;
-      this.#subscribe();
       return;
     }
     this.#held = next;
@@ -133,6 +135,7 @@ export class Feed {
 
   #lose(why: ApiError): void {
     if (this.#ended) return;
+    this.#stop?.();
     this.#stop = null;
     this.#held = null;
     if (this.connection !== "lost") this.#turn("lost", why);
