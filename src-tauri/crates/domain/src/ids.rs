@@ -12,6 +12,11 @@ const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// 26 digits of 5 bits hold 128 bits.
 const DIGITS: usize = 26;
 
+/// Whether ids are made of this character.
+pub(crate) fn is_digit(byte: u8) -> bool {
+    ALPHABET.contains(&byte)
+}
+
 fn encode(value: u128) -> String {
     (0..DIGITS)
         .rev()

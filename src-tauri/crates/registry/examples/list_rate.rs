@@ -1,8 +1,8 @@
 //! A page of a hundred tasks out of 100 and out of 1,000,000 (or as many as the first argument says).
 //!
 //! Tasks are admitted like any other, so the files are what a long life leaves behind. Every kind of page that people
-//! and the window ask for is measured on both registries in turn. Prints one JSON object a line, as `cargo xtask bench`
-//! reads it.
+//! and the window ask for is measured on both registries in turn; places far down and groups on the large one. Prints
+//! one JSON object a line, as `cargo xtask bench` reads it.
 
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "a measurement that cannot go on has nothing to say")]
 
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use domain::handle::TaskHandle;
 use domain::policy::Policy;
-use domain::ports::{Registry, TaskQuery};
+use domain::ports::{GroupBy, PageQuery, Registry, TaskOrder, TaskQuery};
 use domain::status::Phase;
 use domain::time::Timestamp;
 use futures::future::join_all;
@@ -69,6 +69,64 @@ fn queries() -> Vec<(&'static str, TaskQuery)> {
     ]
 }
 
+/// What the window asks for, by name: the query and the place.
+fn screens() -> Vec<(&'static str, PageQuery, u64)> {
+    let all = PageQuery::default;
+    let within = |group: &str| PageQuery { within: Some(group.into()), ..all() };
+    let deep = 50_000;
+    vec![
+        ("first page", all(), 0),
+        ("far down", all(), deep),
+        ("needs you", within("needsYou"), 0),
+        ("finished", within("finished"), 0),
+        ("finished, far down", within("finished"), deep),
+        ("of a server", PageQuery { servers: vec![CAST.server(1)], ..all() }, 0),
+        (
+            "of a server, by agent",
+            PageQuery { servers: vec![CAST.server(1)], group_by: GroupBy::Agent, within: Some(String::new()), ..all() },
+            0,
+        ),
+        ("of a tool, far down", PageQuery { tools: vec!["index_folder".into()], ..all() }, deep),
+        ("by text", PageQuery { text: Some("folder".into()), ..all() }, 0),
+        ("by id", PageQuery { text: Some(CAST.id(77).to_string()), ..all() }, 0),
+        ("by change", PageQuery { order: TaskOrder::Changed, ..all() }, 0),
+        ("by change, far down", PageQuery { order: TaskOrder::Changed, ..all() }, deep),
+        ("needs you, by change", PageQuery { order: TaskOrder::Changed, ..within("needsYou") }, 0),
+        (
+            "changed in the last tenth",
+            PageQuery { changed_after: Some(Timestamp::from_millis(1_700_000_000_000 + 900_000)), ..all() },
+            0,
+        ),
+        (
+            "older than the last tenth",
+            PageQuery { created_before: Some(Timestamp::from_millis(1_700_000_000_000 + 900_000)), ..all() },
+            0,
+        ),
+    ]
+}
+
+/// Prints how long pages of a screen and its groups take.
+async fn measure_screens(registry: &Sqlite, tasks: u64) {
+    for (name, query, offset) in screens() {
+        let (mut pages, mut views) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            let begun = Instant::now();
+            let page = registry.page(query.clone(), offset, 100).await.expect("a page");
+            pages.push(begun.elapsed());
+            assert!(!page.rows.is_empty() || offset > tasks / 4, "`{name}` has something to show");
+            let begun = Instant::now();
+            registry.view(query.clone()).await.expect("a view");
+            views.push(begun.elapsed());
+        }
+        for (what, took) in [("page", pages), ("groups", views)] {
+            println!(
+                "{{\"metric\": \"screen `{name}`, {what}, of {tasks} tasks\", \"ours\": {:.2}, \"unit\": \"ms\"}}",
+                median(took)
+            );
+        }
+    }
+}
+
 /// The median of a page's time.
 fn median(mut took: Vec<Duration>) -> f64 {
     took.sort_unstable();
@@ -108,6 +166,7 @@ async fn main() {
             many_each / few_each
         );
     }
+    measure_screens(&large, tasks).await;
     small.close().await;
     large.close().await;
 }

@@ -31,6 +31,8 @@ const BEYOND: char = '~';
 /// Whether a task is of one of the kinds given as a JSON array of arrays.
 const OF_KINDS: &str = "(server, coalesce(agent, ''), coalesce(tool, ''), phase) IN (SELECT json_extract(value, '$[0]'), \
      json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]') FROM json_each(?))";
+/// Tasks whose ids begin with a text, given as the range of all that do.
+const BY_ID: &str = "INDEXED BY sqlite_autoindex_handles_1 WHERE id >= ? AND id < ?";
 
 /// What a query takes.
 struct Taken {
@@ -86,6 +88,20 @@ impl Taken {
 
     fn is_timed(&self) -> bool {
         self.query.changed_after.is_some() || self.query.created_before.is_some()
+    }
+
+    /// The condition that a task is of one of the kinds, as simple as it can be, and its value.
+    fn filter(&self) -> (&'static str, Option<String>) {
+        if self.all {
+            return ("true", None);
+        }
+        match level(&self.query) {
+            Level::Phase => {
+                let phases: BTreeSet<&str> = self.kinds.iter().map(|kind| kind.phase.word()).collect();
+                ("phase IN (SELECT value FROM json_each(?))", Some(json!(phases).to_string()))
+            }
+            Level::Server | Level::Agent | Level::Kind => (OF_KINDS, Some(names(&self.kinds))),
+        }
     }
 
     /// ` AND …` for conditions on time; values follow by [`Taken::time_values`].
@@ -156,13 +172,13 @@ impl Taken {
         if self.kinds.is_empty() {
             // Nothing but what the text may mean as an id.
         } else if by_change && (self.all || self.tasks() > SORTED_MAX) {
-            let kinds = if self.all { String::new() } else { format!(" AND {OF_KINDS}") };
-            terms.push(format!("{select}INDEXED BY handles_by_change WHERE true{times}{kinds}"));
-            values.push(Box::new(|script| {
-                self.time_values(script);
-                if !self.all {
-                    script.with(names(&self.kinds));
+            let (kinds, names) = self.filter();
+            terms.push(format!("{select}INDEXED BY handles_by_change WHERE {kinds}{times}"));
+            values.push(Box::new(move |script| {
+                if let Some(names) = &names {
+                    script.with(names.clone());
                 }
+                self.time_values(script);
             }));
         } else if by_change || stretches.len() > STRETCHES_MAX {
             terms.push(format!("{select}INDEXED BY handles_by_kind WHERE {OF_KINDS}{times}"));
@@ -182,7 +198,7 @@ impl Taken {
             }
         }
         if let Some((kinds, beginning)) = &self.by_id {
-            terms.push(format!("{select}WHERE id >= ? AND id < ? AND {OF_KINDS} AND NOT {OF_KINDS}{times}"));
+            terms.push(format!("{select}{BY_ID} AND {OF_KINDS} AND NOT {OF_KINDS}{times}"));
             values.push(Box::new(move |script| {
                 script.with(beginning.clone()).with(format!("{beginning}{BEYOND}"));
                 script.with(names(kinds)).with(names(&self.kinds));
@@ -210,18 +226,18 @@ impl Taken {
         if self.is_timed() && !self.kinds.is_empty() {
             let index = if self.query.changed_after.is_some() { "handles_by_change" } else { "handles_by_kind" };
             let mut count = Script::default();
-            count
-                .add(&format!("{COUNT}INDEXED BY {index} WHERE {OF_KINDS}{times} GROUP BY 1, 2, 3, 4"))
-                .with(names(&self.kinds));
+            let (kinds, names) = self.filter();
+            count.add(&format!("{COUNT}INDEXED BY {index} WHERE {kinds}{times} GROUP BY 1, 2, 3, 4"));
+            if let Some(names) = names {
+                count.with(names);
+            }
             self.time_values(&mut count);
             scripts.push(count);
         }
         if let Some((kinds, beginning)) = &self.by_id {
             let mut count = Script::default();
             count
-                .add(&format!(
-                    "{COUNT}WHERE id >= ? AND id < ? AND {OF_KINDS} AND NOT {OF_KINDS}{times} GROUP BY 1, 2, 3, 4"
-                ))
+                .add(&format!("{COUNT}{BY_ID} AND {OF_KINDS} AND NOT {OF_KINDS}{times} GROUP BY 1, 2, 3, 4"))
                 .with(beginning.clone())
                 .with(format!("{beginning}{BEYOND}"))
                 .with(names(kinds))
