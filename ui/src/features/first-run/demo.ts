@@ -1,0 +1,70 @@
+/* The demo as steps: add the server that ships with Taskwarden, start its task that asks, wait for the question.
+   Everything goes through the same calls as real work. It says where it stands and where to go next. */
+import type { AddressDto, TaskDto } from "$lib/bindings";
+import { apiError, type Backend } from "$lib/backend/backend";
+
+export const DEMO_NAME = "demo";
+/** It plans what to move and asks before it touches anything; a dry run is what its form proposes. */
+export const DEMO_TOOL = "tidy_downloads";
+/** How long the question is waited for before the task itself is shown instead. */
+const QUESTION_LIMIT_MS = 10_000;
+const LOOK_EVERY_MS = 250;
+
+export type Step = "connecting" | "starting" | "waiting";
+
+export type Outcome =
+  | { readonly kind: "asks"; readonly task: string; readonly key: string }
+  | { readonly kind: "runs"; readonly task: string }
+  /** It ended at once: a folder that is not there. */
+  | { readonly kind: "over"; readonly task: string }
+  | { readonly kind: "unreachable"; readonly why: string; readonly hint: string };
+
+export interface Asked {
+  readonly address: AddressDto;
+  /** Empty for the sample folder. */
+  readonly folder: string;
+}
+
+/** Rejects with an `ApiError`. */
+export async function runDemo(backend: Backend, asked: Asked, onstep: (step: Step) => void, wait: (ms: number) => Promise<void> = pause): Promise<Outcome> {
+  onstep("connecting");
+  const unreachable = await connect(backend, asked.address);
+  if (unreachable !== null) return unreachable;
+  onstep("starting");
+  const folder = asked.folder.trim();
+  const { id } = await backend.call("tasks.start", { server: DEMO_NAME, tool: DEMO_TOOL, arguments: folder === "" ? {} : { folder }, limitMs: null });
+  onstep("waiting");
+  for (let waited = 0; waited < QUESTION_LIMIT_MS; waited += LOOK_EVERY_MS) {
+    const found = outcome(await backend.call("tasks.show", { id }));
+    if (found !== null) return found;
+    await wait(LOOK_EVERY_MS);
+  }
+  return { kind: "runs", task: id };
+}
+
+/** Null when it is connected. A demo server that is there already is used. */
+async function connect(backend: Backend, address: AddressDto): Promise<Outcome | null> {
+  const server = await known(backend);
+  const { health } = server ?? (await backend.call("servers.add", { name: DEMO_NAME, address, secrets: {}, agreed: true })).server;
+  if (health.kind === "up") return null;
+  return { kind: "unreachable", why: health.why ?? health.kind, hint: health.hint ?? "" };
+}
+
+async function known(backend: Backend) {
+  try {
+    return await backend.call("servers.show", { name: DEMO_NAME });
+  } catch (thrown) {
+    if (apiError(thrown).code === "notFound") return null;
+    throw thrown;
+  }
+}
+
+function outcome(task: TaskDto): Outcome | null {
+  const open = task.requests.find((request) => request.state === "open");
+  if (open) return { kind: "asks", task: task.id, key: open.key };
+  return task.over ? { kind: "over", task: task.id } : null;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, ms));
+}

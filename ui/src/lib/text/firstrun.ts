@@ -1,0 +1,27 @@
+/* Every sentence of the first run. */
+export const firstRunText = {
+  title: "Nothing to watch yet",
+  body: "Tasks appear here with every question they ask. Begin in one of two ways; neither needs the other.",
+  demo: {
+    title: "Run the demo task",
+    body: "A server that ships with Taskwarden looks through a folder and asks you one question. Under a minute, offline.",
+    button: "Run the demo",
+    consent: "This will run on your machine",
+    folder: "Folder to look through",
+    folderHint: "Empty: a small sample folder is made for it. Nothing is moved unless your answer says so.",
+    back: "Back",
+    run: "Run it",
+    unknown: "What would run could not be read",
+    connecting: "Starting the demo server…",
+    starting: "Starting its task…",
+    waiting: "Waiting for its question…",
+    failed: "The demo did not start",
+    notReachable: (why: string) => `the demo server cannot be reached: ${why}`,
+    again: "Try again",
+    over: "The task ended without a question",
+    stepsLabel: "Progress of the demo",
+  },
+  connect: { title: "Connect a server", body: "One that runs here or at an address. You see each command before it runs.", button: "Add a server…" },
+  note: "Taskwarden talks only to servers you add. Closing the window keeps it watching from the tray.",
+  noteBrowser: "Taskwarden talks only to servers you add. Closing this page keeps it watching.",
+} as const;
