@@ -1,16 +1,19 @@
 //! The two ways to have an api: beside a running engine, or on a registry that is only read (ruling 17).
 //!
-//! Holds what calls need and nothing of its own: there is no cache and no state here. It starts nothing; `host`
-//! composes it. Read `calls/` for what can be asked.
+//! Holds what calls need and, of its own, only which feeds are open: there is no cache here. It starts nothing; `host`
+//! composes it. Read `calls/` for what can be asked, `subscription.rs` for what is told.
 
 use std::sync::Arc;
 
+use domain::ids::{HandleId, PersonId};
 use domain::policy::Policy;
 use domain::ports::{Clock, Registry, Secrets};
 use domain::time::Timestamp;
 use engine::{Draw, Engine};
 
+use crate::dto::{CoreDto, NoticesGo};
 use crate::error::ApiError;
+use crate::watching::Feeds;
 
 /// What only a running core has.
 #[derive(Clone)]
@@ -21,6 +24,25 @@ pub struct Live {
     pub secrets: Arc<dyn Secrets>,
     /// Random bits for new ids.
     pub draw: Draw,
+    /// The command line of the built-in demo server; empty where this program has none.
+    pub demo: Vec<String>,
+    /// Where notices go at this moment.
+    pub notices: Arc<dyn Fn() -> NoticesGo + Send + Sync>,
+    /// What lies around the core.
+    pub place: Place,
+}
+
+/// What lies around a core, as far as people are told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// When the core was started; `None` is now.
+    pub started: Option<Timestamp>,
+    /// Its data directory.
+    pub home: String,
+    /// Whether secrets lie in a file that only the user can read.
+    pub secrets_in_file: bool,
+    /// What the check of the registry found at the start.
+    pub registry_findings: Vec<String>,
 }
 
 /// Everything that can be asked. Clones are the same api.
@@ -29,6 +51,7 @@ pub struct Api {
     pub(crate) registry: Arc<dyn Registry>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) policy: Policy,
+    pub(crate) feeds: Feeds,
     live: Option<Live>,
 }
 
@@ -36,19 +59,43 @@ impl Api {
     /// An api that only reads, on a registry without a core beside it.
     #[must_use]
     pub fn reading(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Policy) -> Self {
-        Self { registry, clock, policy, live: None }
+        Self { registry, clock, policy, feeds: Feeds::new(), live: None }
     }
 
     /// The api of a running core.
     #[must_use]
-    pub fn running(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Policy, live: Live) -> Self {
-        Self { registry, clock, policy, live: Some(live) }
+    pub fn running(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Policy, mut live: Live) -> Self {
+        live.place.started.get_or_insert_with(|| clock.now());
+        Self { registry, clock, policy, feeds: Feeds::new(), live: Some(live) }
     }
 
     /// Whether a core runs behind this api.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.live.is_some()
+    }
+
+    /// Whether a window shows this task to somebody now: then no notice is needed.
+    #[must_use]
+    pub fn is_on_screen(&self, task: HandleId) -> bool {
+        self.feeds.is_on_screen(task)
+    }
+
+    /// The core that answers.
+    pub(crate) fn core(&self, person: &PersonId) -> Result<CoreDto, ApiError> {
+        let live = self.live()?;
+        let place = live.place.clone();
+        Ok(CoreDto {
+            version: env!("CARGO_PKG_VERSION").into(),
+            process: std::process::id(),
+            person: person.to_string(),
+            started_at: place.started.unwrap_or_else(|| self.now()).to_string(),
+            home: place.home,
+            secrets: live.secrets.describe(),
+            secrets_in_file: place.secrets_in_file,
+            notifications: (live.notices)(),
+            registry_findings: place.registry_findings,
+        })
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -3,17 +3,22 @@
 //! Every call is a method of [`crate::Api`]; `dispatch.rs` gives them their names. Bodies decide nothing that
 //! `domain` decides.
 
+pub mod content;
+pub mod desk;
 pub mod doctor;
 pub mod inbox;
+pub mod lists;
 pub mod requests;
 pub mod servers;
 pub mod stops;
 pub mod tasks;
+pub mod watching;
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 /// Names one task by its handle or a unique beginning of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OneTask {
     /// The handle.
@@ -21,7 +26,7 @@ pub struct OneTask {
 }
 
 /// Names one server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OneServer {
     /// Its name.
@@ -29,6 +34,10 @@ pub struct OneServer {
 }
 
 /// No input.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
+
+/// Nothing to say but that it is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct Done {}

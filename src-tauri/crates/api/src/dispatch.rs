@@ -1,65 +1,107 @@
 //! Name to call, shared by every door: JSON text in, JSON text out, so that payloads pass byte for byte.
 //!
-//! Adding a call is one line here and its name in [`CALLS`]. The doors know names only.
+//! Adding a call is one line of the table here: its name, whether it only reads, the method, and its types. The doors
+//! know names only, and `bindings.rs` writes the same table as TypeScript, so that the window cannot drift from it.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::api::Api;
 use crate::caller::Caller;
+use crate::calls::content::{ReadPiece, ShowContent};
+use crate::calls::desk::{ChangeSettings, DeskList, ListDesk, PutAtDesk};
+use crate::calls::doctor::CoreFacts;
+use crate::calls::lists::{PageTasks, TaskPageDto};
+use crate::calls::requests::{AnswerGiven, AnswerRequest, UndoAnswer};
+use crate::calls::servers::{AddServer, RemoveServer, ServerAdded, ServerList, ServerRemoved, ToolList};
+use crate::calls::stops::{CancelTasks, RevokeTask, StopList};
+use crate::calls::tasks::{AdoptTask, ListTasks, ShownTask, StartTask, TaskResult};
+use crate::calls::watching::Unwatch;
+use crate::calls::{Done, Nothing, OneServer, OneTask};
+use crate::dto::{
+    AddressDto, ContentDto, HistoryDto, InboxDto, PieceDto, RawListDto, ServerDto, SettingsDto, TaskDto, TaskListDto,
+};
 use crate::error::{ApiError, Code};
+use crate::frame::FocusInput;
 use crate::near::did_you_mean;
 
-/// Every name that [`Api::dispatch`] knows, with whether it only reads.
-pub const CALLS: [(&str, bool); 15] = [
-    ("servers.add", false),
-    ("servers.list", true),
-    ("servers.show", true),
-    ("servers.tools", false),
-    ("servers.remove", false),
-    ("tasks.start", false),
-    ("tasks.list", true),
-    ("tasks.show", true),
-    ("tasks.result", true),
-    ("tasks.adopt", false),
-    ("tasks.answer", false),
-    ("tasks.cancel", false),
-    ("tasks.revoke", false),
-    ("inbox", true),
-    ("doctor", true),
-];
+/// Something that is told of every call: its name and its types.
+pub(crate) trait EachCall {
+    /// One call.
+    fn call<I: ts_rs::TS + 'static, O: ts_rs::TS + 'static>(&mut self, name: &'static str);
+}
 
-impl Api {
-    /// Makes the call of this name.
-    ///
-    /// # Errors
-    /// The call's own, or that there is no such name, or that its input cannot be read.
-    pub async fn dispatch(&self, caller: &Caller, name: &str, input: &str) -> Result<String, ApiError> {
-        match name {
-            "servers.add" => written(self.server_add(caller, read(input)?).await?),
-            "servers.list" => written(self.server_list(caller, read(input)?).await?),
-            "servers.show" => written(self.server_show(caller, read(input)?).await?),
-            "servers.tools" => written(self.server_tools(caller, read(input)?).await?),
-            "servers.remove" => written(self.server_remove(caller, read(input)?).await?),
-            "tasks.start" => written(self.task_start(caller, read(input)?).await?),
-            "tasks.list" => written(self.task_list(caller, read(input)?).await?),
-            "tasks.show" => written(self.task_show(caller, read(input)?).await?),
-            "tasks.result" => written(self.task_result(caller, read(input)?).await?),
-            "tasks.adopt" => written(self.task_adopt(caller, read(input)?).await?),
-            "tasks.answer" => written(self.answer(caller, read(input)?).await?),
-            "tasks.cancel" => written(self.cancel(caller, read(input)?).await?),
-            "tasks.revoke" => written(self.revoke(caller, read(input)?).await?),
-            "inbox" => written(self.inbox(caller, read(input)?).await?),
-            "doctor" => written(self.doctor(caller, read(input)?).await?),
-            unknown => Err(ApiError::new(
-                Code::NotFound,
-                format!("there is no call `{}`", crate::lookup::short(unknown)),
-                did_you_mean(unknown, CALLS.iter().map(|(name, _)| *name)).unwrap_or_else(|| {
-                    "The command line and the core may be of different versions; restart `taskwarden serve`.".into()
-                }),
-            )),
+macro_rules! calls {
+    ($($name:literal $reads:ident $method:ident: $input:ty => $output:ty;)*) => {
+        /// Every name that [`Api::dispatch`] knows, with whether it only reads.
+        pub const CALLS: [(&str, bool); [$($name),*].len()] = [$(($name, calls!(@$reads))),*];
+
+        /// Tells of every call, in the order of the table.
+        pub(crate) fn each_call(teller: &mut impl EachCall) {
+            $(teller.call::<$input, $output>($name);)*
         }
-    }
+
+        impl Api {
+            /// Makes the call of this name.
+            ///
+            /// # Errors
+            /// The call's own, or that there is no such name, or that its input cannot be read.
+            pub async fn dispatch(&self, caller: &Caller, name: &str, input: &str) -> Result<String, ApiError> {
+                match name {
+                    $($name => {
+                        let input: $input = read(input)?;
+                        let output: $output = Box::pin(self.$method(caller, input)).await?;
+                        written(output)
+                    })*
+                    unknown => Err(no_such_call(unknown)),
+                }
+            }
+        }
+    };
+    (@reads) => { true };
+    (@acts) => { false };
+}
+
+calls! {
+    "servers.add" acts server_add: AddServer => ServerAdded;
+    "servers.list" reads server_list: Nothing => ServerList;
+    "servers.show" reads server_show: OneServer => ServerDto;
+    "servers.tools" acts server_tools: OneServer => ToolList;
+    "servers.remove" acts server_remove: RemoveServer => ServerRemoved;
+    "servers.agree" acts server_agree: OneServer => ServerDto;
+    "demo.address" acts demo_address: Nothing => AddressDto;
+    "tasks.start" acts task_start: StartTask => TaskDto;
+    "tasks.list" reads task_list: ListTasks => TaskListDto;
+    "tasks.page" reads task_page: PageTasks => TaskPageDto;
+    "tasks.show" reads task_show: OneTask => ShownTask;
+    "tasks.history" reads task_history: OneTask => HistoryDto;
+    "tasks.result" reads task_result: OneTask => TaskResult;
+    "tasks.content" reads task_content: ShowContent => ContentDto;
+    "tasks.piece" reads task_piece: ReadPiece => PieceDto;
+    "tasks.raw" reads task_raw: OneTask => RawListDto;
+    "tasks.adopt" acts task_adopt: AdoptTask => TaskDto;
+    "tasks.answer" acts answer: AnswerRequest => AnswerGiven;
+    "tasks.undoAnswer" acts undo_answer: UndoAnswer => TaskDto;
+    "tasks.cancel" acts cancel: CancelTasks => StopList;
+    "tasks.revoke" acts revoke: RevokeTask => StopList;
+    "tasks.unwatch" acts unwatch: Unwatch => TaskDto;
+    "tasks.lookNow" acts look_now: OneTask => TaskDto;
+    "inbox" reads inbox: Nothing => InboxDto;
+    "desk.list" reads desk_list: ListDesk => DeskList;
+    "desk.put" acts desk_put: PutAtDesk => Done;
+    "settings.change" acts settings_change: ChangeSettings => SettingsDto;
+    "feed.focus" acts feed_focus: FocusInput => Done;
+    "doctor" reads doctor: Nothing => CoreFacts;
+}
+
+fn no_such_call(name: &str) -> ApiError {
+    ApiError::new(
+        Code::NotFound,
+        format!("there is no call `{}`", crate::lookup::short(name)),
+        did_you_mean(name, CALLS.iter().map(|(name, _)| *name)).unwrap_or_else(|| {
+            "The command line and the core may be of different versions; restart `taskwarden serve`.".into()
+        }),
+    )
 }
 
 fn read<T: DeserializeOwned>(input: &str) -> Result<T, ApiError> {

@@ -1,16 +1,32 @@
 //! Plain data in the user's vocabulary, as it stands in JSON (ruling 20).
 //!
 //! camelCase keys, ISO 8601 times with milliseconds, durations that end in `Ms`. Nothing here decides: phases come
-//! from `domain`, and upstream ids, sessions and payloads never stand here. `task.rs` is a task, `request.rs` its
-//! questions, `server.rs` a server with its tools.
+//! from `domain`, and upstream ids and sessions never stand here. `task.rs` is a task, `request.rs` its questions,
+//! `server.rs` a server with its tools; `row.rs`, `waiting.rs` and `list.rs` are what lists show.
 
+pub mod content;
+pub mod core;
+pub mod desk;
+pub mod facts;
+pub mod history;
+pub mod list;
 pub mod request;
+pub mod row;
 pub mod server;
 pub mod task;
+pub mod waiting;
 
+pub use content::{ContentDto, PartDto, PieceDto};
+pub use core::{CoreDto, NoticesGo};
+pub use desk::{DeskItemDto, SettingsDto, Theme};
+pub use facts::{ContactDto, ErrorDto, IntentDto, ProgressDto, ResultDto, UsualDto};
+pub use history::{HistoryDto, HistoryEvent, RawDto, RawListDto};
+pub use list::{ListGroup, ListQuery, ListView, Totals};
 pub use request::{AnswerDto, InboxDto, InboxRow, RequestDto};
-pub use server::{AddressDto, HealthDto, ServerDto, ToolDto};
-pub use task::{ContactDto, ErrorDto, IntentDto, LogLineDto, ProgressDto, ResultDto, TaskDto, TaskListDto, UsualDto};
+pub use row::TaskRow;
+pub use server::{AddressDto, CancelsDto, HealthDto, ServerDto, ToolDto};
+pub use task::{LogLineDto, TaskDto, TaskListDto};
+pub use waiting::WaitingRow;
 
 use std::time::Duration;
 

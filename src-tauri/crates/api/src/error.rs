@@ -7,11 +7,12 @@ use domain::handle::Refusal;
 use domain::ports::{ArgumentError, RegistryError, UpstreamError};
 use engine::EngineError;
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::near::did_you_mean;
 
 /// What a caller can branch on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Code {
     /// It was tried and did not work, or the task failed, was cancelled or is gone.
@@ -47,7 +48,7 @@ impl Code {
 }
 
 /// Why a call was not done. Serialises as the object of ruling 20.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, TS)]
 #[error("{message}")]
 pub struct ApiError {
     /// What to branch on.

@@ -5,19 +5,26 @@
 //! have one, `calls/` for the nouns, `dispatch.rs` for the list of names, `error.rs` for the closed list of codes.
 
 mod api;
+pub mod bindings;
 pub mod caller;
 pub mod calls;
 mod dispatch;
 pub mod dto;
 pub mod error;
 pub mod form;
+pub mod frame;
+mod listing;
 mod lookup;
 pub mod near;
 pub mod news;
+mod parts;
 mod settle;
+mod subscription;
+mod url_host;
+mod watching;
 pub mod when;
 
-pub use api::{Api, Live};
+pub use api::{Api, Live, Place};
 pub use caller::Caller;
 pub use dispatch::CALLS;
 pub use error::{ApiError, Code};

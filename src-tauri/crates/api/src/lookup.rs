@@ -11,8 +11,8 @@ use domain::status::Phase;
 use domain::time::Timestamp;
 
 use crate::api::Api;
-use crate::dto::TaskDto;
 use crate::dto::task::Beside;
+use crate::dto::{TaskDto, TaskRow};
 use crate::error::{ApiError, Code};
 use crate::near::did_you_mean;
 
@@ -113,6 +113,29 @@ impl Api {
             now: self.now(),
         };
         Ok(TaskDto::of(task, beside))
+    }
+
+    /// A task as a line of a list.
+    pub(crate) async fn row(&self, task: &TaskHandle, names: &mut Names) -> Result<TaskRow, ApiError> {
+        let is_held = self.engine().is_some_and(|engine| engine.live(task.id).is_some());
+        let next_look = if is_held { None } else { self.registry.next_look(task.id).await? };
+        self.row_at(task, next_look, names).await
+    }
+
+    /// A task as a line of a list, when its next look is known.
+    pub(crate) async fn row_at(
+        &self,
+        task: &TaskHandle,
+        next_look: Option<Timestamp>,
+        names: &mut Names,
+    ) -> Result<TaskRow, ApiError> {
+        let beside = Beside {
+            server: self.server_name(task.server, names).await?,
+            next_look,
+            live: self.engine().and_then(|engine| engine.live(task.id)),
+            now: self.now(),
+        };
+        Ok(TaskRow::of(task, beside, &self.policy))
     }
 
     /// A server's name; also that of a removed one, whose tasks stay for the record.

@@ -266,6 +266,12 @@ impl Engine {
         self.core.posts.get(id).and_then(|post| post.known_tools())
     }
 
+    /// Whether the server said that this tool destroys something, when its tools were listed last in this run.
+    #[must_use]
+    pub fn says_destructive(&self, id: ServerId, tool: &str) -> bool {
+        self.core.posts.get(id).is_some_and(|post| post.says_destructive(tool))
+    }
+
     /// Looks at a task as soon as the server's hint allows.
     pub fn look_soon(&self, id: HandleId) {
         let post = self.core.ledger.held(id).and_then(|handle| self.core.posts.get(handle.server));
@@ -341,7 +347,7 @@ impl Engine {
         let (post, live) = admission::connected(&self.core, id).await?;
         let tools = live.upstream.tools().await;
         match &tools {
-            Ok(tools) => post.tools_listed(tools.len()),
+            Ok(tools) => post.tools_listed(tools),
             Err(error) => post.ended(error),
         }
         Ok(tools?)

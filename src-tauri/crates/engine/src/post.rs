@@ -11,7 +11,7 @@ use domain::handle::{Home, TaskHandle};
 use domain::ids::{ConnectionId, HandleId, ServerId, SessionKey};
 use domain::observation::Progress;
 use domain::policy::Policy;
-use domain::ports::{Upstream, UpstreamError};
+use domain::ports::{ToolFacts, Upstream, UpstreamError};
 use domain::server::{Negotiated, Server, ServerAddress, ServerHealth};
 use domain::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
@@ -107,8 +107,8 @@ pub(crate) struct Flight {
 struct Told {
     /// It told of a change by itself, or agreed to, on this connection.
     pushes: bool,
-    /// Tools, as listed last.
-    tools: Option<usize>,
+    /// Tools, as listed last: how many, and those it says destroy something.
+    tools: Option<(usize, HashSet<String>)>,
 }
 
 /// The shared face of one follower.
@@ -189,13 +189,21 @@ impl Post {
 
     /// How many tools it had when they were listed last.
     pub(crate) fn known_tools(&self) -> Option<usize> {
-        self.told.read().tools
+        self.told.read().tools.as_ref().map(|(count, _)| *count)
+    }
+
+    /// Whether it says that this tool destroys something, as listed last.
+    pub(crate) fn says_destructive(&self, tool: &str) -> bool {
+        self.told.read().tools.as_ref().is_some_and(|(_, destructive)| destructive.contains(tool))
     }
 
     /// Its tools were listed.
-    pub(crate) fn tools_listed(&self, count: usize) {
-        let before = self.told.write().tools.replace(count);
-        if before != Some(count) {
+    pub(crate) fn tools_listed(&self, tools: &[ToolFacts]) {
+        let destructive = tools.iter().filter(|tool| tool.destructive_hint == Some(true));
+        let listed = (tools.len(), destructive.map(|tool| tool.name.clone()).collect());
+        let is_news = self.told.read().tools.as_ref() != Some(&listed);
+        if is_news {
+            self.told.write().tools = Some(listed);
             self.pulse.health_changed(self.server);
         }
     }

@@ -4,6 +4,7 @@
 //! (directory, disk, keychain, processes). Nothing is repaired here.
 
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::Nothing;
 use crate::api::Api;
@@ -12,7 +13,7 @@ use crate::dto::ServerDto;
 use crate::error::ApiError;
 
 /// Facts of a registry and, with a running core, of its servers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CoreFacts {
     /// The version of the program that answers.
@@ -40,7 +41,7 @@ pub struct CoreFacts {
 }
 
 /// What a core has taken up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TakenUp {
     /// Configured servers.

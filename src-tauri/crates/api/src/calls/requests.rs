@@ -7,19 +7,21 @@ use domain::handle::{AnswerInput, TaskHandle};
 use domain::ids::RequestKey;
 use domain::payload::Payload;
 use domain::request::{AnswerAction, Ask, InputRequest, RequestState};
+use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use ts_rs::TS;
 
 use crate::api::Api;
 use crate::caller::Caller;
-use crate::dto::RequestDto;
+use crate::dto::{RequestDto, TaskDto};
 use crate::error::{ApiError, Code};
 use crate::form::{self, FormError};
 use crate::near::did_you_mean;
 
 /// Which of the three outcomes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub enum Choice {
     /// Send the content, or consent to a visit.
@@ -31,23 +33,39 @@ pub enum Choice {
 }
 
 /// An answer. Has no `Debug`: it carries content.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AnswerRequest {
     /// The task.
     pub id: String,
     /// Which question; may be left out when one is open.
     #[serde(default)]
+    #[ts(optional = nullable)]
     pub key: Option<String>,
     /// Which outcome.
     pub action: Choice,
     /// Content of an accepted form.
     #[serde(default)]
+    #[ts(optional, type = "object | null")]
     pub content: Option<Box<RawValue>>,
+    /// Hold it back for a few seconds, so that it can be undone; the call then returns at once.
+    #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
+    pub hold: bool,
+}
+
+/// An answer to take back while it is held back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UndoAnswer {
+    /// The task.
+    pub id: String,
+    /// Which question.
+    pub key: String,
 }
 
 /// What became of an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AnswerGiven {
     /// The task.
@@ -82,12 +100,14 @@ impl Api {
             },
             content: content.map(|content| Payload::new(content.get())),
             by: caller.person.clone(),
-            not_before: None,
+            not_before: input.hold.then(|| self.held_until(&task)).flatten(),
         };
+        let is_held = answer.not_before.is_some();
         let since = self.registry.newest_seq().await?;
         let key = live.engine.answer(task.id, answer).await?;
         let mut last = task;
-        self.settle(&[last.id], since, self.policy.reply_limit, |seen| {
+        let limit = if is_held { std::time::Duration::ZERO } else { self.policy.reply_limit };
+        self.settle(&[last.id], since, limit, |seen| {
             let settled =
                 is_settled(seen, &key) || seen.phase(self.now()).is_over() || self.is_out_of_reach(seen.server);
             last = seen.clone();
@@ -97,6 +117,27 @@ impl Api {
         let request = last.requests.get(&key).map(RequestDto::of).ok_or(engine::EngineError::UnknownHandle)?;
         let still_open = last.requests.values().filter(|request| request.state.is_open()).count();
         Ok(AnswerGiven { id: last.id.to_string(), request, still_open })
+    }
+
+    /// Takes back an answer that is still held back.
+    ///
+    /// # Errors
+    /// When there is no such answer, or it is on its way.
+    pub async fn undo_answer(&self, caller: &Caller, input: UndoAnswer) -> Result<TaskDto, ApiError> {
+        let live = self.live()?;
+        caller.may_decide()?;
+        let id = self.find_task(&input.id).await?.id;
+        live.engine.undo_answer(id, RequestKey::new(input.key), caller.person.clone()).await?;
+        self.task_show_id(id).await
+    }
+
+    /// Until when an answer may be held back; `None` when the server would forget the task meanwhile.
+    fn held_until(&self, task: &TaskHandle) -> Option<Timestamp> {
+        let until = self.now().plus(self.policy.hold_back);
+        // As long again is left for the way to the server.
+        let sure = until.plus(self.policy.hold_back);
+        let expires = task.view.task().and_then(|known| known.expires);
+        expires.is_none_or(|at| at > sure).then_some(until)
     }
 }
 

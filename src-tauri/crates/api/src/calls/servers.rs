@@ -11,16 +11,18 @@ use domain::ports::{Secret, ServerUnit};
 use domain::server::{Consent, Server, ServerAddress, ServerHealth, check_server_name};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use super::{Nothing, OneServer};
 use crate::api::{Api, Live};
 use crate::caller::Caller;
+use crate::dto::server::Moment;
 use crate::dto::{AddressDto, ServerDto, ToolDto};
 use crate::error::{ApiError, Code};
 use crate::when::count;
 
 /// A server to add. Has no `Debug`: it carries secrets.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AddServer {
     /// Its name here.
@@ -29,13 +31,14 @@ pub struct AddServer {
     pub address: AddressDto,
     /// Values of its secret environment variables or headers, by name.
     #[serde(default)]
+    #[ts(optional, type = "Record<string, string>")]
     pub secrets: BTreeMap<String, String>,
     /// Whether the person was shown exactly this address and agreed.
     pub agreed: bool,
 }
 
 /// What became of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerAdded {
     /// The server, as it is after the first attempt to connect.
@@ -45,7 +48,7 @@ pub struct ServerAdded {
 }
 
 /// All servers by name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerList {
     /// The servers.
@@ -53,7 +56,7 @@ pub struct ServerList {
 }
 
 /// A server's tools.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolList {
     /// The tools in the server's order.
@@ -61,18 +64,19 @@ pub struct ToolList {
 }
 
 /// A server to remove.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RemoveServer {
     /// Its name.
     pub name: String,
     /// Whether the person knows that its open tasks are lost with it.
     #[serde(default)]
+    #[ts(optional, as = "Option<bool>")]
     pub even_with_open_tasks: bool,
 }
 
 /// What was removed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerRemoved {
     /// Its name.
@@ -165,6 +169,42 @@ impl Api {
         Ok(ToolList { tools: tools.into_iter().map(ToolDto::from).collect() })
     }
 
+    /// A person agrees to contact a server, after its address was shown.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it cannot be recorded.
+    pub async fn server_agree(&self, caller: &Caller, input: OneServer) -> Result<ServerDto, ApiError> {
+        let live = self.live()?;
+        caller.may_decide()?;
+        let mut server = self.find_server(&input.name).await?;
+        let fingerprint = server.address.fingerprint();
+        if server.consent.as_ref().is_none_or(|given| given.fingerprint != fingerprint) {
+            let now = self.now();
+            server.consent = Some(Consent { by: caller.person.clone(), at: now, fingerprint });
+            let audit = vec![fact(&server, caller, Verb::ServerAllowed, now)];
+            self.registry.put_server(ServerUnit { server: server.clone(), audit }).await?;
+            live.engine.server_changed(server.id).await?;
+        }
+        self.server_dto(&server).await
+    }
+
+    /// How the built-in demo server is started.
+    ///
+    /// # Errors
+    /// When this program has none.
+    pub async fn demo_address(&self, _caller: &Caller, _input: Nothing) -> Result<AddressDto, ApiError> {
+        match self.live()?.demo.split_first() {
+            Some((command, args)) => Ok(AddressDto::Stdio {
+                command: command.clone(),
+                args: args.to_vec(),
+                env: BTreeMap::new(),
+                secret_env: Vec::new(),
+                cwd: None,
+            }),
+            None => Err(ApiError::new(Code::NotFound, "this program has no demo server", "Add a server of your own.")),
+        }
+    }
+
     /// Removes a server; its tasks stay for the record.
     ///
     /// # Errors
@@ -190,11 +230,18 @@ impl Api {
 
     pub(crate) async fn server_dto(&self, server: &Server) -> Result<ServerDto, ApiError> {
         let open = self.registry.open_count(Some(server.id)).await?;
-        let (health, tail) = match self.engine() {
-            Some(engine) => (engine.health(server.id), engine.stderr_tail(server.id)),
-            None => (ServerHealth::Unknown, String::new()),
-        };
-        Ok(ServerDto::of(server, &health, open, tail))
+        let engine = self.engine();
+        Ok(ServerDto::of(
+            server,
+            Moment {
+                health: engine.map_or(ServerHealth::Unknown, |engine| engine.health(server.id)),
+                open_tasks: open,
+                stderr_tail: engine.map(|engine| engine.stderr_tail(server.id)).unwrap_or_default(),
+                pushes: engine.is_some_and(|engine| engine.pushes(server.id)),
+                tools: engine.and_then(|engine| engine.known_tools(server.id)),
+                cancels: self.registry.cancels(server.id).await?,
+            },
+        ))
     }
 }
 

@@ -3,18 +3,20 @@
 //! A stop is a wish until the server says more. The call returns when each server acknowledged or refused, or when
 //! they did not answer in time; each task has its own honest state (promise R1).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use domain::handle::{Refusal, TaskHandle};
 use domain::ids::HandleId;
+use domain::status::{Intent, StopState};
 use engine::EngineError;
 use futures::StreamExt;
 use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
 use crate::api::Api;
 use crate::caller::Caller;
-use crate::dto::TaskDto;
-use crate::dto::task::stop_word;
+use crate::dto::{ListQuery, TaskDto};
 use crate::error::ApiError;
 use crate::lookup::Names;
 
@@ -22,29 +24,40 @@ use crate::lookup::Names;
 const RECORDED_AT_ONCE: usize = 64;
 
 /// Tasks to cancel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CancelTasks {
     /// Their handles.
+    #[serde(default)]
     pub ids: Vec<String>,
+    /// Besides, all open tasks that match.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub query: Option<ListQuery>,
     /// In the person's words.
     #[serde(default)]
+    #[ts(optional = nullable)]
     pub reason: Option<String>,
+    /// Whether to wait until each server said something; it does when left out.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub wait: Option<bool>,
 }
 
 /// A task to take from its agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RevokeTask {
     /// Its handle.
     pub id: String,
     /// In the person's words.
     #[serde(default)]
+    #[ts(optional = nullable)]
     pub reason: Option<String>,
 }
 
 /// What became of one wish.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct StopDto {
     /// The task.
@@ -59,7 +72,7 @@ pub struct StopDto {
 }
 
 /// What became of all of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct StopList {
     /// In the order asked.
@@ -75,11 +88,15 @@ impl Api {
         let live = self.live()?;
         caller.may_decide()?;
         let mut ids = Vec::with_capacity(input.ids.len());
+        let mut input_ids = HashSet::with_capacity(input.ids.len());
         for text in &input.ids {
             let id = self.find_task(text).await?.id;
-            if !ids.contains(&id) {
+            if input_ids.insert(id) {
                 ids.push(id);
             }
+        }
+        if let Some(query) = &input.query {
+            ids.extend(self.open_tasks_of(query).await?.into_iter().filter(|id| !input_ids.contains(id)));
         }
         let since = self.registry.newest_seq().await?;
         let reason = input.reason.as_deref();
@@ -91,7 +108,15 @@ impl Api {
                 .buffered(RECORDED_AT_ONCE)
                 .collect()
                 .await;
-        self.stops(outcomes, since).await
+        let limit = if input.wait.unwrap_or(true) { self.policy.reply_limit } else { Duration::ZERO };
+        self.stops(outcomes, since, limit).await
+    }
+
+    /// All open tasks that match, at most as many as one call may stop.
+    async fn open_tasks_of(&self, query: &ListQuery) -> Result<Vec<HandleId>, ApiError> {
+        let Some(mut query) = self.page_query(query).await? else { return Ok(Vec::new()) };
+        query.open = Some(true);
+        Ok(self.registry.matching_ids(query, self.policy.asking.stops_max).await?)
     }
 
     /// Takes a task from its agent and asks for a stop.
@@ -104,17 +129,18 @@ impl Api {
         let id = self.find_task(&input.id).await?.id;
         let since = self.registry.newest_seq().await?;
         live.engine.revoke(id, caller.person.clone(), input.reason).await?;
-        self.stops(vec![(id, Ok(()))], since).await
+        self.stops(vec![(id, Ok(()))], since, self.policy.reply_limit).await
     }
 
     async fn stops(
         &self,
         outcomes: Vec<(HandleId, Result<(), EngineError>)>,
         since: domain::ids::Seq,
+        limit: Duration,
     ) -> Result<StopList, ApiError> {
         let asked: Vec<HandleId> = outcomes.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(id, _)| *id).collect();
         let mut last: HashMap<HandleId, TaskHandle> = HashMap::new();
-        self.settle(&asked, since, self.policy.reply_limit, |seen| {
+        self.settle(&asked, since, limit, |seen| {
             let settled = is_settled(seen) || seen.phase(self.now()).is_over() || self.is_out_of_reach(seen.server);
             last.insert(seen.id, seen.clone());
             settled
@@ -145,13 +171,13 @@ impl Api {
         };
         let (state, why) = match outcome {
             Ok(()) => {
-                let state = task.as_ref().and_then(TaskHandle::stop_state).map_or("asked", stop_word);
+                let state = task.as_ref().and_then(TaskHandle::stop_state).map_or("asked", StopState::word);
                 let why =
                     shown.as_ref().and_then(|task| task.intent.as_ref()).and_then(|wish| wish.refused_why.clone());
                 (state.to_owned(), why)
             }
             Err(EngineError::Refused(refusal @ Refusal::AlreadyAsked { .. })) => {
-                let state = task.as_ref().and_then(TaskHandle::stop_state).map_or("notAsked", stop_word);
+                let state = task.as_ref().and_then(TaskHandle::stop_state).map_or("notAsked", StopState::word);
                 (state.to_owned(), Some(refusal.to_string()))
             }
             Err(error) => ("notAsked".to_owned(), Some(error.to_string())),
@@ -163,7 +189,6 @@ impl Api {
 /// The server said something about the stop, or there is nothing more it could say: the stop of a call without a
 /// task is a notice that is never acknowledged.
 fn is_settled(task: &TaskHandle) -> bool {
-    use domain::status::{Intent, StopState};
     match task.stop_state() {
         Some(StopState::Asked) => match &task.intent {
             Intent::Cancel(wish) | Intent::Revoked(wish) => !wish.delivery.is_pending(),

@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use domain::ids::{AgentId, UpstreamTaskId};
+use domain::handle::TaskHandle;
+use domain::ids::{AgentId, HandleId, UpstreamTaskId};
 use domain::payload::{Payload, PayloadKind};
 use domain::ports::{TaskCursor, TaskQuery};
 use domain::status::Phase;
@@ -13,16 +14,17 @@ use domain::time::Timestamp;
 use engine::StartCall;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use ts_rs::TS;
 
 use super::OneTask;
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::dto::{LogLineDto, TaskDto, TaskListDto};
 use crate::error::{ApiError, Code};
-use crate::lookup::{phase, short};
+use crate::lookup::{Names, phase, short};
 
 /// A call to start. Has no `Debug`: it carries arguments.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StartTask {
     /// The server's name.
@@ -30,19 +32,24 @@ pub struct StartTask {
     /// The tool.
     pub tool: String,
     /// A JSON object, sent as it stands here.
+    #[ts(type = "object")]
     pub arguments: Box<RawValue>,
     /// Time agreed for it: past it, it is overdue.
     #[serde(default)]
+    #[ts(optional = nullable)]
     pub limit_ms: Option<u64>,
 }
 
 /// Which tasks to list.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[ts(optional_fields = nullable)]
 pub struct ListTasks {
     /// In any of these phases.
+    #[ts(optional, type = "Array<Phase>")]
     pub phases: Vec<String>,
     /// Only those that are not over.
+    #[ts(optional, as = "Option<bool>")]
     pub open: bool,
     /// On this server.
     pub server: Option<String>,
@@ -55,7 +62,7 @@ pub struct ListTasks {
 }
 
 /// A task with its status log.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ShownTask {
     /// The task.
@@ -66,26 +73,30 @@ pub struct ShownTask {
 }
 
 /// The terminal payload of a task. Has no `Debug`: it carries a result.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskResult {
     /// The task.
     pub id: String,
     /// Its phase.
+    #[ts(type = "Phase")]
     pub phase: String,
     /// `result` or `error`.
+    #[ts(type = "\"result\" | \"error\"")]
     pub kind: String,
     /// Whether the tool reported an error.
     pub is_error: bool,
     /// Of a JSON-RPC error, what people read of it; it also names a capability that the server misses.
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
     pub message: Option<String>,
     /// The result, or the JSON-RPC error object, exactly as received.
+    #[ts(type = "unknown")]
     pub payload: Box<RawValue>,
 }
 
 /// A task to take up by the server's id of it. Has no `Debug`: task ids may act as secrets.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AdoptTask {
     /// The server's name.
@@ -159,11 +170,23 @@ impl Api {
         Ok(ShownTask { task, log: log.into_iter().map(LogLineDto::from).collect() })
     }
 
-    pub(crate) async fn task_show_id(&self, id: domain::ids::HandleId) -> Result<TaskDto, ApiError> {
+    pub(crate) async fn task_show_id(&self, id: HandleId) -> Result<TaskDto, ApiError> {
         let task = self.find_task(&id.to_string()).await?;
-        let next_look = self.registry.next_look(id).await?;
-        let mut names = crate::lookup::Names::default();
-        self.show(&task, next_look, &mut names).await
+        self.whole(&task, &mut Names::default()).await
+    }
+
+    /// A task with everything that is said of a single one; `None` when there is none of this handle.
+    pub(crate) async fn task_if_there(&self, id: HandleId, names: &mut Names) -> Result<Option<TaskDto>, ApiError> {
+        match self.registry.handle(id).await? {
+            Some(task) => Ok(Some(self.whole(&task, names).await?)),
+            None => Ok(None),
+        }
+    }
+
+    async fn whole(&self, task: &TaskHandle, names: &mut Names) -> Result<TaskDto, ApiError> {
+        let next_look = self.registry.next_look(task.id).await?;
+        let started_by = self.started_by(task.id, task.origin).await?;
+        Ok(TaskDto { started_by, ..self.show(task, next_look, names).await? })
     }
 
     /// The stored result of a task, whole.

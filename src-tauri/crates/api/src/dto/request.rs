@@ -6,26 +6,32 @@ use domain::request::{Ask, InputRequest, RequestState, secret_looking_fields};
 use domain::status::Delivery;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use ts_rs::TS;
 
 use super::iso;
+use crate::url_host::Host;
 
 /// A question of a task.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestDto {
     /// Names it within its task.
     pub key: String,
     /// `form`, `url`, `sampling`, `roots` or `unsupported`.
+    #[ts(type = "\"form\" | \"url\" | \"sampling\" | \"roots\" | \"unsupported\"")]
     pub kind: String,
     /// The server's words.
     pub message: String,
     /// The form's schema as the server sent it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional, type = "unknown")]
     pub schema: Option<Value>,
     /// The page to visit.
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
     pub url: Option<String>,
     /// `open`, `answered`, `confirmed` or `withdrawn`.
+    #[ts(type = "\"open\" | \"answered\" | \"confirmed\" | \"withdrawn\"")]
     pub state: String,
     /// When it was first seen.
     pub opened_at: String,
@@ -35,19 +41,29 @@ pub struct RequestDto {
     pub withdrawn_why: Option<String>,
     /// Fields that look like secrets, which servers must not ask for by form.
     pub secret_fields: Vec<String>,
+    /// Of a page to visit, its host as people read it: Punycode decoded.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub host: Option<String>,
+    /// The host in ASCII, when that reads differently.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[ts(optional)]
+    pub host_ascii: Option<String>,
 }
 
 /// An answer, without its content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct AnswerDto {
     /// `accept`, `decline` or `dismiss`.
+    #[ts(type = "\"accept\" | \"decline\" | \"dismiss\"")]
     pub action: String,
     /// Who.
     pub by: String,
     /// When.
     pub at: String,
     /// `recorded`, `sent`, `acknowledged` or `refused`.
+    #[ts(type = "\"recorded\" | \"sent\" | \"acknowledged\" | \"refused\"")]
     pub delivery: String,
     /// Why the server refused it.
     pub refused_why: Option<String>,
@@ -55,9 +71,10 @@ pub struct AnswerDto {
     pub not_before: Option<String>,
 }
 
-/// A row of the inbox.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A question with its task, in the inbox of the command line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(rename = "AskedDto")]
 pub struct InboxRow {
     /// The task's handle.
     pub task: String,
@@ -75,7 +92,7 @@ pub struct InboxRow {
 }
 
 /// Everything that waits for a person, oldest first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxDto {
     /// The open questions.
@@ -101,6 +118,7 @@ impl RequestDto {
             Ask::Roots => ("roots", "the server asks for folders".into(), None, None),
             Ask::Unsupported(method) => ("unsupported", format!("the server asks for `{method}`"), None, None),
         };
+        let host = url.as_deref().and_then(Host::of);
         let answered = match &request.state {
             RequestState::Open | RequestState::Withdrawn { .. } => None,
             RequestState::Answered(answered) | RequestState::Confirmed(answered) => Some(answered),
@@ -112,6 +130,8 @@ impl RequestDto {
             secret_fields: schema.as_ref().map(secret_looking_fields).unwrap_or_default(),
             schema,
             url,
+            host_ascii: host.as_ref().and_then(|host| host.ascii.clone()),
+            host: host.map(|host| host.shown),
             state: request.state.word().into(),
             opened_at: iso(request.opened),
             answer: answered.map(|answered| AnswerDto {

@@ -5,15 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use domain::ports::ToolFacts;
+use domain::ports::{CancelFacts, ToolFacts};
 use domain::server::{Server, ServerAddress, ServerHealth};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use ts_rs::TS;
 
 use super::iso;
 
 /// A configured server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerDto {
     /// Its name here.
@@ -23,8 +24,10 @@ pub struct ServerDto {
     /// How it is reached.
     pub address: AddressDto,
     /// `modern`, `legacy` or `legacySse`; null until it was connected once.
+    #[ts(type = "\"modern\" | \"legacy\" | \"legacySse\" | null")]
     pub era: Option<String>,
     /// `2026-07-28`, `2025-11-25` or `none`; null until it was connected once.
+    #[ts(type = "\"2026-07-28\" | \"2025-11-25\" | \"none\" | null")]
     pub dialect: Option<String>,
     /// The protocol version as agreed.
     pub protocol_version: Option<String>,
@@ -51,10 +54,34 @@ pub struct ServerDto {
     /// The end of its standard error; empty for HTTP and without a core.
     #[serde(default)]
     pub stderr_tail: String,
+    /// Whether it pushes changes now.
+    #[serde(default)]
+    pub pushes: bool,
+    /// Tools as last listed; null when they were never listed.
+    pub tool_count: Option<u64>,
+    /// How its cancels ended.
+    #[serde(default)]
+    pub cancels: CancelsDto,
+}
+
+/// How the cancels of a server ended; what is in none of the three is still open.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CancelsDto {
+    /// Stops that people asked for.
+    pub asked: u64,
+    /// The server says it stopped.
+    pub stopped: u64,
+    /// It ended by itself in spite of the wish.
+    pub finished_anyway: u64,
+    /// The server refused.
+    pub refused: u64,
+    /// Half of the stopped ones stopped within this; null when none stopped.
+    pub median_ms: Option<u64>,
 }
 
 /// How a server is reached.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum AddressDto {
     /// A child process.
@@ -66,6 +93,7 @@ pub enum AddressDto {
         args: Vec<String>,
         /// Plain environment.
         #[serde(default)]
+        #[ts(type = "Record<string, string>")]
         env: BTreeMap<String, String>,
         /// Names of environment variables whose values are secrets.
         #[serde(default)]
@@ -85,10 +113,11 @@ pub enum AddressDto {
 }
 
 /// Whether a server can be reached now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HealthDto {
     /// `unknown`, `connecting`, `up`, `down` or `blocked`.
+    #[ts(type = "\"unknown\" | \"connecting\" | \"up\" | \"down\" | \"blocked\"")]
     pub kind: String,
     /// Since when.
     pub since: Option<String>,
@@ -101,7 +130,7 @@ pub struct HealthDto {
 }
 
 /// A tool. All text is the server's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolDto {
     /// Its name.
@@ -117,7 +146,18 @@ pub struct ToolDto {
     /// The server says that it only reads.
     pub read_only: Option<bool>,
     /// The schema of its arguments.
+    #[ts(type = "unknown")]
     pub input_schema: Value,
+}
+
+/// What is known of a server beyond its configuration.
+pub(crate) struct Moment {
+    pub(crate) health: ServerHealth,
+    pub(crate) open_tasks: u64,
+    pub(crate) stderr_tail: String,
+    pub(crate) pushes: bool,
+    pub(crate) tools: Option<usize>,
+    pub(crate) cancels: CancelFacts,
 }
 
 impl From<ToolFacts> for ToolDto {
@@ -184,7 +224,8 @@ impl From<&ServerHealth> for HealthDto {
 }
 
 impl ServerDto {
-    pub(crate) fn of(server: &Server, health: &ServerHealth, open_tasks: u64, stderr_tail: String) -> Self {
+    pub(crate) fn of(server: &Server, moment: Moment) -> Self {
+        let Moment { health, open_tasks, stderr_tail, pushes, tools, cancels } = moment;
         let known = server.negotiated.as_ref();
         let agreed = server.consent.as_ref().filter(|given| given.fingerprint == server.address.fingerprint());
         Self {
@@ -198,13 +239,22 @@ impl ServerDto {
             server_version: known.map(|n| n.server_version.clone()),
             can_list: known.map(|n| n.can_list),
             can_cancel: known.map(|n| n.can_cancel),
-            health: health.into(),
+            health: (&health).into(),
             agreed: agreed.is_some(),
             agreed_by: agreed.map(|given| given.by.to_string()),
             agreed_at: agreed.map(|given| iso(given.at)),
             open_tasks,
             created_at: iso(server.created),
             stderr_tail,
+            pushes,
+            tool_count: tools.map(|many| u64::try_from(many).unwrap_or(u64::MAX)),
+            cancels: CancelsDto {
+                asked: cancels.asked,
+                stopped: cancels.stopped,
+                finished_anyway: cancels.finished_anyway,
+                refused: cancels.refused,
+                median_ms: cancels.median_ms,
+            },
         }
     }
 }

@@ -19,13 +19,20 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
     let alone = Api::reading(world.registry.clone(), clock, world.policy.clone());
     for (name, reads) in CALLS {
         let input = match name {
-            "servers.list" | "inbox" | "doctor" | "tasks.list" => json!({}),
+            "servers.list" | "inbox" | "doctor" | "tasks.list" | "demo.address" | "settings.change" => json!({}),
             "servers.add" => json!({
                 "name": "x", "address": {"kind": "stdio", "command": "true"}, "agreed": true
             }),
-            "servers.show" | "servers.tools" | "servers.remove" => json!({"name": "ci"}),
+            "servers.show" | "servers.tools" | "servers.remove" | "servers.agree" => json!({"name": "ci"}),
             "tasks.start" => json!({"server": "ci", "tool": "build", "arguments": {}}),
             "tasks.adopt" => json!({"server": "ci", "task": "t"}),
+            "tasks.page" => json!({"query": {}, "group": null, "offset": 0, "limit": 10}),
+            "tasks.content" => json!({"id": id, "of": "result"}),
+            "tasks.piece" => json!({"id": id, "of": "result", "part": null, "offset": 0, "limit": 10}),
+            "tasks.undoAnswer" => json!({"id": id, "key": "go"}),
+            "desk.list" => json!({"kind": "view"}),
+            "desk.put" => json!({"kind": "view", "key": "mine", "value": {}}),
+            "feed.focus" => json!({"feed": "feed-1", "query": null, "ids": [], "task": null, "visible": true}),
             "tasks.answer" => json!({"id": id, "action": "decline"}),
             "tasks.cancel" => json!({"ids": [id]}),
             _ => json!({"id": id}),

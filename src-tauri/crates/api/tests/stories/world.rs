@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::{Api, ApiError, Caller, Live};
+use api::dto::NoticesGo;
+use api::{Api, ApiError, Caller, Live, Place};
 use domain::ids::HostId;
 use domain::policy::Policy;
 use domain::ports::{Clock, Connected, Connector, PortFuture, Registry, ServerUnit, UpstreamError};
@@ -64,7 +65,14 @@ impl World {
         })
         .await
         .expect("the engine starts");
-        let live = Live { engine, secrets: secrets.clone(), draw };
+        let live = Live {
+            engine,
+            secrets: secrets.clone(),
+            draw,
+            demo: vec!["taskwarden".into(), "demo-server".into()],
+            notices: Arc::new(|| NoticesGo::Desktop),
+            place: Place { home: "/home/ada/tasks".into(), ..Place::default() },
+        };
         let api = Api::running(registry.clone(), clock.clone() as Arc<dyn Clock>, policy.clone(), live);
         Self { api, server, registry, secrets, clock, policy, caller: Caller::here(person("ada")) }
     }

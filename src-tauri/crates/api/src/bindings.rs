@@ -1,0 +1,101 @@
+//! The types of calls and frames as TypeScript, for the window (`cargo xtask bindings`).
+//!
+//! Written from the same table that dispatches calls and the same types that are serialised, so that names and shapes
+//! cannot drift. It writes text and no file; a test compares it with what is checked in. The words of phases come from
+//! `domain`.
+
+use std::any::TypeId;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
+
+use domain::status::{Phase, PhaseGroup};
+use ts_rs::{Config, TS, TypeVisitor};
+
+use crate::dispatch::{EachCall, each_call};
+use crate::error::ApiError;
+use crate::frame::{Frame, SubscribeInput};
+
+const HEAD: &str = "/* Generated from the Rust api by `cargo xtask bindings`. Do not edit.
+   Times are ISO 8601 in UTC with milliseconds; durations end in Ms; large numbers are `number`. */
+";
+
+/// The whole of `ui/src/lib/bindings/index.ts`.
+#[must_use]
+pub fn typescript() -> String {
+    let mut gathered = Gathered { config: Config::new().with_large_int("number"), ..Gathered::default() };
+    gathered.visit::<ApiError>();
+    gathered.visit::<SubscribeInput>();
+    gathered.visit::<Frame>();
+    each_call(&mut gathered);
+    let mut text = String::from(HEAD);
+    let words = |words: Vec<&str>| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" | ");
+    let phases = words(Phase::ALL.iter().map(|phase| phase.word()).collect());
+    let groups = words(PhaseGroup::ALL.iter().map(|group| group.word()).collect());
+    // Writing to a text never fails.
+    let _ = writeln!(text, "\n/** The one word for a task. */\nexport type Phase = {phases};");
+    let _ = writeln!(text, "\n/** Who has to act, in the order of the list. */\nexport type PhaseGroup = {groups};");
+    for declared in gathered.declared.values() {
+        let _ = write!(text, "\n{declared}");
+    }
+    let _ = writeln!(text, "\n/** Every call: its input and its output. */\nexport interface Calls {{");
+    for line in &gathered.calls {
+        let _ = writeln!(text, "  {line}");
+    }
+    text.push_str("}\n");
+    compact(&text)
+}
+
+/// Comments of one line on one line, and no space at the ends of lines.
+fn compact(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut lines = text.lines().map(str::trim_end).peekable();
+    while let Some(line) = lines.next() {
+        match (line, lines.peek().and_then(|next| next.strip_prefix(" * "))) {
+            ("/**", Some(only)) => {
+                let only = only.to_owned();
+                lines.next();
+                if lines.next_if_eq(&" */").is_some() {
+                    let _ = writeln!(out, "/** {only} */");
+                } else {
+                    let _ = writeln!(out, "/**\n * {only}");
+                }
+            }
+            _ => {
+                let _ = writeln!(out, "{line}");
+            }
+        }
+    }
+    out
+}
+
+#[derive(Default)]
+struct Gathered {
+    config: Config,
+    seen: HashSet<TypeId>,
+    declared: BTreeMap<String, String>,
+    calls: Vec<String>,
+}
+
+impl TypeVisitor for Gathered {
+    fn visit<T: TS + 'static + ?Sized>(&mut self) {
+        // Types without a file of their own are those of the language.
+        if !self.seen.insert(TypeId::of::<T>()) {
+            return;
+        }
+        T::visit_generics(self);
+        T::visit_dependencies(self);
+        if T::output_path().is_some() {
+            let docs = T::docs().unwrap_or_default();
+            self.declared.insert(T::ident(&self.config), format!("{docs}export {}\n", T::decl(&self.config)));
+        }
+    }
+}
+
+impl EachCall for Gathered {
+    fn call<I: TS + 'static, O: TS + 'static>(&mut self, name: &'static str) {
+        self.visit::<I>();
+        self.visit::<O>();
+        let line = format!("\"{name}\": [{}, {}];", I::name(&self.config), O::name(&self.config));
+        self.calls.push(line);
+    }
+}

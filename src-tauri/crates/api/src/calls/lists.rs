@@ -1,0 +1,60 @@
+//! The task list of the window: pages by place, with the counts of their groups.
+//!
+//! The list of the command line, newest first and by cursor, is `tasks.rs`.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::api::Api;
+use crate::caller::Caller;
+use crate::dto::{ListQuery, ListView, TaskRow};
+use crate::error::ApiError;
+
+/// A stretch of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PageTasks {
+    /// Which tasks.
+    pub query: ListQuery,
+    /// Only this group, as the view names it.
+    pub group: Option<String>,
+    /// Rows before the first one.
+    pub offset: u64,
+    /// Rows at most.
+    pub limit: u32,
+}
+
+/// A stretch of a list with the counts of the whole of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskPageDto {
+    /// The rows.
+    pub rows: Vec<TaskRow>,
+    /// How the list is divided.
+    pub view: ListView,
+}
+
+impl Api {
+    /// A stretch of a list.
+    ///
+    /// # Errors
+    /// When a phase is unknown.
+    pub async fn task_page(&self, _caller: &Caller, input: PageTasks) -> Result<TaskPageDto, ApiError> {
+        let mut names = self.names().await?;
+        let Some(mut query) = self.page_query(&input.query).await? else {
+            return Ok(TaskPageDto { rows: Vec::new(), view: ListView::default() });
+        };
+        let view = self.registry.view(query.clone()).await?;
+        if let Some(group) = &input.group {
+            query.within = Some(self.group_text(&view, query.group_by, group, &mut names).await?);
+        }
+        let by = query.group_by;
+        let limit = input.limit.clamp(1, self.policy.page_rows_max);
+        let page = self.registry.page(query, input.offset, limit).await?;
+        let mut rows = Vec::with_capacity(page.rows.len());
+        for (task, next_look) in &page.rows {
+            rows.push(self.row_at(task, *next_look, &mut names).await?);
+        }
+        Ok(TaskPageDto { rows, view: self.named(view, by, &mut names).await? })
+    }
+}

@@ -1,0 +1,42 @@
+//! The core itself, as the status bar and the settings show it.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+/// Where notices go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum NoticesGo {
+    /// To the desktop.
+    Desktop,
+    /// There is no service for them here.
+    #[default]
+    None,
+    /// Turned off in the configuration.
+    Off,
+}
+
+/// The core that answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CoreDto {
+    /// Its version.
+    pub version: String,
+    /// Its process.
+    pub process: u32,
+    /// Who asks.
+    pub person: String,
+    /// When it was started.
+    pub started_at: String,
+    /// Its data directory.
+    pub home: String,
+    /// Where secrets lie, in one line.
+    pub secrets: String,
+    /// Whether they lie in a file that only the user can read.
+    pub secrets_in_file: bool,
+    /// Where notices go.
+    #[ts(inline)]
+    pub notifications: NoticesGo,
+    /// What the check of the registry found at the start; empty is good.
+    pub registry_findings: Vec<String>,
+}

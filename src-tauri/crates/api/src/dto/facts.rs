@@ -1,0 +1,248 @@
+//! What a task and its row say piece by piece: progress, wish, contact, error, result.
+//!
+//! Each piece is made from one of the three truths alone and decides nothing. `task.rs` and `row.rs` put them together.
+
+use domain::handle::{TaskHandle, Usual};
+use domain::observation::Progress;
+use domain::status::{
+    Contact, Delivery, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, Phase, ServerView, StopState, TaskStatus,
+};
+use domain::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::iso;
+
+/// How far a task is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgressDto {
+    /// Done so far, in the server's unit.
+    pub done: Option<f64>,
+    /// Of how much.
+    pub total: Option<f64>,
+    /// The server's words.
+    pub message: Option<String>,
+}
+
+/// What people want of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct IntentDto {
+    /// `cancel`, `revoked` or `unwatched`.
+    #[ts(type = "\"cancel\" | \"revoked\" | \"unwatched\"")]
+    pub kind: String,
+    /// When.
+    pub at: String,
+    /// Who.
+    pub by: String,
+    /// In the person's words.
+    pub reason: Option<String>,
+    /// `asked`, `acknowledged`, `stopped`, `finishedAnyway` or `refused`; null when nothing was asked of the server.
+    #[ts(type = "\"asked\" | \"acknowledged\" | \"stopped\" | \"finishedAnyway\" | \"refused\" | null")]
+    pub state: Option<String>,
+    /// Why the server refused, when it did.
+    pub refused_why: Option<String>,
+    /// When the wish was first sent, where known.
+    pub sent_at: Option<String>,
+    /// When the server acknowledged it, where it did.
+    pub acknowledged_at: Option<String>,
+}
+
+/// What a tool usually takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct UsualDto {
+    /// Half of the calls took at most this.
+    pub median_ms: u64,
+    /// Nine of ten took at most this.
+    pub p90_ms: u64,
+    /// 95 of 100 took at most this: past it a task is overdue.
+    pub p95_ms: u64,
+    /// Finished calls behind the figures.
+    pub samples: u32,
+}
+
+/// What is known about reaching a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ContactDto {
+    /// `fresh`, `silent`, `gone` or `blocked`.
+    #[ts(type = "\"fresh\" | \"silent\" | \"gone\" | \"blocked\"")]
+    pub kind: String,
+    /// Last heard.
+    pub since: String,
+    /// Looks in a row that brought nothing.
+    pub failures: u32,
+    /// Why nothing was heard, as a sentence.
+    pub last: Option<String>,
+}
+
+/// An error a task ended with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ErrorDto {
+    /// JSON-RPC code; null when the error is not the server's.
+    pub code: Option<i64>,
+    /// What it says.
+    pub message: String,
+}
+
+/// A stored result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ResultDto {
+    /// Its size; null while it is being fetched or when it can no longer be had.
+    pub bytes: Option<u64>,
+    /// Whether the tool reported an error.
+    pub is_error: bool,
+    /// `stored`, `notFetched` or `unavailable`.
+    #[ts(type = "\"stored\" | \"notFetched\" | \"unavailable\"")]
+    pub state: String,
+}
+
+impl ProgressDto {
+    pub(crate) fn of(progress: &Progress) -> Self {
+        Self { done: progress.done, total: progress.total, message: progress.message.clone() }
+    }
+}
+
+impl UsualDto {
+    pub(crate) fn of(usual: Usual) -> Self {
+        let Usual { samples, median_ms, p90_ms, p95_ms } = usual;
+        Self { median_ms, p90_ms, p95_ms, samples }
+    }
+}
+
+/// Why it is overdue, when it is.
+pub(crate) fn overdue_why(task: &TaskHandle, phase: Phase) -> Option<String> {
+    let due = task.due.filter(|_| phase == Phase::Overdue)?;
+    Some(
+        match due.why {
+            DueWhy::Agreed => "agreed",
+            DueWhy::Usual => "usual",
+        }
+        .into(),
+    )
+}
+
+pub(crate) fn intent(task: &TaskHandle) -> Option<IntentDto> {
+    let (kind, wish) = match &task.intent {
+        Intent::None => return None,
+        Intent::Unwatched { by, at } => {
+            return Some(IntentDto {
+                kind: "unwatched".into(),
+                at: iso(*at),
+                by: by.to_string(),
+                reason: None,
+                state: None,
+                refused_why: None,
+                sent_at: None,
+                acknowledged_at: None,
+            });
+        }
+        Intent::Cancel(wish) => ("cancel", wish),
+        Intent::Revoked(wish) => ("revoked", wish),
+    };
+    Some(IntentDto {
+        kind: kind.into(),
+        at: iso(wish.at),
+        by: wish.by.to_string(),
+        reason: wish.reason.clone(),
+        state: task.stop_state().map(|state: StopState| state.word().to_owned()),
+        refused_why: match &wish.delivery {
+            Delivery::Refused { why, .. } => Some(why.clone()),
+            Delivery::Recorded | Delivery::Sent { .. } | Delivery::Acknowledged { .. } => None,
+        },
+        sent_at: wish.sent.map(iso),
+        acknowledged_at: wish.acknowledged_at().map(iso),
+    })
+}
+
+pub(crate) fn contact(contact: &Contact, seen: Timestamp) -> ContactDto {
+    let dto = |kind: &str, failures, last| ContactDto { kind: kind.into(), since: iso(seen), failures, last };
+    match contact {
+        Contact::Fresh { .. } => dto("fresh", 0, None),
+        Contact::Silent { failures, last, .. } => dto("silent", *failures, Some(miss_words(last))),
+        Contact::Gone { why, .. } => dto("gone", 0, Some(gone_words(why))),
+        Contact::Blocked { needs, .. } => dto(
+            "blocked",
+            0,
+            Some(match needs {
+                Needs::SignIn(hint) => format!("the server asks for sign-in: {hint}"),
+                Needs::Upgrade(what) => format!("the server needs what this version cannot do: {what}"),
+            }),
+        ),
+    }
+}
+
+fn miss_words(miss: &Miss) -> String {
+    match miss {
+        Miss::Unreachable(why) => why.clone(),
+        Miss::UnknownTask => "the server does not know the task".into(),
+        Miss::Unreadable { path, why } => format!("the server's answer could not be read at `{path}`: {why}"),
+        Miss::Refused(error) => format!("the server answered with error {}: {}", error.code, error.message),
+    }
+}
+
+fn gone_words(why: &GoneWhy) -> String {
+    match why {
+        GoneWhy::Unknown => "the server no longer knows the task".into(),
+        GoneWhy::Expired => "its time on the server ran out".into(),
+        GoneWhy::ProcessEnded(end) => format!("the process that ran it ended: {end}"),
+        GoneWhy::Replaced => "the server shows another task under the same id".into(),
+        GoneWhy::ServerRemoved => "the server was removed".into(),
+    }
+}
+
+pub(crate) fn error(view: &ServerView) -> Option<ErrorDto> {
+    let rpc = |error: &domain::status::RpcError| ErrorDto { code: Some(error.code), message: error.message.clone() };
+    let ours = |why: &str| ErrorDto { code: None, message: why.to_owned() };
+    match view {
+        ServerView::Refused(refusal) => Some(rpc(refusal)),
+        ServerView::NotSent { why } | ServerView::Unanswered { why, .. } => Some(ours(why)),
+        ServerView::Task(task) => match &task.status {
+            TaskStatus::Failed(Some(failure)) => Some(rpc(failure)),
+            TaskStatus::Failed(None) => Some(ours(task.message.as_deref().unwrap_or("the server gave no reason"))),
+            TaskStatus::Working
+            | TaskStatus::InputRequired
+            | TaskStatus::Completed(_)
+            | TaskStatus::Cancelled
+            | TaskStatus::Other(_) => None,
+        },
+        ServerView::Awaiting { .. }
+        | ServerView::OwnCall { .. }
+        | ServerView::Asking { .. }
+        | ServerView::Direct(_) => None,
+    }
+}
+
+pub(crate) fn outcome(view: &ServerView) -> Option<&Outcome> {
+    match view {
+        ServerView::Direct(outcome) => Some(outcome),
+        ServerView::Task(task) => match &task.status {
+            TaskStatus::Completed(outcome) => Some(outcome),
+            TaskStatus::Working
+            | TaskStatus::InputRequired
+            | TaskStatus::Failed(_)
+            | TaskStatus::Cancelled
+            | TaskStatus::Other(_) => None,
+        },
+        ServerView::Awaiting { .. }
+        | ServerView::OwnCall { .. }
+        | ServerView::Asking { .. }
+        | ServerView::NotSent { .. }
+        | ServerView::Unanswered { .. }
+        | ServerView::Refused(_) => None,
+    }
+}
+
+pub(crate) fn result(outcome: &Outcome) -> ResultDto {
+    let dto = |bytes, is_error, state: &str| ResultDto { bytes, is_error, state: state.into() };
+    match outcome {
+        Outcome::Ok(stored) => dto(Some(stored.bytes), false, "stored"),
+        Outcome::ToolError(stored) => dto(Some(stored.bytes), true, "stored"),
+        Outcome::NotFetched => dto(None, false, "notFetched"),
+        Outcome::Unavailable => dto(None, false, "unavailable"),
+    }
+}

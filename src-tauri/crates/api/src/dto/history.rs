@@ -1,0 +1,99 @@
+//! What happened to a task: facts of the audit log in lanes, and raw messages.
+//!
+//! Facts carry no content by their own rule; the bodies of raw messages are read piece by piece (`tasks.piece`).
+
+use domain::audit::{Actor, AuditEvent, Subject};
+use domain::raw::RawNote;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::{LogLineDto, iso};
+
+/// One fact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct HistoryEvent {
+    /// When.
+    pub at: String,
+    /// Whose doing it was.
+    #[ts(type = "\"agent\" | \"server\" | \"person\" | \"policy\"")]
+    pub lane: String,
+    /// What was done: a word of the audit log.
+    pub verb: String,
+    /// Who did it, by name.
+    pub who: String,
+    /// About which question.
+    pub key: Option<String>,
+    /// A short sentence.
+    pub note: String,
+}
+
+/// What happened to a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct HistoryDto {
+    /// Facts, oldest first.
+    pub events: Vec<HistoryEvent>,
+    /// The server's messages over time, oldest first.
+    pub log: Vec<LogLineDto>,
+    /// Moments it was heard of, where known, oldest first.
+    pub looks: Vec<String>,
+}
+
+/// A message as it went over the wire, without its body.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RawDto {
+    /// Its number.
+    pub n: u64,
+    /// When it came or left.
+    pub at: String,
+    /// Which way it went.
+    #[ts(type = "\"fromServer\" | \"toServer\"")]
+    pub direction: String,
+    /// The method or kind.
+    pub about: String,
+    /// Its size before it was cut.
+    pub bytes: u64,
+    /// Whether not all of it is kept.
+    pub cut: bool,
+}
+
+/// Messages of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RawListDto {
+    /// Oldest first.
+    pub messages: Vec<RawDto>,
+}
+
+impl HistoryEvent {
+    /// `server` is the name of the task's server.
+    pub(crate) fn of(event: &AuditEvent, server: &str) -> Self {
+        let (lane, who) = match &event.actor {
+            Actor::Person(person) => ("person", person.to_string()),
+            Actor::Agent(agent) => ("agent", agent.to_string()),
+            Actor::Server(_) => ("server", server.to_owned()),
+            Actor::System(part) => ("policy", (*part).to_owned()),
+        };
+        let key = match &event.subject {
+            Subject::Request(_, key) => Some(key.to_string()),
+            Subject::Handle(_) | Subject::Server(_) => None,
+        };
+        Self {
+            at: iso(event.at),
+            lane: lane.into(),
+            verb: event.verb.word().into(),
+            who,
+            key,
+            note: event.note.clone(),
+        }
+    }
+}
+
+impl From<RawNote> for RawDto {
+    fn from(note: RawNote) -> Self {
+        let RawNote { n, at, direction, about, bytes, cut } = note;
+        Self { n, at: iso(at), direction: direction.word().into(), about, bytes, cut }
+    }
+}

@@ -1,0 +1,117 @@
+//! What the task list asks for and how it is divided, in the window's words.
+//!
+//! Names of servers stand where the registry has ids; `listing.rs` translates. Counting is the registry's.
+
+use std::collections::BTreeMap;
+
+use domain::status::{Phase, PhaseGroup};
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+/// Which tasks a list shows; an empty list is no condition.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ListQuery {
+    /// In any of these phases.
+    #[ts(type = "Array<Phase>")]
+    pub phases: Vec<String>,
+    /// On any of these servers, by name.
+    pub servers: Vec<String>,
+    /// Of any of these agents.
+    pub agents: Vec<String>,
+    /// Any of these tools.
+    pub tools: Vec<String>,
+    /// In the id, tool, server or agent name; case does not matter.
+    pub text: Option<String>,
+    /// Changed within this time.
+    pub changed_within_ms: Option<u64>,
+    /// Created longer ago than this.
+    pub older_than_ms: Option<u64>,
+    /// By what it is divided.
+    pub group_by: Grouping,
+    /// Which come first.
+    pub sort: Sorting,
+}
+
+/// By what a list is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum Grouping {
+    /// By who has to act.
+    #[default]
+    Need,
+    /// By server.
+    Server,
+    /// By agent.
+    Agent,
+    /// Not at all.
+    None,
+}
+
+/// Which tasks come first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum Sorting {
+    /// Created last.
+    #[default]
+    Newest,
+    /// Created first.
+    Oldest,
+    /// Changed last.
+    Changed,
+}
+
+/// A group of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ListGroup {
+    /// Its word or name; empty for tasks of nobody.
+    pub group: String,
+    /// Its tasks.
+    pub count: u64,
+}
+
+/// How a list is divided.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ListView {
+    /// Tasks in all groups together.
+    pub total: u64,
+    /// Groups that are not empty.
+    pub groups: Vec<ListGroup>,
+}
+
+/// How many tasks there are.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Totals {
+    /// By phase; phases without tasks are left out.
+    #[ts(type = "Partial<Record<Phase, number>>")]
+    pub by_phase: BTreeMap<String, u64>,
+    /// By who has to act.
+    #[ts(type = "Record<PhaseGroup, number>")]
+    pub by_group: BTreeMap<String, u64>,
+    /// All.
+    pub all: u64,
+    /// Those that are not over.
+    pub open: u64,
+}
+
+impl Totals {
+    /// From the counts of all phases.
+    pub(crate) fn of(counts: &[(Phase, u64)]) -> Self {
+        let mut totals = Self {
+            by_group: PhaseGroup::ALL.iter().map(|group| (group.word().to_owned(), 0)).collect(),
+            ..Self::default()
+        };
+        for (phase, many) in counts {
+            totals.by_phase.insert(phase.word().into(), *many);
+            *totals.by_group.entry(phase.group().word().into()).or_default() += many;
+            totals.all += many;
+            if !phase.is_over() {
+                totals.open += many;
+            }
+        }
+        totals
+    }
+}

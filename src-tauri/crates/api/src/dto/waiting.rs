@@ -1,0 +1,233 @@
+//! A row of the window's inbox: something that waits for a person, in one line.
+//!
+//! Rows are made from the task as it is now; whether one is told is the feed's. A question is known by its key, a task
+//! that asks nothing by its phase, a server by its name. The inbox of the command line is `request.rs`.
+
+use domain::handle::TaskHandle;
+use domain::policy::{Policy, plain_text};
+use domain::request::{Ask, InputRequest, RequestState};
+use domain::server::ServerHealth;
+use domain::status::{Contact, Phase, ServerView};
+use domain::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::iso;
+use crate::url_host::Host;
+
+/// Something that waits for a person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(rename = "InboxRow")]
+pub struct WaitingRow {
+    /// `hdl_…/KEY` for a question, `hdl_…/overdue` and so on for a task, `NAME/blocked` for a server.
+    pub id: String,
+    /// What it is.
+    #[ts(type = "\"form\" | \"url\" | \"unsupported\" | \"overdue\" | \"lost\" | \"unconfirmed\" | \"blocked\"")]
+    pub kind: String,
+    /// The task.
+    pub task: Option<String>,
+    /// The question.
+    pub key: Option<String>,
+    /// The server's name.
+    pub server: String,
+    /// The tool, where known.
+    pub tool: Option<String>,
+    /// Whose call it is.
+    pub agent: Option<String>,
+    /// The server's own words, their beginning.
+    pub message: Option<String>,
+    /// Host of a link.
+    pub host: Option<String>,
+    /// Since when it waits.
+    pub opened_at: String,
+    /// When it is too late.
+    pub deadline: Option<String>,
+    /// Not now: asleep until then.
+    pub snoozed_until: Option<String>,
+    /// When its task last changed.
+    pub changed_at: String,
+    /// Set for a few seconds after somebody answered.
+    pub answered_by: Option<String>,
+    /// The server says that the tool destroys something; false when it says nothing.
+    pub destructive: bool,
+    /// When the server may forget the task: a deadline once it is near.
+    #[serde(skip)]
+    pub(crate) expires: Option<Timestamp>,
+}
+
+/// What a row says beside its task.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) server: &'a str,
+    pub(crate) destructive: bool,
+    pub(crate) now: Timestamp,
+    pub(crate) policy: &'a Policy,
+}
+
+impl WaitingRow {
+    /// The rows of a task as it is now: its open questions, or what is wrong with it.
+    pub(crate) fn of_task(task: &TaskHandle, asked: Asked<'_>) -> Vec<Self> {
+        let phase = task.phase(asked.now);
+        let mut rows = Vec::new();
+        if phase.asks_people() {
+            let open = task.requests.values().filter(|request| request.state.is_open());
+            rows.extend(open.map(|request| Self::of_request(task, request, asked)));
+        }
+        if let Some((kind, since)) = trouble(task, phase) {
+            rows.push(Self {
+                id: format!("{}/{kind}", task.id),
+                kind: kind.into(),
+                message: task
+                    .view
+                    .task()
+                    .and_then(|known| known.message.as_deref())
+                    .map(|text| plain_text(text, asked.policy.asking.row_text_chars)),
+                opened_at: iso(since),
+                ..Self::blank(task, asked)
+            });
+        }
+        rows
+    }
+
+    /// The row of one question.
+    fn of_request(task: &TaskHandle, request: &InputRequest, asked: Asked<'_>) -> Self {
+        let cut =
+            |text: &str| Some(plain_text(text, asked.policy.asking.row_text_chars)).filter(|text| !text.is_empty());
+        let (kind, message, host) = match &request.ask {
+            Ask::Form { message, .. } => ("form", cut(message), None),
+            Ask::Visit { message, url, .. } => ("url", cut(message), Host::of(url).map(|host| host.shown)),
+            Ask::Sampling | Ask::Roots | Ask::Unsupported(_) => ("unsupported", None, None),
+        };
+        let mut row = Self {
+            id: row_id(task, request),
+            kind: kind.into(),
+            key: Some(request.key.to_string()),
+            message,
+            host,
+            opened_at: iso(request.opened),
+            expires: task.view.task().and_then(|known| known.expires),
+            ..Self::blank(task, asked)
+        };
+        row.approach(asked.now, asked.policy);
+        row
+    }
+
+    /// The row of a server that needs a person before it can be reached.
+    pub(crate) fn of_server(name: &str, health: &ServerHealth) -> Option<Self> {
+        match health {
+            ServerHealth::Blocked { since, .. } => Some(Self {
+                id: format!("{name}/blocked"),
+                kind: "blocked".into(),
+                task: None,
+                key: None,
+                server: name.into(),
+                tool: None,
+                agent: None,
+                message: None,
+                host: None,
+                opened_at: iso(*since),
+                deadline: None,
+                snoozed_until: None,
+                changed_at: iso(*since),
+                answered_by: None,
+                destructive: false,
+                expires: None,
+            }),
+            ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } | ServerHealth::Down { .. } => {
+                None
+            }
+        }
+    }
+
+    /// Shows the expiry as a deadline once it is near; returns whether that changed the row.
+    pub(crate) fn approach(&mut self, now: Timestamp, policy: &Policy) -> bool {
+        let near = self.expires.filter(|at| at.since(now) <= policy.asking.deadline_near).map(iso);
+        let changed = self.deadline != near;
+        self.deadline = near;
+        changed
+    }
+
+    /// Cost of delay: a deadline first, the soonest first; then the oldest first.
+    #[must_use]
+    pub fn before(&self, other: &Self) -> std::cmp::Ordering {
+        let place = |row: &Self| (row.deadline.is_none(), row.deadline.clone(), row.opened_at.clone(), row.id.clone());
+        place(self).cmp(&place(other))
+    }
+
+    fn blank(task: &TaskHandle, asked: Asked<'_>) -> Self {
+        let chars = asked.policy.asking.row_text_chars;
+        Self {
+            id: String::new(),
+            kind: String::new(),
+            task: Some(task.id.to_string()),
+            key: None,
+            server: asked.server.into(),
+            tool: task.tool.as_deref().map(|tool| plain_text(tool, chars)),
+            agent: task.agent.map(|agent| agent.to_string()),
+            message: None,
+            host: None,
+            opened_at: String::new(),
+            deadline: None,
+            snoozed_until: None,
+            changed_at: iso(task.changed),
+            answered_by: None,
+            destructive: asked.destructive,
+            expires: None,
+        }
+    }
+}
+
+/// The id of the row of a question.
+pub(crate) fn row_id(task: &TaskHandle, request: &InputRequest) -> String {
+    format!("{}/{}", task.id, request.key)
+}
+
+/// Who answered the question of this row, if it was answered here.
+pub(crate) fn answered_by(task: &TaskHandle, row: &str) -> Option<String> {
+    let request = task.requests.values().find(|request| row_id(task, request) == row)?;
+    match &request.state {
+        RequestState::Answered(answered) | RequestState::Confirmed(answered) => Some(answered.by.to_string()),
+        RequestState::Open | RequestState::Withdrawn { .. } => None,
+    }
+}
+
+/// What is wrong with a task that asks nothing, and since when.
+fn trouble(task: &TaskHandle, phase: Phase) -> Option<(&'static str, Timestamp)> {
+    match phase {
+        Phase::Overdue => Some(("overdue", task.due.map_or(task.changed, |due| due.at))),
+        Phase::Lost => Some((
+            "lost",
+            match &task.contact {
+                Contact::Gone { at, .. } => *at,
+                Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => task.changed,
+            },
+        )),
+        Phase::Unconfirmed => Some((
+            "unconfirmed",
+            match &task.view {
+                ServerView::Unanswered { since, .. } => *since,
+                ServerView::Awaiting { .. }
+                | ServerView::OwnCall { .. }
+                | ServerView::Asking { .. }
+                | ServerView::NotSent { .. }
+                | ServerView::Direct(_)
+                | ServerView::Refused(_)
+                | ServerView::Task(_) => task.changed,
+            },
+        )),
+        Phase::Blocked => Some(("blocked", task.contact.seen())),
+        Phase::Waiting
+        | Phase::Running
+        | Phase::Answering
+        | Phase::Cancelling
+        | Phase::Silent
+        | Phase::Done
+        | Phase::DoneWithError
+        | Phase::Failed
+        | Phase::Cancelled
+        | Phase::Revoked
+        | Phase::Unwatched
+        | Phase::Expired => None,
+    }
+}

@@ -1,0 +1,147 @@
+//! What a window is told: one snapshot, then what changed, in absolute terms.
+//!
+//! A delta applies when its `after` is what the reader holds; rows may come twice and never need counting. Nothing here
+//! decides when a frame goes out: `subscription.rs` does.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::dto::{
+    CoreDto, DeskItemDto, ListQuery, ListView, ServerDto, SettingsDto, TaskDto, TaskRow, Totals, WaitingRow,
+};
+
+/// What a window watches.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SubscribeInput {
+    /// The list on screen, for its counts.
+    pub query: Option<ListQuery>,
+    /// The rows on screen.
+    pub ids: Vec<String>,
+    /// The task on screen, or the one whose question is.
+    pub task: Option<String>,
+    /// Whether the window is shown and has the focus.
+    pub visible: bool,
+}
+
+/// What a window watches from now on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FocusInput {
+    /// The feed, as its snapshot names it.
+    pub feed: String,
+    /// The list on screen, for its counts.
+    pub query: Option<ListQuery>,
+    /// The rows on screen.
+    pub ids: Vec<String>,
+    /// The task on screen, or the one whose question is.
+    pub task: Option<String>,
+    /// Whether the window is shown and has the focus.
+    pub visible: bool,
+}
+
+/// A piece of news.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Frame {
+    /// Everything, as it is.
+    Snapshot(Box<Snapshot>),
+    /// What changed since.
+    Delta(Box<Delta>),
+    /// The reader fell behind: subscribe anew. Nothing follows.
+    Resync {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Everything, as it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Snapshot {
+    /// Names the feed, for `feed.focus`.
+    pub feed: String,
+    /// Everything up to here is covered.
+    pub upto: u64,
+    /// The core.
+    pub core: CoreDto,
+    /// How the window behaves.
+    pub settings: SettingsDto,
+    /// All servers.
+    pub servers: Vec<ServerDto>,
+    /// How many tasks there are.
+    pub totals: Totals,
+    /// All that waits for a person.
+    pub inbox: Vec<WaitingRow>,
+    /// Saved views.
+    pub views: Vec<DeskItemDto>,
+    /// Counts of the list on screen.
+    pub view: Option<ListView>,
+    /// The task on screen.
+    pub task: Option<TaskDto>,
+}
+
+/// What changed. Null and empty mean unchanged.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Delta {
+    /// What the reader must hold.
+    pub after: u64,
+    /// Everything up to here is covered.
+    pub upto: u64,
+    /// Tasks that changed, on screen or not.
+    pub changes: u64,
+    /// Servers that changed.
+    pub servers: Vec<ServerDto>,
+    /// Names of servers that are gone.
+    pub gone_servers: Vec<String>,
+    /// How many tasks there are.
+    pub totals: Option<Totals>,
+    /// Inbox rows that changed or are new.
+    pub inbox: Vec<WaitingRow>,
+    /// Ids of inbox rows that are gone.
+    pub gone_inbox: Vec<String>,
+    /// Rows on screen that changed.
+    pub rows: Vec<TaskRow>,
+    /// Counts of the list on screen.
+    pub view: Option<ListView>,
+    /// The task on screen.
+    pub task: Option<TaskDto>,
+    /// How the window behaves.
+    pub settings: Option<SettingsDto>,
+    /// Saved views, all of them.
+    pub views: Option<Vec<DeskItemDto>>,
+}
+
+impl Delta {
+    /// Whether there is nothing in it to tell.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self {
+            after,
+            upto,
+            changes,
+            servers,
+            gone_servers,
+            totals,
+            inbox,
+            gone_inbox,
+            rows,
+            view,
+            task,
+            settings,
+            views,
+        } = self;
+        after == upto
+            && *changes == 0
+            && servers.is_empty()
+            && gone_servers.is_empty()
+            && totals.is_none()
+            && inbox.is_empty()
+            && gone_inbox.is_empty()
+            && rows.is_empty()
+            && view.is_none()
+            && task.is_none()
+            && settings.is_none()
+            && views.is_none()
+    }
+}

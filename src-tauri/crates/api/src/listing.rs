@@ -1,0 +1,113 @@
+//! The task list between the window's words and the registry's: names of servers there, ids here.
+//!
+//! A name that no server has any more is no error: such a list is empty, because saved views outlive servers. Counts,
+//! order and places are the registry's.
+
+use std::time::Duration;
+
+use domain::ids::ServerId;
+use domain::ports::{GroupBy, PageQuery, TaskOrder, View};
+use domain::time::Timestamp;
+
+use crate::api::Api;
+use crate::dto::list::{Grouping, Sorting};
+use crate::dto::{ListGroup, ListQuery, ListView};
+use crate::error::ApiError;
+use crate::lookup::{Names, phase};
+
+impl Api {
+    /// The query as the registry knows it; `None` when no task can match.
+    pub(crate) async fn page_query(&self, query: &ListQuery) -> Result<Option<PageQuery>, ApiError> {
+        let now = self.now();
+        let phases = query.phases.iter().map(|word| phase(word)).collect::<Result<Vec<_>, _>>()?;
+        let servers = self.server_ids(&query.servers).await?;
+        let agents: Vec<_> = query.agents.iter().filter_map(|text| text.parse().ok()).collect();
+        if servers.is_empty() && !query.servers.is_empty() || agents.is_empty() && !query.agents.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(PageQuery {
+            phases,
+            servers,
+            agents,
+            tools: query.tools.clone(),
+            text: query.text.clone(),
+            changed_after: query.changed_within_ms.map(|span| before(now, span)),
+            created_before: query.older_than_ms.map(|span| before(now, span)),
+            open: None,
+            group_by: match query.group_by {
+                Grouping::Need => GroupBy::Need,
+                Grouping::Server => GroupBy::Server,
+                Grouping::Agent => GroupBy::Agent,
+                Grouping::None => GroupBy::None,
+            },
+            within: None,
+            order: match query.sort {
+                Sorting::Newest => TaskOrder::Newest,
+                Sorting::Oldest => TaskOrder::Oldest,
+                Sorting::Changed => TaskOrder::Changed,
+            },
+        }))
+    }
+
+    /// How a list is divided, with its groups named.
+    pub(crate) async fn list_view(&self, query: &ListQuery, names: &mut Names) -> Result<ListView, ApiError> {
+        match self.page_query(query).await? {
+            Some(page) => {
+                let view = self.registry.view(page.clone()).await?;
+                self.named(view, page.group_by, names).await
+            }
+            None => Ok(ListView::default()),
+        }
+    }
+
+    /// The view with names in the place of server ids.
+    pub(crate) async fn named(&self, view: View, by: GroupBy, names: &mut Names) -> Result<ListView, ApiError> {
+        let mut groups = Vec::with_capacity(view.groups.len());
+        for (group, count) in view.groups {
+            let group = self.group_name(group, by, names).await?;
+            groups.push(ListGroup { group, count });
+        }
+        Ok(ListView { total: view.total, groups })
+    }
+
+    /// The registry's text of a group, by the name the window has for it.
+    pub(crate) async fn group_text(
+        &self,
+        view: &View,
+        by: GroupBy,
+        wanted: &str,
+        names: &mut Names,
+    ) -> Result<String, ApiError> {
+        for (group, _) in &view.groups {
+            if self.group_name(group.clone(), by, names).await? == wanted {
+                return Ok(group.clone());
+            }
+        }
+        Ok(wanted.to_owned())
+    }
+
+    async fn group_name(&self, group: String, by: GroupBy, names: &mut Names) -> Result<String, ApiError> {
+        match by {
+            GroupBy::Server => match group.parse::<ServerId>() {
+                Ok(id) => self.server_name(id, names).await,
+                Err(_) => Ok(group),
+            },
+            GroupBy::Need | GroupBy::Agent | GroupBy::None => Ok(group),
+        }
+    }
+
+    /// Ids of servers by name, or by id as a removed server is known; unknown ones are left out.
+    async fn server_ids(&self, names: &[String]) -> Result<Vec<ServerId>, ApiError> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let servers = self.registry.servers().await?;
+        let by_name = |name: &String| servers.iter().find(|server| server.name == *name).map(|server| server.id);
+        Ok(names.iter().filter_map(|name| by_name(name).or_else(|| name.parse().ok())).collect())
+    }
+}
+
+fn before(now: Timestamp, span_ms: u64) -> Timestamp {
+    let span = i64::try_from(Duration::from_millis(span_ms).as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millis(now.as_millis().saturating_sub(span))
+}

@@ -1,0 +1,168 @@
+//! The inbox as one feed has told it: rows by id, and the difference to what is true now.
+//!
+//! Holds what was told and nothing else; whoever learns that a task or a server changed hands over its rows. A question
+//! that somebody answered stays for a moment, struck out, and then goes. Reads nothing and waits for nothing: moments
+//! come from outside.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use domain::policy::Policy;
+use domain::time::Timestamp;
+use tokio::time::Instant;
+
+use crate::dto::WaitingRow;
+
+/// What to tell.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Difference {
+    pub(super) rows: BTreeMap<String, WaitingRow>,
+    pub(super) gone: BTreeSet<String>,
+}
+
+/// What was told.
+pub(super) struct Inbox {
+    rows: BTreeMap<String, WaitingRow>,
+    /// Ids of rows by what they are about: a handle, or the name of a server.
+    about: HashMap<String, BTreeSet<String>>,
+    snoozes: HashMap<String, String>,
+    /// When answered rows go.
+    struck: BTreeMap<String, Instant>,
+    difference: Difference,
+    most: usize,
+    shown: Duration,
+}
+
+impl Inbox {
+    pub(super) fn new(policy: &Policy) -> Self {
+        Self {
+            rows: BTreeMap::new(),
+            about: HashMap::new(),
+            snoozes: HashMap::new(),
+            struck: BTreeMap::new(),
+            difference: Difference::default(),
+            most: usize::try_from(policy.inbox_rows_max).unwrap_or(usize::MAX),
+            shown: policy.asking.answered_shown,
+        }
+    }
+
+    /// All rows, by cost of delay. What was to be told is told by it.
+    pub(super) fn all(&mut self) -> Vec<WaitingRow> {
+        self.difference = Difference::default();
+        let mut rows: Vec<_> = self.rows.values().cloned().collect();
+        rows.sort_by(WaitingRow::before);
+        rows
+    }
+
+    /// What changed since it was asked last.
+    pub(super) fn take(&mut self) -> Difference {
+        std::mem::take(&mut self.difference)
+    }
+
+    /// Whether anything is told about this task or server.
+    pub(super) fn knows(&self, about: &str) -> bool {
+        self.about.contains_key(about)
+    }
+
+    /// The rows of a task or a server as they are now. `answered` says who answered the question of a row that is no
+    /// longer among them.
+    pub(super) fn put(
+        &mut self,
+        about: &str,
+        now: Vec<WaitingRow>,
+        answered: impl Fn(&str) -> Option<String>,
+        moment: Instant,
+    ) {
+        let before = self.about.remove(about).unwrap_or_default();
+        let mut kept = BTreeSet::new();
+        for mut row in now {
+            self.struck.remove(&row.id);
+            row.snoozed_until = self.snoozes.get(&row.id).cloned();
+            if !before.contains(&row.id) && self.rows.len() >= self.most {
+                continue;
+            }
+            kept.insert(row.id.clone());
+            self.tell(row);
+        }
+        for id in before.into_iter().filter(|id| !kept.contains(id)).collect::<Vec<_>>() {
+            if self.struck.contains_key(&id) {
+                kept.insert(id);
+                continue;
+            }
+            match (answered(&id), self.rows.get(&id).cloned()) {
+                (Some(by), Some(row)) => {
+                    self.tell(WaitingRow { answered_by: Some(by), ..row });
+                    self.struck.insert(id.clone(), moment + self.shown);
+                    kept.insert(id);
+                }
+                _ => self.forget(id),
+            }
+        }
+        if !kept.is_empty() {
+            self.about.insert(about.to_owned(), kept);
+        }
+    }
+
+    /// Until when rows are asleep, by id.
+    pub(super) fn snooze(&mut self, until: HashMap<String, String>) {
+        self.snoozes = until;
+        let changed: Vec<WaitingRow> = self
+            .rows
+            .values()
+            .filter(|row| row.snoozed_until.as_ref() != self.snoozes.get(&row.id))
+            .map(|row| WaitingRow { snoozed_until: self.snoozes.get(&row.id).cloned(), ..row.clone() })
+            .collect();
+        changed.into_iter().for_each(|row| self.tell(row));
+    }
+
+    /// When the next answered row goes.
+    pub(super) fn next_sweep(&self) -> Option<Instant> {
+        self.struck.values().min().copied()
+    }
+
+    /// Lets answered rows go whose time is over.
+    pub(super) fn sweep(&mut self, moment: Instant) {
+        let over: Vec<String> = self.struck.iter().filter(|(_, at)| **at <= moment).map(|(id, _)| id.clone()).collect();
+        for id in over {
+            self.struck.remove(&id);
+            // The text before the slash is what the row is about; keys may hold slashes, handles and names do not.
+            let about = id.split_once('/').map(|(about, _)| about.to_owned()).unwrap_or_default();
+            if let Some(ids) = self.about.get_mut(&about) {
+                ids.remove(&id);
+                if ids.is_empty() {
+                    self.about.remove(&about);
+                }
+            }
+            self.forget(id);
+        }
+    }
+
+    /// Shows deadlines that came near.
+    pub(super) fn approach(&mut self, now: Timestamp, policy: &Policy) {
+        let mut near = Vec::new();
+        for row in self.rows.values_mut().filter(|row| row.answered_by.is_none()) {
+            if row.approach(now, policy) {
+                near.push(row.clone());
+            }
+        }
+        for row in near {
+            self.difference.rows.insert(row.id.clone(), row);
+        }
+    }
+
+    fn tell(&mut self, row: WaitingRow) {
+        if self.rows.get(&row.id) == Some(&row) {
+            return;
+        }
+        self.difference.gone.remove(&row.id);
+        self.difference.rows.insert(row.id.clone(), row.clone());
+        self.rows.insert(row.id.clone(), row);
+    }
+
+    fn forget(&mut self, id: String) {
+        if self.rows.remove(&id).is_some() {
+            self.difference.rows.remove(&id);
+            self.difference.gone.insert(id);
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! One open feed: what it watches, what it has told, and how a frame comes about.
+//!
+//! Rows are read from memory where the engine holds the task, else from the registry. Each frame costs in proportion to
+//! what changed and is on screen, not to what there is. It never counts: totals and views are the registry's.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use domain::handle::TaskHandle;
+use domain::ids::{HandleId, PersonId, ServerId};
+use domain::ports::TaskQuery;
+use domain::server::ServerHealth;
+use engine::{Engine, Frame as Stretch, LiveFacts};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use tokio::time::Instant;
+
+use super::inbox::Inbox;
+use crate::api::Api;
+use crate::calls::desk::Kind;
+use crate::dto::waiting::{self, Asked};
+use crate::dto::{DeskItemDto, ServerDto, SettingsDto, Totals, WaitingRow};
+use crate::error::ApiError;
+use crate::frame::{Delta, Frame, Snapshot};
+use crate::lookup::Names;
+use crate::watching::{Interest, Seat};
+
+/// One open feed.
+pub(super) struct Following {
+    api: Api,
+    person: PersonId,
+    engine: Engine,
+    seat: Seat,
+    news: BoxStream<'static, Stretch>,
+    /// What the reader holds.
+    upto: u64,
+    interest: Interest,
+    /// The rows on screen.
+    rows: HashSet<HandleId>,
+    names: Names,
+    inbox: Inbox,
+    /// Servers as told, by id.
+    servers: BTreeMap<ServerId, ServerDto>,
+    /// Servers whose counts may have moved.
+    stale_servers: BTreeSet<ServerId>,
+    totals: Totals,
+    settings: SettingsDto,
+    views: Vec<DeskItemDto>,
+    /// Something changed since the counts were read.
+    stale_counts: bool,
+    counts_at: Instant,
+    /// When what is on screen was last heard of, as told.
+    heard: HashMap<HandleId, LiveFacts>,
+    heard_at: Instant,
+    deadlines_at: Instant,
+    /// No frame before this.
+    rest_until: Instant,
+}
+
+/// Why a frame may be due.
+enum Woken {
+    News(Stretch),
+    Focus,
+    Desk,
+    Clock,
+    End,
+}
+
+impl Following {
+    pub(super) fn new(api: Api, person: PersonId, engine: Engine, mut seat: Seat) -> Self {
+        let now = Instant::now();
+        let interest = seat.interest.borrow_and_update().clone();
+        seat.desk.mark_unchanged();
+        Self {
+            person,
+            engine,
+            news: futures::stream::empty().boxed(),
+            upto: 0,
+            rows: interest.ids.iter().copied().collect(),
+            interest,
+            names: Names::default(),
+            inbox: Inbox::new(&api.policy),
+            servers: BTreeMap::new(),
+            stale_servers: BTreeSet::new(),
+            totals: Totals::default(),
+            settings: SettingsDto::default(),
+            views: Vec::new(),
+            stale_counts: false,
+            counts_at: now,
+            heard: HashMap::new(),
+            heard_at: now,
+            deadlines_at: now,
+            rest_until: now,
+            seat,
+            api,
+        }
+    }
+
+    /// Everything, as it is. The place in the change log is taken first, so that nothing falls between.
+    pub(super) async fn snapshot(&mut self) -> Result<Frame, ApiError> {
+        let start = self.api.registry.newest_seq().await?;
+        self.news = self.engine.feed(Some(start));
+        self.upto = start.0;
+        self.names = self.api.names().await?;
+        let limit = self.api.policy.inbox_rows_max;
+        let mut waiting: BTreeMap<HandleId, Arc<TaskHandle>> = BTreeMap::new();
+        for item in self.api.registry.inbox(limit).await? {
+            waiting.entry(item.handle.id).or_insert_with(|| Arc::new(item.handle));
+        }
+        for task in self.api.registry.attention(limit).await? {
+            waiting.entry(task.id).or_insert_with(|| Arc::new(task));
+        }
+        self.inbox.snooze(self.api.snoozes().await?);
+        for task in waiting.values() {
+            self.put_task(task).await?;
+        }
+        let configured = self.api.registry.servers().await?;
+        for server in &configured {
+            self.put_server(server.id).await?;
+        }
+        self.totals = self.read_totals().await?;
+        self.counts_at = Instant::now();
+        self.settings = self.api.settings().await?;
+        self.views = self.api.desk_items(Kind::View).await?;
+        let task = self.task_on_screen().await?;
+        Ok(Frame::Snapshot(Box::new(Snapshot {
+            feed: self.seat.name.clone(),
+            upto: self.upto,
+            core: self.api.core(&self.person)?,
+            settings: self.settings.clone(),
+            servers: self.servers.values().cloned().collect(),
+            totals: self.totals.clone(),
+            inbox: self.inbox.all(),
+            views: self.views.clone(),
+            view: self.view().await?,
+            task,
+        })))
+    }
+
+    /// The next frame that says something; `None` when the core has ended. Cancel-safe: what was heard and not told is
+    /// kept.
+    pub(super) async fn next(&mut self) -> Result<Option<Frame>, ApiError> {
+        loop {
+            tokio::time::sleep_until(self.rest_until).await;
+            let mut delta = Delta { after: self.upto, ..Delta::default() };
+            match self.woken().await {
+                Woken::End => return Ok(None),
+                Woken::News(stretch) if stretch.resync => {
+                    return Ok(Some(Frame::Resync {
+                        why: "more changed than is kept; everything is read anew".into(),
+                    }));
+                }
+                Woken::News(stretch) => self.news(stretch, &mut delta).await?,
+                Woken::Focus => self.refocus(&mut delta).await?,
+                Woken::Desk => self.read_desk(&mut delta).await?,
+                Woken::Clock => {}
+            }
+            self.clocks(&mut delta).await?;
+            delta.upto = self.upto;
+            if !delta.is_empty() {
+                self.rest_until = Instant::now() + self.api.policy.feed_frame;
+                return Ok(Some(Frame::Delta(Box::new(delta))));
+            }
+        }
+    }
+
+    async fn woken(&mut self) -> Woken {
+        let clock = self.next_clock();
+        let Self { seat: Seat { interest, desk, .. }, news, .. } = self;
+        // Each arm may be dropped: watches keep their mark, and the stream of news keeps its place.
+        tokio::select! {
+            changed = interest.changed() => if changed.is_ok() { Woken::Focus } else { Woken::End },
+            changed = desk.changed() => if changed.is_ok() { Woken::Desk } else { Woken::End },
+            stretch = news.next() => stretch.map_or(Woken::End, Woken::News),
+            () = tokio::time::sleep_until(clock) => Woken::Clock,
+        }
+    }
+
+    fn next_clock(&mut self) -> Instant {
+        let asking = &self.api.policy.asking;
+        let counts = (self.stale_counts || !self.stale_servers.is_empty()).then(|| self.counts_at + asking.counts_rest);
+        let heard = self.watches_contact().then(|| self.heard_at + asking.heard_tick);
+        let deadlines = self.deadlines_at + asking.deadline_tick;
+        [counts, heard, self.inbox.next_sweep()].into_iter().flatten().fold(deadlines, Instant::min)
+    }
+
+    fn watches_contact(&self) -> bool {
+        self.interest.visible && (self.interest.task.is_some() || !self.rows.is_empty())
+    }
+
+    async fn news(&mut self, stretch: Stretch, delta: &mut Delta) -> Result<(), ApiError> {
+        self.upto = stretch.upto.0;
+        delta.changes = u64::try_from(stretch.handles.len()).unwrap_or(u64::MAX);
+        self.stale_counts |= !stretch.handles.is_empty();
+        for id in stretch.handles {
+            let task = match self.engine.task(id) {
+                Some(task) => Some(task),
+                None => self.api.registry.handle(id).await?.map(Arc::new),
+            };
+            let Some(task) = task else { continue };
+            self.stale_servers.insert(task.server);
+            self.put_task(&task).await?;
+            if self.interest.task == Some(id) {
+                delta.task = self.task_on_screen().await?;
+            }
+            if self.rows.contains(&id) {
+                delta.rows.push(self.api.row(&task, &mut self.names).await?);
+            }
+        }
+        for id in stretch.servers {
+            self.server_changed(id, delta).await?;
+        }
+        Ok(())
+    }
+
+    /// The rows of a task in the inbox, as it is now.
+    async fn put_task(&mut self, task: &TaskHandle) -> Result<(), ApiError> {
+        let about = task.id.to_string();
+        let now = self.api.now();
+        // Most changes are of tasks that nobody has to look at: they cost a look at two words.
+        let matters =
+            task.phase(now).needs_attention() || task.requests.values().any(|request| request.state.is_open());
+        if !matters && !self.inbox.knows(&about) {
+            return Ok(());
+        }
+        let server = self.api.server_name(task.server, &mut self.names).await?;
+        let destructive = task.tool.as_deref().is_some_and(|tool| self.engine.says_destructive(task.server, tool));
+        let mut rows = WaitingRow::of_task(task, Asked { server: &server, destructive, now, policy: &self.api.policy });
+        if is_blocked(&self.engine.health(task.server)) {
+            // One row for the server stands for all of them.
+            rows.retain(|row| row.kind != "blocked");
+        }
+        self.inbox.put(&about, rows, |row| waiting::answered_by(task, row), Instant::now());
+        Ok(())
+    }
+
+    /// A server as it is now, for the snapshot.
+    async fn put_server(&mut self, id: ServerId) -> Result<(), ApiError> {
+        self.server_changed(id, &mut Delta::default()).await
+    }
+
+    async fn server_changed(&mut self, id: ServerId, delta: &mut Delta) -> Result<(), ApiError> {
+        self.stale_servers.remove(&id);
+        let configured = self.api.registry.servers().await?;
+        let Some(server) = configured.iter().find(|server| server.id == id) else {
+            if let Some(gone) = self.servers.remove(&id) {
+                self.inbox.put(&gone.name, Vec::new(), |_| None, Instant::now());
+                delta.servers.retain(|told| told.name != gone.name);
+                delta.gone_servers.push(gone.name);
+            }
+            return Ok(());
+        };
+        let was_blocked = self.servers.get(&id).map(|told| told.health.kind == "blocked");
+        let mut dto = self.api.server_dto(server).await?;
+        tail(&mut dto.stderr_tail, self.api.policy.asking.feed_stderr_bytes);
+        let health = self.engine.health(id);
+        let row = WaitingRow::of_server(&server.name, &health);
+        self.inbox.put(&server.name, row.into_iter().collect(), |_| None, Instant::now());
+        if was_blocked.is_some_and(|was| was != is_blocked(&health)) {
+            self.reread_attention(id).await?;
+        }
+        if self.servers.get(&id) != Some(&dto) {
+            delta.servers.retain(|told| told.name != dto.name);
+            delta.servers.push(dto.clone());
+            self.servers.insert(id, dto);
+        }
+        Ok(())
+    }
+
+    /// A server became blocked or is no longer: its one row stands for its tasks, or they stand for themselves.
+    async fn reread_attention(&mut self, server: ServerId) -> Result<(), ApiError> {
+        for task in self.api.registry.attention(self.api.policy.inbox_rows_max).await? {
+            if task.server == server {
+                self.put_task(&task).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn refocus(&mut self, delta: &mut Delta) -> Result<(), ApiError> {
+        self.interest = self.seat.interest.borrow_and_update().clone();
+        let now: HashSet<HandleId> = self.interest.ids.iter().copied().collect();
+        let before = std::mem::replace(&mut self.rows, now);
+        self.heard.retain(|id, _| self.rows.contains(id) || self.interest.task == Some(*id));
+        // Between the page that brought a row and this moment it may have changed.
+        for id in self.rows.difference(&before).copied().collect::<Vec<_>>() {
+            self.push_row(id, delta).await?;
+        }
+        delta.view = self.view().await?;
+        delta.task = self.task_on_screen().await?;
+        Ok(())
+    }
+
+    async fn read_desk(&mut self, delta: &mut Delta) -> Result<(), ApiError> {
+        self.seat.desk.mark_unchanged();
+        let settings = self.api.settings().await?;
+        if settings != self.settings {
+            self.settings = settings.clone();
+            delta.settings = Some(settings);
+        }
+        let views = self.api.desk_items(Kind::View).await?;
+        if views != self.views {
+            self.views = views.clone();
+            delta.views = Some(views);
+        }
+        self.inbox.snooze(self.api.snoozes().await?);
+        Ok(())
+    }
+
+    /// What is due by the clock, and what the inbox has to tell.
+    async fn clocks(&mut self, delta: &mut Delta) -> Result<(), ApiError> {
+        let now = Instant::now();
+        let asking = self.api.policy.asking.clone();
+        if now >= self.counts_at + asking.counts_rest {
+            self.read_counts(delta).await?;
+        }
+        if self.watches_contact() && now >= self.heard_at + asking.heard_tick {
+            self.heard_at = now;
+            self.read_heard(delta).await?;
+        }
+        if now >= self.deadlines_at + asking.deadline_tick {
+            self.deadlines_at = now;
+            self.inbox.approach(self.api.now(), &self.api.policy);
+        }
+        self.inbox.sweep(now);
+        let told = self.inbox.take();
+        delta.inbox = told.rows.into_values().collect();
+        delta.gone_inbox = told.gone.into_iter().collect();
+        Ok(())
+    }
+
+    async fn read_counts(&mut self, delta: &mut Delta) -> Result<(), ApiError> {
+        if self.stale_counts {
+            self.stale_counts = false;
+            self.counts_at = Instant::now();
+            let totals = self.read_totals().await?;
+            if totals != self.totals {
+                self.totals = totals.clone();
+                delta.totals = Some(totals);
+            }
+            if delta.view.is_none() {
+                delta.view = self.view().await?;
+            }
+        }
+        for id in std::mem::take(&mut self.stale_servers) {
+            self.counts_at = Instant::now();
+            self.server_changed(id, delta).await?;
+        }
+        Ok(())
+    }
+
+    /// Contact is no change of a task, but people read it on screen.
+    async fn read_heard(&mut self, delta: &mut Delta) -> Result<(), ApiError> {
+        for id in self.rows.iter().copied().chain(self.interest.task).collect::<Vec<_>>() {
+            let Some(facts) = self.engine.live(id) else { continue };
+            if self.heard.insert(id, facts) == Some(facts) {
+                continue;
+            }
+            if self.rows.contains(&id) && !delta.rows.iter().any(|row| row.id == id.to_string()) {
+                self.push_row(id, delta).await?;
+            }
+            if self.interest.task == Some(id) && delta.task.is_none() {
+                delta.task = self.task_on_screen().await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn push_row(&mut self, id: HandleId, delta: &mut Delta) -> Result<(), ApiError> {
+        let task = match self.engine.task(id) {
+            Some(task) => Some(task),
+            None => self.api.registry.handle(id).await?.map(Arc::new),
+        };
+        if let Some(task) = task {
+            delta.rows.push(self.api.row(&task, &mut self.names).await?);
+        }
+        Ok(())
+    }
+
+    async fn task_on_screen(&mut self) -> Result<Option<crate::dto::TaskDto>, ApiError> {
+        match self.interest.task {
+            Some(id) => self.api.task_if_there(id, &mut self.names).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn view(&mut self) -> Result<Option<crate::dto::ListView>, ApiError> {
+        match &self.interest.query {
+            Some(query) => Ok(Some(self.api.list_view(query, &mut self.names).await?)),
+            None => Ok(None),
+        }
+    }
+
+    async fn read_totals(&mut self) -> Result<Totals, ApiError> {
+        Ok(Totals::of(&self.api.registry.counts(TaskQuery { limit: 1, ..TaskQuery::default() }).await?))
+    }
+}
+
+fn is_blocked(health: &ServerHealth) -> bool {
+    match health {
+        ServerHealth::Blocked { .. } => true,
+        ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } | ServerHealth::Down { .. } => false,
+    }
+}
+
+/// The end of a text, from a whole character on.
+fn tail(text: &mut String, bytes: usize) {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(bytes));
+    text.drain(..from);
+}
