@@ -40,6 +40,7 @@ export class Desk {
   /** Items whose draft is kept at the core. */
   kept = $state.raw<ReadonlySet<string>>(new Set());
   readonly #forms = new Map<string, FormState>();
+  #formsAt = $state(0);
   readonly #restored = new Map<string, string>();
   /** Answered from here; their forms stay for as long as the answer can be taken back. */
   readonly #sent = new Map<string, ReturnType<typeof setTimeout>>();
@@ -72,7 +73,13 @@ export class Desk {
     return form;
   }
 
+  /** A form was made or is gone: what reads `formOf` reads again. */
+  formsChanged(): void {
+    this.#formsAt += 1;
+  }
+
   formOf(id: string): FormState | null {
+    void this.#formsAt;
     return this.#forms.get(id) ?? null;
   }
 
@@ -83,7 +90,7 @@ export class Desk {
 
   /** Whether something of the person's would be lost with the item. */
   keeps(id: string): boolean {
-    return (!this.#sent.has(id) && (this.#forms.get(id)?.isChanged ?? false)) || this.popup !== null;
+    return (!this.#sent.has(id) && (this.formOf(id)?.isChanged ?? false)) || this.popup !== null;
   }
 
   keepDraft(id: string, form: FormState): void {

@@ -32,7 +32,7 @@ export default {
     "answered by somebody": screen(made.BY_DANA),
     hostile: screen(made.HOSTILE),
     destructive: screen(made.DESTRUCTIVE),
-    "destructive, second step": screen(made.DESTRUCTIVE, { click: ["form input[type=radio]", SEND] }),
+    "destructive, second step": screen(made.DESTRUCTIVE, { click: ["[data-field] input[type=radio]", SEND] }),
     link: screen(made.LINK),
     "link opened": screen(made.LINK, { click: [SEND] }),
     "link in other letters": screen(made.PUNYCODE),

@@ -48,7 +48,10 @@ export function fullTitleOf(row: InboxRow, task: TaskDto | null, now: number): s
 }
 
 export function usualRange(usual: { medianMs: number; p95Ms: number }): string {
-  return inboxText.facts.usualRange(coarse(usual.medianMs), coarse(usual.p95Ms));
+  const [from, to] = [coarse(usual.medianMs), coarse(usual.p95Ms)];
+  if (from === to) return to;
+  const [amount, unit] = from.split(" ");
+  return inboxText.facts.usualRange(to.endsWith(` ${unit ?? ""}`) ? (amount ?? from) : from, to);
 }
 
 export function iconOf(kind: InboxRow["kind"]): IconName {

@@ -73,11 +73,13 @@ it("clearing leaves a value out, or says null where an answer is demanded and nu
 });
 
 it("choices stand in the order of the form", () => {
-  const { control } = named("regions");
+  const regions = named("regions");
+  const { control } = regions;
   if (control.kind !== "many") throw new Error("regions has several choices");
-  const both = toggled(toggled(EMPTY, "regions", control, "us", true), "regions", control, "eu", true);
+  const both = toggled(toggled(EMPTY, regions, control, "us", true), regions, control, "eu", true);
   expect(both.values).toEqual({ regions: ["eu", "us"] });
-  expect(toggled(both, "regions", control, "eu", false).values).toEqual({ regions: ["us"] });
+  expect(toggled(both, regions, control, "eu", false).values).toEqual({ regions: ["us"] });
+  expect(toggled(toggled(EMPTY, regions, control, "us", true), regions, control, "us", false).values, "none chosen is no answer where none is needed").toEqual({});
 });
 
 it("a draft comes back from the desk as it was kept, and anything else is none", () => {

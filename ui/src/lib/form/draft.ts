@@ -73,12 +73,12 @@ export function textOf(draft: Draft, field: Field): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Chosen ones of a field with several choices, in the order of the form. */
-export function toggled(draft: Draft, name: string, control: Extract<Control, { kind: "many" }>, value: Json, on: boolean): Draft {
-  const held = own(draft.values, name);
+/** Chosen ones of a field with several choices, in the order of the form. None chosen is no answer where none is needed. */
+export function toggled(draft: Draft, field: Field, control: Extract<Control, { kind: "many" }>, value: Json, on: boolean): Draft {
+  const held = own(draft.values, field.name);
   const chosen = Array.isArray(held) ? held : [];
   const next = control.options.map((option) => option.value).filter((one) => (one === value ? on : chosen.includes(one)));
-  return set(draft, name, next);
+  return next.length === 0 && !field.required ? set(draft, field.name, undefined) : set(draft, field.name, next);
 }
 
 /** The JSON view's object becomes the draft. Null when it is none. */

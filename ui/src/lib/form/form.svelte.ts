@@ -17,6 +17,8 @@ export class FormState {
   /** Problems are shown for touched fields, and for all once a send was tried. */
   tried = $state(false);
   #touched = $state.raw<ReadonlySet<string>>(new Set());
+  /** What the core refused at a field; gone as soon as something changes. */
+  #refused = $state.raw<{ readonly field: string; readonly message: string } | null>(null);
 
   /** Problems of the JSON text itself. */
   readonly #ofText = $derived.by((): Problem | null => {
@@ -41,6 +43,7 @@ export class FormState {
 
   /** The message at a field, when it is time to show it. */
   problemOf(name: string): string | null {
+    if (this.#refused?.field === name) return this.#refused.message;
     if (!this.tried && !this.#touched.has(name)) return null;
     return this.#byField.get(name) ?? null;
   }
@@ -52,6 +55,11 @@ export class FormState {
 
   value(name: string): Json | undefined {
     return own(this.draft.values, name);
+  }
+
+  /** Shows a refusal of the core at its field. */
+  refuse(field: string, message: string): void {
+    this.#refused = { field, message };
   }
 
   set(field: Field, value: Json | undefined): void {
@@ -67,7 +75,7 @@ export class FormState {
   }
 
   toggle(field: Field, control: Extract<Control, { kind: "many" }>, value: Json, on: boolean): void {
-    this.#take(toggled(this.draft, field.name, control, value, on));
+    this.#take(toggled(this.draft, field, control, value, on));
     this.touch(field.name);
   }
 
@@ -79,6 +87,7 @@ export class FormState {
   /** The JSON view was edited. What it says is the draft as soon as it can be read. */
   write(text: string): void {
     this.text = text;
+    this.#refused = null;
     const read = readJson(text);
     const next = read.ok ? fromJson(read.value) : null;
     if (next === null) return;
@@ -125,6 +134,7 @@ export class FormState {
   }
 
   #take(draft: Draft): void {
+    this.#refused = null;
     this.draft = draft;
     this.text = null;
   }

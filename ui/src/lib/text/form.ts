@@ -18,7 +18,7 @@ export const formText = {
   fieldJson: (title: string) => `${title} as JSON`,
   noFields: "There is nothing to fill in.",
   shapeless: "There is no list of fields; write the answer as JSON.",
-  secret: "Looks like a secret. A server must not ask for one here; it is not kept as a draft.",
+  secret: "Looks like a secret",
   secretBanner: (server: string) => `${server} asks for something that looks like a secret. Servers must not ask for secrets in a form.`,
   secretWhat: "Decline if you are not sure. What you type in it is not shown, kept as a draft or logged.",
   inJson: "Secrets stay out of the JSON view.",

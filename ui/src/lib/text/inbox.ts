@@ -17,7 +17,6 @@ export const inboxText = {
   waits: (length: string) => `waits ${length}`,
   arrived: (n: number) => `${count(n)} new above`,
   back: (n: number) => `Back to ${many(n, "item")}`,
-  unwatched: (server: string, tool: string | null) => (tool === null ? server : `${server} / ${tool}`),
 
   hidden: (n: number, until: string) => `${count(n)} hidden, back ${until}`,
   showHidden: "Show",
@@ -26,7 +25,7 @@ export const inboxText = {
   wakeNow: "Show it again now",
   answeredBy: (who: string) => `Answered by ${who}`,
   loading: "Loading what waits for you",
-  stale: "Not current: the core does not answer.",
+  stale: (heard: string | null) => `Not current: the core does not answer.${heard === null ? "" : ` Last heard ${heard}.`}`,
 
   empty: {
     title: "Nothing needs you",
@@ -37,7 +36,7 @@ export const inboxText = {
   },
   lostTitle: "What waits for you cannot be read",
   gone: { title: "This no longer waits for you", body: "It was answered, withdrawn or it ended meanwhile.", next: "Show the next one" },
-  noTask: "The task behind this cannot be shown.",
+  noTask: "The rest of it is shown as soon as the core answers.",
 
   kind: { form: "Question", url: "Link", unsupported: "Request nobody here can answer", overdue: "Later than agreed", lost: "Lost task", unconfirmed: "Not confirmed", blocked: "Server needs sign-in" },
 
@@ -145,7 +144,6 @@ export const inboxText = {
     loading: "Loading what led here",
     failed: "What led here cannot be read now.",
     nothing: "Nothing is recorded yet.",
-    called: (who: string, tool: string) => `${who} called ${tool}`,
     verb: {
       admitted: (who: string, tool: string) => `${who} called ${tool}`,
       started: (who: string, tool: string) => `${who} called ${tool}`,

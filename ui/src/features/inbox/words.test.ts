@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import type { HistoryEvent } from "$lib/bindings";
+import { ledLines } from "./led";
+import { firstSentence, usualRange } from "./words";
+
+it.each([
+  ["Build 8841 is green. How should v4.12.0 roll out? I roll back by myself.", "How should v4.12.0 roll out?"],
+  ["Name the reviewer for this release.", "Name the reviewer for this release"],
+  ["Tidy `/home/mara/Downloads`? Files that would go: 3 Images.", "Tidy `/home/mara/Downloads`?"],
+  ["no stop at all", "no stop at all"],
+  ["", ""],
+  ["...", "..."],
+  ["Line one\nline two. Rest", "Line one line two"],
+  ["\u001b[31mRed\u001b[0m alert. More", "Red alert"],
+])("%j is named %j", (message, title) => {
+  expect(firstSentence(message)).toBe(title);
+});
+
+it("a line of 100 kB is named in a moment, and shortly", () => {
+  const began = performance.now();
+  for (const long of ["a".repeat(100_000), "a.".repeat(50_000), "?".repeat(100_000), "a b ".repeat(25_000), ".".repeat(100_000)]) expect(firstSentence(long).length).toBeLessThanOrEqual(140);
+  expect(performance.now() - began, "hostile text costs no time").toBeLessThan(500);
+});
+
+it("a usual length names its unit once when it can", () => {
+  expect(usualRange({ medianMs: 9 * 60_000, p95Ms: 14 * 60_000 })).toBe("9 to 14 min");
+  expect(usualRange({ medianMs: 40_000, p95Ms: 120_000 })).toBe("40 s to 2 min");
+  expect(usualRange({ medianMs: 60_000, p95Ms: 60_000 })).toBe("1 min");
+});
+
+const event = (verb: string, second: number, more: Partial<HistoryEvent> = {}): HistoryEvent => ({ at: `2026-11-21T14:00:${String(second).padStart(2, "0")}.000Z`, lane: "server", verb, who: "ci", key: null, note: "", ...more });
+
+it("what led here is in the order of time, with the server's words among it", () => {
+  const lines = ledLines({ events: [event("asked", 9), event("admitted", 1, { who: "claude-code" })], log: [{ at: event("", 5).at, status: "working", text: "Canary <b>pushed</b>" }] }, "deploy");
+  expect(lines.map((one) => one.text)).toEqual(["claude-code called deploy", "Canary <b>pushed</b>", "ci asked a question"]);
+});
+
+it("a long history shows how it began and what came last; a strange verb is shown as it is", () => {
+  const events = Array.from({ length: 40 }, (_, at) => event(at === 39 ? "constructor" : "asked", at));
+  const lines = ledLines({ events, log: [] }, null);
+  expect(lines).toHaveLength(8);
+  expect(lines.at(-1)?.text).toBe("ci: constructor");
+});
