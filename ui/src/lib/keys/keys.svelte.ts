@@ -15,6 +15,9 @@ const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta", "AltGraph", "CapsL
 
 export class Keys {
   #scopes = $state.raw<readonly Scope[]>([]);
+  /** The same without a rune: while one screen is taken down and the next one stands already, a rune tells the
+      departing one its old value, and the next one's keys would be lost with it. */
+  #held: readonly Scope[] = [];
   #pending: KeyboardEvent[] = [];
   #timer = 0;
 
@@ -32,9 +35,9 @@ export class Keys {
   }
 
   add(scope: Scope): () => void {
-    this.#scopes = [...this.#scopes, scope];
+    this.#scopes = this.#held = [...this.#held, scope];
     return () => {
-      this.#scopes = this.#scopes.filter((one) => one !== scope);
+      this.#scopes = this.#held = this.#held.filter((one) => one !== scope);
     };
   }
 
