@@ -39,6 +39,7 @@ export const startText = {
   goBack: "Change it",
   startAnyway: (tool: string) => `Start ${tool}`,
   refused: "Nothing was started",
+  refusedAt: (field: string) => `${field} has to be corrected.`,
   started: (tool: string, server: string) => `Started ${tool} on ${server}`,
   lost: "The core does not answer; nothing can be started now.",
 } as const;
