@@ -7,7 +7,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use api::{Api, Live};
+use api::dto::NoticesGo;
+use api::{Api, Live, Place};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::HostId;
 use domain::policy::Policy;
@@ -23,7 +24,7 @@ use crate::config::Config;
 use crate::door::Opener;
 use crate::http::{self, HttpError};
 use crate::lock::{CoreLock, LockError};
-use crate::notices::{self, DesktopNotices, Sources};
+use crate::notices::{self, DesktopNotices, Reach, Sources};
 use crate::paths::HomeError;
 use crate::secrets::{Vault, VaultError};
 use crate::sign_in::{Invitation, SignIn};
@@ -45,6 +46,8 @@ pub struct Adapters {
     pub opener: Option<Opener>,
     /// Keeps secrets.
     pub secrets: Arc<dyn Secrets>,
+    /// Whether that is a file that only the user can read.
+    pub secrets_in_file: bool,
     /// Random bits.
     pub draw: Draw,
     /// Numbers.
@@ -143,6 +146,7 @@ impl Adapters {
         let vault = Arc::new(Vault::open(config)?);
         let key = vault.seal_key(&config.paths)?;
         let registry = open_registry(config, key).await?;
+        let secrets_in_file = vault.is_in_file();
         let secrets: Arc<dyn Secrets> = vault;
         let (notifier, desktop) = notices::notifier(&policy.hosting, config.notifications);
         let connector = McpConnector::new(ConnectorParts {
@@ -161,6 +165,7 @@ impl Adapters {
             desktop: Some(desktop),
             opener: None,
             secrets,
+            secrets_in_file,
             draw,
             policy,
             supervisor,
@@ -183,8 +188,8 @@ pub struct Running {
 /// # Errors
 /// When the registry cannot be read or the socket cannot be opened.
 pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError> {
-    let Adapters { registry, connector, clock, notifier, desktop, opener, secrets, draw, policy, supervisor } =
-        adapters;
+    let Adapters { registry, connector, clock, notifier, desktop, opener, .. } = adapters;
+    let Adapters { secrets, secrets_in_file, draw, policy, supervisor, .. } = adapters;
     end_leftovers(&held.config, &registry, clock.as_ref()).await?;
     let engine = Engine::start(Parts {
         registry: Arc::clone(&registry),
@@ -198,7 +203,15 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
     })
     .await?;
     let seen = (Arc::clone(&registry), Arc::clone(&clock));
-    let live = Live { engine: engine.clone(), secrets, draw };
+    let place = Place {
+        started: Some(clock.now()),
+        home: held.config.paths.home().display().to_string(),
+        secrets_in_file,
+        registry_findings: Vec::new(),
+    };
+    let reach = desktop.as_ref().map(DesktopNotices::reach);
+    let notices = Arc::new(move || reach.as_ref().map_or(NoticesGo::None, Reach::get));
+    let live = Live { engine: engine.clone(), secrets, draw, demo: demo_command(), notices, place };
     let api = Api::running(registry, clock, policy.clone(), live);
     let paths = &held.config.paths;
     let listener = socket::open(paths)
@@ -247,6 +260,12 @@ impl Running {
         }
         tracing::info!("the core stopped");
     }
+}
+
+/// How the built-in demo server is started: it is in this program.
+fn demo_command() -> Vec<String> {
+    let program = std::env::current_exe().ok().and_then(|path| path.into_os_string().into_string().ok());
+    program.map_or_else(Vec::new, |program| vec![program, "demo-server".into()])
 }
 
 /// Opens the registry of a data directory for the one core that may write it.

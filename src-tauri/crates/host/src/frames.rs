@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use api::{Api, ApiError, Caller, Code};
+use api::frame::{Frame, SubscribeInput};
+use api::{Api, ApiError, Caller};
 use axum::body::Bytes;
 use futures::stream::{self, BoxStream, Stream, StreamExt as _};
 
@@ -14,8 +15,10 @@ pub(crate) type Lines = BoxStream<'static, Result<String, ApiError>>;
 
 /// Opens the feed of a caller.
 pub(crate) async fn open(api: &Api, caller: &Caller, input: &str) -> Result<Lines, ApiError> {
-    let _ = (api, caller, input);
-    Err(ApiError::new(Code::Failed, "the feed of frames is not part of this build", "Build a newer one."))
+    let wanted: SubscribeInput = serde_json::from_str(input).map_err(|error| ApiError::bad_input(&error))?;
+    let frames = api.open_feed(caller, wanted).await?;
+    let written = |frame: Frame| serde_json::to_string(&frame).map_err(|error| ApiError::unwritable(&error));
+    Ok(frames.map(move |frame| frame.and_then(written)).boxed())
 }
 
 /// Lines with their end marks; an error as its own line.

@@ -15,14 +15,34 @@ mod words;
 
 use std::sync::Arc;
 
+use api::dto::NoticesGo;
 use domain::policy::Hosting;
 use domain::ports::{Notice, Notifier};
+use parking_lot::Mutex;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use desktop::Desktop;
-pub(crate) use desktop::Reach;
 use run::run;
 pub(crate) use sources::Sources;
+
+/// Where notices go, as far as is known now. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Reach(Arc<Mutex<NoticesGo>>);
+
+impl Reach {
+    /// Where they go.
+    pub(crate) fn get(&self) -> NoticesGo {
+        *self.0.lock()
+    }
+
+    /// The desktop took a card, or did not. That there is none is said in the log once.
+    fn note(&self, is_there: bool, told: &mut bool) {
+        *self.0.lock() = if is_there { NoticesGo::Desktop } else { NoticesGo::None };
+        if !is_there && !std::mem::replace(told, true) {
+            tracing::warn!("this session has no notification service; the inbox and the tray still count");
+        }
+    }
+}
 
 /// The desktop's end of a notifier.
 pub struct DesktopNotices {
@@ -34,24 +54,25 @@ pub struct DesktopNotices {
 pub(crate) fn notifier(hosting: &Hosting, is_wanted: bool) -> (Arc<dyn Notifier>, DesktopNotices) {
     // Full only when the desktop hangs; then notices are dropped, which loses no fact.
     let (sender, incoming) = channel(hosting.notices_waiting_max);
-    (Arc::new(Port { sender }), DesktopNotices { incoming, reach: Reach::new(is_wanted) })
+    let reach = Reach(Arc::new(Mutex::new(if is_wanted { NoticesGo::None } else { NoticesGo::Off })));
+    (Arc::new(Port { sender }), DesktopNotices { incoming, reach })
 }
 
 impl DesktopNotices {
-    /// Whether people can be told here; the answer may change while the core runs.
+    /// Where notices go; the answer may change while the core runs.
     pub(crate) fn reach(&self) -> Reach {
         self.reach.clone()
     }
 
     /// Tells the desktop from now on, until the core stops.
     pub(crate) fn start(self, sources: Sources) {
-        let Self { incoming, reach } = self;
-        if reach.is_off() {
+        if self.reach.get() == NoticesGo::Off {
             return;
         }
         let supervisor = sources.supervisor.clone();
-        let (desktop, pressed) = Desktop::new(reach, sources.opener.is_some(), &sources.policy.hosting, &supervisor);
-        supervisor.spawn_draining("notices", run(sources, incoming, desktop, pressed));
+        let can_open = sources.opener.is_some();
+        let (desktop, pressed) = Desktop::new(self.reach, can_open, &sources.policy.hosting, &supervisor);
+        supervisor.spawn_draining("notices", run(sources, self.incoming, desktop, pressed));
     }
 }
 

@@ -129,6 +129,14 @@ impl Vault {
         }
     }
 
+    /// Whether secrets lie in a file that only the user can read.
+    pub(crate) fn is_in_file(&self) -> bool {
+        match self.store {
+            Store::File(_) => true,
+            Store::Keychain(_) => false,
+        }
+    }
+
     /// The vault as it was chosen before; `None` for a directory that has none yet.
     ///
     /// # Errors

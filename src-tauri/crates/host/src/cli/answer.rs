@@ -50,7 +50,7 @@ pub(crate) async fn run(command: Answer, config: &Config, screen: &Screen) -> En
     if action == Choice::Accept {
         warn_of_secrets(&door, &id, key.as_deref(), screen).await?;
     }
-    let given: AnswerGiven = door.ask("tasks.answer", &AnswerRequest { id, key, action, content }).await?;
+    let given: AnswerGiven = door.ask("tasks.answer", &AnswerRequest { id, key, action, content, hold: false }).await?;
     if screen.is_json() {
         screen.json(&given)?;
     } else {

@@ -41,7 +41,13 @@ pub(crate) async fn open_question(door: &Door, task: &TaskDto, screen: &Screen) 
     let Some((action, content)) = dialogue(task, request, screen).await? else {
         return Ok(Asked::Left(left(task, request)));
     };
-    let answer = AnswerRequest { id: task.id.clone(), key: Some(request.key.clone()), action, content: raw(content)? };
+    let answer = AnswerRequest {
+        id: task.id.clone(),
+        key: Some(request.key.clone()),
+        action,
+        content: raw(content)?,
+        hold: false,
+    };
     match door.ask::<AnswerGiven>("tasks.answer", &answer).await {
         Ok(_) => Ok(Asked::Answered),
         // Somebody else was faster, or the server took it back: that is not this command's failure.

@@ -71,7 +71,8 @@ pub(crate) async fn cancel(command: Cancel, config: &Config, screen: &Screen) ->
     if ids.len() > 1 && !command.yes {
         confirm(ids.len(), screen).await?;
     }
-    let list: StopList = door.ask("tasks.cancel", &CancelTasks { ids, reason: command.reason }).await?;
+    let list: StopList =
+        door.ask("tasks.cancel", &CancelTasks { ids, query: None, reason: command.reason, wait: None }).await?;
     if is_one && let Some(refused) = refusal(&list) {
         return Err(refused);
     }

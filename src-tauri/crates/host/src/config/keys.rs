@@ -116,6 +116,8 @@ numbers! {
     stderr_kept_bytes, log_lines_per_task, progress_per_second, change_log_kept, group_commit_max,
     contact_flush, feed_frame, page_rows_max, watch_settle, prune_every, sweep_every, batch_rows,
     drain_limit, reserve_file_bytes, registry_busy_wait, registry_check_bytes, backups_kept,
+    inbox_rows_max, desk_value_bytes, desk_key_bytes, desk_items_max, desk_kind_bytes, raw_message_bytes,
+    raw_messages_per_task, hold_back,
 }
 
 #[cfg(test)]
@@ -140,7 +142,7 @@ mod tests {
         for name in NAMES {
             assert!(shown.contains(&format!("{name}: ")), "`{name}` is a field");
         }
-        // The two sections of their own (`serving`, `hosting`) are named after all plain numbers.
+        // The sections of their own (`serving`, `hosting`, `asking`) are named after all plain numbers.
         let plain = shown.split(" serving: ").next().unwrap_or_default();
         let fields = plain.split(": ").filter_map(|part| part.rsplit([' ', '{']).next());
         let missing: Vec<&str> = fields.filter(|name| name.contains('_') && !NAMES.contains(name)).collect();

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 
 /// What a page may do: run what came with it and speak to this core, nothing else.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-     font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+     media-src data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const HEADERS: [(&str, &str); 8] = [
     ("content-security-policy", CONTENT_POLICY),

@@ -101,8 +101,8 @@ impl Sources {
     }
 
     /// Whether the person looks at this task at this moment.
-    pub(super) fn is_on_screen(&self, _id: HandleId) -> bool {
-        false
+    pub(super) fn is_on_screen(&self, id: HandleId) -> bool {
+        self.api.is_on_screen(id)
     }
 
     /// *Not now*, on every row of the inbox that a card stands for.

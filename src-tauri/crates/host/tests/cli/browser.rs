@@ -71,6 +71,17 @@ async fn a_browser_becomes_the_persons_with_the_code_of_the_terminal_and_not_wit
     let listed: Value = browser.post("/ui/call/servers.list", &json!({})).await.json().await.expect("an answer");
     assert_eq!(listed, json!({ "servers": [] }));
     assert_eq!(browser.sign_in(&code).await, StatusCode::UNAUTHORIZED, "a code counts once");
+    let mut feed = browser.post("/ui/feed", &crate::window::watching(None)).await;
+    assert_eq!(
+        feed.headers().get(header::CONTENT_TYPE).map(|kind| kind.as_bytes()),
+        Some(&b"application/x-ndjson"[..])
+    );
+    let mut line = Vec::new();
+    while !line.contains(&b'\n') {
+        line.extend(feed.chunk().await.expect("it goes on").expect("a frame"));
+    }
+    let frame: Value = serde_json::from_slice(&line).expect("one frame a line");
+    assert_eq!(frame["type"], "snapshot", "{frame}");
 
     let word = std::mem::replace(&mut browser.word, "1".into());
     let status = browser.post("/ui/call/servers.list", &json!({})).await.status();

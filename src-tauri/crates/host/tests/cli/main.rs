@@ -8,3 +8,4 @@ mod doors;
 mod home;
 mod notices;
 mod story;
+mod window;

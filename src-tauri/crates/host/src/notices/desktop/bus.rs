@@ -16,6 +16,19 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::Press;
 use crate::notices::plan::{Card, Key};
 
+/// Whether a service answers. Without a bus nobody is asked, because asking would start one.
+pub(super) async fn is_there() -> bool {
+    if std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_none_or(|address| address.is_empty()) {
+        return false;
+    }
+    let (said, heard) = tokio::sync::oneshot::channel();
+    // The library's question blocks; a thread of its own, because it may do so for long.
+    let asked = std::thread::Builder::new().name("notices".into()).spawn(move || {
+        let _ = said.send(notify_rust::get_server_information().is_ok());
+    });
+    asked.is_ok() && heard.await.unwrap_or(false)
+}
+
 /// Cards that are on the screen, as far as we know.
 pub(super) struct Cards {
     can_open: bool,
@@ -32,19 +45,6 @@ struct Shown {
 impl Cards {
     pub(super) fn new(can_open: bool, presses: Sender<(Key, Press)>, supervisor: Supervisor) -> Self {
         Self { can_open, presses, supervisor, shown: HashMap::new() }
-    }
-
-    /// Whether a service answers. Without a bus nobody is asked, because asking would start one.
-    pub(super) async fn is_there(&self) -> bool {
-        if std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_none_or(|address| address.is_empty()) {
-            return false;
-        }
-        let (said, heard) = tokio::sync::oneshot::channel();
-        // The library's question blocks; a thread of its own, because it may do so for long.
-        let asked = std::thread::Builder::new().name("notices".into()).spawn(move || {
-            let _ = said.send(notify_rust::get_server_information().is_ok());
-        });
-        asked.is_ok() && heard.await.unwrap_or(false)
     }
 
     /// Shows a card, or replaces the one with its key. Whether the service took it.

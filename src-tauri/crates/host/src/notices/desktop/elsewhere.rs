@@ -10,17 +10,17 @@ use tokio::sync::mpsc::Sender;
 use super::Press;
 use crate::notices::plan::{Card, Key};
 
+/// The system always has a service.
+pub(super) async fn is_there() -> bool {
+    true
+}
+
 /// The system's cards.
 pub(super) struct Cards;
 
 impl Cards {
     pub(super) fn new(_can_open: bool, _presses: Sender<(Key, Press)>, _supervisor: Supervisor) -> Self {
         Self
-    }
-
-    /// The system always has them.
-    pub(super) async fn is_there(&self) -> bool {
-        true
     }
 
     /// Shows a card. Whether the system took it.
