@@ -35,8 +35,7 @@ function nextLook(task: TaskDto, now: number, pushes: boolean): string {
   if (task.over) return TASK.truth.noLook;
   if (task.nextLookAt === null) return pushes ? TASK.truth.pushes : TASK.truth.noLook;
   const when = until(task.nextLookAt, now);
-  const look = when === "now" ? TASK.truth.lookDue : TASK.truth.next(when);
-  return pushes ? `${TASK.truth.pushes}, ${look}` : look;
+  return when === "now" ? TASK.truth.lookDue : TASK.truth.next(when);
 }
 
 /** What happens if nobody acts. */

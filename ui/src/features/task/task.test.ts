@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import type { HistoryEvent, RequestDto, TaskDto } from "$lib/bindings";
+import { makeRow } from "$lib/fake/rows";
+import { detail } from "$lib/fake/things";
+import { ALL_PHASES } from "$lib/model/phase";
+import { happenings } from "./events";
+import { lanes } from "./lanes";
+import { steps, stopKind } from "./steps";
+import { truth } from "./truth";
+import { clampWidth, NARROWEST, storedWidth, storeWidth, WIDEST } from "./width";
+
+const NOW = Date.parse("2026-11-21T14:31:36.000Z");
+const at = (seconds: number) => new Date(NOW + seconds * 1_000).toISOString();
+const task = (change: Partial<TaskDto> = {}): TaskDto => ({ ...detail(makeRow(1, "running", NOW), [], NOW), server: "warehouse", intent: null, endedAt: null, over: false, createdAt: at(-600), ...change });
+const wish = (change: Partial<NonNullable<TaskDto["intent"]>> = {}): TaskDto["intent"] => ({ kind: "cancel", at: at(-34), by: "Mara", reason: "wrong month", state: "asked", refusedWhy: null, sentAt: at(-34), acknowledgedAt: null, ...change });
+
+describe("the truth line", () => {
+  test("says_the_servers_word_when_it_was_heard_and_when_the_next_look_is", () => {
+    const now = truth(task({ status: "working", progress: { done: 38, total: 100, message: null }, lastSeenAt: at(-8), nextLookAt: at(22), dueAt: null, contact: { kind: "fresh", since: at(-8), failures: 0, last: null } }), NOW, false);
+    expect(now).toEqual({ says: "working, 38 %", heard: "heard 8 s ago", next: "next look in 22 s", then: "runs until it ends", isStale: false });
+  });
+
+  test("every_phase_says_what_happens_if_nobody_acts", () => {
+    for (const phase of ALL_PHASES) expect(truth(task({ phase }), NOW, true).then, `\`${phase}\` has a consequence`).not.toBe("");
+  });
+
+  test("silence_is_said_and_never_taken_for_news", () => {
+    const now = truth(task({ phase: "silent", lastSeenAt: at(-720), contact: { kind: "silent", since: at(-600), failures: 3, last: null } }), NOW, false);
+    expect([now.isStale, now.heard]).toEqual([true, "not heard since 12 min ago"]);
+  });
+});
+
+describe("the steps of a stop", () => {
+  const words = (one: TaskDto) => steps(one, NOW, { asked: 9, stopped: 3 }).map((step) => step.text);
+
+  test("without_a_word_of_the_server_nothing_is_claimed", () => {
+    expect(words(task({ intent: wish() }))).toEqual(["Asked warehouse to stop", "No word from warehouse yet", "Stopped, or finished anyway"]);
+    expect(words(task({ intent: wish({ sentAt: null }) }))[0]).toBe("Recorded, on its way to the server");
+  });
+
+  test("acknowledged_is_not_stopped", () => {
+    const list = steps(task({ intent: wish({ state: "acknowledged", acknowledgedAt: at(-33) }), nextLookAt: at(26) }), NOW, { asked: 10, stopped: 3 });
+    expect(list.map((step) => step.text)).toEqual(["Asked warehouse to stop", "warehouse acknowledged", "Still working on warehouse", "Stopped, or finished anyway"]);
+    expect(list[2]?.proof).toBe("It obeyed 3 of 9 before. Looks again in 26 s.");
+    expect(list[3]?.todo, "the end is still open").toBe(true);
+  });
+
+  test("a_task_that_ended_first_says_so", () => {
+    const ended = task({ over: true, phase: "done", endedAt: at(-2), intent: wish({ state: "finishedAnyway" }), result: { bytes: 9, isError: false, state: "stored" } });
+    expect(words(ended)).toEqual(["Asked warehouse to stop", "Finished before it could stop"]);
+    expect(stopKind({ ...ended, intent: wish({ state: "asked" }) }), "also when the core has not judged yet").toBe("finishedAnyway");
+  });
+
+  test("a_refusal_shows_the_servers_reason_and_leaves_the_way_open", () => {
+    const refused = task({ intent: wish({ state: "refused", refusedWhy: "cannot be cancelled" }) });
+    expect(stopKind(refused)).toBe("refused");
+    expect(steps(refused, NOW, null).at(-1)).toMatchObject({ text: "warehouse refused to stop it", proof: "cannot be cancelled" });
+  });
+
+  test("a_task_nobody_watches_has_no_stop", () => {
+    expect(stopKind(task({ intent: wish({ kind: "unwatched", state: null }) }))).toBe("none");
+  });
+});
+
+describe("what happened", () => {
+  const event = (verb: string, lane: HistoryEvent["lane"], seconds: number, note = "", who = "Mara"): HistoryEvent => ({ at: at(seconds), lane, verb, who, key: null, note });
+
+  test("the_newest_stands_first_and_i_am_you", () => {
+    const list = happenings([event("admitted", "agent", -600, "", "order-bot"), event("stopBegun", "person", -34, "wrong month")], "warehouse", "Mara");
+    expect(list.map((one) => one.text)).toEqual(["You asked warehouse to cancel", "order-bot called warehouse"]);
+    expect(list[0]?.words).toBe("wrong month");
+  });
+
+  test("a_verb_of_a_newer_core_is_shown_as_it_is", () => {
+    expect(happenings([event("resealed", "policy", 0)], "w", null)[0]?.text).toBe("Mara: resealed");
+  });
+
+  test("words_from_outside_stay_one_line_of_text", () => {
+    const hostile = `\u001b[31m<b>x</b>\u202e\n${"a".repeat(100_000)}`;
+    const said = happenings([event("stopBegun", "person", 0, hostile, hostile)], "w", null)[0];
+    expect(said?.words?.length, "capped").toBeLessThanOrEqual(200);
+    expect(said?.text).not.toMatch(/[\n\u001b\u202e]/);
+  });
+});
+
+describe("the lanes", () => {
+  const request = (from: number, to: number | null): RequestDto => ({ key: `k${from}`, kind: "form", message: "", state: to === null ? "open" : "confirmed", openedAt: at(from), secretFields: [], withdrawnWhy: null, answer: to === null ? null : { action: "accept", by: "Mara", at: at(to), delivery: "acknowledged", refusedWhy: null, notBefore: null } });
+
+  test("waiting_for_a_person_is_never_the_tasks_own_time", () => {
+    const { spans } = lanes(task({ requests: [request(-480, -360), request(-400, -300), request(-60, null)] }), [], [], NOW);
+    expect(spans).toEqual([
+      { from: 0, to: 20, kind: "working" }, { from: 20, to: 40, kind: "asked" }, { from: 40, to: 50, kind: "asked" }, { from: 50, to: 90, kind: "working" }, { from: 90, to: 100, kind: "asked" },
+    ]);
+  });
+
+  test("everything_lies_on_the_axis", () => {
+    const list = happenings([{ at: at(-9_999), lane: "policy", verb: "lost", who: "", key: null, note: "" }, { at: at(99), lane: "server", verb: "ended", who: "", key: null, note: "working -> completed" }], "w", null);
+    const { pins, ticks, spans } = lanes(task({ requests: [request(-700, null)] }), list, [at(-99_999), at(-1), at(500)], NOW);
+    for (const place of [...pins.policy.map((pin) => pin.at), ...pins.server.map((pin) => pin.at), ...ticks, ...spans.flatMap((span) => [span.from, span.to])]) {
+      expect(place >= 0 && place <= 100, `${place} is on the axis`).toBe(true);
+    }
+  });
+
+  test("a_thousand_events_stay_a_picture", () => {
+    const many = Array.from({ length: 1_000 }, (_, step): HistoryEvent => ({ at: at(-600 + step / 2), lane: "policy", verb: "lost", who: "", key: null, note: "" }));
+    expect(lanes(task(), happenings(many, "w", null), [], NOW).pins.policy.length).toBeLessThanOrEqual(34);
+  });
+});
+
+describe("the width of the drawer", () => {
+  test("is_remembered_within_its_bounds", () => {
+    const held = new Map<string, string>();
+    const storage = { getItem: (key: string) => held.get(key) ?? null, setItem: (key: string, value: string) => void held.set(key, value) };
+    storeWidth(storage, 5_000);
+    expect(storedWidth(storage)).toBe(WIDEST);
+    expect([clampWidth(10), storedWidth(undefined)]).toEqual([NARROWEST, NARROWEST]);
+  });
+  test("a_storage_that_is_switched_off_does_no_harm", () => {
+    const off = { getItem: () => { throw new Error("denied"); }, setItem: () => { throw new Error("denied"); } };
+    storeWidth(off, 500);
+    expect(storedWidth(off)).toBe(NARROWEST);
+  });
+});

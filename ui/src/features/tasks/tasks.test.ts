@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import type { TaskRow } from "$lib/bindings";
+import { fake } from "$lib/backend/fake";
+import { makeRow } from "$lib/fake/rows";
+import { read } from "$lib/query";
+import { byTrouble, meant, rowOf, stoppable, tally, type Stops } from "./bulk";
+import { compact, doneText, elapsedText, keptText, messageText } from "./cells";
+import { chipValue } from "./chips";
+
+const NOW = Date.parse("2026-11-21T14:31:36.000Z");
+const MINUTE = 60_000;
+
+describe("the cells of a row", () => {
+  test("progress_is_a_percentage_or_a_count_and_never_overflows", () => {
+    const of = (done: number | null, total: number | null) => doneText({ done, total, message: null });
+    expect([of(38, 100), of(3, 8), of(500, 100), of(-4, 100), of(212, null), of(1_204_000, null), of(1, 0), of(null, 9), doneText(null)])
+      .toEqual(["38 %", "37 %", "100 %", "0 %", "212", "1.2M", "1", "", ""]);
+    for (const value of [1e3, 99_999, 1e9, 1e300, Infinity, NaN]) expect(of(value, null).length, `${value} fits its column`).toBeLessThanOrEqual(5);
+    expect(compact(12_345)).toBe("12k");
+  });
+
+  test("times_fit_their_columns", () => {
+    expect([40_000, 25 * MINUTE, 72 * MINUTE, 23 * 60 * MINUTE, 3 * 1_440 * MINUTE].map(elapsedText)).toEqual(["40 s", "25 min", "1 h 12", "23 h 00", "3 d"]);
+    expect([keptText(null, NOW), keptText(new Date(NOW + 33 * MINUTE).toISOString(), NOW), keptText(new Date(NOW - 1).toISOString(), NOW)]).toEqual(["", "33 min", "over"]);
+  });
+
+  test("a_lost_task_says_when_it_was_last_seen_not_what_the_server_said", () => {
+    const row: TaskRow = { ...makeRow(0, "lost", NOW), status: "working", statusMessage: "soon done", lastSeenAt: new Date(NOW - 180 * MINUTE).toISOString() };
+    expect(messageText(row, NOW)).toEqual({ text: "Last seen working 3 h ago", isServers: false });
+  });
+
+  test("hostile_messages_are_one_capped_line", () => {
+    const { text } = messageText({ ...makeRow(0, "running", NOW), statusMessage: `\u001b[2J<img src=x>\u202eabc\r\n${"z".repeat(100_000)}` }, NOW);
+    expect(text.startsWith("<img src=x>abc ")).toBe(true);
+    expect(text.length).toBeLessThanOrEqual(300);
+  });
+});
+
+describe("chips", () => {
+  test("name_one_or_two_values_and_count_more", () => {
+    const { filter } = read("phase:running,waiting,failed server:a,b age>2h changed:today x");
+    expect((["phases", "servers", "olderThanMs", "changed", "text"] as const).map((key) => chipValue(filter, key))).toEqual(["any of 3", "a, b", "2 h", "today", "“x”"]);
+  });
+});
+
+describe("cancelling many", () => {
+  const row = (phase: TaskRow["phase"], change: Partial<TaskRow> = {}): TaskRow => ({ ...makeRow(1, phase, NOW), id: `hdl_${phase}_${JSON.stringify(change).length}`, stopState: null, ...change });
+
+  test("what_is_over_or_asked_before_is_left_out_and_counted", () => {
+    const chosen = [row("running"), row("done", { over: true }), row("cancelling", { stopState: "asked" }), row("silent", { stopState: "refused" })];
+    const plan = meant(chosen);
+    expect([plan.rows.map((one) => one.phase), plan.over, plan.asked]).toEqual([["running", "silent"], 1, 1]);
+  });
+
+  test("a_filter_of_ended_tasks_can_stop_nothing", () => {
+    const query = { phases: ["done" as const, "failed" as const], servers: [], agents: [], tools: [], text: null, changedWithinMs: null, olderThanMs: null, groupBy: "need" as const, sort: "newest" as const };
+    expect(stoppable(query)).toBeNull();
+    expect(stoppable({ ...query, phases: [] })?.phases).toContain("running");
+  });
+
+  test("each_task_has_its_own_result_trouble_first", () => {
+    const stops: Stops = ["asked", "refused", "asked", "notAsked", "somethingNew"].map((state, at) => ({ id: `hdl_${at}`, state, why: null, task: null }));
+    expect(tally(stops)).toEqual([{ word: "asked", count: 2 }, { word: "refused", count: 1 }, { word: "notAsked", count: 2 }]);
+    expect(byTrouble(stops)[0]?.state).toBe("refused");
+  });
+
+  test("a_task_read_again_is_a_row", () => {
+    const whole = fake({ tasks: 1, now: NOW });
+    const id = [...whole.world.rows.keys()][0] ?? "";
+    const made = whole.world.task(id);
+    expect(made && rowOf(made).id).toBe(id);
+  });
+});
