@@ -232,6 +232,18 @@ async fn tidying_never_leaves_the_folder_and_follows_no_link() {
 }
 
 #[tokio::test]
+async fn without_a_folder_a_sample_is_made_and_asked_about() {
+    let mut peer = Peer::start(quick());
+    let call = declaring(json!({"name": "tidy_downloads", "arguments": {}}), json!({"elicitation": {}}));
+    let asked = peer.result("tools/call", call).await;
+    let message = asked["inputRequests"]["question-1"]["params"]["message"].as_str().unwrap_or_default();
+    let folder = message.split('`').nth(1).map(Path::new).unwrap_or_else(|| panic!("the folder is named: {asked}"));
+    assert!(folder.starts_with(std::env::temp_dir()), "it lies in the temporary folder: {message}");
+    assert!(message.contains("3 Images"), "its files are of the kinds that are tidied: {message}");
+    std::fs::remove_dir_all(folder).expect("the sample is ours to remove");
+}
+
+#[tokio::test]
 async fn a_folder_without_known_files_needs_no_question() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut peer = Peer::start(quick());

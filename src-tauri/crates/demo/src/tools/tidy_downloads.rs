@@ -1,11 +1,12 @@
 //! `tidy_downloads`: proposes to move the files of a folder into sub-folders by kind, and asks before it touches any.
 //!
-//! `plan.rs` says what would be moved, `form.rs` asks and reads the answer, `shift.rs` moves. A dry run is the default
-//! in the argument and in the form; the person's answer decides. Nothing is ever overwritten or moved elsewhere, and
-//! what was done is told file by file.
+//! `sample.rs` makes a folder when none is named, `plan.rs` says what would be moved, `form.rs` asks and reads the
+//! answer, `shift.rs` moves. A dry run is the default in the argument and in the form; the person's answer decides.
+//! Nothing is ever overwritten or moved elsewhere, and what was done is told file by file.
 
 mod form;
 mod plan;
+mod sample;
 mod shift;
 
 use std::path::PathBuf;
@@ -30,14 +31,14 @@ pub(super) fn card(limits: &Serving) -> ToolCard {
         title: "Tidy a folder",
         description: "Proposes to move the files that lie directly in a folder into sub-folders by kind (Images, \
                       Documents, …). Asks a person before it touches anything; a dry run by default. Never \
-                      overwrites, never leaves the folder.",
+                      overwrites, never leaves the folder. Without a folder it makes a small one to try it on.",
         input_schema: schema(
             json!({
                 "folder": folder_schema("The folder to tidy.", limits),
                 "dry_run": {"type": "boolean", "default": true,
                             "description": "What the form proposes: only say what would be moved."},
             }),
-            &["folder"],
+            &[],
         ),
         output_schema: None,
         annotations: json!({
@@ -49,7 +50,11 @@ pub(super) fn card(limits: &Serving) -> ToolCard {
 }
 
 pub(super) async fn run(bench: Bench) -> Finish {
-    let folder = match existing(bench.path("folder")).await {
+    let named = match bench.path("folder") {
+        Some(folder) => existing(Some(folder)).await,
+        None => sample::make().await,
+    };
+    let folder = match named {
         Ok(folder) => folder,
         Err(why) => return Finish::ToolError(why),
     };
