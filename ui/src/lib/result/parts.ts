@@ -11,7 +11,6 @@ export type Shape = "text" | "tree" | "image" | "audio" | "link" | "file";
 const IMAGES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp"]);
 const AUDIO = /^audio\/[a-z0-9.+-]{1,60}$/;
 const JSON_TYPE = /^(?:application|text)\/(?:[a-z0-9.+-]*\+)?json$/;
-const TEXT_TYPE = /^(?:text\/|application\/(?:xml|javascript|x-yaml|yaml|toml|x-sh|sql)\b|image\/svg\+xml)/;
 
 export function shapeOf(part: PartDto): Shape {
   const mime = bareMime(part.mime);
@@ -29,11 +28,17 @@ export function shapeOf(part: PartDto): Shape {
     case "resourceLink":
       return "link";
     case "resource":
-      if (JSON_TYPE.test(mime)) return "tree";
-      return mime === "" || TEXT_TYPE.test(mime) ? "text" : part.preview === "" ? "file" : "text";
+      if (isBinary(part)) return IMAGES.has(mime) ? "image" : AUDIO.test(mime) ? "audio" : "file";
+      return JSON_TYPE.test(mime) ? "tree" : "text";
     default:
       return part.kind satisfies never;
   }
+}
+
+/** Base64 is longer than what it stands for, so the sizes tell a file from a text. */
+function isBinary(part: PartDto): boolean {
+  if (part.preview === "") return part.cut;
+  return !part.cut && new TextEncoder().encode(part.preview).length !== part.bytes;
 }
 
 /** Only whole ones that open like an object or a list: a quoted word is shown better as text. */
@@ -94,4 +99,20 @@ function extensionOf(part: PartDto): string {
   const shape = shapeOf(part);
   if (shape === "tree") return "json";
   return EXTENSIONS[bareMime(part.mime)] ?? (shape === "text" ? "txt" : "bin");
+}
+
+/** The base64 of one block in a whole result; for pictures and sounds that are too large to be sent as a part. */
+export function mediaIn(result: string, n: number): string | null {
+  try {
+    const value: unknown = JSON.parse(result);
+    const block = at(at(value, "content"), n);
+    const data = at(block, "data") ?? at(at(block, "resource"), "blob");
+    return typeof data === "string" ? data : null;
+  } catch {
+    return null;
+  }
+}
+
+function at(value: unknown, key: string | number): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? (value as Record<string | number, unknown>)[key] : undefined;
 }

@@ -5,6 +5,7 @@ import ResultView from "./ResultView.svelte";
 
 const part = (n: number, change: Partial<PartDto>): PartDto => ({ n, kind: "text", mime: null, bytes: (change.preview ?? "").length, preview: "", cut: false, name: null, title: null, uri: null, description: null, ...change });
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mNk+M9Qz0AEYBxVSF+FAAhKDveksOjmAAAAAElFTkSuQmCC";
+const SOUND = "UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQgAAACAgICAgICAgA==";
 const index = { files: 1_204, folders: 88, bytes: 12_345_678_901, words: 99_120, unreadable: 0, byExtension: [{ extension: "rs", files: 300, bytes: 2_000_000 }, { extension: "", files: 3, bytes: 12 }], note: "One line.\nAnother line that is so long that it is shown whole under the tree when it is chosen." };
 const long = "word ".repeat(20_000);
 const deep = `${"[".repeat(3_000)}1${"]".repeat(3_000)}`;
@@ -32,11 +33,12 @@ export default {
     "large JSON": show([part(0, { kind: "structured", preview: `{"rows": [${"1,".repeat(1_900)}`, cut: true, bytes: 3_400_000 })]),
     "picture, sound and files": show([
       part(0, { kind: "image", mime: "image/png", preview: PIXEL, bytes: 78, title: "Chart of the week" }),
-      part(1, { kind: "audio", mime: "audio/wav", preview: "", bytes: 120_000, cut: true }),
+      part(1, { kind: "audio", mime: "audio/wav", preview: SOUND, bytes: 52 }),
       part(2, { kind: "image", mime: "image/png", preview: "", cut: true, bytes: 4_000_000 }),
       part(3, { kind: "image", mime: "image/svg+xml", preview: "PHN2Zy8+", bytes: 8 }),
       part(4, { kind: "resource", mime: "text/x-rust", uri: "file:///srv/main.rs", name: "main.rs", preview: "fn main() {}\n", bytes: 13 }),
-      part(5, { kind: "resource", mime: "application/zip", uri: "file:///srv/all.zip", bytes: 90_000 }),
+      part(5, { kind: "resource", mime: "application/zip", uri: "file:///srv/all.zip", preview: "UEsDBA==", bytes: 4 }),
+      part(6, { kind: "audio", mime: "audio/wav", preview: "", bytes: 9_000_000, cut: true }),
     ]),
     "broken picture": show([part(0, { kind: "image", mime: "image/png", preview: "aGVsbG8=", bytes: 5 })]),
     links: show([

@@ -34,7 +34,6 @@ export const resultText = {
   pixels: (width: number, height: number) => `${width.toLocaleString("en-GB")} × ${height.toLocaleString("en-GB")}`,
   actualSize: "Actual size",
   fitSize: "Fit",
-  loadSound: (size: string) => `Load the sound, ${size}`,
   noPreview: "This kind of file is not shown here.",
   tree: {
     label: "JSON",
