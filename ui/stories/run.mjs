@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { build } from "vite";
 import { cut, sideways } from "./geometry.mjs";
+import { PAGES, SIZES } from "./pages.mjs";
 import { serve } from "./serve.mjs";
 
 const args = process.argv.slice(2);
@@ -15,7 +16,6 @@ const only = option("--only");
 const shots = option("--shots");
 const root = fileURLToPath(new URL("..", import.meta.url));
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const SIZES = [{ width: 1280, height: 800 }, { width: 900, height: 600 }];
 const PAGES_AT_ONCE = 2;
 
 if (!args.includes("--no-build")) await build({ root, configFile: `${root}vite.stories.ts`, logLevel: "warn" });
@@ -30,7 +30,10 @@ async function newPage() {
 
 const first = await newPage();
 await first.goto(`${site.at}/stories.html`);
-const all = (await first.evaluate(() => window.stories)).filter((story) => !only || story.name.includes(only));
+const stories = (await first.evaluate(() => window.stories)).map((story) => ({
+  ...story, sizes: SIZES, url: (theme) => `/stories.html?story=${encodeURIComponent(story.name)}&theme=${theme}`,
+}));
+const all = [...stories, ...PAGES].filter((story) => !only || story.name.includes(only));
 await first.context().close();
 if (all.length === 0) {
   console.error("no story to look at");
@@ -49,9 +52,12 @@ async function look(page, { story, theme }) {
   const onerror = (error) => hear(`error: ${error.message}`);
   page.on("console", onconsole);
   page.on("pageerror", onerror);
-  for (const size of SIZES) {
+  await page.emulateMedia({ forcedColors: story.forced ? "active" : "none", reducedMotion: "reduce" });
+  for (const size of story.sizes) {
     await page.setViewportSize(size);
-    await page.goto(`${site.at}/stories.html?story=${encodeURIComponent(story.name)}&theme=${theme}`);
+    // From an empty page: an address that differs in its hash alone would not be loaded anew.
+    await page.goto("about:blank");
+    await page.goto(`${site.at}${story.url(theme)}`);
     await page.waitForSelector("main", { timeout: 10_000 });
     await settled(page);
     for (const selector of story.click) await page.click(selector, { timeout: 5_000 });
@@ -60,7 +66,7 @@ async function look(page, { story, theme }) {
     const at = `${where} ${size.width}x${size.height}`;
     for (const found of await page.evaluate(sideways)) wrong.push(`${at}: ${found}`);
     for (const found of await page.evaluate(cut)) wrong.push(`${at}: ${found}`);
-    if (size === SIZES[0]) {
+    if (size === story.sizes[0]) {
       // Through the debugger, so that the page's content policy stays as it is.
       await page.evaluate(axe);
       const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
@@ -108,7 +114,7 @@ await Promise.all(Array.from({ length: PAGES_AT_ONCE }, async () => {
 
 await browser.close();
 await site.close();
-console.log(`${looked} of ${all.length * 2} stories looked at in ${SIZES.length} sizes`);
+console.log(`${looked} of ${all.length * 2} stories and pages looked at`);
 if (wrong.length > 0 || looked !== all.length * 2) {
   console.error(`${wrong.length} complaints:\n${wrong.map((text) => `  ${text}`).join("\n")}`);
   process.exit(1);

@@ -144,7 +144,7 @@ export function answers(world: World): Answers {
     },
     "tasks.revoke": ({ id }) => {
       world.change(id, { phase: "revoked", group: "moving" });
-      return {};
+      return { stops: [{ id, state: "asked", why: null, task: task(id) }] };
     },
     "tasks.unwatch": ({ id }) => {
       world.change(id, { phase: "unwatched", group: "noNews" });
@@ -183,6 +183,9 @@ export function answers(world: World): Answers {
       world.refocus({ query, ids, task: open, visible });
       return {};
     },
-    doctor: () => ({ findings: [] }),
+    doctor: () => ({
+      version: world.core.version, process: world.core.process, registry: world.core.home, schema: 1, tasks: world.rows.size, openRequests: world.inbox.size, auditRows: 0, bytes: 0,
+      findings: world.core.registryFindings, secrets: world.core.secrets, servers: [...world.servers.values()],
+    }),
   };
 }

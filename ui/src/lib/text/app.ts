@@ -25,6 +25,7 @@ export const APP = {
   noNoticesWhy: "This system has no notification service. The window and the tray still count what needs you.",
   paused: (until: string) => `Notifications paused until ${until}`,
   connecting: "Connecting to the core…",
+  connection: "Connection to the core",
   lostTitle: "The core does not answer.",
   lostSince: (when: string) => `What you see is from ${when}. Tasks go on at their servers meanwhile.`,
   retry: "Try now",

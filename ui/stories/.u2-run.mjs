@@ -1,0 +1,115 @@
+/* Opens every story in both themes and two sizes and fails with a list of what is wrong: anything axe finds (no rule
+   off), a page that scrolls sideways, text that is cut without an ellipsis, an error or a blocked style in the console.
+   `npm run stories -- --only inbox --shots DIR` looks at some and keeps pictures. */
+import { mkdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+import { build } from "vite";
+import { cut, sideways } from "./geometry.mjs";
+import { serve } from "./serve.mjs";
+
+const args = process.argv.slice(2);
+const option = (name) => (args.includes(name) ? args[args.indexOf(name) + 1] : undefined);
+const only = option("--only");
+const shots = option("--shots");
+const root = fileURLToPath(new URL("..", import.meta.url));
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const SIZES = [{ width: 1280, height: 800 }, { width: 900, height: 600 }];
+const PAGES_AT_ONCE = 2;
+
+if (!args.includes("--no-build")) await build({ root, configFile: `${root}vite.stories.ts`, logLevel: "warn", build: { outDir: "/tmp/u2/dist-stories", emptyOutDir: true } });
+if (shots) await mkdir(shots, { recursive: true });
+const site = await serve("/tmp/u2/dist-stories");
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+
+async function newPage() {
+  const context = await browser.newContext({ viewport: SIZES[0], reducedMotion: "reduce", locale: "en-GB", timezoneId: "UTC" });
+  return context.newPage();
+}
+
+const first = await newPage();
+await first.goto(`${site.at}/stories.html`);
+const all = (await first.evaluate(() => window.stories)).filter((story) => !only || story.name.includes(only));
+await first.context().close();
+if (all.length === 0) {
+  console.error("no story to look at");
+  process.exit(1);
+}
+
+const wrong = [];
+const queue = all.flatMap((story) => ["light", "dark"].map((theme) => ({ story, theme })));
+let looked = 0;
+
+async function look(page, { story, theme }) {
+  const where = `${story.name} (${theme})`;
+  const complaints = [];
+  const hear = (text) => complaints.push(text);
+  const onconsole = (message) => message.type() === "error" && hear(`console: ${message.text()}`);
+  const onerror = (error) => hear(`error: ${error.message}`);
+  page.on("console", onconsole);
+  page.on("pageerror", onerror);
+  for (const size of SIZES) {
+    await page.setViewportSize(size);
+    await page.goto(`${site.at}/stories.html?story=${encodeURIComponent(story.name)}&theme=${theme}`);
+    await page.waitForSelector("main", { timeout: 10_000 });
+    await settled(page);
+    for (const selector of story.click) await page.click(selector, { timeout: 5_000 });
+    for (const key of story.keys) await page.keyboard.press(key);
+    if (story.click.length + story.keys.length > 0) await settled(page);
+    const at = `${where} ${size.width}x${size.height}`;
+    for (const found of await page.evaluate(sideways)) wrong.push(`${at}: ${found}`);
+    for (const found of await page.evaluate(cut)) wrong.push(`${at}: ${found}`);
+    if (size === SIZES[0]) {
+      // Through the debugger, so that the page's content policy stays as it is.
+      await page.evaluate(axe);
+      const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+      for (const found of result.violations) {
+        wrong.push(`${at}: axe ${found.id} (${found.help}): ${found.nodes.slice(0, 3).map((node) => node.target.join(" ")).join(" | ")}`);
+      }
+    }
+    if (shots) await page.screenshot({ path: `${shots}/${story.name.replace(/[^\w-]+/g, "_")}-${theme}-${size.width}.png` });
+  }
+  page.off("console", onconsole);
+  page.off("pageerror", onerror);
+  for (const text of new Set(complaints)) wrong.push(`${where}: ${text}`);
+  looked += 1;
+}
+
+/** Two frames without a change of the page, at most three seconds: stories have no endless motion. */
+function settled(page) {
+  return page.evaluate(() => new Promise((done) => {
+    const end = performance.now() + 3_000;
+    let quiet = 0;
+    const watch = new MutationObserver(() => (quiet = 0));
+    watch.observe(document.documentElement, { subtree: true, childList: true, attributes: true, characterData: true });
+    const step = () => {
+      quiet += 1;
+      if (quiet < 6 && performance.now() < end) requestAnimationFrame(step);
+      else {
+        watch.disconnect();
+        done();
+      }
+    };
+    setTimeout(() => requestAnimationFrame(step), 220);
+  }));
+}
+
+await Promise.all(Array.from({ length: PAGES_AT_ONCE }, async () => {
+  const page = await newPage();
+  for (let next = queue.shift(); next; next = queue.shift()) {
+    try {
+      await look(page, next);
+    } catch (error) {
+      wrong.push(`${next.story.name} (${next.theme}): ${error.message.split("\n")[0]}`);
+    }
+  }
+}));
+
+await browser.close();
+await site.close();
+console.log(`${looked} of ${all.length * 2} stories looked at in ${SIZES.length} sizes`);
+if (wrong.length > 0 || looked !== all.length * 2) {
+  console.error(`${wrong.length} complaints:\n${wrong.map((text) => `  ${text}`).join("\n")}`);
+  process.exit(1);
+}
