@@ -10,6 +10,7 @@ use domain::policy::Policy;
 use domain::ports::{Clock, Registry, Secrets};
 use domain::time::Timestamp;
 use engine::{Draw, Engine};
+use tokio::sync::watch;
 
 use crate::dto::{CoreDto, NoticesGo};
 use crate::error::ApiError;
@@ -79,6 +80,12 @@ impl Api {
     #[must_use]
     pub fn is_on_screen(&self, task: HandleId) -> bool {
         self.feeds.is_on_screen(task)
+    }
+
+    /// Moves when views, snoozes or settings change; what they are then is asked by the calls.
+    #[must_use]
+    pub fn desk_moves(&self) -> watch::Receiver<u64> {
+        self.feeds.desk()
     }
 
     /// The core that answers.

@@ -77,6 +77,11 @@ impl Feeds {
         })
     }
 
+    /// Moves when something at the desk changes.
+    pub(crate) fn desk(&self) -> watch::Receiver<u64> {
+        self.desk.subscribe()
+    }
+
     /// Something at the desk changed.
     pub(crate) fn desk_changed(&self) {
         self.desk.send_modify(|times| *times += 1);

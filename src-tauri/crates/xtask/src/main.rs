@@ -5,6 +5,7 @@
 //! `run.rs` the first minutes of a new developer, `page.rs` and `journeys.rs` what people see, `bench.rs` and `torture.rs` the long measurements.
 
 mod bench;
+mod bindings;
 mod checks;
 mod failure;
 mod install;
@@ -29,6 +30,7 @@ cargo xtask run           build and open the window; without a display, serve th
 cargo xtask test          everything CI checks, in its order; installs what is missing
 cargo xtask tidy          the house rules: imports, module docs, lengths, literals, lock files
 cargo xtask page          build the user interface if it changed
+cargo xtask bindings      write the types of calls and frames as TypeScript, after a change of the api
 cargo xtask window        drive the built window: demo, content policy, notification
 cargo xtask screenshots   pictures of every screen in both themes, into target/screenshots
 cargo xtask peers         install the servers that the integration tests talk to
@@ -60,6 +62,7 @@ fn command(arguments: &[String]) -> Result<(), Failure> {
         ("run", []) => run::run(&workspace),
         ("test", []) => checks::run(&workspace),
         ("page", []) => page::build(&workspace),
+        ("bindings", []) => bindings::write(&workspace),
         ("window", []) => journeys::window(&workspace),
         ("screenshots", []) => journeys::screenshots(&workspace),
         ("peers", []) => install::peers(&workspace),

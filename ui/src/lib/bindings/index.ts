@@ -1,125 +1,1089 @@
-/* The contract between api (Rust, exported with ts-rs into ui/src/lib/bindings/) and the window.
-   Times are ISO 8601 UTC with ms; durations end in Ms; never elapsed time from the backend.
-   Existing Rust DTOs (api/src/dto) keep their JSON; this adds to them. u64 are `number`. */
+/* Generated from the Rust api by `cargo xtask bindings`. Do not edit.
+   Times are ISO 8601 in UTC with milliseconds; durations end in Ms; large numbers are `number`. */
 
-export type Phase = "waiting"|"overdue"|"unconfirmed"|"blocked"|"running"|"answering"|"cancelling"|"done"
-  |"doneWithError"|"failed"|"cancelled"|"revoked"|"unwatched"|"silent"|"lost"|"expired";
-export type Code = "failed"|"usage"|"noCore"|"notFound"|"refused"|"needsInput"|"timedOut";
-export interface ApiError { code: Code; message: string; hint: string }
+/** The one word for a task. */
+export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running" | "answering" | "cancelling" | "done" | "doneWithError" | "failed" | "cancelled" | "revoked" | "unwatched" | "silent" | "lost" | "expired";
 
-/** Group of a phase: needsYou = waiting, overdue, unconfirmed, blocked, lost; moving = answering, cancelling, running, revoked;
-    noNews = silent, unwatched, expired; finished = done, doneWithError, failed, cancelled. Order as listed. Computed in Rust (domain Phase::group). */
-export type PhaseGroup = "needsYou"|"moving"|"noNews"|"finished";
+/** Who has to act, in the order of the list. */
+export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
-export interface ProgressDto { done: number|null; total: number|null; message: string|null }
-export interface UsualDto { medianMs: number; p90Ms: number; p95Ms: number; samples: number }
-export interface IntentDto { kind: "cancel"|"revoked"|"unwatched"; at: string; by: string; reason: string|null;
-  state: "asked"|"acknowledged"|"stopped"|"finishedAnyway"|"refused"|null; refusedWhy: string|null;
-  /** Times of the steps, where known: when the wish was sent, acknowledged. */
-  sentAt: string|null; acknowledgedAt: string|null }
-export interface ContactDto { kind: "fresh"|"silent"|"gone"|"blocked"; since: string; failures: number; last: string|null }
-export interface AnswerDto { action: "accept"|"decline"|"dismiss"; by: string; at: string;
-  delivery: "recorded"|"sent"|"acknowledged"|"refused"; refusedWhy: string|null; notBefore: string|null }
-export interface RequestDto { key: string; kind: "form"|"url"|"sampling"|"roots"|"unsupported"; message: string;
-  schema?: unknown; url?: string; state: "open"|"answered"|"confirmed"|"withdrawn"; openedAt: string;
-  answer: AnswerDto|null; withdrawnWhy: string|null; secretFields: string[];
-  /** url only: the host as shown to people, Punycode decoded, and the ASCII form when it differs. */
-  host?: string; hostAscii?: string }
-export interface ErrorDto { code: number|null; message: string }
-export interface ResultDto { bytes: number|null; isError: boolean; state: "stored"|"notFetched"|"unavailable" }
+/** A server to add. Has no `Debug`: it carries secrets. */
+export type AddServer = {
+/** Its name here. */
+name: string,
+/** How it is reached. */
+address: AddressDto,
+/** Values of its secret environment variables or headers, by name. */
+secrets?: Record<string, string>,
+/** Whether the person was shown exactly this address and agreed. */
+agreed: boolean, };
 
-/** One line of the task list: brief, texts capped at 300 characters. */
-export interface TaskRow { id: string; server: string; agent: string|null; tool: string|null; phase: Phase; group: PhaseGroup;
-  over: boolean; status: string|null; statusMessage: string|null; progress: ProgressDto|null;
-  createdAt: string; changedAt: string; endedAt: string|null; pausedMs: number; pausedSince: string|null;
-  lastSeenAt: string; nextLookAt: string|null; expiresAt: string|null; dueAt: string|null; overdueWhy: "agreed"|"usual"|null;
-  usual: UsualDto|null; openRequests: number; stopState: IntentDto["state"]; resultBytes: number|null; isError: boolean }
-/** The whole task (also tasks.show with `log`): everything of the existing TaskDto plus group, endedAt, pausedMs, pausedSince. */
-export interface TaskDto { id: string; server: string; agent: string|null; tool: string|null; origin: "started"|"agent"|"discovered"|"adopted";
-  phase: Phase; group: PhaseGroup; over: boolean; view: string; status: string|null; statusMessage: string|null; progress: ProgressDto|null;
-  createdAt: string; changedAt: string; endedAt: string|null; pausedMs: number; pausedSince: string|null; lastSeenAt: string; nextLookAt: string|null;
-  expiresAt: string|null; requests: RequestDto[]; intent: IntentDto|null; tokens: unknown|null; overdueWhy: "agreed"|"usual"|null;
-  dueAt: string|null; usual: UsualDto|null; elapsedMs: number; contact: ContactDto; error: ErrorDto|null; result: ResultDto|null;
-  /** Who started it, when a person did. */ startedBy: string|null }
+/** How a server is reached. */
+export type AddressDto = { "kind": "stdio",
+/** The program. */
+command: string,
+/** Its arguments. */
+args: Array<string>,
+/** Plain environment. */
+env: Record<string, string>,
+/** Names of environment variables whose values are secrets. */
+secretEnv: Array<string>,
+/** Working directory. */
+cwd: string | null, } | { "kind": "http",
+/** The endpoint. */
+url: string,
+/** Names of headers whose values are secrets. */
+secretHeaders: Array<string>, };
 
-export type AddressDto = { kind: "stdio"; command: string; args: string[]; env: Record<string,string>; secretEnv: string[]; cwd: string|null }
-  | { kind: "http"; url: string; secretHeaders: string[] };
-export interface HealthDto { kind: "unknown"|"connecting"|"up"|"down"|"blocked"; since: string|null; why: string|null; hint: string|null; retryAt: string|null }
-export interface ServerDto { name: string; id: string; address: AddressDto; era: "modern"|"legacy"|"legacySse"|null;
-  dialect: "2026-07-28"|"2025-11-25"|"none"|null; protocolVersion: string|null; serverName: string|null; serverVersion: string|null;
-  canList: boolean|null; canCancel: boolean|null; health: HealthDto; agreed: boolean; agreedBy: string|null; agreedAt: string|null;
-  openTasks: number; createdAt: string; stderrTail: string;
-  /** Whether it pushes changes now. */ pushes: boolean;
-  /** Tools as last listed; null when never listed. */ toolCount: number|null;
-  /** How its cancels ended, from the registry: asked = stopped + finishedAnyway + refused + open. */
-  cancels: { asked: number; stopped: number; finishedAnyway: number; refused: number; medianMs: number|null } }
-export interface ToolDto { name: string; title: string|null; description: string|null; taskSupport: string; destructive: boolean|null; readOnly: boolean|null; inputSchema: unknown }
+/** A task to take up by the server's id of it. Has no `Debug`: task ids may act as secrets. */
+export type AdoptTask = {
+/** The server's name. */
+server: string,
+/** The server's id of the task. */
+task: string, };
 
-/** A row of the inbox. `id` is unique: `hdl_…/KEY` for requests, `hdl_…/overdue|lost|unconfirmed`, `NAME/blocked` for a server.
-    Order (design/README): with a deadline first, soonest first; then oldest first. */
-export interface InboxRow { id: string; kind: "form"|"url"|"unsupported"|"overdue"|"lost"|"unconfirmed"|"blocked";
-  task: string|null; key: string|null; server: string; tool: string|null; agent: string|null;
-  /** The server's own words, first 300 characters; null when there are none. */ message: string|null;
-  /** Host of a link. */ host: string|null;
-  openedAt: string; deadline: string|null; snoozedUntil: string|null; changedAt: string;
-  /** Set for ~3 s after somebody answered: struck out, then gone. */ answeredBy: string|null;
-  destructive: boolean }
+/** An answer, without its content. */
+export type AnswerDto = {
+/** `accept`, `decline` or `dismiss`. */
+action: "accept" | "decline" | "dismiss",
+/** Who. */
+by: string,
+/** When. */
+at: string,
+/** `recorded`, `sent`, `acknowledged` or `refused`. */
+delivery: "recorded" | "sent" | "acknowledged" | "refused",
+/** Why the server refused it. */
+refusedWhy: string | null,
+/** Held back until then. */
+notBefore: string | null, };
 
-export interface Totals { byPhase: Partial<Record<Phase, number>>; byGroup: Record<PhaseGroup, number>; all: number; open: number }
-export interface ListQuery { phases: Phase[]; servers: string[]; agents: string[]; tools: string[];
-  /** In the id, tool, server or agent name; case-insensitive. */ text: string|null;
-  changedWithinMs: number|null; olderThanMs: number|null; groupBy: "need"|"server"|"agent"|"none"; sort: "newest"|"oldest"|"changed" }
-export interface ListGroup { group: string; count: number }
-export interface ListView { total: number; groups: ListGroup[] }
+/** What became of an answer. */
+export type AnswerGiven = {
+/** The task. */
+id: string,
+/** The question as it stands now. */
+request: RequestDto,
+/** Open questions of this task that remain. */
+stillOpen: number, };
 
-export interface SettingsDto { theme: "system"|"light"|"dark"; notifyWaiting: boolean; notifyProblem: boolean; notifyFinished: boolean;
-  quietFrom: string|null /* "22:00" local */; quietTo: string|null; pausedUntil: string|null; globalShortcut: boolean; autostart: boolean; closeToTray: boolean }
-/** What a person keeps at their desk; durable, sealed. kinds: "view" (saved views), "snooze" (key = inbox id, value {until}), "draft" (key = task/key). */
-export interface DeskItem { kind: string; key: string; value: unknown; changedAt: string }
-export interface CoreDto { version: string; process: number; person: string; startedAt: string; home: string; secrets: string; secretsInFile: boolean;
-  notifications: "desktop"|"none"|"off"; registryFindings: string[] }
+/** An answer. Has no `Debug`: it carries content. */
+export type AnswerRequest = {
+/** The task. */
+id: string,
+/** Which question; may be left out when one is open. */
+key?: string | null,
+/** Which outcome. */
+action: Choice,
+/** Content of an accepted form. */
+content?: object | null,
+/** Hold it back for a few seconds, so that it can be undone; the call then returns at once. */
+hold?: boolean, };
 
-export type Frame =
-  | { type: "snapshot"; feed: string; upto: number; core: CoreDto; settings: SettingsDto; servers: ServerDto[]; totals: Totals; inbox: InboxRow[]; views: DeskItem[]; view: ListView|null; task: TaskDto|null }
-  | { type: "delta"; after: number; upto: number; /** tasks changed in this frame, on screen or not */ changes: number;
-      servers: ServerDto[]; goneServers: string[]; totals: Totals|null; inbox: InboxRow[]; goneInbox: string[]; rows: TaskRow[];
-      view: ListView|null; task: TaskDto|null; settings: SettingsDto|null; views: DeskItem[]|null }
-  | { type: "resync"; why: string };
-/** A delta applies when its `after` equals what is held; otherwise subscribe anew. Rows, inbox rows, servers are absolute upserts. */
-export interface SubscribeInput { query: ListQuery|null; ids: string[]; task: string|null; visible: boolean }
-/** call `feed.focus`: changes what a running feed watches. The next frame carries view (and task) anew. `visible`: the window is shown and focused. */
-export interface FocusInput extends SubscribeInput { feed: string }
+/** Why a call was not done. Serialises as the object of ruling 20. */
+export type ApiError = {
+/** What to branch on. */
+code: Code,
+/** What could not be done, to what; lower case, no final stop. */
+message: string,
+/** What the person can do next, as a sentence. */
+hint: string, };
 
-/* Calls: name -> [input, output]. Existing ones unchanged: servers.add/list/show/tools/remove, tasks.start/list/show/result/adopt/answer/cancel/revoke, inbox, doctor */
+/** A question with its task, in the inbox of the command line. */
+export type AskedDto = {
+/** The task's handle. */
+task: string,
+/** Its server. */
+server: string,
+/** Its tool, where known. */
+tool: string | null,
+/** Whose call it is. */
+agent: string | null,
+/** For how long it waits. */
+waitingMs: number,
+/** Names it within its task. */
+key: string,
+/** `form`, `url`, `sampling`, `roots` or `unsupported`. */
+kind: "form" | "url" | "sampling" | "roots" | "unsupported",
+/** The server's words. */
+message: string,
+/** The form's schema as the server sent it. */
+schema?: unknown,
+/** The page to visit. */
+url?: string,
+/** `open`, `answered`, `confirmed` or `withdrawn`. */
+state: "open" | "answered" | "confirmed" | "withdrawn",
+/** When it was first seen. */
+openedAt: string,
+/** What was answered, without content. */
+answer: AnswerDto | null,
+/** Why the server no longer asks, when nobody here answered. */
+withdrawnWhy: string | null,
+/** Fields that look like secrets, which servers must not ask for by form. */
+secretFields: Array<string>,
+/** Of a page to visit, its host as people read it: Punycode decoded. */
+host?: string,
+/** The host in ASCII, when that reads differently. */
+hostAscii?: string, };
+
+/** Tasks to cancel. */
+export type CancelTasks = {
+/** Their handles. */
+ids: Array<string>,
+/** Besides, all open tasks that match. */
+query?: ListQuery | null,
+/** In the person's words. */
+reason?: string | null,
+/** Whether to wait until each server said something; it does when left out. */
+wait?: boolean | null, };
+
+/** How the cancels of a server ended; what is in none of the three is still open. */
+export type CancelsDto = {
+/** Stops that people asked for. */
+asked: number,
+/** The server says it stopped. */
+stopped: number,
+/** It ended by itself in spite of the wish. */
+finishedAnyway: number,
+/** The server refused. */
+refused: number,
+/** Half of the stopped ones stopped within this; null when none stopped. */
+medianMs: number | null, };
+
+/** Settings to change; what is left out stays. */
+export type ChangeSettings = Partial<SettingsDto>;
+
+/** Which of the three outcomes. */
+export type Choice = "accept" | "decline" | "dismiss";
+
+/** What a caller can branch on. */
+export type Code = "failed" | "usage" | "noCore" | "notFound" | "refused" | "needsInput" | "timedOut";
+
+/** What is known about reaching a task. */
+export type ContactDto = {
+/** `fresh`, `silent`, `gone` or `blocked`. */
+kind: "fresh" | "silent" | "gone" | "blocked",
+/** Last heard. */
+since: string,
+/** Looks in a row that brought nothing. */
+failures: number,
+/** Why nothing was heard, as a sentence. */
+last: string | null, };
+
+/** What a payload consists of. */
+export type ContentDto = {
+/** Size of the whole payload. */
+bytes: number,
+/** Whether it is or reports an error. */
+isError: boolean,
+/** Its parts, in the server's order. */
+parts: Array<PartDto>, };
+
+/** The core that answers. */
+export type CoreDto = {
+/** Its version. */
+version: string,
+/** Its process. */
+process: number,
+/** Who asks. */
+person: string,
+/** When it was started. */
+startedAt: string,
+/** Its data directory. */
+home: string,
+/** Where secrets lie, in one line. */
+secrets: string,
+/** Whether they lie in a file that only the user can read. */
+secretsInFile: boolean,
+/** Where notices go. */
+notifications: "desktop" | "none" | "off",
+/** What the check of the registry found at the start; empty is good. */
+registryFindings: Array<string>, };
+
+/** Facts of a registry and, with a running core, of its servers. */
+export type CoreFacts = {
+/** The version of the program that answers. */
+version: string,
+/** Its process, when a core runs. */
+process: number | null,
+/** What and where the registry is. */
+registry: string,
+/** Its schema. */
+schema: number,
+/** Tasks in it. */
+tasks: number,
+/** Open questions in it. */
+openRequests: number,
+/** Audit rows in it. */
+auditRows: number,
+/** Its size. */
+bytes: number,
+/** What its check found; empty is good. */
+findings: Array<string>,
+/** Where secrets lie, when a core runs. */
+secrets: string | null,
+/** Its servers. */
+servers: Array<ServerDto>, };
+
+/** What changed. Null and empty mean unchanged. */
+export type Delta = {
+/** What the reader must hold. */
+after: number,
+/** Everything up to here is covered. */
+upto: number,
+/** Tasks that changed, on screen or not. */
+changes: number,
+/** Servers that changed. */
+servers: Array<ServerDto>,
+/** Names of servers that are gone. */
+goneServers: Array<string>,
+/** How many tasks there are. */
+totals: Totals | null,
+/** Inbox rows that changed or are new. */
+inbox: Array<InboxRow>,
+/** Ids of inbox rows that are gone. */
+goneInbox: Array<string>,
+/** Rows on screen that changed. */
+rows: Array<TaskRow>,
+/** Counts of the list on screen. */
+view: ListView | null,
+/** The task on screen. */
+task: TaskDto | null,
+/** How the window behaves. */
+settings: SettingsDto | null,
+/** Saved views, all of them. */
+views: Array<DeskItem> | null, };
+
+/** Something at the desk: a saved view, a snooze, a draft. */
+export type DeskItem = {
+/** `view`, `snooze` or `draft`. */
+kind: string,
+/** Names it among those of its kind. */
+key: string,
+/** What it is. */
+value: unknown,
+/** When it was put there. */
+changedAt: string, };
+
+/** What lies at the desk. */
+export type DeskList = {
+/** The last put first. */
+items: Array<DeskItem>, };
+
+/** Nothing to say but that it is done. */
+export type Done = Record<symbol, never>;
+
+/** An error a task ended with. */
+export type ErrorDto = {
+/** JSON-RPC code; null when the error is not the server's. */
+code: number | null,
+/** What it says. */
+message: string, };
+
+/** What a window watches from now on. */
+export type FocusInput = {
+/** The feed, as its snapshot names it. */
+feed: string,
+/** The list on screen, for its counts. */
+query: ListQuery | null,
+/** The rows on screen. */
+ids: Array<string>,
+/** The task on screen, or the one whose question is. */
+task: string | null,
+/** Whether the window is shown and has the focus. */
+visible: boolean, };
+
+/** A piece of news. */
+export type Frame = { "type": "snapshot" } & Snapshot | { "type": "delta" } & Delta | { "type": "resync",
+/** Why. */
+why: string, };
+
+/** By what a list is divided. */
+export type Grouping = "need" | "server" | "agent" | "none";
+
+/** Whether a server can be reached now. */
+export type HealthDto = {
+/** `unknown`, `connecting`, `up`, `down` or `blocked`. */
+kind: "unknown" | "connecting" | "up" | "down" | "blocked",
+/** Since when. */
+since: string | null,
+/** Why not. */
+why: string | null,
+/** What a person can do. */
+hint: string | null,
+/** When it is tried again. */
+retryAt: string | null, };
+
+/** What happened to a task. */
+export type HistoryDto = {
+/** Facts, oldest first. */
+events: Array<HistoryEvent>,
+/** The server's messages over time, oldest first. */
+log: Array<LogLineDto>,
+/** Moments it was heard of, where known, oldest first. */
+looks: Array<string>, };
+
+/** One fact. */
+export type HistoryEvent = {
+/** When. */
+at: string,
+/** Whose doing it was. */
+lane: "agent" | "server" | "person" | "policy",
+/** What was done: a word of the audit log. */
+verb: string,
+/** Who did it, by name. */
+who: string,
+/** About which question. */
+key: string | null,
+/** A short sentence. */
+note: string, };
+
+/** Everything that waits for a person, oldest first. */
+export type InboxDto = {
+/** The open questions. */
+items: Array<AskedDto>, };
+
+/** Something that waits for a person. */
+export type InboxRow = {
+/** `hdl_…/KEY` for a question, `hdl_…/overdue` and so on for a task, `NAME/blocked` for a server. */
+id: string,
+/** What it is. */
+kind: "form" | "url" | "unsupported" | "overdue" | "lost" | "unconfirmed" | "blocked",
+/** The task. */
+task: string | null,
+/** The question. */
+key: string | null,
+/** The server's name. */
+server: string,
+/** The tool, where known. */
+tool: string | null,
+/** Whose call it is. */
+agent: string | null,
+/** The server's own words, their beginning. */
+message: string | null,
+/** Host of a link. */
+host: string | null,
+/** Since when it waits. */
+openedAt: string,
+/** When it is too late. */
+deadline: string | null,
+/** Not now: asleep until then. */
+snoozedUntil: string | null,
+/** When its task last changed. */
+changedAt: string,
+/** Set for a few seconds after somebody answered. */
+answeredBy: string | null,
+/** The server says that the tool destroys something; false when it says nothing. */
+destructive: boolean, };
+
+/** What people want of a task. */
+export type IntentDto = {
+/** `cancel`, `revoked` or `unwatched`. */
+kind: "cancel" | "revoked" | "unwatched",
+/** When. */
+at: string,
+/** Who. */
+by: string,
+/** In the person's words. */
+reason: string | null,
+/** `asked`, `acknowledged`, `stopped`, `finishedAnyway` or `refused`; null when nothing was asked of the server. */
+state: "asked" | "acknowledged" | "stopped" | "finishedAnyway" | "refused" | null,
+/** Why the server refused, when it did. */
+refusedWhy: string | null,
+/** When the wish was first sent, where known. */
+sentAt: string | null,
+/** When the server acknowledged it, where it did. */
+acknowledgedAt: string | null, };
+
+/** Which kind to list. */
+export type ListDesk = {
+/** `view`, `snooze`, `draft` or `setting`. */
+kind: string, };
+
+/** A group of a list. */
+export type ListGroup = {
+/** Its word or name; empty for tasks of nobody. */
+group: string,
+/** Its tasks. */
+count: number, };
+
+/** Which tasks a list shows; an empty list is no condition. */
+export type ListQuery = {
+/** In any of these phases. */
+phases: Array<Phase>,
+/** On any of these servers, by name. */
+servers: Array<string>,
+/** Of any of these agents. */
+agents: Array<string>,
+/** Any of these tools. */
+tools: Array<string>,
+/** In the id, tool, server or agent name; case does not matter. */
+text: string | null,
+/** Changed within this time. */
+changedWithinMs: number | null,
+/** Created longer ago than this. */
+olderThanMs: number | null,
+/** By what it is divided. */
+groupBy: Grouping,
+/** Which come first. */
+sort: Sorting, };
+
+/** Which tasks to list. */
+export type ListTasks = {
+/** In any of these phases. */
+phases?: Array<Phase>,
+/** Only those that are not over. */
+open?: boolean,
+/** On this server. */
+server?: string | null,
+/** Of this agent. */
+agent?: string | null,
+/** Rows at most. */
+limit?: number | null,
+/** `next` of the page before. */
+before?: string | null, };
+
+/** How a list is divided. */
+export type ListView = {
+/** Tasks in all groups together. */
+total: number,
+/** Groups that are not empty. */
+groups: Array<ListGroup>, };
+
+/** A line of the status log. */
+export type LogLineDto = {
+/** When it was seen. */
+at: string,
+/** The server's word then. */
+status: string,
+/** The server's sentence. */
+text: string, };
+
+/** No input. */
+export type Nothing = Record<symbol, never>;
+
+/** Names one server. */
+export type OneServer = {
+/** Its name. */
+name: string, };
+
+/** Names one task by its handle or a unique beginning of it. */
+export type OneTask = {
+/** The handle. */
+id: string, };
+
+/** A stretch of a list. */
+export type PageTasks = {
+/** Which tasks. */
+query: ListQuery,
+/** Only this group, as the view names it. */
+group: string | null,
+/** Rows before the first one. */
+offset: number,
+/** Rows at most. */
+limit: number, };
+
+/** A part of a payload. Has no `Debug`: it carries content. */
+export type PartDto = {
+/** Its number, from 0. */
+n: number,
+/** What it is. */
+kind: "text" | "image" | "audio" | "resource" | "resourceLink" | "structured" | "json" | "unknown",
+/** Its type, as the server says. */
+mime: string | null,
+/** Its size: of pictures and sounds decoded, else of the text that `tasks.piece` gives. */
+bytes: number,
+/** The beginning of its text; of pictures and sounds the whole base64, unless they are too large. */
+preview: string,
+/** Whether the preview is not all of it. */
+cut: boolean,
+/** The name the server gives it. */
+name: string | null,
+/** The title for people. */
+title: string | null,
+/** Where it can be found. */
+uri: string | null,
+/** What the server says about it. */
+description: string | null, };
+
+/** A piece of a large text. Has no `Debug`: it carries content. */
+export type PieceDto = {
+/** The text, from a whole character to a whole character. */
+text: string,
+/** Where the next piece begins; null at the end. */
+next: number | null,
+/** Size of the whole text. */
+bytes: number, };
+
+/** How far a task is. */
+export type ProgressDto = {
+/** Done so far, in the server's unit. */
+done: number | null,
+/** Of how much. */
+total: number | null,
+/** The server's words. */
+message: string | null, };
+
+/** Something to put there. Has no `Debug`: it carries content. */
+export type PutAtDesk = {
+/** `view`, `snooze` or `draft`. */
+kind: string,
+/** Names it among those of its kind. */
+key: string,
+/** What it is; null takes it away. */
+value: unknown, };
+
+/** A message as it went over the wire, without its body. */
+export type RawDto = {
+/** Its number. */
+n: number,
+/** When it came or left. */
+at: string,
+/** Which way it went. */
+direction: "fromServer" | "toServer",
+/** The method or kind. */
+about: string,
+/** Its size before it was cut. */
+bytes: number,
+/** Whether not all of it is kept. */
+cut: boolean, };
+
+/** Messages of a task. */
+export type RawListDto = {
+/** Oldest first. */
+messages: Array<RawDto>, };
+
+/** A piece to read. */
+export type ReadPiece = {
+/** The task. */
+id: string,
+/** Of what. */
+of: "result" | "arguments" | "error" | "raw",
+/** Which part; null is the payload as it was on the wire. */
+part: number | null,
+/** From which byte; `next` of the piece before. */
+offset: number,
+/** Bytes at most. */
+limit: number, };
+
+/** A server to remove. */
+export type RemoveServer = {
+/** Its name. */
+name: string,
+/** Whether the person knows that its open tasks are lost with it. */
+evenWithOpenTasks?: boolean, };
+
+/** A question of a task. */
+export type RequestDto = {
+/** Names it within its task. */
+key: string,
+/** `form`, `url`, `sampling`, `roots` or `unsupported`. */
+kind: "form" | "url" | "sampling" | "roots" | "unsupported",
+/** The server's words. */
+message: string,
+/** The form's schema as the server sent it. */
+schema?: unknown,
+/** The page to visit. */
+url?: string,
+/** `open`, `answered`, `confirmed` or `withdrawn`. */
+state: "open" | "answered" | "confirmed" | "withdrawn",
+/** When it was first seen. */
+openedAt: string,
+/** What was answered, without content. */
+answer: AnswerDto | null,
+/** Why the server no longer asks, when nobody here answered. */
+withdrawnWhy: string | null,
+/** Fields that look like secrets, which servers must not ask for by form. */
+secretFields: Array<string>,
+/** Of a page to visit, its host as people read it: Punycode decoded. */
+host?: string,
+/** The host in ASCII, when that reads differently. */
+hostAscii?: string, };
+
+/** A stored result. */
+export type ResultDto = {
+/** Its size; null while it is being fetched or when it can no longer be had. */
+bytes: number | null,
+/** Whether the tool reported an error. */
+isError: boolean,
+/** `stored`, `notFetched` or `unavailable`. */
+state: "stored" | "notFetched" | "unavailable", };
+
+/** A task to take from its agent. */
+export type RevokeTask = {
+/** Its handle. */
+id: string,
+/** In the person's words. */
+reason?: string | null, };
+
+/** What became of it. */
+export type ServerAdded = {
+/** The server, as it is after the first attempt to connect. */
+server: ServerDto,
+/** Its tools; null when it could not be reached. */
+tools: Array<ToolDto> | null, };
+
+/** A configured server. */
+export type ServerDto = {
+/** Its name here. */
+name: string,
+/** Our id of it. */
+id: string,
+/** How it is reached. */
+address: AddressDto,
+/** `modern`, `legacy` or `legacySse`; null until it was connected once. */
+era: "modern" | "legacy" | "legacySse" | null,
+/** `2026-07-28`, `2025-11-25` or `none`; null until it was connected once. */
+dialect: "2026-07-28" | "2025-11-25" | "none" | null,
+/** The protocol version as agreed. */
+protocolVersion: string | null,
+/** The server's name for itself. */
+serverName: string | null,
+/** Its version of itself. */
+serverVersion: string | null,
+/** Whether it can list its tasks. */
+canList: boolean | null,
+/** Whether it can cancel tasks. */
+canCancel: boolean | null,
+/** Whether it can be reached now. */
+health: HealthDto,
+/** Whether a person agreed to contact exactly this address. */
+agreed: boolean,
+/** Who agreed. */
+agreedBy: string | null,
+/** When. */
+agreedAt: string | null,
+/** Tasks on it that are not over. */
+openTasks: number,
+/** When it was added. */
+createdAt: string,
+/** The end of its standard error; empty for HTTP and without a core. */
+stderrTail: string,
+/** Whether it pushes changes now. */
+pushes: boolean,
+/** Tools as last listed; null when they were never listed. */
+toolCount: number | null,
+/** How its cancels ended. */
+cancels: CancelsDto, };
+
+/** All servers by name. */
+export type ServerList = {
+/** The servers. */
+servers: Array<ServerDto>, };
+
+/** What was removed. */
+export type ServerRemoved = {
+/** Its name. */
+name: string,
+/** Open tasks that are lost with it. */
+lostTasks: number, };
+
+/** How the window and its notices behave. */
+export type SettingsDto = {
+/** Which colours. */
+theme: Theme,
+/** Tell when something waits for a person. */
+notifyWaiting: boolean,
+/** Tell when something is wrong. */
+notifyProblem: boolean,
+/** Tell when something is over. */
+notifyFinished: boolean,
+/** Quiet from this time of the day, `22:00`, by the local clock. */
+quietFrom: string | null,
+/** Quiet until this time of the day. */
+quietTo: string | null,
+/** No notices until then. */
+pausedUntil: string | null,
+/** A key of the whole system opens the newest waiting item. */
+globalShortcut: boolean,
+/** Start with the session. */
+autostart: boolean,
+/** Closing the window keeps watching. */
+closeToTray: boolean, };
+
+/** A payload to show. */
+export type ShowContent = {
+/** The task. */
+id: string,
+/** Which payload. */
+of: "result" | "arguments" | "error", };
+
+/** A task with its status log. */
+export type ShownTask = {
+/** The server's messages over time, oldest first. */
+log: Array<LogLineDto>,
+/** Our handle of it, `hdl_…`. */
+id: string,
+/** The name of its server. */
+server: string,
+/** The agent whose call it is; null when a person's, or unknown. */
+agent: string | null,
+/** The tool, where known. */
+tool: string | null,
+/** `started`, `agent`, `discovered` or `adopted`. */
+origin: "started" | "agent" | "discovered" | "adopted",
+/** The one word for it. */
+phase: Phase,
+/** Who has to act: `needsYou`, `moving`, `noNews` or `finished`. */
+group: PhaseGroup,
+/** Whether it is over. */
+over: boolean,
+/**
+ * What the server's view of it is: `task`, `awaiting`, `ownCall`, `asking`, `direct`, `refused`, `notSent`,
+ * `unanswered`.
+ */
+view: string,
+/** The server's own word; null when there is no task on the server. */
+status: string | null,
+/** The server's own sentence. */
+statusMessage: string | null,
+/** How far it is, where the dialect says. */
+progress: ProgressDto | null,
+/** When it was admitted here. */
+createdAt: string,
+/** When anything but contact last changed. */
+changedAt: string,
+/** When nothing more was expected of it; null while something is. */
+endedAt: string | null,
+/** Time it waited for people so far, without a wait that goes on. */
+pausedMs: number,
+/** Since when it waits for a person; null when it does not. */
+pausedSince: string | null,
+/** When it was last heard of. */
+lastSeenAt: string,
+/** When it is looked at next; null when it is not looked at. */
+nextLookAt: string | null,
+/** When the server may forget it. */
+expiresAt: string | null,
+/** Every question it ever asked, oldest first. */
+requests: Array<RequestDto>,
+/** What people want of it. */
+intent: IntentDto | null,
+/** Context tokens; null until they are counted. */
+tokens: unknown,
+/** `agreed` or `usual` when the phase is `overdue`. */
+overdueWhy: "agreed" | "usual" | null,
+/** When it should be finished. */
+dueAt: string | null,
+/** What this tool on this server usually takes. */
+usual: UsualDto | null,
+/** Time from its start to now or its end, waiting for people not counted. */
+elapsedMs: number,
+/** What is known about reaching it. */
+contact: ContactDto,
+/** The error it ended with. */
+error: ErrorDto | null,
+/** Its stored result. */
+result: ResultDto | null,
+/** Who started or adopted it, when a person did; said of a single task, null in lists. */
+startedBy: string | null, };
+
+/** Everything, as it is. */
+export type Snapshot = {
+/** Names the feed, for `feed.focus`. */
+feed: string,
+/** Everything up to here is covered. */
+upto: number,
+/** The core. */
+core: CoreDto,
+/** How the window behaves. */
+settings: SettingsDto,
+/** All servers. */
+servers: Array<ServerDto>,
+/** How many tasks there are. */
+totals: Totals,
+/** All that waits for a person. */
+inbox: Array<InboxRow>,
+/** Saved views. */
+views: Array<DeskItem>,
+/** Counts of the list on screen. */
+view: ListView | null,
+/** The task on screen. */
+task: TaskDto | null, };
+
+/** Which tasks come first. */
+export type Sorting = "newest" | "oldest" | "changed";
+
+/** A call to start. Has no `Debug`: it carries arguments. */
+export type StartTask = {
+/** The server's name. */
+server: string,
+/** The tool. */
+tool: string,
+/** A JSON object, sent as it stands here. */
+arguments: object,
+/** Time agreed for it: past it, it is overdue. */
+limitMs?: number | null, };
+
+/** What became of one wish. */
+export type StopDto = {
+/** The task. */
+id: string,
+/**
+ * `asked`, `acknowledged`, `stopped`, `finishedAnyway`, `refused`, or `notAsked` when it was over before or a stop
+ * was asked before.
+ */
+state: string,
+/** Why, when it was refused or not asked. */
+why: string | null,
+/** The task as it is now. */
+task: TaskDto | null, };
+
+/** What became of all of them. */
+export type StopList = {
+/** In the order asked. */
+stops: Array<StopDto>, };
+
+/** What a window watches. */
+export type SubscribeInput = {
+/** The list on screen, for its counts. */
+query: ListQuery | null,
+/** The rows on screen. */
+ids: Array<string>,
+/** The task on screen, or the one whose question is. */
+task: string | null,
+/** Whether the window is shown and has the focus. */
+visible: boolean, };
+
+/** A task. */
+export type TaskDto = {
+/** Our handle of it, `hdl_…`. */
+id: string,
+/** The name of its server. */
+server: string,
+/** The agent whose call it is; null when a person's, or unknown. */
+agent: string | null,
+/** The tool, where known. */
+tool: string | null,
+/** `started`, `agent`, `discovered` or `adopted`. */
+origin: "started" | "agent" | "discovered" | "adopted",
+/** The one word for it. */
+phase: Phase,
+/** Who has to act: `needsYou`, `moving`, `noNews` or `finished`. */
+group: PhaseGroup,
+/** Whether it is over. */
+over: boolean,
+/**
+ * What the server's view of it is: `task`, `awaiting`, `ownCall`, `asking`, `direct`, `refused`, `notSent`,
+ * `unanswered`.
+ */
+view: string,
+/** The server's own word; null when there is no task on the server. */
+status: string | null,
+/** The server's own sentence. */
+statusMessage: string | null,
+/** How far it is, where the dialect says. */
+progress: ProgressDto | null,
+/** When it was admitted here. */
+createdAt: string,
+/** When anything but contact last changed. */
+changedAt: string,
+/** When nothing more was expected of it; null while something is. */
+endedAt: string | null,
+/** Time it waited for people so far, without a wait that goes on. */
+pausedMs: number,
+/** Since when it waits for a person; null when it does not. */
+pausedSince: string | null,
+/** When it was last heard of. */
+lastSeenAt: string,
+/** When it is looked at next; null when it is not looked at. */
+nextLookAt: string | null,
+/** When the server may forget it. */
+expiresAt: string | null,
+/** Every question it ever asked, oldest first. */
+requests: Array<RequestDto>,
+/** What people want of it. */
+intent: IntentDto | null,
+/** Context tokens; null until they are counted. */
+tokens: unknown,
+/** `agreed` or `usual` when the phase is `overdue`. */
+overdueWhy: "agreed" | "usual" | null,
+/** When it should be finished. */
+dueAt: string | null,
+/** What this tool on this server usually takes. */
+usual: UsualDto | null,
+/** Time from its start to now or its end, waiting for people not counted. */
+elapsedMs: number,
+/** What is known about reaching it. */
+contact: ContactDto,
+/** The error it ended with. */
+error: ErrorDto | null,
+/** Its stored result. */
+result: ResultDto | null,
+/** Who started or adopted it, when a person did; said of a single task, null in lists. */
+startedBy: string | null, };
+
+/** A page of tasks, newest first. */
+export type TaskListDto = {
+/** The tasks. */
+tasks: Array<TaskDto>,
+/** Hand this back as `before` for the next page; null at the end. */
+next: string | null, };
+
+/** A stretch of a list with the counts of the whole of it. */
+export type TaskPageDto = {
+/** The rows. */
+rows: Array<TaskRow>,
+/** How the list is divided. */
+view: ListView, };
+
+/** The terminal payload of a task. Has no `Debug`: it carries a result. */
+export type TaskResult = {
+/** The task. */
+id: string,
+/** Its phase. */
+phase: Phase,
+/** `result` or `error`. */
+kind: "result" | "error",
+/** Whether the tool reported an error. */
+isError: boolean,
+/** Of a JSON-RPC error, what people read of it; it also names a capability that the server misses. */
+message?: string,
+/** The result, or the JSON-RPC error object, exactly as received. */
+payload: unknown, };
+
+/** A task, briefly. */
+export type TaskRow = {
+/** Our handle of it. */
+id: string,
+/** The name of its server. */
+server: string,
+/** The agent whose call it is. */
+agent: string | null,
+/** The tool, where known. */
+tool: string | null,
+/** The one word for it. */
+phase: Phase,
+/** Who has to act. */
+group: PhaseGroup,
+/** Whether it is over. */
+over: boolean,
+/** The server's own word. */
+status: string | null,
+/** The server's own sentence, its beginning. */
+statusMessage: string | null,
+/** How far it is. */
+progress: ProgressDto | null,
+/** When it was admitted here. */
+createdAt: string,
+/** When anything but contact last changed. */
+changedAt: string,
+/** When nothing more was expected of it. */
+endedAt: string | null,
+/** Time it waited for people so far, without a wait that goes on. */
+pausedMs: number,
+/** Since when it waits for a person. */
+pausedSince: string | null,
+/** When it was last heard of. */
+lastSeenAt: string,
+/** When it is looked at next. */
+nextLookAt: string | null,
+/** When the server may forget it. */
+expiresAt: string | null,
+/** When it should be finished. */
+dueAt: string | null,
+/** `agreed` or `usual` when the phase is `overdue`. */
+overdueWhy: "agreed" | "usual" | null,
+/** What this tool on this server usually takes. */
+usual: UsualDto | null,
+/** Questions that wait for a person. */
+openRequests: number,
+/** How far a wish to stop it got. */
+stopState: "asked" | "acknowledged" | "stopped" | "finishedAnyway" | "refused" | null,
+/** Size of its stored result. */
+resultBytes: number | null,
+/** Whether its tool reported an error. */
+isError: boolean, };
+
+/** Which colours. */
+export type Theme = "system" | "light" | "dark";
+
+/** A tool. All text is the server's. */
+export type ToolDto = {
+/** Its name. */
+name: string,
+/** Title for people. */
+title: string | null,
+/** Description. */
+description: string | null,
+/** Whether calls of it may or must be tasks. */
+taskSupport: string,
+/** The server says that it destroys something. */
+destructive: boolean | null,
+/** The server says that it only reads. */
+readOnly: boolean | null,
+/** The schema of its arguments. */
+inputSchema: unknown, };
+
+/** A server's tools. */
+export type ToolList = {
+/** The tools in the server's order. */
+tools: Array<ToolDto>, };
+
+/** How many tasks there are. */
+export type Totals = {
+/** By phase; phases without tasks are left out. */
+byPhase: Partial<Record<Phase, number>>,
+/** By who has to act. */
+byGroup: Record<PhaseGroup, number>,
+/** All. */
+all: number,
+/** Those that are not over. */
+open: number, };
+
+/** An answer to take back while it is held back. */
+export type UndoAnswer = {
+/** The task. */
+id: string,
+/** Which question. */
+key: string, };
+
+/** A task to look away from. */
+export type Unwatch = {
+/** Its handle. */
+id: string,
+/** In the person's words. */
+note?: string | null, };
+
+/** What a tool usually takes. */
+export type UsualDto = {
+/** Half of the calls took at most this. */
+medianMs: number,
+/** Nine of ten took at most this. */
+p90Ms: number,
+/** 95 of 100 took at most this: past it a task is overdue. */
+p95Ms: number,
+/** Finished calls behind the figures. */
+samples: number, };
+
+/** Every call: its input and its output. */
 export interface Calls {
-  "servers.add": [{ name: string; address: AddressDto; secrets?: Record<string,string>; agreed: boolean }, { server: ServerDto; tools: ToolDto[]|null }];
-  "servers.list": [{}, { servers: ServerDto[] }];
-  "servers.show": [{ name: string }, ServerDto];
-  "servers.tools": [{ name: string }, { tools: ToolDto[] }];
-  "servers.remove": [{ name: string; evenWithOpenTasks?: boolean }, { name: string; lostTasks: number }];
-  "servers.agree": [{ name: string }, ServerDto];            // a person agrees to contact it (after its address was shown)
-  "demo.address": [{}, AddressDto];                           // how the built-in demo server is started
-  "tasks.start": [{ server: string; tool: string; arguments: object; limitMs?: number|null }, TaskDto];
-  "tasks.page": [{ query: ListQuery; group: string|null; offset: number; limit: number }, { rows: TaskRow[]; view: ListView }];
-  "tasks.show": [{ id: string }, TaskDto & { log: { at: string; status: string; text: string }[] }];
-  "tasks.history": [{ id: string }, { events: HistoryEvent[]; log: { at: string; status: string; text: string }[]; looks: string[] /* newest 200 moments it was heard of, where known */ }];
-  "tasks.content": [{ id: string; of: "result"|"arguments"|"error" }, { bytes: number; isError: boolean; parts: PartDto[] }];
-  "tasks.piece": [{ id: string; of: "result"|"arguments"|"error"|"raw"; part: number|null; offset: number; limit: number }, { text: string; next: number|null; bytes: number }];
-  "tasks.raw": [{ id: string }, { messages: { n: number; at: string; direction: "fromServer"|"toServer"; about: string; bytes: number; cut: boolean }[] }];
-  "tasks.answer": [{ id: string; key?: string|null; action: "accept"|"decline"|"dismiss"; content?: object|null; hold?: boolean /* 5 s hold-back, returns at once */ }, { id: string; request: RequestDto; stillOpen: number }];
-  "tasks.undoAnswer": [{ id: string; key: string }, TaskDto];
-  "tasks.cancel": [{ ids: string[]; query?: ListQuery|null /* all open tasks that match, besides ids */; reason?: string|null; wait?: boolean /* default true: until each server said something */ }, { stops: { id: string; state: string; why: string|null; task: TaskDto|null }[] }];
-  "tasks.revoke": [{ id: string; reason?: string|null }, unknown];
-  "tasks.unwatch": [{ id: string; note?: string|null }, TaskDto]; // stop watching; for lost and unconfirmed: "mark resolved"
-  "tasks.lookNow": [{ id: string }, TaskDto];
-  "tasks.adopt": [{ server: string; task: string }, TaskDto];
-  "desk.list": [{ kind: string }, { items: DeskItem[] }];
-  "desk.put": [{ kind: string; key: string; value: unknown|null /* null forgets */ }, {}];
-  "settings.change": [Partial<SettingsDto>, SettingsDto];
-  "feed.focus": [FocusInput, {}];
-  "doctor": [{}, unknown];
+  "servers.add": [AddServer, ServerAdded];
+  "servers.list": [Nothing, ServerList];
+  "servers.show": [OneServer, ServerDto];
+  "servers.tools": [OneServer, ToolList];
+  "servers.remove": [RemoveServer, ServerRemoved];
+  "servers.agree": [OneServer, ServerDto];
+  "demo.address": [Nothing, AddressDto];
+  "tasks.start": [StartTask, TaskDto];
+  "tasks.list": [ListTasks, TaskListDto];
+  "tasks.page": [PageTasks, TaskPageDto];
+  "tasks.show": [OneTask, ShownTask];
+  "tasks.history": [OneTask, HistoryDto];
+  "tasks.result": [OneTask, TaskResult];
+  "tasks.content": [ShowContent, ContentDto];
+  "tasks.piece": [ReadPiece, PieceDto];
+  "tasks.raw": [OneTask, RawListDto];
+  "tasks.adopt": [AdoptTask, TaskDto];
+  "tasks.answer": [AnswerRequest, AnswerGiven];
+  "tasks.undoAnswer": [UndoAnswer, TaskDto];
+  "tasks.cancel": [CancelTasks, StopList];
+  "tasks.revoke": [RevokeTask, StopList];
+  "tasks.unwatch": [Unwatch, TaskDto];
+  "tasks.lookNow": [OneTask, TaskDto];
+  "inbox": [Nothing, InboxDto];
+  "desk.list": [ListDesk, DeskList];
+  "desk.put": [PutAtDesk, Done];
+  "settings.change": [ChangeSettings, SettingsDto];
+  "feed.focus": [FocusInput, Done];
+  "doctor": [Nothing, CoreFacts];
 }
-export interface HistoryEvent { at: string; lane: "agent"|"server"|"person"|"policy"; verb: string /* audit verb word */; who: string; key: string|null; note: string }
-export interface PartDto { n: number; kind: "text"|"image"|"audio"|"resource"|"resourceLink"|"structured"|"json"|"unknown"; mime: string|null; bytes: number;
-  /** first 4,000 characters of text or pretty JSON; for images the base64 data when at most 2 MB */ preview: string; cut: boolean;
-  name: string|null; title: string|null; uri: string|null; description: string|null }

@@ -8,7 +8,10 @@ import { makeRow } from "./rows";
 import { makeServer, TOOLS } from "./things";
 import type { World } from "./world";
 
-export type Answers = { [N in CallName]: (input: Calls[N][0]) => Calls[N][1] | Promise<Calls[N][1]> };
+/** Calls that no screen makes: they are the command line's. */
+type Unused = "tasks.list" | "tasks.result" | "inbox";
+export type Answered = Exclude<CallName, Unused>;
+export type Answers = { [N in Answered]: (input: Calls[N][0]) => Calls[N][1] | Promise<Calls[N][1]> };
 
 const HOLD_MS = 5_000;
 const LEAVE_MS = 3_000;
