@@ -1,6 +1,6 @@
 /* A believable core in memory, for stories, unit tests and the bench. Never part of the product: nothing that main.ts
    imports may import this (lint and a test of the bundle see to it). */
-import type { Calls, Frame, SubscribeInput } from "$lib/bindings";
+import type { ApiError, Calls, Frame, SubscribeInput } from "$lib/bindings";
 import { answers, type Answers } from "$lib/fake/calls";
 import { World, type WorldOptions } from "$lib/fake/world";
 import { apiError, noCore, type Backend, type CallName, type FeedHandlers } from "./backend";
@@ -43,7 +43,9 @@ export class FakeBackend implements Backend {
     this.called.push({ name, input });
     await new Promise((done) => setTimeout(done, this.#options.latencyMs ?? 0));
     try {
-      return await this.#answers[name](input);
+      const answer = Object.hasOwn(this.#answers, name) ? (this.#answers as Partial<Record<CallName, (input: unknown) => unknown>>)[name] : undefined;
+      if (!answer) throw { code: "notFound", message: `nothing answers \`${name}\` here`, hint: "Give the story an answer of its own." } satisfies ApiError;
+      return (await answer(input)) as Calls[N][1];
     } catch (thrown) {
       throw apiError(thrown);
     }

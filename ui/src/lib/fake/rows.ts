@@ -37,14 +37,14 @@ export function makeRow(at: number, phase: Phase, now: number, roll: Chance = ch
   const server = pick(SERVERS, roll());
   const tool = pick(TOOLS[server] ?? ["run"], roll());
   const group = GROUP_OF[phase];
-  const over = phase === "overdue";
+  const late = phase === "overdue";
   const median = (4 + Math.floor(roll() * 30)) * MINUTE;
-  const created = now - Math.floor((over ? median * 2.4 : roll() * median) + 20_000 + (group === "finished" ? roll() * 24 * 60 * MINUTE : 0));
+  const created = now - Math.floor((late ? median * 2.4 : roll() * median) + 20_000 + (group === "finished" ? roll() * 24 * 60 * MINUTE : 0));
   const ended = group === "finished" ? Math.min(now - 4_000, created + median) : null;
   const changed = ended ?? Math.max(created, now - Math.floor(roll() * 4 * MINUTE));
   const total = roll() < 0.6 ? 100 : null;
   return {
-    id: `hdl_${(at + 46_656 * 36).toString(36)}${seedless(at)}`, server, agent: pick(AGENTS, roll()), tool, phase, group, over,
+    id: `hdl_${(at + 46_656 * 36).toString(36)}${seedless(at)}`, server, agent: pick(AGENTS, roll()), tool, phase, group, over: isOver(phase),
     status: group === "finished" ? (phase === "failed" ? "failed" : phase === "cancelled" ? "cancelled" : "completed") : phase === "waiting" ? "input_required" : "working",
     statusMessage: group === "moving" || phase === "overdue" ? pick(WORDS, roll()) : null,
     progress: group === "moving" ? { done: Math.floor(roll() * 100), total, message: null } : null,
@@ -52,11 +52,16 @@ export function makeRow(at: number, phase: Phase, now: number, roll: Chance = ch
     pausedMs: phase === "waiting" ? 45_000 : 0, pausedSince: phase === "waiting" ? iso(changed) : null,
     lastSeenAt: iso(phase === "silent" || phase === "lost" ? now - 14 * MINUTE : now - 8_000),
     nextLookAt: group === "finished" || phase === "lost" || phase === "unwatched" ? null : iso(now + 22_000),
-    expiresAt: group === "finished" ? null : iso(now + 55 * MINUTE), dueAt: over ? iso(now - 27 * MINUTE) : null, overdueWhy: over ? "usual" : null,
+    expiresAt: group === "finished" ? null : iso(now + 55 * MINUTE), dueAt: late ? iso(now - 27 * MINUTE) : null, overdueWhy: late ? "usual" : null,
     usual: roll() < 0.75 ? { medianMs: median, p90Ms: median * 1.3, p95Ms: median * 1.5, samples: 23 } : null,
     openRequests: phase === "waiting" ? 1 : 0, stopState: phase === "cancelling" ? "acknowledged" : phase === "cancelled" ? "stopped" : null,
     resultBytes: phase === "done" || phase === "doneWithError" ? Math.floor(roll() * 90_000) : null, isError: phase === "doneWithError" || phase === "failed",
   };
+}
+
+/** As `Phase::is_over` of the core. */
+export function isOver(phase: Phase): boolean {
+  return GROUP_OF[phase] === "finished" || phase === "lost" || phase === "expired" || phase === "unwatched";
 }
 
 function seedless(at: number): string {

@@ -2,7 +2,7 @@
 import type { CoreDto, DeskItem, Frame, InboxRow, ServerDto, SettingsDto, SubscribeInput, TaskDto, TaskRow } from "$lib/bindings";
 import { chance, iso, type Chance } from "./chance";
 import { EVERYTHING, totals, view } from "./query";
-import { inboxRow, makeRows } from "./rows";
+import { inboxRow, isOver, makeRows } from "./rows";
 import { CORE, detail, makeServers, request, SETTINGS } from "./things";
 
 export interface WorldOptions {
@@ -101,9 +101,9 @@ export class World {
   change(id: string, row: Partial<TaskRow>, task: Partial<TaskDto> = {}): void {
     const held = this.rows.get(id);
     if (!held) return;
-    const next: TaskRow = { ...held, ...row, changedAt: iso(this.now()) };
+    const next: TaskRow = { ...held, ...row, over: isOver(row.phase ?? held.phase), changedAt: iso(this.now()) };
     this.rows.set(id, next);
-    const shared = { phase: next.phase, group: next.group, status: next.status, statusMessage: next.statusMessage, progress: next.progress, endedAt: next.endedAt, changedAt: next.changedAt };
+    const shared = { over: next.over, phase: next.phase, group: next.group, status: next.status, statusMessage: next.statusMessage, progress: next.progress, endedAt: next.endedAt, changedAt: next.changedAt };
     const whole = this.task(id);
     if (whole) this.details.set(id, { ...whole, ...shared, ...task });
     this.send({ changes: 1, rows: this.focus.ids.includes(id) ? [next] : [], totals: totals(this.rows.values()), view: this.#view(), task: this.focus.task === id ? this.task(id) : null });
