@@ -31,6 +31,7 @@ pub(crate) async fn run(
 ) {
     desktop.look().await;
     let stopping = sources.supervisor.stopping();
+    let mut desk = sources.api.desk_moves();
     let mut teller = Teller::new(sources, desktop);
     loop {
         let next = teller.next();
@@ -43,6 +44,7 @@ pub(crate) async fn run(
             },
             Some((key, press)) = pressed.recv() => teller.press(key, press).await,
             changed = changes(&mut teller.news) => teller.changed(changed).await,
+            Ok(()) = desk.changed() => teller.desk_moved().await,
             () = tokio::time::sleep(next) => teller.tick().await,
         }
     }
@@ -171,6 +173,30 @@ impl Teller {
         if !due.is_empty() {
             self.offer(due, true).await;
         }
+    }
+
+    /// Settings or snoozes changed: cards of what is snoozed now go, and what was held may be told.
+    async fn desk_moved(&mut self) {
+        let now = self.sources.now();
+        let snoozed = self.sources.snoozed().await;
+        let gone: Vec<(HandleId, Held)> = self
+            .plan
+            .items()
+            .filter_map(|item| {
+                let held = Held { attention: item.attention, until: snoozed.until(item, now)? };
+                Some((item.handle, held))
+            })
+            .collect();
+        for (id, held) in gone {
+            let acts = self.plan.gone(id, now);
+            self.perform(acts).await;
+            self.hold(id, held);
+        }
+        let held: Vec<(HandleId, Attention)> = self.held.iter().map(|(id, held)| (*id, held.attention)).collect();
+        if !held.is_empty() {
+            self.offer(held, true).await;
+        }
+        self.rest();
     }
 
     async fn changed(&mut self, changed: Changed) {

@@ -44,6 +44,7 @@ impl Snoozed {
     /// Until when this is snoozed; `None` when a row of it is not.
     pub(super) fn until(&self, item: &Item, now: Timestamp) -> Option<Timestamp> {
         let each = item.inbox.iter().map(|row| self.0.get(row).copied().filter(|until| *until > now));
+        // What has no row in the inbox cannot be snoozed.
         each.collect::<Option<Vec<_>>>()?.into_iter().min()
     }
 }

@@ -50,7 +50,7 @@ async fn a_window_without_a_core_starts_one_and_a_second_one_attaches_to_it() {
         assert_eq!(snapshot["core"]["process"], std::process::id(), "of one core");
         assert_eq!(snapshot["core"]["notifications"], "off", "as configured");
         let name = if door.is_attached() { "second" } else { "first" };
-        let added = json!({ "name": name, "address": address, "agreed": false });
+        let added = json!({ "name": name, "address": address, "agreed": true });
         call(&first, "servers.add", added).await;
         loop {
             let delta: Value =

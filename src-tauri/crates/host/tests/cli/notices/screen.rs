@@ -108,10 +108,15 @@ impl Screen {
         let begun = Instant::now();
         while !shows() {
             assert!(begun.elapsed() < PATIENCE, "`{button}` shows no effect");
-            let hands = self.hands.as_mut().expect("a service");
-            writeln!(hands, "press {} {button}", card["id"]).expect("it is pressed");
-            pause();
+            self.press_once(card, button);
         }
+    }
+
+    /// Presses a button, and leaves the core a moment to hear it.
+    pub(crate) fn press_once(&mut self, card: &Value, button: &str) {
+        let hands = self.hands.as_mut().expect("a service");
+        writeln!(hands, "press {} {button}", card["id"]).expect("it is pressed");
+        pause();
     }
 
     /// The person takes a card away.

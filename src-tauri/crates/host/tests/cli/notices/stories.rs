@@ -1,9 +1,11 @@
 //! What a person sees on the desktop, and what the buttons do.
 
+use futures::StreamExt as _;
 use serde_json::json;
 
 use super::screen::{Screen, asker};
 use crate::home::Home;
+use crate::window::{call, watching, window};
 
 #[test]
 fn a_question_comes_to_the_desktop_and_goes_when_it_is_answered_elsewhere() {
@@ -71,6 +73,48 @@ fn a_card_that_was_taken_away_is_told_anew_in_a_card_of_its_own_and_a_core_that_
     core.signal(rustix::process::Signal::TERM);
     screen.gone(&second);
     assert_eq!(core.ended(), Some(0), "it drains and ends well");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn not_now_puts_the_question_off_in_the_inbox_and_takes_its_card_away() {
+    let mut screen = Screen::new();
+    let (home, _core) = screen.core();
+    let id = started(&home, "ask_roughly");
+    let card = screen.card("asker needs an answer");
+    let door = window(&home).await;
+    let mut put_off = json!([]);
+    while put_off == json!([]) {
+        screen.press_once(&card, "later");
+        put_off = call(&door, "desk.list", json!({ "kind": "snooze" })).await["items"].take();
+    }
+    let key = put_off[0]["key"].as_str().expect("a key");
+    assert!(key.starts_with(&format!("{id}/")), "the row of this question: {put_off}");
+    screen.gone(&card);
+    call(&door, "desk.put", json!({ "kind": "snooze", "key": key, "value": null })).await;
+    let again = screen.card("asker needs an answer");
+    call(&door, "desk.put", json!({ "kind": "snooze", "key": key, "value": { "until": "2999-01-01T00:00:00.000Z" } }))
+        .await;
+    screen.gone(&again);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_holds_notices_and_nothing_is_told_of_what_is_on_screen() {
+    let screen = Screen::new();
+    let (home, _core) = screen.core();
+    asker(&home, "other");
+    let door = window(&home).await;
+    call(&door, "settings.change", json!({ "pausedUntil": "2999-01-01T00:00:00.000Z" })).await;
+    let seen = started(&home, "ask_roughly");
+    let mut eyes = door.feed(watching(Some(&seen)).to_string()).await.expect("a feed");
+    let _ = eyes.next().await.expect("a frame").expect("no error");
+    let other = begun(&home, "other", "ask_roughly");
+    assert_eq!(home.watch(&other), Some(6), "it asks too");
+    call(&door, "settings.change", json!({ "pausedUntil": null })).await;
+    let told = screen.until("a card", |fact| fact["call"] == "notify");
+    assert_eq!(told["title"], "other needs an answer", "the pause is over; the other one is before the person's eyes");
+    home.ok(&["tasks", "answer", &other, "--decline"]);
+    screen.gone(&told);
+    drop(eyes);
 }
 
 #[test]
