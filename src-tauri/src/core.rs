@@ -61,22 +61,19 @@ impl Core {
                 Some(door)
             }
             Err(why) => {
+                let is_known = matches!(&*self.state.borrow(), State::Shut(known) if *known == why);
+                if !is_known {
+                    tracing::warn!("no core: {}", why.message);
+                }
                 self.shut(why);
                 None
             }
         }
     }
 
-    /// Nothing can be asked any more.
+    /// Nothing can be asked any more, or not now.
     pub(crate) fn shut(&self, why: ApiError) {
-        let is_new = self.state.send_if_modified(|state| {
-            let is_new = !matches!(state, State::Shut(known) if *known == why);
-            *state = State::Shut(why.clone());
-            is_new
-        });
-        if is_new {
-            tracing::warn!("no core: {}", why.message);
-        }
+        self.state.send_replace(State::Shut(why));
     }
 }
 

@@ -5,99 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
-/// One frame, as far as it matters here.
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
-enum Frame {
-    Snapshot(Snapshot),
-    Delta(Box<Delta>),
-    Resync {},
-}
-
-#[derive(Deserialize)]
-struct Snapshot {
-    settings: Settings,
-    servers: Vec<Server>,
-    totals: Totals,
-    inbox: Vec<Waiting>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Delta {
-    servers: Vec<Server>,
-    gone_servers: Vec<String>,
-    totals: Option<Totals>,
-    inbox: Vec<Waiting>,
-    gone_inbox: Vec<String>,
-    settings: Option<Settings>,
-}
-
-/// The settings that the shell itself follows.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Settings {
-    pub(crate) global_shortcut: bool,
-    pub(crate) autostart: bool,
-    pub(crate) close_to_tray: bool,
-    pub(crate) paused_until: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Server {
-    name: String,
-    address: Address,
-    open_tasks: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "kind", rename_all = "camelCase")]
-enum Address {
-    Stdio {},
-    Http {},
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Totals {
-    open: u64,
-    by_group: ByGroup,
-}
-
-#[derive(Default, Deserialize)]
-struct ByGroup {
-    moving: u64,
-}
-
-/// A row of the inbox.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Waiting {
-    id: String,
-    kind: Kind,
-    server: String,
-    tool: Option<String>,
-    message: Option<String>,
-    opened_at: String,
-    deadline: Option<String>,
-    snoozed_until: Option<String>,
-    answered_by: Option<String>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum Kind {
-    Form,
-    Url,
-    Unsupported,
-    Overdue,
-    Lost,
-    Unconfirmed,
-    Blocked,
-}
+use api::dto::{AddressDto, ServerDto, SettingsDto, Totals, WaitingRow};
+use api::frame::{Delta, Frame, Snapshot};
 
 /// What a frame asks of its reader.
 #[derive(Debug, PartialEq, Eq)]
@@ -122,32 +31,32 @@ pub(crate) enum Face {
 /// What is known now.
 #[derive(Default)]
 pub(crate) struct Glance {
-    settings: Option<Settings>,
-    servers: BTreeMap<String, Server>,
+    settings: Option<SettingsDto>,
+    servers: BTreeMap<String, ServerDto>,
     totals: Totals,
-    inbox: BTreeMap<String, Waiting>,
+    inbox: BTreeMap<String, WaitingRow>,
 }
 
 impl Glance {
     /// Takes in a frame. One that cannot be read asks for a new feed.
     pub(crate) fn hear(&mut self, frame: &str) -> Heard {
         match serde_json::from_str(frame) {
-            Ok(Frame::Snapshot(Snapshot { settings, servers, totals, inbox })) => {
-                let servers = servers.into_iter().map(|server| (server.name.clone(), server)).collect();
-                let inbox = inbox.into_iter().map(|row| (row.id.clone(), row)).collect();
-                *self = Self { settings: Some(settings), servers, totals, inbox };
+            Ok(Frame::Snapshot(snapshot)) => {
+                let Snapshot { settings, servers, totals, inbox, .. } = *snapshot;
+                *self = Self { settings: Some(settings), totals, ..Self::default() };
+                self.put(servers, inbox);
                 Heard::News
             }
             Ok(Frame::Delta(delta)) => {
-                self.settings = delta.settings.or(self.settings.take());
-                self.servers.extend(delta.servers.into_iter().map(|server| (server.name.clone(), server)));
-                self.inbox.extend(delta.inbox.into_iter().map(|row| (row.id.clone(), row)));
-                delta.gone_servers.iter().for_each(|name| drop(self.servers.remove(name)));
-                delta.gone_inbox.iter().for_each(|id| drop(self.inbox.remove(id)));
-                self.totals = delta.totals.unwrap_or(std::mem::take(&mut self.totals));
+                let Delta { settings, servers, gone_servers, totals, inbox, gone_inbox, .. } = *delta;
+                self.settings = settings.or(self.settings.take());
+                self.totals = totals.unwrap_or(std::mem::take(&mut self.totals));
+                self.servers.retain(|name, _| !gone_servers.contains(name));
+                self.inbox.retain(|id, _| !gone_inbox.contains(id));
+                self.put(servers, inbox);
                 Heard::News
             }
-            Ok(Frame::Resync {}) => Heard::Resubscribe,
+            Ok(Frame::Resync { .. }) => Heard::Resubscribe,
             Err(why) => {
                 tracing::warn!(line = why.line(), column = why.column(), "a frame for the tray cannot be read");
                 Heard::Resubscribe
@@ -155,17 +64,22 @@ impl Glance {
         }
     }
 
+    fn put(&mut self, servers: Vec<ServerDto>, inbox: Vec<WaitingRow>) {
+        self.servers.extend(servers.into_iter().map(|server| (server.name.clone(), server)));
+        self.inbox.extend(inbox.into_iter().map(|row| (row.id.clone(), row)));
+    }
+
     /// The settings, once they were heard.
-    pub(crate) fn settings(&self) -> Option<&Settings> {
+    pub(crate) fn settings(&self) -> Option<&SettingsDto> {
         self.settings.as_ref()
     }
 
-    /// What waits at the moment `now` (ISO 8601 UTC), in the order of the inbox: deadlines first, then the oldest.
-    fn waiting(&self, now: &str) -> Vec<&Waiting> {
-        let awake =
-            |row: &&Waiting| row.answered_by.is_none() && row.snoozed_until.as_deref().is_none_or(|at| at <= now);
-        let mut rows: Vec<&Waiting> = self.inbox.values().filter(awake).collect();
-        rows.sort_by_key(|row| (row.deadline.is_none(), row.deadline.as_deref(), row.opened_at.as_str()));
+    /// What waits at the moment `now` (ISO 8601 UTC), in the order of the inbox.
+    fn waiting(&self, now: &str) -> Vec<&WaitingRow> {
+        let is_awake = |row: &&WaitingRow| row.snoozed_until.as_deref().is_none_or(|until| until <= now);
+        let open = self.inbox.values().filter(|row| row.answered_by.is_none());
+        let mut rows: Vec<&WaitingRow> = open.filter(is_awake).collect();
+        rows.sort_by(|one, other| one.before(other));
         rows
     }
 
@@ -174,26 +88,29 @@ impl Glance {
         self.waiting(now).into_iter().max_by_key(|row| row.opened_at.as_str()).map(|row| row.id.as_str())
     }
 
+    fn moving(&self) -> u64 {
+        self.totals.by_group.get("moving").copied().unwrap_or(0)
+    }
+
     /// Which face the tray shows.
     pub(crate) fn face(&self, now: &str) -> Face {
-        if !self.waiting(now).is_empty() {
-            Face::NeedsYou
-        } else if self.totals.by_group.moving > 0 {
-            Face::Working
-        } else {
-            Face::Idle
+        match (self.waiting(now).len(), self.moving()) {
+            (0, 0) => Face::Idle,
+            (0, _) => Face::Working,
+            _ => Face::NeedsYou,
         }
     }
 
     /// The counts in words, for the tooltip and the head of the menu.
     pub(crate) fn counts(&self, now: &str) -> String {
-        let moving = self.totals.by_group.moving;
-        match (self.waiting(now).len(), moving) {
-            (0, 0) => "Nothing running".to_owned(),
-            (0, _) => format!("{moving} working"),
-            (waiting, 0) => needs(waiting),
-            (waiting, _) => format!("{}, {moving} working", needs(waiting)),
-        }
+        let moving = self.moving();
+        let needs = match self.waiting(now).len() {
+            0 if moving == 0 => return "Nothing running".to_owned(),
+            0 => return format!("{moving} working"),
+            1 => "1 needs you".to_owned(),
+            many => format!("{many} need you"),
+        };
+        if moving == 0 { needs } else { format!("{needs}, {moving} working") }
     }
 
     /// The first items of the inbox as lines of a menu, each with its id.
@@ -207,61 +124,43 @@ impl Glance {
         until.is_some_and(|until| until > now)
     }
 
-    /// What quitting means, in words; `None` when it costs nothing.
+    /// What quitting means, in words; `None` when it costs nothing. Servers that this program started end with it.
     pub(crate) fn farewell(&self) -> Option<String> {
-        let here: u64 = self.servers.values().filter(|server| server.runs_here()).map(|server| server.open_tasks).sum();
-        let away = self.totals.open.saturating_sub(here);
-        let mut said = Vec::new();
-        if away > 0 {
-            let keeps =
-                if away == 1 { "task keeps running on its server" } else { "tasks keep running on their servers" };
-            said.push(format!("{away} {keeps}."));
-        }
-        if here > 0 {
-            let servers = if here == 1 {
-                "task ends with Taskwarden, which runs its server"
-            } else {
-                "tasks end with Taskwarden, which runs their servers"
-            };
-            said.push(format!("{here} {servers}."));
-        }
-        if said.is_empty() {
-            return None;
-        }
-        said.push("Supervision stops until you reopen Taskwarden.".to_owned());
-        Some(said.join(" "))
+        let here = self.servers.values().filter(|server| match server.address {
+            AddressDto::Stdio { .. } => true,
+            AddressDto::Http { .. } => false,
+        });
+        let here: u64 = here.map(|server| server.open_tasks).sum();
+        let goes_on = match self.totals.open.saturating_sub(here) {
+            0 => String::new(),
+            1 => "1 task keeps running on its server. ".to_owned(),
+            many => format!("{many} tasks keep running on their servers. "),
+        };
+        let ends = match here {
+            0 => String::new(),
+            1 => "1 task ends with Taskwarden, which runs its server. ".to_owned(),
+            many => format!("{many} tasks end with Taskwarden, which runs their servers. "),
+        };
+        let is_free = goes_on.is_empty() && ends.is_empty();
+        (!is_free).then(|| format!("{goes_on}{ends}Supervision stops until you reopen Taskwarden."))
     }
 }
 
-impl Server {
-    /// Whether its process was started by this core and ends with it.
-    fn runs_here(&self) -> bool {
-        match self.address {
-            Address::Stdio {} => true,
-            Address::Http {} => false,
-        }
-    }
-}
-
-fn needs(many: usize) -> String {
-    if many == 1 { "1 needs you".to_owned() } else { format!("{many} need you") }
-}
-
-/// One line about one item, the server's words first.
-fn line(row: &Waiting) -> String {
-    /// Letters of a line; more is cut. Judgement: menus do not wrap.
+/// One line about one item: the server's words, or ours where it has none, and where it comes from.
+fn line(row: &WaitingRow) -> String {
+    /// Letters of a part; more is cut. Judgement: menus do not wrap.
     const LETTERS: usize = 60;
     let tool = row.tool.as_deref().unwrap_or("A task");
-    let said = row.message.as_deref().map(plain).filter(|message| !message.is_empty());
-    let what = match row.kind {
-        Kind::Form | Kind::Url | Kind::Unsupported => said.unwrap_or_else(|| format!("{tool} asks")),
-        Kind::Overdue => format!("{tool} runs long"),
-        Kind::Lost => format!("{tool} was lost"),
-        Kind::Unconfirmed => format!("{tool} is not confirmed"),
-        Kind::Blocked => "Server needs you".to_owned(),
+    let said = row.message.as_deref().map(plain).filter(|said| !said.is_empty());
+    let (what, names_tool) = match row.kind.as_str() {
+        "overdue" => (format!("{tool} runs long"), true),
+        "lost" => (format!("{tool} was lost"), true),
+        "unconfirmed" => (format!("{tool} is not confirmed"), true),
+        "blocked" => ("A server needs you".to_owned(), false),
+        _ => (said.unwrap_or_else(|| format!("{tool} asks")), false),
     };
-    let place = match (row.kind, &row.tool) {
-        (Kind::Form | Kind::Url | Kind::Unsupported, Some(tool)) => format!("{}, {tool}", row.server),
+    let place = match &row.tool {
+        Some(tool) if !names_tool => format!("{}, {tool}", row.server),
         _ => row.server.clone(),
     };
     format!("{} · {}", cut(&plain(&what), LETTERS), cut(&plain(&place), LETTERS))

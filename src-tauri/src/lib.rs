@@ -182,6 +182,7 @@ async fn attend(app: AppHandle) {
 /// Follows what the tray shows, for as long as the door is open.
 async fn watch(app: &AppHandle, door: &Door) {
     const NOTHING_IN_VIEW: &str = r#"{"query":null,"ids":[],"task":null,"visible":false}"#;
+    let mut told = None;
     loop {
         match door.feed(NOTHING_IN_VIEW.to_owned()).await {
             Ok(mut frames) => {
@@ -191,7 +192,12 @@ async fn watch(app: &AppHandle, door: &Door) {
                     }
                 }
             }
-            Err(why) => tracing::warn!("the tray has no feed: {}", why.message),
+            Err(why) => {
+                // Once for each reason: it is tried again and again.
+                if told.replace(why.clone()).as_ref() != Some(&why) {
+                    tracing::warn!("the tray has no feed: {}", why.message);
+                }
+            }
         }
         host::moment::before_another_try().await;
     }

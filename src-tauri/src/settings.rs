@@ -8,9 +8,9 @@ use tauri::{AppHandle, Manager as _};
 use tauri_plugin_autostart::ManagerExt as _;
 use tauri_plugin_global_shortcut::{GlobalShortcutExt as _, ShortcutState};
 
-use crate::glance::Settings;
 use crate::tray::Tray;
 use crate::windows;
+use api::dto::SettingsDto;
 
 /// Opens the newest waiting item from anywhere.
 const SHORTCUT: &str = "Ctrl+Shift+J";
@@ -18,14 +18,14 @@ const SHORTCUT: &str = "Ctrl+Shift+J";
 /// What was done last.
 #[derive(Default)]
 pub(crate) struct Followed {
-    last: Mutex<Option<Settings>>,
+    last: Mutex<Option<SettingsDto>>,
 }
 
 impl Followed {
     /// Does what changed since the last time.
-    pub(crate) fn follow(&self, app: &AppHandle, wished: &Settings) {
+    pub(crate) fn follow(&self, app: &AppHandle, wished: &SettingsDto) {
         let last = self.last.lock().replace(wished.clone());
-        let was = |setting: fn(&Settings) -> bool| last.as_ref().map(setting);
+        let was = |setting: fn(&SettingsDto) -> bool| last.as_ref().map(setting);
         if was(|settings| settings.global_shortcut) != Some(wished.global_shortcut) {
             shortcut(app, wished.global_shortcut);
         }

@@ -1,7 +1,7 @@
 // Stories of the real window: it opens, keeps strangers' scripts out, runs the demo, and a notification leads back in.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,12 +15,13 @@ const PROGRAM = process.env.TASKWARDEN_WINDOW;
 let desktop;
 let window;
 let environment;
+let home;
 /** Loopback only: whoever reaches it broke out. */
 let outside;
 const reached = [];
 
 before(async () => {
-  const home = await mkdtemp(join(tmpdir(), 'taskwarden-smoke-'));
+  home = await mkdtemp(join(tmpdir(), 'taskwarden-smoke-'));
   const { HOME, PATH, DISPLAY, XAUTHORITY, XDG_RUNTIME_DIR, DBUS_SESSION_BUS_ADDRESS } = process.env;
   environment = { HOME, PATH, DISPLAY, XDG_RUNTIME_DIR, DBUS_SESSION_BUS_ADDRESS, LANG: 'C.UTF-8' };
   Object.assign(environment, XAUTHORITY && { XAUTHORITY }, { TASKWARDEN_HOME: home, TASKWARDEN_SECRETS: 'file' });
@@ -37,21 +38,50 @@ after(async () => {
   await window?.close();
   desktop?.stop();
   outside?.close();
+  await rm(home, { recursive: true, force: true });
 });
 
 /** A call as the page makes it. */
-function call(name, input) {
-  return window.settle(
-    (name, input) => globalThis.__TAURI_INTERNALS__.invoke('call', { name, input: JSON.stringify(input) }),
+async function call(name, input) {
+  const answer = await window.settle(
+    (name, input) =>
+      globalThis.__TAURI_INTERNALS__.invoke('call', { name, input: JSON.stringify(input) }).catch((why) => Promise.reject(JSON.stringify(why))),
     name,
     input,
   );
+  assert.ok('ok' in answer, `${name}: ${answer.why}`);
+  return JSON.parse(answer.ok);
 }
+
+/** Starts a task that asks before it moves anything; gives its handle and the id of its item. */
+async function asking() {
+  const folder = await mkdtemp(join(home, 'downloads-'));
+  for (const name of ['photo.jpg', 'letter.pdf', 'song.mp3']) await writeFile(join(folder, name), name);
+  const { id } = await call('tasks.start', { server: 'demo', tool: 'tidy_downloads', arguments: { folder } });
+  const task = await until('the task to ask', async () => {
+    const task = await call('tasks.show', { id });
+    return task.requests.some((request) => request.state === 'open') && task;
+  });
+  return { id, folder, item: `${id}/${task.requests[0].key}` };
+}
+
+const placeOf = (item) => `#/inbox/${encodeURIComponent(item)}`;
+const at = (hash) => until(`the window to be at ${hash}`, async () => (await window.hash()) === hash);
 
 test('the window opens on the first run and offers the demo', async () => {
   await window.sees('Taskwarden');
   await window.sees('demo');
   await window.picture('first-run');
+});
+
+test('the demo runs by clicking, and its question is on the screen', async () => {
+  await window.click('Run the demo');
+  await window.sees('This will run on your machine');
+  await window.picture('demo-consent');
+  await window.click('Run it');
+  await until('the window to be at the question', async () => (await window.hash()).startsWith('#/inbox/hdl_'));
+  await window.sees('Tidy');
+  await window.picture('demo-question');
 });
 
 test('a script that a server slipped in does not run and nothing leaves the window', async () => {
@@ -124,3 +154,68 @@ test('the page can neither leave nor ask for more than its two commands', async 
   assert.equal(await window.run(() => location.origin), 'tauri://localhost', 'it is still our page');
   assert.deepEqual(reached, [], 'nobody outside was asked for a page');
 });
+
+test('a question reaches the desktop without its arguments, and its notice opens the item', async () => {
+  await call('window.visible', { visible: false });
+  await until('the page to know that it is hidden', () => window.run(() => document.visibilityState === 'hidden'));
+  const after = desktop.heard.length;
+  const { folder, item } = await asking();
+  const notice = await desktop.next('notify', after);
+  assert.ok(!JSON.stringify(notice).includes(folder), `no argument stands in it: ${JSON.stringify(notice)}`);
+  const [open] = Object.entries(notice.actions).find(([, label]) => label === 'Open') ?? [];
+  assert.ok(open, `it can be opened: ${JSON.stringify(notice)}`);
+  desktop.tell({ do: 'act', number: notice.number, action: open });
+  await at(placeOf(item));
+  await until('the window to be back', () => window.run(() => document.visibilityState === 'visible'));
+  await window.sees('Tidy');
+  await window.picture('from-a-notice');
+});
+
+test('the tray tells how many wait, and a line of its menu opens the item', async () => {
+  await window.run(() => void (location.hash = '#/settings'));
+  const { item } = await asking();
+  const looked = await until('the tray to count two', async () => {
+    const looked = await desktop.look();
+    return looked.tooltip.includes('2 need you') && looked;
+  });
+  assert.ok(looked.colours > 1, 'the icon is a picture');
+  assert.ok(looked.labels.some((label) => label.includes('tidy_downloads')), `the items stand there: ${looked.labels}`);
+  await desktop.choose('Open inbox');
+  await at('#/inbox');
+  await desktop.choose('Pause notifications');
+  await until('the pause to show', async () => (await desktop.look()).labels.includes('Resume notifications'));
+  const settings = await call('settings.change', {});
+  assert.ok(settings.pausedUntil > new Date().toISOString(), 'the pause is a setting with an end');
+  await desktop.choose('Resume notifications');
+  const mine = (await desktop.look()).labels.findLast((label) => label.includes('tidy_downloads'));
+  await desktop.choose(mine);
+  await at(placeOf(item));
+});
+
+test('a link opens its place in the window that is there', async () => {
+  const { id } = await asking();
+  const second = spawn(PROGRAM, [`taskwarden://task/${id}`], { env: environment, stdio: 'ignore' });
+  const ended = new Promise((resolve) => second.once('exit', resolve));
+  await at(`#/tasks/${id}`);
+  assert.equal(await ended, 0, 'the second start ended by itself');
+});
+
+test('a signal drains the core, and everything is there when the window opens again', async () => {
+  const handles = async () => (await call('tasks.list', {})).tasks.map((task) => task.id).toSorted();
+  const before = await handles();
+  const core = Number.parseInt(await readFile(join(home, 'core.lock'), 'utf8'), 10);
+  process.kill(core, 'SIGTERM');
+  await until('the program to end', () => !isRunning(core));
+  await window.close();
+  window = await Window.open(PROGRAM, environment);
+  await window.sees('Inbox');
+  assert.deepEqual(await handles(), before, 'every handle is known as before');
+});
+
+function isRunning(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

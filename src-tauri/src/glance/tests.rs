@@ -1,71 +1,69 @@
 //! Stories of the tray: what it says and offers after these frames.
 
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
 use super::*;
 
 const NOW: &str = "2026-11-21T10:00:00.000Z";
 
-fn row(id: &str, kind: &str, opened: &str, more: &str) -> String {
-    format!(
-        r#"{{"id":"{id}","kind":"{kind}","task":null,"key":null,"server":"ci","tool":"deploy","agent":null,
-        "message":null,"host":null,"openedAt":"{opened}","deadline":null,"snoozedUntil":null,"changedAt":"{opened}",
-        "answeredBy":null,"destructive":false{more}}}"#
-    )
+fn row(id: &str, kind: &str, opened: &str) -> Value {
+    json!({
+        "id": id, "kind": kind, "task": null, "key": null, "server": "ci", "tool": "deploy", "agent": null,
+        "message": null, "host": null, "openedAt": opened, "deadline": null, "snoozedUntil": null, "changedAt": opened,
+        "answeredBy": null, "destructive": false,
+    })
 }
 
-fn snapshot(inbox: &[String], servers: &str, open: u64, moving: u64, paused: &str) -> String {
-    format!(
-        r#"{{"type":"snapshot","feed":"f","upto":1,"core":{{}},"views":[],"view":null,"task":null,"servers":[{servers}],
-        "settings":{{"theme":"dark","globalShortcut":true,"autostart":false,"closeToTray":true,"pausedUntil":{paused}}},
-        "totals":{{"byPhase":{{}},"byGroup":{{"needsYou":1,"moving":{moving},"noNews":0,"finished":3}},"all":9,"open":{open}}},
-        "inbox":[{}]}}"#,
-        inbox.join(",")
-    )
+fn with(mut row: Value, key: &str, value: &str) -> WaitingRow {
+    row[key] = value.into();
+    serde_json::from_value(row).unwrap()
 }
 
-fn delta(body: &str) -> String {
-    let defaults = r#""servers":[],"goneServers":[],"totals":null,"inbox":[],"goneInbox":[],"settings":null"#;
-    let body = if body.is_empty() { defaults.to_owned() } else { body.to_owned() };
-    format!(
-        r#"{{"type":"delta","after":1,"upto":2,"changes":1,"rows":[],"view":null,"task":null,"views":null,{body}}}"#
-    )
+fn plain_row(row: Value) -> WaitingRow {
+    serde_json::from_value(row).unwrap()
 }
 
-fn server(name: &str, kind: &str, open: u64) -> String {
-    format!(
-        r#"{{"name":"{name}","id":"srv_1","address":{{"kind":"{kind}","url":"u","command":"c"}},"openTasks":{open}}}"#
-    )
-}
-
-fn heard(frames: &[String]) -> Glance {
-    let mut glance = Glance::default();
-    for frame in frames {
-        assert_eq!(glance.hear(frame), Heard::News, "{frame}");
-    }
+fn glance(inbox: Vec<WaitingRow>, open: u64, moving: u64) -> Glance {
+    let by_group = BTreeMap::from([("needsYou".to_owned(), 9), ("moving".to_owned(), moving)]);
+    let mut glance = Glance {
+        settings: Some(SettingsDto::default()),
+        totals: Totals { by_group, open, ..Totals::default() },
+        ..Glance::default()
+    };
+    glance.put(Vec::new(), inbox);
     glance
+}
+
+fn hear(glance: &mut Glance, delta: Delta) {
+    let text = serde_json::to_string(&Frame::Delta(Box::new(delta))).unwrap();
+    assert_eq!(glance.hear(&text), Heard::News, "{text}");
 }
 
 #[test]
 fn the_face_and_the_counts_say_the_same() {
-    let idle = heard(&[snapshot(&[], "", 0, 0, "null")]);
+    let idle = glance(Vec::new(), 0, 0);
     assert_eq!((idle.face(NOW), idle.counts(NOW).as_str()), (Face::Idle, "Nothing running"));
-    let working = heard(&[snapshot(&[], "", 8, 8, "null")]);
+    let working = glance(Vec::new(), 8, 8);
     assert_eq!((working.face(NOW), working.counts(NOW).as_str()), (Face::Working, "8 working"));
-    let asked = heard(&[snapshot(&[row("a", "form", NOW, "")], "", 8, 7, "null")]);
+    let asked = glance(vec![plain_row(row("a", "form", NOW))], 8, 7);
     assert_eq!((asked.face(NOW), asked.counts(NOW).as_str()), (Face::NeedsYou, "1 needs you, 7 working"));
 }
 
 #[test]
 fn the_menu_is_in_the_order_of_the_inbox_and_the_shortcut_takes_the_newest() {
-    let rows = [
-        row("old", "form", "2026-11-21T08:00:00.000Z", ""),
-        row("new", "lost", "2026-11-21T09:00:00.000Z", ""),
-        row("due", "url", "2026-11-21T08:30:00.000Z", "")
-            .replace(r#""deadline":null"#, r#""deadline":"2026-11-21T10:05:00.000Z""#),
-        row("later", "form", "2026-11-21T09:30:00.000Z", "")
-            .replace(r#""snoozedUntil":null"#, r#""snoozedUntil":"2026-11-21T10:10:00.000Z""#),
-        row("done", "form", "2026-11-21T09:40:00.000Z", "").replace(r#""answeredBy":null"#, r#""answeredBy":"ada""#),
-    ];
-    let glance = heard(&[snapshot(&rows, "", 5, 0, "null")]);
+    let glance = glance(
+        vec![
+            plain_row(row("old", "form", "2026-11-21T08:00:00.000Z")),
+            plain_row(row("new", "lost", "2026-11-21T09:00:00.000Z")),
+            with(row("due", "url", "2026-11-21T08:30:00.000Z"), "deadline", "2026-11-21T10:05:00.000Z"),
+            with(row("later", "form", "2026-11-21T09:30:00.000Z"), "snoozedUntil", "2026-11-21T10:10:00.000Z"),
+            with(row("done", "form", "2026-11-21T09:40:00.000Z"), "answeredBy", "ada"),
+        ],
+        5,
+        0,
+    );
     let ids: Vec<String> = glance.lines(NOW, 5).into_iter().map(|(id, _)| id).collect();
     assert_eq!(ids, ["due", "old", "new"], "a deadline first, then the oldest; what is snoozed or answered not at all");
     assert_eq!(glance.lines(NOW, 2).len(), 2, "no more than asked for");
@@ -75,25 +73,20 @@ fn the_menu_is_in_the_order_of_the_inbox_and_the_shortcut_takes_the_newest() {
 
 #[test]
 fn a_delta_replaces_adds_and_removes() {
-    let change = delta(&format!(
-        r#""servers":[{}],"goneServers":["b"],"totals":null,"inbox":[{}],"goneInbox":["a"],"settings":null"#,
-        server("c", "http", 2),
-        row("b", "form", NOW, "")
-    ));
-    let servers = format!("{},{}", server("a", "stdio", 0), server("b", "stdio", 3));
-    let glance = heard(&[snapshot(&[row("a", "form", NOW, "")], &servers, 2, 1, "null"), change, delta("")]);
+    let mut glance = glance(vec![plain_row(row("a", "form", NOW))], 2, 1);
+    let change =
+        Delta { inbox: vec![plain_row(row("b", "form", NOW))], gone_inbox: vec!["a".to_owned()], ..Delta::default() };
+    hear(&mut glance, change);
     assert_eq!(glance.newest(NOW), Some("b"), "a is gone, b came");
-    assert_eq!(glance.servers.keys().collect::<Vec<_>>(), ["a", "c"]);
-    assert!(glance.settings().is_some(), "what a delta does not name stays");
+    hear(&mut glance, Delta::default());
+    assert_eq!(glance.counts(NOW), "1 needs you, 1 working", "what a delta does not name stays");
+    assert!(glance.settings().is_some(), "the settings too");
 }
 
 #[test]
 fn text_of_a_server_stays_one_harmless_line() {
-    let evil = row("a", "form", NOW, "").replace(
-        r#""message":null"#,
-        r#""message":"Delete\n\u0007 all?\u202e gnp.exe aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa""#,
-    );
-    let glance = heard(&[snapshot(&[evil], "", 1, 0, "null")]);
+    let evil = format!("Delete\n\u{7} all?\u{202e} gnp.exe {}", "a".repeat(400));
+    let glance = glance(vec![with(row("a", "form", NOW), "message", &evil)], 1, 0);
     let (_, line) = glance.lines(NOW, 1).remove(0);
     assert!(line.starts_with("Delete all? gnp.exe aaa"), "controls and turning letters are gone: {line}");
     assert!(line.ends_with("… · ci, deploy"), "cut, and its source is named: {line}");
@@ -107,34 +100,32 @@ fn items_without_words_of_a_server_get_ours() {
         ("overdue", "deploy runs long · ci"),
         ("lost", "deploy was lost · ci"),
         ("unconfirmed", "deploy is not confirmed · ci"),
-        ("blocked", "Server needs you · ci"),
+        ("blocked", "A server needs you · ci, deploy"),
     ] {
-        let glance = heard(&[snapshot(&[row("a", kind, NOW, "")], "", 1, 0, "null")]);
+        let glance = glance(vec![plain_row(row("a", kind, NOW))], 1, 0);
         assert_eq!(glance.lines(NOW, 1).remove(0).1, expected);
     }
 }
 
 #[test]
-fn quitting_says_what_goes_on_and_what_ends() {
-    let said = |servers: &str, open| heard(&[snapshot(&[], servers, open, 0, "null")]).farewell();
-    assert_eq!(said("", 0), None, "nothing is lost, nothing is asked");
-    assert_eq!(
-        said(&server("a", "http", 8), 8).as_deref(),
-        Some("8 tasks keep running on their servers. Supervision stops until you reopen Taskwarden.")
+fn a_pause_ends_by_itself() {
+    let mut glance = glance(Vec::new(), 0, 0);
+    let paused_until = Some("2026-11-21T10:30:00.000Z".to_owned());
+    hear(
+        &mut glance,
+        Delta { settings: Some(SettingsDto { paused_until, ..SettingsDto::default() }), ..Delta::default() },
     );
-    let both = said(&format!("{},{}", server("a", "http", 1), server("b", "stdio", 1)), 2).unwrap();
-    assert_eq!(
-        both,
-        "1 task keeps running on its server. 1 task ends with Taskwarden, which runs its server. \
-         Supervision stops until you reopen Taskwarden."
-    );
+    assert!(glance.is_paused(NOW), "half an hour is left");
+    assert!(!glance.is_paused("2026-11-21T10:30:00.000Z"), "over");
 }
 
 #[test]
-fn a_pause_ends_by_itself() {
-    let glance = heard(&[snapshot(&[], "", 0, 0, r#""2026-11-21T10:30:00.000Z""#)]);
-    assert!(glance.is_paused(NOW), "half an hour is left");
-    assert!(!glance.is_paused("2026-11-21T10:30:00.000Z"), "over");
+fn quitting_says_what_goes_on() {
+    assert_eq!(glance(Vec::new(), 0, 0).farewell(), None, "nothing is lost, nothing is asked");
+    assert_eq!(
+        glance(Vec::new(), 8, 8).farewell().as_deref(),
+        Some("8 tasks keep running on their servers. Supervision stops until you reopen Taskwarden.")
+    );
 }
 
 #[test]
