@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::ids::RequestKey;
 use crate::payload::Payload;
+use crate::raw::RawText;
 use crate::request::Ask;
 use crate::status::{TaskStatus, Ttl};
 use crate::time::Timestamp;
@@ -23,6 +24,19 @@ pub enum Door {
     Push,
     /// It stood in the server's list.
     List,
+}
+
+impl Door {
+    /// The method of the message that came through it.
+    #[must_use]
+    pub const fn method(self) -> &'static str {
+        match self {
+            Self::Create => "tools/call",
+            Self::Poll => "tasks/get",
+            Self::Push => "notifications/tasks",
+            Self::List => "tasks/list",
+        }
+    }
 }
 
 /// One sighting of one task.
@@ -51,6 +65,8 @@ pub struct Observation {
     pub outstanding: Option<BTreeMap<RequestKey, Ask>>,
     /// The terminal payload: the result, or the JSON-RPC error object, as received.
     pub payload: Option<Payload>,
+    /// The message that carried questions, as received; `None` when it carried none.
+    pub raw: Option<RawText>,
 }
 
 /// Numeric or spoken progress of a call or task.

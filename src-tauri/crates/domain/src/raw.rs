@@ -34,6 +34,39 @@ impl Direction {
     }
 }
 
+/// The text of a message, capped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawText {
+    /// JSON text, from its beginning.
+    pub body: Payload,
+    /// Size of the message before it was cut.
+    pub bytes: u64,
+    /// Whether the body is not the whole message.
+    pub cut: bool,
+}
+
+impl RawText {
+    /// A text cut to `raw_message_bytes`.
+    #[must_use]
+    pub fn of(text: &str, policy: &Policy) -> Self {
+        let kept = text.get(..text.floor_char_boundary(policy.raw_message_bytes)).unwrap_or_default();
+        let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        Self { body: Payload::new(kept), bytes, cut: kept.len() < text.len() }
+    }
+
+    /// A text that is only a part of its message.
+    #[must_use]
+    pub fn part(text: &str, policy: &Policy) -> Self {
+        Self { cut: true, ..Self::of(text, policy) }
+    }
+
+    /// The same message without its body.
+    #[must_use]
+    pub fn without_body(&self) -> Self {
+        Self { body: Payload::new(""), bytes: self.bytes, cut: true }
+    }
+}
+
 /// One message to keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawMessage {
@@ -52,20 +85,11 @@ pub struct RawMessage {
 }
 
 impl RawMessage {
-    /// A message with its body cut to `raw_message_bytes`.
+    /// A message of this text.
     #[must_use]
-    pub fn new(at: Timestamp, direction: Direction, about: &str, body: &Payload, policy: &Policy) -> Self {
-        let text = body.as_str();
-        let kept = text.get(..text.floor_char_boundary(policy.raw_message_bytes)).unwrap_or_default();
-        let cut = kept.len() < text.len();
-        let whole = if cut { Payload::new(kept) } else { body.clone() };
-        Self { at, direction, about: about.to_owned(), body: whole, bytes: body.bytes(), cut }
-    }
-
-    /// The same message without its body.
-    #[must_use]
-    pub fn without_body(self) -> Self {
-        Self { body: Payload::new(""), cut: true, ..self }
+    pub fn new(at: Timestamp, direction: Direction, about: &str, text: &RawText) -> Self {
+        let RawText { body, bytes, cut } = text;
+        Self { at, direction, about: about.to_owned(), body: body.clone(), bytes: *bytes, cut: *cut }
     }
 }
 
@@ -93,9 +117,7 @@ mod tests {
     #[test]
     fn a_long_message_is_cut_at_a_character_and_says_so() {
         let policy = Policy { raw_message_bytes: 4, ..Policy::default() };
-        let of = |text: &str| {
-            RawMessage::new(Timestamp::EPOCH, Direction::FromServer, "tasks/get", &Payload::new(text), &policy)
-        };
+        let of = |text: &str| RawText::of(text, &policy);
         let long = of("abcä!");
         assert_eq!((long.body.as_str(), long.bytes, long.cut), ("abc", 6, true), "never within a character");
         let short = of("abcd");

@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use crate::ids::{ConnectionId, PersonId, RequestKey};
+use crate::raw::RawText;
 use crate::status::Delivery;
 use crate::time::Timestamp;
 
@@ -74,6 +75,8 @@ pub struct LiveQuestion {
     pub digest: String,
     /// What is asked.
     pub ask: Ask,
+    /// The message, as received.
+    pub raw: Option<RawText>,
 }
 
 /// What a person chose. Three outcomes, never merged.

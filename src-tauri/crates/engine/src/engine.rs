@@ -248,10 +248,11 @@ impl Engine {
         decide::unwatch(&self.core, id, &by, note.as_deref()).await
     }
 
-    /// The task as last committed, with the newest contact, from memory; `None` when it is over and so not held.
+    /// The task as last committed, with the newest contact, from memory; `None` when it is over and so not held, or when
+    /// the registry may know a newer one.
     #[must_use]
     pub fn task(&self, id: HandleId) -> Option<Arc<TaskHandle>> {
-        self.core.ledger.held(id)
+        self.core.ledger.held_newest(id)
     }
 
     /// Whether the server tells us of changes by itself at this moment.

@@ -48,6 +48,8 @@ struct Held {
     next_look: Option<Timestamp>,
     /// Contact or next look moved since the last flush.
     stale_note: bool,
+    /// Commits that are on their way: until they are back, the registry may know more than this.
+    on_their_way: usize,
 }
 
 /// Open handles, and the way to change them.
@@ -67,6 +69,13 @@ impl Ledger {
     /// The handle, when it is open.
     pub(crate) fn held(&self, id: HandleId) -> Option<Arc<TaskHandle>> {
         self.open.lock().get(&id).map(|held| Arc::clone(&held.handle))
+    }
+
+    /// The handle, when it is open and the registry cannot know a newer one. Whoever read of a change in the change log
+    /// gets that change or a later one from here, or nothing: a commit is visible there before it is kept here.
+    pub(crate) fn held_newest(&self, id: HandleId) -> Option<Arc<TaskHandle>> {
+        let open = self.open.lock();
+        open.get(&id).filter(|held| held.on_their_way == 0).map(|held| Arc::clone(&held.handle))
     }
 
     /// When it will be looked at next, when it is open.
@@ -167,10 +176,12 @@ impl Ledger {
                 self.refresh(&next);
                 return Ok((Applied { handle: next, changed: false }, said));
             }
+            let on_its_way = OnItsWay::new(self, id);
             match self.registry.commit(transition.unit(now, &self.policy)).await {
                 Ok(recorded) => {
                     let next = Arc::new(TaskHandle { version: recorded.version, ..transition.next.clone() });
                     self.keep(&next);
+                    drop(on_its_way);
                     self.outbox.perform(&next, &transition, recorded.seq, now);
                     return Ok((Applied { handle: next, changed: true }, said));
                 }
@@ -235,7 +246,8 @@ impl Ledger {
                 held.stale_note = true;
             }
             None => {
-                open.insert(handle.id, Held { handle: Arc::clone(handle), next_look: None, stale_note: false });
+                let held = Held { handle: Arc::clone(handle), next_look: None, stale_note: false, on_their_way: 0 };
+                open.insert(handle.id, held);
             }
         }
     }
@@ -248,6 +260,30 @@ impl Ledger {
         {
             held.handle = Arc::clone(next);
             held.stale_note = true;
+        }
+    }
+}
+
+/// A commit of a handle that has begun and is not kept yet.
+struct OnItsWay<'a> {
+    ledger: &'a Ledger,
+    id: HandleId,
+}
+
+impl<'a> OnItsWay<'a> {
+    fn new(ledger: &'a Ledger, id: HandleId) -> Self {
+        if let Some(held) = ledger.open.lock().get_mut(&id) {
+            held.on_their_way += 1;
+        }
+        Self { ledger, id }
+    }
+}
+
+impl Drop for OnItsWay<'_> {
+    fn drop(&mut self) {
+        // Taken up meanwhile, it may not have been counted.
+        if let Some(held) = self.ledger.open.lock().get_mut(&self.id) {
+            held.on_their_way = held.on_their_way.saturating_sub(1);
         }
     }
 }

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use super::{Attention, Effect, Home, TaskHandle, Transition};
 use crate::audit::{Actor, Verb};
 use crate::ids::{HostId, RequestKey};
+use crate::observation::Door;
 use crate::payload::{Payload, PayloadKind, ResultRef};
 use crate::policy::Policy;
 use crate::ports::CallReply;
+use crate::raw::{Direction, RawText};
 use crate::request::{Ask, AskDoor, InputRequest, RequestState};
 use crate::status::{Delivery, Outcome, ServerView};
 use crate::time::Timestamp;
@@ -55,9 +57,16 @@ impl TaskHandle {
             CallReply::Error { error, payload } => {
                 step.next.view = ServerView::Refused(error.clone());
                 step.keep(PayloadKind::Error, Some(payload.clone()));
+                let text = RawText::of(payload.as_str(), policy);
+                step.said(now, Direction::FromServer, Door::Create.method(), &text);
                 step.end(now, "call", "refused");
             }
-            CallReply::NeedsInput { questions, state } => step.ask_round(round, questions, state.as_ref(), now, policy),
+            CallReply::NeedsInput { questions, state, raw } => {
+                if let Some(raw) = raw {
+                    step.said(now, Direction::FromServer, Door::Create.method(), raw);
+                }
+                step.ask_round(round, questions, state.as_ref(), now, policy);
+            }
             CallReply::Task { id, seen } => {
                 step.next.home = home.clone();
                 let server = step.by_server();

@@ -7,7 +7,7 @@ use super::{Attention, Effect, Origin, TaskHandle, Transition};
 use crate::audit::{Actor, Verb};
 use crate::ids::RequestKey;
 use crate::payload::PayloadKind;
-use crate::request::{AnswerAction, Ask, AskDoor, RequestState, secret_looking_fields};
+use crate::request::{AnswerAction, AskDoor, RequestState};
 use crate::status::Delivery;
 use crate::time::Timestamp;
 
@@ -66,10 +66,7 @@ impl Transition {
 
     /// Erases the content of an answer whose form asked for something that looks like a secret (ruling 9).
     pub(super) fn erase_secret(&mut self, key: &RequestKey, action: AnswerAction) {
-        let secret = self.next.requests.get(key).is_some_and(|request| match &request.ask {
-            Ask::Form { schema, .. } => !secret_looking_fields(schema).is_empty(),
-            Ask::Visit { .. } | Ask::Sampling | Ask::Roots | Ask::Unsupported(_) => false,
-        });
+        let secret = self.next.requests.get(key).is_some_and(|request| request.ask.may_hold_secret());
         let kind = PayloadKind::Answer(key.clone());
         let already = self.payloads.iter().any(|write| write.kind == kind);
         if secret && action == AnswerAction::Accept && !already {

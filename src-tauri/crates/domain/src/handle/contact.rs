@@ -9,8 +9,9 @@ use std::time::Duration;
 use super::{Attention, Effect, TaskHandle, Transition};
 use crate::audit::{Actor, Verb};
 use crate::policy::Policy;
+use crate::raw::{Direction, RawText};
 use crate::request::AskDoor;
-use crate::status::{Contact, GoneWhy, Miss, Needs};
+use crate::status::{Contact, GoneWhy, Miss, Needs, RpcError};
 use crate::time::Timestamp;
 
 /// What the follower counted since the task was last heard of.
@@ -43,6 +44,10 @@ impl TaskHandle {
             }
             Miss::UnknownTask | Miss::Unreachable(_) | Miss::Unreadable { .. } | Miss::Refused(_) => {}
         }
+        let told_before = match &self.contact {
+            Contact::Silent { last, .. } => last == miss,
+            Contact::Fresh { .. } | Contact::Blocked { .. } | Contact::Gone { .. } => false,
+        };
         let silent = |since| Contact::Silent { since, failures: count.failures, last: miss.clone() };
         let mut step = Transition::none(self);
         match &self.contact {
@@ -56,6 +61,22 @@ impl TaskHandle {
             Contact::Silent { since, .. } => step.next.contact = silent(*since),
             Contact::Blocked { .. } | Contact::Gone { .. } => {}
         }
+        let shown = match &step.next.contact {
+            Contact::Silent { .. } => !told_before,
+            Contact::Fresh { .. } | Contact::Blocked { .. } | Contact::Gone { .. } => false,
+        };
+        match miss {
+            Miss::Refused(error) if shown => step.keep_error(now, "tasks/get", error, policy),
+            Miss::Refused(_) | Miss::UnknownTask | Miss::Unreachable(_) | Miss::Unreadable { .. } => {}
+        }
+        step.settle(self, now)
+    }
+
+    /// The server answered one of our messages about the task with an error; only kept for people to read.
+    #[must_use]
+    pub fn error_heard(&self, about: &str, error: &RpcError, now: Timestamp, policy: &Policy) -> Transition {
+        let mut step = Transition::none(self);
+        step.keep_error(now, about, error, policy);
         step.settle(self, now)
     }
 
@@ -108,5 +129,13 @@ impl TaskHandle {
         step.effect(Effect::Release);
         step.effect(Effect::Tell(Attention::Problem));
         step.settle(self, now)
+    }
+}
+
+impl Transition {
+    /// Keeps what is known of an error: code and words, the rest of the message was not kept.
+    fn keep_error(&mut self, now: Timestamp, about: &str, error: &RpcError, policy: &Policy) {
+        let text = serde_json::json!({ "code": error.code, "message": error.message }).to_string();
+        self.said(now, Direction::FromServer, about, &RawText::part(&text, policy));
     }
 }

@@ -9,6 +9,7 @@ use super::{Attention, Effect, TaskHandle, Told, Transition};
 use crate::audit::{Actor, Verb};
 use crate::ids::{ConnectionId, RequestKey};
 use crate::policy::Policy;
+use crate::raw::Direction;
 use crate::request::{AskDoor, InputRequest, LiveQuestion, RequestState};
 use crate::status::{Contact, Delivery};
 use crate::time::Timestamp;
@@ -94,6 +95,9 @@ impl TaskHandle {
             return (step.settle(self, now), LiveOutcome::Rejected("this task asked too much".to_owned()));
         }
         let ask = question.ask.clone();
+        if let Some(raw) = &question.raw {
+            step.said(now, Direction::FromServer, "elicitation/create", raw);
+        }
         step.open(InputRequest { key: key.clone(), ask, door, opened: now, state: RequestState::Open }, now);
         (step.settle(self, now), LiveOutcome::Opened(key))
     }

@@ -9,6 +9,7 @@ use crate::ids::{RequestKey, UpstreamTaskId};
 use crate::observation::{Door, LogLine, Observation, Progress};
 use crate::payload::PayloadKind;
 use crate::policy::{Policy, plain_text};
+use crate::raw::{Direction, RawText};
 use crate::request::{AskDoor, InputRequest, RequestState};
 use crate::status::{Contact, GoneWhy, Outcome, ServerView, TaskStatus, TaskView, Ttl};
 use crate::time::Timestamp;
@@ -67,7 +68,7 @@ impl TaskHandle {
             if let ServerView::Task(task) = &mut step.next.view {
                 task.status = status;
             }
-            step.keep_result(seen);
+            step.keep_result(seen, policy);
             step.effect(Effect::StopLooking);
         } else if contradicts(&known.status, &seen.status) {
             if !self.contradicted {
@@ -120,7 +121,7 @@ impl Transition {
         if seen.status.is_terminal() {
             let from = known.map_or("call", |task| plain_word(&task.status));
             self.end(now, from, plain_word(&seen.status));
-            self.keep_result(seen);
+            self.keep_result(seen, policy);
             self.want_payload(seen, policy);
             match seen.status {
                 TaskStatus::Completed(_) => self.learn(now),
@@ -162,6 +163,7 @@ impl Transition {
     fn apply_outstanding(&mut self, known: Option<&TaskView>, seen: &Observation, policy: &Policy) {
         let Some(outstanding) = &seen.outstanding else { return };
         let now = seen.seen;
+        let known_before = self.next.requests.len();
         for (key, ask) in outstanding {
             if self.next.requests.contains_key(key) || !self.may_ask(key, now, policy) {
                 continue;
@@ -190,6 +192,11 @@ impl Transition {
             .filter(|request| !outstanding.contains_key(&request.key))
             .map(|request| request.key.clone())
             .collect();
+        let opened = self.next.requests.len() > known_before;
+        let closes = !missing.is_empty() && seen.door == Door::Poll;
+        if let Some(raw) = seen.raw.as_ref().filter(|_| opened || closes) {
+            self.said(now, Direction::FromServer, seen.door.method(), raw);
+        }
         if missing.is_empty() {
             return;
         }
@@ -205,11 +212,15 @@ impl Transition {
     }
 
     /// Stores the terminal payload that came with the word.
-    fn keep_result(&mut self, seen: &Observation) {
+    fn keep_result(&mut self, seen: &Observation, policy: &Policy) {
         let Some(payload) = &seen.payload else { return };
         let kind = match &seen.status {
             TaskStatus::Completed(_) => PayloadKind::Result,
-            TaskStatus::Failed(_) => PayloadKind::Error,
+            TaskStatus::Failed(_) => {
+                let text = RawText::of(payload.as_str(), policy);
+                self.said(seen.seen, Direction::FromServer, seen.door.method(), &text);
+                PayloadKind::Error
+            }
             TaskStatus::Cancelled | TaskStatus::Working | TaskStatus::InputRequired | TaskStatus::Other(_) => return,
         };
         self.keep(kind, Some(payload.clone()));

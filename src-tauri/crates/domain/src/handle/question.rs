@@ -10,7 +10,8 @@ use super::{Attention, Effect, Refusal, TaskHandle, Transition};
 use crate::audit::{Actor, Verb};
 use crate::ids::{PersonId, RequestKey};
 use crate::payload::{Payload, PayloadKind};
-use crate::request::{AnswerAction, Answered, Ask, AskDoor, InputRequest, RequestState};
+use crate::raw::{Direction, RawText};
+use crate::request::{AnswerAction, Answered, Ask, AskDoor, InputRequest, RequestState, secret_looking_fields};
 use crate::status::{Delivery, ServerView};
 use crate::time::Timestamp;
 
@@ -38,6 +39,14 @@ impl Ask {
             Self::Sampling => "sampling/createMessage",
             Self::Roots => "roots/list",
             Self::Unsupported(method) => method,
+        }
+    }
+
+    /// Whether what is answered may be a secret.
+    pub(super) fn may_hold_secret(&self) -> bool {
+        match self {
+            Self::Form { schema, .. } => !secret_looking_fields(schema).is_empty(),
+            Self::Visit { .. } | Self::Sampling | Self::Roots | Self::Unsupported(_) => false,
         }
     }
 
@@ -199,6 +208,30 @@ impl TaskHandle {
                 step.request_fact(now, server, Verb::AnswerEnded, key, "refused");
                 step.effect(Effect::Tell(Attention::Problem));
             }
+        }
+        step.settle(self, now)
+    }
+
+    /// The message with the answers to these questions leaves now. It is kept for people to read, once; without its
+    /// body when one of the forms asks for something that looks like a secret (ruling 9).
+    #[must_use]
+    pub fn answers_left(&self, keys: &[RequestKey], text: &RawText, now: Timestamp) -> Transition {
+        let mut step = Transition::none(self);
+        let asked: Vec<&InputRequest> = keys.iter().filter_map(|key| self.requests.get(key)).collect();
+        let first = asked.iter().any(|request| match &request.state {
+            RequestState::Answered(answered) => answered.delivery == Delivery::Recorded,
+            RequestState::Open | RequestState::Confirmed(_) | RequestState::Withdrawn { .. } => false,
+        });
+        let secret = asked.len() < keys.len() || asked.iter().any(|request| request.ask.may_hold_secret());
+        let about = match asked.first().map(|request| &request.door) {
+            Some(AskDoor::Listed { .. }) => "tasks/update",
+            Some(AskDoor::Round { .. }) => "tools/call",
+            Some(AskDoor::Live { .. }) => "elicitation/create",
+            None => return step,
+        };
+        if first {
+            let text = if secret { text.without_body() } else { text.clone() };
+            step.said(now, Direction::ToServer, about, &text);
         }
         step.settle(self, now)
     }

@@ -9,6 +9,7 @@ use super::{Attention, Effect, TaskHandle, Told, Transition};
 use crate::audit::{Actor, AuditEvent, Subject, Verb};
 use crate::ids::RequestKey;
 use crate::payload::{Payload, PayloadKind, PayloadWrite};
+use crate::raw::{Direction, RawMessage, RawText};
 use crate::status::{Contact, Intent, Phase, ServerView, Wish};
 use crate::time::Timestamp;
 
@@ -88,6 +89,11 @@ impl Transition {
         if !self.effects.contains(&effect) {
             self.effects.push(effect);
         }
+    }
+
+    /// Keeps a raw message.
+    pub(super) fn said(&mut self, at: Timestamp, direction: Direction, about: &str, text: &RawText) {
+        self.raw.push(RawMessage::new(at, direction, about, text));
     }
 
     /// Stores or erases a payload.

@@ -10,6 +10,7 @@ mod properties;
 mod questions;
 mod rounds;
 mod rules;
+mod settling;
 mod stops;
 
 use std::collections::BTreeMap;
@@ -123,6 +124,7 @@ fn sight(status: TaskStatus, millis: i64) -> Observation {
         hint: None,
         outstanding: None,
         payload: None,
+        raw: None,
     }
 }
 
@@ -183,6 +185,7 @@ fn live(connection: u128, token: &str, digest: &str) -> LiveQuestion {
         token: token.into(),
         digest: digest.into(),
         ask: form(),
+        raw: None,
     }
 }
 

@@ -15,6 +15,7 @@ use super::PortFuture;
 use crate::ids::{ConnectionId, HandleId, RequestKey, UpstreamTaskId};
 use crate::observation::{Observation, Progress};
 use crate::payload::Payload;
+use crate::raw::RawText;
 use crate::request::{AnswerAction, Ask, AskDoor, LiveQuestion};
 use crate::server::{Negotiated, Server};
 use crate::status::RpcError;
@@ -127,6 +128,8 @@ pub enum CallReply {
         questions: BTreeMap<RequestKey, Ask>,
         /// To be echoed.
         state: Option<Payload>,
+        /// The message, as received.
+        raw: Option<RawText>,
     },
     /// A task was created.
     Task {
@@ -264,6 +267,8 @@ pub trait Upstream: Send + Sync + 'static {
         task: Option<UpstreamTaskId>,
         answers: Vec<AnswerToSend>,
     ) -> PortFuture<'_, Result<(), UpstreamError>>;
+    /// The message that carries these answers, for people to read; never sent. `None` when they do not go together.
+    fn answer_text(&self, task: Option<&UpstreamTaskId>, answers: &[AnswerToSend]) -> Option<RawText>;
     /// Asks the server to stop a task. In the 2025 dialect the reply is an observation.
     fn cancel(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Option<Observation>, UpstreamError>>;
     /// One page of the server's own list; `Unsupported` where there is none.

@@ -8,8 +8,10 @@ use domain::handle::{TaskHandle, Transition};
 use domain::ids::RequestKey;
 use domain::payload::PayloadKind;
 use domain::ports::{AnswerToSend, RegistryError, UpstreamError};
+use domain::raw::RawText;
 use domain::request::{AskDoor, InputRequest, RequestState};
 use domain::status::Delivery;
+use domain::time::Timestamp;
 
 use super::{Ended, Way, retry};
 use crate::core::{Core, then};
@@ -49,10 +51,11 @@ async fn send_together(way: &Way, handle: &TaskHandle, requests: &[&InputRequest
     let keys: Vec<RequestKey> = requests.iter().map(|request| request.key.clone()).collect();
     let live = requests.iter().any(|request| !is_listed(&request.door));
     let Ok(lane) = way.post.lane.acquire().await else { return Ended::Unconnected };
-    if step(way, handle, &keys, |at| Delivery::Sent { at, attempts: 1 }).await.is_err() {
+    let task = handle.view.task().map(|task| task.id.clone());
+    let text = way.live.upstream.answer_text(task.as_ref(), &answers);
+    if leaves(way, handle, &keys, text.as_ref()).await.is_err() {
         return Ended::Again(None);
     }
-    let task = handle.view.task().map(|task| task.id.clone());
     let outcome = way.core.ask(way.live.upstream.answer(task, answers)).await;
     drop(lane);
     let ended = match outcome {
@@ -71,7 +74,9 @@ async fn failed(way: &Way, handle: &TaskHandle, keys: &[RequestKey], error: &Ups
     match (retry(error), error) {
         (None, error) => {
             let why = error.to_string();
-            match step(way, handle, keys, |at| Delivery::Refused { at, why: why.clone() }).await {
+            let refused = step(way, handle, keys, |at| Delivery::Refused { at, why: why.clone() }).await;
+            error_heard(way, handle, if live { "elicitation/create" } else { "tasks/update" }, error).await;
+            match refused {
                 Ok(()) => Ended::Clear,
                 Err(()) => Ended::Again(None),
             }
@@ -87,12 +92,36 @@ async fn failed(way: &Way, handle: &TaskHandle, keys: &[RequestKey], error: &Ups
     }
 }
 
+/// Keeps the error with which the server answered, for people to read; whether that works decides nothing.
+pub(super) async fn error_heard(way: &Way, handle: &TaskHandle, about: &str, error: &UpstreamError) {
+    if let UpstreamError::Refused(error) = error {
+        let policy = &way.core.policy;
+        let kept = way.core.ledger.apply(handle.id, |handle, now| handle.error_heard(about, error, now, policy)).await;
+        if let Err(failed) = kept {
+            tracing::debug!(handle.id = %handle.id, error = %failed, "an error of a server could not be kept");
+        }
+    }
+}
+
+/// Marks these answers as sent and keeps the message that carries them, in one commit.
+async fn leaves(way: &Way, handle: &TaskHandle, keys: &[RequestKey], text: Option<&RawText>) -> Result<(), ()> {
+    let stored = way.core.must_apply(handle.id, |handle, now| sent(handle, keys, text, now));
+    stored.await.map(|_| ()).map_err(|_| ())
+}
+
+/// The answers leave now, with the message that carries them.
+pub(super) fn sent(handle: &TaskHandle, keys: &[RequestKey], text: Option<&RawText>, now: Timestamp) -> Transition {
+    let kept = text.map_or_else(|| Transition::none(handle), |text| handle.answers_left(keys, text, now));
+    let delivery = Delivery::Sent { at: now, attempts: 1 };
+    keys.iter().fold(kept, |all, key| then(all, |next| next.answer_step(key, &delivery, now)))
+}
+
 /// Moves all these answers one step on, in one commit.
 async fn step(
     way: &Way,
     handle: &TaskHandle,
     keys: &[RequestKey],
-    delivery: impl Fn(domain::time::Timestamp) -> Delivery,
+    delivery: impl Fn(Timestamp) -> Delivery,
 ) -> Result<(), ()> {
     let stored = way.core.must_apply(handle.id, |handle, now| {
         keys.iter()

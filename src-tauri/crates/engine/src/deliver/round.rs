@@ -8,7 +8,7 @@ use domain::handle::{TaskHandle, Transition};
 use domain::payload::PayloadKind;
 use domain::ports::Continuation;
 use domain::request::{AskDoor, InputRequest};
-use domain::status::{Delivery, ServerView};
+use domain::status::ServerView;
 
 use super::{Ended, Way, answer};
 use crate::admission;
@@ -35,12 +35,10 @@ pub(super) async fn send(way: &Way, handle: &TaskHandle) -> Ended {
         Ok(None) | Err(_) => return Ended::Again(None),
     };
     let keys: Vec<_> = answered.iter().map(|request| request.key.clone()).collect();
+    let text = way.live.upstream.answer_text(None, &answers);
     let left = core.must_apply(handle.id, |handle, now| match handle.view {
         ServerView::Asking { since: asked, .. } if asked == since && handle.round_ready_at().is_some() => {
-            let sent = Delivery::Sent { at: now, attempts: 1 };
-            let marked = keys
-                .iter()
-                .fold(Transition::none(handle), |all, key| then(all, |next| next.answer_step(key, &sent, now)));
+            let marked = answer::sent(handle, &keys, text.as_ref(), now);
             then(marked, |next| next.resumed(core.host, now))
         }
         ServerView::Asking { .. }

@@ -132,7 +132,11 @@ async fn failed(way: &Way, handle: &TaskHandle, error: &UpstreamError) -> Ended 
     }
     match retry(error) {
         Some(again) => again,
-        None => refused(&way.core, handle, &error.to_string()).await,
+        None => {
+            let ended = refused(&way.core, handle, &error.to_string()).await;
+            super::answer::error_heard(way, handle, "tasks/cancel", error).await;
+            ended
+        }
     }
 }
 

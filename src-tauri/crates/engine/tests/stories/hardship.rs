@@ -215,6 +215,7 @@ async fn a_push_that_is_faster_than_the_reply_is_not_lost() {
         token: "r1".into(),
         digest: "00112233445566778899aabbccddeeff".into(),
         ask: form(),
+        raw: None,
     };
     server.say(UpstreamEvent::Question(UpstreamSubject::Task(UpstreamTaskId::new("t1")), live));
     world.pass(SECOND).await;
@@ -233,7 +234,7 @@ async fn a_question_and_its_withdrawal_do_not_overtake_each_other() {
     let connection = server.connection().expect("it is up");
     for number in 0..20 {
         let (token, digest) = (format!("r{number}"), format!("{number:032}"));
-        let live = domain::request::LiveQuestion { connection, token: token.clone(), digest, ask: form() };
+        let live = domain::request::LiveQuestion { connection, token: token.clone(), digest, ask: form(), raw: None };
         server.say(UpstreamEvent::Question(UpstreamSubject::Call(task), live));
         server.say(UpstreamEvent::QuestionWithdrawn { token });
     }
@@ -312,6 +313,7 @@ async fn a_question_of_a_session_that_is_not_taken_up_again_is_withdrawn() {
         token: "r1".into(),
         digest: "00112233445566778899aabbccddeeff".into(),
         ask: form(),
+        raw: None,
     };
     server.say(UpstreamEvent::Question(UpstreamSubject::Call(task), live));
     world.until_phase(task, Phase::Waiting).await;

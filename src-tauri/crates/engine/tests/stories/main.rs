@@ -13,5 +13,6 @@ mod finding;
 mod following;
 mod hardship;
 mod restarting;
+mod settling;
 mod telling;
 mod world;

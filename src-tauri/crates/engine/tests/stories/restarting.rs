@@ -136,6 +136,7 @@ async fn a_live_question_of_a_child_that_ended_with_the_core_is_withdrawn() {
         token: "r1".into(),
         digest: "00112233445566778899aabbccddeeff".into(),
         ask: form(),
+        raw: None,
     };
     server.say(UpstreamEvent::Question(UpstreamSubject::Call(task), live));
     world.until_phase(task, Phase::Waiting).await;
@@ -189,7 +190,11 @@ impl Stage {
             Story::Round => {
                 let one = [(RequestKey::new("a"), form())];
                 let state = Some(Payload::new("s"));
-                server.reply("work", SECOND / 10, Ok(CallReply::NeedsInput { questions: one.into(), state }));
+                server.reply(
+                    "work",
+                    SECOND / 10,
+                    Ok(CallReply::NeedsInput { questions: one.into(), state, raw: None }),
+                );
                 server.reply_task("work", "t1", vec![Look::working(), Look::done()]);
             }
             Story::Stop => {

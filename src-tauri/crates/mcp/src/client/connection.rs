@@ -16,6 +16,7 @@ use domain::ports::{
     AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Clock, Closure, Listed, PortFuture, ToolFacts,
     Upstream, UpstreamError, UpstreamEvent,
 };
+use domain::raw::RawText;
 use domain::server::Negotiated;
 use domain::status::{Outcome, TaskStatus};
 use domain::time::Timestamp;
@@ -223,6 +224,10 @@ impl Upstream for McpUpstream {
         answers: Vec<AnswerToSend>,
     ) -> PortFuture<'_, Result<(), UpstreamError>> {
         Box::pin(async move { self.0.answer(task.as_ref(), &answers).await })
+    }
+
+    fn answer_text(&self, task: Option<&UpstreamTaskId>, answers: &[AnswerToSend]) -> Option<RawText> {
+        self.0.answer_text(task, answers)
     }
 
     fn cancel(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Option<Observation>, UpstreamError>> {

@@ -51,8 +51,8 @@ impl Connection {
         };
         match method {
             "notifications/progress" => self.progressed(&fields),
-            experimental2025::PUSHED if self.generation == Generation::Experimental2025 => self.pushed(&fields),
-            extension2026::PUSHED if self.generation == Generation::Extension2026 => self.pushed(&fields),
+            experimental2025::PUSHED if self.generation == Generation::Experimental2025 => self.pushed(&fields, params),
+            extension2026::PUSHED if self.generation == Generation::Extension2026 => self.pushed(&fields, params),
             extension2026::LISTEN_ACK => self.acknowledged(&fields, on),
             "notifications/cancelled" => match self.generation {
                 Generation::Experimental2025 => {
@@ -93,7 +93,7 @@ impl Connection {
         self.events.push(UpstreamEvent::Progress(subject, progress));
     }
 
-    fn pushed(self: &Arc<Self>, params: &Fields<'_>) {
+    fn pushed(self: &Arc<Self>, params: &Fields<'_>, message: &RawValue) {
         let now = self.clock.now();
         let glimpse = self.glimpse(Door::Push, now);
         let read = match self.generation {
@@ -101,7 +101,7 @@ impl Connection {
             Generation::Extension2026 => extension2026::read_pushed(params, glimpse, &self.policy),
         };
         match read {
-            Ok((task, seen)) => self.sighted(task, seen),
+            Ok((task, seen)) => self.sighted(task, extension2026::with_raw(seen, message, &self.policy)),
             Err(misread) => {
                 tracing::debug!(path = %misread.path, "a pushed status cannot be read: {}", misread.why);
                 // What it was about may still be told; a look shows the rest.

@@ -70,7 +70,9 @@ impl Connection {
             questions.pending.insert(token.clone(), task);
         }
         let digest = digest(method, fields.as_ref());
-        let question = LiveQuestion { connection: self.id, token, digest, ask: what };
+        let text = format!("{{\"method\":{},\"params\":{}}}", json!(method), params.get());
+        let raw = domain::raw::RawText::of(&text, &self.policy);
+        let question = LiveQuestion { connection: self.id, token, digest, ask: what, raw: Some(raw) };
         self.events.push(UpstreamEvent::Question(subject, question));
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use domain::ids::UpstreamTaskId;
 use domain::observation::{Door, Observation};
 use domain::ports::{AnswerToSend, Listed, UpstreamError};
+use domain::raw::RawText;
 use domain::request::AskDoor;
 use domain::status::TaskStatus;
 use domain::time::Timestamp;
@@ -16,7 +17,7 @@ use serde_json::value::RawValue;
 use super::connection::{Connection, is_settled};
 use super::failure::{not_json, upstream_error};
 use super::greeting::Generation;
-use crate::dialect::{self, experimental2025, extension2026, input_responses, page_params, task_params};
+use crate::dialect::{self, answer_value, experimental2025, extension2026, input_responses, page_params, task_params};
 use crate::link::{Answer, Outgoing};
 use crate::view::{Fault, Misread};
 
@@ -117,6 +118,37 @@ impl Connection {
         }
     }
 
+    /// The message that [`Connection::answer`] would send for answers of one door, for people to read.
+    pub(crate) fn answer_text(&self, task: Option<&UpstreamTaskId>, answers: &[AnswerToSend]) -> Option<RawText> {
+        let mut keyed: Vec<(&str, &AnswerToSend)> = Vec::new();
+        let mut method = extension2026::UPDATE;
+        for answer in answers {
+            match &answer.door {
+                AskDoor::Listed { key } => keyed.push((key, answer)),
+                AskDoor::Round { round: _, key } => {
+                    method = dialect::CALL;
+                    keyed.push((key, answer));
+                }
+                AskDoor::Live { .. } => {
+                    let value = serde_json::json!({ "result": answer_value(answer).ok()? });
+                    return Some(RawText::of(&value.to_string(), &self.policy));
+                }
+            }
+        }
+        let responses = input_responses(keyed.into_iter()).ok()?;
+        let params = match task {
+            Some(task) => format!("{{\"taskId\":{},\"inputResponses\":{responses}}}", serde_json::json!(task.as_str())),
+            None => format!("{{\"inputResponses\":{responses}}}"),
+        };
+        let text = format!("{{\"method\":{},\"params\":{params}}}", serde_json::json!(method));
+        // The arguments of a call go out with its answers; they are kept beside.
+        Some(if method == dialect::CALL {
+            RawText::part(&text, &self.policy)
+        } else {
+            RawText::of(&text, &self.policy)
+        })
+    }
+
     async fn update(&self, task: &UpstreamTaskId, listed: &[(&str, &AnswerToSend)]) -> Result<(), UpstreamError> {
         let responses = input_responses(listed.iter().copied()).map_err(not_json)?;
         let outgoing = Outgoing {
@@ -171,6 +203,7 @@ impl Connection {
             hint: None,
             outstanding: None,
             payload,
+            raw: None,
         })
     }
 

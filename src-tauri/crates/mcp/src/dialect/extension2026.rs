@@ -9,6 +9,7 @@ use domain::ids::{RequestKey, UpstreamTaskId};
 use domain::observation::{Door, Observation};
 use domain::policy::{Policy, plain_text};
 use domain::ports::CallReply;
+use domain::raw::RawText;
 use domain::request::Ask;
 use domain::status::{Outcome, TaskStatus};
 use serde_json::value::RawValue;
@@ -76,11 +77,14 @@ pub(crate) fn read_call(raw: &RawValue, glimpse: Glimpse, policy: &Policy) -> Re
                 return Err(Misread::new(result.path("inputRequests"), "is missing, and there is no requestState"));
             }
             let questions = questions.map(|questions| asks(&questions, policy)).transpose()?.unwrap_or_default();
-            Ok(CallReply::NeedsInput { questions, state })
+            let raw = (!questions.is_empty()).then(|| RawText::of(raw.get(), policy));
+            Ok(CallReply::NeedsInput { questions, state, raw })
         }
         Kind::Task => {
             let facts = TaskFacts::read(&result, policy)?;
-            Ok(CallReply::Task { id: facts.id.clone(), seen: observation(&result, facts, glimpse, policy)? })
+            let id = facts.id.clone();
+            let seen = observation(&result, facts, glimpse, policy)?;
+            Ok(CallReply::Task { id, seen: with_raw(seen, raw, policy) })
         }
     }
 }
@@ -98,7 +102,13 @@ pub(crate) fn read_task(
         Kind::InputRequired => return Err(Misread::new(result.path("resultType"), "does not fit this method")),
     }
     let facts = TaskFacts::read_asked(&result, asked, policy)?;
-    observation(&result, facts, glimpse, policy)
+    Ok(with_raw(observation(&result, facts, glimpse, policy)?, raw, policy))
+}
+
+/// Keeps the message when it carries questions.
+pub(crate) fn with_raw(seen: Observation, message: &RawValue, policy: &Policy) -> Observation {
+    let asks = seen.outstanding.as_ref().is_some_and(|outstanding| !outstanding.is_empty());
+    Observation { raw: asks.then(|| RawText::of(message.get(), policy)), ..seen }
 }
 
 /// Reads `notifications/tasks`.

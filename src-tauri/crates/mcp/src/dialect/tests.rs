@@ -126,7 +126,7 @@ fn reply(reply: CallReply) -> String {
     match reply {
         CallReply::Result { payload, is_error } => format!("result isError={is_error} payload={}", payload.as_str()),
         CallReply::Error { error, .. } => format!("error {}", error.code),
-        CallReply::NeedsInput { questions, state } => {
+        CallReply::NeedsInput { questions, state, raw: _ } => {
             format!("asks {} state={:?}", questions_words(&questions), state.map(|state| state.as_str().to_owned()))
         }
         CallReply::Task { id, seen: task } => format!("task {} {}", id.as_str(), seen(&task)),

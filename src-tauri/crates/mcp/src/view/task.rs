@@ -109,6 +109,7 @@ impl TaskFacts {
             hint: self.hint,
             outstanding,
             payload,
+            raw: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use domain::ports::{
     AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Connected, Connector, Listed, PortFuture,
     ToolFacts, Upstream, UpstreamError,
 };
+use domain::raw::RawText;
 use domain::server::Server;
 
 use super::KillPoints;
@@ -61,6 +62,10 @@ impl Upstream for Killed {
         answers: Vec<AnswerToSend>,
     ) -> PortFuture<'_, Result<(), UpstreamError>> {
         Box::pin(self.points.around("upstream.answer", self.inner.answer(task, answers)))
+    }
+
+    fn answer_text(&self, task: Option<&UpstreamTaskId>, answers: &[AnswerToSend]) -> Option<RawText> {
+        self.inner.answer_text(task, answers)
     }
 
     fn cancel(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Option<Observation>, UpstreamError>> {

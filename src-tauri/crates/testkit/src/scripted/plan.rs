@@ -103,6 +103,11 @@ impl ScriptedServer {
             _ if status.is_terminal() || !lists => None,
             _ => Some(BTreeMap::new()),
         };
+        let raw = outstanding.as_ref().filter(|keys: &&BTreeMap<_, _>| !keys.is_empty()).map(|keys| {
+            let keys: Vec<&str> = keys.keys().map(RequestKey::as_str).collect();
+            let text = serde_json::json!({ "inputRequests": keys }).to_string();
+            domain::raw::RawText::of(&text, &domain::policy::Policy::default())
+        });
         Observation {
             door: Door::Poll,
             begun,
@@ -115,6 +120,7 @@ impl ScriptedServer {
             hint,
             outstanding,
             payload: payload.map(Payload::new),
+            raw,
         }
     }
 

@@ -10,6 +10,7 @@ use domain::ports::{
     AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Closure, Connected, Connector, Listed, PortFuture,
     ToolFacts, Upstream, UpstreamError, UpstreamEvent,
 };
+use domain::raw::RawText;
 use domain::request::AskDoor;
 use domain::server::Server;
 use futures::channel::mpsc;
@@ -173,6 +174,12 @@ impl Upstream for Wire {
             }
             Ok(())
         })
+    }
+
+    fn answer_text(&self, _task: Option<&UpstreamTaskId>, answers: &[AnswerToSend]) -> Option<RawText> {
+        let contents = answers.iter().map(|answer| answer.content.as_ref().map_or("null", Payload::as_str));
+        let text = format!("[{}]", contents.collect::<Vec<_>>().join(","));
+        Some(RawText::of(&text, &domain::policy::Policy::default()))
     }
 
     fn cancel(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Option<Observation>, UpstreamError>> {

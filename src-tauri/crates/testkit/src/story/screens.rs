@@ -7,7 +7,7 @@ use domain::ids::{HandleId, PersonId};
 use domain::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::{CancelFacts, Commit, GroupBy, PageQuery, Registry, RegistryError, ServerUnit, TaskOrder};
-use domain::raw::{Direction, RawMessage};
+use domain::raw::{Direction, RawMessage, RawText};
 use domain::server::Server;
 use domain::status::{Delivery, Intent, Phase, TaskStatus, Wish};
 use domain::time::Timestamp;
@@ -279,7 +279,8 @@ async fn raw(registry: &dyn Registry) {
     let message = |number: i64| {
         let direction = if number % 2 == 0 { Direction::FromServer } else { Direction::ToServer };
         let body = Payload::new(format!("{{\"number\":{number}}}"));
-        RawMessage::new(at(BASE + number / 2), direction, "tasks/get", &body, &Policy::default())
+        let text = RawText::of(body.as_str(), &Policy::default());
+        RawMessage::new(at(BASE + number / 2), direction, "tasks/get", &text)
     };
     for numbers in [0..2_i64, 2..3, 3..7] {
         let raw = numbers.map(message).collect();

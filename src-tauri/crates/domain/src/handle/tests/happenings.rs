@@ -71,6 +71,7 @@ pub(super) fn any_observation() -> impl Strategy<Value = Observation> {
             begun: at(if door == Door::Push { 0 } else { -took }),
             seen: at(0),
             payload: status.is_terminal().then(|| Payload::new("{}")),
+            raw: None,
             status,
             message,
             created: created.map(at),
@@ -218,8 +219,10 @@ fn any_reply(which: u8, seen: Observation) -> CallReply {
     match which {
         0 => CallReply::Result { payload: Payload::new("{}"), is_error: false },
         1 => CallReply::Error { error: rpc_error(), payload: Payload::new("{}") },
-        2 => CallReply::NeedsInput { questions: questions(&[("a", form())]), state: Some(Payload::new("1")) },
-        3 => CallReply::NeedsInput { questions: questions(&[]), state: None },
+        2 => {
+            CallReply::NeedsInput { questions: questions(&[("a", form())]), state: Some(Payload::new("1")), raw: None }
+        }
+        3 => CallReply::NeedsInput { questions: questions(&[]), state: None, raw: None },
         _ => task_reply(seen),
     }
 }

@@ -117,7 +117,8 @@ async fn questions_before_a_task_go_round_with_their_state_unchanged() {
         _ => Reply::Result(asked.clone()),
     });
     let reply = rig.upstream.call(call(1, "dig", "{\"a\":1}")).await.expect("a reply");
-    let CallReply::NeedsInput { questions, state: kept } = reply else { panic!("questions") };
+    let CallReply::NeedsInput { questions, state: kept, raw } = reply else { panic!("questions") };
+    assert!(raw.is_some_and(|raw| raw.body.as_str().contains("inputRequests")), "the message is kept for people");
     let key = RequestKey::new("who");
     assert!(matches!(questions.get(&key), Some(Ask::Form { message, .. }) if message == "Who?"), "the form");
     let answers = vec![AnswerToSend {
