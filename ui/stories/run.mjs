@@ -61,8 +61,11 @@ async function look(page, { story, theme }) {
     await page.waitForSelector("main", { timeout: 10_000 });
     await settled(page);
     for (const selector of story.click) await page.click(selector, { timeout: 5_000 });
-    for (const key of story.keys) await page.keyboard.press(key);
-    if (story.click.length + story.keys.length > 0) await settled(page);
+    if (story.click.length > 0) await settled(page);
+    for (const key of story.keys) {
+      await page.keyboard.press(key);
+      await settled(page);
+    }
     const at = `${where} ${size.width}x${size.height}`;
     for (const found of await page.evaluate(sideways)) wrong.push(`${at}: ${found}`);
     for (const found of await page.evaluate(cut)) wrong.push(`${at}: ${found}`);

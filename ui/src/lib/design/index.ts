@@ -20,6 +20,7 @@ export { default as Tabs } from "./Tabs.svelte";
 export { default as Tag } from "./Tag.svelte";
 export { default as TypicalBar } from "./TypicalBar.svelte";
 export { default as VirtualList } from "./VirtualList.svelte";
+export { default as Words } from "./Words.svelte";
 export type { IconName } from "./icons";
 export { line, plain } from "./plain";
 export type { Tone } from "./tones";

@@ -138,6 +138,8 @@ export class Feed {
     this.#stop?.();
     this.#stop = null;
     this.#held = null;
+    // Until this moment the page was right, even if nothing changed for an hour.
+    if (this.connection === "live") this.heardAt = Date.now();
     if (this.connection !== "lost") this.#turn("lost", why);
     else this.why = why;
     clearTimeout(this.#timers.retry);

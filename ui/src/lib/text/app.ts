@@ -39,6 +39,7 @@ export const APP = {
     how: "The terminal that runs `taskwarden serve` shows a one-time code. `taskwarden ui` prints a new one.",
     code: "One-time code",
     submit: "Sign in",
+    again: "the core was restarted or the session is over: sign in again and you are back where you were",
     empty: "Enter the code from the terminal.",
   },
 } as const;
