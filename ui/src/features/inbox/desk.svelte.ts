@@ -42,8 +42,8 @@ export class Desk {
   readonly #forms = new Map<string, FormState>();
   #formsAt = $state(0);
   readonly #restored = new Map<string, string>();
-  /** Answered from here; their forms stay for as long as the answer can be taken back. */
-  readonly #sent = new Map<string, ReturnType<typeof setTimeout>>();
+  /** Answered from here. Their forms stay for a moment, so that an answer that is taken back stands in its form again. */
+  sent = $state.raw<ReadonlySet<string>>(new Set());
   readonly #drafts: Drafts;
   readonly #to: Wiring;
 
@@ -90,11 +90,11 @@ export class Desk {
 
   /** Whether something of the person's would be lost with the item. */
   keeps(id: string): boolean {
-    return (!this.#sent.has(id) && (this.formOf(id)?.isChanged ?? false)) || this.popup !== null;
+    return (!this.sent.has(id) && (this.formOf(id)?.isChanged ?? false)) || this.popup !== null;
   }
 
   keepDraft(id: string, form: FormState): void {
-    if (this.#sent.has(id)) return;
+    if (this.sent.has(id)) return;
     this.#drafts.keep(id, form.isChanged ? form.keepable : null);
   }
 
@@ -127,11 +127,13 @@ export class Desk {
     const hold = hasTime && !(row.kind === "url" && action === "accept");
     const given = await this.#try(row.id, () => this.#to.backend.call("tasks.answer", { id: task, key, action, content, hold }));
     if (!given) return;
-    clearTimeout(this.#sent.get(row.id));
-    this.#sent.set(row.id, setTimeout(() => this.#forget(row.id), 2 * HOLD_MS));
+    this.sent = changed(this.sent, row.id, true);
+    // What was sent, secrets above all, does not stay in the page for longer than it can be taken back.
+    setTimeout(() => { if (this.sent.has(row.id)) this.#forms.delete(row.id); }, 2 * HOLD_MS);
     void this.#drafts.forget(row.id);
     this.#to.leave(row.id);
-    const isHeld = given.request.answer?.notBefore != null;
+    // A core that answers before the record is read back says nothing of it yet.
+    const isHeld = hold && given.request.answer?.notBefore !== null;
     this.#to.toasts.show(told(row, action), isHeld ? { undo: () => this.undo(row), ms: HOLD_MS } : {});
   }
 
@@ -145,8 +147,7 @@ export class Desk {
       this.#to.toasts.fail(apiError(thrown));
       return;
     }
-    clearTimeout(this.#sent.get(row.id));
-    this.#sent.delete(row.id);
+    this.sent = changed(this.sent, row.id, false);
     const form = this.#forms.get(row.id);
     if (form) this.keepDraft(row.id, form);
     this.#to.toasts.show(inboxText.toast.undone);
@@ -202,15 +203,17 @@ export class Desk {
     this.#to.toasts.show(inboxText.resolve.done);
   }
 
+  /** The person left an item that nobody can answer any more: what was half written goes with it. */
+  drop(id: string): void {
+    if (this.sent.has(id)) return;
+    this.#forms.delete(id);
+    this.#restored.delete(id);
+    void this.#drafts.forget(id);
+  }
+
   clearError(id: string): void {
     if (!this.failed.has(id)) return;
     this.failed = new Map([...this.failed].filter(([one]) => one !== id));
-  }
-
-  #forget(id: string): void {
-    this.#forms.delete(id);
-    this.#restored.delete(id);
-    this.#sent.delete(id);
   }
 
   async #try<T>(id: string, work: () => Promise<T>): Promise<T | null> {

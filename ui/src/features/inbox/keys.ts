@@ -6,6 +6,8 @@ import { inboxText } from "$lib/text/inbox";
 
 export interface InboxKeys {
   readonly row: InboxRow | null;
+  /** A popover or a menu is open: keys are its own then. */
+  readonly isCovered: boolean;
   readonly mayAnswer: boolean;
   readonly off: boolean;
   readonly arrived: boolean;
@@ -26,6 +28,7 @@ export interface InboxKeys {
 export function inboxKeys(can: InboxKeys): readonly Binding[] {
   const { group, ...words } = inboxText.keys;
   const { row } = can;
+  if (can.isCovered) return [];
   const bindings: Binding[] = [
     { key: ["j", "ArrowDown"], label: words.down, group, move: true, run: () => can.move(1) },
     { key: ["k", "ArrowUp"], label: words.up, group, move: true, run: () => can.move(-1) },

@@ -29,8 +29,10 @@ export interface Split {
 
 export function split(rows: readonly InboxRow[], now: number): Split {
   const asleep = rows.filter((row) => isAsleep(row, now));
-  return { awake: asleep.length === 0 ? rows : rows.filter((row) => !isAsleep(row, now)), asleep };
+  return asleep.length === 0 ? { awake: rows, asleep: NOBODY } : { awake: rows.filter((row) => !isAsleep(row, now)), asleep };
 }
+
+const NOBODY: readonly InboxRow[] = [];
 
 /** The groups in their order; empty ones are left out. Rows are in order already. */
 export function groups(rows: readonly InboxRow[]): readonly Group[] {

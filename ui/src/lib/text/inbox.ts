@@ -24,11 +24,13 @@ export const inboxText = {
   hiddenUntil: (until: string) => `hidden, back ${until}`,
   wakeNow: "Show it again now",
   answeredBy: (who: string) => `Answered by ${who}`,
+  answeredByYou: "Answered by you",
   loading: "Loading what waits for you",
   stale: (heard: string | null) => `Not current: the core does not answer.${heard === null ? "" : ` Last heard ${heard}.`}`,
 
   empty: {
     title: "Nothing needs you",
+    staleTitle: "Nothing needed you when the core was last heard",
     working: (n: number) => (n === 0 ? "No task is working." : `${many(n, "task is", "tasks are")} working; questions, links and trouble appear here.`),
     hidden: (n: number) => `${many(n, "item is", "items are")} hidden for now.`,
     tasks: "Show tasks",
@@ -141,7 +143,8 @@ export const inboxText = {
 
   led: {
     heading: "What led here",
-    loading: "Loading what led here",
+    answeredByYou: "Answered by you",
+  loading: "Loading what led here",
     failed: "What led here cannot be read now.",
     nothing: "Nothing is recorded yet.",
     verb: {
@@ -217,8 +220,9 @@ export const inboxText = {
     sent: (when: string) => `Sent ${when}`,
     onItsWay: "On its way to the server",
     draftKept: "Draft kept",
-    draftRestored: (when: string) => `Draft from ${when} restored`,
+    draftRestored: (when: string) => `Draft from ${when}`,
     answered: (who: string, when: string) => `Answered by ${who} ${when}`,
+    elsewhere: (when: string) => `Answered by you ${when}, in another window`,
     kept: "What you wrote stays here until you leave.",
     copyAnswer: "Copy what you wrote",
     copiedAnswer: "What you wrote was copied.",
