@@ -69,8 +69,7 @@ const placeOf = (item) => `#/inbox/${encodeURIComponent(item)}`;
 const at = (hash) => until(`the window to be at ${hash}`, async () => (await window.hash()) === hash);
 
 test('the window opens on the first run and offers the demo', async () => {
-  await window.sees('Taskwarden');
-  await window.sees('demo');
+  await window.sees('Run the demo');
   await window.picture('first-run');
 });
 
@@ -80,7 +79,7 @@ test('the demo runs by clicking, and its question is on the screen', async () =>
   await window.picture('demo-consent');
   await window.click('Run it');
   await until('the window to be at the question', async () => (await window.hash()).startsWith('#/inbox/hdl_'));
-  await window.sees('Tidy');
+  await window.sees('Go ahead');
   await window.picture('demo-question');
 });
 
@@ -167,21 +166,23 @@ test('a question reaches the desktop without its arguments, and its notice opens
   desktop.tell({ do: 'act', number: notice.number, action: open });
   await at(placeOf(item));
   await until('the window to be back', () => window.run(() => document.visibilityState === 'visible'));
-  await window.sees('Tidy');
+  await window.sees('Go ahead');
   await window.picture('from-a-notice');
 });
 
 test('the tray tells how many wait, and a line of its menu opens the item', async () => {
   await window.run(() => void (location.hash = '#/settings'));
   const { item } = await asking();
-  const looked = await until('the tray to count two', async () => {
+  const { items } = await call('inbox', {});
+  const looked = await until(`the tray to count ${items.length}`, async () => {
     const looked = await desktop.look();
-    return looked.tooltip.includes('2 need you') && looked;
+    return looked.tooltip.includes(`${items.length} need you`) && looked;
   });
   assert.ok(looked.colours > 1, 'the icon is a picture');
   assert.ok(looked.labels.some((label) => label.includes('tidy_downloads')), `the items stand there: ${looked.labels}`);
   await desktop.choose('Open inbox');
-  await at('#/inbox');
+  // The inbox opens on its first item.
+  await until('the window to be at the inbox', async () => (await window.hash()).startsWith('#/inbox'));
   await desktop.choose('Pause notifications');
   await until('the pause to show', async () => (await desktop.look()).labels.includes('Resume notifications'));
   const settings = await call('settings.change', {});
