@@ -16,7 +16,8 @@ export interface Happening {
 
 /** Newest first, as the list shows them. `me`: the person at this desk. */
 export function happenings(events: readonly HistoryEvent[], server: string, me: string | null): Happening[] {
-  return events.map((event, at) => ({ key: `${at}/${event.at}/${event.verb}`, at: event.at, lane: event.lane, ...said(event, server, me) })).reverse();
+  const name = line(server, 80);
+  return events.map((event, at) => ({ key: `${at}/${event.at}`, at: event.at, lane: event.lane, ...said(event, name, me) })).reverse();
 }
 
 type Said = Pick<Happening, "icon" | "tone" | "text" | "words">;

@@ -35,7 +35,8 @@ export function stopKind(task: TaskDto): StopKind {
 }
 
 export function steps(task: TaskDto, now: number, habit: Habit | null): Step[] {
-  const { intent, server } = task;
+  const { intent } = task;
+  const server = line(task.server, 80);
   const kind = stopKind(task);
   if (intent === null || kind === "none") return [];
   const words = TASK.stop.steps;

@@ -1,0 +1,60 @@
+/* The task list in every state, with and without the drawer beside it. */
+import type { ApiError, DeskItem, TaskRow } from "$lib/bindings";
+import { makeRow } from "$lib/fake/rows";
+import { ALL_PHASES } from "$lib/model/phase";
+import { story, STORY_NOW, type StoryFile } from "$lib/story";
+import Tasks from "./Tasks.svelte";
+import Views from "./Views.svelte";
+
+const failed: ApiError = { code: "failed", message: "the registry could not be read", hint: "Taskwarden tries again by itself." };
+const fails = () => { throw failed; };
+const never = () => new Promise<never>(() => undefined);
+const long = "x".repeat(100_000);
+const bad = "<img src=x onerror=alert(1)>\u001b[31m\u202Egnp.exe";
+const phases = ALL_PHASES.map((phase, at): TaskRow => ({ ...makeRow(at, phase, STORY_NOW), stopState: phase === "running" ? "refused" : phase === "done" ? "finishedAnyway" : phase === "cancelling" ? "acknowledged" : null }));
+const hostile = ALL_PHASES.map((phase, at): TaskRow => ({
+  ...makeRow(at, phase, STORY_NOW), id: `hdl_${at}${bad}`, server: at % 2 ? bad : long, agent: at % 3 ? long : bad, tool: at % 2 ? long : bad, status: bad, statusMessage: `${bad} ${long}`,
+  progress: { done: 1e300, total: at % 2 ? null : 1e-300, message: long },
+}));
+const item = (key: string, query: string): DeskItem => ({ kind: "view", key, value: { query }, changedAt: "2026-11-21T12:00:00.000Z" });
+const own = [item("Nightly work on the warehouse", "server:warehouse agent:nightly-ops"), item("w".repeat(60), "age>2h")];
+const at = (query: string, view?: string) => `#/tasks?${new URLSearchParams({ q: query, ...(view ? { v: view } : {}) }).toString()}`;
+const list = (more: Parameters<typeof story>[2]) => story(Tasks, {}, { hash: "#/tasks", ...more });
+
+export default {
+  title: "tasks",
+  stories: {
+    designed: list({ fake: { tasks: 28 } }),
+    none: list({ fake: { tasks: 0, inbox: 0 } }),
+    one: list({ fake: { tasks: 1, inbox: 0 } }),
+    thirty: list({ fake: { tasks: 30 } }),
+    "ten thousand": list({ fake: { tasks: 10_000, inbox: 40 } }),
+    "ten thousand, at the end": list({ fake: { tasks: 10_000, inbox: 40 }, keys: ["Shift+G"] }),
+    "all phases": list({ fake: { tasks: phases } }),
+    hostile: list({ fake: { tasks: hostile } }),
+    loading: list({ fake: { calls: { "tasks.page": never } } }),
+    "error, nothing read": list({ fake: { calls: { "tasks.page": fails } } }),
+    stale: list({ fake: { tasks: 28, connection: "stale" } }),
+    "by server": list({ fake: { tasks: 60 }, hash: at("group:server") }),
+    "by agent": list({ fake: { tasks: 60 }, hash: at("group:agent sort:changed") }),
+    "not grouped": list({ fake: { tasks: 60 }, hash: at("group:none sort:oldest") }),
+    folded: list({ fake: { tasks: 60 }, click: ["[role=rowgroup] button >> nth=0"] }),
+    filtered: list({ fake: { tasks: 60 }, hash: at('phase:running,cancelling server:ci-server,github,docs agent:"claude-code" age>1m changed<24h', "Working") }),
+    "an own view": list({ fake: { tasks: 60, views: own }, hash: at("server:warehouse agent:nightly-ops", "Nightly work on the warehouse") }),
+    "nothing matches": list({ fake: { tasks: 60 }, hash: at("phase:failed server:docs tool:deploy_prod words") }),
+    "choosing a filter": list({ fake: { tasks: 60 }, keys: ["/"] }),
+    "the filter as text": list({ fake: { tasks: 60 }, hash: at("phase:moving server:ci-server"), keys: ["q"] }),
+    "a wrong text": list({ fake: { tasks: 60 }, hash: at("server:ci-server"), keys: ["q", "End", "Space", "a", "g", "e", ">", "x"] }),
+    "naming a view": list({ fake: { tasks: 60 }, hash: at("server:docs"), click: ["text=Save view"] }),
+    menu: list({ fake: { tasks: 60 }, click: ["[aria-haspopup=menu]"] }),
+    selected: list({ fake: { tasks: 60 }, keys: ["j", "x", "j", "x", "Shift+J"] }),
+    "all selected": list({ fake: { tasks: 2_000 }, keys: ["Control+a", "Control+a"] }),
+    "cancelling many": list({ fake: { tasks: 60 }, keys: ["Control+a", "c"] }),
+    "cancelling many, none open": list({ fake: { tasks: 60 }, hash: at("phase:finished"), keys: ["Control+a", "c"] }),
+    "cancelled many": list({
+      fake: { tasks: 60, calls: { "tasks.cancel": ({ ids }) => ({ stops: ids.map((id, n) => ({ id, state: n % 5 === 1 ? "refused" : n % 5 === 3 ? "notAsked" : "asked", why: n % 5 === 1 ? "this server cannot cancel" : null, task: null })) }) } },
+      hash: at("phase:running"), keys: ["Control+a", "c", "Tab", "Enter"],
+    }),
+    views: story(Views, {}, { as: "piece", fake: { tasks: 1_204, views: own }, hash: at("phase:cancelling", "Cancelling") }),
+  },
+} satisfies StoryFile;
