@@ -38,7 +38,7 @@ enum Way {
     /// A core in this process.
     Here { api: Box<Api>, stopping: CancellationToken, running: Mutex<Option<Box<Running>>> },
     /// Through the socket of a running core.
-    Core(Attached),
+    Core(Box<Attached>),
     /// On the registry, reading only.
     Reading(Box<Api>),
 }
@@ -62,18 +62,14 @@ impl Door {
             Err(StartError::Lock(LockError::Held { pid })) => {
                 let attached = Attached::new(&paths, &policy).map_err(|error| StartError::Attach(error.message))?;
                 if attached.is_open().await {
-                    return Ok(Self { way: Way::Core(attached), paths, hosting });
+                    return Ok(Self { way: Way::Core(Box::new(attached)), paths, hosting });
                 }
                 return Err(StartError::Lock(LockError::Held { pid }));
             }
             Err(error) => return Err(error),
         };
-        let mut adapters = Adapters::production(&held).await?;
-        adapters.opener = opener;
-        let adapters = wrap(adapters);
-        let unfinished = adapters.supervisor.stopping().drop_guard();
-        let running = compose::start(held, adapters).await?;
-        unfinished.disarm();
+        // Large because a whole core is in it; one allocation for a process.
+        let running = Box::pin(begin(held, opener, wrap)).await?;
         let api = Box::new(running.api().clone());
         let stopping = running.stopping();
         Ok(Self { way: Way::Here { api, stopping, running: Mutex::new(Some(Box::new(running))) }, paths, hosting })
@@ -82,7 +78,7 @@ impl Door {
     /// The running core; without one, calls end with exit code 3.
     pub(crate) fn core(config: &Config) -> Result<Self, ApiError> {
         let attached = Attached::new(&config.paths, &config.policy)?;
-        Ok(Self::by(Way::Core(attached), config))
+        Ok(Self::by(Way::Core(Box::new(attached)), config))
     }
 
     /// The running core, or the registry alone.
@@ -91,7 +87,7 @@ impl Door {
         if CoreLock::holder(&config.paths.lock()).is_some() {
             let attached = Attached::new(&config.paths, &config.policy)?;
             if attached.is_open().await || CoreLock::holder(&config.paths.lock()).is_some() {
-                return Ok(Self::by(Way::Core(attached), config));
+                return Ok(Self::by(Way::Core(Box::new(attached)), config));
             }
         }
         let registry = compose::open_to_read(config).await.map_err(|error| match error {
@@ -188,4 +184,19 @@ impl Door {
             )
         })
     }
+}
+
+/// Starts a core; dropped half way, it ends what it started.
+async fn begin(
+    held: Held,
+    opener: Option<Opener>,
+    wrap: impl FnOnce(Adapters) -> Adapters,
+) -> Result<Running, StartError> {
+    let mut adapters = Adapters::production(&held).await?;
+    adapters.opener = opener;
+    let adapters = wrap(adapters);
+    let unfinished = adapters.supervisor.stopping().drop_guard();
+    let running = compose::start(held, adapters).await?;
+    unfinished.disarm();
+    Ok(running)
 }

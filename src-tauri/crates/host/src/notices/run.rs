@@ -241,7 +241,10 @@ impl Teller {
             Press::Later => self.later(&items).await,
             Press::Yes | Press::No => {
                 for item in &items {
-                    self.sources.answer(item, press == Press::Yes).await;
+                    if !self.sources.answer(item, press == Press::Yes).await {
+                        // If it is still open, the person must not believe that it was answered.
+                        self.offer(vec![(item.handle, item.attention)], false).await;
+                    }
                 }
             }
         }

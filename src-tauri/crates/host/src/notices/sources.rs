@@ -114,12 +114,19 @@ impl Sources {
         }
     }
 
-    /// *Yes* or *No*, as the form asks for it. Whether it was recorded.
+    /// *Yes* or *No*, as the form asks for it; held back for a moment, so that the window can undo a slip. Whether it
+    /// was recorded.
     pub(super) async fn answer(&self, item: &Item, is_yes: bool) -> bool {
         let Some(asked) = &item.yes_no else { return false };
         let mut content = serde_json::Map::new();
         content.insert(asked.field.clone(), Value::Bool(is_yes));
-        let answer = json!({ "id": item.handle.to_string(), "key": asked.key.to_string(), "action": "accept", "content": content });
+        let answer = json!({
+            "id": item.handle.to_string(),
+            "key": asked.key.to_string(),
+            "action": "accept",
+            "content": content,
+            "hold": true,
+        });
         self.call::<Value>("tasks.answer", &answer).await.is_some()
     }
 
