@@ -45,6 +45,7 @@ export default {
     unconfirmed: screen(made.UNCONFIRMED),
     blocked: screen(made.BLOCKED),
     "more actions": screen(made.QUESTION, { keys: ["."] }),
+    "an old link": story(Inbox, {}, { fake: on(made.SIX), hash: "#/inbox/hdl_gone%2Fask-1" }),
     empty: story(Inbox, {}, { fake: { tasks: 28, inbox: [] } }),
     one: story(Inbox, {}, { fake: on([made.QUESTION]) }),
     "of 30": story(Inbox, {}, { fake: { tasks: 60, inbox: 30 } }),

@@ -57,6 +57,8 @@ export const formText = {
   typeWord: (word: string) => ({ object: "an object", array: "a list", string: "text", number: "a number", integer: "a whole number", boolean: "true or false" })[word] ?? word,
   range: (min: number | null, max: number | null) => (min !== null && max !== null ? `${min} to ${max}` : min !== null ? `${min} or more` : max !== null ? `Up to ${max}` : null),
   length: (max: number) => `Up to ${many(max, "character")}`,
+  moreFields: (n: number) => `Show ${many(n, "more field")}`,
+  listed: (n: number, of: number) => `The first ${count(n)} of ${count(of)}; any other can be written in the JSON view.`,
   showAll: (n: number, isAll: boolean) => (isAll ? "Show fewer" : `Show all ${count(n)} choices`),
   dateTimeHint: "In your time zone",
 } as const;
