@@ -38,8 +38,10 @@ export class ScriptedServer {
   onCancel = OBEYS;
   pollIntervalMs = 1_000;
 
-  constructor(name) {
+  /** `tools`: pairs of a name and its annotations, all of them long work, instead of the three of its own. */
+  constructor(name, tools = null) {
     this.name = name;
+    this.tools = tools === null ? TOOLS : tools.map(([tool, annotations]) => ({ name: tool, inputSchema: schema, annotations }));
   }
 
   get url() {
@@ -145,7 +147,7 @@ export class ScriptedServer {
     this.#check(request.headers, method, params);
     if (method === 'subscriptions/listen') return this.#listen(id, params, response);
     const answered = this.#answer(method, params);
-    return answered.error ? reply(answered.status ?? 200, { error: answered.error }) : reply(200, { result: answered });
+    return answered.refusal ? reply(answered.http ?? 200, { error: answered.refusal }) : reply(200, { result: answered });
   }
 
   #listen(id, params, response) {
@@ -183,7 +185,7 @@ export class ScriptedServer {
           _meta: { [`${META}serverInfo`]: { name: this.name, version: '1' } },
         };
       case 'tools/list':
-        return { resultType: 'complete', tools: TOOLS, ttlMs: 0, cacheScope: 'private' };
+        return { resultType: 'complete', tools: this.tools, ttlMs: 0, cacheScope: 'private' };
       case 'tools/call':
         return this.#call(params);
       case 'tasks/get':
@@ -193,19 +195,19 @@ export class ScriptedServer {
       case 'tasks/cancel':
         return this.#known(params, (task) => this.#cancel(task));
       default:
-        return { status: 404, error: { code: -32601, message: 'no such method' } };
+        return { http: 404, refusal: { code: -32601, message: 'no such method' } };
     }
   }
 
   #known({ taskId }, act) {
     const task = this.#tasks.get(taskId);
-    return task ? act(task) : { error: { code: -32602, message: 'unknown task' } };
+    return task ? act(task) : { refusal: { code: -32602, message: 'unknown task' } };
   }
 
   #call({ name, arguments: given = {} }) {
     this.calls.push({ name, nonce: given.nonce });
     if (name === 'echo') return { resultType: 'complete', content: [{ type: 'text', text: `echo ${given.nonce}` }] };
-    if (!TOOLS.some((tool) => tool.name === name)) return { error: { code: -32602, message: `unknown tool ${name}` } };
+    if (!this.tools.some((tool) => tool.name === name)) return { refusal: { code: -32602, message: `unknown tool ${name}` } };
     const at = new Date().toISOString();
     const taskId = `${this.name}-task-${this.#next++}`;
     this.#tasks.set(taskId, { taskId, nonce: given.nonce, status: 'working', createdAt: at, lastUpdatedAt: at, ttlMs: null, inputRequests: {} });
