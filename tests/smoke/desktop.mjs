@@ -31,15 +31,38 @@ export class Desktop {
   }
 
   async look() {
-    const after = this.heard.length;
-    this.tell({ do: 'tray' });
-    return this.next('looked', after);
+    return this.#ask({ do: 'tray' }, 'looked');
   }
 
-  async choose(label) {
+  /** Chooses the line of the tray's menu with these words. */
+  choose(label) {
+    return this.#ask({ do: 'choose', label });
+  }
+
+  /** A click on the tray's icon. */
+  activate() {
+    return this.#ask({ do: 'activate' });
+  }
+
+  /** The button in the frame of a window. */
+  close(title) {
+    return this.#ask({ do: 'close', title });
+  }
+
+  /** Keys together, whatever has the focus. */
+  press(...keys) {
+    return this.#ask({ do: 'press', keys });
+  }
+
+  /** The titles of what is on the display. */
+  async windows() {
+    return (await this.#ask({ do: 'windows' }, 'windows')).titles;
+  }
+
+  async #ask(order, event = 'done') {
     const after = this.heard.length;
-    this.tell({ do: 'choose', label });
-    await this.next('chosen', after);
+    this.tell(order);
+    return this.next(event, after);
   }
 
   stop() {

@@ -1,4 +1,4 @@
-"""A desktop of our own on the session bus: a notification service and a tray, told what to do line by line.
+"""A desktop of our own on the session bus: a notification service, a tray and a pair of hands, told what to do by line.
 
 It prints one JSON object a line for everything the window asks of it, and obeys one JSON object a line on its
 standard input. It shows nothing and decides nothing.
@@ -11,6 +11,8 @@ import dbus
 import dbus.service
 from dbus.mainloop.glib import DBusGMainLoop
 from gi.repository import GLib
+
+import x11
 
 NOTIFICATIONS = "org.freedesktop.Notifications"
 WATCHER = "org.kde.StatusNotifierWatcher"
@@ -112,7 +114,19 @@ def obey(order):
         case "choose":
             number = next(number for label, number in entries().items() if order["label"] in label)
             menu().Event(number, "clicked", dbus.String(""), dbus.UInt32(0))
-            say(event="chosen")
+            say(event="done")
+        case "activate":
+            service, path = Watcher.item
+            bus.get_object(service, path).Activate(0, 0, dbus_interface=ITEM)
+            say(event="done")
+        case "close":
+            x11.close(order["title"])
+            say(event="done")
+        case "press":
+            x11.press(order["keys"])
+            say(event="done")
+        case "windows":
+            say(event="windows", titles=sorted(x11.windows()))
 
 
 def heard(source, _):

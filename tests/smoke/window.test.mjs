@@ -201,6 +201,34 @@ test('a link opens its place in the window that is there', async () => {
   assert.equal(await ended, 0, 'the second start ended by itself');
 });
 
+test('closing the window keeps it in the tray, and the icon brings it back', async () => {
+  const isShown = (state) => until(`the page to be ${state}`, () => window.run((state) => document.visibilityState === state, state));
+  await desktop.close('Taskwarden');
+  await isShown('hidden');
+  await call('doctor', {});
+  await desktop.activate();
+  await isShown('visible');
+});
+
+test('the shortcut of the whole system opens the newest item once it is switched on', async () => {
+  await window.run(() => void (location.hash = '#/settings'));
+  const { item } = await asking();
+  await call('settings.change', { globalShortcut: true });
+  await until('the item after the shortcut', async () => {
+    await desktop.press('Control_L', 'Shift_L', 'j');
+    return (await window.hash()) === placeOf(item);
+  });
+  await call('settings.change', { globalShortcut: false });
+});
+
+test('quitting asks first, and keeps watching when told so', async () => {
+  await desktop.choose('Quit');
+  await until('the question', async () => (await desktop.windows()).includes('Quit Taskwarden?'));
+  await desktop.close('Quit Taskwarden?');
+  await until('the question to go', async () => !(await desktop.windows()).includes('Quit Taskwarden?'));
+  assert.ok((await call('tasks.list', {})).tasks.length > 0, 'the core still answers');
+});
+
 test('a signal drains the core, and everything is there when the window opens again', async () => {
   const handles = async () => (await call('tasks.list', {})).tasks.map((task) => task.id).toSorted();
   const before = await handles();
