@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { AddressDto, ApiError, Calls, RequestDto, TaskDto } from "$lib/bindings";
+import type { AddressDto, Calls, RequestDto, TaskDto } from "$lib/bindings";
 import { FakeBackend, type FakeOptions } from "$lib/backend/fake";
 import { DEMO_TOOL, runDemo, type Step } from "./demo";
 
 const address: AddressDto = { kind: "stdio", command: "taskwarden", args: ["demo-server"], env: {}, secretEnv: [], cwd: null };
-const missing: ApiError = { code: "notFound", message: "there is no server `demo`", hint: "" };
 const now = Promise.resolve();
 
 function core(shows: Partial<TaskDto>[], calls: FakeOptions["calls"] = {}): FakeBackend {
@@ -12,7 +11,6 @@ function core(shows: Partial<TaskDto>[], calls: FakeOptions["calls"] = {}): Fake
   const backend: FakeBackend = new FakeBackend({
     servers: 0, tasks: 1,
     calls: {
-      "servers.show": () => { throw missing; },
       "tasks.show": ({ id }): Calls["tasks.show"][1] => {
         const change = shows[Math.min(looks, shows.length - 1)] ?? {};
         looks += 1;
@@ -45,7 +43,7 @@ describe("the demo", () => {
 
   it("uses a demo server that is there already", async () => {
     const up = { ...(await new FakeBackend({ servers: 1 }).call("servers.list", {})).servers[0], name: "demo", health: { kind: "up", since: null, why: null, hint: null, retryAt: null } };
-    const backend = core([{ requests: [open] }], { "servers.show": () => up as never });
+    const backend = core([{ requests: [open] }], { "servers.list": () => ({ servers: [up as never] }) });
     await runDemo(backend, { address, folder: "" }, () => undefined, () => now);
     expect(names(backend)).not.toContain("servers.add");
   });

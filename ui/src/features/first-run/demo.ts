@@ -1,7 +1,7 @@
 /* The demo as steps: add the server that ships with Taskwarden, start its task that asks, wait for the question.
    Everything goes through the same calls as real work. It says where it stands and where to go next. */
 import type { AddressDto, TaskDto } from "$lib/bindings";
-import { apiError, type Backend } from "$lib/backend/backend";
+import type { Backend } from "$lib/backend/backend";
 
 export const DEMO_NAME = "demo";
 /** It plans what to move and asks before it touches anything; a dry run is what its form proposes. */
@@ -51,12 +51,8 @@ async function connect(backend: Backend, address: AddressDto): Promise<Outcome |
 }
 
 async function known(backend: Backend) {
-  try {
-    return await backend.call("servers.show", { name: DEMO_NAME });
-  } catch (thrown) {
-    if (apiError(thrown).code === "notFound") return null;
-    throw thrown;
-  }
+  const { servers } = await backend.call("servers.list", {});
+  return servers.find((server) => server.name === DEMO_NAME) ?? null;
 }
 
 function outcome(task: TaskDto): Outcome | null {

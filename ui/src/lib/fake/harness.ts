@@ -3,7 +3,19 @@ import { flushSync, mount, unmount, type Component } from "svelte";
 import type { FakeBackend } from "$lib/backend/fake";
 import Harness from "./Harness.svelte";
 
-const LIMIT_MS = 2_000;
+/** Generous: a busy machine is slow, and a level that never comes is told anyway. */
+const LIMIT_MS = 15_000;
+
+/** Waits until `read` gives something that holds; the last state is in the error. */
+export async function until<T>(what: string, read: () => T, holds: (value: T) => boolean = Boolean): Promise<T> {
+  const end = Date.now() + LIMIT_MS;
+  for (;;) {
+    const value = read();
+    if (holds(value)) return value;
+    if (Date.now() > end) throw new Error(`not within ${LIMIT_MS} ms: ${what}; last: ${JSON.stringify(value)}`);
+    await new Promise((done) => setTimeout(done, 5));
+  }
+}
 
 export interface Shown {
   readonly page: HTMLElement;
@@ -24,12 +36,12 @@ export function show<P extends Record<string, unknown>>(component: Component<P>,
   // Dialogs stand beside the page.
   const all = (selector: string) => [...document.body.querySelectorAll<HTMLElement>(selector)];
   async function find<E extends HTMLElement>(selector: string, text = ""): Promise<E> {
-    const end = Date.now() + LIMIT_MS;
-    for (;;) {
-      const found = all(selector).find((one) => one.textContent.includes(text));
-      if (found) return found as E;
-      if (Date.now() > end) throw new Error(`no ${selector} with “${text}” in: ${document.body.textContent.replace(/\s+/g, " ").slice(0, 2_000)}`);
-      await new Promise((done) => setTimeout(done, 5));
+    const page = () => document.body.textContent.replace(/\s+/g, " ").slice(0, 2_000);
+    try {
+      const found = await until(selector, () => all(selector).find((one) => one.textContent.includes(text)) ?? null, (one) => one !== null);
+      return found as E;
+    } catch {
+      throw new Error(`no ${selector} with “${text}” in: ${page()}`);
     }
   }
   return {

@@ -17,7 +17,7 @@ export const serversText = {
   columns: { server: "Server", health: "Health", era: "Era", inFlight: "In flight", cancels: "Cancels obeyed" },
   here: "on this machine",
   noTasks: "no tasks",
-  notConnectedYet: "not known yet",
+  notConnectedYet: "unknown",
   tools: (n: number) => many(n, "tool"),
   noCancels: "none asked yet",
   obeyed: (stopped: number, asked: number) => `${count(stopped)} of ${count(asked)}`,
