@@ -6,7 +6,7 @@ import house from "./lint/house.js";
 import svelteConfig from "./svelte.config.js";
 
 export default ts.config(
-  { ignores: ["dist/", "dist-stories/", "node_modules/", "src/lib/bindings/"] },
+  { ignores: ["dist/", "dist-stories*/", "node_modules/", "src/lib/bindings/"] },
   ...ts.configs.strict,
   ...svelte.configs["flat/recommended"],
   { languageOptions: { globals: { ...globals.browser, ...globals.node } }, plugins: { house } },
