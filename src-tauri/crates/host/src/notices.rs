@@ -39,7 +39,7 @@ impl Reach {
     fn note(&self, is_there: bool, told: &mut bool) {
         *self.0.lock() = if is_there { NoticesGo::Desktop } else { NoticesGo::None };
         if !is_there && !std::mem::replace(told, true) {
-            tracing::warn!("this session has no notification service; the inbox and the tray still count");
+            tracing::info!("this session has no notification service; the inbox and the tray still count");
         }
     }
 }

@@ -61,6 +61,9 @@ pub(crate) struct Around<'a> {
 pub(crate) fn item(handle: &TaskHandle, attention: Attention, around: Around<'_>) -> Option<Item> {
     let phase = handle.phase(around.now);
     let asked: Vec<&InputRequest> = handle.requests.values().filter(|request| request.state.is_open()).collect();
+    if phase == Phase::Unwatched {
+        return None;
+    }
     let (inbox, since) = match attention {
         Attention::Waiting => {
             let since = asked.iter().map(|request| request.opened).min()?;

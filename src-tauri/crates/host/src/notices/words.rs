@@ -5,7 +5,7 @@
 //! arguments, no answers and no results here.
 
 use domain::handle::{Attention, TaskHandle};
-use domain::request::{Ask, InputRequest};
+use domain::request::{Ask, InputRequest, RequestState};
 use domain::status::{Delivery, Intent, Phase};
 use domain::time::Timestamp;
 use jiff::tz::TimeZone;
@@ -130,8 +130,31 @@ pub(super) fn problem(handle: &TaskHandle, phase: Phase, around: Around<'_>) -> 
         | Phase::Failed
         | Phase::Cancelled
         | Phase::Revoked
-        | Phase::Unwatched => (format!("{tool} needs a look"), format!("Something did not go as asked on {server}.")),
+        | Phase::Unwatched => refused(handle, &tool, around),
     }
+}
+
+/// The phase says nothing of it: the server refused what people wanted.
+fn refused(handle: &TaskHandle, tool: &str, around: Around<'_>) -> (String, String) {
+    let server = around.server;
+    let stop = match &handle.intent {
+        Intent::Cancel(wish) | Intent::Revoked(wish) => matches!(wish.delivery, Delivery::Refused { .. }),
+        Intent::None | Intent::Unwatched { .. } => false,
+    };
+    let answer = handle.requests.values().any(|request| match &request.state {
+        RequestState::Answered(given) => matches!(given.delivery, Delivery::Refused { .. }),
+        RequestState::Open | RequestState::Confirmed(_) | RequestState::Withdrawn { .. } => false,
+    });
+    if stop {
+        return (format!("{server} has not stopped {tool}"), not_stopped(handle, around));
+    }
+    if answer {
+        return (
+            format!("{server} did not take an answer"),
+            format!("It was for {tool}; its reason is with the task."),
+        );
+    }
+    (format!("{tool} needs a look"), format!("Something did not go as asked on {server}."))
 }
 
 fn overdue(handle: &TaskHandle, tool: &str, around: Around<'_>) -> (String, String) {
@@ -218,24 +241,4 @@ fn rough(millis: u64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_of_a_server_is_one_line_without_markup_or_marks_that_act() {
-        assert_eq!(plain("<b>Hi</b>\n&amp;\u{1b}[31m\u{202e}there", 90), "‹b›Hi‹/b› ＆amp; [31m there");
-        assert_eq!(plain("abcdef", 3), "abc…");
-        assert_eq!(plain(" \n ", 3), "");
-    }
-
-    #[test]
-    fn many_are_told_by_kind_and_with_the_oldest() {
-        use Attention::{Finished, Problem, Waiting};
-        assert_eq!(
-            together(&[Waiting, Problem, Waiting, Waiting, Problem], "14:02"),
-            ("5 items need you".into(), "3 questions, 2 problems · oldest since 14:02".into())
-        );
-        assert_eq!(together(&[Problem], "14:02").0, "1 item needs you");
-        assert_eq!(together(&[Finished; 4], "14:02").0, "4 tasks are over");
-    }
-}
+mod tests;

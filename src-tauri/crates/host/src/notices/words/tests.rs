@@ -1,0 +1,116 @@
+//! The copy, read as it stands on a screen.
+
+use std::time::Duration;
+
+use domain::audit::Actor;
+use domain::handle::{Home, NewCall, Usual};
+use domain::ids::{HandleId, HostId, PersonId, ServerId};
+use domain::payload::Payload;
+use domain::status::{Contact, Due, DueWhy, GoneWhy, Wish};
+
+use super::*;
+use crate::notices::item::item;
+
+fn at(clock: &str) -> Timestamp {
+    format!("2026-11-21T{clock}:00.000Z").parse().expect("a moment")
+}
+
+fn task() -> TaskHandle {
+    let call = NewCall {
+        id: HandleId::from_random(1),
+        server: ServerId::from_random(2),
+        agent: None,
+        by: Actor::Person(PersonId::new("dana")),
+        tool: "rebuild_stats".into(),
+        arguments: Payload::new("{}"),
+        arguments_digest: "".into(),
+        usual: Some(Usual { samples: 9, median_ms: 540_000, p90_ms: 840_000, p95_ms: 900_000 }),
+        limit: None,
+        host: HostId::from_random(3),
+        home: Home { generation: 1, session: None },
+    };
+    TaskHandle::admit(call, at("14:00")).next
+}
+
+fn told(handle: &TaskHandle, attention: Attention) -> Option<(String, String, String)> {
+    let local = Local(TimeZone::UTC);
+    let around = Around { server: "warehouse", is_harmless: true, now: at("14:41"), local: &local };
+    item(handle, attention, around).map(|item| (item.title, item.body, item.place))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "compared with what was told")]
+fn card(title: &str, body: &str, place: &str) -> Option<(String, String, String)> {
+    let id = HandleId::from_random(1).to_string();
+    Some((title.into(), body.into(), place.replace("ID", &id)))
+}
+
+#[test]
+fn text_of_a_server_is_one_line_without_markup_or_marks_that_act() {
+    assert_eq!(plain("<b>Hi</b>\n&amp;\u{1b}[31m\u{202e}there", 90), "‹b›Hi‹/b› ＆amp; [31m there");
+    assert_eq!(plain("abcdef", 3), "abc…");
+    assert_eq!(plain(" \n ", 3), "");
+}
+
+#[test]
+fn many_are_told_by_kind_and_with_the_oldest() {
+    use Attention::{Finished, Problem, Waiting};
+    assert_eq!(
+        together(&[Waiting, Problem, Waiting, Waiting, Problem], "14:02"),
+        ("5 items need you".into(), "3 questions, 2 problems · oldest since 14:02".into())
+    );
+    assert_eq!(together(&[Problem], "14:02").0, "1 item needs you");
+    assert_eq!(together(&[Finished; 4], "14:02").0, "4 tasks are over");
+}
+
+#[test]
+fn a_task_that_runs_long_says_what_is_usual() {
+    let mut late = task();
+    late.due = Some(Due { at: at("14:20"), why: DueWhy::Usual });
+    let usual = "Usually 9 min to 14 min. Still working on warehouse.";
+    let place = "#/inbox/ID%2Foverdue";
+    assert_eq!(told(&late, Attention::Problem), card("rebuild_stats has run 41 min", usual, place));
+    late.paused_ms = 11 * 60_000;
+    late.usual = None;
+    let agreed = "Later than agreed. Still working on warehouse.";
+    assert_eq!(
+        told(&late, Attention::Problem),
+        card("rebuild_stats has run 30 min", agreed, place),
+        "waiting is not work"
+    );
+}
+
+#[test]
+fn a_lost_task_says_when_it_was_last_heard_of() {
+    let mut lost = task();
+    lost.contact = Contact::Gone { at: at("14:30"), seen: at("14:10"), why: GoneWhy::Unknown };
+    let body = "Last heard of at 14:10. It may have finished.";
+    assert_eq!(told(&lost, Attention::Problem), card("warehouse lost rebuild_stats", body, "#/inbox/ID%2Flost"));
+}
+
+#[test]
+fn a_stop_that_is_not_obeyed_or_refused_says_how_far_it_got() {
+    let mut wished = task();
+    wished.due = None;
+    let wish = |delivery| Intent::Cancel(Wish::new(&PersonId::new("dana"), at("14:40"), None, delivery));
+    let title = "warehouse has not stopped rebuild_stats";
+    wished.intent = wish(Delivery::Acknowledged { at: at("14:40") });
+    let body = "Asked at 14:40, acknowledged, still working.";
+    assert_eq!(told(&wished, Attention::Problem), card(title, body, "#/tasks/ID"));
+    wished.intent = wish(Delivery::Refused { at: at("14:40"), why: "it said no".into() });
+    assert_eq!(told(&wished, Attention::Problem), card(title, "Asked at 14:40, refused by the server.", "#/tasks/ID"));
+}
+
+#[test]
+fn what_nobody_watches_or_asks_any_more_is_not_told() {
+    let mut left = task();
+    assert_eq!(told(&left, Attention::Waiting), None, "there is no open question");
+    left.intent = Intent::Unwatched { by: PersonId::new("dana"), at: at("14:20") };
+    assert_eq!(told(&left, Attention::Problem), None, "a person looked away");
+}
+
+#[test]
+fn a_moment_of_another_day_has_its_date() {
+    let local = Local(TimeZone::UTC);
+    let now = at("00:10").plus(Duration::from_secs(86_400));
+    assert_eq!(local.clock(at("23:50"), now), "2026-11-21 23:50");
+}
