@@ -31,6 +31,12 @@ export function elapsedText(length: number): string {
   return `${Math.floor(length / HOUR)} h ${String(minutes).padStart(2, "0")}`;
 }
 
+/** What the bar and its words need of a length: seconds at first, then steps that the eye cannot tell apart. */
+export function settled(length: number): number {
+  const step = length < 2 * MINUTE ? 1_000 : length < HOUR ? 15_000 : MINUTE;
+  return Math.floor(length / step) * step;
+}
+
 /** How long the server still keeps it. */
 export function keptText(expiresAt: string | null, now: number): string {
   if (expiresAt === null) return "";
@@ -39,8 +45,9 @@ export function keptText(expiresAt: string | null, now: number): string {
 }
 
 /** The server's last words, or ours where news is what is missing. */
-export function messageText(row: TaskRow, now: number): { text: string; isServers: boolean } {
-  if (row.phase === "lost" || row.phase === "silent") return { text: TASKS.lastSeen(row.status, ago(row.lastSeenAt, now)), isServers: false };
+export function messageText(row: TaskRow, now: () => number): { text: string; isServers: boolean } {
+  // The clock is read only where it matters: thousands of cells would otherwise be thought about every second.
+  if (row.phase === "lost" || row.phase === "silent") return { text: TASKS.lastSeen(row.status === null ? null : line(row.status, 40), ago(row.lastSeenAt, now())), isServers: false };
   if (row.phase === "unwatched") return { text: TASKS.lookedAway, isServers: false };
   if (row.statusMessage !== null && row.statusMessage !== "") return { text: line(row.statusMessage), isServers: true };
   return { text: row.progress?.message ? line(row.progress.message) : "", isServers: true };

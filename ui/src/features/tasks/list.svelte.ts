@@ -22,8 +22,8 @@ export interface Cursor {
 
 /** Counts changed: the pages in sight are read again, at most this often (the core counts five times a second). */
 const COUNTS_REST_MS = 250;
-/** Something changed somewhere, and may have changed places. */
-const CHANGES_REST_MS = 1_000;
+/** Something changed somewhere and counts stayed: rows may have changed places. Cells do not wait for this. */
+const CHANGES_REST_MS = 2_000;
 
 export class TaskList {
   shown = $state.raw<Shown>(EMPTY);

@@ -26,11 +26,11 @@ describe("the cells of a row", () => {
 
   test("a_lost_task_says_when_it_was_last_seen_not_what_the_server_said", () => {
     const row: TaskRow = { ...makeRow(0, "lost", NOW), status: "working", statusMessage: "soon done", lastSeenAt: new Date(NOW - 180 * MINUTE).toISOString() };
-    expect(messageText(row, NOW)).toEqual({ text: "Last seen working 3 h ago", isServers: false });
+    expect(messageText(row, () => NOW)).toEqual({ text: "Last seen working 3 h ago", isServers: false });
   });
 
   test("hostile_messages_are_one_capped_line", () => {
-    const { text } = messageText({ ...makeRow(0, "running", NOW), statusMessage: `\u001b[2J<img src=x>\u202eabc\r\n${"z".repeat(100_000)}` }, NOW);
+    const { text } = messageText({ ...makeRow(0, "running", NOW), statusMessage: `\u001b[2J<img src=x>\u202eabc\r\n${"z".repeat(100_000)}` }, () => NOW);
     expect(text.startsWith("<img src=x>abc ")).toBe(true);
     expect(text.length).toBeLessThanOrEqual(300);
   });
