@@ -825,7 +825,7 @@ id: string,
 state: string,
 /** Why, when it was refused or not asked. */
 why: string | null,
-/** The task as it is now. */
+/** The task as it is now; null when more than a page of them are stopped. */
 task: TaskDto | null, };
 
 /** What became of all of them. */

@@ -67,7 +67,7 @@ pub struct StopDto {
     pub state: String,
     /// Why, when it was refused or not asked.
     pub why: Option<String>,
-    /// The task as it is now.
+    /// The task as it is now; null when more than a page of them are stopped.
     pub task: Option<TaskDto>,
 }
 
@@ -148,8 +148,11 @@ impl Api {
         .await?;
         let mut names = Names::default();
         let mut stops = Vec::with_capacity(outcomes.len());
+        // Whoever stops more than a page looks at them in the list.
+        let is_shown = outcomes.len() <= usize::try_from(self.policy.page_rows_max).unwrap_or(usize::MAX);
         for (id, outcome) in outcomes {
-            stops.push(self.stop_dto(id, outcome, last.get(&id), &mut names).await?);
+            let stop = self.stop_dto(id, outcome, last.get(&id), &mut names).await?;
+            stops.push(if is_shown { stop } else { StopDto { task: None, ..stop } });
         }
         Ok(StopList { stops })
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use domain::handle::TaskHandle;
 use domain::ids::{HandleId, PersonId, ServerId};
 use domain::ports::TaskQuery;
-use domain::server::ServerHealth;
+use domain::server::{Server, ServerHealth};
 use engine::{Engine, Frame as Stretch, LiveFacts};
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -116,7 +116,8 @@ impl Following {
         }
         let configured = self.api.registry.servers().await?;
         for server in &configured {
-            self.put_server(server.id).await?;
+            // All of them are told by the snapshot itself.
+            self.put_server(server.id, &configured, &mut Delta::default()).await?;
         }
         self.totals = self.read_totals().await?;
         self.counts_at = Instant::now();
@@ -207,10 +208,7 @@ impl Following {
                 delta.rows.push(self.api.row(&task, &mut self.names).await?);
             }
         }
-        for id in stretch.servers {
-            self.server_changed(id, delta).await?;
-        }
-        Ok(())
+        self.put_servers(stretch.servers, delta).await
     }
 
     /// The rows of a task in the inbox, as it is now.
@@ -234,14 +232,20 @@ impl Following {
         Ok(())
     }
 
-    /// A server as it is now, for the snapshot.
-    async fn put_server(&mut self, id: ServerId) -> Result<(), ApiError> {
-        self.server_changed(id, &mut Delta::default()).await
+    async fn put_servers(&mut self, ids: Vec<ServerId>, delta: &mut Delta) -> Result<(), ApiError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let configured = self.api.registry.servers().await?;
+        for id in ids {
+            self.put_server(id, &configured, delta).await?;
+        }
+        Ok(())
     }
 
-    async fn server_changed(&mut self, id: ServerId, delta: &mut Delta) -> Result<(), ApiError> {
+    /// A server as it is now.
+    async fn put_server(&mut self, id: ServerId, configured: &[Server], delta: &mut Delta) -> Result<(), ApiError> {
         self.stale_servers.remove(&id);
-        let configured = self.api.registry.servers().await?;
         let Some(server) = configured.iter().find(|server| server.id == id) else {
             if let Some(gone) = self.servers.remove(&id) {
                 self.inbox.put(&gone.name, Vec::new(), |_| None, Instant::now());
@@ -342,9 +346,10 @@ impl Following {
                 delta.view = self.view().await?;
             }
         }
-        for id in std::mem::take(&mut self.stale_servers) {
+        if !self.stale_servers.is_empty() {
             self.counts_at = Instant::now();
-            self.server_changed(id, delta).await?;
+            let stale = std::mem::take(&mut self.stale_servers).into_iter().collect();
+            self.put_servers(stale, delta).await?;
         }
         Ok(())
     }

@@ -2,6 +2,10 @@
 
 use std::path::Path;
 
+use domain::handle::Origin;
+use domain::raw::Direction;
+use domain::status::{Phase, PhaseGroup, StopState};
+
 #[test]
 fn the_types_of_the_window_are_those_of_this_core() {
     let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../ui/src/lib/bindings/index.ts");
@@ -9,4 +13,22 @@ fn the_types_of_the_window_are_those_of_this_core() {
     let first_other = api::bindings::typescript().lines().zip(kept.lines()).position(|(ours, theirs)| ours != theirs);
     assert_eq!(first_other, None, "run `cargo xtask bindings` and commit `ui/src/lib/bindings`: first other line");
     assert_eq!(api::bindings::typescript().len(), kept.len(), "run `cargo xtask bindings`");
+}
+
+#[test]
+fn words_that_the_window_switches_on_are_those_of_the_domain() {
+    let union = |words: &[&str]| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" | ");
+    let text = api::bindings::typescript();
+    let stops =
+        [StopState::Asked, StopState::Acknowledged, StopState::Stopped, StopState::FinishedAnyway, StopState::Refused];
+    let origins = [Origin::Started, Origin::Agent, Origin::Discovered, Origin::Adopted];
+    for words in [
+        union(&stops.map(StopState::word)),
+        union(&origins.map(Origin::word)),
+        union(&[Direction::FromServer.word(), Direction::ToServer.word()]),
+        union(&Phase::ALL.map(Phase::word)),
+        union(&PhaseGroup::ALL.map(PhaseGroup::word)),
+    ] {
+        assert!(text.contains(&words), "{words} stands in the types of the window");
+    }
 }

@@ -3,7 +3,13 @@
 #![expect(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may fall over")]
 
 mod bindings;
+mod contents;
+mod desk;
+mod feed;
+mod lists;
+mod reader;
 mod reading;
 mod servers;
 mod tasks;
+mod watching;
 mod world;

@@ -35,6 +35,11 @@ async fn a_task_in_json_has_every_field_of_the_contract() {
         "requests",
         "intent",
         "tokens",
+        "group",
+        "endedAt",
+        "pausedMs",
+        "pausedSince",
+        "startedBy",
         "log",
     ] {
         assert!(task.get(field).is_some(), "`{field}` is always there: {task:#}");

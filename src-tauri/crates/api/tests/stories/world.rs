@@ -34,6 +34,7 @@ impl Connector for AnyServer {
 
 pub(crate) struct World {
     pub(crate) api: Api,
+    engine: Engine,
     pub(crate) server: ScriptedServer,
     pub(crate) registry: Arc<dyn Registry>,
     pub(crate) secrets: Arc<MapSecrets>,
@@ -66,7 +67,7 @@ impl World {
         .await
         .expect("the engine starts");
         let live = Live {
-            engine,
+            engine: engine.clone(),
             secrets: secrets.clone(),
             draw,
             demo: vec!["taskwarden".into(), "demo-server".into()],
@@ -74,7 +75,12 @@ impl World {
             place: Place { home: "/home/ada/tasks".into(), ..Place::default() },
         };
         let api = Api::running(registry.clone(), clock.clone() as Arc<dyn Clock>, policy.clone(), live);
-        Self { api, server, registry, secrets, clock, policy, caller: Caller::here(person("ada")) }
+        Self { api, engine, server, registry, secrets, clock, policy, caller: Caller::here(person("ada")) }
+    }
+
+    /// Ends the core.
+    pub(crate) async fn stop(&self) {
+        self.engine.stop().await;
     }
 
     /// Makes a call that may be refused.

@@ -1,0 +1,163 @@
+//! 5,000 changes a second of 1,000 open tasks under one window: what does its feed cost?
+//!
+//! Time is counted only while the feed's stream is polled, so that the engine's own work does not stand in the figure.
+//! Everything is in memory; `TASKWARDEN_BENCH_SECONDS` (5) changes the length.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a measurement that cannot be made should fail loudly"
+)]
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use api::dto::{ListQuery, NoticesGo};
+use api::frame::{Frame, SubscribeInput};
+use api::{Api, Caller, Live, Place};
+use domain::ids::HostId;
+use domain::policy::Policy;
+use domain::ports::{Clock, Registry, ServerUnit};
+use engine::supervisor::Supervisor;
+use engine::{Engine, Parts, SystemClock};
+use futures::StreamExt;
+use futures::future::poll_fn;
+use testkit::build::{counting_draw, http_server, person};
+use testkit::memory_registry::MemoryRegistry;
+use testkit::notifier::RecordingNotifier;
+use testkit::scripted::{Look, ScriptedConnector, ScriptedServer};
+use testkit::secrets::MapSecrets;
+
+const TASKS: usize = 1_000;
+const ON_SCREEN: usize = 40;
+/// Of the tasks, those that wait for a person.
+const WAITING: usize = 100;
+const CHANGES_PER_SECOND: u32 = 5_000;
+
+#[derive(Default)]
+struct Cost {
+    busy: Duration,
+    frames: u64,
+    changes: u64,
+    rows: u64,
+    bytes: usize,
+    longest: Duration,
+}
+
+async fn open_tasks(api: &Api, caller: &Caller, server: &ScriptedServer) -> Vec<String> {
+    let mut ids = Vec::with_capacity(TASKS);
+    for number in 0..TASKS {
+        let look = if number < WAITING { Look::asks(&["go"]) } else { Look::working() };
+        server.reply_task("build", &format!("t{number}"), vec![look]);
+        let input = r#"{"server": "ci", "tool": "build", "arguments": {}}"#;
+        let task = api.dispatch(caller, "tasks.start", input).await.expect("it starts");
+        let task: serde_json::Value = serde_json::from_str(&task).expect("JSON");
+        ids.push(task["id"].as_str().expect("a handle").to_owned());
+    }
+    ids
+}
+
+#[tokio::main]
+async fn main() {
+    let seconds = std::env::var("TASKWARDEN_BENCH_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
+    let policy = Policy { open_calls_per_server: 2_000, ..Policy::default() };
+    let clock = Arc::new(SystemClock);
+    let server = ScriptedServer::new(clock.clone());
+    server.accepts_subscriptions();
+    let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(policy.clone()));
+    let known = http_server(1, "ci");
+    let connector = ScriptedConnector::default();
+    connector.serve(known.id, &server);
+    registry.put_server(ServerUnit { server: known, audit: Vec::new() }).await.expect("a server is kept");
+    let draw = counting_draw();
+    let engine = Engine::start(Parts {
+        registry: registry.clone(),
+        connector: Arc::new(connector),
+        clock: clock.clone(),
+        notifier: Arc::new(RecordingNotifier::default()),
+        draw: draw.clone(),
+        policy: policy.clone(),
+        host: HostId::from_random(9),
+        supervisor: Supervisor::new(),
+    })
+    .await
+    .expect("the engine starts");
+    let live = Live {
+        engine,
+        secrets: Arc::new(MapSecrets::default()),
+        draw,
+        demo: Vec::new(),
+        notices: Arc::new(|| NoticesGo::None),
+        place: Place::default(),
+    };
+    let api = Api::running(registry, clock.clone() as Arc<dyn Clock>, policy, live);
+    let caller = Caller::here(person("ada"));
+    let ids = open_tasks(&api, &caller, &server).await;
+    let input = SubscribeInput {
+        query: Some(ListQuery::default()),
+        ids: ids.iter().take(ON_SCREEN).cloned().collect(),
+        task: ids.first().cloned(),
+        visible: true,
+    };
+    let mut feed = api.open_feed(&caller, input).await.expect("the feed opens");
+    let mut cost = Cost::default();
+    let begun = Instant::now();
+    let length = Duration::from_secs(seconds);
+    let changing = async {
+        let mut beat = tokio::time::interval(Duration::from_millis(10));
+        let mut number = 0_usize;
+        while begun.elapsed() < length {
+            beat.tick().await;
+            for _ in 0..CHANGES_PER_SECOND / 100 {
+                number += 1;
+                let task = WAITING + number % (TASKS - WAITING);
+                server.push(&format!("t{task}"), &Look::says(&number.to_string()));
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    };
+    let reading = async {
+        loop {
+            let mut spent = Duration::ZERO;
+            let frame = poll_fn(|context| {
+                let poll_begun = Instant::now();
+                let polled = Pin::new(&mut feed).poll_next_unpin(context);
+                spent += poll_begun.elapsed();
+                polled
+            })
+            .await;
+            cost.busy += spent;
+            match frame {
+                Some(Ok(Frame::Delta(delta))) => {
+                    cost.frames += 1;
+                    cost.longest = cost.longest.max(spent);
+                    cost.changes += delta.changes;
+                    cost.rows += u64::try_from(delta.rows.len()).unwrap_or(0);
+                    let wire_begun = Instant::now();
+                    cost.bytes += serde_json::to_string(&delta).map_or(0, |text| text.len());
+                    cost.busy += wire_begun.elapsed();
+                }
+                Some(Ok(Frame::Snapshot(_))) => {}
+                Some(Ok(Frame::Resync { why })) => panic!("the reader fell behind: {why}"),
+                Some(Err(error)) => panic!("the rows cannot be read: {error}"),
+                None => break,
+            }
+        }
+    };
+    tokio::select! {
+        () = changing => {}
+        () = reading => panic!("the feed ended"),
+    }
+    let took = begun.elapsed().as_secs_f64();
+    println!(
+        "{:.0} changes/s in {:.1} frames/s: {:.1} % of a core, longest frame {:.1} ms, {:.1} rows and {} bytes a frame",
+        cost.changes as f64 / took,
+        cost.frames as f64 / took,
+        cost.busy.as_secs_f64() / took * 100.0,
+        cost.longest.as_secs_f64() * 1_000.0,
+        cost.rows as f64 / cost.frames.max(1) as f64,
+        cost.bytes / usize::try_from(cost.frames.max(1)).unwrap_or(1),
+    );
+}

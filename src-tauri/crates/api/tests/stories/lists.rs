@@ -1,0 +1,75 @@
+//! The task list of the window: pages by place, groups by name, and stopping what a filter finds.
+
+use std::time::Duration;
+
+use api::Code;
+use serde_json::{Value, json};
+use testkit::scripted::Look;
+
+use crate::world::World;
+
+async fn seven(world: &World) -> Vec<String> {
+    let mut all = Vec::new();
+    for number in 0..7 {
+        let (tool, look) = if number < 2 { ("index", Look::done()) } else { ("build", Look::working()) };
+        world.server.reply_task(tool, &format!("t{number}"), vec![look]);
+        all.insert(0, world.start(tool).await);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    world.until(&all[6], "done").await;
+    world.until(&all[5], "done").await;
+    world.until(&all[0], "running").await;
+    all
+}
+
+fn ids(page: &Value) -> Vec<String> {
+    let rows = page["rows"].as_array().expect("rows");
+    rows.iter().map(|row| row["id"].as_str().expect("a handle").to_owned()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn any_stretch_of_a_list_can_be_read_with_the_counts_of_the_whole() {
+    let world = World::new().await;
+    let all = seven(&world).await;
+    let page = |offset: u64, group: Value, by: &str| json!({"query": {"groupBy": by}, "group": group, "offset": offset, "limit": 3});
+    let first = world.call("tasks.page", page(0, json!(null), "none")).await;
+    assert_eq!((ids(&first), &first["view"]["total"]), (all[..3].to_vec(), &json!(7)));
+    assert_eq!(ids(&world.call("tasks.page", page(5, json!(null), "none")).await), all[5..], "the end");
+    let done = world.call("tasks.page", page(0, json!("finished"), "need")).await;
+    assert_eq!(ids(&done), all[5..], "only the group");
+    assert_eq!(done["view"]["groups"], json!([{"group": "moving", "count": 5}, {"group": "finished", "count": 2}]));
+    let server = world.call("tasks.page", page(0, json!("ci"), "server")).await;
+    assert_eq!(server["view"]["groups"], json!([{"group": "ci", "count": 7}]), "servers by their name");
+    assert_eq!(ids(&server), all[..3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_filter_finds_by_text_tool_server_and_phase_and_a_strange_one_finds_nothing() {
+    let world = World::new().await;
+    let all = seven(&world).await;
+    let find = async |query: Value| {
+        let page = json!({"query": query, "group": null, "offset": 0, "limit": 100});
+        ids(&world.call("tasks.page", page).await)
+    };
+    assert_eq!(find(json!({"text": "INDEX"})).await, all[5..], "a part of the tool's name in any case");
+    assert_eq!(find(json!({"tools": ["build"], "sort": "oldest"})).await.len(), 5);
+    assert_eq!(find(json!({"servers": ["ci"], "phases": ["done"]})).await, all[5..]);
+    assert_eq!(find(json!({"servers": ["gone"]})).await.len(), 0, "a saved view may outlive its server");
+    assert_eq!(find(json!({"agents": ["nobody"]})).await.len(), 0);
+    assert_eq!(find(json!({"olderThanMs": 3_600_000})).await.len(), 0);
+    let odd = json!({"query": {"phases": ["asleep"]}, "group": null, "offset": 0, "limit": 1});
+    assert_eq!(world.try_call("tasks.page", odd).await.expect_err("no such phase").code, Code::Usage);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_filter_stops_all_open_tasks_it_finds_and_no_others() {
+    let world = World::new().await;
+    let all = seven(&world).await;
+    let query = json!({"tools": ["build"]});
+    let list = world.call("tasks.cancel", json!({"ids": [all[0]], "query": query, "wait": false})).await;
+    let stops = list["stops"].as_array().expect("a list");
+    assert_eq!(stops.len(), 5, "each once, also the one that was named besides: {list:#}");
+    assert!(stops.iter().all(|stop| stop["task"]["tool"] == "build"), "{list:#}");
+    world.until(&all[4], "cancelled").await;
+    assert_eq!(world.call("tasks.show", json!({"id": all[6]})).await["phase"], "done", "what is over stays");
+}
