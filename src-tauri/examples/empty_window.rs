@@ -5,11 +5,14 @@
 use tauri::webview::PageLoadEvent;
 use tauri::{WebviewUrl, WebviewWindowBuilder};
 
-fn main() {
-    let page = "<!doctype html><title>Empty</title>".as_bytes();
+const PAGE: &[u8] = b"<!doctype html><title>Empty</title>";
+
+fn main() -> tauri::Result<()> {
     let app = tauri::Builder::default()
-        .register_uri_scheme_protocol("empty", move |_, _| {
-            tauri::http::Response::builder().header("content-type", "text/html").body(page.to_vec()).unwrap()
+        .register_uri_scheme_protocol("empty", |_, _| {
+            let mut page = tauri::http::Response::new(PAGE);
+            page.headers_mut().insert("content-type", tauri::http::HeaderValue::from_static("text/html"));
+            page
         })
         .setup(|app| {
             let url = WebviewUrl::CustomProtocol("empty://localhost/".parse()?);
@@ -19,13 +22,13 @@ fn main() {
                 .visible(false)
                 .on_page_load(|window, load| {
                     if matches!(load.event(), PageLoadEvent::Finished) {
-                        window.show().unwrap();
+                        let _ = window.show();
                     }
                 })
                 .build()?;
             Ok(())
         })
-        .build(tauri::generate_context!())
-        .unwrap();
+        .build(tauri::generate_context!())?;
     app.run(|_, _| {});
+    Ok(())
 }

@@ -4,7 +4,8 @@
 //! to standard output, as `xtask::bench` reads it. Linux only: it reads `/proc` and asks X11.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::error::Error;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -22,18 +23,22 @@ struct Measured {
     memory_mib: f64,
 }
 
-fn main() {
+type Tried<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Tried<()> {
+    let own_path = std::env::current_exe()?;
     if std::env::var_os("WINDOW_START_INSIDE").is_none() {
-        return outside();
+        return outside(&own_path);
     }
-    let examples = std::env::current_exe().unwrap().parent().unwrap().to_path_buf();
-    let (empty, ours) = (examples.join("empty_window"), examples.parent().unwrap().join("taskwarden-desktop"));
+    let empty = own_path.with_file_name("empty_window");
+    let programs = own_path.ancestors().nth(2).ok_or("this program is in no target folder")?;
+    let ours = programs.join("taskwarden-desktop");
     let mut empties = Vec::new();
     let mut own = Vec::new();
     for run in 0..=RUNS {
         // In turn, so that both see the same machine.
         for (program, title, found) in [(&empty, "Empty", &mut empties), (&ours, "Taskwarden", &mut own)] {
-            let measured = measure(program, title);
+            let measured = measure(program, title)?;
             if run > 0 {
                 found.push(measured);
             }
@@ -48,23 +53,22 @@ fn main() {
     };
     tell("window: start to shown, against an empty one", "ms", |measured| measured.start_ms);
     tell("window: memory of all its processes, against an empty one", "MiB", |measured| measured.memory_mib);
+    Ok(())
 }
 
 /// A display and a bus, with this program inside.
-fn outside() {
+fn outside(own_path: &Path) -> Tried<()> {
     let inside = Command::new("xvfb-run")
         .args(["-a", "-s", "-screen 0 1280x800x24 -nolisten tcp", "dbus-run-session", "--"])
-        .arg(std::env::current_exe().unwrap())
+        .arg(own_path)
         .env("WINDOW_START_INSIDE", "1")
         .env_remove("WAYLAND_DISPLAY")
-        .stderr(Stdio::null())
-        .status()
-        .expect("xvfb-run starts");
-    std::process::exit(inside.code().unwrap_or(1));
+        .status()?;
+    if inside.success() { Ok(()) } else { Err(format!("the measurement ended with {inside}").into()) }
 }
 
-fn measure(program: &Path, title: &str) -> Measured {
-    let home = tempfile::tempdir().unwrap();
+fn measure(program: &Path, title: &str) -> Tried<Measured> {
+    let home = tempfile::tempdir()?;
     let begun = Instant::now();
     let mut child = Command::new(program)
         .env("HOME", home.path())
@@ -73,17 +77,19 @@ fn measure(program: &Path, title: &str) -> Measured {
         .env("TASKWARDEN_SECRETS", "file")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()
-        .unwrap_or_else(|why| panic!("{} does not start: {why}", program.display()));
+        .spawn()?;
     while !is_shown(title) {
-        assert!(begun.elapsed() < LIMIT, "no window `{title}` within {LIMIT:?}");
+        if begun.elapsed() > LIMIT {
+            end(&mut child)?;
+            return Err(format!("no window `{title}` within {LIMIT:?}").into());
+        }
         pause(STEP);
     }
     let start_ms = begun.elapsed().as_secs_f64() * 1_000.0;
     pause(SETTLE);
     let memory_mib = memory_kib(child.id()) / 1_024.0;
-    end(&mut child);
-    Measured { start_ms, memory_mib }
+    end(&mut child)?;
+    Ok(Measured { start_ms, memory_mib })
 }
 
 #[expect(clippy::disallowed_methods, reason = "a measurement that polls another process, not a test")]
@@ -114,11 +120,12 @@ fn memory_kib(root: u32) -> f64 {
 }
 
 fn processes() -> impl Iterator<Item = u32> {
-    std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 fn parent(pid: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(PathBuf::from(format!("/proc/{pid}/stat"))).ok()?;
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name stands in brackets and may hold anything.
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
@@ -129,16 +136,16 @@ fn pss(pid: u32) -> Option<f64> {
 }
 
 /// Asked to end, as a session does; the next measurement begins when it is gone.
-fn end(child: &mut Child) {
-    let asked = Command::new("kill").arg(child.id().to_string()).status();
-    if asked.is_err() {
-        child.kill().unwrap();
+fn end(child: &mut Child) -> Tried<()> {
+    if Command::new("kill").arg(child.id().to_string()).status().is_err() {
+        child.kill()?;
     }
-    child.wait().unwrap();
+    child.wait()?;
+    Ok(())
 }
 
 fn median(all: &[Measured], value: fn(&Measured) -> f64) -> f64 {
     let mut values: Vec<f64> = all.iter().map(value).collect();
     values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -30,7 +30,7 @@ pub(crate) fn make(app: &AppHandle, begins_hidden: bool) -> tauri::Result<Webvie
         .prevent_overflow()
         .visible(false)
         .disable_drag_drop_handler()
-        .on_navigation(|url| is_ours(url))
+        .on_navigation(is_ours)
         .on_new_window(|_, _| NewWindowResponse::Deny)
         .on_page_load(move |window, load| {
             if matches!(load.event(), PageLoadEvent::Finished) && !begins_hidden {

@@ -51,6 +51,7 @@ pub(crate) fn for_tests(workspace: &Workspace) -> Result<(), Failure> {
     let programs = [
         ("Xvfb", "-help", "xvfb"),
         ("xauth", "-V", "xauth"),
+        ("xwininfo", "-version", "x11-utils"),
         ("dbus-run-session", "--version", "dbus"),
         ("WebKitWebDriver", "--version", "webkit2gtk-driver"),
         ("/usr/bin/chromium", "--version", "chromium"),
@@ -59,6 +60,9 @@ pub(crate) fn for_tests(workspace: &Workspace) -> Result<(), Failure> {
     missing.extend(programs.iter().filter(|(name, ask, _)| !runs(name, ask)).map(|(_, _, package)| *package));
     if !process::is_there("/usr/bin/python3", &["-c", "import dbus, gi"]) {
         missing.extend(["python3", "python3-dbus", "python3-gi"]);
+    }
+    if !std::path::Path::new("/usr/share/doc/libxtst6").exists() {
+        missing.push("libxtst6");
     }
     // Without any font a picture holds no letters.
     if !process::is_there("fc-match", &["-f", "%{file}", "sans"]) {
