@@ -70,10 +70,12 @@ fn queries() -> Vec<(&'static str, TaskQuery)> {
 }
 
 /// What the window asks for, by name: the query and the place.
-fn screens() -> Vec<(&'static str, PageQuery, u64)> {
+fn screens(tasks: u64) -> Vec<(&'static str, PageQuery, u64)> {
     let all = PageQuery::default;
     let within = |group: &str| PageQuery { within: Some(group.into()), ..all() };
     let deep = 50_000;
+    // A task is created each 10 ms.
+    let tenth = i64::try_from(tasks * 9).expect("fits");
     vec![
         ("first page", all(), 0),
         ("far down", all(), deep),
@@ -94,12 +96,12 @@ fn screens() -> Vec<(&'static str, PageQuery, u64)> {
         ("needs you, by change", PageQuery { order: TaskOrder::Changed, ..within("needsYou") }, 0),
         (
             "changed in the last tenth",
-            PageQuery { changed_after: Some(Timestamp::from_millis(1_700_000_000_000 + 900_000)), ..all() },
+            PageQuery { changed_after: Some(Timestamp::from_millis(1_700_000_000_000 + tenth)), ..all() },
             0,
         ),
         (
             "older than the last tenth",
-            PageQuery { created_before: Some(Timestamp::from_millis(1_700_000_000_000 + 900_000)), ..all() },
+            PageQuery { created_before: Some(Timestamp::from_millis(1_700_000_000_000 + tenth)), ..all() },
             0,
         ),
     ]
@@ -107,7 +109,7 @@ fn screens() -> Vec<(&'static str, PageQuery, u64)> {
 
 /// Prints how long pages of a screen and its groups take.
 async fn measure_screens(registry: &Sqlite, tasks: u64) {
-    for (name, query, offset) in screens() {
+    for (name, query, offset) in screens(tasks) {
         let (mut pages, mut views) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             let begun = Instant::now();

@@ -25,6 +25,7 @@ mod requests;
 mod reserve;
 mod script;
 mod servers;
+mod taken;
 #[cfg(test)]
 mod tests;
 mod unit;
