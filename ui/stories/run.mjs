@@ -54,7 +54,7 @@ async function look(page, { story, theme }) {
   const onerror = (error) => hear(`error: ${error.message}`);
   page.on("console", onconsole);
   page.on("pageerror", onerror);
-  await page.emulateMedia({ forcedColors: story.forced ? "active" : "none", reducedMotion: "reduce" });
+  await page.emulateMedia({ forcedColors: story.forced ? "active" : "none", colorScheme: theme, reducedMotion: "reduce" });
   // Geometry is the same in both themes: the smaller sizes are looked at in one, and in both for pictures.
   for (const size of theme === "light" || shots ? story.sizes : story.sizes.slice(0, 1)) {
     await page.setViewportSize(size);
