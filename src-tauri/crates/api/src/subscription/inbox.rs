@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use domain::ids::HandleId;
 use domain::policy::Policy;
 use domain::time::Timestamp;
 use tokio::time::Instant;
@@ -57,6 +58,11 @@ impl Inbox {
     /// What changed since it was asked last.
     pub(super) fn take(&mut self) -> Difference {
         std::mem::take(&mut self.difference)
+    }
+
+    /// The tasks that something is told about.
+    pub(super) fn tasks(&self) -> Vec<HandleId> {
+        self.about.keys().filter_map(|about| about.parse().ok()).collect()
     }
 
     /// Whether anything is told about this task or server.

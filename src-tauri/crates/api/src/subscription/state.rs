@@ -12,7 +12,8 @@ use domain::ports::TaskQuery;
 use domain::server::{Server, ServerHealth};
 use engine::{Engine, Frame as Stretch, LiveFacts};
 use futures::StreamExt;
-use futures::stream::BoxStream;
+use futures::future::BoxFuture;
+use futures::stream::{BoxStream, FuturesUnordered};
 use tokio::time::Instant;
 
 use super::inbox::Inbox;
@@ -53,6 +54,10 @@ pub(super) struct Following {
     heard: HashMap<HandleId, LiveFacts>,
     heard_at: Instant,
     deadlines_at: Instant,
+    /// Servers whose tools are not known yet are asked for them once: whether a question is about something that
+    /// destroys is said by the tool. One a server at most.
+    unlisted: FuturesUnordered<BoxFuture<'static, ServerId>>,
+    asked_for_tools: HashSet<ServerId>,
     /// No frame before this.
     rest_until: Instant,
 }
@@ -62,6 +67,7 @@ enum Woken {
     News(Stretch),
     Focus,
     Desk,
+    Listed(ServerId),
     Clock,
     End,
 }
@@ -90,6 +96,8 @@ impl Following {
             heard: HashMap::new(),
             heard_at: now,
             deadlines_at: now,
+            unlisted: FuturesUnordered::new(),
+            asked_for_tools: HashSet::new(),
             rest_until: now,
             seat,
             api,
@@ -154,6 +162,7 @@ impl Following {
                 Woken::News(stretch) => self.news(stretch, &mut delta).await?,
                 Woken::Focus => self.refocus(&mut delta).await?,
                 Woken::Desk => self.read_desk(&mut delta).await?,
+                Woken::Listed(server) => self.reread_waiting(server).await?,
                 Woken::Clock => {}
             }
             self.clocks(&mut delta).await?;
@@ -167,12 +176,13 @@ impl Following {
 
     async fn woken(&mut self) -> Woken {
         let clock = self.next_clock();
-        let Self { seat: Seat { interest, desk, .. }, news, .. } = self;
-        // Each arm may be dropped: watches keep their mark, and the stream of news keeps its place.
+        let Self { seat: Seat { interest, desk, .. }, news, unlisted, .. } = self;
+        // Each arm may be dropped: watches keep their mark, the streams keep their place.
         tokio::select! {
             changed = interest.changed() => if changed.is_ok() { Woken::Focus } else { Woken::End },
             changed = desk.changed() => if changed.is_ok() { Woken::Desk } else { Woken::End },
             stretch = news.next() => stretch.map_or(Woken::End, Woken::News),
+            Some(server) = unlisted.next() => Woken::Listed(server),
             () = tokio::time::sleep_until(clock) => Woken::Clock,
         }
     }
@@ -258,6 +268,7 @@ impl Following {
         let mut dto = self.api.server_dto(server).await?;
         tail(&mut dto.stderr_tail, self.api.policy.asking.feed_stderr_bytes);
         let health = self.engine.health(id);
+        self.learn_tools(id, &health);
         let row = WaitingRow::of_server(&server.name, &health);
         self.inbox.put(&server.name, row.into_iter().collect(), |_| None, Instant::now());
         if was_blocked.is_some_and(|was| was != is_blocked(&health)) {
@@ -267,6 +278,29 @@ impl Following {
             delta.servers.retain(|told| told.name != dto.name);
             delta.servers.push(dto.clone());
             self.servers.insert(id, dto);
+        }
+        Ok(())
+    }
+
+    /// Asks a server that is up for its tools, when they are not known in this run of the core.
+    fn learn_tools(&mut self, id: ServerId, health: &ServerHealth) {
+        let is_up = matches!(health, ServerHealth::Up { .. });
+        if is_up && self.engine.known_tools(id).is_none() && self.asked_for_tools.insert(id) {
+            let engine = self.engine.clone();
+            self.unlisted.push(Box::pin(async move {
+                // Without them nothing is known to destroy anything; what went wrong shows as the server's health.
+                let _ = engine.tools(id).await;
+                id
+            }));
+        }
+    }
+
+    /// The tools of a server became known: what waits on it says anew whether it is about something that destroys.
+    async fn reread_waiting(&mut self, server: ServerId) -> Result<(), ApiError> {
+        for id in self.inbox.tasks() {
+            if let Some(task) = self.api.registry.handle(id).await?.filter(|task| task.server == server) {
+                self.put_task(&task).await?;
+            }
         }
         Ok(())
     }
