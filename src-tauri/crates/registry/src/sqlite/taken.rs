@@ -228,7 +228,13 @@ impl Taken {
         let mut scripts = Vec::new();
         let times = self.times();
         if self.is_timed() && !self.kinds.is_empty() {
-            let index = if self.query.changed_after.is_some() { "handles_by_change" } else { "handles_by_kind" };
+            // Where the index has the groups one after the other, nothing is sorted to count them.
+            let by_phase = self.query.group_by == GroupBy::Need && level(&self.query) == Level::Phase;
+            let index = match (self.query.changed_after, by_phase) {
+                (Some(_), _) => "handles_by_change",
+                (None, true) => "handles_by_phase",
+                (None, false) => "handles_by_kind",
+            };
             let (kinds, names) = self.filter();
             let mut count = Script::default();
             count.add(&format!(
