@@ -22,8 +22,8 @@ pub(crate) struct Part {
     pub(crate) text: Option<String>,
 }
 
-/// Keys of a result that say something about it and are no content.
-const ABOUT: [&str; 2] = ["isError", "resultType"];
+/// Keys of a result that say something about it and are no content; the payload as it was on the wire has them.
+const ABOUT: [&str; 3] = ["isError", "resultType", "_meta"];
 
 /// The parts of a result.
 pub(crate) fn of_result(text: &str, policy: &Policy) -> Vec<Part> {
