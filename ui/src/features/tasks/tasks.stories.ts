@@ -16,6 +16,8 @@ const hostile = ALL_PHASES.map((phase, at): TaskRow => ({
   ...makeRow(at, phase, STORY_NOW), id: `hdl_${at}${bad}`, server: at % 2 ? bad : long, agent: at % 3 ? long : bad, tool: at % 2 ? long : bad, status: bad, statusMessage: `${bad} ${long}`,
   progress: { done: 1e300, total: at % 2 ? null : 1e-300, message: long },
 }));
+const working = Array.from({ length: 400 }, (_, n): TaskRow => makeRow(n, "running", STORY_NOW));
+const outcome = (n: number) => (n % 50 === 1 ? "refused" : n % 50 === 3 ? "notAsked" : "asked");
 const item = (key: string, query: string): DeskItem => ({ kind: "view", key, value: { query }, changedAt: "2026-11-21T12:00:00.000Z" });
 const own = [item("Nightly work on the warehouse", "server:warehouse agent:nightly-ops"), item("w".repeat(60), "age>2h")];
 const at = (query: string, view?: string) => `#/tasks?${new URLSearchParams({ q: query, ...(view ? { v: view } : {}) }).toString()}`;
@@ -52,8 +54,8 @@ export default {
     "cancelling many": list({ fake: { tasks: 60 }, keys: ["Control+a", "c"] }),
     "cancelling many, none open": list({ fake: { tasks: 60 }, hash: at("phase:finished"), keys: ["Control+a", "c"] }),
     "cancelled many": list({
-      fake: { tasks: 60, calls: { "tasks.cancel": ({ ids }) => ({ stops: ids.map((id, n) => ({ id, state: n % 5 === 1 ? "refused" : n % 5 === 3 ? "notAsked" : "asked", why: n % 5 === 1 ? "this server cannot cancel" : null, task: null })) }) } },
-      hash: at("phase:running"), keys: ["Control+a", "c", "Tab", "Enter"],
+      fake: { tasks: working, inbox: [], calls: { "tasks.cancel": () => ({ stops: working.map(({ id }, n) => ({ id, state: outcome(n), why: outcome(n) === "refused" ? "this server cannot cancel" : null, task: null })) }) } },
+      keys: ["Control+a", "c", "Tab", "Enter"],
     }),
     views: story(Views, {}, { as: "piece", fake: { tasks: 1_204, views: own }, hash: at("phase:cancelling", "Cancelling") }),
   },
