@@ -27,6 +27,7 @@ export default defineConfig({
     // Fast by default; a test that needs a page says `// @vitest-environment jsdom` in its first line.
     environment: "node",
     include: ["src/**/*.test.ts"],
+    setupFiles: ["./vitest.setup.ts"],
     restoreMocks: true,
   },
 });

@@ -1,0 +1,6 @@
+/* What a page in jsdom lacks and our components call: places on a screen that is not there. */
+if (typeof Element !== "undefined") {
+  Element.prototype.scrollIntoView ??= () => undefined;
+}
+
+export {};
