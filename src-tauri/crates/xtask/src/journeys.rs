@@ -29,6 +29,7 @@ pub(crate) fn window(workspace: &Workspace) -> Result<(), Failure> {
     if let Some((_, path)) = node.get_envs().find(|(name, _)| *name == "PATH") {
         smoke.env("PATH", path.unwrap_or_default());
     }
+    smoke.env("TASKWARDEN", program(workspace, "taskwarden"));
     smoke.env("TASKWARDEN_WINDOW", program(workspace, "taskwarden-desktop"));
     smoke.env("TASKWARDEN_SHOTS", workspace.path(SHOTS));
     process::run(&mut smoke, "What the window did is above; `tests/smoke/run.sh` runs it alone.")
