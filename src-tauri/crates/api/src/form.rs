@@ -74,6 +74,8 @@ pub struct Field {
     pub kind: FieldKind,
     /// What the server suggests.
     pub default: Option<Value>,
+    /// Whether `null` is an answer: given on purpose, which is not the same as left out.
+    pub nullable: bool,
 }
 
 /// The fields of a form in the server's order.
@@ -93,6 +95,7 @@ pub fn fields(schema: &Value) -> Vec<Field> {
             required: required.contains(&name.as_str()),
             kind: kind(rule),
             default: rule.get("default").filter(|value| !value.is_null()).cloned(),
+            nullable: is_nullable(rule),
         })
         .collect()
 }
@@ -120,6 +123,13 @@ fn kind(rule: &Value) -> FieldKind {
         },
         Some(_) | None => FieldKind::Json,
     }
+}
+
+/// `null` among the types or the values.
+fn is_nullable(rule: &Value) -> bool {
+    let listed =
+        |name: &str, null: &Value| rule.get(name).and_then(Value::as_array).is_some_and(|all| all.contains(null));
+    listed("type", &Value::from("null")) || listed("enum", &Value::Null)
 }
 
 /// The type, also when it is given as a list with `null`.

@@ -106,10 +106,12 @@ impl Api {
         let since = self.registry.newest_seq().await?;
         let key = live.engine.answer(task.id, answer).await?;
         let mut last = task;
-        let limit = if is_held { std::time::Duration::ZERO } else { self.policy.reply_limit };
-        self.settle(&[last.id], since, limit, |seen| {
-            let settled =
-                is_settled(seen, &key) || seen.phase(self.now()).is_over() || self.is_out_of_reach(seen.server);
+        self.settle(&[last.id], since, self.policy.reply_limit, |seen| {
+            // Held back, it is as it stands now: nothing is to be awaited.
+            let settled = is_held
+                || is_settled(seen, &key)
+                || seen.phase(self.now()).is_over()
+                || self.is_out_of_reach(seen.server);
             last = seen.clone();
             settled
         })

@@ -67,6 +67,9 @@ pub fn check(schema: &Value, content: &Value) -> Result<(), FormError> {
 /// # Errors
 /// Names the rule it breaks.
 pub fn check_field(field: &Field, value: &Value) -> Result<(), FormError> {
+    if field.nullable && value.is_null() {
+        return Ok(());
+    }
     match broken_rule(&field.kind, value) {
         None => Ok(()),
         Some(rule) => Err(FormError::Breaks { field: field.name.clone(), rule }),

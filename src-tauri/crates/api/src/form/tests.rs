@@ -17,7 +17,8 @@ fn schema() -> Value {
             "colour": {"type": "string", "enum": ["r", "g"], "enumNames": ["Red", "Green"]},
             "size": {"oneOf": [{"const": "s", "title": "Small"}, {"const": "l"}]},
             "extras": {"type": "array", "items": {"anyOf": [{"const": "a"}, {"const": "b"}]}, "minItems": 1},
-            "odd": {"oneOf": [{"type": "object"}]}
+            "odd": {"oneOf": [{"type": "object"}]},
+            "note": {"type": ["string", "null"], "minLength": 2}
         },
         "required": ["name"]
     })
@@ -27,6 +28,12 @@ fn schema() -> Value {
 fn answer(content: Value, expected: Result<(), &str>) {
     let found = check(&schema(), &content).map_err(|error| error.to_string());
     assert_eq!(found, expected.map_err(str::to_owned), "for {content}");
+}
+
+#[test]
+fn null_is_an_answer_where_the_form_says_so() {
+    answer(json!({"name": "Dana", "note": null}), Ok(()));
+    answer(json!({"name": null}), Err("field `name` must be text"));
 }
 
 #[test]
