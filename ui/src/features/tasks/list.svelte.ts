@@ -36,6 +36,8 @@ export class TaskList {
   folded = $state.raw<ReadonlySet<string>>(new Set());
   cursor = $state.raw<Cursor | null>(null);
   choice = $state.raw<Choice>(NONE);
+  /** What the feed told of rows. Held here, because every frame changes the feed's state, and rows hardly ever. */
+  #told = $state.raw<ReadonlyMap<string, TaskRow>>(new Map());
   readonly total = $derived(this.shown.live.total);
   readonly count = $derived(rowCount(this.shown.sections, this.folded));
   readonly number = $derived(this.cursor === null ? -1 : numberOf(this.shown.sections, this.folded, this.cursor.group, this.cursor.index));
@@ -87,6 +89,7 @@ export class TaskList {
   /** Called with every state of the feed. */
   heard(state: FeedState | null): void {
     if (state === null || this.#turn === 0) return;
+    if (state.rows !== this.#told) this.#told = state.rows;
     const view = state.view === null ? "" : JSON.stringify(state.view);
     const was = this.#seen;
     this.#seen = { view, changes: state.changes, feed: state.feed };
@@ -111,7 +114,7 @@ export class TaskList {
   }
 
   byId(id: string): TaskRow | undefined {
-    return newer(this.rows.get(id), this.#feed.rows?.get(id));
+    return newer(this.rows.get(id), this.#told.get(id));
   }
 
   /** The row under the cursor. */
