@@ -7,7 +7,7 @@ import { Core } from './core.mjs';
 import { until } from './level.mjs';
 import { IGNORES, ScriptedServer } from './scripted-server.mjs';
 
-const FOLDER = resolve(process.argv[2] ?? join(import.meta.dirname, '../../target/screenshots'));
+const FOLDER = resolve(process.argv[2] ?? process.env.TASKWARDEN_SHOTS ?? join(import.meta.dirname, '../../target/screenshots'));
 const ROLL_OUT = {
   type: 'object',
   properties: {

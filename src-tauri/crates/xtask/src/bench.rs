@@ -1,29 +1,33 @@
 //! `cargo xtask bench`: one table of what we measure, in release mode.
 //!
-//! Each measuring program is an example that prints one JSON object per line on its standard output:
+//! Each measuring program, an example or a script of a browser, prints one JSON object per line on its standard output:
 //! `{"metric", "reference", "ours", "ratio", "aim", "unit"}`, where `reference` and `ours` were measured in the same
 //! run and any member may be null. Other lines are shown as they are. The table judges nothing: it holds ratios and
 //! aims side by side, because absolute figures belong to a machine.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::failure::Failure;
 use crate::json::flat_object;
 use crate::workspace::Workspace;
-use crate::{install, page, process, table};
+use crate::{install, node, page, process, table};
 
 const COLUMNS: [&str; 6] = ["metric", "reference", "ours", "unit", "ratio", "aim"];
 
 /// The measuring programs, in the order of the table, and where their sources are.
-const PROGRAMS: [(&str, &str); 5] = [
+const PROGRAMS: [(&str, &str); 6] = [
     ("commit_rate", "src-tauri/crates/registry/examples/commit_rate.rs"),
     ("list_rate", "src-tauri/crates/registry/examples/list_rate.rs"),
     ("poll_load", "tests/examples/poll_load.rs"),
     ("watch_latency", "tests/examples/watch_latency.rs"),
+    ("feed_rate", "src-tauri/crates/api/examples/feed_rate.rs"),
     ("window_start", "src-tauri/examples/window_start.rs"),
 ];
+
+/// What a browser measures, with the folder whose `npm run bench` does it: the list on a made-up core, and what a
+/// person waits for through the whole chain.
+const IN_A_BROWSER: [(&str, &str); 2] = [("the task list", "ui"), ("what a person waits for", "tests/e2e")];
 
 /// Builds, runs every program one after the other, prints the table.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
@@ -39,14 +43,15 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
     for (name, _) in there {
         println!("measuring {name}; keep the machine quiet");
         let program = workspace.target().join("release").join("examples").join(name);
-        let found = measure(workspace, &program)?;
-        if found.is_empty() {
-            return Err(Failure::new(
-                format!("`{name}` measured nothing"),
-                "It must print at least one line as described in the documentation of `xtask::bench`.",
-            ));
-        }
-        rows.extend(found);
+        rows.extend(measure(name, Command::new(program).current_dir(workspace.root()))?);
+    }
+    for (name, folder) in IN_A_BROWSER {
+        println!("measuring {name}; keep the machine quiet");
+        node::install(workspace, folder)?;
+        let mut script = node::npm(workspace, folder, &["run", "--silent", "bench"])?;
+        let program = format!("taskwarden{}", std::env::consts::EXE_SUFFIX);
+        script.env("TASKWARDEN", workspace.target().join("release").join(program));
+        rows.extend(measure(name, &mut script)?);
     }
     println!("\n{}", table::lay_out(&COLUMNS, &rows));
     if absent.is_empty() {
@@ -56,12 +61,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
     Err(Failure::new(format!("not measured: `{names}`"), "Their sources are missing; restore them with git."))
 }
 
-/// Runs one program and turns its measured lines into rows.
-fn measure(workspace: &Workspace, program: &Path) -> Result<Vec<Vec<String>>, Failure> {
-    let name = program.display().to_string();
+/// Runs one program and turns its measured lines into rows; one that measures nothing has failed.
+fn measure(name: &str, program: &mut Command) -> Result<Vec<Vec<String>>, Failure> {
     let failed = |why: String| Failure::new(format!("`{name}` {why}"), "Run it by hand to see more.");
-    let mut running = Command::new(program)
-        .current_dir(workspace.root())
+    let mut running = program
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
@@ -75,6 +78,10 @@ fn measure(workspace: &Workspace, program: &Path) -> Result<Vec<Vec<String>>, Fa
         }
     }
     match running.wait() {
+        Ok(status) if status.success() && rows.is_empty() => Err(Failure::new(
+            format!("`{name}` measured nothing"),
+            "It must print at least one line as described in the documentation of `xtask::bench`.",
+        )),
         Ok(status) if status.success() => Ok(rows),
         Ok(status) => Err(failed(format!("ended with {status}"))),
         Err(why) => Err(failed(format!("was lost: {why}"))),
