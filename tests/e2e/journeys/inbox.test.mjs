@@ -1,9 +1,8 @@
 // Questions in the inbox, answered as people answer them: by keyboard, late, twice, or not at all.
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { accessibilityFaults, geometryFaults, openBrowser, openWindow } from '../browser.mjs';
-import { Core } from '../core.mjs';
+import { expect, test } from 'vitest';
+import { accessibilityFaults, geometryFaults, openWindow } from '../browser.mjs';
 import { until } from '../level.mjs';
-import { ScriptedServer } from '../scripted-server.mjs';
+import { stage } from '../stage.mjs';
 
 const QUESTION = {
   type: 'object',
@@ -14,33 +13,13 @@ const QUESTION = {
   required: ['ticket'],
 };
 
-let browser;
-let core;
-let server;
-
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(() => browser?.close());
-
-beforeEach(async () => {
-  core = await (await Core.create()).start();
-  server = await new ScriptedServer('ci').start();
-  await core.addServer('ci', server.url);
-});
-
-afterEach(async () => {
-  const { violations } = server;
-  await server.stop();
-  await core.remove();
-  expect(violations, 'what a strict server would refuse').toEqual([]);
-});
+const on = stage();
 
 /** A task that waits for an answer, shown in a window of its own. */
 async function asked(nonce, schema = QUESTION) {
-  const { id } = await core.call('ci', 'work', nonce);
-  const task = await server.task(nonce);
-  server.ask(task, 'go', `How should ${nonce} roll out?`, schema);
+  const { id } = await on.core.call('ci', 'work', nonce);
+  const task = await on.server.task(nonce);
+  on.server.ask(task, 'go', `How should ${nonce} roll out?`, schema);
   return { id, task };
 }
 
@@ -54,7 +33,7 @@ const row = (page, text) => page.getByRole('grid').getByText(text).first();
 
 test('a question is answered by keyboard and the task goes on', async () => {
   const { task } = await asked('alpha');
-  const page = await openWindow(browser, core);
+  const page = await openWindow(on.browser, on.core);
   await row(page, 'How should alpha roll out?').waitFor();
   expect(await accessibilityFaults(page), 'what axe finds').toEqual([]);
   expect(await geometryFaults(page), 'what does not fit').toEqual([]);
@@ -62,9 +41,9 @@ test('a question is answered by keyboard and the task goes on', async () => {
   await page.keyboard.type('CHG-1');
   await page.keyboard.press('Control+Enter');
   await page.getByText('Nothing needs you').first().waitFor();
-  const answer = await until('the answer reaches the server', () => server.answers[0], 15_000);
+  const answer = await until('the answer reaches the server', () => on.server.answers[0], 15_000);
   expect(answer).toMatchObject({ nonce: 'alpha', key: 'go', action: 'accept', content: { ticket: 'CHG-1', limit: 1.5 } });
-  server.finish(task, [{ type: 'text', text: 'rolled out' }]);
+  on.server.finish(task, [{ type: 'text', text: 'rolled out' }]);
   await page.keyboard.press('g');
   await page.keyboard.press('t');
   await page.getByRole('grid').getByText('Done').first().waitFor();
@@ -73,7 +52,7 @@ test('a question is answered by keyboard and the task goes on', async () => {
 
 test('an answer is held back for a moment and can be taken back', async () => {
   await asked('undone');
-  const page = await openWindow(browser, core);
+  const page = await openWindow(on.browser, on.core);
   await row(page, 'How should undone roll out?').waitFor();
   await enterForm(page);
   await page.keyboard.type('CHG-2');
@@ -81,12 +60,12 @@ test('an answer is held back for a moment and can be taken back', async () => {
   await page.getByRole('button', { name: /Undo/ }).first().click();
   await row(page, 'How should undone roll out?').waitFor();
   expect(await page.getByRole('textbox', { name: /Change ticket/ }).inputValue(), 'what was typed is kept').toBe('CHG-2');
-  expect(server.answers, 'nothing left the machine').toEqual([]);
+  expect(on.server.answers, 'nothing left the machine').toEqual([]);
 });
 
 test('what does not fit the form is told at its field and nothing is sent', async () => {
   await asked('wrong');
-  const page = await openWindow(browser, core);
+  const page = await openWindow(on.browser, on.core);
   await row(page, 'How should wrong roll out?').waitFor();
   await enterForm(page);
   await page.keyboard.type('x');
@@ -97,30 +76,30 @@ test('what does not fit the form is told at its field and nothing is sent', asyn
   expect(await field.getAttribute('aria-invalid')).toBe('true');
   expect(await page.getByRole('textbox', { name: /Roll back above/ }).getAttribute('aria-invalid')).toBe('true');
   expect(await accessibilityFaults(page), 'what axe finds').toEqual([]);
-  expect(server.answers).toEqual([]);
+  expect(on.server.answers).toEqual([]);
 });
 
 test('a decline is an outcome of its own', async () => {
   await asked('declined');
-  const page = await openWindow(browser, core);
+  const page = await openWindow(on.browser, on.core);
   await row(page, 'How should declined roll out?').waitFor();
   await page.getByRole('button', { name: /^Decline/ }).click();
-  const answer = await until('the decline reaches the server', () => server.answers[0], 15_000);
+  const answer = await until('the decline reaches the server', () => on.server.answers[0], 15_000);
   expect(answer).toMatchObject({ key: 'go', action: 'decline' });
   expect(answer.content, 'a decline carries nothing').toBeUndefined();
 });
 
 test('a draft survives a closed window and a restarted core', async () => {
   await asked('drafted');
-  const page = await openWindow(browser, core);
+  const page = await openWindow(on.browser, on.core);
   await row(page, 'How should drafted roll out?').waitFor();
   await enterForm(page);
   await page.keyboard.type('CHG-DRAFT');
   await page.getByText('Draft kept').first().waitFor();
   await page.context().close();
-  await core.kill('SIGKILL');
-  await core.start();
-  const again = await openWindow(browser, core);
+  await on.core.kill('SIGKILL');
+  await on.core.start();
+  const again = await openWindow(on.browser, on.core);
   await row(again, 'How should drafted roll out?').waitFor();
   await enterForm(again);
   await until('the draft is back', async () => (await again.getByRole('textbox', { name: /Change ticket/ }).inputValue()) === 'CHG-DRAFT');
@@ -128,8 +107,8 @@ test('a draft survives a closed window and a restarted core', async () => {
 
 test('of two windows the first answer counts and the second is told who was first', async () => {
   await asked('twice');
-  const first = await openWindow(browser, core);
-  const second = await openWindow(browser, core);
+  const first = await openWindow(on.browser, on.core);
+  const second = await openWindow(on.browser, on.core);
   for (const page of [first, second]) {
     await row(page, 'How should twice roll out?').waitFor();
     await enterForm(page);
@@ -137,16 +116,16 @@ test('of two windows the first answer counts and the second is told who was firs
   }
   await first.keyboard.press('Control+Enter');
   await second.getByText(/Answered by/).first().waitFor();
-  await until('one answer reaches the server', () => server.answers.length > 0, 15_000);
-  expect(server.answers, 'one answer, the first').toHaveLength(1);
-  expect(server.answers[0].content.ticket).toBe('FIRST');
+  await until('one answer reaches the server', () => on.server.answers.length > 0, 15_000);
+  expect(on.server.answers, 'one answer, the first').toHaveLength(1);
+  expect(on.server.answers[0].content.ticket).toBe('FIRST');
 });
 
 test('a link shows its host apart and opens only by a click', async () => {
-  await core.call('ci', 'work', 'linked');
-  const task = await server.task('linked');
-  server.askLink(task, 'visit', 'Please confirm the export.', 'https://xn--80ak6aa92e.example/confirm?a=1');
-  const page = await openWindow(browser, core);
+  await on.core.call('ci', 'work', 'linked');
+  const task = await on.server.task('linked');
+  on.server.askLink(task, 'visit', 'Please confirm the export.', 'https://xn--80ak6aa92e.example/confirm?a=1');
+  const page = await openWindow(on.browser, on.core);
   await page.getByText('xn--80ak6aa92e.example').first().waitFor();
   expect(page.context().pages(), 'nothing opened by itself').toHaveLength(1);
   expect(await accessibilityFaults(page), 'what axe finds').toEqual([]);
@@ -155,8 +134,8 @@ test('a link shows its host apart and opens only by a click', async () => {
 test('text of a server stays text', async () => {
   const { task } = await asked('hostile');
   const hostile = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script> \u202Egnp.exe \u001b[31mred';
-  server.ask(task, 'evil', hostile, { type: 'object', properties: { ['<b>bold</b>']: { type: 'string', title: hostile, description: 'x'.repeat(5_000) } } });
-  const page = await openWindow(browser, core);
+  on.server.ask(task, 'evil', hostile, { type: 'object', properties: { ['<b>bold</b>']: { type: 'string', title: hostile, description: 'x'.repeat(5_000) } } });
+  const page = await openWindow(on.browser, on.core);
   await page.getByText('<img src=x').first().waitFor();
   expect(await page.title()).not.toContain('owned');
   expect(await page.locator('img[src="x"]').count(), 'no element was made of it').toBe(0);
