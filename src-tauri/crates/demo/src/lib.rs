@@ -72,7 +72,7 @@ where
 {
     let parts = Parts { supervisor: parts.supervisor.scope(), ..parts };
     let (front, face) = assemble(&parts)?;
-    let served = serve_pipes(Arc::new(front), face, input, output).await;
+    let served = serve_pipes(Arc::new(front), face, None, input, output).await;
     parts.supervisor.cancel();
     Ok(served?)
 }

@@ -3,7 +3,8 @@
 //! Two layers. The faces (`stdio.rs`, `http.rs` with `session.rs`, `seat.rs`, `asks.rs`, `in_work.rs`, `modern.rs`)
 //! know envelopes, headers, sessions and streams, and hand requests to a [`Service`]. `front.rs` is the service for
 //! tools and tasks in both dialects, over a [`desk::Desk`] that does the work and keeps the tasks. Nothing here
-//! stores anything beyond a session, and nothing here knows a tool. The demo server and the gateway are built on it.
+//! stores anything beyond a session, and nothing here knows a tool. The demo server and the gateway
+//! (`crate::gateway`) are built on it.
 
 mod asks;
 pub mod desk;
@@ -13,6 +14,7 @@ mod http;
 mod in_work;
 mod lines;
 mod modern;
+mod params;
 mod seat;
 mod service;
 mod session;
@@ -25,7 +27,8 @@ mod tests;
 pub use asks::AskError;
 pub use front::{BadTool, Front};
 pub use http::{HttpError, PATH, router, serve_http};
-pub use seat::{Gone, Seat};
-pub use service::{Client, ModernClient, Request, Service};
+pub use params::Params;
+pub use seat::{GivenUp, Gone, Seat};
+pub use service::{Client, ModernClient, Program, Request, Service, Visitor};
 pub use session::{Door, Session};
 pub use stdio::{FaceParts, serve_pipes};

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -46,6 +47,20 @@ impl Asks {
 
     /// Asks and waits. Dropping the future withdraws the question.
     pub(crate) async fn ask(&self, outlet: &Outlet, method: &str, params: &Value) -> Result<Value, AskError> {
+        match self.ask_raw(outlet, method, params).await? {
+            Answer::Result(raw) => serde_json::from_str(raw.get()).map_err(|_| AskError::Refused(0)),
+            Answer::Error(raw) => {
+                let error: Value = serde_json::from_str(raw.get()).unwrap_or_default();
+                Err(AskError::Refused(error.get("code").and_then(Value::as_i64).unwrap_or(0)))
+            }
+        }
+    }
+
+    /// Asks and waits for the client's answer as it is, a refusal too. Dropping the future withdraws the question.
+    pub(crate) async fn ask_raw<P>(&self, outlet: &Outlet, method: &str, params: &P) -> Result<Answer, AskError>
+    where
+        P: Serialize + ?Sized + Sync,
+    {
         let (id, reply) = self.open()?;
         let mut slip = Slip { asks: self, outlet, id, done: false };
         let bytes = message::request(&Id::from(id), method, Some(params)).map_err(|_| AskError::Gone)?;
@@ -55,13 +70,7 @@ impl Asks {
             () = outlet.closed() => return Err(AskError::Gone),
         };
         slip.done = true;
-        match answer {
-            Answer::Result(raw) => serde_json::from_str(raw.get()).map_err(|_| AskError::Refused(0)),
-            Answer::Error(raw) => {
-                let error: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-                Err(AskError::Refused(error.get("code").and_then(Value::as_i64).unwrap_or(0)))
-            }
-        }
+        Ok(answer)
     }
 
     /// A reply came. Replies nobody waits for are dropped: the question was withdrawn meanwhile.

@@ -3,7 +3,13 @@
 //! The codes are those of the protocol; their numbers appear here and nowhere else on the serving side. Messages are
 //! ours and never quote arguments. What a client answers us is in `ask.rs`.
 
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
+use crate::message::{self, Id};
 
 /// The id of the tasks extension of 2026-07-28.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
@@ -27,6 +33,10 @@ pub enum FaultKind {
     MissingCapability,
     /// We do not speak this version.
     UnsupportedVersion,
+    /// The agent's access was taken away.
+    Revoked,
+    /// More requests in a second than an agent may send.
+    TooOften,
     /// The work itself failed with a code of its own.
     OfTool(i64),
 }
@@ -40,12 +50,44 @@ pub struct Fault {
     pub message: String,
     /// The `data` member.
     pub data: Option<Value>,
+    /// The whole `error` member of somebody else, which goes out as it is.
+    pub raw: Option<Arc<str>>,
+}
+
+/// What is read of an error that goes out as it is.
+#[derive(Deserialize)]
+struct Coded {
+    code: f64,
 }
 
 impl Fault {
     /// An error without data.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), data: None }
+        Self { kind, message: message.into(), data: None, raw: None }
+    }
+
+    /// The error of somebody else, answered as it is; its code decides the HTTP status.
+    #[must_use]
+    pub fn raw(error: &RawValue) -> Self {
+        let code = serde_json::from_str::<Coded>(error.get()).map_or(0, |coded| coded.code as i64);
+        let kind = match code {
+            -32_600 => FaultKind::InvalidRequest,
+            -32_601 => FaultKind::MethodNotFound,
+            -32_602 => FaultKind::InvalidParams,
+            -32_603 => FaultKind::Internal,
+            -32_020 => FaultKind::HeaderMismatch,
+            -32_021 => FaultKind::MissingCapability,
+            -32_022 => FaultKind::UnsupportedVersion,
+            other => FaultKind::OfTool(other),
+        };
+        let message = "the server answered with an error".to_owned();
+        Self { kind, message, data: None, raw: Some(error.get().into()) }
+    }
+
+    /// The agent may not come in any more.
+    #[must_use]
+    pub fn revoked() -> Self {
+        Self::new(FaultKind::Revoked, "the access of this agent was taken away")
     }
 
     /// [`FaultKind::InvalidParams`].
@@ -81,6 +123,7 @@ impl Fault {
             kind: FaultKind::MissingCapability,
             message: message.to_owned(),
             data: Some(json!({"requiredCapabilities": required})),
+            raw: None,
         }
     }
 
@@ -95,6 +138,7 @@ impl Fault {
             FaultKind::HeaderMismatch => -32_020,
             FaultKind::MissingCapability => -32_021,
             FaultKind::UnsupportedVersion => -32_022,
+            FaultKind::Revoked | FaultKind::TooOften => -32_000,
             FaultKind::OfTool(code) => code,
         }
     }
@@ -104,6 +148,8 @@ impl Fault {
     pub const fn status(&self) -> u16 {
         match self.kind {
             FaultKind::MethodNotFound => 404,
+            FaultKind::Revoked => 401,
+            FaultKind::TooOften => 429,
             FaultKind::InvalidRequest
             | FaultKind::BadMeta
             | FaultKind::HeaderMismatch
@@ -113,9 +159,23 @@ impl Fault {
         }
     }
 
+    /// The whole response as bytes on one line.
+    ///
+    /// # Errors
+    /// When it cannot be written, which does not happen to errors of ours.
+    pub fn write(&self, id: Option<&Id>) -> serde_json::Result<Vec<u8>> {
+        match &self.raw {
+            Some(raw) => message::error(id, serde_json::from_str::<&RawValue>(raw)?),
+            None => message::error(id, &self.json()),
+        }
+    }
+
     /// The `error` member.
     #[must_use]
     pub fn json(&self) -> Value {
+        if let Some(error) = self.raw.as_deref().and_then(|raw| serde_json::from_str(raw).ok()) {
+            return error;
+        }
         let mut error = json!({"code": self.code(), "message": self.message});
         if let (Some(data), Some(members)) = (&self.data, error.as_object_mut()) {
             members.insert("data".to_owned(), data.clone());

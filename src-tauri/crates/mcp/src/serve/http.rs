@@ -26,10 +26,11 @@ use self::guard::Guard;
 use self::sessions::{SESSION_HEADER, Sessions};
 use super::fault::{Fault, FaultKind};
 use super::modern;
+use super::params::Params;
 use super::seat::Outlet;
-use super::service::{Client, Request, Service};
+use super::service::{Client, Request, Service, Visitor};
 use super::session::Session;
-use super::stdio::{FaceParts, cancelled_id, params_of};
+use super::stdio::{FaceParts, cancelled};
 use super::version;
 use crate::message::{self, Id, Incoming, Limits, Message};
 
@@ -70,7 +71,7 @@ pub async fn serve_http(
     let bound = listener.local_addr().map_err(bind)?;
     let stopping = parts.supervisor.stopping();
     let limit = parts.policy.drain_limit;
-    let app = router(service, parts, bound);
+    let app = router(service, parts, bound, &[PATH]);
     announce(&format!("http://{bound}{PATH}"));
     let serving = axum::serve(listener, app).with_graceful_shutdown(stopping.clone().cancelled_owned());
     let forced = async {
@@ -86,8 +87,9 @@ pub async fn serve_http(
 /// Where the endpoint is.
 pub const PATH: &str = "/mcp";
 
-/// The endpoint as a router, for putting layers before it.
-pub fn router(service: Arc<dyn Service>, parts: FaceParts, bound: SocketAddr) -> Router {
+/// The endpoint as a router under these paths, for putting layers before it. A layer that knows who asks puts a
+/// [`Visitor`] into the extensions of the request.
+pub fn router(service: Arc<dyn Service>, parts: FaceParts, bound: SocketAddr, paths: &[&str]) -> Router {
     let limits = parts.limits();
     let sessions = Sessions::new(&parts.policy.serving);
     let in_work = Arc::new(Semaphore::new(parts.policy.serving.requests_in_work_max));
@@ -100,7 +102,8 @@ pub fn router(service: Arc<dyn Service>, parts: FaceParts, bound: SocketAddr) ->
             swept.sessions.sweep(&*swept.service);
         }
     });
-    Router::new().route(PATH, axum::routing::any(any)).with_state(endpoint)
+    let routed = paths.iter().fold(Router::new(), |routed, path| routed.route(path, axum::routing::any(any)));
+    routed.with_state(endpoint)
 }
 
 struct Endpoint {
@@ -146,10 +149,15 @@ fn no_session() -> Response<Body> {
 
 type Head = request::Parts;
 
+/// Whom the layer before us let in.
+fn visitor(head: &Head) -> Option<Visitor> {
+    head.extensions.get::<Visitor>().copied()
+}
+
 impl Endpoint {
     async fn post(self: Arc<Self>, head: &Head, body: Bytes) -> Response<Body> {
         let session = head.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok());
-        let session = match session.map(|id| self.sessions.get(id)) {
+        let session = match session.map(|id| self.sessions.get(id, visitor(head))) {
             None => None,
             Some(Some(session)) => Some(session),
             // A modern request may carry a stale one, which means nothing there (protocol.md §2.3).
@@ -164,7 +172,7 @@ impl Endpoint {
         match message {
             Message::Request { id, method, params } => self.request(head, session, id, method, params).await,
             Message::Notification { method, params } => {
-                self.notification(session.as_deref(), &method, params.as_deref());
+                self.notification(session.as_ref(), &method, params.as_deref()).await;
                 plain(StatusCode::ACCEPTED, "")
             }
             Message::Response { id, answer } => {
@@ -181,13 +189,13 @@ impl Endpoint {
         }
     }
 
-    fn notification(&self, session: Option<&Session>, method: &str, params: Option<&RawValue>) {
+    async fn notification(&self, session: Option<&Arc<Session>>, method: &str, params: Option<&RawValue>) {
         let Some(session) = session else { return };
         session.touch();
-        if method == "notifications/cancelled"
-            && let Some(id) = cancelled_id(params, self.parts.policy.rpc_id_cap_bytes)
-        {
-            session.in_work().cancel(&id);
+        if method != "notifications/cancelled" {
+            self.service.notification(session, method, params).await;
+        } else if let Some((id, how)) = cancelled(params, self.parts.policy.rpc_id_cap_bytes) {
+            session.in_work().cancel(&id, how);
         }
     }
 
@@ -199,11 +207,11 @@ impl Endpoint {
         method: String,
         raw: Option<Box<RawValue>>,
     ) -> Response<Body> {
-        let params = match params_of(raw.as_deref()) {
+        let params = match Params::open(raw) {
             Ok(params) => params,
             Err(fault) => return refusal(StatusCode::BAD_REQUEST, Some(&id), &fault),
         };
-        let request = Request { id: id.clone(), method, params, raw };
+        let request = Request { id: id.clone(), method, params, visitor: visitor(head) };
         if request.method == "initialize" && !modern::opens_modern(&request.params) {
             return self.initialize(request).await;
         }
@@ -227,9 +235,9 @@ impl Endpoint {
         let id = request.id.clone();
         let scope = self.parts.supervisor.scope();
         let serving = &self.parts.policy.serving;
-        let opened =
-            Session::open(self.parts.session_id(), super::session::Door::Http, &request.params, scope, serving)
-                .and_then(|session| self.sessions.add(session.clone(), &*self.service).map(|()| session));
+        let id_of = self.parts.session_id();
+        let opened = Session::open(id_of, super::session::Door::Http, &request.params, request.visitor, scope, serving)
+            .and_then(|session| self.sessions.add(session.clone(), &*self.service).map(|()| session));
         let session = match opened {
             Ok(session) => session,
             Err(fault) => return refusal(StatusCode::BAD_REQUEST, Some(&id), &fault),
@@ -265,13 +273,13 @@ impl Endpoint {
         for member in members {
             match member {
                 Ok(Message::Request { id, method, params: raw }) => {
-                    let Ok(params) = params_of(raw.as_deref()) else { continue };
+                    let Ok(params) = Params::open(raw) else { continue };
                     open += 1;
-                    let request = Request { id, method, params, raw };
+                    let request = Request { id, method, params, visitor: visitor(head) };
                     self.start(Client::Legacy(session.clone()), request, outlet.clone(), None);
                 }
                 Ok(Message::Notification { method, params }) => {
-                    self.notification(Some(&session), &method, params.as_deref());
+                    self.notification(Some(&session), &method, params.as_deref()).await;
                 }
                 Ok(Message::Response { id, answer }) => {
                     if let Some(id) = id {
@@ -291,7 +299,7 @@ impl Endpoint {
 
     fn get(self: Arc<Self>, head: &Head) -> Response<Body> {
         let Some(id) = head.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok()) else { return not_allowed() };
-        let Some(session) = self.sessions.get(id) else { return no_session() };
+        let Some(session) = self.sessions.get(id, visitor(head)) else { return no_session() };
         if let Err(fault) = headers::legacy_version(&head.headers) {
             return refusal(StatusCode::BAD_REQUEST, None, &fault);
         }
@@ -303,7 +311,11 @@ impl Endpoint {
 
     fn delete(self: Arc<Self>, head: &Head) -> Response<Body> {
         let Some(id) = head.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok()) else { return not_allowed() };
-        if self.sessions.end(id, &*self.service) { plain(StatusCode::NO_CONTENT, "") } else { no_session() }
+        if self.sessions.end(id, visitor(head), &*self.service) {
+            plain(StatusCode::NO_CONTENT, "")
+        } else {
+            no_session()
+        }
     }
 
     fn keep_alive(&self) -> Duration {

@@ -10,12 +10,13 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::fault::{Fault, FaultKind};
+use super::seat::{GiveUp, GivenUp};
 use crate::message::Id;
 
 /// Requests in work. Clones are the same set.
 #[derive(Clone)]
 pub(crate) struct InWork {
-    open: Arc<Mutex<HashMap<Id, CancellationToken>>>,
+    open: Arc<Mutex<HashMap<Id, (CancellationToken, GiveUp)>>>,
     ended: Arc<Notify>,
     most: usize,
 }
@@ -35,13 +36,15 @@ impl InWork {
             return Err(Fault::new(FaultKind::InvalidRequest, "a request with this id is still in work"));
         }
         let cancelled = CancellationToken::new();
-        open.insert(id.clone(), cancelled.clone());
-        Ok(Place { of: self.clone(), id: id.clone(), cancelled })
+        let given_up = GiveUp::default();
+        open.insert(id.clone(), (cancelled.clone(), given_up.clone()));
+        Ok(Place { of: self.clone(), id: id.clone(), cancelled, given_up })
     }
 
     /// The client gives a request up; unknown ones were answered meanwhile.
-    pub(crate) fn cancel(&self, id: &Id) {
-        if let Some(cancelled) = self.open.lock().get(id) {
+    pub(crate) fn cancel(&self, id: &Id, how: GivenUp) {
+        if let Some((cancelled, given_up)) = self.open.lock().get(id) {
+            given_up.set(how);
             cancelled.cancel();
         }
     }
@@ -68,6 +71,8 @@ pub(crate) struct Place {
     id: Id,
     /// Cancelled when the client gives the request up.
     pub(crate) cancelled: CancellationToken,
+    /// Says how, by then.
+    pub(crate) given_up: GiveUp,
 }
 
 impl Drop for Place {

@@ -5,43 +5,48 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::fault::{Fault, FaultKind};
-use super::service::ModernClient;
+use super::params::Params;
+use super::service::{ModernClient, Program};
 use super::version;
 
 /// The key of the version in `_meta`.
 pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// The key of the client's name in `_meta`.
+const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+/// Longest name or version of a client that is kept, in characters. Judgement: for people, on one line.
+pub(super) const PROGRAM_CHARS_MAX: usize = 80;
 /// The key of the capabilities in `_meta`.
 pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Whether the request opens the modern way: it names a version in `_meta`.
 #[must_use]
-pub(crate) fn opens_modern(params: &Map<String, Value>) -> bool {
-    let meta = params.get("_meta").and_then(Value::as_object);
-    meta.is_some_and(|meta| meta.contains_key(META_VERSION) || meta.contains_key(META_CAPABILITIES))
+pub(crate) fn opens_modern(params: &Params) -> bool {
+    params.meta().contains_key(META_VERSION) || params.meta().contains_key(META_CAPABILITIES)
 }
 
 /// The version that the request names.
 #[must_use]
-pub(crate) fn named_version(params: &Map<String, Value>) -> Option<&str> {
-    params.get("_meta")?.get(META_VERSION)?.as_str()
+pub(crate) fn named_version(params: &Params) -> Option<&str> {
+    params.meta().get(META_VERSION)?.as_str()
 }
 
 /// Reads who asks.
 ///
 /// # Errors
 /// When a required key is missing, or the version is not served.
-pub(crate) fn read(params: &Map<String, Value>) -> Result<Arc<ModernClient>, Fault> {
+pub(crate) fn read(params: &Params) -> Result<Arc<ModernClient>, Fault> {
     let bad = |key| Fault::new(FaultKind::BadMeta, format!("`params._meta` must hold `{key}`"));
     let version = named_version(params).ok_or_else(|| bad(META_VERSION))?;
     if !version::is_modern(version) {
         return Err(unsupported(version));
     }
-    let capabilities = params.get("_meta").and_then(|meta| meta.get(META_CAPABILITIES));
+    let capabilities = params.meta().get(META_CAPABILITIES);
     let capabilities = capabilities.filter(|declared| declared.is_object()).ok_or_else(|| bad(META_CAPABILITIES))?;
-    Ok(Arc::new(ModernClient { version: version.to_owned(), capabilities: capabilities.clone() }))
+    let program = Program::read(params.meta().get(META_CLIENT), PROGRAM_CHARS_MAX);
+    Ok(Arc::new(ModernClient { version: version.to_owned(), capabilities: capabilities.clone(), program }))
 }
 
 /// The answer to a version we do not serve the modern way.
@@ -51,6 +56,7 @@ pub(crate) fn unsupported(requested: &str) -> Fault {
         kind: FaultKind::UnsupportedVersion,
         message: "this protocol version is not served".to_owned(),
         data: Some(json!({"supported": version::MODERN, "requested": requested})),
+        raw: None,
     }
 }
 

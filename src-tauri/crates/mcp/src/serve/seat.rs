@@ -6,12 +6,14 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::asks::AskError;
 use super::session::Session;
-use crate::message;
+use crate::message::{self, Answer};
 
 /// Messages that wait for one client's socket or pipe. Judgement: followers send the newest state only, so a few
 /// are enough to keep a writer busy, and a client that does not read slows only what is said to it.
@@ -42,7 +44,7 @@ impl Outlet {
     }
 
     /// Says a notification.
-    pub(crate) async fn notify(&self, method: &str, params: &Value) -> Result<(), Gone> {
+    pub(crate) async fn notify<P: Serialize + Sync + ?Sized>(&self, method: &str, params: &P) -> Result<(), Gone> {
         match message::notification(method, Some(params)) {
             Ok(bytes) => self.say(bytes).await,
             Err(_) => Err(Gone),
@@ -94,23 +96,68 @@ impl WeakOutlet {
     }
 }
 
+/// How a client gave a request up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GivenUp {
+    /// It asked for the work to stop.
+    Cancelled,
+    /// It ran out of patience, and said so; whether the work should stop it did not say (ruling 24).
+    TimedOut,
+}
+
+/// Where the face writes how a request was given up.
+#[derive(Clone, Default)]
+pub(crate) struct GiveUp(Arc<Mutex<Option<GivenUp>>>);
+
+impl GiveUp {
+    pub(crate) fn set(&self, how: GivenUp) {
+        *self.0.lock() = Some(how);
+    }
+}
+
 /// A request's own stream.
 #[derive(Clone)]
 pub struct Seat {
     outlet: Outlet,
     session: Option<Arc<Session>>,
+    given_up: GiveUp,
+    closing_cancels: bool,
 }
 
 impl Seat {
-    pub(crate) fn new(outlet: Outlet, session: Option<Arc<Session>>) -> Self {
-        Self { outlet, session }
+    pub(crate) fn new(outlet: Outlet, session: Option<Arc<Session>>, given_up: GiveUp, closing_cancels: bool) -> Self {
+        Self { outlet, session, given_up, closing_cancels }
+    }
+
+    /// How the client gave the request up, if it did: known when the request's future is dropped. A stream that broke
+    /// says nothing, except where closing it is cancelling.
+    #[must_use]
+    pub fn given_up(&self) -> Option<GivenUp> {
+        *self.given_up.0.lock()
+    }
+
+    /// Whether closing the stream cancels the request (2026-07-28 over HTTP).
+    #[must_use]
+    pub const fn closing_cancels(&self) -> bool {
+        self.closing_cancels
+    }
+
+    /// Whether nobody reads the stream any more: an answer would reach nobody.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.outlet.is_closed()
+    }
+
+    /// Resolves when nobody reads the stream any more.
+    pub async fn gone(&self) {
+        self.outlet.closed().await;
     }
 
     /// Says a notification before the answer.
     ///
     /// # Errors
     /// When the client's stream is gone.
-    pub async fn notify(&self, method: &str, params: &Value) -> Result<(), Gone> {
+    pub async fn notify<P: Serialize + Sync + ?Sized>(&self, method: &str, params: &P) -> Result<(), Gone> {
         self.outlet.notify(method, params).await
     }
 
@@ -121,6 +168,17 @@ impl Seat {
     pub async fn ask(&self, method: &str, params: &Value) -> Result<Value, AskError> {
         match &self.session {
             Some(session) => session.asks().ask(&self.outlet, method, params).await,
+            None => Err(AskError::Gone),
+        }
+    }
+
+    /// As [`Seat::ask`], with the client's reply as it came, be it a result or an error.
+    ///
+    /// # Errors
+    /// When the stream is gone, too many questions wait, or the client is of the modern era.
+    pub async fn ask_raw<P: Serialize + Sync + ?Sized>(&self, method: &str, params: &P) -> Result<Answer, AskError> {
+        match &self.session {
+            Some(session) => session.asks().ask_raw(&self.outlet, method, params).await,
             None => Err(AskError::Gone),
         }
     }

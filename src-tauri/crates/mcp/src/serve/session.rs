@@ -9,14 +9,19 @@ use std::sync::Arc;
 use domain::policy::Serving;
 use engine::supervisor::Supervisor;
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::asks::{AskError, Asks};
 use super::fault::Fault;
 use super::in_work::InWork;
+use super::modern::PROGRAM_CHARS_MAX;
+use super::params::Params;
 use super::seat::{Gone, Outlet};
+use super::service::{Program, Visitor};
 use super::version;
+use crate::message::Answer;
 
 /// Which way a session's client is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +38,8 @@ pub struct Session {
     version: &'static str,
     door: Door,
     capabilities: Value,
+    program: Option<Program>,
+    visitor: Option<Visitor>,
     scope: Supervisor,
     standing: watch::Sender<Option<Outlet>>,
     asks: Asks,
@@ -48,17 +55,19 @@ impl Session {
     pub(crate) fn open(
         id: String,
         door: Door,
-        params: &Map<String, Value>,
+        params: &Params,
+        visitor: Option<Visitor>,
         scope: Supervisor,
         limits: &Serving,
     ) -> Result<Arc<Self>, Fault> {
-        let asked = params.get("protocolVersion").and_then(Value::as_str);
-        let asked = asked.ok_or_else(|| Fault::params("`protocolVersion` must be a text"))?;
+        let asked = params.text("protocolVersion").ok_or_else(|| Fault::params("`protocolVersion` must be a text"))?;
         Ok(Arc::new(Self {
             id,
-            version: version::agree(asked),
+            version: version::agree(&asked),
             door,
-            capabilities: params.get("capabilities").cloned().unwrap_or_default(),
+            capabilities: params.value("capabilities").unwrap_or_default(),
+            program: Program::read(params.value("clientInfo").as_ref(), PROGRAM_CHARS_MAX),
+            visitor,
             scope,
             standing: watch::Sender::new(None),
             asks: Asks::new(limits.asks_per_session_max),
@@ -97,6 +106,18 @@ impl Session {
         &self.capabilities
     }
 
+    /// What the client says it is.
+    #[must_use]
+    pub const fn program(&self) -> Option<&Program> {
+        self.program.as_ref()
+    }
+
+    /// Whom the door let in when the session began; nobody else finds it.
+    #[must_use]
+    pub const fn visitor(&self) -> Option<Visitor> {
+        self.visitor
+    }
+
     /// What runs for this session and ends with it.
     #[must_use]
     pub const fn scope(&self) -> &Supervisor {
@@ -107,7 +128,7 @@ impl Session {
     ///
     /// # Errors
     /// When there is none now.
-    pub async fn notify(&self, method: &str, params: &Value) -> Result<(), Gone> {
+    pub async fn notify<P: Serialize + Sync + ?Sized>(&self, method: &str, params: &P) -> Result<(), Gone> {
         let outlet = self.standing.borrow().clone();
         outlet.ok_or(Gone)?.notify(method, params).await
     }
@@ -119,6 +140,15 @@ impl Session {
     pub async fn ask(&self, method: &str, params: &Value) -> Result<Value, AskError> {
         let outlet = self.standing.borrow().clone();
         self.asks.ask(&outlet.ok_or(AskError::Gone)?, method, params).await
+    }
+
+    /// As [`Session::ask`], with the client's reply as it came, be it a result or an error.
+    ///
+    /// # Errors
+    /// When there is no standing stream now, or it goes away, or too many questions wait.
+    pub async fn ask_raw<P: Serialize + Sync + ?Sized>(&self, method: &str, params: &P) -> Result<Answer, AskError> {
+        let outlet = self.standing.borrow().clone();
+        self.asks.ask_raw(&outlet.ok_or(AskError::Gone)?, method, params).await
     }
 
     /// Resolves when there is a standing stream.

@@ -11,6 +11,7 @@ use domain::policy::Policy;
 use engine::Draw;
 use engine::supervisor::Supervisor;
 use parking_lot::Mutex;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
@@ -19,8 +20,9 @@ use super::fault::{Fault, FaultKind};
 use super::in_work::InWork;
 use super::lines::{self, Line};
 use super::modern;
-use super::seat::{Frame, Outlet, Seat};
-use super::service::{Client, Request, Service};
+use super::params::Params;
+use super::seat::{Frame, GivenUp, Outlet, Seat};
+use super::service::{Client, Request, Service, Visitor};
 use super::session::{Door, Session};
 use crate::message::{self, Id, Incoming, Limits, Message};
 
@@ -45,13 +47,14 @@ impl FaceParts {
     }
 }
 
-/// Serves one client until its input ends or the supervisor stops.
+/// Serves one client until its input ends or the supervisor stops. `visitor` is whom the door let in, where it asks.
 ///
 /// # Errors
 /// When reading or writing fails other than by the end.
 pub async fn serve_pipes<R, W>(
     service: Arc<dyn Service>,
     parts: FaceParts,
+    visitor: Option<Visitor>,
     input: R,
     output: W,
 ) -> Result<(), std::io::Error>
@@ -64,7 +67,8 @@ where
     let (outlet, frames) = Outlet::open();
     let in_work = InWork::new(parts.policy.serving.requests_in_work_max);
     let parts = FaceParts { supervisor: scope.clone(), ..parts };
-    let peer = Arc::new(Peer { service, limits: parts.limits(), parts, outlet, in_work, session: Mutex::new(None) });
+    let peer =
+        Arc::new(Peer { service, limits: parts.limits(), parts, visitor, outlet, in_work, session: Mutex::new(None) });
     let mut writing = std::pin::pin!(write(frames, output));
     let ended = tokio::select! {
         ended = read(&peer, input, grace) => ended,
@@ -111,6 +115,7 @@ struct Peer {
     service: Arc<dyn Service>,
     parts: FaceParts,
     limits: Limits,
+    visitor: Option<Visitor>,
     outlet: Outlet,
     in_work: InWork,
     session: Mutex<Option<Arc<Session>>>,
@@ -149,7 +154,7 @@ impl Peer {
     async fn message(self: Arc<Self>, message: Message) {
         match message {
             Message::Request { id, method, params } => self.request(id, method, params).await,
-            Message::Notification { method, params } => self.notification(&method, params.as_deref()),
+            Message::Notification { method, params } => self.notification(&method, params.as_deref()).await,
             Message::Response { id, answer } => {
                 let session = self.session.lock().clone();
                 if let (Some(session), Some(id)) = (session, id) {
@@ -159,16 +164,21 @@ impl Peer {
         }
     }
 
-    fn notification(&self, method: &str, params: Option<&serde_json::value::RawValue>) {
-        if method == "notifications/cancelled"
-            && let Some(id) = cancelled_id(params, self.parts.policy.rpc_id_cap_bytes)
-        {
-            self.in_work.cancel(&id);
+    async fn notification(&self, method: &str, params: Option<&RawValue>) {
+        if method == "notifications/cancelled" {
+            if let Some((id, how)) = cancelled(params, self.parts.policy.rpc_id_cap_bytes) {
+                self.in_work.cancel(&id, how);
+            }
+            return;
+        }
+        let session = self.session.lock().clone();
+        if let Some(session) = session {
+            self.service.notification(&session, method, params).await;
         }
     }
 
-    async fn request(self: Arc<Self>, id: Id, method: String, raw: Option<Box<serde_json::value::RawValue>>) {
-        let begun = params_of(raw.as_deref()).and_then(|params| {
+    async fn request(self: Arc<Self>, id: Id, method: String, raw: Option<Box<RawValue>>) {
+        let begun = Params::open(raw).and_then(|params| {
             let client = self.client(&method, &params)?;
             Ok((client, params, self.in_work.take(&id)?))
         });
@@ -181,8 +191,8 @@ impl Peer {
             Client::Modern(_) => None,
         };
         let opens = method == "initialize" && session.is_some();
-        let seat = Seat::new(self.outlet.clone(), session);
-        let request = Request { id: id.clone(), method, params, raw };
+        let seat = Seat::new(self.outlet.clone(), session, place.given_up.clone(), false);
+        let request = Request { id: id.clone(), method, params, visitor: self.visitor };
         let peer = self.clone();
         let work = async move {
             let answer = tokio::select! {
@@ -205,7 +215,7 @@ impl Peer {
     }
 
     /// Who sends this request.
-    fn client(&self, method: &str, params: &Map<String, Value>) -> Result<Client, Fault> {
+    fn client(&self, method: &str, params: &Params) -> Result<Client, Fault> {
         if modern::opens_modern(params) {
             return modern::read(params).map(Client::Modern);
         }
@@ -215,8 +225,8 @@ impl Peer {
                 return Err(Fault::new(FaultKind::InvalidRequest, "this session is initialized already"));
             }
             let scope = self.parts.supervisor.scope();
-            let opened =
-                Session::open(self.parts.session_id(), Door::Stdio, params, scope, &self.parts.policy.serving)?;
+            let serving = &self.parts.policy.serving;
+            let opened = Session::open(self.parts.session_id(), Door::Stdio, params, self.visitor, scope, serving)?;
             *session = Some(opened.clone());
             return Ok(Client::Legacy(opened));
         }
@@ -230,7 +240,7 @@ impl Peer {
     }
 
     async fn refuse(&self, id: Option<&Id>, fault: &Fault) {
-        self.say(message::error(id, &fault.json())).await;
+        self.say(fault.write(id)).await;
     }
 
     async fn say(&self, bytes: serde_json::Result<Vec<u8>>) {
@@ -241,16 +251,14 @@ impl Peer {
     }
 }
 
-/// Params as an object.
-pub(crate) fn params_of(raw: Option<&serde_json::value::RawValue>) -> Result<Map<String, Value>, Fault> {
-    match raw {
-        None => Ok(Map::new()),
-        Some(raw) => serde_json::from_str(raw.get()).map_err(|_| Fault::params("`params` must be an object")),
-    }
-}
-
-/// The request that `notifications/cancelled` names.
-pub(crate) fn cancelled_id(params: Option<&serde_json::value::RawValue>, cap_bytes: usize) -> Option<Id> {
+/// The request that `notifications/cancelled` names, and how it is given up.
+///
+/// The common TypeScript client cancels what it has waited too long for, and says so in its reason; that is the client's
+/// patience, not a wish to stop the work (ruling 24).
+pub(crate) fn cancelled(params: Option<&RawValue>, cap_bytes: usize) -> Option<(Id, GivenUp)> {
     let params: Map<String, Value> = serde_json::from_str(params?.get()).ok()?;
-    Id::read(&params.get("requestId")?.to_string(), cap_bytes)
+    let id = Id::read(&params.get("requestId")?.to_string(), cap_bytes)?;
+    let reason = params.get("reason").and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
+    let ran_out = reason.contains("timed out") || reason.contains("timeout");
+    Some((id, if ran_out { GivenUp::TimedOut } else { GivenUp::Cancelled }))
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use super::lines::{self, Line};
+use super::params::Params;
 use super::seat::Outlet;
 use super::session::{Door, Session};
 use super::{AskError, Client, FaceParts, Request, Seat, Service, serve_pipes};
@@ -23,7 +24,7 @@ struct Echo;
 
 impl Service for Echo {
     fn request(&self, _client: Client, request: Request, _seat: Seat) -> PortFuture<'_, Result<Box<RawValue>, Fault>> {
-        Box::pin(async move { request.raw.ok_or_else(Fault::no_method) })
+        Box::pin(async move { request.params.into_raw().ok_or_else(Fault::no_method) })
     }
 
     fn is_busy(&self, _session: &Session) -> bool {
@@ -38,9 +39,10 @@ fn parts() -> FaceParts {
 }
 
 fn session(door: Door) -> Arc<Session> {
-    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}});
-    let hello = hello.as_object().expect("an object").clone();
-    Session::open("s".to_owned(), door, &hello, Supervisor::new(), &Policy::default().serving).expect("a session")
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}}).to_string();
+    let hello = Params::open(Some(RawValue::from_string(hello).expect("JSON"))).expect("an object");
+    let serving = &Policy::default().serving;
+    Session::open("s".to_owned(), door, &hello, None, Supervisor::new(), serving).expect("a session")
 }
 
 #[tokio::test]
@@ -58,7 +60,7 @@ async fn what_is_forwarded_keeps_its_order_and_the_spelling_of_its_numbers() {
         requests.shutdown().await.expect("the end");
         answer
     };
-    let (served, answer) = tokio::join!(serve_pipes(Arc::new(Echo), parts(), input, output), client);
+    let (served, answer) = tokio::join!(serve_pipes(Arc::new(Echo), parts(), None, input, output), client);
     served.expect("the pipe was whole");
     assert_eq!(answer, format!("{{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{params}}}"), "byte for byte");
 }
@@ -68,7 +70,7 @@ async fn what_is_in_work_at_the_end_of_input_is_still_answered() {
     let line =
         b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\"}}";
     let mut said = Vec::new();
-    serve_pipes(Arc::new(Echo), parts(), &line[..], &mut said).await.expect("the pipe was whole");
+    serve_pipes(Arc::new(Echo), parts(), None, &line[..], &mut said).await.expect("the pipe was whole");
     let answer: Value = serde_json::from_slice(&said).expect("one answer, though no line break ended the request");
     assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
 }

@@ -24,7 +24,7 @@ pub(super) async fn answer(
     request: Request,
     seat: Seat,
 ) -> Result<Value, Fault> {
-    let params = &request.params;
+    let params = &request.params.map();
     match request.method.as_str() {
         "initialize" => Ok(initialize(front, session)),
         "ping" => Ok(json!({})),

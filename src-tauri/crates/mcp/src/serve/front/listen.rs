@@ -26,7 +26,8 @@ pub(super) async fn listen(
     request: &Request,
     seat: Seat,
 ) -> Result<Value, Fault> {
-    let wanted = request.params.get("notifications").and_then(Value::as_object);
+    let wanted = request.params.value("notifications");
+    let wanted = wanted.as_ref().and_then(Value::as_object);
     let wanted = wanted.ok_or_else(|| Fault::params("`notifications` must be an object"))?;
     let jobs = jobs(front, client, wanted)?;
     let many = || Fault::new(FaultKind::Internal, "too many subscriptions are open here");

@@ -21,22 +21,23 @@ pub(super) async fn answer(
     request: Request,
     seat: Seat,
 ) -> Result<Value, Fault> {
+    let params = request.params.map();
     let card = front.desk.card();
     let complete = |members| Ok(wire::modern_result("complete", members, &card));
     match request.method.as_str() {
         "server/discover" => complete(discover(front)),
-        "tools/list" => complete(tools(front, &request.params)?),
-        "tools/call" => call(front, client, &request.params, seat).await,
+        "tools/list" => complete(tools(front, &params)?),
+        "tools/call" => call(front, client, &params, seat).await,
         "tasks/get" => {
-            let job = job(front, client, &request.params)?;
+            let job = job(front, client, &params)?;
             complete(wire::modern_task(job.id(), &job.sheet(), &card))
         }
         "tasks/update" => {
-            update(front, client, &request.params)?;
+            update(front, client, &params)?;
             complete(Map::new())
         }
         "tasks/cancel" => {
-            job(front, client, &request.params)?.ask_stop();
+            job(front, client, &params)?.ask_stop();
             complete(Map::new())
         }
         "subscriptions/listen" => listen::listen(front, client, &request, seat).await,

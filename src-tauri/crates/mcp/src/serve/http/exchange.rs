@@ -17,7 +17,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::super::fault::{Fault, FaultKind};
 use super::super::in_work::Place;
-use super::super::seat::{Frame, Outlet, Seat, WeakOutlet};
+use super::super::seat::{Frame, GiveUp, GivenUp, Outlet, Seat, WeakOutlet};
 use super::super::service::{Client, Request};
 use super::super::session::Session;
 use super::{Endpoint, ready};
@@ -91,7 +91,7 @@ impl Endpoint {
                 Err(fault) => fault,
             };
             let status = if modern { fault.status() } else { StatusCode::OK.as_u16() };
-            if let Ok(bytes) = message::error(Some(&id), &fault.json()) {
+            if let Ok(bytes) = fault.write(Some(&id)) {
                 // A client that is gone needs no answer.
                 drop(outlet.answer(bytes, status).await);
             }
@@ -121,11 +121,17 @@ impl Endpoint {
             Client::Modern(_) => None,
             Client::Legacy(session) => Some(session.clone()),
         };
-        let seat = Seat::new(outlet.clone(), session);
+        // Closing the stream of a modern request is cancelling it (protocol.md §2.3).
+        let closing_cancels = place.is_none() && watch.is_some();
+        let how = place.map_or_else(GiveUp::default, |place| place.given_up.clone());
+        let seat = Seat::new(outlet.clone(), session, how.clone(), closing_cancels);
         let given_up = async {
             match (&watch, place) {
                 (_, Some(place)) => place.cancelled.cancelled().await,
-                (Some(watch), None) => watch.cancelled().await,
+                (Some(watch), None) => {
+                    watch.cancelled().await;
+                    how.set(GivenUp::Cancelled);
+                }
                 (None, None) => std::future::pending().await,
             }
         };
@@ -259,7 +265,7 @@ pub(super) fn json_response(status: StatusCode, bytes: Vec<u8>) -> Response<Body
 
 /// A JSON-RPC error with a status of its own.
 pub(super) fn refusal(status: StatusCode, id: Option<&Id>, fault: &Fault) -> Response<Body> {
-    match message::error(id, &fault.json()) {
+    match fault.write(id) {
         Ok(bytes) => json_response(status, bytes),
         Err(_) => plain(status, "the request was refused"),
     }

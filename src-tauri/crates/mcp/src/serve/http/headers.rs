@@ -5,7 +5,6 @@
 
 use axum::http::HeaderMap;
 use base64::Engine as _;
-use serde_json::Value;
 
 use super::super::fault::{Fault, FaultKind};
 use super::super::service::Request;
@@ -53,11 +52,11 @@ pub(super) fn name_check(headers: &HeaderMap, request: &Request) -> Result<(), F
         "tasks/get" | "tasks/update" | "tasks/cancel" => ("taskId", true),
         _ => return Ok(()),
     };
-    let said = request.params.get(member).and_then(Value::as_str);
+    let said = request.params.text(member);
     match (decoded(headers, NAME_HEADER)?, said) {
         (None, _) if may_miss => Ok(()),
         (None, _) => Err(mismatch("`Mcp-Name` is missing")),
-        (Some(name), Some(said)) if name == said => Ok(()),
+        (Some(name), Some(said)) if *name == *said => Ok(()),
         (Some(_), _) => Err(mismatch("`Mcp-Name` differs from the body")),
     }
 }

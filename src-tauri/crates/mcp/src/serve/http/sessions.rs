@@ -11,7 +11,7 @@ use domain::policy::Serving;
 use parking_lot::Mutex;
 
 use super::super::fault::{Fault, FaultKind};
-use super::super::service::Service;
+use super::super::service::{Service, Visitor};
 use super::super::session::Session;
 
 /// Names the session, in requests and in the answer to `initialize`.
@@ -29,8 +29,9 @@ impl Sessions {
         Self { open: Mutex::default(), most: limits.sessions_max, idle: limits.session_idle }
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Session>> {
-        self.open.lock().get(id).cloned()
+    /// The session, for whom it was opened; anybody else finds none.
+    pub(super) fn get(&self, id: &str, visitor: Option<Visitor>) -> Option<Arc<Session>> {
+        self.open.lock().get(id).filter(|session| session.visitor() == visitor).cloned()
     }
 
     pub(super) fn add(&self, session: Arc<Session>, service: &dyn Service) -> Result<(), Fault> {
@@ -46,8 +47,11 @@ impl Sessions {
     }
 
     /// Ends a session. `false` when there is none.
-    pub(super) fn end(&self, id: &str, service: &dyn Service) -> bool {
-        let ended = self.open.lock().remove(id);
+    pub(super) fn end(&self, id: &str, visitor: Option<Visitor>, service: &dyn Service) -> bool {
+        let mut open = self.open.lock();
+        let ended =
+            if open.get(id).is_some_and(|session| session.visitor() == visitor) { open.remove(id) } else { None };
+        drop(open);
         if let Some(session) = &ended {
             service.session_over(session);
             session.leave();
