@@ -4,13 +4,17 @@
 //! re-reads the policy at each decision. "Judgement" marks a value we chose; others name their source.
 
 mod asking;
+mod doorway;
 mod hosting;
+mod keeping;
 mod serving;
 
 use std::time::Duration;
 
 pub use asking::Asking;
+pub use doorway::Doorway;
 pub use hosting::Hosting;
+pub use keeping::Keeping;
 pub use serving::Serving;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -220,6 +224,8 @@ pub struct Policy {
     pub hosting: Hosting,
     /// What calls and feeds allow themselves.
     pub asking: Asking,
+    /// What keepers of children allow themselves.
+    pub keeping: Keeping,
 }
 
 impl Default for Policy {
@@ -307,6 +313,7 @@ impl Default for Policy {
             serving: Serving::default(),
             hosting: Hosting::default(),
             asking: Asking::default(),
+            keeping: Keeping::default(),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use super::doorway::Doorway;
 use super::{DAY, HOUR, KIB, MIB, MINUTE, SECOND};
 use crate::time::Timestamp;
 
@@ -68,6 +69,8 @@ pub struct Hosting {
     pub notices_waiting_max: usize,
     /// How long *Pause notifications* of the tray lasts. Design: 1 h.
     pub notices_pause: Duration,
+    /// The doors that programs come through.
+    pub doorway: Doorway,
 }
 
 impl Default for Hosting {
@@ -102,6 +105,7 @@ impl Default for Hosting {
             notices_held_max: 10_000,
             notices_waiting_max: 64,
             notices_pause: HOUR,
+            doorway: Doorway::default(),
         }
     }
 }
