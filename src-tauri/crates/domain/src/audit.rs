@@ -79,6 +79,22 @@ pub enum Verb {
     ProcessStarted,
     /// A leftover process of an earlier run was ended.
     ProcessEnded,
+    /// An agent was added.
+    AgentAdded,
+    /// An agent lost its access.
+    AgentRevoked,
+    /// A rule was put or taken away.
+    RuleChanged,
+    /// A handle was released to its agent.
+    Given,
+    /// The agent of a task is gone.
+    Orphaned,
+    /// A result is held back from its agent until a person decides.
+    ResultHeld,
+    /// A person let a held result go to its agent.
+    ResultReleased,
+    /// A person withheld a result from its agent.
+    ResultWithheld,
 }
 
 impl Verb {
@@ -108,6 +124,14 @@ impl Verb {
             Self::ServerRemoved => "serverRemoved",
             Self::ProcessStarted => "processStarted",
             Self::ProcessEnded => "processEnded",
+            Self::AgentAdded => "agentAdded",
+            Self::AgentRevoked => "agentRevoked",
+            Self::RuleChanged => "ruleChanged",
+            Self::Given => "given",
+            Self::Orphaned => "orphaned",
+            Self::ResultHeld => "resultHeld",
+            Self::ResultReleased => "resultReleased",
+            Self::ResultWithheld => "resultWithheld",
         }
     }
 }
@@ -121,6 +145,8 @@ pub enum Subject {
     Request(HandleId, RequestKey),
     /// A server.
     Server(ServerId),
+    /// An agent.
+    Agent(AgentId),
 }
 
 /// One fact.

@@ -2,7 +2,7 @@
 //!
 //! A reader of the log reads the current row; ten changes become one look (architecture.md §3.6).
 
-use crate::ids::{HandleId, Seq, ServerId};
+use crate::ids::{AgentId, HandleId, Seq, ServerId};
 
 /// Something that can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -11,6 +11,8 @@ pub enum Entity {
     Handle(HandleId),
     /// A server's configuration or what was negotiated.
     Server(ServerId),
+    /// An agent, or the rules for what it starts.
+    Agent(AgentId),
 }
 
 /// One row of the change log.

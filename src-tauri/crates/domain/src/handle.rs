@@ -2,13 +2,18 @@
 //!
 //! A [`TaskHandle`] is changed only by the transitions in the files beside this one: `observe.rs` (what servers say),
 //! `contact.rs` (what we fail to see), `birth.rs` and `call.rs` (admission and reply), `live.rs` and `question.rs` (what is asked and
-//! answered), `stop.rs` (what people want), `phase.rs` (the one word, and time). Each is pure: it takes a moment, returns a [`Transition`], and
+//! answered), `audience.rs` (who is asked), `stop.rs` (what people want), `gift.rs` and `hold.rs` (what the agent gets),
+//! `phase.rs` (the one word, and time). What an agent sees of it is `agent.rs`. Each is pure: it takes a moment, returns a [`Transition`], and
 //! neither stores nor sends anything.
 
+mod agent;
+mod audience;
 mod birth;
 mod call;
 mod close;
 mod contact;
+mod gift;
+mod hold;
 mod live;
 mod observe;
 mod phase;
@@ -20,14 +25,18 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
+pub use agent::{AgentFailure, AgentTask, Sight, agent_failure, agent_sight, agent_task_facts};
 pub use birth::{FoundTask, NewCall};
 pub use contact::MissCount;
+pub use hold::{Hold, Verdict};
 pub use live::LiveOutcome;
 pub use question::AnswerInput;
 
 use crate::audit::AuditEvent;
-use crate::ids::{AgentId, HandleId, RequestKey, ServerId, SessionKey};
+use crate::decider::Decider;
+use crate::ids::{AgentId, HandleId, JobKey, PersonId, RequestKey, ServerId, SessionKey};
 use crate::observation::{LogLine, Progress};
 use crate::payload::PayloadWrite;
 use crate::raw::RawMessage;
@@ -86,6 +95,41 @@ pub struct Home {
     pub session: Option<SessionKey>,
 }
 
+/// Why a task is taken for the child of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParentWhy {
+    /// Both calls carry the same trace.
+    Trace,
+    /// It was the agent's newest open task.
+    OpenTask,
+}
+
+impl ParentWhy {
+    /// Lower camel case word for JSON and the registry.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Trace => "trace",
+            Self::OpenTask => "openTask",
+        }
+    }
+
+    /// Reads [`ParentWhy::word`] back.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Trace, Self::OpenTask].into_iter().find(|why| why.word() == word)
+    }
+}
+
+/// The task during which this one was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parent {
+    /// Which.
+    pub id: HandleId,
+    /// How it is known.
+    pub why: ParentWhy,
+}
+
 /// What this tool on this server usually takes, as known when the call began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usual {
@@ -116,6 +160,8 @@ pub struct TaskHandle {
     pub arguments_digest: Option<Arc<str>>,
     /// Where on the server it lives; known from the reply on.
     pub home: Home,
+    /// The agent on whose own connection it lives; `None` on the one that is shared (ruling 14).
+    pub seat: Option<AgentId>,
     /// What the server says.
     pub view: ServerView,
     /// What we know about reaching it.
@@ -140,6 +186,28 @@ pub struct TaskHandle {
     pub contradicted: bool,
     /// What was told once and is not told again; kept so that a restart does not repeat it.
     pub told: BTreeSet<Told>,
+    /// When its handle was released to its agent; durable before it left.
+    pub given: Option<Timestamp>,
+    /// Since when the agent's reply could not be delivered; a repeated call may join it then (ruling 24).
+    pub undelivered: Option<Timestamp>,
+    /// Since when its agent is gone; `None` again when the agent is back.
+    pub orphaned: Option<Timestamp>,
+    /// Its result waits, or waited, for a person before the agent gets it.
+    pub hold: Option<Hold>,
+    /// When it was declared cancelled to its agent, whatever the server does since (protocol.md §7.3).
+    pub cancelled_for_agent: Option<Timestamp>,
+    /// The words with which it failed for its agent, when the server's word came too late (statement 69).
+    pub failed_for_agent: Option<Arc<str>>,
+    /// The task during which it was called.
+    pub parent: Option<Parent>,
+    /// The 32 hex digits of the call's trace id.
+    pub trace: Option<Arc<str>>,
+    /// The logical job: calls of the same server, tool and arguments share it.
+    pub job: Option<JobKey>,
+    /// Which attempt of its job it is, from 1.
+    pub attempt: u32,
+    /// The `ttl` that a 2025 agent asked for; shown back to it.
+    pub agent_ttl: Option<Duration>,
     /// Optimistic lock; raised by each commit.
     pub version: u64,
     /// When it was admitted.
@@ -268,7 +336,7 @@ pub enum Refusal {
     #[error("already answered by {by} at {at}")]
     AlreadyAnswered {
         /// Who.
-        by: crate::ids::PersonId,
+        by: Decider,
         /// When.
         at: Timestamp,
     },
@@ -284,6 +352,23 @@ pub enum Refusal {
     /// The question is not one that people answer here.
     #[error("`{0}` is not answered by people in Taskwarden")]
     NotForPeople(String),
+    /// The question is not for this agent: of another's task, or people are asked.
+    #[error("`{0}` is not for this agent to answer")]
+    NotForAgent(RequestKey),
+    /// The result is held back already.
+    #[error("the result is already held back")]
+    AlreadyHeld,
+    /// The result is not held back, or nobody waits for it.
+    #[error("the result is not held back")]
+    NotHeld,
+    /// Somebody decided about the held result before.
+    #[error("already decided by {by} at {at}")]
+    AlreadyDecided {
+        /// Who.
+        by: PersonId,
+        /// When.
+        at: Timestamp,
+    },
     /// The task is over.
     #[error("the task is already over ({0})")]
     AlreadyOver(&'static str),
@@ -291,7 +376,7 @@ pub enum Refusal {
     #[error("a stop was already asked by {by} at {at}")]
     AlreadyAsked {
         /// Who.
-        by: crate::ids::PersonId,
+        by: Decider,
         /// When.
         at: Timestamp,
     },

@@ -7,6 +7,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use sha2::{Digest, Sha256};
+
 /// Crockford's base 32 in lower case: no `i`, `l`, `o`, `u`, safe in headers, file names and speech.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// 26 digits of 5 bits hold 128 bits.
@@ -152,6 +154,36 @@ text_id!(
     SessionKey
 );
 
+text_id!(
+    /// One logical job: hex SHA-256 of server, tool and arguments digest. Attempts of one job share it. Not a secret.
+    JobKey
+);
+
+impl fmt::Debug for JobKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JobKey({})", self.0)
+    }
+}
+
+impl fmt::Display for JobKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl JobKey {
+    /// The job of a call of this tool with these arguments (hex SHA-256 of their canonical form).
+    #[must_use]
+    pub fn of(server: ServerId, tool: &str, arguments_digest: &str) -> Self {
+        let mut hash = Sha256::new();
+        for field in [server.to_string().as_str(), tool, arguments_digest] {
+            hash.update(u64::try_from(field.len()).unwrap_or(u64::MAX).to_be_bytes());
+            hash.update(field.as_bytes());
+        }
+        Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
 impl fmt::Debug for UpstreamTaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "UpstreamTaskId({} bytes)", self.0.len())
@@ -203,6 +235,14 @@ impl fmt::Display for Seq {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn calls_of_one_job_share_its_key_and_no_field_runs_into_the_next() {
+        let server = ServerId::from_random(7);
+        assert_eq!(JobKey::of(server, "a", "bc"), JobKey::of(server, "a", "bc"), "the same call again");
+        assert_ne!(JobKey::of(server, "a", "bc"), JobKey::of(server, "ab", "c"), "other fields, same letters");
+        assert_ne!(JobKey::of(server, "a", "bc"), JobKey::of(ServerId::from_random(8), "a", "bc"), "another server");
+    }
 
     proptest! {
         #[test]

@@ -63,6 +63,10 @@ pub struct Observation {
     /// The complete set of what is outstanding now; `None` when this door or dialect does not say
     /// (2025, lists, creation): then nothing may be concluded about questions (ruling 1).
     pub outstanding: Option<BTreeMap<RequestKey, Ask>>,
+    /// The questions of `outstanding` by their keys, each as received (`{method, params}`), for an agent that is asked.
+    pub asks_raw: BTreeMap<RequestKey, Payload>,
+    /// The task object as received, without result, error and questions; capped by `gateway.task_raw_cap_bytes`.
+    pub task_raw: Option<Payload>,
     /// The terminal payload: the result, or the JSON-RPC error object, as received.
     pub payload: Option<Payload>,
     /// The message that carried questions, as received; `None` when it carried none.

@@ -52,6 +52,10 @@ pub enum PayloadKind {
     RequestState,
     /// The last message that could not be read, cut to `unreadable_kept_bytes`, for `doctor`.
     Unreadable,
+    /// The server's task object as last received, without result, error and questions: what an agent sees of it.
+    Task,
+    /// One question as received (`{method, params}`), for an agent that is asked.
+    Question(RequestKey),
 }
 
 impl PayloadKind {
@@ -65,6 +69,8 @@ impl PayloadKind {
             Self::Answer(key) => format!("answer:{key}"),
             Self::RequestState => "requestState".into(),
             Self::Unreadable => "unreadable".into(),
+            Self::Task => "task".into(),
+            Self::Question(key) => format!("question:{key}"),
         }
     }
 
@@ -77,7 +83,11 @@ impl PayloadKind {
             "error" => Some(Self::Error),
             "requestState" => Some(Self::RequestState),
             "unreadable" => Some(Self::Unreadable),
-            _ => text.strip_prefix("answer:").map(|key| Self::Answer(RequestKey::new(key))),
+            "task" => Some(Self::Task),
+            _ => {
+                let answer = text.strip_prefix("answer:").map(|key| Self::Answer(RequestKey::new(key)));
+                answer.or_else(|| text.strip_prefix("question:").map(|key| Self::Question(RequestKey::new(key))))
+            }
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod asking;
 mod doorway;
+mod gateway;
 mod hosting;
 mod keeping;
 mod serving;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 pub use asking::Asking;
 pub use doorway::Doorway;
+pub use gateway::{Gateway, LATE_REPLY_WAIT};
 pub use hosting::Hosting;
 pub use keeping::Keeping;
 pub use serving::Serving;
@@ -224,6 +226,8 @@ pub struct Policy {
     pub hosting: Hosting,
     /// What calls and feeds allow themselves.
     pub asking: Asking,
+    /// What agents may use up, and what they are told about time.
+    pub gateway: Gateway,
     /// What keepers of children allow themselves.
     pub keeping: Keeping,
 }
@@ -313,6 +317,7 @@ impl Default for Policy {
             serving: Serving::default(),
             hosting: Hosting::default(),
             asking: Asking::default(),
+            gateway: Gateway::default(),
             keeping: Keeping::default(),
         }
     }
@@ -350,7 +355,8 @@ impl Policy {
         rule(self.page_rows_max > 0 && self.batch_rows > 0, "page_rows_max", "must be above zero")?;
         rule(self.message_cap_bytes >= 64 * KIB, "message_cap_bytes", "must be 64 KiB or more")?;
         rule((8..=120).contains(&self.message_depth_max), "message_depth_max", "must be between 8 and 120")?;
-        rule(self.progress_per_second > 0, "progress_per_second", "must be above zero")
+        rule(self.progress_per_second > 0, "progress_per_second", "must be above zero")?;
+        self.gateway.check()
     }
 }
 

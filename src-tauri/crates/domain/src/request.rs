@@ -6,7 +6,9 @@
 
 use serde_json::Value;
 
-use crate::ids::{ConnectionId, PersonId, RequestKey};
+use crate::decider::Decider;
+use crate::ids::{ConnectionId, RequestKey};
+use crate::payload::Payload;
 use crate::raw::RawText;
 use crate::status::Delivery;
 use crate::time::Timestamp;
@@ -77,9 +79,11 @@ pub struct LiveQuestion {
     pub ask: Ask,
     /// The message, as received.
     pub raw: Option<RawText>,
+    /// The question as received (`{method, params}`), for an agent that is asked.
+    pub whole: Option<Payload>,
 }
 
-/// What a person chose. Three outcomes, never merged.
+/// What was chosen. Three outcomes of a person, never merged, and what an agent said for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerAction {
     /// Send the content, or consent to a visit.
@@ -88,17 +92,37 @@ pub enum AnswerAction {
     Decline,
     /// Dismissed without a choice.
     Dismiss,
+    /// The agent's own response object as it is: the content is the whole of it, and goes out verbatim.
+    Forwarded,
 }
 
 impl AnswerAction {
-    /// The word on the wire (`ElicitResult.action`).
+    /// The word on the wire (`ElicitResult.action`). A forwarded response brings its own.
     #[must_use]
     pub const fn wire_word(self) -> &'static str {
         match self {
             Self::Accept => "accept",
             Self::Decline => "decline",
             Self::Dismiss => "cancel",
+            Self::Forwarded => "forwarded",
         }
+    }
+
+    /// Lower camel case word for JSON, audit and the registry.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Decline => "decline",
+            Self::Dismiss => "dismiss",
+            Self::Forwarded => "forwarded",
+        }
+    }
+
+    /// Reads [`AnswerAction::word`] back.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Accept, Self::Decline, Self::Dismiss, Self::Forwarded].into_iter().find(|action| action.word() == word)
     }
 }
 
@@ -106,10 +130,10 @@ impl AnswerAction {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
     /// Who.
-    pub by: PersonId,
+    pub by: Decider,
     /// When.
     pub at: Timestamp,
-    /// Which of the three.
+    /// What was chosen.
     pub action: AnswerAction,
     /// Held back until then, and revocable meanwhile (ruling 7).
     pub not_before: Option<Timestamp>,

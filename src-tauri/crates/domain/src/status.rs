@@ -10,6 +10,7 @@ use std::time::Duration;
 
 pub use phase::{Phase, PhaseGroup};
 
+use crate::decider::Decider;
 use crate::ids::{HostId, PersonId, UpstreamTaskId};
 use crate::payload::ResultRef;
 use crate::time::Timestamp;
@@ -330,7 +331,7 @@ pub enum Intent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
     /// Who.
-    pub by: PersonId,
+    pub by: Decider,
     /// When.
     pub at: Timestamp,
     /// In the person's words.
@@ -344,7 +345,7 @@ pub struct Wish {
 impl Wish {
     /// A wish of this moment.
     #[must_use]
-    pub fn new(by: &PersonId, at: Timestamp, reason: Option<&str>, delivery: Delivery) -> Self {
+    pub fn new(by: &Decider, at: Timestamp, reason: Option<&str>, delivery: Delivery) -> Self {
         Self { by: by.clone(), at, reason: reason.map(str::to_owned), delivery, sent: None }
     }
 

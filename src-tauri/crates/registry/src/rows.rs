@@ -4,10 +4,12 @@
 //! An unknown word or a missing field is a [`Flaw`] that names the field, never a panic and never a default: a newer
 //! encoding must not be read as an older one. Here is no SQL and no sealing; read `rows/handle.rs` first.
 
+pub(crate) mod agent;
 pub(crate) mod audit;
 pub(crate) mod contact;
 pub(crate) mod handle;
 pub(crate) mod request;
+pub(crate) mod rule;
 pub(crate) mod server;
 pub(crate) mod view;
 

@@ -4,6 +4,7 @@
 //! is one transaction of it. Reads see only committed state and run beside the writer (WAL). Nothing is cached here:
 //! a second process reading the same file sees the same. Read `open.rs` for what opening does and refuses.
 
+mod agents;
 mod audit;
 mod changes;
 mod commit;
@@ -11,6 +12,7 @@ mod desk;
 mod fault;
 mod group;
 mod handles;
+mod kin;
 mod known;
 mod lists;
 mod log;
@@ -23,6 +25,7 @@ mod port;
 mod raw;
 mod requests;
 mod reserve;
+mod rules;
 mod script;
 mod servers;
 mod taken;
@@ -74,6 +77,7 @@ pub(crate) struct Limits {
     desk_kind_bytes: u64,
     raw_messages_per_task: u32,
     reserve_file_bytes: u64,
+    repeats_max: u32,
 }
 
 impl Base {

@@ -6,6 +6,7 @@
 
 pub mod build;
 pub mod clock;
+pub mod intents;
 pub mod kill;
 pub mod memory_registry;
 pub mod notifier;

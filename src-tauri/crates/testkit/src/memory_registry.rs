@@ -4,6 +4,7 @@
 //! the audit chain. It awaits nothing, so a paused clock never jumps because of it. Clones share what is kept, so a
 //! test can restart everything else around it. What it keeps is in `state.rs`.
 
+mod agents;
 mod chain;
 mod port;
 mod screen;

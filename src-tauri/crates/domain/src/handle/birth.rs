@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Attention, Audience, Effect, Home, Origin, TaskHandle, Transition, Usual};
+use super::{Attention, Audience, Effect, Hold, Home, Origin, Parent, TaskHandle, Transition, Usual};
 use crate::audit::{Actor, Verb};
-use crate::ids::{AgentId, HandleId, HostId, ServerId, UpstreamTaskId};
+use crate::ids::{AgentId, HandleId, HostId, JobKey, ServerId, UpstreamTaskId};
 use crate::observation::Observation;
 use crate::payload::{Payload, PayloadKind};
 use crate::policy::Policy;
@@ -41,6 +41,22 @@ pub struct NewCall {
     pub host: HostId,
     /// Where its task will live.
     pub home: Home,
+    /// On whose own connection it leaves.
+    pub seat: Option<AgentId>,
+    /// Who is asked.
+    pub audience: Audience,
+    /// The task during which it was called.
+    pub parent: Option<Parent>,
+    /// Its trace id.
+    pub trace: Option<Arc<str>>,
+    /// Its job.
+    pub job: Option<JobKey>,
+    /// Which attempt of its job it is, from 1.
+    pub attempt: u32,
+    /// Whether a rule holds its result back until a person decides.
+    pub hold: bool,
+    /// The `ttl` a 2025 agent asked for.
+    pub agent_ttl: Option<Duration>,
 }
 
 /// A task that was found on a server.
@@ -56,6 +72,8 @@ pub struct FoundTask {
     pub by: Actor,
     /// Where it lives.
     pub home: Home,
+    /// The agent on whose own connection it was found; it is taken for that agent's.
+    pub seat: Option<AgentId>,
     /// The server's id.
     pub task: UpstreamTaskId,
 }
@@ -70,6 +88,14 @@ impl TaskHandle {
         let handle = Self {
             origin: if call.agent.is_some() { Origin::Agent } else { Origin::Started },
             agent: call.agent,
+            seat: call.seat,
+            audience: call.audience,
+            parent: call.parent,
+            trace: call.trace,
+            job: call.job,
+            attempt: call.attempt.max(1),
+            hold: (call.hold && call.agent.is_some()).then(|| Hold { by: None, at: now, verdict: None }),
+            agent_ttl: call.agent_ttl,
             tool: Some(call.tool),
             arguments_digest: Some(call.arguments_digest),
             usual: call.usual,
@@ -95,7 +121,7 @@ impl TaskHandle {
         let now = seen.seen;
         // The blank view is replaced before anybody sees it.
         let blank = Self::blank(task.id, task.server, task.home, now, ServerView::NotSent { why: String::new() });
-        let handle = Self { origin: task.origin, ..blank };
+        let handle = Self { origin: task.origin, agent: task.seat, seat: task.seat, ..blank };
         let mut step = Transition::none(&handle);
         let verb = match task.origin {
             Origin::Adopted => Verb::Adopted,
@@ -121,6 +147,7 @@ impl TaskHandle {
             tool: None,
             arguments_digest: None,
             home,
+            seat: None,
             view,
             contact: Contact::Fresh { seen: now },
             intent: Intent::None,
@@ -133,6 +160,17 @@ impl TaskHandle {
             paused_ms: 0,
             contradicted: false,
             told: BTreeSet::new(),
+            given: None,
+            undelivered: None,
+            orphaned: None,
+            hold: None,
+            cancelled_for_agent: None,
+            failed_for_agent: None,
+            parent: None,
+            trace: None,
+            job: None,
+            attempt: 1,
+            agent_ttl: None,
             version: 0,
             created: now,
             changed: now,

@@ -61,11 +61,11 @@ impl TaskHandle {
                 step.said(now, Direction::FromServer, Door::Create.method(), &text);
                 step.end(now, "call", "refused");
             }
-            CallReply::NeedsInput { questions, state, raw } => {
+            CallReply::NeedsInput { questions, state, raw, asks_raw, whole: _ } => {
                 if let Some(raw) = raw {
                     step.said(now, Direction::FromServer, Door::Create.method(), raw);
                 }
-                step.ask_round(round, questions, state.as_ref(), now, policy);
+                step.ask_round(round, (questions, asks_raw), state.as_ref(), now, policy);
             }
             CallReply::Task { id, seen } => {
                 step.next.home = home.clone();
@@ -206,7 +206,7 @@ impl Transition {
     fn ask_round(
         &mut self,
         before: u32,
-        questions: &BTreeMap<RequestKey, Ask>,
+        (questions, asks_raw): (&BTreeMap<RequestKey, Ask>, &BTreeMap<RequestKey, Payload>),
         state: Option<&Payload>,
         now: Timestamp,
         policy: &Policy,
@@ -215,7 +215,7 @@ impl Transition {
         if round > policy.rounds_max {
             return self.give_up("the server asked in more rounds than one call may", now);
         }
-        if questions.values().any(|ask| !ask.is_for_people()) {
+        if !self.next.audience.includes_agent() && questions.values().any(|ask| !ask.is_for_people()) {
             return self.give_up("the server asks before it starts for what Taskwarden does not answer", now);
         }
         for (key, ask) in questions {
@@ -225,7 +225,8 @@ impl Transition {
             }
             let door = AskDoor::Round { round, key: key.as_str().to_owned() };
             let (ask, state) = (ask.clone(), RequestState::Open);
-            self.open(InputRequest { key: ours, ask, door, opened: now, state }, now);
+            self.open(InputRequest { key: ours.clone(), ask, door, opened: now, state }, now);
+            self.keep_question(&ours, asks_raw.get(key), policy);
         }
         self.payloads.retain(|write| write.kind != PayloadKind::RequestState);
         if before > 0 || state.is_some() {

@@ -69,7 +69,11 @@ impl Transition {
         let secret = self.next.requests.get(key).is_some_and(|request| request.ask.may_hold_secret());
         let kind = PayloadKind::Answer(key.clone());
         let already = self.payloads.iter().any(|write| write.kind == kind);
-        if secret && action == AnswerAction::Accept && !already {
+        let carries = match action {
+            AnswerAction::Accept | AnswerAction::Forwarded => true,
+            AnswerAction::Decline | AnswerAction::Dismiss => false,
+        };
+        if secret && carries && !already {
             self.keep(kind, None);
         }
     }

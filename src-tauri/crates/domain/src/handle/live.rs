@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use super::{Attention, Effect, TaskHandle, Told, Transition};
 use crate::audit::{Actor, Verb};
 use crate::ids::{ConnectionId, RequestKey};
+use crate::payload::{Payload, PayloadKind};
 use crate::policy::Policy;
 use crate::raw::Direction;
 use crate::request::{AskDoor, InputRequest, LiveQuestion, RequestState};
@@ -45,7 +46,7 @@ impl TaskHandle {
         if self.is_over() {
             return (step, LiveOutcome::Rejected("the task is over".to_owned()));
         }
-        if !question.ask.is_for_people() {
+        if !question.ask.is_for_people() && !self.audience.includes_agent() {
             return (step, LiveOutcome::Rejected("not answered by people in Taskwarden".to_owned()));
         }
         match self.contact {
@@ -99,6 +100,7 @@ impl TaskHandle {
             step.said(now, Direction::FromServer, "elicitation/create", raw);
         }
         step.open(InputRequest { key: key.clone(), ask, door, opened: now, state: RequestState::Open }, now);
+        step.keep_question(&key, question.whole.as_ref(), policy);
         (step.settle(self, now), LiveOutcome::Opened(key))
     }
 
@@ -142,6 +144,14 @@ impl Transition {
         fits
     }
 
+    /// Keeps a question as it was received, when an agent may be asked.
+    pub(super) fn keep_question(&mut self, key: &RequestKey, whole: Option<&Payload>, policy: &Policy) {
+        let fits = |whole: &&Payload| whole.as_str().len() <= policy.gateway.question_raw_cap_bytes;
+        if let Some(whole) = whole.filter(|_| self.next.audience.includes_agent()).filter(fits) {
+            self.keep(PayloadKind::Question(key.clone()), Some(whole.clone()));
+        }
+    }
+
     /// Opens a question that was never asked before.
     pub(super) fn open(&mut self, request: InputRequest, now: Timestamp) {
         let server = self.by_server();
@@ -150,7 +160,7 @@ impl Transition {
             other => other.kind().to_owned(),
         };
         self.request_fact(now, server, Verb::Asked, &request.key, kind);
-        if request.state.is_open() {
+        if self.next.asks_people(&request, now) {
             self.effect(Effect::Tell(Attention::Waiting));
         }
         self.next.requests.insert(request.key.clone(), request);

@@ -7,7 +7,7 @@ use super::{Effect, TaskHandle, Transition};
 use crate::audit::Verb;
 use crate::ids::{RequestKey, UpstreamTaskId};
 use crate::observation::{Door, LogLine, Observation, Progress};
-use crate::payload::PayloadKind;
+use crate::payload::{Payload, PayloadKind};
 use crate::policy::{Policy, plain_text};
 use crate::raw::{Direction, RawText};
 use crate::request::{AskDoor, InputRequest, RequestState};
@@ -117,7 +117,9 @@ impl Transition {
         let now = seen.seen;
         self.log_words(known, seen);
         self.heard(now);
-        self.next.view = ServerView::Task(merged(known, id, seen));
+        let view = merged(known, id, seen);
+        self.keep_task(known, &view, seen, policy);
+        self.next.view = ServerView::Task(view);
         if seen.status.is_terminal() {
             let from = known.map_or("call", |task| plain_word(&task.status));
             self.end(now, from, plain_word(&seen.status));
@@ -133,6 +135,15 @@ impl Transition {
             }
         } else {
             self.apply_outstanding(known, seen, policy);
+        }
+    }
+
+    /// Keeps the task object for its agent, together with what changed; never for its own sake (rule 2).
+    fn keep_task(&mut self, known: Option<&TaskView>, view: &TaskView, seen: &Observation, policy: &Policy) {
+        let same = known.is_some_and(|old| *old == TaskView { updated: old.updated, ..view.clone() });
+        let fits = |raw: &&Payload| raw.as_str().len() <= policy.gateway.task_raw_cap_bytes;
+        if let Some(raw) = seen.task_raw.as_ref().filter(|_| self.next.agent.is_some() && !same).filter(fits) {
+            self.keep(PayloadKind::Task, Some(raw.clone()));
         }
     }
 
@@ -168,13 +179,14 @@ impl Transition {
             if self.next.requests.contains_key(key) || !self.may_ask(key, now, policy) {
                 continue;
             }
-            let state = if ask.is_for_people() {
+            let state = if ask.is_for_people() || self.next.audience.includes_agent() {
                 RequestState::Open
             } else {
                 RequestState::Withdrawn { at: now, why: "not answered by people in Taskwarden".to_owned() }
             };
             let door = AskDoor::Listed { key: key.as_str().to_owned() };
             self.open(InputRequest { key: key.clone(), ask: ask.clone(), door, opened: now, state }, now);
+            self.keep_question(key, seen.asks_raw.get(key), policy);
         }
         // A read that began before a question opened says nothing about it, unless the server's clock says it is newer.
         let surely_newer = match (known.and_then(|task| task.updated), seen.updated) {

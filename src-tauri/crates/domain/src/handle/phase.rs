@@ -103,7 +103,7 @@ impl TaskHandle {
             RequestState::Open | RequestState::Confirmed(_) | RequestState::Withdrawn { .. } => false,
         });
         let late = self.paused_since.is_none() && self.due.is_some_and(|due| due.at <= now);
-        if self.has_open_request() {
+        if self.has_request_for_people(now) {
             Phase::Waiting
         } else if answering {
             Phase::Answering
@@ -118,10 +118,16 @@ impl TaskHandle {
     /// is left out, so that a task never ticks twice for one thing.
     #[must_use]
     pub fn next_tick(&self, policy: &Policy) -> Option<Timestamp> {
-        [self.overdue_tick(), self.expiry_tick(), self.disobeyed_tick(policy), self.payload_tick(policy)]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            self.overdue_tick(),
+            self.expiry_tick(),
+            self.disobeyed_tick(policy),
+            self.payload_tick(policy),
+            self.people_tick(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     fn overdue_tick(&self) -> Option<Timestamp> {
@@ -199,8 +205,18 @@ impl TaskHandle {
             step.next.told.insert(Told::Disobeyed);
             step.effect(Effect::Tell(Attention::Problem));
         }
+        let people = reached(self.people_tick());
+        if people {
+            step.effect(Effect::Tell(Attention::Waiting));
+        }
         step.tell_overdue(now);
-        step.settle(self, now)
+        let mut step = step.settle(self, now);
+        if people {
+            // The moment of the commit is what says that people are asked now.
+            step.changed = true;
+            step.next.changed = now.max(self.changed);
+        }
+        step
     }
 
     /// Looks again for a payload, or gives up when the server was not heard of for the longest time between two looks.
@@ -217,7 +233,7 @@ impl TaskHandle {
         let mut step = step.settle(self, now);
         // The next tick counts from here, so this one is worth a commit even when only a look was asked for.
         step.changed = true;
-        step.next.changed = now;
+        step.next.changed = now.max(self.changed);
         step
     }
 }

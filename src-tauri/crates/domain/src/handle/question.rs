@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::stop::advance;
 use super::{Attention, Effect, Refusal, TaskHandle, Transition};
 use crate::audit::{Actor, Verb};
+use crate::decider::Decider;
 use crate::ids::{PersonId, RequestKey};
 use crate::payload::{Payload, PayloadKind};
 use crate::raw::{Direction, RawText};
@@ -15,17 +16,17 @@ use crate::request::{AnswerAction, Answered, Ask, AskDoor, InputRequest, Request
 use crate::status::{Delivery, ServerView};
 use crate::time::Timestamp;
 
-/// What a person answers.
+/// What a person, or an agent that is asked, answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnswerInput {
     /// Which question; may be left out when exactly one is open.
     pub key: Option<RequestKey>,
-    /// Which of the three outcomes.
+    /// What was chosen.
     pub action: AnswerAction,
-    /// Content of an accepted form: a JSON object.
+    /// Content of an accepted form, or the whole of a forwarded response: a JSON object.
     pub content: Option<Payload>,
     /// Who.
-    pub by: PersonId,
+    pub by: Decider,
     /// Held back until then (ruling 7).
     pub not_before: Option<Timestamp>,
 }
@@ -86,7 +87,7 @@ impl TaskHandle {
             RequestState::Answered(first) | RequestState::Confirmed(first) => {
                 return Err(Refusal::AlreadyAnswered { by: first.by.clone(), at: first.at });
             }
-            RequestState::Withdrawn { .. } if !request.ask.is_for_people() => {
+            RequestState::Withdrawn { .. } if input.by.agent().is_none() && !request.ask.is_for_people() => {
                 return Err(Refusal::NotForPeople(request.ask.kind().to_owned()));
             }
             RequestState::Withdrawn { .. } => return Err(Refusal::Withdrawn),
@@ -94,6 +95,7 @@ impl TaskHandle {
         if self.is_over() {
             return Err(Refusal::AlreadyOver(self.phase(now).word()));
         }
+        self.check_decider(&input.by, request)?;
         check_content(request, input.action, input.content.as_ref())?;
         let mut step = Transition::none(self);
         let answered = Answered {
@@ -109,12 +111,7 @@ impl TaskHandle {
         if let Some(content) = input.content {
             step.keep(PayloadKind::Answer(key.clone()), Some(content));
         }
-        let word = match input.action {
-            AnswerAction::Accept => "accept",
-            AnswerAction::Decline => "decline",
-            AnswerAction::Dismiss => "dismiss",
-        };
-        step.request_fact(now, Actor::Person(input.by), Verb::AnswerBegun, &key, word);
+        step.request_fact(now, input.by.actor(), Verb::AnswerBegun, &key, input.action.word());
         step.effect(Effect::Deliver);
         Ok((step.settle(self, now), key))
     }
@@ -296,10 +293,10 @@ impl TaskHandle {
     }
 }
 
-/// An accepted form carries a JSON object; nothing else carries content.
+/// An accepted form and a forwarded response carry a JSON object; nothing else carries content.
 fn check_content(request: &InputRequest, action: AnswerAction, content: Option<&Payload>) -> Result<(), Refusal> {
     let needs = match (action, &request.ask) {
-        (AnswerAction::Accept, Ask::Form { .. }) => true,
+        (AnswerAction::Accept, Ask::Form { .. }) | (AnswerAction::Forwarded, _) => true,
         (AnswerAction::Accept, Ask::Visit { .. } | Ask::Sampling | Ask::Roots | Ask::Unsupported(_))
         | (AnswerAction::Decline | AnswerAction::Dismiss, _) => false,
     };

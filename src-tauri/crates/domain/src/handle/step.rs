@@ -5,7 +5,7 @@
 
 use std::mem::discriminant;
 
-use super::{Attention, Effect, TaskHandle, Told, Transition};
+use super::{AgentFailure, Attention, Effect, Sight, TaskHandle, Told, Transition, agent_failure, agent_sight};
 use crate::audit::{Actor, AuditEvent, Subject, Verb};
 use crate::ids::RequestKey;
 use crate::payload::{Payload, PayloadKind, PayloadWrite};
@@ -110,11 +110,13 @@ impl Transition {
     pub(super) fn settle(mut self, before: &TaskHandle, now: Timestamp) -> Self {
         run_pause_clock(&mut self.next, now);
         forget_told(&mut self.next, before, now);
+        keep_shown_end(&mut self.next, before, now);
         let facts = !self.audit.is_empty() || !self.log.is_empty() || !self.payloads.is_empty() || !self.raw.is_empty();
         self.changed = facts || differs(before, &self.next);
         if self.changed {
             self.tell_overdue(now);
-            self.next.changed = now;
+            // Agents are told this moment, and it must not go back when a clock does.
+            self.next.changed = now.max(before.changed);
             self.next.ended = if self.next.is_over() { self.next.ended.or(Some(now)) } else { None };
         }
         self
@@ -141,6 +143,30 @@ fn run_pause_clock(next: &mut TaskHandle, now: Timestamp) {
             next.paused_since = None;
         }
         (true, Some(_)) | (false, None) => {}
+    }
+}
+
+/// An end that the agent may have been shown stays what it is for this agent, whatever is learnt later (statement 69).
+fn keep_shown_end(next: &mut TaskHandle, before: &TaskHandle, now: Timestamp) {
+    if before.given.is_none() {
+        return;
+    }
+    let shown = agent_sight(before, now);
+    if shown == agent_sight(next, now) {
+        return;
+    }
+    match shown {
+        Sight::Cancelled => next.cancelled_for_agent = next.cancelled_for_agent.or(Some(now)),
+        Sight::Failed => {
+            if let Some(failure) = agent_failure(before, now) {
+                let words = match failure {
+                    AgentFailure::Stored => "the server said that it failed".to_owned(),
+                    AgentFailure::Ours(error) => error.message,
+                };
+                next.failed_for_agent.get_or_insert_with(|| words.into());
+            }
+        }
+        Sight::Working { .. } | Sight::InputRequired { .. } | Sight::Completed | Sight::Gone => {}
     }
 }
 
@@ -184,4 +210,10 @@ fn differs(before: &TaskHandle, next: &TaskHandle) -> bool {
         || before.contradicted != next.contradicted
         || before.told != next.told
         || before.audience != next.audience
+        || before.given != next.given
+        || before.undelivered != next.undelivered
+        || before.orphaned != next.orphaned
+        || before.hold != next.hold
+        || before.cancelled_for_agent != next.cancelled_for_agent
+        || before.failed_for_agent != next.failed_for_agent
 }

@@ -5,6 +5,7 @@
 
 use super::{Attention, Effect, Refusal, TaskHandle, Told, Transition};
 use crate::audit::{Actor, Verb};
+use crate::decider::Decider;
 use crate::ids::PersonId;
 use crate::status::{Contact, Delivery, Intent, ServerView, StopState, TaskStatus, Wish};
 use crate::time::Timestamp;
@@ -14,7 +15,8 @@ impl TaskHandle {
     ///
     /// # Errors
     /// A [`Refusal`] when the task is over or a stop was asked before.
-    pub fn cancel(&self, by: &PersonId, reason: Option<&str>, now: Timestamp) -> Result<Transition, Refusal> {
+    pub fn cancel(&self, by: impl Into<Decider>, reason: Option<&str>, now: Timestamp) -> Result<Transition, Refusal> {
+        let by = by.into();
         if self.is_over() {
             return Err(Refusal::AlreadyOver(self.phase(now).word()));
         }
@@ -30,8 +32,8 @@ impl TaskHandle {
         }
         let mut step = Transition::none(self);
         let delivery = Delivery::Recorded;
-        step.next.intent = Intent::Cancel(Wish::new(by, now, reason, delivery));
-        step.fact(now, Actor::Person(by.clone()), Verb::StopBegun, reason.unwrap_or_default());
+        step.next.intent = Intent::Cancel(Wish::new(&by, now, reason, delivery));
+        step.fact(now, by.actor(), Verb::StopBegun, reason.unwrap_or_default());
         step.effect(Effect::Deliver);
         Ok(step.settle(self, now))
     }
@@ -52,7 +54,7 @@ impl TaskHandle {
         };
         let mut step = Transition::none(self);
         let person = Actor::Person(by.clone());
-        step.next.intent = Intent::Revoked(Wish { sent, ..Wish::new(by, now, reason, delivery) });
+        step.next.intent = Intent::Revoked(Wish { sent, ..Wish::new(&by.into(), now, reason, delivery) });
         if self.is_unwatched() && !asks {
             // What a person has settled stays settled; only the handle is taken from its agent.
             step.next.told.insert(Told::Resolved);

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{AnswerInput, FoundTask, Home, LiveOutcome, NewCall, Origin, TaskHandle, Transition, Usual};
+use super::{AnswerInput, Audience, FoundTask, Home, LiveOutcome, NewCall, Origin, TaskHandle, Transition, Usual};
 use crate::audit::{Actor, Verb};
 use crate::ids::{ConnectionId, HandleId, HostId, PersonId, RequestKey, ServerId, UpstreamTaskId};
 use crate::observation::{Door, Observation};
@@ -69,6 +69,14 @@ fn new_call() -> NewCall {
         limit: None,
         host: HOST,
         home: home(),
+        seat: None,
+        audience: Audience::People,
+        parent: None,
+        trace: None,
+        job: None,
+        attempt: 1,
+        hold: false,
+        agent_ttl: None,
     }
 }
 
@@ -105,6 +113,7 @@ fn found(status: TaskStatus) -> Transition {
         origin: Origin::Discovered,
         by: Actor::System("discover"),
         home: home(),
+        seat: None,
         task: UpstreamTaskId::new("t-9"),
     };
     TaskHandle::found(task, &Observation { door: Door::List, ..sight(status, 10) }, &policy())
@@ -123,6 +132,8 @@ fn sight(status: TaskStatus, millis: i64) -> Observation {
         ttl: Ttl::Unsaid,
         hint: None,
         outstanding: None,
+        asks_raw: BTreeMap::new(),
+        task_raw: None,
         payload: None,
         raw: None,
     }
@@ -170,13 +181,13 @@ fn accept(text: Option<&str>) -> AnswerInput {
         key: text.map(key),
         action: AnswerAction::Accept,
         content: Some(Payload::new("{\"folder\":\"/tmp\"}")),
-        by: ann(),
+        by: ann().into(),
         not_before: None,
     }
 }
 
 fn decline(text: &str, by: PersonId) -> AnswerInput {
-    AnswerInput { key: Some(key(text)), action: AnswerAction::Decline, content: None, by, not_before: None }
+    AnswerInput { key: Some(key(text)), action: AnswerAction::Decline, content: None, by: by.into(), not_before: None }
 }
 
 fn live(connection: u128, token: &str, digest: &str) -> LiveQuestion {
@@ -186,7 +197,12 @@ fn live(connection: u128, token: &str, digest: &str) -> LiveQuestion {
         digest: digest.into(),
         ask: form(),
         raw: None,
+        whole: None,
     }
+}
+
+fn needs_input(questions: BTreeMap<RequestKey, Ask>, state: Option<Payload>) -> CallReply {
+    CallReply::NeedsInput { questions, state, raw: None, asks_raw: BTreeMap::new(), whole: Payload::new("{}") }
 }
 
 fn state<'a>(handle: &'a TaskHandle, text: &str) -> &'a RequestState {

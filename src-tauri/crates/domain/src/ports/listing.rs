@@ -42,6 +42,26 @@ pub enum TaskOrder {
     Changed,
 }
 
+/// What is said of a task beside its phase (ruling 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Flag {
+    /// Its agent is gone, and it is not over.
+    Orphaned,
+    /// Its result waits for a person.
+    Held,
+}
+
+impl Flag {
+    /// Whether it is said of this task.
+    #[must_use]
+    pub fn is_on(self, handle: &TaskHandle) -> bool {
+        match self {
+            Self::Orphaned => handle.is_orphaned(),
+            Self::Held => handle.is_held(),
+        }
+    }
+}
+
 /// Which tasks a screen shows. All conditions must hold; an empty list is no condition.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct PageQuery {
@@ -51,6 +71,8 @@ pub struct PageQuery {
     pub servers: Vec<ServerId>,
     /// Of any of these agents.
     pub agents: Vec<AgentId>,
+    /// With all of these flags.
+    pub flags: Vec<Flag>,
     /// Any of these tools.
     pub tools: Vec<String>,
     /// In the name of the tool, the server or the agent, or the beginning of the id; case does not matter.

@@ -7,14 +7,16 @@ use std::path::PathBuf;
 
 use super::PortFuture;
 use super::listing::{CancelFacts, DeskItem, Page, PageQuery, View};
+use crate::agent::Agent;
 use crate::audit::AuditEvent;
 use crate::change::Changes;
 use crate::handle::{TaskHandle, Usual};
-use crate::ids::{AgentId, HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
+use crate::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use crate::observation::LogLine;
 use crate::payload::{Payload, PayloadKind, PayloadWrite};
 use crate::raw::{RawMessage, RawNote};
 use crate::request::InputRequest;
+use crate::rule::Rule;
 use crate::server::Server;
 use crate::status::Phase;
 use crate::time::Timestamp;
@@ -176,6 +178,39 @@ pub struct ServerUnit {
     pub audit: Vec<AuditEvent>,
 }
 
+/// A change of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentUnit {
+    /// The agent as it should be.
+    pub agent: Agent,
+    /// Facts.
+    pub audit: Vec<AuditEvent>,
+}
+
+/// What changes about an agent all the time: flushed in batches, not a change of the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentNote {
+    /// Which.
+    pub id: AgentId,
+    /// Last heard of.
+    pub seen: Timestamp,
+    /// Calls of tools so far, in all.
+    pub calls: u64,
+    /// What its program says it is; `None` leaves what is known.
+    pub client: Option<String>,
+}
+
+/// A rule put or taken away. There is at most one for a scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleUnit {
+    /// The rule; when it is taken away, only its scope counts.
+    pub rule: Rule,
+    /// Whether it is taken away.
+    pub remove: bool,
+    /// Facts.
+    pub audit: Vec<AuditEvent>,
+}
+
 /// Which tasks to list. All conditions must hold; an empty list is no condition.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TaskQuery {
@@ -272,6 +307,12 @@ pub trait Registry: Send + Sync + 'static {
     fn put_server(&self, unit: ServerUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
     /// Removes a server; its tasks stay for the record.
     fn remove_server(&self, id: ServerId, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<Seq, RegistryError>>;
+    /// Adds or changes an agent. Two agents with access never share a name or a token.
+    fn put_agent(&self, unit: AgentUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
+    /// Flushes what changes all the time; unknown agents are skipped. No change rows.
+    fn note_agents(&self, notes: Vec<AgentNote>) -> PortFuture<'_, Result<(), RegistryError>>;
+    /// Puts or takes away a rule.
+    fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
     /// Records facts that belong to no handle.
     fn record(&self, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<(), RegistryError>>;
 
@@ -279,6 +320,24 @@ pub trait Registry: Send + Sync + 'static {
     fn servers(&self) -> PortFuture<'_, Result<Vec<Server>, RegistryError>>;
     /// One server, also when it was removed (tasks outlive their server's configuration).
     fn server(&self, id: ServerId) -> PortFuture<'_, Result<Option<Server>, RegistryError>>;
+    /// All agents ever added, by name, those with access first.
+    fn agents(&self) -> PortFuture<'_, Result<Vec<Agent>, RegistryError>>;
+    /// All rules, by scope.
+    fn rules(&self) -> PortFuture<'_, Result<Vec<Rule>, RegistryError>>;
+    /// The attempts of a job, newest first, at most `limit`.
+    fn attempts(&self, job: JobKey, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
+    /// What was called while this task was open, newest first, at most `limit`.
+    fn children(&self, id: HandleId, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
+    /// Attempts of a job by this agent whose reply it never got ([`TaskHandle::is_undelivered`]), newest first, at most
+    /// `gateway.repeats_max`.
+    fn repeats(&self, agent: AgentId, job: JobKey) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
+    /// Tasks whose handle this agent was given and still has, newest first, those older than `after`.
+    fn agent_tasks(
+        &self,
+        agent: AgentId,
+        after: Option<HandleId>,
+        limit: u32,
+    ) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>>;
     /// One handle.
     fn handle(&self, id: HandleId) -> PortFuture<'_, Result<Option<TaskHandle>, RegistryError>>;
     /// Ids that begin with this text (the whole `hdl_…` or its first characters), at most `limit`, newest first.
@@ -329,7 +388,8 @@ pub trait Registry: Send + Sync + 'static {
     fn raw_list(&self, id: HandleId) -> PortFuture<'_, Result<Vec<RawNote>, RegistryError>>;
     /// One of them.
     fn raw(&self, id: HandleId, n: u64) -> PortFuture<'_, Result<Option<Payload>, RegistryError>>;
-    /// Open questions of tasks whose [`Phase::asks_people`], oldest first, at most `limit`.
+    /// Open questions that people are asked ([`TaskHandle::asks_people`]) of tasks whose [`Phase::asks_people`], oldest
+    /// first, at most `limit`.
     fn inbox(&self, limit: u32) -> PortFuture<'_, Result<Vec<InboxItem>, RegistryError>>;
     /// Handles whose phase may have changed by time alone.
     fn ticking(&self, now: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;

@@ -4,6 +4,7 @@
 //! the server says unasked. It never retries a call and never reconnects: the engine decides that.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use futures_core::Stream;
 use serde_json::Value;
 
 use super::PortFuture;
-use crate::ids::{ConnectionId, HandleId, RequestKey, UpstreamTaskId};
+use crate::ids::{AgentId, ConnectionId, HandleId, RequestKey, SessionKey, UpstreamTaskId};
 use crate::observation::{Observation, Progress};
 use crate::payload::Payload;
 use crate::raw::RawText;
@@ -94,6 +95,55 @@ pub struct CallRequest {
     pub arguments: Payload,
     /// Answers to an earlier round of questions.
     pub continuation: Option<Continuation>,
+    /// The agent's own `params` object: everything in it but `name`, `arguments`, `task`, answers of earlier rounds and
+    /// the `_meta` keys that are ours goes out as it came. `None` for calls of people.
+    pub passenger: Option<Payload>,
+    /// What the agent can be asked by this call; only then it is declared to the server.
+    pub abilities: Abilities,
+    /// Who hears what the server says on the way to the reply, raw; `None` when nobody does.
+    pub listener: Option<CallListener>,
+}
+
+/// Hears what a server says about one call while it runs: progress, log messages and whatever else names it.
+pub trait HearsCall: Send + Sync + 'static {
+    /// A notification of this method came with these params, exactly as they were. Never waits.
+    fn heard(&self, method: &str, params: Payload);
+}
+
+/// Somebody who hears; told apart by identity alone.
+#[derive(Clone)]
+pub struct CallListener(pub Arc<dyn HearsCall>);
+
+impl PartialEq for CallListener {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for CallListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CallListener")
+    }
+}
+
+/// What the agent behind a call or a connection can be asked besides what people answer here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Abilities {
+    /// `sampling/createMessage`.
+    pub sampling: bool,
+    /// `roots/list`.
+    pub roots: bool,
+}
+
+/// For whom a connection is opened.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LineFacts {
+    /// The agent whose own connection it is (ruling 14); `None` for the one that people and modern agents share.
+    pub seat: Option<AgentId>,
+    /// A legacy session to resume, instead of the server's last negotiated one when there is a seat.
+    pub session: Option<SessionKey>,
+    /// What the agent can be asked; declared in `initialize` of a legacy connection.
+    pub abilities: Abilities,
 }
 
 /// The second and later rounds of a call that asked before it started.
@@ -130,6 +180,10 @@ pub enum CallReply {
         state: Option<Payload>,
         /// The message, as received.
         raw: Option<RawText>,
+        /// Each question as received (`{method, params}`), for an agent that is asked.
+        asks_raw: BTreeMap<RequestKey, Payload>,
+        /// The `result` member as received, for relaying to an agent that is asked.
+        whole: Payload,
     },
     /// A task was created.
     Task {
@@ -247,8 +301,16 @@ pub struct Connected {
 /// Opens connections.
 pub trait Connector: Send + Sync + 'static {
     /// Connects to a server whose consent was checked. Uses `server.verdict` when its fingerprint fits, and resumes
-    /// `server.negotiated.session` of a legacy HTTP server when it can.
-    fn connect<'a>(&'a self, server: &'a Server) -> PortFuture<'a, Result<Connected, UpstreamError>>;
+    /// `line.session`, or without a seat `server.negotiated.session`, of a legacy HTTP server when it can.
+    fn connect<'a>(
+        &'a self,
+        server: &'a Server,
+        line: &'a LineFacts,
+    ) -> PortFuture<'a, Result<Connected, UpstreamError>>;
+    /// Whether children may outlive the core, so that what they asked is still asked after a restart (ruling 16).
+    fn may_keep(&self) -> bool {
+        false
+    }
 }
 
 /// One connected server.
@@ -282,6 +344,20 @@ pub trait Upstream: Send + Sync + 'static {
     fn watch(&self, tasks: Vec<UpstreamTaskId>);
     /// The end of a child's stderr, or nothing.
     fn stderr_tail(&self) -> String;
+    /// The reply of this call, or its loss, is on record: it need not be kept for a restart of the core.
+    fn taken(&self, _ticket: HandleId) {}
+    /// Calls of an earlier core that are still in flight on this connection, because its child was kept (ruling 16).
+    fn regained(&self) -> Vec<HandleId> {
+        Vec::new()
+    }
+    /// Waits for the reply of one of [`Upstream::regained`], as [`Upstream::call`] does.
+    fn rejoin(&self, _ticket: HandleId) -> PortFuture<'_, Result<CallReply, CallError>> {
+        Box::pin(std::future::ready(Err(CallError::ReplyLost(UpstreamError::ChannelGone))))
+    }
+    /// The core ends. As [`Upstream::close`], but a kept child lives on for a while when tasks or calls are live.
+    fn leave(&self, tasks_live: bool) -> PortFuture<'_, ()> {
+        self.close(tasks_live)
+    }
     /// Ends the connection: an ordered shutdown of a child with everything it started, no `DELETE` while tasks live.
     fn close(&self, tasks_live: bool) -> PortFuture<'_, ()>;
 }

@@ -4,7 +4,7 @@
 //! row 1), then the fields `number`, `at`, `actor`, `verb`, `subject`, `note`, each as UTF-8 text behind its length in
 //! bytes as eight big-endian bytes. `number` is decimal; `at` is milliseconds since 1970, decimal; `actor` is
 //! `person:NAME`, `agent:ID`, `server:ID` or `system:PART`; `verb` is the word of the export; `subject` is
-//! `handle:ID`, `request:ID:KEY` or `server:ID`. That is all a stand-alone verifier needs.
+//! `handle:ID`, `request:ID:KEY`, `server:ID` or `agent:ID`. That is all a stand-alone verifier needs.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ const PARTS_MAX: usize = 256;
 static PARTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 /// All verbs, to read their words back. `verbs_are_all_listed` fails to compile when one is missing.
-const VERBS: [Verb; 22] = [
+const VERBS: [Verb; 30] = [
     Verb::Admitted,
     Verb::Accepted,
     Verb::Discovered,
@@ -45,6 +45,14 @@ const VERBS: [Verb; 22] = [
     Verb::ServerRemoved,
     Verb::ProcessStarted,
     Verb::ProcessEnded,
+    Verb::AgentAdded,
+    Verb::AgentRevoked,
+    Verb::RuleChanged,
+    Verb::Given,
+    Verb::Orphaned,
+    Verb::ResultHeld,
+    Verb::ResultReleased,
+    Verb::ResultWithheld,
 ];
 
 /// The subject as text, for the hash and the column.
@@ -53,6 +61,7 @@ pub(crate) fn subject(subject: &Subject) -> String {
         Subject::Handle(id) => format!("handle:{id}"),
         Subject::Request(id, key) => format!("request:{id}:{key}"),
         Subject::Server(id) => format!("server:{id}"),
+        Subject::Agent(id) => format!("agent:{id}"),
     }
 }
 
@@ -60,7 +69,7 @@ pub(crate) fn subject(subject: &Subject) -> String {
 pub(crate) fn subject_handle(subject: &Subject) -> Option<HandleId> {
     match subject {
         Subject::Handle(id) | Subject::Request(id, _) => Some(*id),
-        Subject::Server(_) => None,
+        Subject::Server(_) | Subject::Agent(_) => None,
     }
 }
 
@@ -107,6 +116,7 @@ fn read_subject(text: &str) -> Read<Subject> {
     match text.split_once(':') {
         Some(("handle", handle)) => handle.parse().map(Subject::Handle).map_err(|_| id()),
         Some(("server", server)) => server.parse().map(Subject::Server).map_err(|_| id()),
+        Some(("agent", agent)) => agent.parse().map(Subject::Agent).map_err(|_| id()),
         Some(("request", rest)) => {
             let (handle, key) = rest.split_once(':').ok_or_else(id)?;
             Ok(Subject::Request(handle.parse().map_err(|_| id())?, RequestKey::new(key)))
@@ -164,6 +174,14 @@ mod tests {
             Verb::ServerRemoved => 19,
             Verb::ProcessStarted => 20,
             Verb::ProcessEnded => 21,
+            Verb::AgentAdded => 22,
+            Verb::AgentRevoked => 23,
+            Verb::RuleChanged => 24,
+            Verb::Given => 25,
+            Verb::Orphaned => 26,
+            Verb::ResultHeld => 27,
+            Verb::ResultReleased => 28,
+            Verb::ResultWithheld => 29,
         };
         for (index, verb) in VERBS.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

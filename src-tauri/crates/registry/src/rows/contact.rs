@@ -2,6 +2,7 @@
 //!
 //! Reasons that people gave are in here; they stand in sealed columns only.
 
+use domain::decider::Decider;
 use domain::ids::PersonId;
 use domain::status::{Contact, Delivery, GoneWhy, Intent, Miss, Needs, Wish};
 use serde_json::{Value, json};
@@ -123,12 +124,12 @@ pub(crate) fn read_delivery(fields: Fields<'_>) -> Read<Delivery> {
 fn wish(word: &str, wish: &Wish) -> Value {
     let Wish { by, at, reason, delivery: way, sent } = wish;
     let (at, sent) = (time(*at), maybe_time(*sent));
-    json!({ "is": word, "by": by.as_str(), "at": at, "reason": reason, "delivery": delivery(way), "sent": sent })
+    json!({ "is": word, "by": by.to_string(), "at": at, "reason": reason, "delivery": delivery(way), "sent": sent })
 }
 
 fn read_wish(fields: Fields<'_>) -> Read<Wish> {
     Ok(Wish {
-        by: PersonId::new(fields.text("by")?),
+        by: Decider::from_text(fields.text("by")?),
         at: fields.time("at")?,
         reason: fields.maybe_text("reason")?.map(Into::into),
         delivery: fields.inner("delivery", read_delivery)?,

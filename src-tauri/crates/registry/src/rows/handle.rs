@@ -125,6 +125,7 @@ pub(crate) fn body(handle: &TaskHandle) -> Value {
         tool: _,
         arguments_digest,
         home: Home { generation, session },
+        seat: _,
         view: said,
         contact: reach,
         intent: wanted,
@@ -137,12 +138,23 @@ pub(crate) fn body(handle: &TaskHandle) -> Value {
         paused_ms,
         contradicted,
         told,
+        given: _,
+        undelivered: _,
+        orphaned: _,
+        hold: _,
+        cancelled_for_agent: _,
+        failed_for_agent: _,
+        parent: _,
+        trace: _,
+        job: _,
+        attempt: _,
+        agent_ttl: _,
         version: _,
         created: _,
         changed: _,
         ended,
     } = handle;
-    json!({
+    let mut body = json!({
         "v": ENCODING,
         "origin": origin.word(),
         "argumentsDigest": arguments_digest.as_deref(),
@@ -160,7 +172,11 @@ pub(crate) fn body(handle: &TaskHandle) -> Value {
         "contradicted": contradicted,
         "ended": maybe_time(*ended),
         "told": told.iter().map(|told| told.word()).collect::<Vec<_>>(),
-    })
+    });
+    if let Some(body) = body.as_object_mut() {
+        super::agent::write(handle, body);
+    }
+    body
 }
 
 /// Reads a handle from its columns, its body and its requests.
@@ -175,7 +191,7 @@ pub(crate) fn read(
         (Contact::Fresh { seen }, Some(noted)) => Contact::Fresh { seen: seen.max(noted) },
         (stored, _) => stored,
     };
-    Ok(TaskHandle {
+    let mut handle = TaskHandle {
         id: columns.id.parse().map_err(|_| id("id"))?,
         server: columns.server.parse().map_err(|_| id("server"))?,
         agent: columns.agent.map(str::parse).transpose().map_err(|_| id("agent"))?,
@@ -186,6 +202,7 @@ pub(crate) fn read(
             generation: fields.u32("generation")?,
             session: fields.maybe_text("session")?.map(SessionKey::new),
         },
+        seat: None,
         view: fields.inner("view", read_view)?,
         contact: reach,
         intent: fields.inner("intent", read_intent)?,
@@ -198,9 +215,22 @@ pub(crate) fn read(
         paused_ms: fields.u64("pausedMs")?,
         contradicted: fields.flag("contradicted")?,
         told: read_told(fields)?,
+        given: None,
+        undelivered: None,
+        orphaned: None,
+        hold: None,
+        cancelled_for_agent: None,
+        failed_for_agent: None,
+        parent: None,
+        trace: None,
+        job: None,
+        attempt: 1,
+        agent_ttl: None,
         version: columns.version,
         created: columns.created,
         changed: columns.changed,
         ended: fields.maybe_time("ended")?,
-    })
+    };
+    super::agent::read(&fields, &mut handle)?;
+    Ok(handle)
 }

@@ -2,7 +2,8 @@
 //!
 //! The words and address a server asks with are private, so the body is sealed. Answers are payloads, not here.
 
-use domain::ids::{PersonId, RequestKey};
+use domain::decider::Decider;
+use domain::ids::RequestKey;
 use domain::request::{AnswerAction, Answered, Ask, AskDoor, InputRequest, RequestState};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
@@ -64,28 +65,20 @@ fn answered(word: &str, answered: &Answered) -> Value {
     let Answered { by, at, action, not_before, delivery: way } = answered;
     json!({
         "is": word,
-        "by": by.as_str(),
+        "by": by.to_string(),
         "at": time(*at),
-        "action": match action {
-            AnswerAction::Accept => "accept",
-            AnswerAction::Decline => "decline",
-            AnswerAction::Dismiss => "dismiss",
-        },
+        "action": action.word(),
         "notBefore": maybe_time(*not_before),
         "delivery": delivery(way),
     })
 }
 
 fn read_answered(fields: Fields<'_>) -> Read<Answered> {
+    let action = fields.text("action")?;
     Ok(Answered {
-        by: PersonId::new(fields.text("by")?),
+        by: Decider::from_text(fields.text("by")?),
         at: fields.time("at")?,
-        action: match fields.text("action")? {
-            "accept" => AnswerAction::Accept,
-            "decline" => AnswerAction::Decline,
-            "dismiss" => AnswerAction::Dismiss,
-            other => return Err(Flaw::word("action", other)),
-        },
+        action: AnswerAction::from_word(action).ok_or_else(|| Flaw::word("action", action))?,
         not_before: fields.maybe_time("notBefore")?,
         delivery: fields.inner("delivery", read_delivery)?,
     })

@@ -24,6 +24,7 @@ fn change(row: &SqliteRow) -> Result<Change, RegistryError> {
     let id = || Flaw::new("entity", "does not read as an id");
     let entity = match kind {
         "handle" => entity.parse().map(Entity::Handle).map_err(|_| flaw(id()))?,
+        "agent" => entity.parse().map(Entity::Agent).map_err(|_| flaw(id()))?,
         "server" => entity.parse().map(Entity::Server).map_err(|_| flaw(id()))?,
         other => return Err(flaw(Flaw::word("kind", other))),
     };

@@ -14,7 +14,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::known::{Counters, Knowledge};
 use super::script::Script;
 use super::unit::{Unit, Written, entity};
-use super::{Limits, changes, log, servers, whole};
+use super::{Limits, agents, changes, log, rules, servers, whole};
 use crate::rows::audit::{hash, hex};
 use crate::seal::Sealer;
 
@@ -54,6 +54,9 @@ impl Shape {
             Unit::RemoveServer(_, audit) => alike(4, audit.len()),
             Unit::Record(audit) => alike(5, audit.len()),
             Unit::Desk(_) => alike(6, 0),
+            Unit::PutAgent(unit) => alike(7, unit.audit.len()),
+            Unit::Agents(_) => alike(8, 0),
+            Unit::PutRule(unit) => alike(9, unit.audit.len()),
         }
     }
 }
@@ -90,7 +93,14 @@ impl<'a> Group<'a> {
                     }
                     marks.extend(handle.task_mark.filter(|_| careful).map(|mark| Value::from(hex(&mark))));
                 }
-                Unit::Contacts(_) | Unit::PutServer(_) | Unit::RemoveServer(..) | Unit::Record(_) | Unit::Desk(_) => {}
+                Unit::Contacts(_)
+                | Unit::PutServer(_)
+                | Unit::RemoveServer(..)
+                | Unit::PutAgent(_)
+                | Unit::Agents(_)
+                | Unit::PutRule(_)
+                | Unit::Record(_)
+                | Unit::Desk(_) => {}
             }
         }
         let mut script = Script::default();
@@ -157,6 +167,22 @@ impl<'a> Group<'a> {
                 self.facts(connection, audit).await?;
                 let at = audit.last().map(|event| event.at.as_millis());
                 Ok(Written::Changed(self.change_row(Entity::Server(*id), at, true)))
+            }
+            Unit::PutAgent(unit) => {
+                agents::put(&mut self.script, &unit.agent);
+                self.facts(connection, &unit.audit).await?;
+                let at = unit.audit.last().map(|event| event.at.as_millis());
+                Ok(Written::Changed(self.change(Entity::Agent(unit.agent.id), at)))
+            }
+            Unit::Agents(notes) => {
+                self.script.add(agents::NOTE).with(notes.clone());
+                Ok(Written::Done)
+            }
+            Unit::PutRule(unit) => {
+                rules::put(&mut self.script, &unit.rule, unit.remove);
+                self.facts(connection, &unit.audit).await?;
+                let at = unit.audit.last().map(|event| event.at.as_millis());
+                Ok(Written::Changed(self.change(rules::entity(&unit.rule.scope), at)))
             }
             Unit::Record(audit) => {
                 self.facts(connection, audit).await?;

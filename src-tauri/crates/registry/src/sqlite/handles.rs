@@ -22,8 +22,9 @@ pub(crate) fn insert(script: &mut Script, unit: &HandleUnit, known: &Known) {
     script
         .add(
             "INSERT INTO handles (number, id, server, agent, tool, phase, is_open, version, created, changed, tick_at, \
-             deliver_at, log_number, task_mark, body_sealed, stop, stop_ms) \
-             VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
+             deliver_at, log_number, task_mark, body_sealed, stop, stop_ms, job_mark, parent, given, undelivered, \
+             orphaned, held) \
+             VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .with(known.number)
         .with(unit.key.clone())
@@ -40,15 +41,27 @@ pub(crate) fn insert(script: &mut Script, unit: &HandleUnit, known: &Known) {
         .with(unit.task_mark.map(|mark| mark.to_vec()))
         .with(unit.body_sealed.clone())
         .with(unit.stop.map(|(word, _)| word))
-        .with(unit.stop.and_then(|(_, took)| took));
+        .with(unit.stop.and_then(|(_, took)| took))
+        .with(unit.kin.job_mark.map(|mark| mark.to_vec()))
+        .with(unit.kin.parent.clone())
+        .with(flag(unit.kin.given))
+        .with(flag(unit.kin.undelivered))
+        .with(flag(unit.kin.orphaned))
+        .with(flag(unit.kin.held));
 }
 
-/// Writes a changed handle. Server, agent and creation never change.
+/// A flag as its column keeps it: null when it is down, so that its index holds only what is up.
+fn flag(up: bool) -> Option<i64> {
+    up.then_some(1)
+}
+
+/// Writes a changed handle. Server, agent, creation, job and parent never change.
 pub(crate) fn update(script: &mut Script, unit: &HandleUnit, known: &Known) {
     script
         .add(
             "UPDATE handles SET tool = ?, phase = ?, is_open = ?, version = ?, changed = ?, tick_at = ?, \
-             deliver_at = ?, task_mark = ?, body_sealed = ?, stop = ?, stop_ms = ? WHERE number = ?",
+             deliver_at = ?, task_mark = ?, body_sealed = ?, stop = ?, stop_ms = ?, given = ?, undelivered = ?, \
+             orphaned = ?, held = ? WHERE number = ?",
         )
         .with(unit.tool.clone())
         .with(unit.phase)
@@ -61,6 +74,10 @@ pub(crate) fn update(script: &mut Script, unit: &HandleUnit, known: &Known) {
         .with(unit.body_sealed.clone())
         .with(unit.stop.map(|(word, _)| word))
         .with(unit.stop.and_then(|(_, took)| took))
+        .with(flag(unit.kin.given))
+        .with(flag(unit.kin.undelivered))
+        .with(flag(unit.kin.orphaned))
+        .with(flag(unit.kin.held))
         .with(known.number);
 }
 

@@ -69,6 +69,7 @@ impl Limits {
             desk_kind_bytes: policy.desk_kind_bytes,
             raw_messages_per_task: policy.raw_messages_per_task,
             reserve_file_bytes: policy.reserve_file_bytes,
+            repeats_max: policy.gateway.repeats_max,
         }
     }
 }

@@ -3,22 +3,26 @@
 //! Changes are encoded here, in the caller's task, and written by the writer; without a writer (opened for reading
 //! only) they are refused. Dropping a future leaves the registry consistent, though the change may have been made.
 
+use domain::agent::Agent;
 use domain::audit::AuditEvent;
 use domain::change::Changes;
 use domain::handle::{TaskHandle, Usual};
-use domain::ids::{HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
 use domain::ports::{
-    AuditPage, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem, Page, PageQuery, PortFuture,
-    Recorded, Registry, RegistryError, ServerUnit, StoreFacts, TaskPage, TaskQuery, View,
+    AgentNote, AgentUnit, AuditPage, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem, Page,
+    PageQuery, PortFuture, Recorded, Registry, RegistryError, RuleUnit, ServerUnit, StoreFacts, TaskPage, TaskQuery,
+    View,
 };
 use domain::raw::RawNote;
+use domain::rule::Rule;
 use domain::server::Server;
 use domain::status::Phase;
 use domain::time::Timestamp;
 
 use super::Sqlite;
+use super::agents;
 use super::desk::DeskRow;
 use super::unit::{HandleUnit, ServerRow, Unit, Written};
 use super::writer::Writer;
@@ -66,6 +70,52 @@ impl Registry for Sqlite {
 
     fn remove_server(&self, id: ServerId, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<Seq, RegistryError>> {
         Box::pin(async move { self.write(Unit::RemoveServer(id, audit)).await?.changed() })
+    }
+
+    fn put_agent(&self, unit: AgentUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
+        Box::pin(async move { self.write(Unit::PutAgent(Box::new(unit))).await?.changed() })
+    }
+
+    fn note_agents(&self, notes: Vec<AgentNote>) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(async move {
+            if notes.is_empty() {
+                return Ok(());
+            }
+            self.write(Unit::Agents(agents::notes(&notes))).await?.done()
+        })
+    }
+
+    fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
+        Box::pin(async move { self.write(Unit::PutRule(Box::new(unit))).await?.changed() })
+    }
+
+    fn agents(&self) -> PortFuture<'_, Result<Vec<Agent>, RegistryError>> {
+        Box::pin(self.read_agents())
+    }
+
+    fn rules(&self) -> PortFuture<'_, Result<Vec<Rule>, RegistryError>> {
+        Box::pin(self.read_rules())
+    }
+
+    fn attempts(&self, job: JobKey, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        Box::pin(self.read_attempts(job, limit))
+    }
+
+    fn children(&self, id: HandleId, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        Box::pin(self.read_children(id, limit))
+    }
+
+    fn repeats(&self, agent: AgentId, job: JobKey) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        Box::pin(self.read_repeats(agent, job))
+    }
+
+    fn agent_tasks(
+        &self,
+        agent: AgentId,
+        after: Option<HandleId>,
+        limit: u32,
+    ) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>> {
+        Box::pin(self.read_agent_tasks(agent, after, limit))
     }
 
     fn record(&self, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<(), RegistryError>> {

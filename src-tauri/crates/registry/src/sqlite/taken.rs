@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::ports::{Alike, GroupBy, PageQuery, RegistryError, TaskOrder};
+use domain::ports::{Alike, Flag, GroupBy, PageQuery, RegistryError, TaskOrder};
 use domain::status::Phase;
 use serde_json::{Value, json};
 use sqlx::Row;
@@ -101,7 +101,15 @@ impl Taken {
     }
 
     pub(super) fn is_timed(&self) -> bool {
-        self.query.changed_after.is_some() || self.query.created_before.is_some()
+        self.query.changed_after.is_some() || self.query.created_before.is_some() || !self.query.flags.is_empty()
+    }
+
+    /// The index of the tasks with the first flag that is asked for; there are few of them.
+    fn flagged(&self) -> Option<&'static str> {
+        self.query.flags.first().map(|flag| match flag {
+            Flag::Orphaned => "handles_orphaned",
+            Flag::Held => "handles_held",
+        })
     }
 
     /// The condition that a task is of one of the kinds, as simple as it can be, and its value.
@@ -118,9 +126,15 @@ impl Taken {
         }
     }
 
-    /// ` AND …` for conditions on time; their values are [`Taken::moments`].
+    /// ` AND …` for flags and conditions on time; the values of these are [`Taken::moments`].
     fn times(&self) -> String {
         let mut text = String::new();
+        for flag in &self.query.flags {
+            text.push_str(match flag {
+                Flag::Orphaned => " AND orphaned = 1",
+                Flag::Held => " AND held = 1",
+            });
+        }
         if self.query.changed_after.is_some() {
             text.push_str(" AND changed >= ?");
         }
@@ -189,6 +203,10 @@ impl Taken {
         let stretches = if by_change || self.kinds.is_empty() { Vec::new() } else { self.stretches() };
         if self.kinds.is_empty() {
             // Nothing but what the text may mean as an id.
+        } else if let Some(index) = self.flagged() {
+            let (kinds, names) = self.filter();
+            let bound = names.map(Bound::Text).into_iter().chain(self.moments());
+            terms.push((format!("{select}INDEXED BY {index} WHERE {kinds}{times}"), bound.collect()));
         } else if by_change && (self.all || self.tasks() > SORTED_MAX) {
             let (kinds, names) = self.filter();
             let bound = names.map(Bound::Text).into_iter().chain(self.moments());
@@ -230,11 +248,11 @@ impl Taken {
         if self.is_timed() && !self.kinds.is_empty() {
             // Where the index has the groups one after the other, nothing is sorted to count them.
             let by_phase = self.query.group_by == GroupBy::Need && level(&self.query) == Level::Phase;
-            let index = match (self.query.changed_after, by_phase) {
+            let index = self.flagged().unwrap_or(match (self.query.changed_after, by_phase) {
                 (Some(_), _) => "handles_by_change",
                 (None, true) => "handles_by_phase",
                 (None, false) => "handles_by_kind",
-            };
+            });
             let (kinds, names) = self.filter();
             let mut count = Script::default();
             count.add(&format!(

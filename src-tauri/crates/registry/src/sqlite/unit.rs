@@ -6,12 +6,14 @@ use domain::audit::AuditEvent;
 use domain::change::Entity;
 use domain::handle::TaskHandle;
 use domain::ids::{HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
-use domain::ports::{Commit, CommitError, ContactNote, Recorded, RegistryError, ServerUnit};
+use domain::ports::{AgentUnit, Commit, CommitError, ContactNote, Recorded, RegistryError, RuleUnit, ServerUnit};
+use domain::request::InputRequest;
 use domain::status::Intent;
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::desk::DeskRow;
+use super::kin::job_mark;
 use super::raw::RawRow;
 use super::{Base, whole};
 use crate::rows;
@@ -30,6 +32,12 @@ pub(crate) enum Unit {
     PutServer(Box<ServerRow>),
     /// A server's removal.
     RemoveServer(ServerId, Vec<AuditEvent>),
+    /// An agent.
+    PutAgent(Box<AgentUnit>),
+    /// Notes of agents, as the JSON array that the statement reads.
+    Agents(String),
+    /// A rule.
+    PutRule(Box<RuleUnit>),
     /// Facts alone.
     Record(Vec<AuditEvent>),
     /// Something at a person's desk.
@@ -128,6 +136,38 @@ pub(crate) struct HandleUnit {
     pub(crate) stop: Option<(&'static str, Option<i64>)>,
     /// A duration to learn from.
     pub(crate) learned_ms: Option<i64>,
+    /// What lists of agents' tasks are found by.
+    pub(crate) kin: Kin,
+}
+
+/// What a task is found by because of its agent, job or parent. `None` and `false` are null in the row.
+#[derive(Debug)]
+pub(crate) struct Kin {
+    /// Keyed hash of its job.
+    pub(crate) job_mark: Option<[u8; 32]>,
+    /// The task during which it was called.
+    pub(crate) parent: Option<String>,
+    /// Its agent has its handle.
+    pub(crate) given: bool,
+    /// Its agent never got its reply.
+    pub(crate) undelivered: bool,
+    /// Its agent is gone.
+    pub(crate) orphaned: bool,
+    /// Its result waits for a person.
+    pub(crate) held: bool,
+}
+
+impl Kin {
+    fn of(handle: &TaskHandle, sealer: &Sealer) -> Self {
+        Self {
+            job_mark: handle.job.as_ref().map(|job| job_mark(sealer, job)),
+            parent: handle.parent.map(|parent| parent.id.to_string()),
+            given: handle.is_given(),
+            undelivered: handle.is_undelivered(),
+            orphaned: handle.is_orphaned(),
+            held: handle.is_held(),
+        }
+    }
 }
 
 /// One question, encoded but not sealed.
@@ -195,6 +235,12 @@ pub(crate) fn row_of(handle: &str, own: &str) -> String {
     format!("{handle} {own}")
 }
 
+/// The word of a question's state: `open` only when people are asked, because that is how the inbox finds it.
+fn state(handle: &TaskHandle, request: &InputRequest) -> &'static str {
+    let for_agent = request.state.is_open() && !handle.asks_people(request, handle.changed);
+    if for_agent { "asked" } else { request.state.word() }
+}
+
 /// Where the wish to stop stands, and how long the task took from it to its end.
 fn stop(handle: &TaskHandle) -> Option<(&'static str, Option<i64>)> {
     let wish = match &handle.intent {
@@ -217,11 +263,18 @@ impl HandleUnit {
             .values()
             .map(|request| {
                 let body = text(&rows::request::body(request));
+                let state = state(&unit.handle, request);
                 RequestRow {
                     key: request.key.as_str().into(),
                     opened: request.opened.as_millis(),
-                    state: request.state.word(),
-                    mark: sealer.mark(&[b"request", key.as_bytes(), request.key.as_str().as_bytes(), &body]),
+                    state,
+                    mark: sealer.mark(&[
+                        b"request",
+                        key.as_bytes(),
+                        request.key.as_str().as_bytes(),
+                        &body,
+                        state.as_bytes(),
+                    ]),
                     body,
                 }
             })
@@ -263,6 +316,7 @@ impl HandleUnit {
             raw: unit.raw.iter().map(|message| RawRow::of(&key, message, sealer)).collect::<Result<_, _>>()?,
             stop: stop(&unit.handle),
             learned_ms: unit.learned_ms.map(whole),
+            kin: Kin::of(&unit.handle, sealer),
             key,
         })
     }
@@ -300,7 +354,10 @@ impl Unit {
     /// Whether it can wait when only the reserve is left: everything but changes of handles that are here and facts.
     pub(crate) fn can_wait(&self) -> bool {
         match self {
-            Self::Admit(_) | Self::Contacts(_) | Self::PutServer(_) | Self::Desk(_) => true,
+            Self::Admit(_) | Self::Contacts(_) | Self::PutServer(_) | Self::Agents(_) | Self::Desk(_) => true,
+            Self::PutRule(unit) => !unit.remove,
+            // An agent's access is taken away also when the disk is full (ruling 28).
+            Self::PutAgent(unit) => unit.agent.revoked.is_none(),
             Self::Commit(_) | Self::RemoveServer(..) | Self::Record(_) => false,
         }
     }
@@ -311,5 +368,6 @@ pub(crate) fn entity(entity: Entity) -> (&'static str, String) {
     match entity {
         Entity::Handle(id) => ("handle", id.to_string()),
         Entity::Server(id) => ("server", id.to_string()),
+        Entity::Agent(id) => ("agent", id.to_string()),
     }
 }

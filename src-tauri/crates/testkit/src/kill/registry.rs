@@ -3,17 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use domain::agent::Agent;
 use domain::audit::AuditEvent;
 use domain::change::Changes;
 use domain::handle::{TaskHandle, Usual};
-use domain::ids::{HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
 use domain::ports::{
-    AuditPage, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem, Page, PageQuery, PortFuture,
-    Recorded, Registry, RegistryError, ServerUnit, StoreFacts, TaskPage, TaskQuery, View,
+    AgentNote, AgentUnit, AuditPage, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem, Page,
+    PageQuery, PortFuture, Recorded, Registry, RegistryError, RuleUnit, ServerUnit, StoreFacts, TaskPage, TaskQuery,
+    View,
 };
 use domain::raw::RawNote;
+use domain::rule::Rule;
 use domain::server::Server;
 use domain::status::Phase;
 use domain::time::Timestamp;
@@ -83,6 +86,42 @@ impl Registry for KilledRegistry {
 
     fn remove_server(&self, id: ServerId, audit: Vec<AuditEvent>) -> Answer<'_, Seq> {
         Box::pin(self.write("registry.remove_server", self.inner.remove_server(id, audit)))
+    }
+
+    fn put_agent(&self, unit: AgentUnit) -> Answer<'_, Seq> {
+        Box::pin(self.write("registry.put_agent", self.inner.put_agent(unit)))
+    }
+
+    fn note_agents(&self, notes: Vec<AgentNote>) -> Answer<'_, ()> {
+        Box::pin(self.write("registry.note_agents", self.inner.note_agents(notes)))
+    }
+
+    fn put_rule(&self, unit: RuleUnit) -> Answer<'_, Seq> {
+        Box::pin(self.write("registry.put_rule", self.inner.put_rule(unit)))
+    }
+
+    fn agents(&self) -> Answer<'_, Vec<Agent>> {
+        self.inner.agents()
+    }
+
+    fn rules(&self) -> Answer<'_, Vec<Rule>> {
+        self.inner.rules()
+    }
+
+    fn attempts(&self, job: JobKey, limit: u32) -> Answer<'_, Vec<HandleId>> {
+        self.inner.attempts(job, limit)
+    }
+
+    fn children(&self, id: HandleId, limit: u32) -> Answer<'_, Vec<HandleId>> {
+        self.inner.children(id, limit)
+    }
+
+    fn repeats(&self, agent: AgentId, job: JobKey) -> Answer<'_, Vec<HandleId>> {
+        self.inner.repeats(agent, job)
+    }
+
+    fn agent_tasks(&self, agent: AgentId, after: Option<HandleId>, limit: u32) -> Answer<'_, Vec<TaskHandle>> {
+        self.inner.agent_tasks(agent, after, limit)
     }
 
     fn record(&self, audit: Vec<AuditEvent>) -> Answer<'_, ()> {

@@ -6,8 +6,8 @@ use domain::ids::{HandleId, UpstreamTaskId};
 use domain::observation::Observation;
 use domain::payload::Payload;
 use domain::ports::{
-    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Connected, Connector, Listed, PortFuture,
-    ToolFacts, Upstream, UpstreamError,
+    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Connected, Connector, LineFacts, Listed,
+    PortFuture, ToolFacts, Upstream, UpstreamError,
 };
 use domain::raw::RawText;
 use domain::server::Server;
@@ -29,12 +29,20 @@ impl KilledConnector {
 }
 
 impl Connector for KilledConnector {
-    fn connect<'a>(&'a self, server: &'a Server) -> PortFuture<'a, Result<Connected, UpstreamError>> {
+    fn connect<'a>(
+        &'a self,
+        server: &'a Server,
+        line: &'a LineFacts,
+    ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
         Box::pin(async move {
-            let connected = self.points.around("upstream.connect", self.inner.connect(server)).await?;
+            let connected = self.points.around("upstream.connect", self.inner.connect(server, line)).await?;
             let upstream = Arc::new(Killed { inner: connected.upstream, points: self.points.clone() });
             Ok(Connected { upstream, ..connected })
         })
+    }
+
+    fn may_keep(&self) -> bool {
+        self.inner.may_keep()
     }
 }
 
@@ -90,6 +98,22 @@ impl Upstream for Killed {
 
     fn stderr_tail(&self) -> String {
         self.inner.stderr_tail()
+    }
+
+    fn taken(&self, ticket: HandleId) {
+        self.inner.taken(ticket);
+    }
+
+    fn regained(&self) -> Vec<HandleId> {
+        self.inner.regained()
+    }
+
+    fn rejoin(&self, ticket: HandleId) -> PortFuture<'_, Result<CallReply, CallError>> {
+        Box::pin(self.points.around("upstream.rejoin", self.inner.rejoin(ticket)))
+    }
+
+    fn leave(&self, tasks_live: bool) -> PortFuture<'_, ()> {
+        self.inner.leave(tasks_live)
     }
 
     fn close(&self, tasks_live: bool) -> PortFuture<'_, ()> {

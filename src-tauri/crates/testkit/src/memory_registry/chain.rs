@@ -12,6 +12,7 @@ fn subject(subject: &Subject) -> String {
         Subject::Handle(id) => format!("handle:{id}"),
         Subject::Request(id, key) => format!("request:{id}:{key}"),
         Subject::Server(id) => format!("server:{id}"),
+        Subject::Agent(id) => format!("agent:{id}"),
     }
 }
 

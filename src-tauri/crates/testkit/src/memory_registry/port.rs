@@ -2,24 +2,27 @@
 
 use std::collections::BTreeMap;
 
+use domain::agent::Agent;
 use domain::audit::{AuditEvent, Subject};
 use domain::change::Changes;
 use domain::handle::{TaskHandle, Usual};
-use domain::ids::{HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
 use domain::ports::{
-    AuditPage, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem, Page, PageQuery, PortFuture,
-    Recorded, Registry, RegistryError, ServerUnit, StoreFacts, TaskCursor, TaskPage, TaskQuery, View,
+    AgentNote, AgentUnit, AuditPage, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem, Page,
+    PageQuery, PortFuture, Recorded, Registry, RegistryError, RuleUnit, ServerUnit, StoreFacts, TaskCursor, TaskPage,
+    TaskQuery, View,
 };
 use domain::raw::RawNote;
+use domain::rule::Rule;
 use domain::server::Server;
 use domain::status::Phase;
 use domain::time::Timestamp;
 
 use super::MemoryRegistry;
-use super::screen;
 use super::state::Row;
+use super::{agents, screen};
 
 fn size(limit: u32) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
@@ -68,6 +71,62 @@ impl Registry for MemoryRegistry {
 
     fn remove_server(&self, id: ServerId, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<Seq, RegistryError>> {
         ready(self.with(|state, _| state.remove_server(id, audit)))
+    }
+
+    fn put_agent(&self, unit: AgentUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
+        ready(self.with(|state, _| agents::put(state, unit)).flatten())
+    }
+
+    fn note_agents(&self, notes: Vec<AgentNote>) -> PortFuture<'_, Result<(), RegistryError>> {
+        ready(self.with(|state, _| agents::note(state, notes)))
+    }
+
+    fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
+        ready(self.with(|state, _| agents::put_rule(state, unit)))
+    }
+
+    fn agents(&self) -> PortFuture<'_, Result<Vec<Agent>, RegistryError>> {
+        ready(self.with(|state, _| agents::all(state)))
+    }
+
+    fn rules(&self) -> PortFuture<'_, Result<Vec<Rule>, RegistryError>> {
+        ready(self.with(|state, _| state.rules.values().cloned().collect()))
+    }
+
+    fn attempts(&self, job: JobKey, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        ready(self.with(|state, policy| {
+            let found = agents::newest(state, |handle| handle.job.as_ref() == Some(&job));
+            found.into_iter().take(size(limit.min(policy.page_rows_max))).map(|handle| handle.id).collect()
+        }))
+    }
+
+    fn children(&self, id: HandleId, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        ready(self.with(|state, policy| {
+            let found = agents::newest(state, |handle| handle.parent.is_some_and(|parent| parent.id == id));
+            found.into_iter().take(size(limit.min(policy.page_rows_max))).map(|handle| handle.id).collect()
+        }))
+    }
+
+    fn repeats(&self, agent: AgentId, job: JobKey) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        ready(self.with(|state, policy| {
+            let found = agents::newest(state, |handle| {
+                handle.agent == Some(agent) && handle.job.as_ref() == Some(&job) && handle.is_undelivered()
+            });
+            found.into_iter().take(size(policy.gateway.repeats_max)).map(|handle| handle.id).collect()
+        }))
+    }
+
+    fn agent_tasks(
+        &self,
+        agent: AgentId,
+        after: Option<HandleId>,
+        limit: u32,
+    ) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>> {
+        ready(self.with(|state, policy| {
+            let found = agents::given(state, agent, after);
+            let rows = found.into_iter().take(size(limit.min(policy.page_rows_max)));
+            rows.filter_map(|handle| state.rows.get(&handle.id)).map(Row::handle).collect()
+        }))
     }
 
     fn record(&self, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<(), RegistryError>> {
@@ -234,7 +293,8 @@ impl Registry for MemoryRegistry {
         ready(self.with(|state, policy| {
             let mut open = Vec::new();
             for (id, row) in state.rows.iter().filter(|(_, row)| row.phase.asks_people()) {
-                let asked = row.stored().requests.iter().filter(|(_, request)| request.state.is_open());
+                let stored = row.stored();
+                let asked = stored.requests.iter().filter(|(_, request)| stored.asks_people(request, stored.changed));
                 open.extend(asked.map(|(key, request)| ((request.opened, *id, key.clone()), row, request)));
             }
             open.sort_by(|(a, ..), (b, ..)| a.cmp(b));
@@ -300,7 +360,7 @@ impl Registry for MemoryRegistry {
         ready(self.with(|state, policy| {
             let of = |subject: &Subject| match subject {
                 Subject::Handle(id) | Subject::Request(id, _) => Some(*id),
-                Subject::Server(_) => None,
+                Subject::Server(_) | Subject::Agent(_) => None,
             };
             let asked = |link: &&domain::ports::AuditLink| {
                 link.number > after && handle.is_none_or(|handle| of(&link.event.subject) == Some(handle))
@@ -319,7 +379,10 @@ impl Registry for MemoryRegistry {
 
     fn facts(&self) -> PortFuture<'_, Result<StoreFacts, RegistryError>> {
         ready(self.with(|state, _| {
-            let open = |row: &Row| row.stored().requests.values().filter(|request| request.state.is_open()).count();
+            let open = |row: &Row| {
+                let stored = row.stored();
+                stored.requests.values().filter(|request| stored.asks_people(request, stored.changed)).count()
+            };
             StoreFacts {
                 place: "memory".into(),
                 schema: 1,

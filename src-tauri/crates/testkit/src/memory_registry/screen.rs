@@ -21,6 +21,7 @@ fn is_taken(state: &State, row: &Row, query: &PageQuery) -> bool {
     let server_name = state.servers.get(&handle.server).map(|(server, _)| server.name.as_str());
     let by_id = query.id_beginning().is_some_and(|beginning| handle.id.to_string().starts_with(&beginning));
     query.takes_but_text(&alike)
+        && query.flags.iter().all(|flag| flag.is_on(handle))
         && (query.text_names(&alike, server_name) || by_id)
         && query.changed_after.is_none_or(|after| handle.changed >= after)
         && query.created_before.is_none_or(|before| handle.created <= before)

@@ -4,15 +4,17 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use domain::agent::Agent;
 use domain::audit::AuditEvent;
 use domain::change::{Change, Entity};
 use domain::handle::{TaskHandle, Usual};
-use domain::ids::{HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::ids::{AgentId, HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
 use domain::policy::Policy;
 use domain::ports::{AuditLink, Commit, CommitError, ContactNote, Recorded, RegistryError, ServerUnit};
 use domain::raw::RawMessage;
+use domain::rule::Rule;
 use domain::server::Server;
 use domain::status::{Contact, Phase};
 use domain::time::Timestamp;
@@ -65,6 +67,9 @@ pub(super) struct State {
     pub(super) closed: bool,
     pub(super) rows: BTreeMap<HandleId, Row>,
     pub(super) tasks: HashMap<TaskKey, HandleId>,
+    pub(super) agents: BTreeMap<AgentId, Agent>,
+    /// By the text of their scope.
+    pub(super) rules: BTreeMap<String, Rule>,
     pub(super) servers: BTreeMap<ServerId, (Server, bool)>,
     pub(super) changes: VecDeque<(Change, Timestamp)>,
     pub(super) seq: u64,
@@ -82,7 +87,7 @@ fn task_key(handle: &TaskHandle) -> Option<TaskKey> {
 }
 
 impl State {
-    fn change(&mut self, entity: Entity, at: Option<Timestamp>, removed: bool) -> Seq {
+    pub(super) fn change(&mut self, entity: Entity, at: Option<Timestamp>, removed: bool) -> Seq {
         self.seq += 1;
         self.changed_at = at.map_or(self.changed_at, Timestamp::as_millis);
         let seq = Seq(self.seq);
@@ -147,6 +152,7 @@ impl State {
         handle.version += 1;
         // These never change.
         (handle.server, handle.agent, handle.created) = (row.handle.server, row.handle.agent, row.handle.created);
+        (handle.job, handle.parent) = (row.handle.job.clone(), row.handle.parent);
         for write in payloads {
             match write.payload {
                 Some(payload) => row.payloads.insert(write.kind, payload),

@@ -119,6 +119,8 @@ impl ScriptedServer {
             ttl,
             hint,
             outstanding,
+            asks_raw: BTreeMap::new(),
+            task_raw: None,
             payload: payload.map(Payload::new),
             raw,
         }

@@ -7,8 +7,8 @@ use domain::ids::{ConnectionId, HandleId, RequestKey, ServerId, SessionKey, Upst
 use domain::observation::{Door, Observation};
 use domain::payload::Payload;
 use domain::ports::{
-    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Closure, Connected, Connector, Listed, PortFuture,
-    ToolFacts, Upstream, UpstreamError, UpstreamEvent,
+    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Closure, Connected, Connector, LineFacts, Listed,
+    PortFuture, ToolFacts, Upstream, UpstreamError, UpstreamEvent,
 };
 use domain::raw::RawText;
 use domain::request::AskDoor;
@@ -32,7 +32,11 @@ impl ScriptedConnector {
 }
 
 impl Connector for ScriptedConnector {
-    fn connect<'a>(&'a self, server: &'a Server) -> PortFuture<'a, Result<Connected, UpstreamError>> {
+    fn connect<'a>(
+        &'a self,
+        server: &'a Server,
+        _line: &'a LineFacts,
+    ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
         let scripted = self.servers.lock().get(&server.id).cloned();
         Box::pin(async move { scripted.ok_or_else(unreachable)?.open().await })
     }

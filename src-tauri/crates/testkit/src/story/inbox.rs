@@ -49,7 +49,7 @@ async fn questions(registry: &dyn Registry) {
 
     let key = RequestKey::new("old");
     let answered = Answered {
-        by: PersonId::new("ada"),
+        by: PersonId::new("ada").into(),
         at: Timestamp::from_millis(950),
         action: AnswerAction::Accept,
         not_before: None,

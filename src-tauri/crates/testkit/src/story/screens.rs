@@ -222,7 +222,7 @@ async fn cancels(registry: &dyn Registry) {
         let mut handle = CAST.task(number, BASE, &format!("stop-{number}"));
         handle.server = server;
         let version = registry.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
-        let wish = Wish::new(&PersonId::new("ada"), at(BASE), None, delivery);
+        let wish = Wish::new(&PersonId::new("ada").into(), at(BASE), None, delivery);
         let mut next = TaskHandle { version, intent: Intent::Cancel(wish), ..handle };
         if let Some((status, took)) = end {
             next.view = working(&format!("stop-{number}"), at(BASE));

@@ -70,6 +70,8 @@ pub(super) fn any_observation() -> impl Strategy<Value = Observation> {
             door,
             begun: at(if door == Door::Push { 0 } else { -took }),
             seen: at(0),
+            asks_raw: BTreeMap::new(),
+            task_raw: None,
             payload: status.is_terminal().then(|| Payload::new("{}")),
             raw: None,
             status,
@@ -219,10 +221,8 @@ fn any_reply(which: u8, seen: Observation) -> CallReply {
     match which {
         0 => CallReply::Result { payload: Payload::new("{}"), is_error: false },
         1 => CallReply::Error { error: rpc_error(), payload: Payload::new("{}") },
-        2 => {
-            CallReply::NeedsInput { questions: questions(&[("a", form())]), state: Some(Payload::new("1")), raw: None }
-        }
-        3 => CallReply::NeedsInput { questions: questions(&[]), state: None, raw: None },
+        2 => needs_input(questions(&[("a", form())]), Some(Payload::new("1"))),
+        3 => needs_input(questions(&[]), None),
         _ => task_reply(seen),
     }
 }

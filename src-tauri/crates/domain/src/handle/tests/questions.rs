@@ -208,8 +208,12 @@ fn an_acknowledgement_that_comes_after_a_look_confirmed_the_answer_is_kept_once(
 fn whoever_answers_second_without_a_key_learns_who_was_first() {
     let asked = working().observe(&listing(&["a"], 20), &policy()).next;
     let answered = asked.answer(accept(None), at(21)).expect("open").0.next;
-    let second = answered.answer(AnswerInput { by: ben(), ..accept(None) }, at(22)).map(|_| ());
-    assert_eq!(second, Err(Refusal::AlreadyAnswered { by: ann(), at: at(21) }), "it was clear which one was meant");
+    let second = answered.answer(AnswerInput { by: ben().into(), ..accept(None) }, at(22)).map(|_| ());
+    assert_eq!(
+        second,
+        Err(Refusal::AlreadyAnswered { by: ann().into(), at: at(21) }),
+        "it was clear which one was meant"
+    );
     let nothing = working().answer(accept(None), at(21)).map(|_| ());
     assert_eq!(nothing, Err(Refusal::NothingAsked), "nobody was asked anything");
 }

@@ -5,7 +5,7 @@ use crate::handle::Effect;
 use crate::status::{Delivery, Phase, StopState};
 
 fn needs(pairs: &[(&str, Ask)], state: Option<&str>) -> CallReply {
-    CallReply::NeedsInput { questions: asks(pairs), state: state.map(Payload::new), raw: None }
+    needs_input(asks(pairs), state.map(Payload::new))
 }
 
 fn replied(handle: &TaskHandle, reply: &CallReply, millis: i64) -> Transition {

@@ -1,6 +1,7 @@
 //! The fourteen rules of architecture.md §3.4, a test each, in their order.
 
 use super::*;
+use crate::decider::Decider;
 use crate::handle::{Attention, Effect, MissCount};
 use crate::ids::AgentId;
 use crate::status::{Contact, Delivery, GoneWhy, Intent, Miss, Phase, StopState};
@@ -82,7 +83,7 @@ fn rule_06_a_key_that_is_missing_later_is_confirmed_if_answered_here_and_else_wi
     let sent = answered.answer_step(&key("a"), &Delivery::Sent { at: at(22), attempts: 1 }, at(22)).next;
     let held = sent.answer(accept(Some("c")), at(23)).expect("open").0.next;
     let step = held.observe(&listing(&[], 30), &policy());
-    assert!(matches!(state(&step.next, "a"), RequestState::Confirmed(answer) if answer.by == ann()));
+    assert!(matches!(state(&step.next, "a"), RequestState::Confirmed(answer) if answer.by == Decider::from(ann())));
     assert!(matches!(state(&step.next, "b"), RequestState::Withdrawn { .. }));
     let RequestState::Withdrawn { why, .. } = state(&step.next, "c") else { panic!("an unsent answer is no answer") };
     assert!(why.contains("before the answer was sent"), "it says what became of the answer: {why}");
@@ -194,7 +195,7 @@ fn rule_14_an_answer_is_sent_again_until_acknowledged_and_never_changed() {
     let asked = working().observe(&listing(&["a"], 20), &policy()).next;
     let answered = asked.answer(accept(Some("a")), at(21)).expect("open").0.next;
     let faster = answered.answer(decline("a", ben()), at(22)).map(|_| ());
-    assert_eq!(faster, Err(crate::handle::Refusal::AlreadyAnswered { by: ann(), at: at(21) }));
+    assert_eq!(faster, Err(crate::handle::Refusal::AlreadyAnswered { by: ann().into(), at: at(21) }));
     let mut handle = answered;
     for attempt in 1..=3 {
         assert_eq!(handle.answers_due(at(30)).len(), 1, "due until acknowledged");
@@ -227,6 +228,6 @@ fn what_people_want_survives_every_word_of_the_server() {
         [sight(TaskStatus::Working, 20), listing(&["a"], 20), completed(20), sight(TaskStatus::Failed(None), 20)]
     {
         let next = wished.observe(&seen, &policy()).next;
-        assert!(matches!(next.intent, Intent::Cancel(ref wish) if wish.by == ann()), "{seen:?}");
+        assert!(matches!(next.intent, Intent::Cancel(ref wish) if wish.by == Decider::from(ann())), "{seen:?}");
     }
 }

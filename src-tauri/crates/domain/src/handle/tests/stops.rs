@@ -22,7 +22,7 @@ fn a_stop_is_asked_acknowledged_and_stopped_or_refused_and_never_guessed() {
 #[test]
 fn a_stop_is_asked_once_unless_it_was_refused() {
     let asked = working().cancel(&ann(), None, at(20)).expect("it runs").next;
-    assert_eq!(asked.cancel(&ben(), None, at(21)), Err(Refusal::AlreadyAsked { by: ann(), at: at(20) }));
+    assert_eq!(asked.cancel(&ben(), None, at(21)), Err(Refusal::AlreadyAsked { by: ann().into(), at: at(20) }));
     let refused = asked.stop_step(&Delivery::Refused { at: at(22), why: "busy".into() }, at(22)).next;
     assert!(refused.cancel(&ben(), None, at(23)).is_ok(), "a person may try again");
     let done = working().observe(&completed(20), &policy()).next;

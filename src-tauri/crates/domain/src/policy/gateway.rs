@@ -1,0 +1,179 @@
+//! The numbers of the gateway: what agents may use up, how long calls are held, and what agents are told about time.
+//!
+//! Used by `mcp::gateway`, by the engine's side of agents' calls and by the doors of the host; the numbers of the faces
+//! themselves are in `serving.rs`. When a plain call becomes a task is `Policy::promote_after`.
+
+use std::time::Duration;
+
+use super::{BadPolicy, HOUR, KIB, MIB, MINUTE, SECOND};
+
+/// For so long after a reply was lost the agent is told that the task goes on: a keeper may still bring it (ruling 16).
+/// From then on the task has failed for its agent, whatever comes later. Judgement: attaching to ten keepers takes a
+/// second, and a reply that was buffered is there at once.
+pub const LATE_REPLY_WAIT: Duration = Duration::from_secs(10);
+
+/// Limits and times of the gateway.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gateway {
+    // --- calls ---
+    /// A call that lasts longer has a row, so that it is in the window within 100 ms. Issue 4.
+    pub shown_after: Duration,
+    /// How long a call is held for a client whose own limit is not known. Ruling 22.
+    pub call_limit_unknown: Duration,
+    /// So much before its client would give up, a held call is answered with a handle. Ruling 22.
+    pub call_limit_margin: Duration,
+    /// Longest time a call is held at all, whatever the client says. Judgement: past an hour nobody waits.
+    pub call_limit_ceiling: Duration,
+    /// How often a held call tells its progress. protocol.md §7.3: about every 10 s.
+    pub progress_every: Duration,
+    /// Calls and other requests of one agent in work at once; more are refused. Judgement: four times the 256 of the
+    /// benchmark.
+    pub requests_per_agent_max: usize,
+    /// Requests of one agent in one second, on average; more are answered with 429. Judgement: ten times what the
+    /// busiest agent was seen to do, and far below what would starve others; benches set it higher.
+    pub requests_per_second: u32,
+    /// Requests that may come at once before the rate counts. Judgement.
+    pub requests_burst: u32,
+    /// Largest result passed on. Equal to `message_cap_bytes`.
+    pub result_cap_bytes: usize,
+    /// Bytes of a result that `tasks_result` gives at once. Judgement: what fits a model's turn.
+    pub result_page_bytes: usize,
+
+    // --- tasks ---
+    /// What agents are told as the interval between two looks when the server gave none. protocol.md §7.4: 2-5 s.
+    pub agent_poll: Duration,
+    /// The shortest interval an agent is told. protocol.md §7.4.
+    pub agent_poll_min: Duration,
+    /// The longest interval an agent is told. protocol.md §7.4.
+    pub agent_poll_max: Duration,
+    /// The shortest `ttl` a 2025 agent can ask for. Judgement, as in `serving.rs`.
+    pub agent_ttl_min: Duration,
+    /// Tasks in one page of `tasks/list` and `tasks_list`. Judgement.
+    pub tasks_per_page: u32,
+    /// Longest time `tasks_wait` waits. Judgement: below the shortest limit of known clients, 30 s.
+    pub wait_max: Duration,
+    /// Undelivered attempts of one job that a repeated call looks at. Judgement.
+    pub repeats_max: u32,
+    /// Children or attempts of a task that are shown. Judgement.
+    pub kin_max: u32,
+    /// Largest task object kept as it was received. Judgement: texts and a few unknown fields.
+    pub task_raw_cap_bytes: usize,
+    /// Largest question kept as it was received, for an agent that is asked. Equal to `schema_cap_bytes`.
+    pub question_raw_cap_bytes: usize,
+    /// An agent that was not heard of for this long after its last connection ended is gone; its tasks are orphaned.
+    /// Judgement: a restart of the agent's program, or of the bridge, takes less.
+    pub orphan_after: Duration,
+    /// How often calls and last sight of agents are flushed. As `contact_flush`, ruling 6.
+    pub notes_flush: Duration,
+
+    // --- own tools ---
+    /// Bytes of the definitions of the four task tools together: 1,500 tokens (issue 4) at 3.2 bytes a token.
+    pub own_tools_cap_bytes: usize,
+
+    // --- agents and doors ---
+    /// Agents that may have access at once. Judgement; the roster is in memory.
+    pub agents_max: usize,
+    /// Random bytes of a token. Ruling 25, contract: 256 bits.
+    pub token_bytes: usize,
+    /// Rules at most. Judgement; they are in memory.
+    pub rules_max: usize,
+    /// Connections open at once on the listener, idle ones among them; more wait to be accepted. Issue 4: 10,000 idle
+    /// ones must not hurt; each costs about 10 KiB.
+    pub connections_max: usize,
+    /// A connection without a request in work is closed after this when the limit of connections is near. Judgement.
+    pub idle_connection: Duration,
+    /// Bytes of one request's headers together. Common servers take 8 to 64 KiB.
+    pub headers_cap_bytes: usize,
+    /// Headers of one request. Judgement.
+    pub headers_max: usize,
+    /// Time for the headers of a request to arrive whole. hyper's default is 30 s; judgement: loopback.
+    pub header_limit: Duration,
+    /// Time for a body to arrive whole. Judgement: 4 MiB on loopback.
+    pub body_limit: Duration,
+    /// Longest name of a client program that is kept. Judgement.
+    pub client_name_chars: usize,
+
+    // --- lines to servers ---
+    /// An agent's own connection to a legacy server without requests or open tasks is ended after this. Judgement: longer
+    /// than a coffee, shorter than a child process is a nuisance.
+    pub line_idle: Duration,
+    /// Agents' own connections at once; more are refused. Judgement: each may be a process.
+    pub lines_max: usize,
+    /// How long a request waits for its server to be connected before it is refused. Judgement: within the limit of
+    /// every known client, long enough for a warm child; a cold one answers the next request.
+    pub line_wait: Duration,
+    /// Notifications of a server that wait for one subscriber; beyond, it is told that it missed some. Judgement.
+    pub heard_kept: usize,
+
+    // --- bridges ---
+    /// How long a bridge without a core holds requests before it answers them with an error. Judgement: a restart and
+    /// an update take less.
+    pub bridge_patience: Duration,
+
+    // --- intents ---
+    /// Intents on their way to the file; beyond, a call waits for room. Judgement: many times what is in flight.
+    pub intents_queue: usize,
+    /// Left-over intents taken at one start. Judgement: more than calls can be in flight.
+    pub intents_left_max: u32,
+}
+
+impl Default for Gateway {
+    fn default() -> Self {
+        Self {
+            shown_after: Duration::from_millis(50),
+            call_limit_unknown: 25 * SECOND,
+            call_limit_margin: 5 * SECOND,
+            call_limit_ceiling: HOUR,
+            progress_every: 10 * SECOND,
+            requests_per_agent_max: 1_024,
+            requests_per_second: 1_000,
+            requests_burst: 2_000,
+            result_cap_bytes: 16 * MIB,
+            result_page_bytes: 32 * KIB,
+            agent_poll: 2 * SECOND,
+            agent_poll_min: SECOND / 2,
+            agent_poll_max: MINUTE,
+            agent_ttl_min: MINUTE,
+            tasks_per_page: 100,
+            wait_max: 20 * SECOND,
+            repeats_max: 8,
+            kin_max: 100,
+            task_raw_cap_bytes: 16 * KIB,
+            question_raw_cap_bytes: 512 * KIB,
+            orphan_after: 2 * MINUTE,
+            notes_flush: 3 * SECOND,
+            own_tools_cap_bytes: 4_800,
+            agents_max: 1_000,
+            token_bytes: 32,
+            rules_max: 10_000,
+            connections_max: 16_384,
+            idle_connection: MINUTE,
+            headers_cap_bytes: 32 * KIB,
+            headers_max: 100,
+            header_limit: 10 * SECOND,
+            body_limit: 30 * SECOND,
+            client_name_chars: 100,
+            line_idle: 30 * MINUTE,
+            lines_max: 256,
+            line_wait: 20 * SECOND,
+            heard_kept: 256,
+            bridge_patience: 2 * MINUTE,
+            intents_queue: 8_192,
+            intents_left_max: 10_000,
+        }
+    }
+}
+
+impl Gateway {
+    /// Whether the numbers fit together.
+    pub(super) fn check(&self) -> Result<(), BadPolicy> {
+        let rule = |holds: bool, field, why| if holds { Ok(()) } else { Err(BadPolicy { field, why }) };
+        rule(self.agent_poll_min > Duration::ZERO, "gateway.agent_poll_min", "must be above zero")?;
+        rule(self.agent_poll >= self.agent_poll_min, "gateway.agent_poll", "must not be below agent_poll_min")?;
+        rule(self.agent_poll_max >= self.agent_poll, "gateway.agent_poll_max", "must not be below agent_poll")?;
+        rule(self.call_limit_unknown > self.call_limit_margin, "gateway.call_limit_unknown", "must exceed the margin")?;
+        rule(self.token_bytes >= 16, "gateway.token_bytes", "must be 16 or more")?;
+        rule(self.intents_queue > 0, "gateway.intents_queue", "must be above zero")?;
+        rule(self.connections_max > 0 && self.lines_max > 0, "gateway.connections_max", "must be above zero")
+    }
+}

@@ -1,0 +1,172 @@
+//! Rules: what people decided beforehand for the calls of agents.
+//!
+//! A rule speaks for an agent, a server or one tool; the narrower wins, field by field. What a resolved rule does to a
+//! task is in `handle/`; when a call becomes a task is `engine`'s and `mcp::gateway`'s.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::handle::Audience;
+use crate::ids::{AgentId, ServerId};
+use crate::time::Timestamp;
+
+/// Who is asked when a task asks, as a rule says it. [`Audience`] is its resolved form on a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Asked {
+    /// People only.
+    #[default]
+    People,
+    /// The agent only.
+    Agent,
+    /// The agent, and people too when nobody answered for so long.
+    AgentThenPeople {
+        /// From the call on.
+        after: Duration,
+    },
+    /// Both; the first recorded answer wins.
+    Both,
+}
+
+impl Asked {
+    /// As it stands on a task that is admitted now.
+    #[must_use]
+    pub fn audience(self, now: Timestamp) -> Audience {
+        match self {
+            Self::People => Audience::People,
+            Self::Agent => Audience::Agent,
+            Self::AgentThenPeople { after } => Audience::AgentThenPeople { people_at: now.plus(after) },
+            Self::Both => Audience::Both,
+        }
+    }
+}
+
+/// What a repeated call means while the first one's reply could not be delivered (ruling 24).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Repeat {
+    /// It joins the open task.
+    #[default]
+    Join,
+    /// It is a new task.
+    New,
+}
+
+/// For what a rule speaks.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RuleScope {
+    /// Everything this agent calls.
+    Agent(AgentId),
+    /// Every call on this server.
+    Server(ServerId),
+    /// Every call of this tool.
+    Tool(ServerId, Arc<str>),
+}
+
+/// What is decided for one scope; `None` leaves it to the wider one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// For what.
+    pub scope: RuleScope,
+    /// Who is asked.
+    pub asked: Option<Asked>,
+    /// What a repeated call means.
+    pub repeat: Option<Repeat>,
+    /// Whether results wait for a person.
+    pub hold_results: Option<bool>,
+    /// How long a plain call lasts before it becomes a task of its own, for agents that know tasks.
+    pub promote_after: Option<Duration>,
+}
+
+impl Rule {
+    /// Whether it decides nothing, so that there is no need to keep it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let Self { scope: _, asked, repeat, hold_results, promote_after } = self;
+        asked.is_none() && repeat.is_none() && hold_results.is_none() && promote_after.is_none()
+    }
+}
+
+/// What holds for one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Resolved {
+    /// Who is asked.
+    pub asked: Asked,
+    /// What a repeated call means.
+    pub repeat: Repeat,
+    /// Whether results wait for a person.
+    pub hold_results: bool,
+    /// When a plain call becomes a task of its own; `None` leaves it to the policy.
+    pub promote_after: Option<Duration>,
+}
+
+/// All rules of this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rules(Vec<Rule>);
+
+impl Rules {
+    /// These rules. Of two for one scope, the later counts.
+    #[must_use]
+    pub fn new(rules: Vec<Rule>) -> Self {
+        Self(rules)
+    }
+
+    /// The rules as they were given.
+    #[must_use]
+    pub fn all(&self) -> &[Rule] {
+        &self.0
+    }
+
+    fn of(&self, scope: &RuleScope) -> Option<&Rule> {
+        self.0.iter().rev().find(|rule| rule.scope == *scope)
+    }
+
+    /// What holds for a call of this tool: tool beats server beats agent beats default, field by field.
+    #[must_use]
+    pub fn resolve(&self, agent: AgentId, server: ServerId, tool: &str) -> Resolved {
+        let scopes = [RuleScope::Tool(server, tool.into()), RuleScope::Server(server), RuleScope::Agent(agent)];
+        let narrow: Vec<&Rule> = scopes.iter().filter_map(|scope| self.of(scope)).collect();
+        Resolved {
+            asked: narrow.iter().find_map(|rule| rule.asked).unwrap_or_default(),
+            repeat: narrow.iter().find_map(|rule| rule.repeat).unwrap_or_default(),
+            hold_results: narrow.iter().find_map(|rule| rule.hold_results).unwrap_or_default(),
+            promote_after: narrow.iter().find_map(|rule| rule.promote_after),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(scope: RuleScope) -> Rule {
+        Rule { scope, asked: None, repeat: None, hold_results: None, promote_after: None }
+    }
+
+    #[test]
+    fn the_narrower_rule_wins_field_by_field() {
+        let (agent, server) = (AgentId::from_random(1), ServerId::from_random(2));
+        let rules = Rules::new(vec![
+            Rule {
+                asked: Some(Asked::Both),
+                repeat: Some(Repeat::New),
+                hold_results: Some(true),
+                ..rule(RuleScope::Agent(agent))
+            },
+            Rule { asked: Some(Asked::Agent), hold_results: Some(false), ..rule(RuleScope::Server(server)) },
+            Rule { asked: Some(Asked::People), ..rule(RuleScope::Tool(server, "tidy".into())) },
+        ]);
+        let tool = rules.resolve(agent, server, "tidy");
+        assert_eq!(tool.asked, Asked::People, "the tool's rule");
+        assert!(!tool.hold_results, "the server's rule, where the tool's says nothing");
+        assert_eq!(tool.repeat, Repeat::New, "the agent's rule, where the others say nothing");
+        assert_eq!(rules.resolve(agent, server, "other").asked, Asked::Agent, "another tool of the server");
+        let stranger = rules.resolve(AgentId::from_random(9), ServerId::from_random(9), "tidy");
+        assert_eq!(stranger, Resolved::default(), "nothing was decided: people, join, deliver");
+    }
+
+    #[test]
+    fn people_are_asked_after_the_time_of_the_rule() {
+        let now = Timestamp::from_millis(1_000);
+        let asked = Asked::AgentThenPeople { after: Duration::from_secs(1) };
+        assert_eq!(asked.audience(now), Audience::AgentThenPeople { people_at: Timestamp::from_millis(2_000) });
+    }
+}

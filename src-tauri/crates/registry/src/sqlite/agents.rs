@@ -1,0 +1,88 @@
+//! Agents as rows: who may come through which door, by the digest of a token.
+//!
+//! What changes all the time (last heard of, calls) is flushed in batches apart from changes. Tokens are not here and
+//! cannot be found from what is. Who an agent is and what a token digest means is in `domain::agent`.
+
+use domain::agent::{Agent, TokenDigest};
+use domain::ports::{AgentNote, RegistryError};
+use domain::time::Timestamp;
+use serde_json::{Value, json};
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::script::Script;
+use super::{Base, Sqlite, unsigned, whole};
+use crate::rows::Flaw;
+
+/// Agents read at most. People add agents by hand; the limit only keeps a damaged file from filling the memory.
+const AGENTS_MAX: u32 = 100_000;
+/// Flushes notes given as a JSON array of `[id, seen, calls, client]`. What is older than known is passed over.
+pub(crate) const NOTE: &str = "UPDATE agents SET seen = max(coalesce(agents.seen, n.seen), n.seen), \
+     calls = max(agents.calls, n.calls), client = coalesce(n.client, agents.client) \
+     FROM (SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS seen, \
+     json_extract(value, '$[2]') AS calls, json_extract(value, '$[3]') AS client FROM json_each(?)) n \
+     WHERE agents.id = n.id";
+
+/// The notes as the statement reads them. Of several about one agent the last counts.
+pub(crate) fn notes(notes: &[AgentNote]) -> String {
+    let latest: std::collections::BTreeMap<_, _> = notes.iter().map(|note| (note.id, note)).collect();
+    let row = |note: &&AgentNote| json!([note.id.to_string(), note.seen.as_millis(), whole(note.calls), note.client]);
+    Value::Array(latest.values().map(row).collect()).to_string()
+}
+
+/// Writes an agent.
+pub(crate) fn put(script: &mut Script, agent: &Agent) {
+    let Agent { id, name, created, revoked, token, seen, client, task_tools, calls } = agent;
+    script
+        .add(
+            "INSERT INTO agents (id, name, created, revoked, token, task_tools, seen, client, calls) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, \
+             revoked = excluded.revoked, token = excluded.token, task_tools = excluded.task_tools, \
+             seen = excluded.seen, client = excluded.client, calls = excluded.calls",
+        )
+        .with(id.to_string())
+        .with(name.clone())
+        .with(created.as_millis())
+        .with(revoked.map(Timestamp::as_millis))
+        .with(token.0.to_vec())
+        .with(*task_tools)
+        .with(seen.map(Timestamp::as_millis))
+        .with(client.clone())
+        .with(whole(*calls));
+}
+
+fn agent(base: &Base, row: &SqliteRow) -> Result<Agent, RegistryError> {
+    let trouble = || base.fault("read agents");
+    let id: &str = row.try_get(0).map_err(trouble())?;
+    let flaw = |column: &str| Base::bad_row("read `agents`", id, &Flaw::new(column, "does not read"));
+    let token: &[u8] = row.try_get(4).map_err(trouble())?;
+    let revoked: Option<i64> = row.try_get(3).map_err(trouble())?;
+    let seen: Option<i64> = row.try_get(6).map_err(trouble())?;
+    Ok(Agent {
+        id: id.parse().map_err(|_| flaw("id"))?,
+        name: row.try_get(1).map_err(trouble())?,
+        created: Timestamp::from_millis(row.try_get(2).map_err(trouble())?),
+        revoked: revoked.map(Timestamp::from_millis),
+        token: TokenDigest(token.try_into().map_err(|_| flaw("token"))?),
+        task_tools: row.try_get(5).map_err(trouble())?,
+        seen: seen.map(Timestamp::from_millis),
+        client: row.try_get(7).map_err(trouble())?,
+        calls: unsigned(row.try_get(8).map_err(trouble())?),
+    })
+}
+
+impl Sqlite {
+    /// All agents, those with access first, by name.
+    pub(crate) async fn read_agents(&self) -> Result<Vec<Agent>, RegistryError> {
+        let mut reader = self.reader().await?;
+        let found = sqlx::query(
+            "SELECT id, name, created, revoked, token, task_tools, seen, client, calls FROM agents \
+             ORDER BY revoked IS NOT NULL, name, id LIMIT ?",
+        )
+        .bind(AGENTS_MAX)
+        .fetch_all(&mut *reader)
+        .await
+        .map_err(self.base.fault("read agents"))?;
+        found.iter().map(|row| agent(&self.base, row)).collect()
+    }
+}

@@ -1,0 +1,77 @@
+//! Tasks that have to do with one another: attempts of one job, children, repeats, and what an agent holds.
+//!
+//! Each list has an index of its own that holds only such tasks. A job is found by a keyed hash: its plain one could be
+//! tried with guessed arguments. What makes a task a child or a repeat is decided elsewhere.
+
+use domain::handle::TaskHandle;
+use domain::ids::{AgentId, HandleId, JobKey};
+use domain::ports::RegistryError;
+
+use super::Sqlite;
+use super::script::Script;
+use crate::seal::Sealer;
+
+/// The keyed hash under which the attempts of a job are found.
+pub(crate) fn job_mark(sealer: &Sealer, job: &JobKey) -> [u8; 32] {
+    sealer.mark(&[b"job", job.as_str().as_bytes()])
+}
+
+impl Sqlite {
+    /// The attempts of a job, newest first.
+    pub(crate) async fn read_attempts(&self, job: JobKey, limit: u32) -> Result<Vec<HandleId>, RegistryError> {
+        let mut find = Script::default();
+        find.add(
+            "SELECT id FROM handles INDEXED BY handles_by_job WHERE job_mark = ? \
+             ORDER BY created DESC, id DESC LIMIT ?",
+        )
+        .with(job_mark(&self.base.sealer, &job).to_vec())
+        .with(limit.min(self.base.limits.page_rows_max));
+        self.read_ids(find).await
+    }
+
+    /// What was called while a task was open, newest first.
+    pub(crate) async fn read_children(&self, id: HandleId, limit: u32) -> Result<Vec<HandleId>, RegistryError> {
+        let mut find = Script::default();
+        find.add(
+            "SELECT id FROM handles INDEXED BY handles_by_parent WHERE parent = ? \
+             ORDER BY created DESC, id DESC LIMIT ?",
+        )
+        .with(id.to_string())
+        .with(limit.min(self.base.limits.page_rows_max));
+        self.read_ids(find).await
+    }
+
+    /// Attempts of a job whose reply this agent never got, newest first.
+    pub(crate) async fn read_repeats(&self, agent: AgentId, job: JobKey) -> Result<Vec<HandleId>, RegistryError> {
+        let mut find = Script::default();
+        find.add(
+            "SELECT id FROM handles INDEXED BY handles_undelivered WHERE agent = ? AND job_mark = ? \
+             AND undelivered = 1 ORDER BY created DESC, id DESC LIMIT ?",
+        )
+        .with(agent.to_string())
+        .with(job_mark(&self.base.sealer, &job).to_vec())
+        .with(self.base.limits.repeats_max);
+        self.read_ids(find).await
+    }
+
+    /// Tasks whose handle an agent holds, newest first, those older than `after`.
+    pub(crate) async fn read_agent_tasks(
+        &self,
+        agent: AgentId,
+        after: Option<HandleId>,
+        limit: u32,
+    ) -> Result<Vec<TaskHandle>, RegistryError> {
+        let mut find = Script::default();
+        let select = "SELECT number FROM handles INDEXED BY handles_given WHERE agent = ? AND given = 1";
+        let order = "ORDER BY created DESC, id DESC LIMIT ?";
+        match after {
+            Some(after) => find
+                .add(&format!("{select} AND (created, id) < (SELECT created, id FROM handles WHERE id = ?) {order}"))
+                .with(agent.to_string())
+                .with(after.to_string()),
+            None => find.add(&format!("{select} {order}")).with(agent.to_string()),
+        }
+        .with(limit.min(self.base.limits.page_rows_max));
+        Ok(self.read_handles(find).await?.into_iter().map(|(handle, _)| handle).collect())
+    }
+}

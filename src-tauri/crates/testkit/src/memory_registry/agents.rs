@@ -1,0 +1,85 @@
+//! Agents and rules in memory, and the tasks that have to do with one another.
+//!
+//! Names and tokens are unique as the real registry's indexes make them. Everything is looked for anew at each question.
+
+use domain::agent::Agent;
+use domain::change::Entity;
+use domain::handle::TaskHandle;
+use domain::ids::{AgentId, HandleId, Seq};
+use domain::ports::{AgentNote, AgentUnit, RegistryError, RuleUnit};
+use domain::rule::RuleScope;
+
+use super::state::{Row, State};
+
+/// Adds or changes an agent.
+pub(super) fn put(state: &mut State, unit: AgentUnit) -> Result<Seq, RegistryError> {
+    let AgentUnit { agent, audit } = unit;
+    let clashes = |other: &&Agent| {
+        let both = other.revoked.is_none() && agent.revoked.is_none();
+        other.id != agent.id && (other.token == agent.token || (both && other.name == agent.name))
+    };
+    if state.agents.values().any(|other| clashes(&other)) {
+        return Err(RegistryError::Other { operation: "commit", why: "two agents have one name or token".into() });
+    }
+    let (id, at) = (agent.id, audit.last().map(|event| event.at));
+    state.agents.insert(id, agent);
+    state.facts(audit);
+    Ok(state.change(Entity::Agent(id), at, false))
+}
+
+/// Flushes notes.
+pub(super) fn note(state: &mut State, notes: Vec<AgentNote>) {
+    for note in notes {
+        if let Some(agent) = state.agents.get_mut(&note.id) {
+            agent.seen = Some(agent.seen.map_or(note.seen, |seen| seen.max(note.seen)));
+            agent.calls = agent.calls.max(note.calls);
+            agent.client = note.client.or(agent.client.take());
+        }
+    }
+}
+
+/// Puts or takes away a rule.
+pub(super) fn put_rule(state: &mut State, unit: RuleUnit) -> Seq {
+    let RuleUnit { rule, remove, audit } = unit;
+    let (key, entity) = match &rule.scope {
+        RuleScope::Agent(id) => (format!("agent:{id}"), Entity::Agent(*id)),
+        RuleScope::Server(id) => (format!("server:{id}"), Entity::Server(*id)),
+        RuleScope::Tool(id, tool) => (format!("tool:{id}:{tool}"), Entity::Server(*id)),
+    };
+    if remove {
+        state.rules.remove(&key);
+    } else {
+        state.rules.insert(key, rule);
+    }
+    let at = audit.last().map(|event| event.at);
+    state.facts(audit);
+    state.change(entity, at, false)
+}
+
+/// All agents, those with access first, by name.
+pub(super) fn all(state: &State) -> Vec<Agent> {
+    let mut agents: Vec<Agent> = state.agents.values().cloned().collect();
+    agents.sort_by(|a, b| (a.revoked.is_some(), &a.name, a.id).cmp(&(b.revoked.is_some(), &b.name, b.id)));
+    agents
+}
+
+/// Tasks that are taken, newest first.
+pub(super) fn newest(state: &State, taken: impl Fn(&TaskHandle) -> bool) -> Vec<&TaskHandle> {
+    let mut found: Vec<&TaskHandle> = state.rows.values().map(Row::stored).filter(|handle| taken(handle)).collect();
+    found.sort_unstable_by_key(|handle| std::cmp::Reverse((handle.created, handle.id)));
+    found
+}
+
+/// Tasks whose handle an agent holds, newest first, those older than `after`.
+pub(super) fn given(state: &State, agent: AgentId, after: Option<HandleId>) -> Vec<&TaskHandle> {
+    let before = match after.map(|id| state.rows.get(&id)) {
+        None => None,
+        Some(Some(row)) => Some((row.stored().created, row.stored().id)),
+        Some(None) => return Vec::new(),
+    };
+    newest(state, |handle| {
+        handle.agent == Some(agent)
+            && handle.is_given()
+            && before.is_none_or(|before| (handle.created, handle.id) < before)
+    })
+}
