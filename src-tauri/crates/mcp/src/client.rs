@@ -6,22 +6,30 @@
 //! before it ran, and nothing reconnects: the engine decides that.
 
 mod arguments;
+mod aside;
 mod calls;
 mod connection;
 mod connector;
 mod events;
 mod failure;
+mod forwarder;
 mod greeting;
 mod hearing;
 mod param_headers;
 mod questions;
+mod relay;
 mod results;
 mod schema_cost;
 mod subscription;
 mod tasks;
 mod toolbox;
+mod unasked;
 
+pub use aside::Heard;
 pub use connector::{ConnectorParts, McpConnector};
+pub use forwarder::{Forward, Forwarder, Forwarding};
+pub use relay::{Filter, Listening};
+pub use unasked::{Hearing, Unasked};
 
 #[cfg(test)]
 mod tests;

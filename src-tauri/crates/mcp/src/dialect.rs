@@ -11,7 +11,7 @@ use domain::payload::Payload;
 use domain::ports::AnswerToSend;
 use domain::request::AnswerAction;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// `tools/call`.
 pub(crate) const CALL: &str = "tools/call";
@@ -35,28 +35,27 @@ pub(crate) fn page_params(cursor: Option<&str>) -> Value {
 #[error("what should be sent is not a JSON object")]
 pub(crate) struct NotJson;
 
-/// `{action, content?}`; content goes only with an accepted form.
-pub(crate) fn answer_value(answer: &AnswerToSend) -> Result<Map<String, Value>, NotJson> {
-    let mut value = Map::new();
-    value.insert("action".into(), json!(answer.action.wire_word()));
-    if let Some(content) = accepted_content(answer) {
-        let content: Map<String, Value> = serde_json::from_str(content.as_str()).map_err(|_| NotJson)?;
-        value.insert("content".into(), Value::Object(content));
+/// `{action, content?}`, the content byte for byte; content goes only with an accepted form. What an agent said for
+/// itself is the whole answer.
+pub(crate) fn answer_object(answer: &AnswerToSend) -> Result<String, NotJson> {
+    let action = || json!(answer.action.wire_word());
+    match (answer.action, &answer.content) {
+        (AnswerAction::Forwarded, Some(content)) => Ok(object_text(content)?.get().to_owned()),
+        (AnswerAction::Forwarded, None) => Err(NotJson),
+        (AnswerAction::Accept, Some(content)) => {
+            Ok(format!("{{\"action\":{},\"content\":{}}}", action(), object_text(content)?))
+        }
+        (AnswerAction::Accept, None) | (AnswerAction::Decline | AnswerAction::Dismiss, _) => {
+            Ok(format!("{{\"action\":{}}}", action()))
+        }
     }
-    Ok(value)
 }
 
 /// `inputResponses`: bare results by the server's keys, the content byte for byte.
 pub(crate) fn input_responses<'a>(
     answers: impl Iterator<Item = (&'a str, &'a AnswerToSend)>,
 ) -> Result<Box<RawValue>, NotJson> {
-    let members = answers.map(|(key, answer)| {
-        let content = match accepted_content(answer) {
-            Some(content) => format!(",\"content\":{}", object_text(content)?),
-            None => String::new(),
-        };
-        Ok(format!("{}:{{\"action\":{}{content}}}", json!(key), json!(answer.action.wire_word())))
-    });
+    let members = answers.map(|(key, answer)| Ok(format!("{}:{}", json!(key), answer_object(answer)?)));
     let members = members.collect::<Result<Vec<_>, NotJson>>()?;
     RawValue::from_string(format!("{{{}}}", members.join(","))).map_err(|_| NotJson)
 }
@@ -65,13 +64,6 @@ pub(crate) fn input_responses<'a>(
 pub(crate) fn object_text(payload: &Payload) -> Result<Box<RawValue>, NotJson> {
     let raw = RawValue::from_string(payload.as_str().to_owned()).map_err(|_| NotJson)?;
     if raw.get().starts_with('{') { Ok(raw) } else { Err(NotJson) }
-}
-
-fn accepted_content(answer: &AnswerToSend) -> Option<&Payload> {
-    match answer.action {
-        AnswerAction::Accept => answer.content.as_ref(),
-        AnswerAction::Decline | AnswerAction::Dismiss => None,
-    }
 }
 
 #[cfg(test)]

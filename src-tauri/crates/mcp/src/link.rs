@@ -4,11 +4,13 @@
 //! Results and params stay raw text, so that what is forwarded is never re-typed. Transports implement it in
 //! `transport/`; `client/` speaks MCP over it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::ids::HandleId;
 use domain::payload::Payload;
 use domain::ports::{Closure, PortFuture};
 use domain::server::Era;
@@ -25,7 +27,7 @@ pub struct Tag(pub u64);
 #[derive(Clone)]
 pub struct Outgoing {
     /// JSON-RPC method.
-    pub method: &'static str,
+    pub method: Cow<'static, str>,
     /// `params` as an object.
     pub params: Value,
     /// Further members of `params` that go out exactly as they are (`arguments`): number spelling and order of keys
@@ -37,6 +39,22 @@ pub struct Outgoing {
     pub limit: Option<Duration>,
     /// Modern HTTP: `Mcp-Param-*` headers, name without prefix and plain value; the link encodes them.
     pub param_headers: Vec<(String, String)>,
+    /// What an agent sent and goes on with this request.
+    pub passenger: Option<Passenger>,
+}
+
+/// The params of an agent's request, on their way through.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Passenger {
+    /// Its `params`, an object as it came. All of its members go out as they are, in their order and spelling, but for
+    /// those that [`Outgoing::params`] and [`Outgoing::verbatim`] set and for the `_meta` keys that are the link's.
+    pub params: Payload,
+    /// Members that stay behind, unless they are set.
+    pub without: &'static [&'static str],
+    /// The capabilities to declare in the modern era, a JSON object; the link's own when absent.
+    pub declares: Option<Payload>,
+    /// Whether dropping the request's future cancels it at the server in all eras.
+    pub cancel_on_drop: bool,
 }
 
 /// Params hold arguments and task ids: only the method shows.
@@ -88,8 +106,8 @@ pub enum LinkError {
 /// What answers a request of the server.
 #[derive(Clone)]
 pub enum Response {
-    /// The `result` member.
-    Result(Value),
+    /// The `result` member, as it goes out.
+    Result(Box<RawValue>),
     /// The `error` member: code and message.
     Error(i64, String),
 }
@@ -115,7 +133,8 @@ pub enum Inbound {
         method: String,
         /// Params, `null` when absent.
         params: Box<RawValue>,
-        /// On the response stream of which of our requests it came; `None` on stdio and on the GET stream.
+        /// On the response stream of which of our requests it came; `None` on stdio, unless it names a subscription of
+        /// ours, and on the GET stream.
         on: Option<Tag>,
     },
     /// A notification.
@@ -154,13 +173,21 @@ pub trait Link: Send + Sync + 'static {
     /// Sends a request and waits for its answer.
     fn request(&self, request: Outgoing) -> PortFuture<'_, Result<Answer, LinkError>>;
     /// Sends a notification.
-    fn notify(&self, method: &'static str, params: Value) -> PortFuture<'_, Result<(), LinkError>>;
+    fn notify<'a>(&'a self, method: &'a str, params: Option<&'a RawValue>) -> PortFuture<'a, Result<(), LinkError>>;
     /// Answers a request of the server. `Ok` when it was written (stdio) or accepted (HTTP 2xx);
     /// `Broken` when the request is not pending on this link any more.
     fn respond<'a>(&'a self, token: &'a str, response: Response) -> PortFuture<'a, Result<(), LinkError>>;
     /// Gives up an outstanding request in the transport's way: closes its stream on modern HTTP, sends
     /// `notifications/cancelled` elsewhere. Its `request` future then fails with `Broken { sent: true }`.
     fn cancel(&self, tag: Tag, reason: Option<String>) -> PortFuture<'_, Result<(), LinkError>>;
+    /// Says whose call the request with this tag will be, so that its reply finds the handle even in another core.
+    fn note_call(&self, _tag: Tag, _ticket: HandleId, _augment: bool) {}
+    /// The reply to this call is on record, or nobody wants it: it need not be kept for another core.
+    fn settle(&self, _ticket: HandleId) {}
+    /// The core ends: as `close` with live tasks, but a child that a keeper keeps lives on.
+    fn leave(&self) -> PortFuture<'_, ()> {
+        self.close(true)
+    }
     /// The end of a child's stderr, or nothing.
     fn stderr_tail(&self) -> String;
     /// Ends the connection; see `Upstream::close`.
@@ -185,4 +212,26 @@ pub struct Opened {
     pub resumed: bool,
     /// Process id (and group) of a child.
     pub child: Option<u32>,
+    /// What a child that outlived an earlier core brings along.
+    pub regained: Option<Regained>,
+}
+
+/// What a kept child (ruling 16) brings to the core that takes it up.
+pub struct Regained {
+    /// Tags below this may still be named by the child as progress tokens of an earlier core.
+    pub first_tag: u64,
+    /// Calls of an earlier core whose replies are still to come, or to be taken.
+    pub calls: Vec<RegainedCall>,
+}
+
+/// A call that an earlier core sent.
+pub struct RegainedCall {
+    /// The handle it belongs to.
+    pub ticket: HandleId,
+    /// Its tag, which is its progress token.
+    pub tag: Tag,
+    /// Whether it asked for a task of 2025.
+    pub augment: bool,
+    /// Its reply, however late.
+    pub answer: PortFuture<'static, Result<Answer, LinkError>>,
 }

@@ -7,6 +7,7 @@
 
 mod id;
 mod skim;
+pub(crate) mod text;
 mod write;
 
 #[cfg(test)]
@@ -20,6 +21,7 @@ use serde_json::value::RawValue;
 
 pub use id::Id;
 pub use skim::{Skim, too_deep_at};
+pub(crate) use write::request_text;
 pub use write::{error, notification, on_one_line, request, result};
 
 /// How large a message may be.

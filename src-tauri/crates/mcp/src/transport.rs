@@ -16,13 +16,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use domain::policy::Policy;
-use domain::ports::Secret;
+use domain::ports::{Abilities, Secret};
 use domain::server::Era;
 use engine::supervisor::Supervisor;
 
 use crate::link::{Opened, Tag};
 
-pub use stdio::{Ended, end_leftovers};
+pub use stdio::{Ended, KeepError, KeeperProgram, end_leftovers, end_unkept, keep, keepers};
 
 /// Tag of the requests of the handshake; callers count from below.
 pub(crate) const HANDSHAKE_TAG: Tag = Tag(u64::MAX);
@@ -42,6 +42,9 @@ pub enum OpenTarget {
         secret_env: BTreeMap<String, Secret>,
         /// Working directory; the user's home when absent.
         cwd: Option<String>,
+        /// Under which name a keeper holds it for the next core: the server, and whose connection it is. Without it
+        /// the child ends with this core.
+        kept_as: Option<String>,
     },
     /// An HTTP endpoint.
     Http {
@@ -63,6 +66,10 @@ pub struct OpenContext {
     pub draw: Arc<dyn Fn() -> u128 + Send + Sync>,
     /// Where running children are recorded (ruling 15).
     pub children_dir: PathBuf,
+    /// What the agent behind the connections that are opened can be asked; said in the handshake of the older eras.
+    pub abilities: Abilities,
+    /// How keepers are started; without it children end with this core.
+    pub keeper: Option<KeeperProgram>,
     clients: Arc<http::Clients>,
 }
 
@@ -75,7 +82,14 @@ impl OpenContext {
         draw: Arc<dyn Fn() -> u128 + Send + Sync>,
         children_dir: PathBuf,
     ) -> Self {
-        Self { policy, supervisor, draw, children_dir, clients: Arc::default() }
+        let abilities = Abilities::default();
+        Self { policy, supervisor, draw, children_dir, abilities, keeper: None, clients: Arc::default() }
+    }
+
+    /// The same surroundings, for connections of an agent that can be asked these things.
+    #[must_use]
+    pub fn with_abilities(&self, abilities: Abilities) -> Self {
+        Self { abilities, ..self.clone() }
     }
 }
 
@@ -152,8 +166,9 @@ pub async fn open(
     ctx: &OpenContext,
 ) -> Result<Opened, OpenError> {
     match target {
-        OpenTarget::Stdio { command, args, env, secret_env, cwd } => {
-            stdio::open(stdio::Launch { command, args, env, secret_env, cwd }, known_era, ctx).await
+        OpenTarget::Stdio { command, args, env, secret_env, cwd, kept_as } => {
+            let launch = stdio::Launch { command, args, env, secret_env, cwd };
+            stdio::open(launch, kept_as.as_deref(), known_era, ctx).await
         }
         OpenTarget::Http { url, headers } => http::open(http::Target { url, headers }, known_era, resume, ctx).await,
     }

@@ -21,7 +21,7 @@ use domain::time::Timestamp;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-pub(crate) use ask::{ELICITATION, ask, asks};
+pub(crate) use ask::{ELICITATION, ask, asks, asks_raw};
 pub(crate) use fault::{Fault, INVALID_PARAMS, METHOD_NOT_FOUND};
 pub(crate) use hello::Hello;
 pub(crate) use task::{Glimpse, TaskFacts, is_error, plain_outcome, task_id};
@@ -55,6 +55,7 @@ impl Misread {
 #[derive(Debug)]
 pub(crate) struct Fields<'a> {
     path: Cow<'static, str>,
+    text: &'a str,
     members: BTreeMap<String, &'a RawValue>,
 }
 
@@ -63,9 +64,14 @@ impl<'a> Fields<'a> {
     pub(crate) fn of(raw: &'a RawValue, path: impl Into<Cow<'static, str>>) -> Result<Self, Misread> {
         let path = path.into();
         match serde_json::from_str(raw.get()) {
-            Ok(members) => Ok(Self { path, members }),
+            Ok(members) => Ok(Self { path, text: raw.get(), members }),
             Err(_) => Err(Misread::new(path, "is not an object")),
         }
+    }
+
+    /// The object as it came.
+    pub(crate) const fn as_it_came(&self) -> &'a str {
+        self.text
     }
 
     /// The path of this object.

@@ -9,19 +9,24 @@ use std::sync::Arc;
 
 use domain::ids::{HandleId, UpstreamTaskId};
 use domain::observation::Door;
+use domain::payload::Payload;
 use domain::ports::{AnswerToSend, CallError, CallReply, CallRequest, UpstreamError};
 use domain::request::AskDoor;
 use domain::status::RpcError;
+use domain::time::Timestamp;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
+use super::aside::Ear;
 use super::connection::Connection;
 use super::failure::{call_error, not_json, stopping, upstream_error};
 use super::greeting::Generation;
 use super::param_headers::header_values;
 use crate::dialect::{self, experimental2025, extension2026, input_responses, object_text};
-use crate::link::{Answer, Outgoing, Tag};
+use crate::link::{Answer, Outgoing, Passenger, Tag};
+use crate::message::text::member;
+use crate::transport::params::declared;
 use crate::view::{Fault, TaskSupport};
 
 /// The calls of one connection.
@@ -46,6 +51,12 @@ impl Calls {
         self.in_flight.insert(ticket, tag.0);
     }
 
+    /// A call that an earlier core sent.
+    pub(crate) fn regain(&mut self, tag: Tag, ticket: HandleId) {
+        self.by_tag.insert(tag.0, Call { ticket, sent: true, stopped: false });
+        self.in_flight.insert(ticket, tag.0);
+    }
+
     /// Marks it sent, unless it was stopped before.
     fn leave(&mut self, tag: Tag) -> bool {
         match self.by_tag.get_mut(&tag.0) {
@@ -58,31 +69,34 @@ impl Calls {
     }
 
     /// The reply came, or cannot come. Where progress goes on under the old token, the tag stays known.
-    fn end(&mut self, tag: Tag, lives_on_as: Option<&UpstreamTaskId>, most: usize) {
-        let Some(call) = self.by_tag.get(&tag.0) else { return };
+    /// Returns the tag that is not known any more.
+    fn end(&mut self, tag: Tag, lives_on_as: Option<&UpstreamTaskId>, most: usize) -> Option<Tag> {
+        let call = self.by_tag.get(&tag.0)?;
         if self.in_flight.get(&call.ticket) == Some(&tag.0) {
             self.in_flight.remove(&call.ticket);
         }
         match lives_on_as {
             None => {
                 self.by_tag.remove(&tag.0);
+                Some(tag)
             }
             Some(task) => {
                 self.became.insert(task.clone(), tag.0);
                 if self.became.len() > most
                     && let Some(oldest) = self.became.iter().min_by_key(|(_, tag)| **tag).map(|(task, _)| task.clone())
                 {
-                    self.forget(&oldest);
+                    return self.forget(&oldest);
                 }
+                None
             }
         }
     }
 
     /// The task is over: its token means nothing any more.
-    pub(crate) fn forget(&mut self, task: &UpstreamTaskId) {
-        if let Some(tag) = self.became.remove(task) {
-            self.by_tag.remove(&tag);
-        }
+    pub(crate) fn forget(&mut self, task: &UpstreamTaskId) -> Option<Tag> {
+        let tag = self.became.remove(task)?;
+        self.by_tag.remove(&tag);
+        Some(Tag(tag))
     }
 
     /// Whose stream or progress token this is.
@@ -127,6 +141,18 @@ impl Connection {
         self.link.cancel(tag, reason).await.map_err(|failed| upstream_error(failed, &self.policy))
     }
 
+    /// Waits for the reply of a call that an earlier core sent to this child.
+    pub(crate) async fn rejoin(self: &Arc<Self>, ticket: HandleId) -> Result<CallReply, CallError> {
+        let Some(call) = self.regained.lock().remove(&ticket) else {
+            return Err(CallError::ReplyLost(UpstreamError::ChannelGone));
+        };
+        let begun = self.clock.now();
+        let answer = call.answer.await.map_err(|failed| call_error(failed, &self.policy));
+        let reply = answer.and_then(|answer| self.read_reply(answer, begun, call.augment)).map(Tried::reply);
+        self.ended_with(call.tag, &reply);
+        reply
+    }
+
     async fn keep_call(self: &Arc<Self>, tag: Tag, request: CallRequest) -> Result<CallReply, CallError> {
         let mut tag = tag;
         let mut brought = self.one_try(tag, &request).await;
@@ -135,24 +161,33 @@ impl Connection {
             tracing::info!(tool = %request.tool, "the server refused mirrored headers; its tools are listed anew");
             self.drop_tools();
             self.calls.lock().end(tag, None, 0);
+            self.ears.remove(tag);
             tag = self.next_tag();
             self.calls.lock().begin(tag, request.ticket);
             brought = self.one_try(tag, &request).await;
         }
         let reply = brought.map(Tried::reply);
-        let lives_on_as = match &reply {
+        self.ended_with(tag, &reply);
+        reply
+    }
+
+    /// Remembers what a call became.
+    fn ended_with(&self, tag: Tag, reply: &Result<CallReply, CallError>) {
+        let lives_on_as = match reply {
             Ok(CallReply::Task { id, .. }) if self.generation_of(id) == Generation::Experimental2025 => {
                 Some(id.clone())
             }
             Ok(_) | Err(_) => None,
         };
-        self.calls.lock().end(tag, lives_on_as.as_ref(), self.policy.discovered_max);
-        if let Ok(CallReply::Task { id, seen }) = &reply
+        let over = self.calls.lock().end(tag, lives_on_as.as_ref(), self.policy.discovered_max);
+        if let Some(over) = over {
+            self.ears.remove(over);
+        }
+        if let Ok(CallReply::Task { id, seen }) = reply
             && !seen.status.is_terminal()
         {
             self.created.lock().insert(id.clone());
         }
-        reply
     }
 
     async fn one_try(self: &Arc<Self>, tag: Tag, request: &CallRequest) -> Result<Tried, CallError> {
@@ -162,9 +197,14 @@ impl Connection {
         add_round(request, &mut verbatim).map_err(CallError::NotSent)?;
         let manner = self.manner(request).await?;
         let params = match self.generation {
-            Generation::Experimental2025 => experimental2025::call_params(&request.tool, tag.0, manner.augment),
+            Generation::Experimental2025 => {
+                experimental2025::call_params(&request.tool, tag.0, manner.augment && !brings_ttl(request))
+            }
             Generation::Extension2026 => extension2026::call_params(&request.tool, tag.0),
         };
+        if let Some(listener) = &request.listener {
+            self.ears.put(tag, Ear::Call(listener.clone()));
+        }
         if !self.calls.lock().leave(tag) {
             return Err(CallError::NotSent(UpstreamError::Unreachable {
                 why: "the call was stopped before it was sent".into(),
@@ -172,9 +212,17 @@ impl Connection {
             }));
         }
         let begun = self.clock.now();
+        self.link.note_call(tag, request.ticket, manner.augment);
         let method = dialect::CALL;
-        let outgoing = Outgoing { method, params, verbatim, tag, limit: None, param_headers: manner.param_headers };
+        let passenger = passenger(request, manner.augment);
+        let param_headers = manner.param_headers;
+        let outgoing = Outgoing { method: method.into(), params, verbatim, tag, limit: None, param_headers, passenger };
         let answer = self.link.request(outgoing).await.map_err(|failed| call_error(failed, &self.policy))?;
+        self.read_reply(answer, begun, manner.augment)
+    }
+
+    /// What the answer to a call says.
+    fn read_reply(&self, answer: Answer, begun: Timestamp, augment: bool) -> Result<Tried, CallError> {
         let glimpse = self.glimpse(Door::Create, begun);
         match answer {
             Answer::Error(raw) => {
@@ -193,9 +241,7 @@ impl Connection {
                     Generation::Experimental2025 if extension2026::is_handle(&raw) => {
                         extension2026::read_call(&raw, glimpse, &self.policy).inspect(|reply| self.note_modern(reply))
                     }
-                    Generation::Experimental2025 => {
-                        experimental2025::read_call(&raw, manner.augment, glimpse, &self.policy)
-                    }
+                    Generation::Experimental2025 => experimental2025::read_call(&raw, augment, glimpse, &self.policy),
                 };
                 let reply = read.map_err(|misread| CallError::ReplyLost(misread.of(&raw, &self.policy)))?;
                 Ok(Tried::Replied(reply))
@@ -245,6 +291,28 @@ impl Tried {
             Self::Replied(reply) | Self::HeadersRefused(reply) => reply,
         }
     }
+}
+
+/// What of an agent's own params does not go on: answers of another round are the engine's to give.
+const STAYS_BEHIND: &[&str] = &["task", "inputResponses", "requestState"];
+/// The same where the server is asked for a task: how long it should be kept is the agent's to say.
+const STAYS_BEHIND_AUGMENTED: &[&str] = &["inputResponses", "requestState"];
+
+/// Whether the agent itself asks for a task, with whatever it says about it.
+fn brings_ttl(request: &CallRequest) -> bool {
+    let params = request.passenger.as_ref().map(Payload::as_str);
+    params.and_then(|params| member(params, "task")).is_some_and(|task| task.starts_with('{'))
+}
+
+fn passenger(request: &CallRequest, augment: bool) -> Option<Passenger> {
+    let declares = declared(request.abilities);
+    let params = match (&request.passenger, &declares) {
+        (None, None) => return None,
+        (Some(params), _) => params.clone(),
+        (None, Some(_)) => Payload::new("{}"),
+    };
+    let without = if augment && brings_ttl(request) { STAYS_BEHIND_AUGMENTED } else { STAYS_BEHIND };
+    Some(Passenger { params, without, declares, cancel_on_drop: false })
 }
 
 #[derive(Default)]

@@ -3,7 +3,7 @@
 //! It remembers only what the wire needs (tags, open questions, tools); facts are the engine's. Tasks of its scope end
 //! when the link is over or the engine lets go of it. Where to read next: `calls.rs`, `tasks.rs`, `hearing.rs`.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,34 +13,42 @@ use domain::observation::{Door, Observation};
 use domain::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::{
-    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Clock, Closure, Listed, PortFuture, ToolFacts,
-    Upstream, UpstreamError, UpstreamEvent,
+    Abilities, AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Clock, Closure, Listed, PortFuture,
+    ToolFacts, Upstream, UpstreamError, UpstreamEvent,
 };
 use domain::raw::RawText;
-use domain::server::Negotiated;
+use domain::server::{Era, Negotiated};
 use domain::status::{Outcome, TaskStatus};
 use domain::time::Timestamp;
 use engine::supervisor::Supervisor;
 use futures_core::Stream;
 use parking_lot::Mutex;
+use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
 
+use super::aside::Ears;
 use super::calls::Calls;
 use super::events::EventQueue;
 use super::greeting::{Agreement, Generation, agree};
 use super::hearing;
 use super::questions::{Questions, REFUSALS, send_refusals};
+use super::relay::{Relay, keep_relayed};
 use super::results::Results;
 use super::subscription::{Listening, Wanted, keep_subscribed};
 use super::toolbox::Toolbox;
-use crate::link::{Link, Opened, Response, Tag};
+use super::unasked::Readers;
+use crate::link::{Link, Opened, RegainedCall, Response, Tag};
 use crate::view::Glimpse;
+
+/// Tags count from here; zero is easily taken for none.
+const FIRST_TAG: u64 = 1;
 
 /// What a connection needs of its surroundings.
 pub(crate) struct Surroundings {
     pub(crate) policy: Arc<Policy>,
     pub(crate) supervisor: Supervisor,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) abilities: Abilities,
 }
 
 /// What a fresh connection gives to the engine.
@@ -57,6 +65,12 @@ pub(crate) struct Connection {
     /// Ends with the connection.
     pub(crate) scope: Supervisor,
     pub(crate) generation: Generation,
+    pub(crate) era: Era,
+    /// What the agent whose connection this is can be asked.
+    pub(crate) abilities: Abilities,
+    pub(crate) version: String,
+    /// The greeting, raw.
+    pub(crate) hello: Box<RawValue>,
     /// 2025: tools that support tasks are called as tasks.
     pub(crate) augments: bool,
     /// 2025: `tasks/list` may be called.
@@ -65,7 +79,15 @@ pub(crate) struct Connection {
     pub(crate) mirrors_params: bool,
     pub(crate) tells_tool_changes: bool,
     pub(crate) events: Arc<EventQueue>,
+    /// Who hears what is said on the way to one answer.
+    pub(crate) ears: Ears,
+    /// Who hears what is said to everybody.
+    pub(crate) unasked: Readers,
+    /// What agents want to be told.
+    pub(crate) relay: Relay,
     pub(crate) calls: Mutex<Calls>,
+    /// Calls that an earlier core sent to this child, until somebody waits for their replies.
+    pub(crate) regained: Mutex<HashMap<HandleId, RegainedCall>>,
     pub(crate) questions: Mutex<Questions>,
     pub(crate) results: Mutex<Results>,
     pub(crate) toolbox: Toolbox,
@@ -85,9 +107,21 @@ impl Connection {
         let Agreement { negotiated, generation, augments, tells_tool_changes } = agree(&opened, &around.policy);
         let (refusals, refused) = mpsc::channel(REFUSALS);
         let (wanted, wants) = watch::channel(Wanted::from([]));
+        let mut calls = Calls::default();
+        let (first_tag, regained) = match opened.regained {
+            Some(regained) => (regained.first_tag, regained.calls),
+            None => (FIRST_TAG, Vec::new()),
+        };
+        for call in &regained {
+            calls.regain(call.tag, call.ticket);
+        }
         let connection = Arc::new(Self {
             id,
             link: opened.link,
+            era: opened.era,
+            abilities: around.abilities,
+            version: opened.version,
+            hello: opened.hello,
             policy: around.policy,
             clock: around.clock,
             scope: around.supervisor.scope(),
@@ -98,7 +132,11 @@ impl Connection {
             mirrors_params: over_http && generation == Generation::Extension2026,
             tells_tool_changes,
             events: Arc::new(EventQueue::default()),
-            calls: Mutex::default(),
+            ears: Ears::default(),
+            unasked: Readers::default(),
+            relay: Relay::default(),
+            calls: Mutex::new(calls),
+            regained: Mutex::new(regained.into_iter().map(|call| (call.ticket, call)).collect()),
             questions: Mutex::default(),
             results: Mutex::default(),
             toolbox: Toolbox::default(),
@@ -107,7 +145,7 @@ impl Connection {
             created: Mutex::default(),
             modern: Mutex::default(),
             wanted,
-            tags: AtomicU64::new(1),
+            tags: AtomicU64::new(first_tag),
         });
         let events = Box::pin(connection.events.stream());
         let scope = &connection.scope;
@@ -118,6 +156,7 @@ impl Connection {
             }
             Generation::Extension2026 => {
                 scope.spawn("mcp subscriptions", keep_subscribed(Arc::clone(&connection), wants));
+                scope.spawn("mcp relayed subscriptions", keep_relayed(Arc::clone(&connection)));
             }
         }
         (connection, negotiated, events)
@@ -125,6 +164,7 @@ impl Connection {
 
     /// The link is over.
     pub(crate) fn end(&self, closure: Closure) {
+        self.unasked.end(&closure);
         self.events.close(closure);
         self.scope.cancel();
     }
@@ -164,7 +204,9 @@ impl Connection {
 
     /// The task is over, or the server does not know it: nothing more is expected of it.
     pub(crate) fn forget(self: &Arc<Self>, task: &UpstreamTaskId) {
-        self.calls.lock().forget(task);
+        if let Some(tag) = self.calls.lock().forget(task) {
+            self.ears.remove(tag);
+        }
         self.created.lock().remove(task);
         self.modern.lock().remove(task);
         self.forget_asking(task);
@@ -252,6 +294,22 @@ impl Upstream for McpUpstream {
 
     fn stderr_tail(&self) -> String {
         self.0.link.stderr_tail()
+    }
+
+    fn taken(&self, ticket: HandleId) {
+        self.0.link.settle(ticket);
+    }
+
+    fn regained(&self) -> Vec<HandleId> {
+        self.0.regained.lock().keys().copied().collect()
+    }
+
+    fn rejoin(&self, ticket: HandleId) -> PortFuture<'_, Result<CallReply, CallError>> {
+        Box::pin(self.0.rejoin(ticket))
+    }
+
+    fn leave(&self, tasks_live: bool) -> PortFuture<'_, ()> {
+        if tasks_live { self.0.link.leave() } else { self.0.link.close(false) }
     }
 
     fn close(&self, tasks_live: bool) -> PortFuture<'_, ()> {

@@ -8,14 +8,15 @@ use std::sync::Arc;
 
 use domain::ids::ConnectionId;
 use domain::policy::Policy;
-use domain::ports::{Clock, Connected, Connector, PortFuture, Secret, Secrets, UpstreamError};
+use domain::ports::{Abilities, Clock, Connected, Connector, LineFacts, PortFuture, Secret, Secrets, UpstreamError};
 use domain::server::{Era, Server, ServerAddress};
 use engine::supervisor::Supervisor;
 
 use super::connection::{Connection, McpUpstream, Surroundings};
 use super::failure::open_error;
+use super::forwarder::Forwarder;
 use crate::link::Opened;
-use crate::transport::{OpenContext, OpenTarget, open};
+use crate::transport::{KeeperProgram, OpenContext, OpenTarget, open};
 
 /// What the connector is made of.
 pub struct ConnectorParts {
@@ -31,6 +32,8 @@ pub struct ConnectorParts {
     pub draw: Arc<dyn Fn() -> u128 + Send + Sync>,
     /// Where running children are recorded (ruling 15).
     pub children_dir: PathBuf,
+    /// How keepers of children are started (ruling 16); without it children end with the core.
+    pub keeper: Option<KeeperProgram>,
 }
 
 /// Opens connections to MCP servers.
@@ -41,19 +44,27 @@ pub struct McpConnector {
     clock: Arc<dyn Clock>,
     draw: Arc<dyn Fn() -> u128 + Send + Sync>,
     opening: OpenContext,
+    forwarder: Forwarder,
 }
 
 impl McpConnector {
     /// Makes one; it is kept for the life of the core.
     #[must_use]
     pub fn new(parts: ConnectorParts) -> Self {
-        let ConnectorParts { policy, supervisor, secrets, clock, draw, children_dir } = parts;
+        let ConnectorParts { policy, supervisor, secrets, clock, draw, children_dir, keeper } = parts;
         let policy = Arc::new(policy);
-        let opening = OpenContext::new(Arc::clone(&policy), supervisor.clone(), Arc::clone(&draw), children_dir);
-        Self { policy, supervisor, secrets, clock, draw, opening }
+        let mut opening = OpenContext::new(Arc::clone(&policy), supervisor.clone(), Arc::clone(&draw), children_dir);
+        opening.keeper = keeper;
+        Self { policy, supervisor, secrets, clock, draw, opening, forwarder: Forwarder::default() }
     }
 
-    fn target(&self, server: &Server) -> Result<OpenTarget, UpstreamError> {
+    /// Finds the connections that are opened here, for forwarding on them.
+    #[must_use]
+    pub fn forwarder(&self) -> Forwarder {
+        self.forwarder.clone()
+    }
+
+    fn target(&self, server: &Server, line: &LineFacts) -> Result<OpenTarget, UpstreamError> {
         match &server.address {
             ServerAddress::Stdio { command, args, env, secret_env, cwd } => {
                 let secret_env = secret_env
@@ -66,6 +77,10 @@ impl McpConnector {
                     env: env.clone(),
                     secret_env,
                     cwd: cwd.clone(),
+                    kept_as: Some(match line.seat {
+                        Some(agent) => format!("{} {agent}", server.id),
+                        None => server.id.to_string(),
+                    }),
                 })
             }
             ServerAddress::Http { url, secret_headers } => {
@@ -89,34 +104,40 @@ impl McpConnector {
         })
     }
 
-    async fn connect(&self, server: &Server) -> Result<Connected, UpstreamError> {
-        let target = self.target(server)?;
+    async fn connect(&self, server: &Server, line: &LineFacts) -> Result<Connected, UpstreamError> {
+        let target = self.target(server, line)?;
         let fits = server.verdict.as_ref().filter(|verdict| verdict.fingerprint == server.address.fingerprint());
         let resume = match &server.address {
-            ServerAddress::Http { .. } => earlier_session(server),
+            ServerAddress::Http { .. } => earlier_session(server, line),
             ServerAddress::Stdio { .. } => None,
         };
-        let opened = open(target, fits.map(|verdict| verdict.era), resume, &self.opening).await.map_err(open_error)?;
+        let opening = self.opening.with_abilities(line.abilities);
+        let opened = open(target, fits.map(|verdict| verdict.era), resume, &opening).await.map_err(open_error)?;
         let over_http = matches!(server.address, ServerAddress::Http { .. });
-        Ok(self.take_up(opened, over_http))
+        Ok(self.take_up(opened, over_http, line.abilities))
     }
 
     /// Begins to listen on an open link.
-    pub(super) fn take_up(&self, opened: Opened, over_http: bool) -> Connected {
+    pub(super) fn take_up(&self, opened: Opened, over_http: bool, abilities: Abilities) -> Connected {
         let id = ConnectionId::from_random((self.draw)());
         let surroundings = Surroundings {
             policy: Arc::clone(&self.policy),
             supervisor: self.supervisor.clone(),
             clock: Arc::clone(&self.clock),
+            abilities,
         };
         let child = opened.child;
         let (connection, negotiated, events) = Connection::begin(id, opened, over_http, surroundings);
+        self.forwarder.add(&connection);
         Connected { id, upstream: Arc::new(McpUpstream::new(connection)), negotiated, child, events }
     }
 }
 
 /// The session to take up again: the tasks of a legacy server may be tied to it (protocol.md §9.2).
-fn earlier_session(server: &Server) -> Option<String> {
+fn earlier_session(server: &Server, line: &LineFacts) -> Option<String> {
+    if line.seat.is_some() || line.session.is_some() {
+        return line.session.as_ref().map(|session| session.as_str().to_owned());
+    }
     let negotiated = server.negotiated.as_ref()?;
     match negotiated.era {
         Era::Legacy => negotiated.session.as_ref().map(|session| session.as_str().to_owned()),
@@ -125,7 +146,15 @@ fn earlier_session(server: &Server) -> Option<String> {
 }
 
 impl Connector for McpConnector {
-    fn connect<'a>(&'a self, server: &'a Server) -> PortFuture<'a, Result<Connected, UpstreamError>> {
-        Box::pin(self.connect(server))
+    fn connect<'a>(
+        &'a self,
+        server: &'a Server,
+        line: &'a LineFacts,
+    ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
+        Box::pin(self.connect(server, line))
+    }
+
+    fn may_keep(&self) -> bool {
+        self.opening.keeper.is_some()
     }
 }

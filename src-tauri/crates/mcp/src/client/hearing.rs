@@ -47,10 +47,13 @@ impl Connection {
             if method == "notifications/tools/list_changed" {
                 self.tools_changed();
             }
+            if method.ends_with("/list_changed") {
+                self.unasked.tell(method, params);
+            }
             return;
         };
         match method {
-            "notifications/progress" => self.progressed(&fields),
+            "notifications/progress" => self.progressed(&fields, params),
             experimental2025::PUSHED if self.generation == Generation::Experimental2025 => self.pushed(&fields, params),
             extension2026::PUSHED if self.generation == Generation::Extension2026 => self.pushed(&fields, params),
             extension2026::LISTEN_ACK => self.acknowledged(&fields, on),
@@ -60,7 +63,7 @@ impl Connection {
                         self.taken_back(id.get());
                     }
                 }
-                Generation::Extension2026 => self.subscription_cancelled().await,
+                Generation::Extension2026 => self.subscription_cancelled(on).await,
             },
             "notifications/elicitation/complete" => {
                 if let Some(elicitation) =
@@ -68,18 +71,37 @@ impl Connection {
                 {
                     self.events.push(UpstreamEvent::VisitDone { elicitation });
                 }
+                self.unasked.tell(method, params);
             }
-            "notifications/tools/list_changed" => self.tools_changed(),
-            "notifications/message" => tracing::debug!(bytes = params.get().len(), "the server wrote a log message"),
-            _ => tracing::trace!(bytes = params.get().len(), "a notification is not for us"),
+            "notifications/tools/list_changed" => {
+                self.tools_changed();
+                self.unasked.tell(method, params);
+            }
+            // What has its own reading above is about tasks of another generation: nobody's.
+            experimental2025::PUSHED | extension2026::PUSHED => {
+                tracing::trace!(bytes = params.get().len(), "a notification is not for us");
+            }
+            _ => self.passed_on(method, params, on),
         }
     }
 
-    fn progressed(&self, params: &Fields<'_>) {
-        let by_token = params
-            .get("progressToken")
-            .and_then(|token| token.get().trim_matches('"').parse::<u64>().ok())
-            .and_then(|tag| self.calls.lock().ticket_of(tag));
+    /// Log messages, updates and what we do not know: to whoever waits on the stream it came on, else to everybody. In
+    /// the modern era a log message belongs to a request, and a pipe does not say to which; it can only be told when
+    /// there is one.
+    fn passed_on(&self, method: &str, params: &RawValue, on: Option<Tag>) {
+        let modern_log = self.generation == Generation::Extension2026 && method == "notifications/message";
+        let on = on.or_else(|| self.ears.only().filter(|_| modern_log));
+        if !on.is_some_and(|tag| self.ears.tell(tag, method, params)) && !modern_log {
+            self.unasked.tell(method, params);
+        }
+    }
+
+    fn progressed(&self, params: &Fields<'_>, raw: &RawValue) {
+        let token = params.get("progressToken").and_then(|token| token.get().trim_matches('"').parse::<u64>().ok());
+        if let Some(tag) = token {
+            self.ears.tell(Tag(tag), "notifications/progress", raw);
+        }
+        let by_token = token.and_then(|tag| self.calls.lock().ticket_of(tag));
         let subject = match (by_token, experimental2025::related_task(params, &self.policy)) {
             (Some(ticket), _) => UpstreamSubject::Call(ticket),
             (None, Some(task)) => UpstreamSubject::Task(task),
@@ -146,6 +168,7 @@ impl Connection {
     }
 
     fn look_at_all(&self) {
+        self.unasked.missed();
         let watched = self.events.watched();
         watched.iter().cloned().map(UpstreamEvent::LookAgain).for_each(|look| self.events.push(look));
     }

@@ -8,34 +8,47 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use domain::ids::{ConnectionId, UpstreamTaskId};
+use domain::payload::Payload;
 use domain::ports::{AnswerToSend, UpstreamError, UpstreamEvent, UpstreamSubject};
-use domain::request::{Ask, LiveQuestion};
+use domain::request::{AnswerAction, Ask, LiveQuestion};
 use domain::status::TaskStatus;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::aside::Heard;
 use super::connection::Connection;
 use super::failure::{not_json, upstream_error};
-use crate::dialect::{answer_value, experimental2025};
+use crate::dialect::{answer_object, experimental2025};
 use crate::link::{LinkError, Response, Tag};
+use crate::message::text::{member, with_members};
 use crate::view::{ELICITATION, Fields, INVALID_PARAMS, METHOD_NOT_FOUND, ask};
 
 /// `-32603`: there is no better code for "too many".
 const INTERNAL_ERROR: i64 = -32603;
+/// What a client answers to a sampling request that its user refused (C25/client/sampling.mdx).
+const DECLINED: i64 = -1;
 
 /// The open questions of one connection, by the token of their request.
 #[derive(Default)]
 pub(crate) struct Questions {
-    pending: HashMap<String, Option<UpstreamTaskId>>,
+    pending: HashMap<String, Pending>,
     /// Tasks whose latest word is `input_required`.
     asking: BTreeSet<UpstreamTaskId>,
+}
+
+/// What one open question is about.
+struct Pending {
+    task: Option<UpstreamTaskId>,
+    /// An elicitation, whose answer says itself whether it was declined; nothing else can.
+    elicits: bool,
 }
 
 impl Questions {
     /// The only task that wants input and whose question is not here yet.
     fn only_asking(&self) -> Option<UpstreamTaskId> {
-        let here: HashSet<&UpstreamTaskId> = self.pending.values().flatten().collect();
+        let here: HashSet<&UpstreamTaskId> =
+            self.pending.values().filter_map(|pending| pending.task.as_ref()).collect();
         let mut without = self.asking.iter().filter(|task| !here.contains(task));
         without.next().filter(|_| without.next().is_none()).cloned()
     }
@@ -45,8 +58,14 @@ impl Connection {
     /// A request of the server came.
     pub(crate) fn asked(self: &Arc<Self>, token: String, method: &str, params: &RawValue, on: Option<Tag>) {
         let fields = Fields::of(params, "$.params").ok();
+        if let Some(tag) = self.ear_of_question(on) {
+            return self.pass_question_on(tag, token, method, params);
+        }
         let what = match ask(method, fields.as_ref(), &self.policy) {
             what @ (Ask::Form { .. } | Ask::Visit { .. }) => what,
+            // The agent whose connection this is has said that it can be asked.
+            Ask::Sampling if self.abilities.sampling => Ask::Sampling,
+            Ask::Roots if self.abilities.roots => Ask::Roots,
             Ask::Unsupported(why) if method == ELICITATION => {
                 return self.refuse(token, INVALID_PARAMS, format!("cannot take {why}"));
             }
@@ -67,13 +86,35 @@ impl Connection {
                 drop(questions);
                 return self.refuse(token, INTERNAL_ERROR, "too many questions are open on this connection".into());
             }
-            questions.pending.insert(token.clone(), task);
+            questions.pending.insert(token.clone(), Pending { task, elicits: method == ELICITATION });
         }
         let digest = digest(method, fields.as_ref());
         let text = format!("{{\"method\":{},\"params\":{}}}", json!(method), params.get());
         let raw = domain::raw::RawText::of(&text, &self.policy);
-        let question = LiveQuestion { connection: self.id, token, digest, ask: what, raw: Some(raw) };
+        let whole = (text.len() <= self.policy.gateway.question_raw_cap_bytes).then(|| Payload::new(text));
+        let question = LiveQuestion { connection: self.id, token, digest, ask: what, raw: Some(raw), whole };
         self.events.push(UpstreamEvent::Question(subject, question));
+    }
+
+    /// The forwarded request that a question is about: its own stream tells, and on a pipe that it is the only thing that
+    /// goes on.
+    fn ear_of_question(&self, on: Option<Tag>) -> Option<Tag> {
+        match on {
+            Some(tag) => self.ears.forwards(tag).then_some(tag),
+            None => {
+                let busy = self.calls.lock().waiting().next().is_some()
+                    || !self.created.lock().is_empty()
+                    || !self.events.watched().is_empty();
+                self.ears.only().filter(|tag| !busy && self.ears.forwards(*tag))
+            }
+        }
+    }
+
+    fn pass_question_on(self: &Arc<Self>, tag: Tag, token: String, method: &str, params: &RawValue) {
+        let asked = Heard::Asked { token: token.clone(), method: method.to_owned(), params: params.to_owned() };
+        if !self.ears.ask(tag, asked) {
+            self.refuse(token, METHOD_NOT_FOUND, "method not found".into());
+        }
     }
 
     /// The server gave up a request of its own.
@@ -95,14 +136,19 @@ impl Connection {
         if connection != self.id {
             return Err(UpstreamError::ChannelGone);
         }
-        let mut value = answer_value(answer).map_err(not_json)?;
+        let answered = answer_object(answer).map_err(not_json)?;
         let Some(asked_for) = self.questions.lock().pending.remove(token) else {
             return Err(UpstreamError::ChannelGone);
         };
-        if let Some(task) = asked_for.as_ref().or(task) {
-            value.insert("_meta".into(), json!({experimental2025::RELATED_TASK: {"taskId": task.as_str()}}));
-        }
-        match self.link.respond(token, Response::Result(Value::Object(value))).await {
+        let response = match answer.action {
+            AnswerAction::Decline | AnswerAction::Dismiss if !asked_for.elicits => {
+                Response::Error(DECLINED, "the request was declined".into())
+            }
+            AnswerAction::Accept | AnswerAction::Decline | AnswerAction::Dismiss | AnswerAction::Forwarded => {
+                tied(answered, asked_for.task.as_ref().or(task))?
+            }
+        };
+        match self.link.respond(token, response).await {
             Ok(()) => Ok(()),
             Err(LinkError::Broken { .. }) => Err(UpstreamError::ChannelGone),
             Err(failed) => {
@@ -167,6 +213,21 @@ impl Connection {
             tracing::debug!("a request of the server stays unanswered: too many at once");
         }
     }
+}
+
+/// The response to a live question, tied to its task.
+fn tied(answered: String, task: Option<&UpstreamTaskId>) -> Result<Response, UpstreamError> {
+    let answered = match task {
+        Some(task) => {
+            let related = json!({"taskId": task.as_str()}).to_string();
+            let before = member(&answered, "_meta").unwrap_or("{}");
+            let meta = with_members(before, &[(experimental2025::RELATED_TASK, related.into())], &[]);
+            with_members(&answered, &[("_meta", meta.into())], &[])
+        }
+        None => answered,
+    };
+    let raw = RawValue::from_string(answered).map_err(|_| not_json(crate::dialect::NotJson))?;
+    Ok(Response::Result(raw))
 }
 
 /// Sends refusals, so that listening never waits for the wire. Ends with the connection's scope.

@@ -95,18 +95,18 @@ impl Connection {
         match facts.status.clone() {
             word @ (TaskStatus::Completed(_) | TaskStatus::Failed(_)) => {
                 let (status, payload) = self.terminal(task, word).await;
-                facts.seen_as(self.glimpse(Door::Poll, begun), status, None, payload)
+                facts.seen_as(self.glimpse(Door::Poll, begun), status, None, payload, &self.policy)
             }
             TaskStatus::InputRequired => {
                 self.note_not_over(task);
                 self.open_result(task);
-                facts.seen(self.glimpse(Door::Poll, begun))
+                facts.seen(self.glimpse(Door::Poll, begun), &self.policy)
             }
             TaskStatus::Working | TaskStatus::Other(_) => {
                 self.note_not_over(task);
-                facts.seen(self.glimpse(Door::Poll, begun))
+                facts.seen(self.glimpse(Door::Poll, begun), &self.policy)
             }
-            TaskStatus::Cancelled => facts.seen(self.glimpse(Door::Poll, begun)),
+            TaskStatus::Cancelled => facts.seen(self.glimpse(Door::Poll, begun), &self.policy),
         }
     }
 
@@ -221,6 +221,6 @@ impl Connection {
 }
 
 fn request(task: &UpstreamTaskId, tag: Tag, limit: Option<std::time::Duration>) -> Outgoing {
-    let method = experimental2025::RESULT;
-    Outgoing { method, params: task_params(task), verbatim: Vec::new(), tag, limit, param_headers: Vec::new() }
+    let (method, params) = (experimental2025::RESULT.into(), task_params(task));
+    Outgoing { method, params, verbatim: Vec::new(), tag, limit, param_headers: Vec::new(), passenger: None }
 }

@@ -54,6 +54,9 @@ enum NoSubscription {
 impl Connection {
     /// The first message of a subscription: what the server will push.
     pub(crate) fn acknowledged(&self, params: &Fields<'_>, on: Option<Tag>) {
+        if self.relay.acknowledged(params, on) {
+            return;
+        }
         let waiting = {
             let mut waiting = self.listening.waiting.lock();
             waiting.take_if(|waiting| on.is_none_or(|tag| tag == waiting.tag))
@@ -74,9 +77,10 @@ impl Connection {
     }
 
     /// Over stdio a server ends a subscription by cancelling it; it is the only request of ours it may cancel.
-    pub(crate) async fn subscription_cancelled(&self) {
-        let running = self.listening.running.lock().take();
-        if let Some((tag, _)) = running {
+    pub(crate) async fn subscription_cancelled(&self, on: Option<Tag>) {
+        let is_it = |running: &mut (Tag, BTreeSet<UpstreamTaskId>)| on.is_none_or(|tag| tag == running.0);
+        let running = self.listening.running.lock().take_if(is_it);
+        if let Some(tag) = running.map(|(tag, _)| tag).or(on) {
             drop(self.link.cancel(tag, None).await);
         }
     }
@@ -95,9 +99,15 @@ impl Connection {
         let connection = Arc::clone(self);
         let params = extension2026::listen_params(&wanted, self.tells_tool_changes);
         self.scope.spawn("mcp subscription", async move {
-            let method = extension2026::LISTEN;
-            let outgoing =
-                Outgoing { method, params, verbatim: Vec::new(), tag, limit: None, param_headers: Vec::new() };
+            let outgoing = Outgoing {
+                method: extension2026::LISTEN.into(),
+                params,
+                verbatim: Vec::new(),
+                tag,
+                limit: None,
+                param_headers: Vec::new(),
+                passenger: None,
+            };
             drop(gone.send(connection.link.request(outgoing).await));
         });
         let outcome = tokio::select! {

@@ -3,6 +3,7 @@
 //! Each is one request with the reply limit, in the generation of the task. The payload of a finished 2025 task comes
 //! through `results.rs`, its questions through `questions.rs`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::ids::UpstreamTaskId;
@@ -17,7 +18,7 @@ use serde_json::value::RawValue;
 use super::connection::{Connection, is_settled};
 use super::failure::{not_json, upstream_error};
 use super::greeting::Generation;
-use crate::dialect::{self, answer_value, experimental2025, extension2026, input_responses, page_params, task_params};
+use crate::dialect::{self, answer_object, experimental2025, extension2026, input_responses, page_params, task_params};
 use crate::link::{Answer, Outgoing};
 use crate::view::{Fault, Misread};
 
@@ -61,7 +62,7 @@ impl Connection {
                 Ok(None)
             }
             Generation::Experimental2025 => match experimental2025::read_task(&raw, task, &self.policy) {
-                Ok(facts) => Ok(Some(facts.seen(self.glimpse(Door::Poll, begun)))),
+                Ok(facts) => Ok(Some(facts.seen(self.glimpse(Door::Poll, begun), &self.policy))),
                 // Some answer with an empty result: an acknowledgement, and the next look tells the rest.
                 Err(misread) => {
                     tracing::debug!(path = %misread.path, "a cancel was acknowledged without the task");
@@ -130,8 +131,8 @@ impl Connection {
                     keyed.push((key, answer));
                 }
                 AskDoor::Live { .. } => {
-                    let value = serde_json::json!({ "result": answer_value(answer).ok()? });
-                    return Some(RawText::of(&value.to_string(), &self.policy));
+                    let text = format!("{{\"result\":{}}}", answer_object(answer).ok()?);
+                    return Some(RawText::of(&text, &self.policy));
                 }
             }
         }
@@ -152,12 +153,13 @@ impl Connection {
     async fn update(&self, task: &UpstreamTaskId, listed: &[(&str, &AnswerToSend)]) -> Result<(), UpstreamError> {
         let responses = input_responses(listed.iter().copied()).map_err(not_json)?;
         let outgoing = Outgoing {
-            method: extension2026::UPDATE,
+            method: extension2026::UPDATE.into(),
             params: task_params(task),
             verbatim: vec![("inputResponses", responses)],
             tag: self.next_tag(),
             limit: Some(self.policy.reply_limit),
             param_headers: Vec::new(),
+            passenger: None,
         };
         match self.link.request(outgoing).await.map_err(|failed| upstream_error(failed, &self.policy))? {
             Answer::Result(raw) => {
@@ -204,6 +206,8 @@ impl Connection {
             outstanding: None,
             payload,
             raw: None,
+            asks_raw: BTreeMap::new(),
+            task_raw: None,
         })
     }
 
@@ -214,12 +218,13 @@ impl Connection {
         params: serde_json::Value,
     ) -> Result<Answer, crate::link::LinkError> {
         let outgoing = Outgoing {
-            method,
+            method: method.into(),
             params,
             verbatim: Vec::new(),
             tag: self.next_tag(),
             limit: Some(self.policy.reply_limit),
             param_headers: Vec::new(),
+            passenger: None,
         };
         self.link.request(outgoing).await
     }

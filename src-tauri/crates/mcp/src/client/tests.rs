@@ -21,7 +21,7 @@ use std::time::Duration;
 use domain::ids::{ConnectionId, HandleId, UpstreamTaskId};
 use domain::payload::Payload;
 use domain::policy::Policy;
-use domain::ports::{CallRequest, Clock, Closure, PortFuture, Upstream, UpstreamEvent};
+use domain::ports::{Abilities, CallRequest, Clock, Closure, PortFuture, Upstream, UpstreamEvent};
 use domain::server::{Era, Negotiated};
 use domain::time::Timestamp;
 use engine::supervisor::Supervisor;
@@ -50,7 +50,7 @@ type Script = Box<dyn FnMut(&Outgoing) -> Reply + Send>;
 /// What a request looked like on the wire, but for what the link adds.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sent {
-    pub(super) method: &'static str,
+    pub(super) method: std::borrow::Cow<'static, str>,
     pub(super) params: Value,
     pub(super) tag: Tag,
     pub(super) limited: bool,
@@ -157,7 +157,7 @@ impl Link for ScriptedLink {
         })
     }
 
-    fn notify(&self, _: &'static str, _: Value) -> PortFuture<'_, Result<(), LinkError>> {
+    fn notify<'a>(&'a self, _: &'a str, _: Option<&'a RawValue>) -> PortFuture<'a, Result<(), LinkError>> {
         Box::pin(async { Ok(()) })
     }
 
@@ -165,7 +165,9 @@ impl Link for ScriptedLink {
         let outcome = {
             let mut wire = self.wire.lock();
             let value = match response {
-                Response::Result(value) => json!({"result": value}),
+                Response::Result(raw) => {
+                    json!({"result": serde_json::from_str::<Value>(raw.get()).expect("a response is JSON")})
+                }
                 Response::Error(code, message) => json!({"error": {"code": code, "message": message}}),
             };
             wire.responded.push((token.to_owned(), value));
@@ -263,11 +265,13 @@ impl Rig {
             session: None,
             resumed: false,
             child: None,
+            regained: None,
         };
         let around = Surroundings {
             policy: Arc::new(Policy::default()),
             supervisor: Supervisor::new(),
             clock: Arc::new(TickingClock(AtomicI64::new(1_000))),
+            abilities: Abilities::default(),
         };
         let id = ConnectionId::from_random(1);
         let (connection, negotiated, events) = Connection::begin(id, opened, over_http, around);
@@ -313,7 +317,15 @@ pub(super) fn task(id: &str) -> UpstreamTaskId {
 }
 
 pub(super) fn call(n: u128, tool: &str, arguments: &str) -> CallRequest {
-    CallRequest { ticket: ticket(n), tool: tool.into(), arguments: Payload::new(arguments), continuation: None }
+    CallRequest {
+        ticket: ticket(n),
+        tool: tool.into(),
+        arguments: Payload::new(arguments),
+        continuation: None,
+        passenger: None,
+        abilities: Abilities::default(),
+        listener: None,
+    }
 }
 
 /// Starts something on the side.

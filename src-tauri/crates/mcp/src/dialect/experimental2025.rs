@@ -47,7 +47,7 @@ pub(crate) fn read_call(
         && (augmented || result.get("content").is_none())
     {
         let facts = TaskFacts::read(&task, policy)?;
-        return Ok(CallReply::Task { id: facts.id.clone(), seen: facts.seen(glimpse) });
+        return Ok(CallReply::Task { id: facts.id.clone(), seen: facts.seen(glimpse, policy) });
     }
     Ok(CallReply::Result { payload: Payload::new(raw.get()), is_error: is_error(raw) })
 }
@@ -68,7 +68,7 @@ pub(crate) fn read_pushed(
     policy: &Policy,
 ) -> Result<(UpstreamTaskId, Observation), Misread> {
     let facts = TaskFacts::read(params, policy)?;
-    Ok((facts.id.clone(), facts.seen(glimpse)))
+    Ok((facts.id.clone(), facts.seen(glimpse, policy)))
 }
 
 /// Reads one page of `tasks/list`. An entry that cannot be read does not hide the others; their number is returned.
@@ -82,7 +82,7 @@ pub(crate) fn read_list(raw: &RawValue, glimpse: Glimpse, policy: &Policy) -> Re
         .filter_map(|raw| {
             let fields = Fields::of(raw, "$.result.tasks[…]").ok()?;
             let facts = TaskFacts::read(&fields, policy).ok()?;
-            Some((facts.id.clone(), facts.seen(listed)))
+            Some((facts.id.clone(), facts.seen(listed, policy)))
         })
         .collect();
     let unread = count - tasks.len();

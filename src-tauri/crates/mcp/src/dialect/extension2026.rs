@@ -15,7 +15,7 @@ use domain::status::{Outcome, TaskStatus};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::view::{Fault, Fields, Glimpse, Misread, TaskFacts, asks, plain_outcome};
+use crate::view::{Fault, Fields, Glimpse, Misread, TaskFacts, asks, asks_raw, plain_outcome};
 
 /// `tasks/update`.
 pub(crate) const UPDATE: &str = "tasks/update";
@@ -76,9 +76,11 @@ pub(crate) fn read_call(raw: &RawValue, glimpse: Glimpse, policy: &Policy) -> Re
             if questions.is_none() && state.is_none() {
                 return Err(Misread::new(result.path("inputRequests"), "is missing, and there is no requestState"));
             }
+            let asks_raw = questions.as_ref().map(|questions| asks_raw(questions, policy)).unwrap_or_default();
             let questions = questions.map(|questions| asks(&questions, policy)).transpose()?.unwrap_or_default();
+            let whole = domain::payload::Payload::new(raw.get());
             let raw = (!questions.is_empty()).then(|| RawText::of(raw.get(), policy));
-            Ok(CallReply::NeedsInput { questions, state, raw })
+            Ok(CallReply::NeedsInput { questions, state, raw, asks_raw, whole })
         }
         Kind::Task => {
             let facts = TaskFacts::read(&result, policy)?;
@@ -163,7 +165,9 @@ fn observation(task: &Fields<'_>, facts: TaskFacts, glimpse: Glimpse, policy: &P
         (status, _, _) => (status, None),
     };
     let outstanding = outstanding(task, &status, glimpse.door, policy)?;
-    Ok(facts.seen_as(glimpse, status, outstanding, payload))
+    let asks_raw = task.object_or_none("inputRequests").map(|requests| asks_raw(&requests, policy));
+    let seen = facts.seen_as(glimpse, status, outstanding, payload, policy);
+    Ok(Observation { asks_raw: asks_raw.unwrap_or_default(), ..seen })
 }
 
 /// A read is the only way to the result, so a read without it is the last word; other doors may leave it out.

@@ -86,7 +86,9 @@ fn read(reader: &str, message: &RawValue) -> Result<String, Misread> {
         "call-2025" | "call-2025-augmented" => {
             reply(experimental2025::read_call(result, reader.ends_with("augmented"), glimpse(Door::Create), &policy)?)
         }
-        "get-2025" => seen(&experimental2025::read_task(result, &asked(result), &policy)?.seen(glimpse(Door::Poll))),
+        "get-2025" => {
+            seen(&experimental2025::read_task(result, &asked(result), &policy)?.seen(glimpse(Door::Poll), &policy))
+        }
         "list-2025" => {
             let (listed, unread) = experimental2025::read_list(result, glimpse(Door::List), &policy)?;
             let tasks: Vec<String> =
@@ -126,7 +128,7 @@ fn reply(reply: CallReply) -> String {
     match reply {
         CallReply::Result { payload, is_error } => format!("result isError={is_error} payload={}", payload.as_str()),
         CallReply::Error { error, .. } => format!("error {}", error.code),
-        CallReply::NeedsInput { questions, state, raw: _ } => {
+        CallReply::NeedsInput { questions, state, .. } => {
             format!("asks {} state={:?}", questions_words(&questions), state.map(|state| state.as_str().to_owned()))
         }
         CallReply::Task { id, seen: task } => format!("task {} {}", id.as_str(), seen(&task)),

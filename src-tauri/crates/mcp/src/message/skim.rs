@@ -10,20 +10,14 @@ use super::Id;
 #[must_use]
 pub fn too_deep_at(bytes: &[u8], cap: usize) -> Option<usize> {
     let mut depth = 0_usize;
-    let mut in_text = false;
-    let mut escaped = false;
-    for (at, byte) in bytes.iter().enumerate() {
-        if in_text {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_text = false,
-                _ => {}
+    let mut at = 0_usize;
+    loop {
+        match bytes.get(at)? {
+            b'"' => {
+                // Texts are most of a large message: they are stepped over at once. One that does not end has no depth.
+                at = super::text::behind_text(bytes, at + 1)?;
+                continue;
             }
-            continue;
-        }
-        match byte {
-            b'"' => in_text = true,
             b'{' | b'[' => {
                 depth += 1;
                 if depth > cap {
@@ -33,8 +27,8 @@ pub fn too_deep_at(bytes: &[u8], cap: usize) -> Option<usize> {
             b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
+        at += 1;
     }
-    None
 }
 
 /// How many members the outermost list has at least, counted by commas: enough to refuse one that is too long
@@ -99,6 +93,19 @@ impl Skim {
     #[must_use]
     pub const fn has_method(&self) -> bool {
         self.has_method
+    }
+
+    /// A small object that skims to the same, for whoever did not see the message.
+    #[must_use]
+    pub fn stub(&self) -> Vec<u8> {
+        let mut stub = b"{".to_vec();
+        if self.has_method {
+            stub.extend_from_slice(b"\"method\":\"\",");
+        }
+        stub.extend_from_slice(b"\"id\":");
+        stub.extend_from_slice(self.found.as_deref().unwrap_or(b"null"));
+        stub.push(b'}');
+        stub
     }
 
     fn step(&mut self, byte: u8, cap_bytes: usize) {

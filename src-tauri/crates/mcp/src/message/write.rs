@@ -41,6 +41,14 @@ pub fn request<P: Serialize + ?Sized>(id: &Id, method: &str, params: Option<&P>)
     serde_json::to_vec(&Out { jsonrpc: VERSION, id: Some(id), method, params }).map(on_one_line)
 }
 
+/// A request whose `params` are JSON text, as bytes on one line: the text is copied once and not read.
+#[must_use]
+pub(crate) fn request_text(id: &Id, method: &str, params: &str) -> Vec<u8> {
+    let (id, method) = (id.json(), serde_json::Value::from(method).to_string());
+    let parts = ["{\"jsonrpc\":\"2.0\",\"id\":", &id, ",\"method\":", &method, ",\"params\":", params, "}"];
+    on_one_line(parts.concat().into_bytes())
+}
+
 /// A notification as bytes on one line.
 ///
 /// # Errors
@@ -81,8 +89,10 @@ impl Answer {
 /// JSON without line breaks: valid JSON has them only between tokens, where a blank means the same.
 #[must_use]
 pub fn on_one_line(mut json: Vec<u8>) -> Vec<u8> {
-    for byte in &mut json {
-        if matches!(byte, b'\n' | b'\r') {
+    let mut from = 0;
+    while let Some(at) = json.get(from..).and_then(|rest| memchr::memchr2(b'\n', b'\r', rest)) {
+        from += at;
+        if let Some(byte) = json.get_mut(from) {
             *byte = b' ';
         }
     }

@@ -59,12 +59,29 @@ impl Board {
         Ok(Place { board: self.clone(), id, answer })
     }
 
+    /// Ids begin above this from now on: those up to it belong to an earlier core.
+    pub(crate) fn begin_above(&self, id: u64) {
+        self.0.lock().next = id;
+    }
+
+    /// Takes the place of a request that an earlier core sent.
+    pub(crate) fn adopt(&self, id: u64, tag: Tag) -> Place {
+        let (to, answer) = oneshot::channel();
+        self.0.lock().waiting.insert(id, (tag, to));
+        Place { board: self.clone(), id, answer }
+    }
+
     /// Brings an answer to whoever waits for it. Returns whether anybody did.
     pub(crate) fn settle(&self, id: &Id, reply: Reply) -> bool {
-        let Id::Number(number) = id else { return false };
-        let Ok(number) = u64::try_from(*number) else { return false };
-        let waiting = self.0.lock().waiting.remove(&number);
-        waiting.is_some_and(|(_, to)| to.send(reply).is_ok())
+        self.settle_tagged(id, reply).is_some()
+    }
+
+    /// The same, and says which request it was.
+    pub(crate) fn settle_tagged(&self, id: &Id, reply: Reply) -> Option<Tag> {
+        let Id::Number(number) = id else { return None };
+        let number = u64::try_from(*number).ok()?;
+        let (tag, to) = self.0.lock().waiting.remove(&number)?;
+        to.send(reply).is_ok().then_some(tag)
     }
 
     /// Brings an answer without an id to the only one that waits, if there is exactly one.
@@ -78,6 +95,13 @@ impl Board {
             }
         };
         only.is_some_and(|id| self.settle(&Id::from(id), reply))
+    }
+
+    /// The tag of a request that waits for its answer.
+    pub(crate) fn tag_of(&self, id: &Id) -> Option<Tag> {
+        let Id::Number(number) = id else { return None };
+        let number = u64::try_from(*number).ok()?;
+        self.0.lock().waiting.get(&number).map(|(tag, _)| *tag)
     }
 
     /// Gives up the request with this tag; its id when it was waiting.

@@ -7,17 +7,19 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use domain::ids::HandleId;
 use domain::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::PortFuture;
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
+use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 
 use super::board::{Asked, Board};
 use super::inbound::{Over, Sink, Stuck};
 use super::params::Params;
 use crate::link::{Answer, Inbound, Link, LinkError, Outgoing, Response, Tag};
+use crate::message::text::member;
 use crate::message::{self, BadMessage, Id, Incoming, Limits, Message, Skim};
 
 /// Messages of ours that wait for the writer. Callers wait for room; a few are enough to keep it busy.
@@ -42,6 +44,27 @@ pub(crate) trait Wire: Send + Sync + 'static {
     fn begin_end(&self);
     /// Which wire it is, for logs.
     fn name(&self) -> &'static str;
+    /// A request with this tag is about to leave under this id.
+    fn asking(&self, _tag: Tag, _id: u64) {}
+    /// Whose call the request with this tag will be.
+    fn note_call(&self, _tag: Tag, _ticket: HandleId, _augment: bool) {}
+    /// The reply to this call is on record.
+    fn settle(&self, _ticket: HandleId) {}
+    /// This is over, and what was kept of it can go.
+    fn over(&self, _what: &Part) {}
+    /// Begins to let go of the wire without ending what is behind it, where that is possible.
+    fn begin_leave(&self) {
+        self.begin_end();
+    }
+}
+
+/// A piece of talk that one frame opened or closed; what a wire that outlives its core keeps frames by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Part {
+    /// The answer to our request with this tag.
+    Answer(Tag),
+    /// A request of the server, by its token.
+    Asked(String),
 }
 
 /// Which era was agreed; decides about `_meta` and whether requests of the server are heard.
@@ -87,23 +110,22 @@ impl Duplex {
     }
 
     /// Takes in one frame. Frames that are no messages are told to whoever waits for them, if that can be seen.
-    pub(crate) async fn accept(&self, frame: &[u8]) -> Result<(), Stuck> {
+    /// Returns what the frame was a part of.
+    pub(crate) async fn accept(&self, frame: &[u8]) -> Result<Vec<Part>, Stuck> {
+        let mut parts = Vec::new();
         match message::parse(frame, &self.limits()) {
-            Ok(Incoming::One(one)) => self.take_in(one, frame.len()).await,
+            Ok(Incoming::One(one)) => parts.extend(self.take_in(one, frame.len()).await?),
             Ok(Incoming::Batch(many)) => {
                 for member in many {
                     match member {
-                        Ok(one) => self.take_in(one, frame.len()).await?,
+                        Ok(one) => parts.extend(self.take_in(one, frame.len()).await?),
                         Err(bad) => self.refuse(&bad, frame),
                     }
                 }
-                Ok(())
             }
-            Err(bad) => {
-                self.refuse(&bad, frame);
-                Ok(())
-            }
+            Err(bad) => self.refuse(&bad, frame),
         }
+        Ok(parts)
     }
 
     /// A frame that was too large to keep, known by what was skimmed of it.
@@ -126,44 +148,50 @@ impl Duplex {
         tracing::debug!(wire = self.wire.name(), answer = reached, why = %bad, "ignored what is not a message");
     }
 
-    async fn take_in(&self, one: Message, bytes: usize) -> Result<(), Stuck> {
+    async fn take_in(&self, one: Message, bytes: usize) -> Result<Option<Part>, Stuck> {
         match one {
             Message::Response { id: Some(id), answer } => {
-                if !self.board.settle(&id, Ok(answer)) {
+                let settled = self.board.settle_tagged(&id, Ok(answer));
+                if settled.is_none() {
                     tracing::debug!(wire = self.wire.name(), "dropped an answer that nobody waits for");
                 }
-                Ok(())
+                Ok(settled.map(Part::Answer))
             }
             Message::Response { id: None, answer } => {
                 if !self.board.settle_only(Ok(answer)) {
                     tracing::debug!(wire = self.wire.name(), "dropped an error without an id");
                 }
-                Ok(())
+                Ok(None)
             }
             Message::Notification { method, params } => {
                 if method == "notifications/cancelled"
                     && let Some(token) = params.as_deref().and_then(withdrawn)
                 {
                     self.asked.take(&token);
+                    self.wire.over(&Part::Asked(token));
                 }
-                self.sink.put(Inbound::Notification { method, params: or_null(params), on: None }, bytes).await
+                let on = self.subscription(params.as_deref());
+                self.sink.put(Inbound::Notification { method, params: or_null(params), on }, bytes).await?;
+                Ok(None)
             }
             Message::Request { id, method, .. } if method == "ping" => {
                 self.reply_now(&id, message::result(&id, &json!({})));
-                Ok(())
+                Ok(None)
             }
             Message::Request { method, .. } if matches!(self.speech.get(), Some(Speech::Modern(_))) => {
                 // Statement 12: in the modern era neither side asks here, and we never answer.
                 tracing::debug!(wire = self.wire.name(), rpc.method = %short(&method), "ignored a request of the server");
-                Ok(())
+                Ok(None)
             }
             Message::Request { id, method, params } => {
                 let Some(token) = self.asked.note(&id) else {
                     let busy = json!({ "code": BUSY, "message": "too many requests are open" });
                     self.reply_now(&id, message::error(Some(&id), &busy));
-                    return Ok(());
+                    return Ok(None);
                 };
-                self.sink.put(Inbound::Request { token, method, params: or_null(params), on: None }, bytes).await
+                let part = Part::Asked(token.clone());
+                self.sink.put(Inbound::Request { token, method, params: or_null(params), on: None }, bytes).await?;
+                Ok(Some(part))
             }
         }
     }
@@ -201,30 +229,58 @@ impl Duplex {
     }
 
     /// Sends a request as it is and waits for its answer, without any limit.
-    async fn exchange<P: Serialize + Sync>(&self, method: &str, params: &P, tag: Tag) -> Result<Answer, LinkError> {
+    async fn exchange(
+        &self,
+        method: &str,
+        params: &Params,
+        tag: Tag,
+        cancel_on_drop: bool,
+    ) -> Result<Answer, LinkError> {
         let mut place = self.board.take(tag)?;
-        let bytes = message::request(&Id::from(place.id), method, Some(params)).map_err(|_| unwritable())?;
+        self.wire.asking(tag, place.id);
+        let bytes = message::request_text(&Id::from(place.id), method, params.as_str());
+        let mut given_up = GivenUp { link: cancel_on_drop.then_some(self), id: place.id };
         let write = self.write(bytes);
         tokio::pin!(write);
-        tokio::select! {
+        let answer = tokio::select! {
             biased;
-            answer = &mut place.answer => answer.unwrap_or_else(|_| Err(self.gone(true))),
-            written = &mut write => {
-                written?;
-                (&mut place.answer).await.unwrap_or_else(|_| Err(self.gone(true)))
+            answer = &mut place.answer => answer,
+            written = &mut write => match written {
+                Ok(()) => (&mut place.answer).await,
+                Err(failed) => Ok(Err(failed)),
             }
+        };
+        given_up.link = None;
+        answer.unwrap_or_else(|_| Err(self.gone(true)))
+    }
+
+    /// Tells the server that nobody waits for this answer any more, if there is room to say so: a server that reads
+    /// nothing would not read this either.
+    fn cancel_now(&self, id: u64) {
+        if let Some(bytes) = cancelled(id, None) {
+            let _ = self.out.try_send(Parcel { bytes, written: None });
         }
     }
 
     /// A request with a limit, or none. What is given up is cancelled at the server.
     pub(crate) async fn ask(
         &self,
-        method: &'static str,
+        method: &str,
         params: &Params,
         tag: Tag,
         limit: Option<Duration>,
     ) -> Result<Answer, LinkError> {
-        let exchange = self.exchange(method, params, tag);
+        self.ask_for(method, params, tag, (limit, false)).await
+    }
+
+    async fn ask_for(
+        &self,
+        method: &str,
+        params: &Params,
+        tag: Tag,
+        (limit, cancel_on_drop): (Option<Duration>, bool),
+    ) -> Result<Answer, LinkError> {
+        let exchange = self.exchange(method, params, tag, cancel_on_drop);
         let Some(limit) = limit else { return exchange.await };
         tokio::pin!(exchange);
         tokio::select! {
@@ -233,20 +289,43 @@ impl Duplex {
             () = tokio::time::sleep(limit) => {
                 if let Some(id) = self.board.give_up(tag, LinkError::NoAnswer(limit))
                     && method != "initialize"
-                    && let Some(bytes) = cancelled(id, None)
+                    && !cancel_on_drop
                 {
-                    // Without room the server reads nothing: it would not read this either.
-                    let _ = self.out.try_send(Parcel { bytes, written: None });
+                    self.cancel_now(id);
                 }
                 Err(LinkError::NoAnswer(limit))
             }
         }
     }
 
-    fn params(&self, value: Value, verbatim: Vec<(&'static str, Box<serde_json::value::RawValue>)>) -> Params {
+    fn version(&self) -> Option<&'static str> {
         match self.speech.get() {
-            Some(Speech::Modern(version)) => Params::stamped(value, verbatim, version),
-            Some(Speech::Legacy) | None => Params::plain(value, verbatim),
+            Some(Speech::Modern(version)) => Some(version),
+            Some(Speech::Legacy) | None => None,
+        }
+    }
+
+    /// The subscription of ours that a notification names. On other wires the stream tells.
+    fn subscription(&self, params: Option<&RawValue>) -> Option<Tag> {
+        const NAMED: &str = "io.modelcontextprotocol/subscriptionId";
+        self.version()?;
+        let params = params?.get();
+        memchr::memmem::find(params.as_bytes(), NAMED.as_bytes())?;
+        let id = member(member(params, "_meta")?, NAMED)?;
+        self.board.tag_of(&Id::read(id, self.policy.rpc_id_cap_bytes)?)
+    }
+}
+
+/// A request whose future may be dropped; cancelled then.
+struct GivenUp<'a> {
+    link: Option<&'a Duplex>,
+    id: u64,
+}
+
+impl Drop for GivenUp<'_> {
+    fn drop(&mut self) {
+        if let Some(link) = self.link {
+            link.cancel_now(self.id);
         }
     }
 }
@@ -254,16 +333,14 @@ impl Duplex {
 impl Link for Duplex {
     fn request(&self, request: Outgoing) -> PortFuture<'_, Result<Answer, LinkError>> {
         Box::pin(async move {
-            let params = self.params(request.params, request.verbatim);
-            self.ask(request.method, &params, request.tag, request.limit).await
+            let params = Params::of(&request, self.version());
+            let cancel_on_drop = request.passenger.as_ref().is_some_and(|passenger| passenger.cancel_on_drop);
+            self.ask_for(&request.method, &params, request.tag, (request.limit, cancel_on_drop)).await
         })
     }
 
-    fn notify(&self, method: &'static str, params: Value) -> PortFuture<'_, Result<(), LinkError>> {
-        Box::pin(async move {
-            let params = (!params.is_null()).then_some(params);
-            self.write(message::notification(method, params.as_ref()).map_err(|_| unwritable())?).await
-        })
+    fn notify<'a>(&'a self, method: &'a str, params: Option<&'a RawValue>) -> PortFuture<'a, Result<(), LinkError>> {
+        Box::pin(async move { self.write(message::notification(method, params).map_err(|_| unwritable())?).await })
     }
 
     fn respond<'a>(&'a self, token: &'a str, response: Response) -> PortFuture<'a, Result<(), LinkError>> {
@@ -273,6 +350,8 @@ impl Link for Duplex {
             let written = self.write(bytes).await;
             if let Err(LinkError::Broken { sent: false, .. } | LinkError::RateLimited(_)) = &written {
                 self.asked.put_back(token, id);
+            } else {
+                self.wire.over(&Part::Asked(token.to_owned()));
             }
             written
         })
@@ -281,13 +360,29 @@ impl Link for Duplex {
     fn cancel(&self, tag: Tag, reason: Option<String>) -> PortFuture<'_, Result<(), LinkError>> {
         Box::pin(async move {
             let Some(id) = self.board.give_up(tag, given_up()) else { return Ok(()) };
+            self.wire.over(&Part::Answer(tag));
             let bytes = cancelled(id, reason).ok_or_else(unwritable)?;
             self.write(bytes).await
         })
     }
 
+    fn note_call(&self, tag: Tag, ticket: HandleId, augment: bool) {
+        self.wire.note_call(tag, ticket, augment);
+    }
+
+    fn settle(&self, ticket: HandleId) {
+        self.wire.settle(ticket);
+    }
+
     fn stderr_tail(&self) -> String {
         self.wire.stderr_tail()
+    }
+
+    fn leave(&self) -> PortFuture<'_, ()> {
+        Box::pin(async move {
+            self.wire.begin_leave();
+            self.over.wait().await;
+        })
     }
 
     fn close(&self, _tasks_live: bool) -> PortFuture<'_, ()> {
@@ -300,21 +395,21 @@ impl Link for Duplex {
 
 impl Drop for Duplex {
     fn drop(&mut self) {
-        self.wire.begin_end();
+        self.wire.begin_leave();
     }
 }
 
 /// `params`, `null` when absent.
-pub(crate) fn or_null(params: Option<Box<serde_json::value::RawValue>>) -> Box<serde_json::value::RawValue> {
-    params.unwrap_or_else(|| serde_json::value::RawValue::NULL.to_owned())
+pub(crate) fn or_null(params: Option<Box<RawValue>>) -> Box<RawValue> {
+    params.unwrap_or_else(|| RawValue::NULL.to_owned())
 }
 
 /// The token of the request that a `notifications/cancelled` of the server names.
-pub(crate) fn withdrawn(params: &serde_json::value::RawValue) -> Option<String> {
+pub(crate) fn withdrawn(params: &RawValue) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Which<'a> {
         #[serde(borrow, rename = "requestId")]
-        id: &'a serde_json::value::RawValue,
+        id: &'a RawValue,
     }
     let which: Which<'_> = serde_json::from_str(params.get()).ok()?;
     Id::read(which.id.get(), params.get().len()).map(|id| id.json())

@@ -1,12 +1,19 @@
 //! The params of our requests as they go out: what the caller gave, what stays verbatim, and the `_meta` keys that
 //! the modern era wants on every request (protocol.md §2.1).
 //!
-//! It says who we are and what we can do, for both eras; sampling and roots are not among it.
+//! It says who we are and what we can do, for both eras; sampling and roots are among it only on behalf of an agent that
+//! has them. An agent's own params are not read into values: what is set is spliced into their text.
 
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use domain::payload::Payload;
+use domain::ports::Abilities;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+
+use crate::link::{Outgoing, Passenger};
+use crate::message::text::{Inside, member, text_member, with_members};
 
 /// The modern version that we speak.
 pub(crate) const MODERN_VERSION: &str = "2026-07-28";
@@ -17,67 +24,126 @@ pub(crate) const LEGACY_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 const META_ABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// Params of a request.
+/// Params of a request, as the text that goes out.
 pub(crate) struct Params {
-    value: Value,
-    verbatim: Vec<(&'static str, Box<RawValue>)>,
+    text: String,
 }
 
 impl Params {
     /// As the caller gave them.
-    pub(crate) const fn plain(value: Value, verbatim: Vec<(&'static str, Box<RawValue>)>) -> Self {
-        Self { value, verbatim }
+    pub(crate) fn plain(value: Value, verbatim: Vec<(&'static str, Box<RawValue>)>) -> Self {
+        Self::made(None, &value, &verbatim, None)
     }
 
     /// With the modern `_meta` keys; other keys of the caller's `_meta` stay.
     pub(crate) fn stamped(value: Value, verbatim: Vec<(&'static str, Box<RawValue>)>, version: &str) -> Self {
-        let mut members = match value {
-            Value::Object(members) => members,
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
-        };
-        let meta = members.entry("_meta").or_insert_with(|| Value::Object(Map::new()));
-        if !meta.is_object() {
-            *meta = Value::Object(Map::new());
+        Self::made(None, &value, &verbatim, Some(version))
+    }
+
+    /// Those of a request, stamped with the version where the era is modern.
+    pub(crate) fn of(outgoing: &Outgoing, version: Option<&str>) -> Self {
+        Self::made(outgoing.passenger.as_ref(), &outgoing.params, &outgoing.verbatim, version)
+    }
+
+    fn made(
+        passenger: Option<&Passenger>,
+        value: &Value,
+        verbatim: &[(&'static str, Box<RawValue>)],
+        version: Option<&str>,
+    ) -> Self {
+        let base = passenger.map_or("{}", |passenger| passenger.params.as_str());
+        let without = passenger.map_or(&[][..], |passenger| passenger.without);
+        let mut set: Vec<(&str, Cow<'_, str>)> = Vec::new();
+        for (name, value) in value.as_object().into_iter().flatten().filter(|(name, _)| *name != "_meta") {
+            if !verbatim.iter().any(|(other, _)| other == name) {
+                set.push((name, Cow::Owned(value.to_string())));
+            }
         }
-        if let Value::Object(meta) = meta {
-            meta.insert(META_VERSION.into(), version.into());
-            meta.insert(META_CLIENT.into(), client());
-            meta.insert(META_ABILITIES.into(), modern_abilities());
+        set.extend(verbatim.iter().map(|(name, raw)| (*name, Cow::Borrowed(raw.get()))));
+        let declares = passenger.and_then(|passenger| passenger.declares.as_ref());
+        let before = member(base, "_meta");
+        match meta(before, value.get("_meta"), version, declares, passenger.is_some()) {
+            Some(meta) => set.push(("_meta", Cow::Owned(meta))),
+            // What an agent's `_meta` held was all for us.
+            None if before.is_some() => {
+                let mut gone = without.to_vec();
+                gone.push("_meta");
+                return Self { text: with_members(base, &set, &gone) };
+            }
+            None => {}
         }
-        Self { value: Value::Object(members), verbatim }
+        Self { text: with_members(base, &set, without) }
     }
 
     /// A member that is text, for mirrored headers.
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        self.value.get(name).and_then(Value::as_str)
+    pub(crate) fn text(&self, name: &str) -> Option<Cow<'_, str>> {
+        text_member(&self.text, name)
+    }
+
+    /// The object as it goes out.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
     }
 }
 
-impl Serialize for Params {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut map = to.serialize_map(None)?;
-        for (name, value) in self.value.as_object().into_iter().flatten() {
-            if !self.verbatim.iter().any(|(other, _)| other == name) {
-                map.serialize_entry(name, value)?;
-            }
-        }
-        for (name, raw) in &self.verbatim {
-            map.serialize_entry(name, raw)?;
-        }
-        map.end()
+/// `_meta` as it goes out: what came, what the caller sets, and the keys that are ours; `None` when nothing is in it.
+fn meta(
+    came: Option<&str>,
+    set: Option<&Value>,
+    version: Option<&str>,
+    declares: Option<&Payload>,
+    carries: bool,
+) -> Option<String> {
+    let mut members: Vec<(&str, Cow<'_, str>)> = Vec::new();
+    for (name, value) in set.and_then(Value::as_object).into_iter().flatten() {
+        members.push((name, Cow::Owned(value.to_string())));
     }
+    // The agent's own token means something else upstream, and who it is and what it can do is not ours to say.
+    let mut gone: &[&str] = if carries { &["progressToken"] } else { &[] };
+    if let Some(version) = version {
+        members.push((META_VERSION, Value::from(version).to_string().into()));
+        members.push((META_CLIENT, CLIENT.as_str().into()));
+        let abilities = declares.map_or(MODERN_ABILITIES.as_str(), Payload::as_str);
+        members.push((META_ABILITIES, abilities.into()));
+    } else if carries {
+        gone = &["progressToken", META_VERSION, META_CLIENT, META_ABILITIES, META_LOG_LEVEL];
+    }
+    let made = with_members(came.unwrap_or("{}"), &members, gone);
+    Inside::object(&made)?.next()?;
+    Some(made)
 }
 
 /// Params of `initialize`. No extensions: a server could take them for tasks of another dialect (protocol.md §9.12).
-pub(crate) fn initialize() -> Value {
+pub(crate) fn initialize(abilities: Abilities) -> Value {
     json!({
         "protocolVersion": LEGACY_VERSIONS.first(),
-        "capabilities": { "elicitation": { "form": {}, "url": {} } },
+        "capabilities": with_abilities(json!({ "elicitation": { "form": {}, "url": {} } }), abilities),
         "clientInfo": client(),
     })
 }
+
+/// The capabilities that a call declares on behalf of an agent, beside our own.
+pub(crate) fn declared(abilities: Abilities) -> Option<Payload> {
+    (abilities != Abilities::default()).then(|| Payload::new(with_abilities(modern_abilities(), abilities).to_string()))
+}
+
+fn with_abilities(mut capabilities: Value, abilities: Abilities) -> Value {
+    let Abilities { sampling, roots } = abilities;
+    if let Some(members) = capabilities.as_object_mut() {
+        for (name, has) in [("sampling", sampling), ("roots", roots)] {
+            if has {
+                members.insert(name.into(), json!({}));
+            }
+        }
+    }
+    capabilities
+}
+
+static CLIENT: LazyLock<String> = LazyLock::new(|| client().to_string());
+static MODERN_ABILITIES: LazyLock<String> = LazyLock::new(|| modern_abilities().to_string());
 
 fn client() -> Value {
     json!({ "name": "taskwarden", "version": env!("CARGO_PKG_VERSION") })

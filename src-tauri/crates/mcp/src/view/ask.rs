@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use domain::ids::RequestKey;
+use domain::payload::Payload;
 use domain::policy::{Policy, plain_text};
 use domain::request::Ask;
 use serde_json::value::RawValue;
@@ -48,6 +49,13 @@ pub(crate) fn asks(requests: &Fields<'_>, policy: &Policy) -> Result<BTreeMap<Re
         found.insert(RequestKey::new(key), ask(&method, params.as_ref(), policy));
     }
     Ok(found)
+}
+
+/// Each question as it came, by the server's keys; one that is too large for keeping is left out.
+pub(crate) fn asks_raw(requests: &Fields<'_>, policy: &Policy) -> BTreeMap<RequestKey, Payload> {
+    let cap = policy.gateway.question_raw_cap_bytes;
+    let kept = requests.iter().filter(|(_, raw)| raw.get().len() <= cap);
+    kept.map(|(key, raw)| (RequestKey::new(key), Payload::new(raw.get()))).collect()
 }
 
 fn elicitation(params: &Fields<'_>, policy: &Policy) -> Ask {

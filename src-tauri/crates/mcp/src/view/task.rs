@@ -16,6 +16,7 @@ use domain::time::Timestamp;
 use serde_json::value::RawValue;
 
 use super::{Fields, Misread};
+use crate::message::text::with_members;
 
 /// Longest status word shown of a server that invents its own. Judgement: the known ones have at most 14.
 const WORD_CAP_CHARS: usize = 64;
@@ -39,7 +40,12 @@ pub(crate) struct TaskFacts {
     updated: Option<Timestamp>,
     ttl: Ttl,
     hint: Option<Duration>,
+    /// The object as it came, without what it carries.
+    came: String,
 }
+
+/// What a task carries, which is kept apart, and what says how it was told.
+const CARRIED: &[&str] = &["result", "error", "inputRequests", "resultType"];
 
 /// Reads `taskId`, bounded.
 pub(crate) fn task_id(fields: &Fields<'_>, policy: &Policy) -> Result<UpstreamTaskId, Misread> {
@@ -70,6 +76,7 @@ impl TaskFacts {
             updated: fields.moment("lastUpdatedAt"),
             ttl: ttl(fields),
             hint: fields.millis("pollIntervalMs").or_else(|| fields.millis("pollInterval")),
+            came: with_members(fields.as_it_came(), &[], CARRIED),
         })
     }
 
@@ -84,9 +91,9 @@ impl TaskFacts {
     }
 
     /// The observation of a task whose word needs nothing more.
-    pub(crate) fn seen(self, glimpse: Glimpse) -> Observation {
+    pub(crate) fn seen(self, glimpse: Glimpse, policy: &Policy) -> Observation {
         let status = self.status.clone();
-        self.seen_as(glimpse, status, None, None)
+        self.seen_as(glimpse, status, None, None, policy)
     }
 
     /// The observation with what the dialect found out besides.
@@ -96,7 +103,13 @@ impl TaskFacts {
         status: TaskStatus,
         outstanding: Option<BTreeMap<RequestKey, Ask>>,
         payload: Option<Payload>,
+        policy: &Policy,
     ) -> Observation {
+        let came = match glimpse.door {
+            // What a push says besides is about the subscription it came by.
+            Door::Push => with_members(&self.came, &[], &["_meta"]),
+            Door::Create | Door::Poll | Door::List => self.came,
+        };
         Observation {
             door: glimpse.door,
             begun: glimpse.begun,
@@ -110,6 +123,8 @@ impl TaskFacts {
             outstanding,
             payload,
             raw: None,
+            asks_raw: BTreeMap::new(),
+            task_raw: (came.len() <= policy.gateway.task_raw_cap_bytes).then(|| Payload::new(came)),
         }
     }
 }

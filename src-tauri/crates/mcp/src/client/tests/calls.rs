@@ -15,7 +15,7 @@ fn tools(support: Value) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn a_plain_result_is_kept_as_it_was_written() {
-    let rig = Rig::modern(|sent| match sent.method {
+    let rig = Rig::modern(|sent| match &*sent.method {
         "tools/list" => Reply::Result(json!({"tools": []})),
         _ => Reply::Result(json!({"content": [], "isError": true, "vendor": 1.0})),
     });
@@ -45,7 +45,7 @@ async fn a_call_is_augmented_only_where_server_and_tool_allow_it() {
     ];
     for (version, hello, support, augmented) in cases {
         let listed = tools(support.clone());
-        let rig = Rig::new(Era::Legacy, version, &hello, true, move |sent| match sent.method {
+        let rig = Rig::new(Era::Legacy, version, &hello, true, move |sent| match &*sent.method {
             "tools/list" => Reply::Result(listed.clone()),
             _ => Reply::Result(json!({"content": []})),
         });
@@ -57,7 +57,7 @@ async fn a_call_is_augmented_only_where_server_and_tool_allow_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_created_task_is_found_in_either_generation() {
-    let mut modern = Rig::modern(|sent| match sent.method {
+    let mut modern = Rig::modern(|sent| match &*sent.method {
         "tools/list" => Reply::Result(json!({"tools": []})),
         _ => Reply::Result(json!({"resultType": "task", "taskId": "t-1", "status": "working", "createdAt":
              "2026-11-21T03:25:00Z", "lastUpdatedAt": "2026-11-21T03:25:00Z", "ttlMs": 60000.0, "pollIntervalMs": 250})),
@@ -71,7 +71,7 @@ async fn a_created_task_is_found_in_either_generation() {
     modern.closes().await;
     assert!(matches!(modern.heard().await, UpstreamEvent::Closed(_)), "nothing was said unasked");
 
-    let legacy = Rig::legacy(|sent| match sent.method {
+    let legacy = Rig::legacy(|sent| match &*sent.method {
         "tools/list" => Reply::Result(tools(json!("optional"))),
         _ => Reply::Result(json!({"task": {"taskId": "3", "status": "working", "ttl": null}})),
     });
@@ -84,7 +84,7 @@ async fn a_created_task_is_found_in_either_generation() {
 
 #[tokio::test(start_paused = true)]
 async fn a_modern_handle_of_a_legacy_server_is_not_lost() {
-    let rig = Rig::legacy(|sent| match sent.method {
+    let rig = Rig::legacy(|sent| match &*sent.method {
         "tools/list" => Reply::Result(tools(Value::Null)),
         "tools/call" => Reply::Result(json!({"resultType": "task", "taskId": "m", "status": "working", "ttlMs": null})),
         "tasks/get" => Reply::Result(json!({"taskId": "m", "status": "completed", "result": {"content": []}})),
@@ -98,7 +98,7 @@ async fn a_modern_handle_of_a_legacy_server_is_not_lost() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handle_hidden_in_metadata_is_an_ordinary_result() {
-    let rig = Rig::legacy(|sent| match sent.method {
+    let rig = Rig::legacy(|sent| match &*sent.method {
         "tools/list" => Reply::Result(tools(json!("optional"))),
         _ => Reply::Result(json!({"content": [], "_meta": {"task": {"taskId": "h", "status": "working"}}})),
     });
@@ -111,15 +111,17 @@ async fn questions_before_a_task_go_round_with_their_state_unchanged() {
     let state = "eyJ\u{e9} \"quoted\" \\ end";
     let asked = json!({"resultType": "input_required", "requestState": state, "inputRequests": {
         "who": {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {"type": "object"}}}}});
-    let rig = Rig::modern(move |sent| match sent.method {
+    let rig = Rig::modern(move |sent| match &*sent.method {
         "tools/list" => Reply::Result(json!({"tools": []})),
         _ if sent.verbatim.iter().any(|(name, _)| *name == "requestState") => Reply::Result(json!({"content": []})),
         _ => Reply::Result(asked.clone()),
     });
     let reply = rig.upstream.call(call(1, "dig", "{\"a\":1}")).await.expect("a reply");
-    let CallReply::NeedsInput { questions, state: kept, raw } = reply else { panic!("questions") };
+    let CallReply::NeedsInput { questions, state: kept, raw, asks_raw, whole } = reply else { panic!("questions") };
+    assert!(whole.as_str().contains("requestState"), "the whole result is there for relaying");
     assert!(raw.is_some_and(|raw| raw.body.as_str().contains("inputRequests")), "the message is kept for people");
     let key = RequestKey::new("who");
+    assert!(asks_raw.get(&key).is_some_and(|asked| asked.as_str().contains("elicitation/create")), "each as it came");
     assert!(matches!(questions.get(&key), Some(Ask::Form { message, .. }) if message == "Who?"), "the form");
     let answers = vec![AnswerToSend {
         door: AskDoor::Round { round: 1, key: "who".into() },
@@ -152,7 +154,7 @@ async fn replies_that_make_no_sense_are_unreadable_at_their_place() {
     ];
     for (reply, place) in cases {
         let answer = reply.clone();
-        let rig = Rig::modern(move |sent| match sent.method {
+        let rig = Rig::modern(move |sent| match &*sent.method {
             "tools/list" => Reply::Result(json!({"tools": []})),
             _ => Reply::Result(answer.clone()),
         });
@@ -165,7 +167,7 @@ async fn replies_that_make_no_sense_are_unreadable_at_their_place() {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_keeps_its_text_and_names_a_missing_capability() {
-    let rig = Rig::modern(|sent| match sent.method {
+    let rig = Rig::modern(|sent| match &*sent.method {
         "tools/list" => Reply::Result(json!({"tools": []})),
         _ => Reply::Error(json!({"code": -32003, "message": "no\u{1b}[31m", "data":
               {"requiredCapabilities": {"sampling": {}, "extensions": {"a.b/c": {}}}}})),
@@ -190,7 +192,7 @@ async fn a_lost_reply_and_a_call_that_never_left_are_told_apart() {
         (|| LinkError::Unreadable { why: "too deep".into(), raw: Payload::new("{") }, false),
     ];
     for (failure, not_sent) in cases {
-        let rig = Rig::modern(move |sent| match sent.method {
+        let rig = Rig::modern(move |sent| match &*sent.method {
             "tools/list" => Reply::Result(json!({"tools": []})),
             _ => Reply::Fail(failure()),
         });
@@ -201,7 +203,7 @@ async fn a_lost_reply_and_a_call_that_never_left_are_told_apart() {
 
 #[tokio::test(start_paused = true)]
 async fn dropping_the_future_leaves_the_call_running_and_its_ticket_stops_it() {
-    let rig = Rig::modern(|sent| match sent.method {
+    let rig = Rig::modern(|sent| match &*sent.method {
         "tools/list" => Reply::Result(json!({"tools": []})),
         _ => Reply::Hold,
     });
@@ -233,7 +235,7 @@ async fn a_call_stopped_while_tools_are_listed_is_never_sent() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_should_have_been_a_task_is_told_and_the_next_one_knows_better() {
     let mut lists = 0;
-    let rig = Rig::legacy(move |sent| match sent.method {
+    let rig = Rig::legacy(move |sent| match &*sent.method {
         "tools/list" => {
             lists += 1;
             Reply::Result(tools(if lists == 1 { Value::Null } else { json!("required") }))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::ids::ServerId;
-use domain::ports::{Connector, Secret, SecretError, Secrets, UpstreamError};
+use domain::ports::{Connector, LineFacts, Secret, SecretError, Secrets, UpstreamError};
 use domain::server::{Server, ServerAddress};
 
 use super::*;
@@ -35,6 +35,7 @@ impl Secrets for Keychain {
 async fn connect(address: ServerAddress, locked: bool) -> UpstreamError {
     let children = tempfile::tempdir().expect("a folder");
     let connector = McpConnector::new(ConnectorParts {
+        keeper: None,
         policy: Policy::default(),
         supervisor: Supervisor::new(),
         secrets: Arc::new(Keychain { locked }),
@@ -52,7 +53,7 @@ async fn connect(address: ServerAddress, locked: bool) -> UpstreamError {
         negotiated: None,
         created: Timestamp::EPOCH,
     };
-    match connector.connect(&server).await {
+    match connector.connect(&server, &LineFacts::default()).await {
         Ok(connected) => panic!("connected as {:?}", connected.negotiated),
         Err(failed) => failed,
     }

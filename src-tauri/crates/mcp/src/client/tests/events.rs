@@ -7,7 +7,7 @@ use super::*;
 
 #[tokio::test(start_paused = true)]
 async fn progress_with_the_old_token_still_reaches_the_call_after_it_became_a_task() {
-    let mut rig = Rig::legacy(|sent| match sent.method {
+    let mut rig = Rig::legacy(|sent| match &*sent.method {
         "tools/list" => Reply::Result(json!({"tools": [{"name": "dig", "execution": {"taskSupport": "required"}}]})),
         "tools/call" => Reply::Result(json!({"task": {"taskId": "3", "status": "working"}})),
         _ => Reply::Result(json!({"taskId": "3", "status": "cancelled"})),
@@ -70,7 +70,7 @@ async fn a_stream_that_came_back_makes_every_watched_task_looked_at() {
 
 #[tokio::test(start_paused = true)]
 async fn the_end_is_the_last_event_and_ends_every_waiting_call() {
-    let mut rig = Rig::modern(|sent| match sent.method {
+    let mut rig = Rig::modern(|sent| match &*sent.method {
         "tools/list" => Reply::Result(json!({"tools": []})),
         _ => Reply::Hold,
     });

@@ -64,7 +64,7 @@ async fn declining_and_dismissing_differ_and_send_no_content() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_belongs_to_the_stream_it_came_on() {
-    let mut rig = Rig::legacy(|sent| match sent.method {
+    let mut rig = Rig::legacy(|sent| match &*sent.method {
         "tools/list" => Reply::Result(json!({"tools": []})),
         "tasks/get" => Reply::Result(json!({"taskId": "3", "status": "input_required"})),
         _ => Reply::Hold,
@@ -89,7 +89,7 @@ async fn a_question_belongs_to_the_stream_it_came_on() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_without_a_word_belongs_to_the_only_thing_alive() {
-    let mut rig = Rig::legacy(|sent| match sent.method {
+    let mut rig = Rig::legacy(|sent| match &*sent.method {
         "tools/list" => Reply::Result(json!({"tools": []})),
         _ => Reply::Hold,
     });

@@ -24,7 +24,7 @@ async fn the_end_comes_with_its_payload_whatever_tasks_result_says() {
     ];
     for (word, reply, expected) in cases {
         let (told, mut reply) = (status(word), Some(reply));
-        let rig = Rig::legacy(move |sent| match sent.method {
+        let rig = Rig::legacy(move |sent| match &*sent.method {
             "tasks/get" => Reply::Result(told.clone()),
             "tasks/result" => reply.take().expect("fetched once"),
             other => panic!("unexpected {other}"),
@@ -44,7 +44,7 @@ async fn the_end_comes_with_its_payload_whatever_tasks_result_says() {
 
 #[tokio::test(start_paused = true)]
 async fn a_result_that_stays_withheld_is_unavailable_in_the_end_and_a_lost_one_is_fetched_again() {
-    let rig = Rig::legacy(|sent| match sent.method {
+    let rig = Rig::legacy(|sent| match &*sent.method {
         "tasks/get" => Reply::Result(status("completed")),
         _ => error(-32602, "no such task"),
     });
@@ -53,7 +53,7 @@ async fn a_result_that_stays_withheld_is_unavailable_in_the_end_and_a_lost_one_i
         assert_eq!(seen.status, TaskStatus::Completed(expected), "a completed task never turns into a failed one");
     }
     let mut tries = 0;
-    let flaky = Rig::legacy(move |sent| match sent.method {
+    let flaky = Rig::legacy(move |sent| match &*sent.method {
         "tasks/get" => Reply::Result(status("failed")),
         _ => {
             tries += 1;
@@ -71,7 +71,7 @@ async fn a_result_that_stays_withheld_is_unavailable_in_the_end_and_a_lost_one_i
 #[tokio::test(start_paused = true)]
 async fn input_required_opens_one_result_that_stays_open_and_whose_payload_is_kept() {
     let mut gets = 0;
-    let mut rig = Rig::legacy(move |sent| match sent.method {
+    let mut rig = Rig::legacy(move |sent| match &*sent.method {
         "tasks/get" => {
             gets += 1;
             Reply::Result(status(match gets {
@@ -99,7 +99,7 @@ async fn input_required_opens_one_result_that_stays_open_and_whose_payload_is_ke
 #[tokio::test(start_paused = true)]
 async fn a_server_that_forgets_a_task_on_delivery_loses_nothing() {
     let mut gets = 0;
-    let mut rig = Rig::legacy(move |sent| match sent.method {
+    let mut rig = Rig::legacy(move |sent| match &*sent.method {
         "tasks/get" => {
             gets += 1;
             if gets == 1 { Reply::Result(status("input_required")) } else { error(-32602, "unknown") }
@@ -117,7 +117,7 @@ async fn a_server_that_forgets_a_task_on_delivery_loses_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_answers_the_open_result_at_once_is_not_asked_in_a_circle() {
-    let mut rig = Rig::legacy(|sent| match sent.method {
+    let mut rig = Rig::legacy(|sent| match &*sent.method {
         "tasks/get" => Reply::Result(status("input_required")),
         _ => error(-32600, "not ready"),
     });

@@ -12,7 +12,7 @@ fn annotated(header: &str) -> Value {
 #[tokio::test(start_paused = true)]
 async fn refused_headers_are_made_anew_once_from_a_fresh_list() {
     let mut lists = 0;
-    let rig = Rig::modern(move |sent| match sent.method {
+    let rig = Rig::modern(move |sent| match &*sent.method {
         "tools/list" => {
             lists += 1;
             Reply::Result(annotated(if lists == 1 { "Old" } else { "New" }))
@@ -27,7 +27,7 @@ async fn refused_headers_are_made_anew_once_from_a_fresh_list() {
 
 #[tokio::test(start_paused = true)]
 async fn headers_refused_twice_are_the_servers_word() {
-    let rig = Rig::modern(|sent| match sent.method {
+    let rig = Rig::modern(|sent| match &*sent.method {
         "tools/list" => Reply::Result(annotated("Place")),
         _ => error(-32020, "header mismatch"),
     });

@@ -13,8 +13,8 @@ use domain::server::Era;
 use futures::StreamExt;
 use http::header::{HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::endpoint::Endpoint;
@@ -182,7 +182,7 @@ impl Shake<'_> {
     async fn initialize(&self) -> Result<Init, OpenError> {
         let perhaps_sse = |status: StatusCode| matches!(status.as_u16(), 400 | 404 | 405);
         let limit = self.ctx.policy.initialize_limit;
-        let params = Params::plain(initialize(), Vec::new());
+        let params = Params::plain(initialize(self.ctx.abilities), Vec::new());
         let (head, answer) = match self.ask("initialize", &params, HeaderMap::new(), limit).await {
             Ok(Some(got)) => got,
             Ok(None) => {
@@ -233,7 +233,7 @@ impl Shake<'_> {
                 session.set_sensitive(true);
             }
             let _ = wire.speech.set(Speech::Legacy { version, session: session.clone() });
-            if !resumed && let Err(error) = link.notify("notifications/initialized", Value::Null).await {
+            if !resumed && let Err(error) = link.notify("notifications/initialized", None).await {
                 // Servers exist that refuse it and work all the same; one that is gone says so at the next request.
                 tracing::debug!(%error, "the server did not take `notifications/initialized`");
             }
@@ -241,7 +241,7 @@ impl Shake<'_> {
         }
         let session = session.and_then(|id| id.to_str().ok().map(ToOwned::to_owned));
         let version = version.to_owned();
-        Ok(Opened { link: Arc::new(link), inbound, era, version, hello, session, resumed, child: None })
+        Ok(Opened { link: Arc::new(link), inbound, era, version, hello, session, resumed, child: None, regained: None })
     }
 }
 

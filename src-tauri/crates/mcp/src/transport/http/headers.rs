@@ -30,7 +30,7 @@ pub(super) fn modern(method: &str, params: &Params, version: &str, extra: &[(Str
         _ => None,
     };
     if let Some(name) = name {
-        put(&mut headers, NAME, name);
+        put(&mut headers, NAME, &name);
     }
     for (name, value) in extra {
         // The caller has checked that these are header names; one that is not is left out, and the server says so.

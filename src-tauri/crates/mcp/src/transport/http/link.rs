@@ -5,13 +5,13 @@
 //! session or `close` ends the link.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use domain::ports::PortFuture;
 use http::Method;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::wire::{Speech, Wire};
+use super::wire::Wire;
 use crate::link::{Answer, Link, LinkError, Outgoing, Response, Tag};
 use crate::message;
 use crate::transport::duplex::{cancelled, given_up, not_pending, respond_bytes, unwritable};
@@ -23,29 +23,36 @@ pub(super) struct HttpLink(pub(super) Arc<Wire>);
 impl HttpLink {
     async fn ask(&self, request: Outgoing) -> Result<Answer, LinkError> {
         let wire = &self.0;
-        let Outgoing { method, params, verbatim, tag, limit, param_headers } = request;
-        let params = match wire.speech.get() {
-            Some(Speech::Modern(version)) => Params::stamped(params, verbatim, version),
-            Some(Speech::Legacy { .. }) | None => Params::plain(params, verbatim),
-        };
-        let headers = wire.headers_for(method, &params, &param_headers);
-        let call = wire.call(method, &params, headers, tag);
-        let Some(limit) = limit else { return Ok(call.await?.1) };
+        let params = Params::of(&request, wire.version());
+        let headers = wire.headers_for(&request.method, &params, &request.param_headers);
+        let Outgoing { method, tag, limit, passenger, .. } = request;
+        let call = wire.call(&method, &params, headers, tag);
         tokio::pin!(call);
-        tokio::select! {
-            biased;
-            answer = &mut call => Ok(answer?.1),
-            () = tokio::time::sleep(limit) => {
-                self.abandon(tag, limit);
-                Err(LinkError::NoAnswer(limit))
-            }
+        // In the modern era the stream that closes tells the server.
+        let cancels = !wire.is_modern() && passenger.is_some_and(|passenger| passenger.cancel_on_drop);
+        let mut given_up = GivenUp { link: cancels.then_some(self), tag };
+        let answer = match limit {
+            None => Some(call.as_mut().await),
+            Some(limit) => tokio::select! {
+                biased;
+                answer = &mut call => Some(answer),
+                () = tokio::time::sleep(limit) => {
+                    self.abandon(tag, LinkError::NoAnswer(limit));
+                    None
+                }
+            },
+        };
+        given_up.link = None;
+        match answer {
+            Some(answer) => Ok(answer?.1),
+            None => Err(LinkError::NoAnswer(limit.unwrap_or_default())),
         }
     }
 
-    /// Gives up after the limit; the modern server notices that its stream closes.
-    fn abandon(&self, tag: Tag, limit: Duration) {
+    /// Gives a request up; the modern server notices that its stream closes.
+    fn abandon(&self, tag: Tag, why: LinkError) {
         let wire = &self.0;
-        let given_up = wire.board.give_up(tag, LinkError::NoAnswer(limit));
+        let given_up = wire.board.give_up(tag, why);
         let Some(bytes) = given_up.filter(|_| !wire.is_modern()).and_then(|id| cancelled(id, None)) else { return };
         let told = wire.clone();
         wire.supervisor.spawn("http cancel", async move {
@@ -54,18 +61,30 @@ impl HttpLink {
     }
 }
 
+/// A request whose future may be dropped; cancelled then.
+struct GivenUp<'a> {
+    link: Option<&'a HttpLink>,
+    tag: Tag,
+}
+
+impl Drop for GivenUp<'_> {
+    fn drop(&mut self) {
+        if let Some(link) = self.link {
+            link.abandon(self.tag, given_up());
+        }
+    }
+}
+
 impl Link for HttpLink {
     fn request(&self, request: Outgoing) -> PortFuture<'_, Result<Answer, LinkError>> {
         Box::pin(self.ask(request))
     }
 
-    fn notify(&self, method: &'static str, params: Value) -> PortFuture<'_, Result<(), LinkError>> {
+    fn notify<'a>(&'a self, method: &'a str, params: Option<&'a RawValue>) -> PortFuture<'a, Result<(), LinkError>> {
         Box::pin(async move {
             let wire = &self.0;
-            let params = (!params.is_null()).then_some(params);
-            let bytes = message::notification(method, params.as_ref()).map_err(|_| unwritable())?;
-            let params = Params::plain(params.unwrap_or_default(), Vec::new());
-            wire.tell(bytes, wire.headers_for(method, &params, &[])).await
+            let bytes = message::notification(method, params).map_err(|_| unwritable())?;
+            wire.tell(bytes, wire.headers_for(method, &Params::plain(Value::Null, Vec::new()), &[])).await
         })
     }
 

@@ -14,7 +14,6 @@ use futures::StreamExt;
 use http::Method;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::Response;
-use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
@@ -91,7 +90,7 @@ async fn greet(endpoint: Endpoint, reference: &str, down: Down, ctx: &OpenContex
         .spawn_draining("http+sse reader", down.run(Arc::downgrade(&link), (over, ending, stop), origin.clone()));
     ctx.supervisor.spawn("http+sse writer", post_all(up, parcels, policy.clone()));
 
-    let params = Params::plain(initialize(), Vec::new());
+    let params = Params::plain(initialize(ctx.abilities), Vec::new());
     let answer = link.ask("initialize", &params, HANDSHAKE_TAG, Some(policy.initialize_limit)).await;
     let answer = answer.map_err(|error| match error {
         LinkError::NoAnswer(_) => nothing(&origin, "it does not answer `initialize`"),
@@ -110,10 +109,10 @@ async fn greet(endpoint: Endpoint, reference: &str, down: Down, ctx: &OpenContex
         Initialized::Odd => return Err(nothing(&origin, "its answer to `initialize` has no `protocolVersion`")),
     };
     let _ = link.speech.set(Speech::Legacy);
-    let _ = link.notify("notifications/initialized", Value::Null).await;
+    let _ = link.notify("notifications/initialized", None).await;
     let session = Some(format!("{:032x}", (ctx.draw)()));
     let (inbound, era) = (inbound.boxed(), Era::LegacySse);
-    Ok(Opened { link, inbound, era, version, hello, session, resumed: false, child: None })
+    Ok(Opened { link, inbound, era, version, hello, session, resumed: false, child: None, regained: None })
 }
 
 fn nothing(origin: &str, what: &str) -> OpenError {

@@ -21,7 +21,7 @@ use super::reply::{self, Miss, Reply};
 use crate::link::{Answer, LinkError, Tag};
 use crate::message::{self, Id, Incoming, Limits, Message};
 use crate::transport::board::{Asked, Board};
-use crate::transport::duplex::{beginning, unwritable};
+use crate::transport::duplex::beginning;
 use crate::transport::inbound::{Over, Sink};
 use crate::transport::params::Params;
 
@@ -80,7 +80,15 @@ impl Wire {
     }
 
     pub(super) fn is_modern(&self) -> bool {
-        matches!(self.speech.get(), Some(Speech::Modern(_)))
+        self.version().is_some()
+    }
+
+    /// The version that each request of the modern era names.
+    pub(super) fn version(&self) -> Option<&'static str> {
+        match self.speech.get() {
+            Some(Speech::Modern(version)) => Some(version),
+            Some(Speech::Legacy { .. }) | None => None,
+        }
     }
 
     pub(super) fn has_session(&self) -> bool {
@@ -130,7 +138,7 @@ impl Wire {
     ) -> Result<(Option<Head>, Answer), Miss> {
         let mut place = self.board.take(tag)?;
         let id = Id::from(place.id);
-        let bytes = message::request(&id, method, Some(params)).map_err(|_| unwritable())?;
+        let bytes = message::request_text(&id, method, params.as_str());
         let head: OnceLock<Head> = OnceLock::new();
         let post = Box::pin(self.post(bytes, headers, &id, tag, &head));
         let answer = tokio::select! {

@@ -197,7 +197,7 @@ async fn questions_name_the_stream_on_which_they_came_and_are_answered_by_post()
         }
         tokens.sort_by(|one: &(String, Option<Tag>), other| one.0.cmp(&other.0));
         assert_eq!(tokens, [("\"g\"".into(), None), ("0".into(), Some(Tag(8)))], "each names its stream");
-        let decline = || Response::Result(json!({"action":"decline"}));
+        let decline = || Response::Result(serde_json::value::to_raw_value(&json!({"action":"decline"})).expect("JSON"));
         link.respond("0", decline()).await.expect("accepted");
         let again = link.respond("0", decline()).await;
         assert!(matches!(again, Err(LinkError::Broken { sent: false, .. })), "exactly one answer: {again:?}");

@@ -238,7 +238,15 @@ async fn read(from: &mut (impl AsyncBufReadExt + Unpin)) -> Option<Seen> {
 }
 
 pub(super) fn ask(method: &'static str, tag: u64, limit: Option<Duration>) -> Outgoing {
-    Outgoing { method, params: json!({}), verbatim: Vec::new(), tag: Tag(tag), limit, param_headers: Vec::new() }
+    Outgoing {
+        method: method.into(),
+        params: json!({}),
+        verbatim: Vec::new(),
+        tag: Tag(tag),
+        limit,
+        param_headers: Vec::new(),
+        passenger: None,
+    }
 }
 
 pub(super) fn text(answer: Result<Answer, LinkError>) -> String {
