@@ -153,6 +153,10 @@ impl From<Refusal> for ApiError {
             Refusal::AlreadyAnswered { .. } => (Code::Refused, "The first answer counts; there is nothing left to do."),
             Refusal::Withdrawn => (Code::Refused, "There is nothing left to answer; the task goes on by itself."),
             Refusal::NotForPeople(_) => (Code::Refused, "The server has to go on without it, or cancel the task."),
+            Refusal::NotForAgent(_) => (Code::Refused, "People are asked; the task goes on when one of them answers."),
+            Refusal::AlreadyHeld => (Code::Refused, "`taskwarden tasks release ID` decides about the result."),
+            Refusal::NotHeld => (Code::Refused, "Only a result that an agent waits for can be held or released."),
+            Refusal::AlreadyDecided { .. } => (Code::Refused, "The first decision counts; it cannot be taken back."),
             Refusal::AlreadyOver(_) => (Code::Refused, "`taskwarden tasks result ID` shows what it left."),
             Refusal::AlreadyAsked { .. } => {
                 (Code::Refused, "`taskwarden tasks watch ID` shows whether the server obeys.")

@@ -99,7 +99,7 @@ impl Api {
                 Choice::Dismiss => AnswerAction::Dismiss,
             },
             content: content.map(|content| Payload::new(content.get())),
-            by: caller.person.clone(),
+            by: caller.person.clone().into(),
             not_before: input.hold.then(|| self.held_until(&task)).flatten(),
         };
         let is_held = answer.not_before.is_some();

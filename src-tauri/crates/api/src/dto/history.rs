@@ -78,7 +78,7 @@ impl HistoryEvent {
         };
         let key = match &event.subject {
             Subject::Request(_, key) => Some(key.to_string()),
-            Subject::Handle(_) | Subject::Server(_) => None,
+            Subject::Handle(_) | Subject::Server(_) | Subject::Agent(_) => None,
         };
         Self {
             at: iso(event.at),

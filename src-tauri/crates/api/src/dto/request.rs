@@ -160,9 +160,5 @@ impl RequestDto {
 }
 
 const fn action_word(action: domain::request::AnswerAction) -> &'static str {
-    match action {
-        domain::request::AnswerAction::Accept => "accept",
-        domain::request::AnswerAction::Decline => "decline",
-        domain::request::AnswerAction::Dismiss => "dismiss",
-    }
+    action.word()
 }

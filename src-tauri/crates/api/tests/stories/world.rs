@@ -7,7 +7,7 @@ use api::dto::NoticesGo;
 use api::{Api, ApiError, Caller, Live, Place};
 use domain::ids::HostId;
 use domain::policy::Policy;
-use domain::ports::{Clock, Connected, Connector, PortFuture, Registry, ServerUnit, UpstreamError};
+use domain::ports::{Clock, Connected, Connector, LineFacts, PortFuture, Registry, ServerUnit, UpstreamError};
 use domain::server::Server;
 use engine::supervisor::Supervisor;
 use engine::{Engine, Parts};
@@ -26,9 +26,13 @@ struct AnyServer {
 }
 
 impl Connector for AnyServer {
-    fn connect<'a>(&'a self, server: &'a Server) -> PortFuture<'a, Result<Connected, UpstreamError>> {
+    fn connect<'a>(
+        &'a self,
+        server: &'a Server,
+        line: &'a LineFacts,
+    ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
         self.inner.serve(server.id, &self.scripted);
-        self.inner.connect(server)
+        self.inner.connect(server, line)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::audit::Actor;
-use domain::handle::{Home, NewCall, Usual};
+use domain::handle::{Audience, Home, NewCall, Usual};
 use domain::ids::{HandleId, HostId, PersonId, ServerId};
 use domain::payload::Payload;
 use domain::status::{Contact, Due, DueWhy, GoneWhy, Wish};
@@ -28,6 +28,14 @@ fn task() -> TaskHandle {
         limit: None,
         host: HostId::from_random(3),
         home: Home { generation: 1, session: None },
+        seat: None,
+        audience: Audience::People,
+        parent: None,
+        trace: None,
+        job: None,
+        attempt: 1,
+        hold: false,
+        agent_ttl: None,
     };
     TaskHandle::admit(call, at("14:00")).next
 }
