@@ -6,7 +6,10 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "setup of tests may panic")]
 
 pub mod bench;
+pub mod forwarder;
 pub mod home;
 pub mod hostile;
+pub mod load;
 pub mod peers;
 pub mod server;
+pub mod tiny;

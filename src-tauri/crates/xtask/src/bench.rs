@@ -16,11 +16,12 @@ use crate::{install, node, page, process, table};
 const COLUMNS: [&str; 6] = ["metric", "reference", "ours", "unit", "ratio", "aim"];
 
 /// The measuring programs, in the order of the table, and where their sources are.
-const PROGRAMS: [(&str, &str); 6] = [
+const PROGRAMS: [(&str, &str); 7] = [
     ("commit_rate", "src-tauri/crates/registry/examples/commit_rate.rs"),
     ("list_rate", "src-tauri/crates/registry/examples/list_rate.rs"),
     ("poll_load", "tests/examples/poll_load.rs"),
     ("watch_latency", "tests/examples/watch_latency.rs"),
+    ("gateway_cost", "tests/examples/gateway_cost.rs"),
     ("feed_rate", "src-tauri/crates/api/examples/feed_rate.rs"),
     ("window_start", "src-tauri/examples/window_start.rs"),
 ];
@@ -34,6 +35,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
     let (there, absent): (Vec<_>, Vec<_>) =
         PROGRAMS.into_iter().partition(|(_, source)| workspace.path(source).is_file());
     install::for_tests(workspace)?;
+    install::for_bench(workspace);
     page::build(workspace)?;
     println!("building in release mode; the first time takes twenty minutes");
     let mut build = process::cargo(workspace, &["build", "--release", "--workspace", "--bins", "--examples"]);

@@ -71,6 +71,16 @@ pub(crate) fn for_tests(workspace: &Workspace) -> Result<(), Failure> {
     system(workspace, &missing)
 }
 
+/// The proxy that the gateway is measured against. Without it the bench uses its own forwarder, so this may fail.
+pub(crate) fn for_bench(workspace: &Workspace) {
+    if !cfg!(target_os = "linux") || runs("nginx", "-v") || runs("/usr/sbin/nginx", "-v") {
+        return;
+    }
+    if let Err(why) = system(workspace, &["nginx-light"]) {
+        println!("{why}\nthe gateway is measured against a minimal forwarder alone");
+    }
+}
+
 /// Whether a program starts, whatever it thinks of the question.
 fn runs(program: &str, ask: &str) -> bool {
     use std::process::{Command, Stdio};
