@@ -29,10 +29,10 @@ use crate::tray::Tray;
 /// Given by the session's start: begin in the tray.
 const HIDDEN: &str = "--hidden";
 
-/// Runs what the arguments ask for: the built-in demo server, or the window.
+/// Runs what the arguments ask for: the built-in demo server, a keeper of a server, or the window.
 #[must_use]
 pub fn run() -> ExitCode {
-    if std::env::args().nth(1).as_deref() == Some("demo-server") {
+    if matches!(std::env::args().nth(1).as_deref(), Some("demo-server" | "keep")) {
         return host::cli::run();
     }
     if !has_display() {

@@ -206,7 +206,7 @@ pub struct Opened {
     pub version: String,
     /// The `server/discover` or `initialize` result, raw.
     pub hello: Box<RawValue>,
-    /// `Mcp-Session-Id`, or a random name for this spawn of a child of the legacy era. `None` on modern HTTP.
+    /// `Mcp-Session-Id`, or a random name for this life of a child. `None` on modern HTTP.
     pub session: Option<String>,
     /// Whether `session` is one that was resumed: tasks of before are still there.
     pub resumed: bool,

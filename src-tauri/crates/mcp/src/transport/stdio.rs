@@ -2,11 +2,15 @@
 //!
 //! Four tasks live for each child: a reader of lines, a writer, a reader of standard error, and the keeper, who ends
 //! the child with everything it started. They hold no link, so that dropping the link ends them. The era probe with
-//! its one respawn (protocol.md §3.2) is in `handshake.rs`. It does not restart a child that ended.
+//! its one respawn (protocol.md §3.2) is in `handshake.rs`. It does not restart a child that ended. Where a keeper holds
+//! the child (ruling 16), `kept.rs` does all of this over the keeper's socket; `keep.rs` is the keeper.
 
+mod ending;
 mod group;
 mod handshake;
+mod keep;
 mod keeper;
+mod kept;
 mod leftover;
 mod lines;
 mod spawn;
@@ -24,16 +28,20 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::duplex::{Duplex, OUTBOX_CAPACITY, Parcel, Wire};
-use super::inbound::{Over, Stuck};
+use super::inbound::Over;
 use super::{OpenContext, OpenError, inbound};
 use crate::link::{Inbound, LinkError};
 use group::Group;
 use keeper::{Complaint, Keeper, Latches};
+use kept::{Belongs, NotKept};
 use leftover::Record;
 use lines::{Line, Lines};
 use stderr::StderrTail;
 
 pub(crate) use handshake::open;
+pub use keep::{KeepError, keep};
+pub use kept::KeeperProgram;
+pub use kept::place::{end_unkept, keepers};
 pub use leftover::{Ended, end_leftovers};
 pub(crate) use spawn::Launch;
 
@@ -43,6 +51,8 @@ struct Started {
     inbound: BoxStream<'static, Inbound>,
     heard: CancellationToken,
     pid: u32,
+    /// Where word can be left for the next core, when a keeper holds the child.
+    kept: Option<Arc<kept::Kept>>,
 }
 
 struct Pipes {
@@ -64,8 +74,22 @@ impl Wire for Pipes {
     }
 }
 
-/// Starts the child and everything around it.
-fn start(launch: &Launch, ctx: &OpenContext) -> Result<Started, OpenError> {
+/// Starts the child behind a keeper where there is one, else here.
+async fn start(launch: &Launch, belongs: Option<&Belongs<'_>>, ctx: &OpenContext) -> Result<Started, OpenError> {
+    if let Some(belongs) = belongs {
+        match kept::start(launch, belongs, ctx).await {
+            Ok(started) => return Ok(started),
+            Err(NotKept::Child(error)) => return Err(error),
+            Err(NotKept::Keeper(why)) => {
+                tracing::warn!(child.name = %launch.command, why, "no keeper can hold this child: it ends with the core");
+            }
+        }
+    }
+    start_here(launch, ctx)
+}
+
+/// Starts the child and everything around it in this process.
+fn start_here(launch: &Launch, ctx: &OpenContext) -> Result<Started, OpenError> {
     let mut child = launch.spawn()?;
     let pid = child.id();
     let (stdin, stdout, errors) = (child.stdin().take(), child.stdout().take(), child.stderr().take());
@@ -103,7 +127,7 @@ fn start(launch: &Launch, ctx: &OpenContext) -> Result<Started, OpenError> {
         stopping: scope.stopping(),
     };
     scope.spawn_draining("stdio keeper", keeper.keep());
-    Ok(Started { link, inbound: inbound.boxed(), heard, pid })
+    Ok(Started { link, inbound: inbound.boxed(), heard, pid, kept: None })
 }
 
 fn without_pipes(launch: &Launch) -> OpenError {
@@ -122,7 +146,7 @@ async fn read_in(mut lines: Lines<impl AsyncRead + Unpin>, link: Weak<Duplex>, l
             let Some(link) = link.upgrade() else { return };
             match line {
                 Line::Whole(line) => {
-                    if link.accept(line).await == Err(Stuck) {
+                    if link.accept(line).await.is_err() {
                         *complaint.lock() = Some("it sends more than is taken from it".into());
                         return;
                     }

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use domain::server::Era;
 use futures::StreamExt;
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
+use super::kept::{self, Belongs};
 use super::spawn::Launch;
 use super::{Started, start};
 use crate::link::{Answer, Inbound, Link, LinkError, Opened};
@@ -52,15 +53,27 @@ struct Greeting {
 }
 
 /// Starts the child and shakes hands with it.
-pub(crate) async fn open(launch: Launch, known: Option<Era>, ctx: &OpenContext) -> Result<Opened, OpenError> {
+pub(crate) async fn open(
+    launch: Launch,
+    kept_as: Option<&str>,
+    known: Option<Era>,
+    ctx: &OpenContext,
+) -> Result<Opened, OpenError> {
+    let belongs = ctx.keeper.as_ref().zip(kept_as).map(|(program, name)| Belongs { program, name });
+    let belongs = belongs.as_ref();
+    if let Some(belongs) = belongs
+        && let Some(opened) = kept::take_up(&launch, belongs, ctx).await?
+    {
+        return Ok(opened);
+    }
     let opener = match known {
         None => Opener::Discover { patient: false },
         Some(Era::Modern) => Opener::Discover { patient: true },
         Some(Era::Legacy | Era::LegacySse) => Opener::Initialize,
     };
-    let mut first = Shake::new(start(&launch, ctx)?, ctx);
+    let mut first = Shake::new(start(&launch, belongs, ctx).await?, ctx);
     let failed = match first.greet(opener).await {
-        Ok(greeting) => return first.opened(greeting).await,
+        Ok(greeting) => return first.opened(greeting, &launch, belongs).await,
         Err(failed) => failed,
     };
     if !matches!(failed, Failed::Ended) {
@@ -73,9 +86,9 @@ pub(crate) async fn open(launch: Launch, known: Option<Era>, ctx: &OpenContext) 
         Opener::Initialize => Opener::Discover { patient: false },
     };
     tracing::debug!(child.name = %launch.command, "the child ended during the handshake; it is started once more");
-    let mut second = Shake::new(start(&launch, ctx)?, ctx);
+    let mut second = Shake::new(start(&launch, belongs, ctx).await?, ctx);
     match second.greet(other).await {
-        Ok(greeting) => second.opened(greeting).await,
+        Ok(greeting) => second.opened(greeting, &launch, belongs).await,
         Err(failed) => Err(second.explain(&launch, failed).await),
     }
 }
@@ -132,7 +145,7 @@ impl<'a> Shake<'a> {
     /// The inner error is a refusal that another opener may cure.
     async fn initialize(&mut self) -> Result<Result<Greeting, Failed>, Failed> {
         let limit = self.ctx.policy.initialize_limit;
-        let answer = self.ask("initialize", Params::plain(initialize(), Vec::new()), limit).await?;
+        let answer = self.ask("initialize", Params::plain(initialize(self.ctx.abilities), Vec::new()), limit).await?;
         let Some(answer) = answer else { return Err(Failed::Silent(limit)) };
         Ok(match initialized(&answer, &self.ctx.policy) {
             Initialized::Agreed(version, hello) => Ok(Greeting { era: Era::Legacy, version, hello }),
@@ -174,24 +187,32 @@ impl<'a> Shake<'a> {
         }
     }
 
-    async fn opened(self, greeting: Greeting) -> Result<Opened, OpenError> {
+    async fn opened(
+        self,
+        greeting: Greeting,
+        launch: &Launch,
+        belongs: Option<&Belongs<'_>>,
+    ) -> Result<Opened, OpenError> {
         let Greeting { era, version, hello } = greeting;
-        let Started { link, inbound, pid, .. } = self.started;
-        let session = match era {
+        let Started { link, inbound, pid, kept, .. } = self.started;
+        match era {
             Era::Modern => {
                 let _ = link.speech.set(Speech::Modern(version));
-                None
             }
             Era::Legacy | Era::LegacySse => {
                 let _ = link.speech.set(Speech::Legacy);
                 // A child that is gone already says so on the stream.
-                let _ = link.notify("notifications/initialized", Value::Null).await;
-                Some(format!("{:032x}", (self.ctx.draw)()))
+                let _ = link.notify("notifications/initialized", None).await;
             }
-        };
+        }
+        // In the modern era it is never on the wire; it names this life of the child all the same.
+        let session = format!("{:032x}", (self.ctx.draw)());
+        if let (Some(kept), Some(belongs)) = (kept, belongs) {
+            kept::leave_word(&kept, (launch, belongs.name), (era, version), &hello, &session);
+        }
         let inbound = futures::stream::iter(self.early).chain(inbound).boxed();
-        let version = version.to_owned();
-        Ok(Opened { link, inbound, era, version, hello, session, resumed: false, child: Some(pid) })
+        let (version, session) = (version.to_owned(), Some(session));
+        Ok(Opened { link, inbound, era, version, hello, session, resumed: false, child: Some(pid), regained: None })
     }
 
     /// Ends the child and says what went wrong.

@@ -4,8 +4,6 @@
 //! the child ends by itself, whatever it started is ended the same way. The keeper runs in the supervisor and not in
 //! the link, so that dropping a link, or stopping the core, leaves nobody behind. It says why the link is over.
 
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +14,7 @@ use process_wrap::tokio::ChildWrapper;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::ending::{Exit, Pace, end_child};
 use super::group::Group;
 use super::leftover::Record;
 use super::stderr::StderrTail;
@@ -75,15 +74,15 @@ impl Keeper {
         };
         // Its input is closed now: the writer watches this latch.
         self.latches.ending.cancel();
-        let status = self.end_child().await;
-        self.finish_group().await;
+        let pace = self.pace_of_end();
+        let exit = end_child(&mut *self.child, self.group, pace).await;
         last_resort.0 = None;
         if timeout(self.pace(self.policy.child_close_wait), self.latches.read_out.cancelled()).await.is_err() {
             // Somebody outside the group holds the pipe open.
             self.latches.read_out.cancel();
         }
         drop(self.record);
-        let closure = closure(&self.name, status, asked, self.complaint.lock().take(), &self.stderr);
+        let closure = closure(&self.name, exit, asked, self.complaint.lock().take(), &self.stderr);
         tracing::debug!(child.name = %self.name, why = %closure.why, "a child process is over");
         let waiting = LinkError::Broken { why: closure.why.clone(), hint: closure.hint.clone(), sent: true };
         let later = LinkError::Broken { why: closure.why.clone(), hint: closure.hint.clone(), sent: false };
@@ -96,31 +95,17 @@ impl Keeper {
         if self.stopping.is_cancelled() { wait.min(self.policy.drain_limit / 4) } else { wait }
     }
 
-    async fn end_child(&mut self) -> Option<ExitStatus> {
-        let (close_wait, term_wait) = (self.pace(self.policy.child_close_wait), self.pace(self.policy.child_term_wait));
-        if let Ok(status) = timeout(close_wait, self.child.wait()).await {
-            return status.ok();
+    fn pace_of_end(&self) -> Pace {
+        Pace {
+            close_wait: self.pace(self.policy.child_close_wait),
+            term_wait: self.pace(self.policy.child_term_wait),
+            look: self.policy.child_group_look,
         }
-        self.group.term();
-        if let Ok(status) = timeout(term_wait, self.child.wait()).await {
-            return status.ok();
-        }
-        self.group.kill();
-        timeout(term_wait, self.child.wait()).await.ok()?.ok()
-    }
-
-    async fn finish_group(&self) {
-        self.group.end(self.pace(self.policy.child_term_wait), self.policy.child_group_look).await;
     }
 }
 
-fn closure(
-    name: &str,
-    status: Option<ExitStatus>,
-    asked: bool,
-    complaint: Option<String>,
-    stderr: &StderrTail,
-) -> Closure {
+/// Why a link to a child is over.
+pub(super) fn closure(name: &str, exit: Exit, asked: bool, complaint: Option<String>, stderr: &StderrTail) -> Closure {
     if asked {
         return Closure {
             why: format!("`{name}` was ended by Taskwarden"),
@@ -131,17 +116,8 @@ fn closure(
     let last = stderr.last_line().map_or_else(String::new, |line| format!("; it said last: `{line}`"));
     let why = match complaint {
         Some(complaint) => format!("`{name}` was ended because {complaint}{last}"),
-        None => format!("`{name}` {}{last}", how(status)),
+        None => format!("`{name}` {}{last}", exit.how()),
     };
     let hint = "Taskwarden starts it again; look at its standard error for the cause.".into();
     Closure { why, hint, process_ended: true }
-}
-
-/// How a process ended, in words.
-pub(super) fn how(status: Option<ExitStatus>) -> String {
-    match status.map(|status| (status.code(), status.signal())) {
-        Some((Some(code), _)) => format!("exited with code {code}"),
-        Some((None, Some(signal))) => format!("was ended by signal {signal}"),
-        Some((None, None)) | None => "ended".into(),
-    }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::group::Group;
 
 /// A command line longer than this is cut in records and reports.
-const COMMAND_CHARS: usize = 400;
+pub(super) const COMMAND_CHARS: usize = 400;
 
 /// A child of an earlier core that was ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub async fn end_leftovers(children_dir: &Path, policy: &Policy) -> Vec<Ended> {
 
 /// When a process started, in ticks since boot: field 22 of `/proc/PID/stat`. The name before it may hold anything,
 /// so counting begins after its last bracket. `None` when there is no such process, or it is only a zombie.
-fn start_time(pid: u32) -> Option<u64> {
+pub(super) fn start_time(pid: u32) -> Option<u64> {
     /// The state comes first after the name; the start time is the twentieth field from there.
     const START_AFTER_NAME: usize = 19;
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -100,7 +100,7 @@ fn start_time(pid: u32) -> Option<u64> {
     fields.nth(START_AFTER_NAME)?.parse().ok()
 }
 
-fn boot() -> String {
+pub(super) fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 

@@ -78,7 +78,7 @@ impl Launch {
     }
 }
 
-fn inherited() -> impl Iterator<Item = (OsString, OsString)> {
+pub(super) fn inherited() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| {
         name.to_str().is_some_and(|name| {
             INHERITED.contains(&name) || INHERITED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))

@@ -35,11 +35,16 @@ impl StderrTail {
         while let Ok(read) = from.read(&mut piece).await
             && read > 0
         {
-            let mut kept = self.kept.lock();
-            kept.extend(piece.iter().take(read));
-            let surplus = kept.len().saturating_sub(self.cap);
-            kept.drain(..surplus);
+            self.push(piece.get(..read).unwrap_or_default());
         }
+    }
+
+    /// Adds a piece.
+    pub(super) fn push(&self, piece: &[u8]) {
+        let mut kept = self.kept.lock();
+        kept.extend(piece);
+        let surplus = kept.len().saturating_sub(self.cap);
+        kept.drain(..surplus);
     }
 
     /// The text, harmless to show.

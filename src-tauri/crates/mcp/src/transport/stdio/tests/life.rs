@@ -119,7 +119,7 @@ async fn a_child_sees_the_basics_and_its_configuration_and_nothing_else() {
     let bench = Bench::new(quick());
     let mut launch = bench.launch(&format!("env > \"$DIR/env\"\n{}", modern(COPY)));
     launch.secret_env.insert("API_KEY".into(), Secret::new("s3cret-value"));
-    let opened = timeout(LIMIT, open(launch, None, &bench.ctx)).await.expect("in time").expect("opened");
+    let opened = timeout(LIMIT, open(launch, None, None, &bench.ctx)).await.expect("in time").expect("opened");
     let env = std::fs::read_to_string(bench.dir.path().join("env")).expect("written");
     assert!(env.lines().any(|line| line == "API_KEY=s3cret-value"), "the configured secret is there");
     let may_be_there = |name: &str| {
@@ -143,7 +143,7 @@ async fn stderr_is_kept_bounded_without_secrets_and_control_characters() {
     );
     let mut launch = bench.launch(&script);
     launch.secret_env.insert("API_KEY".into(), Secret::new("s3cret-value"));
-    let opened = timeout(LIMIT, open(launch, None, &bench.ctx)).await.expect("in time").expect("opened");
+    let opened = timeout(LIMIT, open(launch, None, None, &bench.ctx)).await.expect("in time").expect("opened");
     let seen = timeout(LIMIT, async {
         while !opened.link.stderr_tail().contains("key is") {
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -60,7 +60,7 @@ impl Bench {
     }
 
     pub(super) async fn open_known(&self, script: &str, known: Option<Era>) -> Result<Opened, OpenError> {
-        timeout(LIMIT, open(self.launch(script), known, &self.ctx)).await.expect("opening ends in time")
+        timeout(LIMIT, open(self.launch(script), None, known, &self.ctx)).await.expect("opening ends in time")
     }
 
     pub(super) fn written(&self, name: &str) -> Vec<Value> {
@@ -98,7 +98,15 @@ pub(super) const NOT_FOUND: &str = r#"{"code":-32601,"message":"Method not found
 pub(super) const COPY: &str = r#"while read -r line; do echo "$line" >> "$DIR/in"; done"#;
 
 pub(super) fn ask(method: &'static str, tag: u64, limit: Option<Duration>) -> Outgoing {
-    Outgoing { method, params: json!({}), verbatim: Vec::new(), tag: Tag(tag), limit, param_headers: Vec::new() }
+    Outgoing {
+        method: method.into(),
+        params: json!({}),
+        verbatim: Vec::new(),
+        tag: Tag(tag),
+        limit,
+        param_headers: Vec::new(),
+        passenger: None,
+    }
 }
 
 pub(super) async fn closed(opened: &mut Opened) -> Closure {

@@ -16,7 +16,7 @@ async fn the_probe_comes_first_with_both_required_keys() {
     let opened = bench.open(&modern(COPY)).await.expect("a modern server");
     assert_eq!(opened.era, Era::Modern, "it answered the probe");
     assert_eq!(opened.version, "2026-07-28");
-    assert_eq!(opened.session, None, "modern tasks belong to the principal");
+    assert!(opened.session.is_some(), "this life of the child has a name, which never goes on the wire");
     let probe = bench.written("in").remove(0);
     assert_eq!(probe["method"], "server/discover", "nothing is said before it");
     assert_eq!(probe["jsonrpc"], "2.0");
@@ -122,15 +122,15 @@ async fn a_child_that_always_ends_is_told_with_code_and_its_last_words() {
 async fn a_command_that_does_not_exist_is_named_with_a_cure() {
     let bench = Bench::new(quick());
     let missing = Launch { command: "no-such-server-anywhere".into(), ..bench.launch("") };
-    let error = open(missing, None, &bench.ctx).await.err().expect("nothing to start");
+    let error = open(missing, None, None, &bench.ctx).await.err().expect("nothing to start");
     assert_eq!(error.to_string(), "there is no command `no-such-server-anywhere` on PATH");
     let file = bench.dir.path().join("plain");
     std::fs::write(&file, "text").expect("written");
     let plain = Launch { command: file.display().to_string(), ..bench.launch("") };
-    let error = open(plain, None, &bench.ctx).await.err().expect("nothing to run");
+    let error = open(plain, None, None, &bench.ctx).await.err().expect("nothing to run");
     assert!(error.to_string().ends_with("may not be executed"), "{error}");
     let elsewhere = Launch { cwd: Some("/no/such/place".into()), ..bench.launch("") };
-    let error = open(elsewhere, None, &bench.ctx).await.err().expect("nowhere to run");
+    let error = open(elsewhere, None, None, &bench.ctx).await.err().expect("nowhere to run");
     assert!(error.to_string().contains("no working directory `/no/such/place`"), "{error}");
 }
 

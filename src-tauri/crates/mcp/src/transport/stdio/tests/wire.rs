@@ -79,7 +79,7 @@ while read -r line; do echo "$line" >> "$DIR/in"; done"#;
         }
     }
     assert_eq!(tokens, ["1", "\"q-2\"", "notifications/cancelled"], "statement 14, and tokens are the ids");
-    let reply = Response::Result(json!({"action":"decline"}));
+    let reply = Response::Result(serde_json::value::to_raw_value(&json!({"action":"decline"})).expect("JSON"));
     opened.link.respond("1", reply.clone()).await.expect("pending");
     for gone in ["1", "\"q-2\""] {
         let again = opened.link.respond(gone, reply.clone()).await;

@@ -1,0 +1,380 @@
+//! `taskwarden keep`: a small process that holds one child, so that the child outlives its core (ruling 16).
+//!
+//! It owns the child's group, buffers what the child says until a core has it on record, and gives it to the next
+//! core that comes. One core at a time. It ends the group when it is told to, and when no core came for the time it
+//! was given; and itself when nothing is left to give. It reads no configuration, opens no registry, logs nothing and
+//! knows no MCP: what it keeps for cores (`state`, notes) is text to it. The core's side is `kept.rs`.
+
+mod child;
+mod door;
+pub(super) mod frame;
+pub(super) mod order;
+mod shelf;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use engine::supervisor::Supervisor;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::ending::Exit;
+use super::kept::place::{Place, Record};
+use child::{Child, Said, Wrote};
+use door::Visit;
+use frame::{Frame, Kind};
+use order::{Hello, Numbers, Order, Report};
+use shelf::Shelf;
+
+/// An order has a command with its arguments and environment, which the system bounds by 2 MiB on Linux.
+const ORDER_BYTES: u64 = 4 * 1_024 * 1_024;
+
+/// Why a keeper could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    /// The order did not come or cannot be read.
+    #[error("the order cannot be read: {0}")]
+    Order(#[source] io::Error),
+    /// The place cannot be used.
+    #[error("the place `{path}` cannot be used: {source}")]
+    Place {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The child was not started; whoever ordered it was told why.
+    #[error("the child was not started")]
+    NotStarted,
+    /// Nobody hears that the child was started.
+    #[error("whoever ordered it is gone")]
+    Abandoned,
+}
+
+/// Keeps one child until it is over: reads the order from `orders`, says on `report` in one line whether the child
+/// runs, and then serves cores on a socket in the folder `at`.
+///
+/// # Errors
+/// When it could not begin. Then no child runs.
+pub async fn keep(at: &Path, orders: impl AsyncRead + Unpin, mut report: impl Write) -> Result<(), KeepError> {
+    // Away from the terminal and the process group of the core: neither Ctrl-C nor a hang-up reaches what is kept.
+    // It fails only for the leader of a group, who is away already.
+    let _ = rustix::process::setsid();
+    let place = Place::at(at);
+    let begun = begin(&place, orders, &mut report).await;
+    let kept = match begun {
+        Ok(keeper) => {
+            let told = say(&mut report, &Report::Running);
+            drop(report);
+            keeper.run(told.is_ok()).await;
+            told.map_err(|_| KeepError::Abandoned)
+        }
+        Err(error) => Err(error),
+    };
+    place.clear();
+    kept
+}
+
+fn say(report: &mut impl Write, what: &Report) -> io::Result<()> {
+    let mut line = serde_json::to_vec(what).map_err(io::Error::other)?;
+    line.push(b'\n');
+    report.write_all(&line)?;
+    report.flush()
+}
+
+async fn begin(place: &Place, orders: impl AsyncRead + Unpin, report: &mut impl Write) -> Result<Keeper, KeepError> {
+    let mut text = Vec::new();
+    orders.take(ORDER_BYTES).read_to_end(&mut text).await.map_err(KeepError::Order)?;
+    let order: Order = serde_json::from_slice(&text).map_err(|bad| KeepError::Order(bad.into()))?;
+    drop(text);
+    let (numbers, ordered_by) = (order.numbers, order.ordered_by.clone());
+    let unusable = |source| KeepError::Place { path: place.folder().to_owned(), source };
+    let listener = match place.make().and_then(|()| UnixListener::bind(place.socket())) {
+        Ok(listener) => listener,
+        Err(error) => {
+            let _ = say(report, &Report::Unable { why: error.to_string() });
+            return Err(unusable(error));
+        }
+    };
+    let launch = order.launch();
+    let scope = Supervisor::new();
+    let started = match launch.spawn() {
+        Ok(started) => started,
+        Err(error) => {
+            let (why, hint) = (error.to_string(), error.hint().to_owned());
+            let _ = say(report, &Report::NotStarted { why, hint });
+            return Err(KeepError::NotStarted);
+        }
+    };
+    let Some(child) = Child::take(started, &numbers, &scope) else {
+        let _ = say(report, &Report::Unable { why: "the child was started without pipes".into() });
+        return Err(KeepError::NotStarted);
+    };
+    if let Err(error) = place.write(&Record::of(child.pid, &launch.command)) {
+        // Without it the child would outlive a keeper that is killed; nothing worse.
+        let _ = error;
+    }
+    Ok(Keeper {
+        numbers,
+        ordered_by,
+        scope,
+        listener,
+        child,
+        shelf: Shelf::new(numbers.kept_bytes),
+        notes: BTreeMap::new(),
+        state: None,
+        stderr: VecDeque::new(),
+        heard: false,
+        visits: 0,
+        core: None,
+        frames: None,
+        alone_since: Instant::now(),
+        unwanted: false,
+        output_over: false,
+        exit: None,
+        last: None,
+    })
+}
+
+/// One keeper at work.
+struct Keeper {
+    numbers: Numbers,
+    ordered_by: Option<PathBuf>,
+    scope: Supervisor,
+    listener: UnixListener,
+    child: Child,
+    shelf: Shelf,
+    notes: BTreeMap<u64, String>,
+    state: Option<String>,
+    stderr: VecDeque<u8>,
+    heard: bool,
+    visits: u64,
+    core: Option<Visit>,
+    /// What it says.
+    frames: Option<mpsc::Receiver<Frame>>,
+    alone_since: Instant,
+    /// The end was ordered, or nobody came: what is left to give is wanted by nobody.
+    unwanted: bool,
+    output_over: bool,
+    /// How the child ended, and when.
+    exit: Option<(Exit, Instant)>,
+    /// The piece that says so, once it is on the shelf; zero when it is settled.
+    last: Option<u64>,
+}
+
+impl Keeper {
+    async fn run(mut self, wanted: bool) {
+        if !wanted {
+            self.give_up();
+        }
+        let mut signals = Signals::listen();
+        while !self.is_done() {
+            let has_more = self.core.as_ref().is_some_and(|core| !core.first.is_empty()) || self.shelf.has_unsent();
+            let reads = self.shelf.has_room() && !self.output_over;
+            let drained_at = self.exit.filter(|_| reads).map(|(_, at)| at + self.numbers.pace().close_wait);
+            let lonely_at =
+                (self.core.is_none() && !self.unwanted).then(|| self.alone_since + self.numbers.alone_limit());
+            tokio::select! {
+                Ok((stream, _)) = self.listener.accept() => self.arrived(stream),
+                frame = next_frame(&mut self.frames) => self.told(frame),
+                permit = room(&self.core), if has_more => self.give(permit),
+                said = self.child.said.recv(), if reads => self.said(said),
+                Some(piece) = self.child.stderr.recv() => self.complained(piece),
+                Some(wrote) = self.child.wrote.recv() => self.wrote(wrote),
+                exit = &mut self.child.exit, if self.exit.is_none() => {
+                    self.exit = Some((exit.unwrap_or_default(), Instant::now()));
+                }
+                () = sleep_until(drained_at) => self.output_over = true,
+                () = sleep_until(lonely_at) => self.give_up(),
+                () = signals.end() => self.give_up(),
+            }
+            self.tell_exit();
+        }
+        self.scope.cancel();
+    }
+
+    /// Whether nobody can want anything any more.
+    fn is_done(&self) -> bool {
+        self.exit.is_some() && (self.last == Some(0) || (self.unwanted && self.core.is_none()))
+    }
+
+    fn give_up(&mut self) {
+        self.unwanted = true;
+        self.child.ending.cancel();
+    }
+
+    fn arrived(&mut self, stream: UnixStream) {
+        if !door::may_enter(&stream, self.ordered_by.as_deref()) {
+            return;
+        }
+        if self.core.is_some() {
+            return door::turn_away(stream, &self.scope);
+        }
+        self.visits += 1;
+        let (front, back) = self.stderr.as_slices();
+        let hello = Hello {
+            visit: self.visits,
+            pid: self.child.pid,
+            heard: self.heard,
+            state: self.state.clone(),
+            notes: self.notes.iter().map(|(id, text)| (*id, text.clone())).collect(),
+            stderr: String::from_utf8_lossy(&[front, back].concat()).into_owned(),
+        };
+        let Ok(hello) = serde_json::to_vec(&hello) else { return };
+        self.shelf.rewind();
+        let hello = Frame::new(Kind::Hello, self.visits, hello);
+        let (visit, frames) = Visit::begin(stream, hello, &self.numbers, &self.scope);
+        (self.core, self.frames) = (Some(visit), Some(frames));
+    }
+
+    fn told(&mut self, frame: Option<Frame>) {
+        let Some(Frame { kind, number, body }) = frame else { return self.left() };
+        match kind {
+            Kind::Input => {
+                if let Err(mpsc::error::TrySendError::Full(_)) = self.child.input.try_send((number, body)) {
+                    // It does not keep to the window: not a core that we know.
+                    self.left();
+                }
+            }
+            Kind::Note if body.len() <= order::NOTE_BYTES && self.notes.len() < self.numbers.notes => {
+                self.notes.insert(number, String::from_utf8_lossy(&body).into_owned());
+            }
+            Kind::Forget => {
+                self.notes.remove(&number);
+            }
+            Kind::Settle => {
+                self.shelf.settle(number);
+                if self.last == Some(number) {
+                    self.last = Some(0);
+                }
+            }
+            Kind::State => self.state = Some(String::from_utf8_lossy(&body).into_owned()),
+            Kind::End => self.give_up(),
+            // Without this note a reply finds no handle in the next core; the call itself is fine.
+            Kind::Note => {}
+            // What only keepers say.
+            Kind::Hello
+            | Kind::Busy
+            | Kind::Line
+            | Kind::TooLong
+            | Kind::Exited
+            | Kind::Wrote
+            | Kind::Heard
+            | Kind::Stderr => self.left(),
+        }
+    }
+
+    fn left(&mut self) {
+        (self.core, self.frames) = (None, None);
+        self.alone_since = Instant::now();
+    }
+
+    fn give(&mut self, permit: Option<mpsc::OwnedPermit<Frame>>) {
+        let (Some(permit), Some(core)) = (permit, self.core.as_mut()) else { return };
+        if let Some(frame) = core.first.pop_front().or_else(|| self.shelf.next_unsent()) {
+            permit.send(frame);
+        }
+    }
+
+    /// Says something that a core which is not here need not hear.
+    fn mention(&mut self, frame: Frame) {
+        if let Some(core) = self.core.as_mut() {
+            core.first.push_back(frame);
+        }
+    }
+
+    fn said(&mut self, said: Option<Said>) {
+        match said {
+            Some(Said::First) => {
+                self.heard = true;
+                self.mention(Frame::bare(Kind::Heard, 0));
+            }
+            Some(Said::Line(line)) => {
+                self.shelf.put(Kind::Line, line);
+            }
+            Some(Said::TooLong(stub)) => {
+                self.shelf.put(Kind::TooLong, stub);
+            }
+            None => self.output_over = true,
+        }
+    }
+
+    fn complained(&mut self, piece: Vec<u8>) {
+        self.stderr.extend(&piece);
+        let surplus = self.stderr.len().saturating_sub(self.numbers.stderr_bytes);
+        self.stderr.drain(..surplus);
+        // A core that is slow to read hears less of it; the end is what counts, and the next greeting has it.
+        if self.core.as_ref().is_some_and(|core| core.first.len() < MENTIONS_MAX) {
+            self.mention(Frame::new(Kind::Stderr, 0, piece));
+        }
+    }
+
+    fn wrote(&mut self, (number, done): Wrote) {
+        let why = done.err().unwrap_or_default();
+        self.mention(Frame::new(Kind::Wrote, number, why.into_bytes()));
+    }
+
+    /// The last piece: after everything the child said.
+    fn tell_exit(&mut self) {
+        if let (Some((exit, _)), true, None) = (self.exit, self.output_over, self.last) {
+            self.last = Some(self.shelf.put(Kind::Exited, serde_json::to_vec(&exit).unwrap_or_default()));
+        }
+    }
+}
+
+/// Pieces of standard error that wait for a core which reads slowly.
+const MENTIONS_MAX: usize = 256;
+
+async fn next_frame(frames: &mut Option<mpsc::Receiver<Frame>>) -> Option<Frame> {
+    match frames {
+        Some(frames) => frames.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn room(core: &Option<Visit>) -> Option<mpsc::OwnedPermit<Frame>> {
+    match core {
+        // A writer that is gone is noticed by the reader beside it.
+        Some(core) => match core.out.clone().reserve_owned().await {
+            Ok(permit) => Some(permit),
+            Err(_) => std::future::pending().await,
+        },
+        None => std::future::pending().await,
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// SIGTERM ends what is kept, in order. Interrupts and hang-ups are for programs at a terminal.
+struct Signals {
+    terminate: Option<tokio::signal::unix::Signal>,
+    _ignored: [Option<tokio::signal::unix::Signal>; 2],
+}
+
+impl Signals {
+    fn listen() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        Self {
+            terminate: signal(SignalKind::terminate()).ok(),
+            _ignored: [signal(SignalKind::hangup()).ok(), signal(SignalKind::interrupt()).ok()],
+        }
+    }
+
+    async fn end(&mut self) {
+        let told = match &mut self.terminate {
+            Some(terminate) => terminate.recv().await,
+            None => None,
+        };
+        if told.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

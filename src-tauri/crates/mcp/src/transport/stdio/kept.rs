@@ -1,0 +1,291 @@
+//! The core's side of kept children: start a keeper, or take up one that an earlier core left (ruling 16).
+//!
+//! A child that is taken up is not greeted again: what was agreed is in the state that the keeper holds. Calls of
+//! the earlier core come back with the link, its unanswered questions come again as they were asked. Where no keeper
+//! can work, `stdio.rs` holds the child itself, as it does without one.
+
+mod books;
+pub(super) mod place;
+mod talk;
+mod wire;
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use domain::ids::HandleId;
+use domain::server::Era;
+use futures::StreamExt;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::OwnedReadHalf;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::Started;
+use super::keep::frame::{Frames, Kind};
+use super::keep::order::{Hello, Order, Report};
+use super::spawn::{Launch, inherited};
+use crate::link::{Opened, Regained, RegainedCall, Tag};
+use crate::transport::duplex::Speech;
+use crate::transport::params::{LEGACY_VERSIONS, MODERN_VERSION};
+use crate::transport::{OpenContext, OpenError};
+use books::Note;
+use place::Place;
+
+pub(super) use wire::Kept;
+
+/// Ids and tags of each core of one child begin this far apart: none of them ever means a request of another.
+const IDS_PER_CORE_BITS: u32 = 36;
+/// So many cores of one child have ids of their own; all stay whole numbers that any JSON reader holds exactly.
+const CORES_WITH_IDS: u64 = 1 << 16;
+
+/// How `taskwarden keep` is started, and where keepers live.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeeperProgram {
+    /// The program with its arguments; the folder of the keeper follows.
+    pub command: Vec<String>,
+    /// Folders of keepers; only for this user.
+    pub dir: PathBuf,
+}
+
+/// What a core leaves for the next one. The keeper does not read it.
+#[derive(Serialize, Deserialize)]
+struct State {
+    fingerprint: String,
+    modern: bool,
+    version: String,
+    hello: Box<RawValue>,
+    session: String,
+}
+
+/// Which keeper a child belongs to.
+pub(super) struct Belongs<'a> {
+    pub(super) program: &'a KeeperProgram,
+    /// Names what is kept: the server, and whose connection it is.
+    pub(super) name: &'a str,
+}
+
+/// Why there is no child behind a keeper.
+pub(super) enum NotKept {
+    /// The child cannot be started, kept or not.
+    Child(OpenError),
+    /// No keeper can work here; why.
+    Keeper(String),
+}
+
+/// What it took to start this child, as a digest: another configuration is another child. Only ever in memory.
+fn fingerprint(name: &str, launch: &Launch) -> String {
+    let secrets: Vec<_> = launch.secret_env.iter().map(|(name, secret)| (name, secret.reveal())).collect();
+    let all = serde_json::json!([name, launch.command, launch.args, launch.env, secrets, launch.cwd]);
+    Sha256::digest(all.to_string().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Takes up the child that an earlier core left, if there is one and it is the one that is wanted.
+///
+/// # Errors
+/// When another core has it.
+pub(super) async fn take_up(
+    launch: &Launch,
+    belongs: &Belongs<'_>,
+    ctx: &OpenContext,
+) -> Result<Option<Opened>, OpenError> {
+    let wanted = fingerprint(belongs.name, launch);
+    let mut taken = None;
+    for place in Place::all_of(&belongs.program.dir, belongs.name) {
+        let (hello, frames, to) = match reach(&place, ctx).await {
+            Reached::Keeper(hello, frames, to) => (hello, frames, to),
+            Reached::Taken => {
+                return Err(OpenError::Unreachable {
+                    why: format!("`{}` is held by another core", launch.command),
+                    hint: "Stop the other core; it is tried again by itself.".into(),
+                });
+            }
+            Reached::Nobody => {
+                place.clear_after(&ctx.policy).await;
+                continue;
+            }
+        };
+        let state = hello.state.as_deref().and_then(|text| serde_json::from_str::<State>(text).ok());
+        let fits = state.filter(|state| taken.is_none() && state.fingerprint == wanted);
+        let version = fits.as_ref().and_then(|state| known_version(state.modern, &state.version));
+        if let (Some(state), Some(version)) = (fits, version) {
+            tracing::info!(child.name = %launch.command, "took up a child that was kept");
+            taken = Some(opened(launch, hello, (frames, to), state, version, ctx));
+        } else {
+            tracing::debug!(child.name = %launch.command, "a kept child is not the one that is wanted; it is ended");
+            talk::end(frames, to, ctx.policy.child_close_wait + ctx.policy.child_term_wait * 2).await;
+        }
+    }
+    Ok(taken)
+}
+
+fn known_version(modern: bool, version: &str) -> Option<&'static str> {
+    if modern {
+        return (version == MODERN_VERSION).then_some(MODERN_VERSION);
+    }
+    LEGACY_VERSIONS.into_iter().find(|known| *known == version)
+}
+
+type Streams = (Frames<OwnedReadHalf>, tokio::net::unix::OwnedWriteHalf);
+
+fn opened(
+    launch: &Launch,
+    hello: Hello,
+    streams: Streams,
+    state: State,
+    version: &'static str,
+    ctx: &OpenContext,
+) -> Opened {
+    let base = hello.visit.saturating_sub(1).min(CORES_WITH_IDS - 1) << IDS_PER_CORE_BITS;
+    let notes: Vec<Note> = hello.notes.iter().filter_map(|(id, text)| Note::read(*id, text)).collect();
+    let begun = wire::begin(launch, &hello, streams, ctx);
+    begun.link.board.begin_above(base);
+    let (era, speech) =
+        if state.modern { (Era::Modern, Speech::Modern(version)) } else { (Era::Legacy, Speech::Legacy) };
+    let _ = begun.link.speech.set(speech);
+    let calls = notes.into_iter().map(|note| regain(&begun, note)).collect();
+    let pid = begun.pid;
+    let link = Arc::clone(&begun.link);
+    let inbound = begun.listen();
+    Opened {
+        link,
+        inbound: inbound.boxed(),
+        era,
+        version: version.to_owned(),
+        hello: state.hello,
+        session: Some(state.session),
+        resumed: true,
+        child: Some(pid),
+        regained: Some(Regained { first_tag: base + 1, calls }),
+    }
+}
+
+fn regain(begun: &wire::Begun, note: Note) -> RegainedCall {
+    let Note { id, ticket, tag, augment } = note;
+    let place = begun.link.board.adopt(id, tag);
+    begun.kept.adopt(&note);
+    RegainedCall { ticket, tag, augment, answer: Box::pin(talk::answer(place)) }
+}
+
+/// Starts a keeper with its child.
+pub(super) async fn start(launch: &Launch, belongs: &Belongs<'_>, ctx: &OpenContext) -> Result<Started, NotKept> {
+    let Some(place) = Place::new(&belongs.program.dir, belongs.name, (ctx.draw)()) else {
+        return Err(NotKept::Keeper("the path of the data directory is too long for another socket".into()));
+    };
+    let limit = ctx.policy.keeping.greeting_limit;
+    match timeout(limit, order(launch, belongs, &place, ctx)).await {
+        Ok(Ok(Report::Running)) => {}
+        Ok(Ok(Report::NotStarted { why, hint })) => return Err(NotKept::Child(OpenError::NotFound { why, hint })),
+        Ok(Ok(Report::Unable { why })) => return Err(NotKept::Keeper(why)),
+        Ok(Err(error)) => return Err(NotKept::Keeper(error.to_string())),
+        Err(_) => return Err(NotKept::Keeper(format!("it did not begin within {} s", limit.as_secs()))),
+    }
+    match reach(&place, ctx).await {
+        Reached::Keeper(hello, frames, to) => {
+            let begun = wire::begin(launch, &hello, (frames, to), ctx);
+            let (link, heard, pid, kept) =
+                (Arc::clone(&begun.link), begun.heard.clone(), begun.pid, Arc::clone(&begun.kept));
+            tracing::debug!(child.name = %launch.command, child.pid = pid, "started a child process with a keeper");
+            Ok(Started { link, inbound: begun.listen().boxed(), heard, pid, kept: Some(kept) })
+        }
+        Reached::Taken | Reached::Nobody => Err(NotKept::Keeper("it does not answer".into())),
+    }
+}
+
+/// Starts the program, gives it the order, and hears what it reports.
+async fn order(launch: &Launch, belongs: &Belongs<'_>, place: &Place, ctx: &OpenContext) -> std::io::Result<Report> {
+    let (program, args) =
+        belongs.program.command.split_first().ok_or_else(|| std::io::Error::other("no program is named"))?;
+    let mut command = tokio::process::Command::new(program);
+    command.args(args).arg(place.folder()).env_clear().envs(inherited()).current_dir("/");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut keeper = command.spawn()?;
+    let (stdin, stdout) = (keeper.stdin.take(), keeper.stdout.take());
+    // Dropped, it is left alone; the runtime takes note of its end.
+    ctx.supervisor.spawn("keeper", async move {
+        let _ = keeper.wait().await;
+    });
+    let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
+        return Err(std::io::Error::other("it was started without pipes"));
+    };
+    let order = serde_json::to_vec(&Order::of(launch, &ctx.policy)).map_err(std::io::Error::other)?;
+    stdin.write_all(&order).await?;
+    stdin.shutdown().await?;
+    drop(stdin);
+    let mut line = String::new();
+    BufReader::new(stdout).read_line(&mut line).await?;
+    serde_json::from_str(&line).map_err(std::io::Error::other)
+}
+
+enum Reached {
+    Keeper(Hello, Frames<OwnedReadHalf>, tokio::net::unix::OwnedWriteHalf),
+    /// Another core is there, and stays.
+    Taken,
+    /// No keeper answers.
+    Nobody,
+}
+
+/// Connects to a keeper and hears its greeting. A core that is just ending is waited for.
+async fn reach(place: &Place, ctx: &OpenContext) -> Reached {
+    let keeping = &ctx.policy.keeping;
+    let until = Instant::now() + keeping.handover_limit;
+    loop {
+        let greeted = timeout(keeping.greeting_limit, async {
+            let (from, to) = UnixStream::connect(place.socket()).await?.into_split();
+            let mut frames = Frames::new(from, Order::frame_bytes(&ctx.policy));
+            Ok::<_, std::io::Error>((frames.next().await?, frames, to))
+        });
+        let Ok(Ok((first, frames, to))) = greeted.await else { return Reached::Nobody };
+        let Some(first) = first else { return Reached::Nobody };
+        if first.kind == Kind::Hello {
+            return match serde_json::from_slice(&first.body) {
+                Ok(hello) => Reached::Keeper(hello, frames, to),
+                Err(_) => Reached::Nobody,
+            };
+        }
+        if first.kind != Kind::Busy || Instant::now() >= until {
+            return Reached::Taken;
+        }
+        sleep(ctx.policy.child_group_look).await;
+    }
+}
+
+/// What is left for the next core, once it is known who the child is.
+pub(super) fn leave_word(
+    kept: &Kept,
+    (launch, name): (&Launch, &str),
+    (era, version): (Era, &str),
+    hello: &RawValue,
+    session: &str,
+) {
+    let modern = match era {
+        Era::Modern => true,
+        Era::Legacy | Era::LegacySse => false,
+    };
+    let state = State {
+        fingerprint: fingerprint(name, launch),
+        modern,
+        version: version.to_owned(),
+        hello: hello.to_owned(),
+        session: session.to_owned(),
+    };
+    if let Ok(text) = serde_json::to_vec(&state) {
+        kept.leave_word(text);
+    }
+}
+
+impl Note {
+    /// Reads what an earlier core wrote.
+    fn read(id: u64, text: &str) -> Option<Self> {
+        let (ticket, tag, augment): (String, u64, bool) = serde_json::from_str(text).ok()?;
+        Some(Self { id, ticket: ticket.parse::<HandleId>().ok()?, tag: Tag(tag), augment })
+    }
+
+    /// As it is kept.
+    fn text(&self) -> Vec<u8> {
+        serde_json::to_vec(&(self.ticket.to_string(), self.tag.0, self.augment)).unwrap_or_default()
+    }
+}
