@@ -2,27 +2,31 @@
 //!
 //! Sent once, never again: when the reply is lost, that is what the handle says (rule 11). A slow call becomes a task
 //! of our own. It does not look at tasks (`follow.rs`) and does not answer rounds of questions (`deliver/round.rs`
-//! decides when; [`fly`] is the flight of either).
+//! decides when; [`fly`] is the flight of either). Calls of agents begin in `agent_call.rs` and land here too.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use domain::audit::Actor;
 use domain::budget::{AtLimit, Budget, Decision, Limit, Proposal, Scope, Usage, decide};
-use domain::handle::{Home, NewCall, TaskHandle, Transition};
+use domain::handle::{Audience, Home, NewCall, TaskHandle, Transition};
 use domain::ids::{HandleId, PersonId, ServerId};
 use domain::observation::Observation;
 use domain::payload::Payload;
-use domain::ports::{CallError, CallReply, CallRequest, CommitError, Continuation};
+use domain::ports::{Abilities, CallError, CallReply, CallRequest, CommitError, Continuation};
 use domain::server::ServerHealth;
-use domain::status::{ServerView, TaskStatus};
+use domain::status::{GoneWhy, Intent, ServerView, TaskStatus};
 use domain::time::Timestamp;
 use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 
 use crate::core::{Core, then};
 use crate::engine::{EngineError, StartCall};
+use crate::errand::Flying;
+use crate::flight::Flight;
 use crate::ledger::LedgerError;
-use crate::post::{Flight, Live, Post};
+use crate::lines::up;
+use crate::post::{Live, Post};
 
 /// Admits a call a person starts; durable when this returns, and on its way.
 pub(crate) async fn call(core: &Arc<Core>, start: StartCall) -> Result<HandleId, EngineError> {
@@ -43,10 +47,18 @@ pub(crate) async fn call(core: &Arc<Core>, start: StartCall) -> Result<HandleId,
         limit: start.limit,
         host: core.host,
         home: live.home.clone(),
+        seat: None,
+        audience: Audience::People,
+        parent: None,
+        trace: None,
+        job: None,
+        attempt: 1,
+        hold: false,
+        agent_ttl: None,
     };
     let id = call.id;
     // Known as in flight before it is recorded, so that nobody takes it for a call without a caller.
-    let flight = post.takes_off(id, live);
+    let flight = post.takes_off(id, Flight::recorded(live, None));
     if let Err(error) = core.ledger.admit(&TaskHandle::admit(call, core.now())).await {
         post.landed(id);
         return Err(match error {
@@ -58,7 +70,15 @@ pub(crate) async fn call(core: &Arc<Core>, start: StartCall) -> Result<HandleId,
             .into(),
         });
     }
-    let request = CallRequest { ticket: id, tool, arguments: start.arguments, continuation: None };
+    let request = CallRequest {
+        ticket: id,
+        tool,
+        arguments: start.arguments,
+        continuation: None,
+        passenger: None,
+        abilities: Abilities::default(),
+        listener: None,
+    };
     send(core, &post, flight, request);
     Ok(id)
 }
@@ -68,17 +88,9 @@ pub(crate) async fn connected(core: &Arc<Core>, server: ServerId) -> Result<(Arc
     if core.stopping.load(Ordering::Acquire) {
         return Err(EngineError::Stopping);
     }
-    let post = core.posts.get(server).ok_or(EngineError::UnknownServer)?;
-    if let Some(live) = post.live() {
-        return Ok((post, live));
-    }
-    post.connect_now();
-    let limit = core.policy.initialize_limit + core.policy.probe_first_output;
-    let health = settled(&post, limit).await;
-    match post.live() {
-        Some(live) => Ok((post, live)),
-        None => Err(not_connected(&health)),
-    }
+    let post = core.posts.shared(server).ok_or(EngineError::UnknownServer)?;
+    let live = up(&post, core.policy.initialize_limit + core.policy.probe_first_output).await?;
+    Ok((post, live))
 }
 
 /// Waits until the server is up, down or blocked, at most `limit`.
@@ -122,7 +134,20 @@ async fn within_budget(core: &Arc<Core>, server: ServerId) -> Result<(), EngineE
     }
 }
 
-fn holds_server(handle: &TaskHandle) -> bool {
+/// As [`within_budget`], from memory alone: calls in flight that have no row yet count with those that have.
+pub(crate) fn within_agents_budget(core: &Core, post: &Post) -> Result<(), EngineError> {
+    let most = core.policy.open_calls_per_server;
+    let flying = u64::try_from(post.flying()).unwrap_or(u64::MAX);
+    if core.ledger.count(post.server).saturating_add(flying) < most {
+        return Ok(());
+    }
+    let busy = core.ledger.of_server(post.server).iter().filter(|handle| holds_server(handle)).count();
+    let open = u64::try_from(busy.saturating_add(post.unrecorded())).unwrap_or(u64::MAX);
+    if open < most { Ok(()) } else { Err(EngineError::OverBudget { most }) }
+}
+
+/// Whether the task holds something on its server.
+pub(crate) fn holds_server(handle: &TaskHandle) -> bool {
     match handle.view {
         ServerView::Awaiting { .. } | ServerView::OwnCall { .. } | ServerView::Asking { .. } | ServerView::Task(_) => {
             true
@@ -134,19 +159,28 @@ fn holds_server(handle: &TaskHandle) -> bool {
 }
 
 /// Hex SHA-256 of the canonical arguments; of the bytes as they are when they have no canonical form.
-fn arguments_digest(arguments: &Payload) -> Arc<str> {
+pub(crate) fn arguments_digest(arguments: &Payload) -> Arc<str> {
     let canonical = serde_json::from_str::<serde_json::Value>(arguments.as_str())
         .ok()
         .and_then(|value| serde_json_canonicalizer::to_vec(&value).ok());
     let digest = Sha256::digest(canonical.as_deref().unwrap_or(arguments.as_str().as_bytes()));
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    Arc::from(hex.as_str())
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+    let hex: String = digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
+    Arc::from(hex)
 }
 
 /// Sends a call that is recorded as on its way, and takes in its reply, however late.
 fn send(core: &Arc<Core>, post: &Arc<Post>, flight: Arc<Flight>, request: CallRequest) {
-    let child = fly(Arc::clone(core), Arc::clone(post), flight, request);
-    core.scope.spawn("call", child);
+    let (id, live) = (request.ticket, Arc::clone(&flight.live));
+    fly(core, post, flight, id, Box::pin(async move { live.upstream.call(request).await }));
+}
+
+fn fly(core: &Arc<Core>, post: &Arc<Post>, flight: Arc<Flight>, id: HandleId, call: Flying) {
+    let (held, post, promote_at) = (Arc::clone(core), Arc::clone(post), Instant::now() + core.policy.promote_after);
+    core.scope.spawn("call", async move {
+        let landing = race(&held, &flight, id, call, promote_at).await;
+        land(&held, &post, &flight, id, landing).await;
+    });
 }
 
 /// Sends a further round of a call. `resumed` was committed before.
@@ -159,42 +193,71 @@ pub(crate) fn send_round(
     continuation: Continuation,
 ) {
     let Some(tool) = handle.tool.clone() else { return };
-    let flight = post.takes_off(handle.id, live);
-    send(core, post, flight, CallRequest { ticket: handle.id, tool, arguments, continuation: Some(continuation) });
+    let flight = post.takes_off(handle.id, Flight::recorded(live, handle.agent));
+    let request = CallRequest {
+        ticket: handle.id,
+        tool,
+        arguments,
+        continuation: Some(continuation),
+        passenger: None,
+        abilities: Abilities::default(),
+        listener: None,
+    };
+    send(core, post, flight, request);
 }
 
-async fn fly(core: Arc<Core>, post: Arc<Post>, flight: Arc<Flight>, request: CallRequest) {
-    let id = request.ticket;
-    let ended = race(&core, &flight, request).await;
-    let home = flight.live.home.clone();
-    let failure = match ended {
+/// Goes on with a call of an earlier run that a kept child still works on (ruling 16).
+pub(crate) fn rejoin(core: &Arc<Core>, post: &Arc<Post>, live: &Arc<Live>, handle: &TaskHandle) {
+    let id = handle.id;
+    let flight = post.takes_off(id, Flight::recorded(Arc::clone(live), handle.agent));
+    let (held, live) = (Arc::clone(core), Arc::clone(live));
+    let call = Box::pin(async move {
+        store(&held, id, |handle, now| handle.regained(held.host, now)).await;
+        live.upstream.rejoin(id).await
+    });
+    fly(core, post, flight, id, call);
+}
+
+/// Stores how a call ended, and says so to whom it concerns.
+pub(crate) async fn land(core: &Arc<Core>, post: &Post, flight: &Flight, id: HandleId, landing: Landing) {
+    let failure = match landing {
         Landing::Reply(reply) => {
-            took_in(&core, &post, &home, id, &reply).await;
+            took_in(core, post, &flight.live.home, id, &reply).await;
             None
         }
         Landing::Failed(CallError::NotSent(error)) => {
-            store(&core, id, |handle, now| handle.not_sent(&error.to_string(), now)).await;
+            store(core, id, |handle, now| handle.not_sent(&error.to_string(), now)).await;
             Some(error)
         }
         Landing::Failed(CallError::ReplyLost(error)) => {
-            store(&core, id, |handle, now| handle.reply_lost(&error.to_string(), now)).await;
+            store(core, id, |handle, now| handle.reply_lost(&error.to_string(), now)).await;
             Some(error)
         }
         Landing::GivenUp(why) => {
-            store(&core, id, |handle, now| handle.reply_lost(why, now)).await;
+            store(core, id, |handle, now| handle.reply_lost(why, now)).await;
             None
         }
     };
-    post.landed(id);
     if let Some(error) = failure {
         post.ended(&error);
     }
+    came_in(post, flight, id);
+}
+
+/// The call is over, and what became of it is on record.
+pub(crate) fn came_in(post: &Post, flight: &Flight, id: HandleId) {
+    post.landed(id);
+    flight.live.upstream.taken(id);
     post.touch(id, crate::post::Touch::default());
 }
 
-enum Landing {
+/// How a call ended.
+pub(crate) enum Landing {
+    /// With a reply.
     Reply(CallReply),
+    /// Without one, for this reason.
     Failed(CallError),
+    /// Nobody waits for it any more.
     GivenUp(&'static str),
 }
 
@@ -204,11 +267,15 @@ impl From<Result<CallReply, CallError>> for Landing {
     }
 }
 
-async fn race(core: &Arc<Core>, flight: &Flight, request: CallRequest) -> Landing {
-    let id = request.ticket;
-    let call = flight.live.upstream.call(request);
-    tokio::pin!(call);
-    let promote = tokio::time::sleep(core.policy.promote_after);
+/// Waits for the reply of a call that has a row.
+pub(crate) async fn race(
+    core: &Arc<Core>,
+    flight: &Flight,
+    id: HandleId,
+    mut call: Flying,
+    promote_at: Instant,
+) -> Landing {
+    let promote = tokio::time::sleep_until(promote_at);
     tokio::pin!(promote);
     let given_up = async {
         flight.stopped.notified().await;
@@ -249,19 +316,21 @@ async fn took_in(core: &Arc<Core>, post: &Post, home: &Home, id: HandleId, reply
     let policy = &core.policy;
     loop {
         let applied = core
-            .must_apply(id, |handle, now| match &last {
-                Some(last) => {
-                    then(handle.progressed(last, now, policy), |next| next.replied(reply, &home, now, policy))
-                }
-                None => handle.replied(reply, &home, now, policy),
+            .must_apply(id, |handle, now| {
+                let replied = match &last {
+                    Some(last) => {
+                        then(handle.progressed(last, now, policy), |next| next.replied(reply, &home, now, policy))
+                    }
+                    None => handle.replied(reply, &home, now, policy),
+                };
+                if waits_for_task(handle, reply) { released(replied, now) } else { replied }
             })
             .await;
         match applied {
             // The server's own list was faster than its reply, or it uses an id again: the reply is the better
             // witness. The other handle keeps its record, and this one gets a place of its own.
             Err(LedgerError::Exists(other)) if other != id => {
-                tracing::warn!(handle.id = %id, server.name = %post.name(), "the server gave an id that is known already");
-                store(core, other, |handle, now| handle.gone(&domain::status::GoneWhy::Replaced, now)).await;
+                replaced(core, post, id, other).await;
                 let Some(next) = home.generation.checked_add(1) else { return };
                 home.generation = next;
             }
@@ -271,8 +340,33 @@ async fn took_in(core: &Arc<Core>, post: &Post, home: &Home, id: HandleId, reply
     }
 }
 
+/// The server gave the id of another task to this one.
+pub(crate) async fn replaced(core: &Arc<Core>, post: &Post, id: HandleId, other: HandleId) {
+    tracing::warn!(handle.id = %id, server.name = %post.name(), "the server gave an id that is known already");
+    store(core, other, |handle, now| handle.gone(&GoneWhy::Replaced, now)).await;
+}
+
+/// Whether an agent that has nothing yet waits for the task that is just created.
+fn waits_for_task(handle: &TaskHandle, reply: &CallReply) -> bool {
+    let revoked = match handle.intent {
+        Intent::Revoked(_) => true,
+        Intent::None | Intent::Cancel(_) | Intent::Unwatched { .. } => false,
+    };
+    let created = match reply {
+        CallReply::Task { .. } => true,
+        CallReply::Result { .. } | CallReply::Error { .. } | CallReply::NeedsInput { .. } => false,
+    };
+    created && handle.agent.is_some() && handle.given.is_none() && !revoked
+}
+
+/// The handle may be released with the same commit, so that a task costs no second one. That the reply with it arrives
+/// is another thing.
+pub(crate) fn released(before: Transition, now: Timestamp) -> Transition {
+    then(then(before, |next| next.give(now)), |next| next.undeliver(now))
+}
+
 /// A task that failed at once, without its error: the look that follows brings both together.
-fn without_bare_failure(reply: &CallReply) -> CallReply {
+pub(crate) fn without_bare_failure(reply: &CallReply) -> CallReply {
     match reply {
         CallReply::Task { id, seen } if seen.status == TaskStatus::Failed(None) => {
             let seen = Observation { status: TaskStatus::Working, ..seen.clone() };

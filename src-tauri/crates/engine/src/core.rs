@@ -10,9 +10,10 @@ use domain::handle::TaskHandle;
 use domain::handle::Transition;
 use domain::ids::{HostId, ServerId};
 use domain::policy::Policy;
-use domain::ports::{Clock, Connector, Notifier, Registry, RegistryError, UpstreamError};
+use domain::ports::{Clock, Connector, Intents, Notifier, Registry, RegistryError, UpstreamError};
 use domain::schedule::next_connect;
 use domain::time::Timestamp;
+use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -21,12 +22,16 @@ use crate::dice::Dice;
 use crate::ledger::{Applied, Ledger, LedgerError};
 use crate::parcels::Parcels;
 use crate::post::Posts;
+use crate::presence::Presences;
 use crate::pulse::Pulse;
+use crate::repeats::Repeats;
+use crate::roster::Roster;
 use crate::supervisor::Supervisor;
 
 /// The engine's insides, shared by all its parts.
 pub(crate) struct Core {
     pub(crate) registry: Arc<dyn Registry>,
+    pub(crate) intents: Arc<dyn Intents>,
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) notifier: Arc<dyn Notifier>,
@@ -39,6 +44,10 @@ pub(crate) struct Core {
     pub(crate) board: Arc<Board>,
     pub(crate) pulse: Arc<Pulse>,
     pub(crate) scope: Supervisor,
+    /// Agents and rules as last read.
+    pub(crate) roster: RwLock<Arc<Roster>>,
+    pub(crate) presences: Presences,
+    pub(crate) repeats: Repeats,
     /// Our own reads over all servers; first come, first served, and no server may wait with more than its own slots,
     /// so that one with 9,990 tasks cannot keep the others waiting (ruling 12).
     pub(crate) reads: Arc<Semaphore>,
@@ -49,6 +58,11 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Agents and rules of this moment.
+    pub(crate) fn roster(&self) -> Arc<Roster> {
+        Arc::clone(&self.roster.read())
     }
 
     /// The runtime's instant of a moment, for sleeping until then.
@@ -68,7 +82,7 @@ impl Core {
 
     /// The person's name for a server, or its id when it is not followed (any more).
     pub(crate) fn server_name(&self, id: ServerId) -> Arc<str> {
-        self.posts.get(id).map_or_else(|| Arc::from(id.to_string().as_str()), |post| post.name())
+        self.posts.shared(id).map_or_else(|| Arc::from(id.to_string().as_str()), |post| post.name())
     }
 
     /// Asks a server something that is one request, or two. Connections limit their requests themselves; this is for

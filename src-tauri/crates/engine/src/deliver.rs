@@ -22,6 +22,8 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::Instant;
 
 use crate::core::Core;
+use crate::line::Line;
+use crate::lines;
 use crate::post::{Live, Post};
 
 /// How a delivery ended.
@@ -167,12 +169,12 @@ impl Deliverer {
                 }
             });
         }
-        if wanted.servers.is_empty() {
+        if wanted.lines.is_empty() {
             return;
         }
         let now = Instant::now();
         let of_returned =
-            |id: &HandleId| self.core.ledger.held(*id).is_some_and(|handle| wanted.servers.contains(&handle.server));
+            |id: &HandleId| self.core.ledger.held(*id).is_some_and(|handle| wanted.lines.contains(&Line::of(&handle)));
         let returned: Vec<HandleId> = self.lots.lots.keys().copied().filter(of_returned).collect();
         for id in returned {
             self.lots.change(id, |lot| {
@@ -215,7 +217,7 @@ impl Deliverer {
 pub(crate) async fn is_clear(core: &Core) -> bool {
     let reachable = |id: &HandleId| {
         let handle = core.ledger.held(*id);
-        handle.and_then(|handle| core.posts.get(handle.server)).is_some_and(|post| post.live().is_some())
+        handle.and_then(|handle| core.posts.of(&handle)).is_some_and(|post| post.live().is_some())
     };
     match core.registry.deliverable(core.now(), core.policy.batch_rows).await {
         Ok(rows) => !rows.iter().any(reachable),
@@ -244,7 +246,7 @@ async fn deliver(core: &Arc<Core>, id: HandleId) -> Ended {
     if let Some(ended) = stop::without_server(core, &handle).await {
         return ended;
     }
-    let Some(post) = core.posts.get(handle.server) else { return Ended::Unconnected };
+    let Some(post) = lines::reopen(core, &handle) else { return Ended::Unconnected };
     let Some(live) = post.live() else { return Ended::Unconnected };
     if !live.holds(&handle) {
         return Ended::Unconnected;

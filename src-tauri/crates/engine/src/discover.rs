@@ -7,14 +7,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use domain::audit::Actor;
-use domain::handle::{FoundTask, Origin, TaskHandle};
+use domain::handle::{FoundTask, Home, Origin, TaskHandle};
 use domain::ids::{HandleId, PersonId, ServerId, UpstreamTaskId};
 use domain::observation::Observation;
 use domain::ports::{CommitError, UpstreamError};
+use domain::server::ServerAddress;
 
 use crate::admission::connected;
 use crate::core::Core;
 use crate::engine::EngineError;
+use crate::line::Line;
 use crate::post::{Live, Post};
 
 /// What a reading of the server's list brought.
@@ -62,7 +64,7 @@ pub(crate) async fn sweep_list(
         for (task, seen) in page.tasks {
             let here = match open.get(&task) {
                 Some(id) => Some(*id),
-                None => known(&core, &live, &task, post.server).await,
+                None => known(&core, &post, &live, &task, &seen).await,
             };
             match here {
                 Some(id) => found.moved.extend(moved(&core, id, &seen)),
@@ -80,17 +82,17 @@ pub(crate) async fn sweep_list(
         return found;
     }
     wait_for_replies(&core, &post, &calls).await;
-    let mut taken = core.ledger.of_server(post.server).len();
+    let mut taken = core.ledger.of_line(post.line).len();
     for (task, seen) in unknown {
         if taken >= core.policy.discovered_max {
             tracing::warn!(server.name = %post.name(), "the server lists more tasks than are taken up");
             break;
         }
-        if known(&core, &live, &task, post.server).await.is_some() {
+        if known(&core, &post, &live, &task, &seen).await.is_some() {
             continue;
         }
         let by = Actor::Server(post.server);
-        match take_up(&core, &live, post.server, task, &seen, Origin::Discovered, by).await {
+        match take_up(&core, &live, post.line, task, &seen, Origin::Discovered, by).await {
             Ok(_) => taken += 1,
             Err(CommitError::Exists(_)) => {}
             Err(error) => {
@@ -112,15 +114,36 @@ async fn wait_for_replies(core: &Core, post: &Post, calls: &[HandleId]) {
     }
 }
 
-async fn known(core: &Core, live: &Live, task: &UpstreamTaskId, server: ServerId) -> Option<HandleId> {
-    let home = &live.home;
-    match core.registry.find_task(server, home.generation, home.session.clone(), task.clone()).await {
-        Ok(known) => known,
-        Err(error) => {
-            tracing::debug!(%error, "whether a listed task is known cannot be read");
-            None
+/// The handle of a listed task. A server that lists to each connection what it does for all shows on one line what lives
+/// on another; over HTTP those are looked for too, while every child has tasks of its own.
+async fn known(core: &Core, post: &Post, live: &Live, task: &UpstreamTaskId, seen: &Observation) -> Option<HandleId> {
+    let mut homes = vec![live.home.clone()];
+    if matches!(post.configured().address, ServerAddress::Http { .. }) {
+        let others = core.posts.of_server(post.server);
+        if others.len() == 1 {
+            return find(core, post, homes, task).await;
+        }
+        homes.extend(others.iter().filter_map(|other| other.live()).map(|other| other.home.clone()));
+        let same = |handle: &&Arc<TaskHandle>| {
+            handle.view.task().is_some_and(|known| known.id == *task && known.created == seen.created)
+        };
+        if let Some(handle) = core.ledger.of_server(post.server).iter().find(same) {
+            return Some(handle.id);
         }
     }
+    homes.dedup();
+    find(core, post, homes, task).await
+}
+
+async fn find(core: &Core, post: &Post, homes: Vec<Home>, task: &UpstreamTaskId) -> Option<HandleId> {
+    for home in homes {
+        match core.registry.find_task(post.server, home.generation, home.session, task.clone()).await {
+            Ok(Some(known)) => return Some(known),
+            Ok(None) => {}
+            Err(error) => tracing::debug!(%error, "whether a listed task is known cannot be read"),
+        }
+    }
+    None
 }
 
 fn moved(core: &Core, id: HandleId, seen: &Observation) -> Option<HandleId> {
@@ -132,14 +155,14 @@ fn moved(core: &Core, id: HandleId, seen: &Observation) -> Option<HandleId> {
 async fn take_up(
     core: &Core,
     live: &Live,
-    server: ServerId,
+    Line { server, seat }: Line,
     task: UpstreamTaskId,
     seen: &Observation,
     origin: Origin,
     by: Actor,
 ) -> Result<HandleId, CommitError> {
     let id = HandleId::from_random(core.dice.bits());
-    let found = FoundTask { id, server, origin, by, home: live.home.clone(), task };
+    let found = FoundTask { id, server, origin, by, home: live.home.clone(), seat, task };
     core.ledger.admit(&TaskHandle::found(found, seen, &core.policy)).await.map(|handle| handle.id)
 }
 
@@ -160,7 +183,7 @@ pub(crate) async fn adopt(
         return Ok(known);
     }
     let seen = core.ask(live.upstream.read(task.clone())).await?;
-    match take_up(core, &live, server, task, &seen, Origin::Adopted, Actor::Person(by)).await {
+    match take_up(core, &live, Line::shared(server), task, &seen, Origin::Adopted, Actor::Person(by)).await {
         Ok(id) | Err(CommitError::Exists(id)) => Ok(id),
         Err(CommitError::Registry(error)) => Err(error.into()),
         Err(CommitError::Conflict) => {

@@ -1,35 +1,42 @@
 //! The engine's face: what hosts and the api may ask of it, and how its parts are put together.
 //!
 //! Nothing is decided here: each question goes to the part that owns it, and everything the parts share is in
-//! `core.rs`. It opens no window, speaks no protocol and knows no file. Read `stop.rs` for the orderly end.
+//! `core.rs`. It opens no window, speaks no protocol and knows no file. What the gateway asks for agents is in
+//! `gateway.rs`. Read `stop.rs` for the orderly end.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use domain::decider::Decider;
 use domain::handle::{AnswerInput, Refusal, TaskHandle};
 use domain::ids::{HandleId, HostId, PersonId, RequestKey, Seq, ServerId, UpstreamTaskId};
 use domain::payload::Payload;
 use domain::policy::Policy;
-use domain::ports::{ArgumentError, Clock, Connector, Notifier, Registry, RegistryError, ToolFacts, UpstreamError};
-use domain::server::{Server, ServerHealth};
+use domain::ports::{
+    ArgumentError, Clock, Connector, Intents, Notifier, Registry, RegistryError, ToolFacts, UpstreamError,
+};
+use domain::server::ServerHealth;
 use domain::status::GoneWhy;
 use domain::time::Timestamp;
 use futures::stream::{self, StreamExt};
+use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 
 use crate::attend::{self, Board};
 use crate::core::Core;
 use crate::deliver::Deliverer;
 use crate::dice::Dice;
-use crate::follow::Follower;
 use crate::ledger::Ledger;
 use crate::outbox::Outbox;
 use crate::parcels::Parcels;
-use crate::post::{Post, Posts, Touch};
+use crate::post::{Posts, Touch};
+use crate::presence::Presences;
 use crate::pulse::Pulse;
+use crate::repeats::Repeats;
+use crate::roster::Roster;
 use crate::supervisor::Supervisor;
-use crate::{admission, decide, discover, feed, recover, stop, sweep};
+use crate::{admission, decide, discover, feed, leftover, lines, presence, recover, repeats, stop, sweep};
 
 /// Draws 128 random bits; given from outside so that tests repeat.
 pub type Draw = Arc<dyn Fn() -> u128 + Send + Sync>;
@@ -38,6 +45,8 @@ pub type Draw = Arc<dyn Fn() -> u128 + Send + Sync>;
 pub struct Parts {
     /// The durable registry.
     pub registry: Arc<dyn Registry>,
+    /// Calls of agents, written ahead.
+    pub intents: Arc<dyn Intents>,
     /// Opens connections.
     pub connector: Arc<dyn Connector>,
     /// Wall time.
@@ -75,6 +84,15 @@ pub enum EngineError {
     /// No such server.
     #[error("there is no such server")]
     UnknownServer,
+    /// No such agent, or it lost its access.
+    #[error("this agent has no access")]
+    UnknownAgent,
+    /// Agents' own connections are too many.
+    #[error("too many agents have connections of their own to servers ({most})")]
+    TooManyLines {
+        /// The limit.
+        most: usize,
+    },
     /// No such task.
     #[error("there is no such task")]
     UnknownHandle,
@@ -129,6 +147,8 @@ pub struct Frame {
     pub handles: Vec<HandleId>,
     /// Servers that changed (also their health, which is not in the change log).
     pub servers: Vec<ServerId>,
+    /// Agents that changed, or whose rules did.
+    pub agents: Vec<domain::ids::AgentId>,
 }
 
 /// Handles of a removed server that are closed at a time, so that their commits share fsyncs.
@@ -137,7 +157,7 @@ const CLOSED_AT_ONCE: usize = 64;
 /// The running engine. Clones are the same engine.
 #[derive(Clone)]
 pub struct Engine {
-    core: Arc<Core>,
+    pub(crate) core: Arc<Core>,
 }
 
 impl Engine {
@@ -146,7 +166,7 @@ impl Engine {
     /// # Errors
     /// When the registry cannot be read.
     pub async fn start(parts: Parts) -> Result<Self, RegistryError> {
-        let Parts { registry, connector, clock, notifier, draw, policy, host, supervisor } = parts;
+        let Parts { registry, intents, connector, clock, notifier, draw, policy, host, supervisor } = parts;
         let policy = Arc::new(policy);
         let pulse = Arc::new(Pulse::new(registry.newest_seq().await?));
         let (posts, parcels, board) = (Arc::<Posts>::default(), Arc::<Parcels>::default(), Arc::<Board>::default());
@@ -157,9 +177,11 @@ impl Engine {
             pulse: Arc::clone(&pulse),
         };
         let ledger = Ledger::new(Arc::clone(&registry), Arc::clone(&clock), Arc::clone(&policy), outbox);
+        let roster = Roster::read(registry.as_ref()).await?;
         let reads = Arc::new(Semaphore::new(policy.reads_total));
         let core = Arc::new(Core {
             registry,
+            intents,
             connector,
             clock,
             notifier,
@@ -173,13 +195,19 @@ impl Engine {
             pulse,
             scope: supervisor.scope(),
             reads,
+            roster: RwLock::new(Arc::new(roster)),
+            presences: Presences::default(),
+            repeats: Repeats::default(),
             stopping: AtomicBool::new(false),
         });
         let servers = core.registry.servers().await?;
         recover::recover(&core, &servers).await?;
+        leftover::record(&core, &servers).await?;
+        leftover::find_undelivered(&core).await?;
         for server in servers {
-            follow(&core, server);
+            lines::follow(&core, server);
         }
+        lines::resume(&core);
         let steady = |name, make: fn(Arc<Core>) -> futures::future::BoxFuture<'static, ()>| {
             let held = Arc::clone(&core);
             core.scope.spawn_steady(name, &core.policy, move || make(Arc::clone(&held)));
@@ -188,6 +216,8 @@ impl Engine {
         steady("sweep", |core| Box::pin(sweep::run(core)));
         steady("contacts", |core| Box::pin(sweep::flush_contacts(core)));
         steady("attend", |core| Box::pin(attend::run(core)));
+        steady("presences", |core| Box::pin(presence::run(core)));
+        steady("receipts", |core| Box::pin(repeats::run(core)));
         Ok(Self { core })
     }
 
@@ -227,8 +257,13 @@ impl Engine {
     ///
     /// # Errors
     /// A refusal when the task is over or a stop was asked before.
-    pub async fn cancel(&self, id: HandleId, by: PersonId, reason: Option<String>) -> Result<(), EngineError> {
-        decide::cancel(&self.core, id, &by, reason.as_deref()).await
+    pub async fn cancel(
+        &self,
+        id: HandleId,
+        by: impl Into<Decider>,
+        reason: Option<String>,
+    ) -> Result<(), EngineError> {
+        decide::cancel(&self.core, id, &by.into(), reason.as_deref()).await
     }
 
     /// Takes the handle from its agent and asks for a stop.
@@ -258,24 +293,24 @@ impl Engine {
     /// Whether the server tells us of changes by itself at this moment.
     #[must_use]
     pub fn pushes(&self, id: ServerId) -> bool {
-        self.core.posts.get(id).is_some_and(|post| post.pushes())
+        self.core.posts.shared(id).is_some_and(|post| post.pushes())
     }
 
     /// How many tools the server had when they were listed last in this run of the core; `None` when never.
     #[must_use]
     pub fn known_tools(&self, id: ServerId) -> Option<usize> {
-        self.core.posts.get(id).and_then(|post| post.known_tools())
+        self.core.posts.shared(id).and_then(|post| post.known_tools())
     }
 
     /// Whether the server said that this tool destroys something, when its tools were listed last in this run.
     #[must_use]
     pub fn says_destructive(&self, id: ServerId, tool: &str) -> bool {
-        self.core.posts.get(id).is_some_and(|post| post.says_destructive(tool))
+        self.core.posts.shared(id).is_some_and(|post| post.says_destructive(tool))
     }
 
     /// Looks at a task as soon as the server's hint allows.
     pub fn look_soon(&self, id: HandleId) {
-        let post = self.core.ledger.held(id).and_then(|handle| self.core.posts.get(handle.server));
+        let post = self.core.ledger.held(id).and_then(|handle| self.core.posts.of(&handle));
         if let Some(post) = post {
             post.touch(id, Touch { soon: true, look_at: None });
         }
@@ -288,9 +323,12 @@ impl Engine {
     pub async fn server_changed(&self, id: ServerId) -> Result<(), EngineError> {
         let configured = self.core.registry.servers().await?;
         let server = configured.into_iter().find(|server| server.id == id).ok_or(EngineError::UnknownServer)?;
-        match self.core.posts.get(id) {
-            Some(post) => post.reconfigure(server),
-            None => follow(&self.core, server),
+        let posts = self.core.posts.of_server(id);
+        if posts.is_empty() {
+            lines::follow(&self.core, server.clone());
+        }
+        for post in posts {
+            post.reconfigure(server.clone());
         }
         self.core.pulse.committed(self.core.registry.newest_seq().await?);
         Ok(())
@@ -301,7 +339,7 @@ impl Engine {
     /// # Errors
     /// When the registry cannot be written.
     pub async fn server_removed(&self, id: ServerId) -> Result<(), EngineError> {
-        if let Some(post) = self.core.posts.remove(id) {
+        for post in self.core.posts.remove_server(id) {
             post.leave.cancel();
             if let Some(live) = post.live() {
                 post.set_live(None);
@@ -329,12 +367,12 @@ impl Engine {
     /// Health of the moment.
     #[must_use]
     pub fn health(&self, id: ServerId) -> ServerHealth {
-        self.core.posts.get(id).map_or(ServerHealth::Unknown, |post| post.health())
+        self.core.posts.shared(id).map_or(ServerHealth::Unknown, |post| post.health())
     }
 
     /// Waits until the server is up, down or blocked, at most `limit`, and says which.
     pub async fn settled(&self, id: ServerId, limit: Duration) -> ServerHealth {
-        match self.core.posts.get(id) {
+        match self.core.posts.shared(id) {
             Some(post) => admission::settled(&post, limit).await,
             None => ServerHealth::Unknown,
         }
@@ -357,7 +395,7 @@ impl Engine {
     /// The end of a child's stderr.
     #[must_use]
     pub fn stderr_tail(&self, id: ServerId) -> String {
-        let live = self.core.posts.get(id).and_then(|post| post.live());
+        let live = self.core.posts.shared(id).and_then(|post| post.live());
         live.map(|live| live.upstream.stderr_tail()).unwrap_or_default()
     }
 
@@ -379,13 +417,4 @@ impl Engine {
     pub async fn stop(&self) {
         stop::stop(&self.core).await;
     }
-}
-
-/// Begins to follow a server.
-fn follow(core: &Arc<Core>, server: Server) {
-    let leave = core.scope.stopping().child_token();
-    let post = Arc::new(Post::new(&server, &core.policy, Arc::clone(&core.pulse), leave));
-    core.posts.insert(Arc::clone(&post));
-    let held = Arc::clone(core);
-    core.scope.spawn_steady("follow", &core.policy, move || Follower::new(Arc::clone(&held), Arc::clone(&post)).run());
 }

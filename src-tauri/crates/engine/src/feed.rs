@@ -86,6 +86,7 @@ fn frame(after: Seq, changes: Changes, health: Vec<domain::ids::ServerId>) -> Op
         return None;
     }
     let mut handles = BTreeSet::new();
+    let mut agents = BTreeSet::new();
     let mut servers: BTreeSet<_> = health.into_iter().collect();
     for Change { entity, .. } in &changes.rows {
         match entity {
@@ -95,6 +96,9 @@ fn frame(after: Seq, changes: Changes, health: Vec<domain::ids::ServerId>) -> Op
             Entity::Server(id) => {
                 servers.insert(*id);
             }
+            Entity::Agent(id) => {
+                agents.insert(*id);
+            }
         }
     }
     Some(Frame {
@@ -102,5 +106,6 @@ fn frame(after: Seq, changes: Changes, health: Vec<domain::ids::ServerId>) -> Op
         resync: changes.truncated,
         handles: handles.into_iter().collect(),
         servers: servers.into_iter().collect(),
+        agents: agents.into_iter().collect(),
     })
 }

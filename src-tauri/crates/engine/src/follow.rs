@@ -9,6 +9,7 @@
 mod book;
 mod connect;
 mod event;
+mod kept;
 mod look;
 mod reach;
 mod row;
@@ -30,6 +31,7 @@ use self::book::Book;
 use self::connect::Link;
 pub(crate) use self::connect::live_connections;
 use self::event::{Coalesced, Strays};
+pub(crate) use self::kept::is_of_another;
 use self::look::Looked;
 use self::step::{Lanes, Step, Stepped};
 use crate::core::Core;
@@ -75,6 +77,8 @@ pub(crate) struct Follower {
     list_at: Option<Instant>,
     /// When the set of watched tasks is told to the connection.
     watch_at: Option<Instant>,
+    /// When an agent's own line is looked at for idleness.
+    idle_at: Option<Instant>,
     strays: Strays,
     coalesced: Coalesced,
 }
@@ -123,10 +127,11 @@ impl Follower {
             slowed: 0,
             list_at: None,
             watch_at: None,
+            idle_at: None,
             strays: Strays::default(),
             coalesced: Coalesced::default(),
         };
-        for handle in follower.core.ledger.of_server(follower.server.id) {
+        for handle in follower.core.ledger.of_line(follower.post.line) {
             follower.reconsider(handle.id, Touch::default());
         }
         follower
@@ -167,6 +172,7 @@ impl Follower {
             self.list();
         }
         self.look_at_due(now);
+        self.end_when_idle(now);
     }
 
     /// The next moment at which something is due.
@@ -176,6 +182,7 @@ impl Follower {
             self.link.retry_at(),
             self.list_at,
             self.watch_at,
+            self.idle_at,
             self.strays.next(),
             self.coalesced.next(),
         ]

@@ -5,17 +5,19 @@
 //! load again and decide again. It never decides anything itself; it does not talk to servers.
 //! Read `outbox.rs` for the effects.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::handle::{TaskHandle, Transition};
-use domain::ids::{HandleId, ServerId};
+use domain::ids::{AgentId, HandleId, ServerId};
 use domain::policy::Policy;
 use domain::ports::{Clock, CommitError, ContactNote, Registry, RegistryError};
 use domain::time::Timestamp;
 use parking_lot::Mutex;
 
+use crate::line::Line;
+use crate::open::OpenHandles;
 use crate::outbox::Outbox;
+use crate::watch::Watchers;
 
 /// Why a handle did not change.
 #[derive(Debug, thiserror::Error)]
@@ -43,49 +45,42 @@ pub(crate) struct Applied {
     pub(crate) changed: bool,
 }
 
-struct Held {
-    handle: Arc<TaskHandle>,
-    next_look: Option<Timestamp>,
-    /// Contact or next look moved since the last flush.
-    stale_note: bool,
-    /// Commits that are on their way: until they are back, the registry may know more than this.
-    on_their_way: usize,
-}
-
 /// Open handles, and the way to change them.
 pub(crate) struct Ledger {
     registry: Arc<dyn Registry>,
     clock: Arc<dyn Clock>,
     policy: Arc<Policy>,
     outbox: Outbox,
-    open: Mutex<HashMap<HandleId, Held>>,
+    open: Mutex<OpenHandles>,
+    /// Who waits for a change of one handle.
+    pub(crate) watchers: Arc<Watchers>,
 }
 
 impl Ledger {
     pub(crate) fn new(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Arc<Policy>, outbox: Outbox) -> Self {
-        Self { registry, clock, policy, outbox, open: Mutex::new(HashMap::new()) }
+        Self { registry, clock, policy, outbox, open: Mutex::default(), watchers: Arc::default() }
     }
 
     /// The handle, when it is open.
     pub(crate) fn held(&self, id: HandleId) -> Option<Arc<TaskHandle>> {
-        self.open.lock().get(&id).map(|held| Arc::clone(&held.handle))
+        self.open.lock().get(id).map(|held| Arc::clone(&held.handle))
     }
 
     /// The handle, when it is open and the registry cannot know a newer one. Whoever read of a change in the change log
     /// gets that change or a later one from here, or nothing: a commit is visible there before it is kept here.
     pub(crate) fn held_newest(&self, id: HandleId) -> Option<Arc<TaskHandle>> {
         let open = self.open.lock();
-        open.get(&id).filter(|held| held.on_their_way == 0).map(|held| Arc::clone(&held.handle))
+        open.get(id).filter(|held| held.on_their_way == 0).map(|held| Arc::clone(&held.handle))
     }
 
     /// When it will be looked at next, when it is open.
     pub(crate) fn next_look(&self, id: HandleId) -> Option<Timestamp> {
-        self.open.lock().get(&id).and_then(|held| held.next_look)
+        self.open.lock().get(id).and_then(|held| held.next_look)
     }
 
     /// Notes when it will be looked at next.
     pub(crate) fn plan_look(&self, id: HandleId, at: Option<Timestamp>) {
-        if let Some(held) = self.open.lock().get_mut(&id)
+        if let Some(held) = self.open.lock().get_mut(id)
             && held.next_look != at
         {
             held.next_look = at;
@@ -93,15 +88,44 @@ impl Ledger {
         }
     }
 
-    /// Open handles of a server.
+    /// Open handles of a line.
+    pub(crate) fn of_line(&self, line: Line) -> Vec<Arc<TaskHandle>> {
+        self.open.lock().of_line(line)
+    }
+
+    /// Open handles of a server, over all its lines.
     pub(crate) fn of_server(&self, server: ServerId) -> Vec<Arc<TaskHandle>> {
-        let open = self.open.lock();
-        open.values().filter(|held| held.handle.server == server).map(|held| Arc::clone(&held.handle)).collect()
+        self.open.lock().of_server(server)
+    }
+
+    /// How many handles of a server are open, whatever they hold there.
+    pub(crate) fn count(&self, server: ServerId) -> u64 {
+        self.open.lock().count(server)
+    }
+
+    /// Open handles of an agent.
+    pub(crate) fn of_agent(&self, agent: AgentId) -> Vec<Arc<TaskHandle>> {
+        self.open.lock().of_agent(agent)
+    }
+
+    /// The newest open handle of an agent for which this holds.
+    pub(crate) fn newest_of_agent(&self, agent: AgentId, holds: impl Fn(&TaskHandle) -> bool) -> Option<HandleId> {
+        self.open.lock().newest_of_agent(agent, holds)
+    }
+
+    /// Open handles of one trace.
+    pub(crate) fn of_trace(&self, trace: &str) -> Vec<Arc<TaskHandle>> {
+        self.open.lock().of_trace(trace)
+    }
+
+    /// The lines on which something is open.
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        self.open.lock().lines()
     }
 
     /// All open handles.
     pub(crate) fn all(&self) -> Vec<Arc<TaskHandle>> {
-        self.open.lock().values().map(|held| Arc::clone(&held.handle)).collect()
+        self.open.lock().all()
     }
 
     /// Takes up a handle that was found in the registry.
@@ -199,7 +223,7 @@ impl Ledger {
     /// Contact that moved since the last flush.
     pub(crate) fn notes(&self) -> Vec<ContactNote> {
         let mut open = self.open.lock();
-        open.values_mut()
+        open.all_mut()
             .filter(|held| held.stale_note)
             .map(|held| {
                 held.stale_note = false;
@@ -212,7 +236,7 @@ impl Ledger {
     pub(crate) fn notes_kept(&self, notes: &[ContactNote]) {
         let mut open = self.open.lock();
         for note in notes {
-            if let Some(held) = open.get_mut(&note.handle) {
+            if let Some(held) = open.get_mut(note.handle) {
                 held.stale_note = true;
             }
         }
@@ -233,28 +257,25 @@ impl Ledger {
     fn keep(&self, handle: &Arc<TaskHandle>) {
         let now = self.clock.now();
         let mut open = self.open.lock();
-        if crate::follow::is_settled(handle, now) {
-            if open.get(&handle.id).is_none_or(|held| held.handle.version <= handle.version) {
-                open.remove(&handle.id);
-            }
+        let before = open.get(handle.id).map(|held| held.handle.version);
+        if before.is_some_and(|before| before > handle.version) {
             return;
         }
-        match open.get_mut(&handle.id) {
-            Some(held) if held.handle.version > handle.version => {}
-            Some(held) => {
-                held.handle = Arc::clone(handle);
-                held.stale_note = true;
-            }
-            None => {
-                let held = Held { handle: Arc::clone(handle), next_look: None, stale_note: false, on_their_way: 0 };
-                open.insert(handle.id, held);
-            }
+        if crate::follow::is_settled(handle, now) {
+            open.remove(handle.id);
+        } else if let Some(held) = open.get_mut(handle.id) {
+            held.handle = Arc::clone(handle);
+            held.stale_note = true;
+        } else {
+            open.insert(Arc::clone(handle));
         }
+        drop(open);
+        self.watchers.show(handle);
     }
 
     /// Keeps fresher contact of the same version.
     fn refresh(&self, next: &Arc<TaskHandle>) {
-        if let Some(held) = self.open.lock().get_mut(&next.id)
+        if let Some(held) = self.open.lock().get_mut(next.id)
             && held.handle.version == next.version
             && held.handle.contact.seen() <= next.contact.seen()
         {
@@ -272,7 +293,7 @@ struct OnItsWay<'a> {
 
 impl<'a> OnItsWay<'a> {
     fn new(ledger: &'a Ledger, id: HandleId) -> Self {
-        if let Some(held) = ledger.open.lock().get_mut(&id) {
+        if let Some(held) = ledger.open.lock().get_mut(id) {
             held.on_their_way += 1;
         }
         Self { ledger, id }
@@ -282,7 +303,7 @@ impl<'a> OnItsWay<'a> {
 impl Drop for OnItsWay<'_> {
     fn drop(&mut self) {
         // Taken up meanwhile, it may not have been counted.
-        if let Some(held) = self.ledger.open.lock().get_mut(&self.id) {
+        if let Some(held) = self.ledger.open.lock().get_mut(self.id) {
             held.on_their_way = held.on_their_way.saturating_sub(1);
         }
     }

@@ -5,6 +5,7 @@
 //! one way a handle changes, `follow.rs` for how servers are watched.
 
 mod admission;
+mod agent_call;
 mod attend;
 mod clock;
 mod core;
@@ -13,17 +14,37 @@ mod deliver;
 mod dice;
 mod discover;
 mod engine;
+mod errand;
 mod feed;
+mod flight;
 mod follow;
+mod gateway;
+mod given;
+mod kin;
 mod ledger;
+mod leftover;
+mod line;
+mod lines;
+mod open;
 mod outbox;
 mod parcels;
 mod post;
+mod presence;
 mod pulse;
 mod recover;
+mod repeats;
+mod revoke;
+mod roster;
 mod stop;
 pub mod supervisor;
 mod sweep;
+mod usage;
+mod watch;
 
+pub use agent_call::{AgentCall, HangUp, Landed};
 pub use clock::SystemClock;
 pub use engine::{Draw, Engine, EngineError, Frame, LiveFacts, Parts, StartCall};
+pub use lines::{LineHold, LineUp};
+pub use presence::Presence;
+pub use roster::Roster;
+pub use watch::HandleWatch;

@@ -49,7 +49,7 @@ impl Outbox {
     }
 
     fn touch(&self, handle: &TaskHandle, touch: Touch) {
-        if let Some(post) = self.posts.get(handle.server) {
+        if let Some(post) = self.posts.of(handle) {
             post.touch(handle.id, touch);
         }
     }

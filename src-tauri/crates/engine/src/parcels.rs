@@ -5,18 +5,20 @@
 
 use std::collections::{HashMap, HashSet};
 
-use domain::ids::{HandleId, ServerId};
+use domain::ids::HandleId;
 use domain::time::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+
+use crate::line::Line;
 
 /// What was left since the reconciler looked last.
 #[derive(Default)]
 pub(crate) struct Wanted {
     /// Handles to look at, no earlier than the moment.
     pub(crate) handles: HashMap<HandleId, Timestamp>,
-    /// Servers that can be reached again.
-    pub(crate) servers: HashSet<ServerId>,
+    /// Lines over which servers can be reached again.
+    pub(crate) lines: HashSet<Line>,
 }
 
 /// The desk where work for the deliverer is left.
@@ -38,9 +40,9 @@ impl Parcels {
         self.wake.notify_one();
     }
 
-    /// The server can be reached again.
-    pub(crate) fn server_up(&self, server: ServerId) {
-        self.wanted.lock().servers.insert(server);
+    /// The server can be reached again over this line.
+    pub(crate) fn line_up(&self, line: Line) {
+        self.wanted.lock().lines.insert(line);
         self.wake.notify_one();
     }
 

@@ -1,4 +1,4 @@
-//! What everybody may know of one followed server: its connection, health, calls in flight and the lane of deliveries.
+//! What everybody may know of one followed line to a server: its connection, health, calls in flight and the lane of deliveries.
 //!
 //! The follower (`follow.rs`) is the only one that changes connection and health; others look, and leave a word of
 //! what to look at. Words are levels in a set, not messages in a channel: leaving the same word twice is one word,
@@ -8,17 +8,20 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use domain::handle::{Home, TaskHandle};
-use domain::ids::{ConnectionId, HandleId, ServerId, SessionKey};
+use domain::ids::{AgentId, ConnectionId, HandleId, ServerId, SessionKey};
 use domain::observation::Progress;
 use domain::policy::Policy;
 use domain::ports::{ToolFacts, Upstream, UpstreamError};
-use domain::server::{Negotiated, Server, ServerAddress, ServerHealth};
+use domain::server::{Era, Negotiated, Server, ServerAddress, ServerHealth};
 use domain::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::flight::Flight;
+use crate::line::Line;
 use crate::pulse::Pulse;
+use crate::usage::Usage;
 
 /// One live connection.
 pub(crate) struct Live {
@@ -94,14 +97,6 @@ pub(crate) struct Words {
     pub(crate) unreached: Option<(String, String)>,
 }
 
-/// A call in flight in this run of the core.
-pub(crate) struct Flight {
-    /// The connection it went over; only there can it be stopped.
-    pub(crate) live: Arc<Live>,
-    /// Told when the server acknowledged that it should stop the call.
-    pub(crate) stopped: Notify,
-}
-
 /// What the server was heard to do, shown to people and decided on by nobody.
 #[derive(Default)]
 struct Told {
@@ -114,6 +109,8 @@ struct Told {
 /// The shared face of one follower.
 pub(crate) struct Post {
     pub(crate) server: ServerId,
+    /// Which connection to it this is.
+    pub(crate) line: Line,
     name: RwLock<Arc<str>>,
     configured: RwLock<Server>,
     words: Mutex<Words>,
@@ -128,14 +125,25 @@ pub(crate) struct Post {
     /// The latest progress that was not committed yet, by task.
     progress: Mutex<HashMap<HandleId, Progress>>,
     told: RwLock<Told>,
+    /// Which wire it spoke when it was last connected in this run.
+    era: RwLock<Option<Era>>,
+    /// Who uses it, for an agent's own line.
+    pub(crate) usage: Usage,
     /// Ends the follower.
     pub(crate) leave: CancellationToken,
 }
 
 impl Post {
-    pub(crate) fn new(server: &Server, policy: &Policy, pulse: Arc<Pulse>, leave: CancellationToken) -> Self {
+    pub(crate) fn new(
+        server: &Server,
+        seat: Option<AgentId>,
+        policy: &Policy,
+        pulse: Arc<Pulse>,
+        leave: CancellationToken,
+    ) -> Self {
         Self {
             server: server.id,
+            line: Line { server: server.id, seat },
             name: RwLock::new(Arc::from(server.name.as_str())),
             configured: RwLock::new(server.clone()),
             words: Mutex::new(Words::default()),
@@ -147,6 +155,8 @@ impl Post {
             flights: Mutex::new(HashMap::new()),
             progress: Mutex::new(HashMap::new()),
             told: RwLock::new(Told::default()),
+            era: RwLock::new(None),
+            usage: Usage::default(),
             leave,
         }
     }
@@ -161,6 +171,12 @@ impl Post {
         self.configured.read().clone()
     }
 
+    /// Which wire the server spoke when it was last connected, in any run.
+    pub(crate) fn known_era(&self) -> Option<Era> {
+        let era = *self.era.read();
+        era.or_else(|| self.configured.read().negotiated.as_ref().map(|negotiated| negotiated.era))
+    }
+
     /// The connection of the moment.
     pub(crate) fn live(&self) -> Option<Arc<Live>> {
         self.live.read().clone()
@@ -168,8 +184,9 @@ impl Post {
 
     /// For the follower only.
     pub(crate) fn set_live(&self, live: Option<Arc<Live>>) {
-        if live.is_none() {
-            self.told.write().pushes = false;
+        match &live {
+            Some(live) => *self.era.write() = Some(live.negotiated.era),
+            None => self.told.write().pushes = false,
         }
         *self.live.write() = live;
     }
@@ -183,7 +200,7 @@ impl Post {
     pub(crate) fn set_pushes(&self, pushes: bool) {
         let before = std::mem::replace(&mut self.told.write().pushes, pushes);
         if before != pushes {
-            self.pulse.health_changed(self.server);
+            self.shown();
         }
     }
 
@@ -204,7 +221,7 @@ impl Post {
         let is_news = self.told.read().tools.as_ref() != Some(&listed);
         if is_news {
             self.told.write().tools = Some(listed);
-            self.pulse.health_changed(self.server);
+            self.shown();
         }
     }
 
@@ -223,6 +240,13 @@ impl Post {
             changed
         });
         if changed {
+            self.shown();
+        }
+    }
+
+    /// People see the health of the line they share; how an agent's own line fares is not the server's health.
+    fn shown(&self) {
+        if self.line.seat.is_none() {
             self.pulse.health_changed(self.server);
         }
     }
@@ -288,8 +312,8 @@ impl Post {
     }
 
     /// A call is leaving.
-    pub(crate) fn takes_off(&self, id: HandleId, live: Arc<Live>) -> Arc<Flight> {
-        let flight = Arc::new(Flight { live, stopped: Notify::new() });
+    pub(crate) fn takes_off(&self, id: HandleId, flight: Flight) -> Arc<Flight> {
+        let flight = Arc::new(flight);
         self.flights.lock().insert(id, Arc::clone(&flight));
         flight
     }
@@ -302,6 +326,28 @@ impl Post {
     /// The call in flight behind this handle.
     pub(crate) fn flight(&self, id: HandleId) -> Option<Arc<Flight>> {
         self.flights.lock().get(&id).cloned()
+    }
+
+    /// How many calls are in flight.
+    pub(crate) fn flying(&self) -> usize {
+        self.flights.lock().len()
+    }
+
+    /// How many of them have no row.
+    pub(crate) fn unrecorded(&self) -> usize {
+        self.flights.lock().values().filter(|flight| !flight.has_row()).count()
+    }
+
+    /// Calls in flight of an agent.
+    pub(crate) fn in_flight_of(&self, agent: AgentId) -> Vec<(HandleId, Arc<Flight>)> {
+        let flights = self.flights.lock();
+        let mine = flights.iter().filter(|(_, flight)| flight.agent == Some(agent));
+        mine.map(|(id, flight)| (*id, Arc::clone(flight))).collect()
+    }
+
+    /// All calls in flight that have a row.
+    pub(crate) fn recorded(&self) -> Vec<HandleId> {
+        self.flights.lock().iter().filter(|(_, flight)| flight.has_row()).map(|(id, _)| *id).collect()
     }
 
     /// All calls in flight.
@@ -320,21 +366,58 @@ impl Post {
     }
 }
 
-/// Every followed server.
+/// Every followed line.
 #[derive(Default)]
-pub(crate) struct Posts(RwLock<HashMap<ServerId, Arc<Post>>>);
+pub(crate) struct Posts(RwLock<HashMap<Line, Arc<Post>>>);
 
 impl Posts {
-    pub(crate) fn get(&self, id: ServerId) -> Option<Arc<Post>> {
-        self.0.read().get(&id).cloned()
+    pub(crate) fn get(&self, line: Line) -> Option<Arc<Post>> {
+        self.0.read().get(&line).cloned()
     }
 
-    pub(crate) fn insert(&self, post: Arc<Post>) {
-        self.0.write().insert(post.server, post);
+    /// The line to a server that people and modern agents share; there is one for every followed server.
+    pub(crate) fn shared(&self, server: ServerId) -> Option<Arc<Post>> {
+        self.get(Line::shared(server))
     }
 
-    pub(crate) fn remove(&self, id: ServerId) -> Option<Arc<Post>> {
-        self.0.write().remove(&id)
+    /// The line on which a task lives.
+    pub(crate) fn of(&self, handle: &TaskHandle) -> Option<Arc<Post>> {
+        self.get(Line::of(handle))
+    }
+
+    /// All lines to a server.
+    pub(crate) fn of_server(&self, server: ServerId) -> Vec<Arc<Post>> {
+        self.0.read().values().filter(|post| post.server == server).cloned().collect()
+    }
+
+    /// Takes in a line, unless there is one already; returns the one that counts, and whether it is the new one.
+    pub(crate) fn insert_if_new(&self, post: Arc<Post>) -> (Arc<Post>, bool) {
+        let mut posts = self.0.write();
+        match posts.get(&post.line) {
+            Some(known) => (Arc::clone(known), false),
+            None => {
+                posts.insert(post.line, Arc::clone(&post));
+                (post, true)
+            }
+        }
+    }
+
+    /// Forgets this very line.
+    pub(crate) fn forget(&self, post: &Arc<Post>) {
+        let mut posts = self.0.write();
+        if posts.get(&post.line).is_some_and(|known| Arc::ptr_eq(known, post)) {
+            posts.remove(&post.line);
+        }
+    }
+
+    /// How many agents' own lines there are.
+    pub(crate) fn seats(&self) -> usize {
+        self.0.read().keys().filter(|line| line.seat.is_some()).count()
+    }
+
+    /// Takes away all lines to a server.
+    pub(crate) fn remove_server(&self, server: ServerId) -> Vec<Arc<Post>> {
+        self.0.write().extract_if(|line, _| line.server == server).map(|(_, post)| post).collect()
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Post>> {

@@ -11,12 +11,12 @@ use domain::handle::{TaskHandle, Transition};
 use domain::ids::ServerId;
 use domain::ports::RegistryError;
 use domain::server::{Server, ServerAddress};
-use domain::status::{GoneWhy, ServerView};
+use domain::status::GoneWhy;
 use domain::time::Timestamp;
 use futures::stream::{self, StreamExt};
 
 use crate::core::{Core, then};
-use crate::follow::live_connections;
+use crate::follow::{is_of_another, live_connections};
 
 /// Handles that are brought up to date at a time, so that their commits share fsyncs.
 const RECOVERED_AT_ONCE: usize = 64;
@@ -57,21 +57,24 @@ pub(crate) async fn recover(core: &Arc<Core>, servers: &[Server]) -> Result<(), 
     }
 }
 
+/// Whether what a server's child worked on may go on: its first connection will show it (`follow/kept.rs`).
+pub(crate) fn may_live_on(core: &Core, server: &Server) -> bool {
+    match server.address {
+        ServerAddress::Stdio { .. } => core.connector.may_keep(),
+        ServerAddress::Http { .. } => false,
+    }
+}
+
 /// What the restart itself means for a handle.
 fn catch_up(core: &Core, servers: &HashMap<ServerId, &Server>, handle: &TaskHandle, now: Timestamp) -> Transition {
     let Some(server) = servers.get(&handle.server) else { return handle.gone(&GoneWhy::ServerRemoved, now) };
-    let replied = match &handle.view {
-        ServerView::Awaiting { host, .. } | ServerView::OwnCall { host, .. } if *host != core.host => {
-            handle.reply_lost("the core was restarted while the call was in flight", now)
-        }
-        ServerView::Awaiting { .. }
-        | ServerView::OwnCall { .. }
-        | ServerView::Asking { .. }
-        | ServerView::NotSent { .. }
-        | ServerView::Unanswered { .. }
-        | ServerView::Direct(_)
-        | ServerView::Refused(_)
-        | ServerView::Task(_) => Transition::none(handle),
+    if may_live_on(core, server) {
+        return Transition::none(handle);
+    }
+    let replied = if is_of_another(handle, core.host) {
+        handle.reply_lost("the core was restarted while the call was in flight", now)
+    } else {
+        Transition::none(handle)
     };
     match server.address {
         // The child that asked ended with the core that started it.

@@ -9,8 +9,9 @@ use std::sync::atomic::Ordering;
 use futures::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::admission::holds_server;
 use crate::core::Core;
-use crate::{deliver, sweep};
+use crate::{deliver, presence, repeats, sweep};
 
 /// Ends the engine in order.
 pub(crate) async fn stop(core: &Arc<Core>) {
@@ -21,15 +22,18 @@ pub(crate) async fn stop(core: &Arc<Core>) {
     }
     let posts = core.posts.all();
     core.scope.cancel();
-    let closing = posts.iter().filter_map(|post| post.live()).map(|live| async move {
-        live.upstream.close(true).await;
+    let leaving = posts.iter().filter_map(|post| post.live().map(|live| (post, live)));
+    let closing = leaving.map(|(post, live)| {
+        let held = core.ledger.of_line(post.line).iter().any(|handle| holds_server(handle));
+        let tasks_live = held || !post.in_flight().is_empty();
+        async move { live.upstream.leave(tasks_live).await }
     });
     // A child that does not end by itself is ended by its transport's own limits; those are waited for.
     let limit = core.policy.drain_limit + core.policy.child_close_wait + core.policy.child_term_wait;
     if timeout(limit, join_all(closing)).await.is_err() {
         tracing::warn!("some connections did not end in time");
     }
-    let lost = posts.iter().flat_map(|post| post.in_flight()).map(|id| async move {
+    let lost = posts.iter().flat_map(|post| post.recorded()).map(|id| async move {
         let why = "the core was stopped while the call was in flight";
         if let Err(error) = core.ledger.apply(id, |handle, now| handle.reply_lost(why, now)).await {
             tracing::warn!(handle.id = %id, %error, "that a reply is lost could not be stored");
@@ -37,5 +41,8 @@ pub(crate) async fn stop(core: &Arc<Core>) {
     });
     join_all(lost).await;
     sweep::flush(core).await;
+    repeats::flush(core).await;
+    presence::flush(core).await;
+    core.intents.flushed().await;
     core.registry.close().await;
 }

@@ -153,6 +153,28 @@ impl TaskHandle {
         step.settle(self, now)
     }
 
+    /// The reply can come after all: the child that works on the call outlived the core that made it (ruling 16), and
+    /// this run of the core waits for it now.
+    #[must_use]
+    pub fn regained(&self, host: HostId, now: Timestamp) -> Transition {
+        let mut step = Transition::none(self);
+        match self.view {
+            ServerView::Awaiting { since, round, .. } | ServerView::OwnCall { since, round, .. } => {
+                step.next.view = ServerView::OwnCall { since, host, round };
+            }
+            ServerView::Unanswered { .. } => {
+                step.next.view = ServerView::OwnCall { since: self.created, host, round: self.newest_round() };
+                step.heard(now);
+            }
+            ServerView::Asking { .. }
+            | ServerView::NotSent { .. }
+            | ServerView::Direct(_)
+            | ServerView::Refused(_)
+            | ServerView::Task(_) => {}
+        }
+        step.settle(self, now)
+    }
+
     /// The call was stopped from here, on request. Between two rounds nothing of it runs on the server, so that is
     /// its end; in flight, the server's word is missing and stays missing.
     #[must_use]

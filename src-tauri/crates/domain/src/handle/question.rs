@@ -52,7 +52,8 @@ impl Ask {
     }
 
     /// Whether a person can answer it here.
-    pub(super) fn is_for_people(&self) -> bool {
+    #[must_use]
+    pub fn is_for_people(&self) -> bool {
         match self {
             Self::Form { .. } | Self::Visit { .. } => true,
             Self::Sampling | Self::Roots | Self::Unsupported(_) => false,

@@ -54,6 +54,11 @@ pub struct Gateway {
     pub wait_max: Duration,
     /// Undelivered attempts of one job that a repeated call looks at. Judgement.
     pub repeats_max: u32,
+    /// How long after its end an undelivered reply is kept for a repeated call; later, the same call is a new one.
+    /// Judgement: clients try again within minutes, and people who ask again on another day mean it.
+    pub repeat_within: Duration,
+    /// Undelivered replies that are found again at a start, over all agents. Judgement: more than were in flight.
+    pub undelivered_max: u32,
     /// Children or attempts of a task that are shown. Judgement.
     pub kin_max: u32,
     /// Largest task object kept as it was received. Judgement: texts and a few unknown fields.
@@ -113,6 +118,14 @@ pub struct Gateway {
     // --- intents ---
     /// Intents on their way to the file; beyond, a call waits for room. Judgement: many times what is in flight.
     pub intents_queue: usize,
+    /// How long an intent waits for its end before it is written: calls that are answered within it are never written.
+    /// So long a kill can make Taskwarden forget a call. Judgement, measured in decision 0012.
+    pub intent_settle: Duration,
+    /// How long a call waits for room in the queue before it goes on without an intent. Judgement: a disk that hangs
+    /// must not hang agents.
+    pub intent_room_wait: Duration,
+    /// When a file that could not be written is tried again. Judgement.
+    pub intent_retry: Duration,
     /// Left-over intents taken at one start. Judgement: more than calls can be in flight.
     pub intents_left_max: u32,
 }
@@ -137,6 +150,8 @@ impl Default for Gateway {
             tasks_per_page: 100,
             wait_max: 20 * SECOND,
             repeats_max: 8,
+            repeat_within: 15 * MINUTE,
+            undelivered_max: 10_000,
             kin_max: 100,
             task_raw_cap_bytes: 16 * KIB,
             question_raw_cap_bytes: 512 * KIB,
@@ -159,6 +174,9 @@ impl Default for Gateway {
             heard_kept: 256,
             bridge_patience: 2 * MINUTE,
             intents_queue: 8_192,
+            intent_settle: Duration::from_millis(1),
+            intent_room_wait: Duration::from_millis(5),
+            intent_retry: SECOND,
             intents_left_max: 10_000,
         }
     }

@@ -331,6 +331,9 @@ pub trait Registry: Send + Sync + 'static {
     /// Attempts of a job by this agent whose reply it never got ([`TaskHandle::is_undelivered`]), newest first, at most
     /// `gateway.repeats_max`.
     fn repeats(&self, agent: AgentId, job: JobKey) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
+    /// Tasks of all agents whose reply was never delivered ([`TaskHandle::is_undelivered`]) and that changed since then,
+    /// newest first, at most `limit`: for the start.
+    fn undelivered(&self, since: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
     /// Tasks whose handle this agent was given and still has, newest first, those older than `after`.
     fn agent_tasks(
         &self,

@@ -133,6 +133,9 @@ pub struct Abilities {
     pub sampling: bool,
     /// `roots/list`.
     pub roots: bool,
+    /// `elicitation/create`. Declared to servers in any case, because people answer here; without it the agent is not
+    /// asked.
+    pub elicitation: bool,
 }
 
 /// For whom a connection is opened.

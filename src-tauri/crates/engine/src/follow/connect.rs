@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::handle::Home;
-use domain::ids::ConnectionId;
-use domain::ports::{Closure, Connected, UpstreamError, UpstreamEvent};
+use domain::ids::{ConnectionId, SessionKey};
+use domain::ports::{Closure, Connected, LineFacts, UpstreamError, UpstreamEvent};
 use domain::request::{AskDoor, RequestState};
 use domain::server::{Era, Negotiated, Server, ServerAddress, ServerHealth};
 use domain::status::Needs;
@@ -49,6 +49,8 @@ pub(crate) struct Link {
     down_since: Option<Timestamp>,
     /// How the last home ended, with what is known of it.
     ended: Option<(Home, String)>,
+    /// The session of the last connection of this run, to be resumed on an agent's own line.
+    session: Option<SessionKey>,
     /// The configuration changed while connecting: begin anew when that is over.
     stale: bool,
 }
@@ -108,17 +110,18 @@ impl Follower {
                 hint: "Add it again with `taskwarden servers add`, which shows what will run and asks.".into(),
                 retry_at: None,
             });
+            self.lose_old_calls(&[]);
             return;
         }
         self.link.state = State::Connecting;
         self.link.tried = Some(Instant::now());
         self.post.set_health(ServerHealth::Connecting);
-        let (core, server) = (Arc::clone(&self.core), self.server.clone());
+        let (core, server, line) = (Arc::clone(&self.core), self.server.clone(), self.line_facts());
         self.jobs.push(Box::pin(async move {
             // The connector limits each of its steps (probe, a second child, handshake); this is for one that does not.
             let policy = &core.policy;
             let limit = (policy.probe_first_output + policy.initialize_limit + policy.connect_limit) * 2;
-            let outcome = match tokio::time::timeout(limit, core.connector.connect(&server)).await {
+            let outcome = match tokio::time::timeout(limit, core.connector.connect(&server, &line)).await {
                 Ok(outcome) => outcome,
                 Err(_) => Err(UpstreamError::Unreachable {
                     why: "connecting took too long".into(),
@@ -127,6 +130,23 @@ impl Follower {
             };
             Job::Connected(Box::new(outcome))
         }));
+    }
+
+    /// For whom the connection is opened. An agent's own session is taken up again where something may live in it.
+    fn line_facts(&self) -> LineFacts {
+        let seat = self.post.line.seat;
+        let session = match (&self.server.address, seat) {
+            (ServerAddress::Http { .. }, Some(_)) => self.link.session.clone().or_else(|| self.open_session()),
+            (ServerAddress::Http { .. } | ServerAddress::Stdio { .. }, _) => None,
+        };
+        LineFacts { seat, session, abilities: self.post.usage.abilities() }
+    }
+
+    /// The session of the newest open task of this line.
+    fn open_session(&self) -> Option<SessionKey> {
+        let open = self.core.ledger.of_line(self.post.line);
+        let here = open.iter().filter(|handle| handle.home.generation == self.server.generation);
+        here.max_by_key(|handle| (handle.created, handle.id)).and_then(|handle| handle.home.session.clone())
     }
 
     /// Tries at once when nothing but the back-off is in the way; wishes in a row are no flood of attempts.
@@ -189,6 +209,7 @@ impl Follower {
 
     fn up(&mut self, connected: Connected) {
         let Connected { id, upstream, negotiated, child, events } = connected;
+        self.link.session.clone_from(&negotiated.session);
         let live = Arc::new(Live::new(id, upstream, negotiated, &self.server));
         self.link.state = State::Up(Instant::now());
         self.link.events = Some(events);
@@ -200,6 +221,7 @@ impl Follower {
         self.post.set_live(Some(Arc::clone(&live)));
         tracing::info!(server.name = %self.server.name, "connected");
         self.remember(&live, child.is_some());
+        self.regain_calls(&live);
         self.settle_old_questions(&live);
         for handle in self.book.handles() {
             self.book.change(handle, |track| {
@@ -210,7 +232,7 @@ impl Follower {
         self.all_due();
         self.watch_soon();
         self.list_at = live.negotiated.can_list.then(Instant::now);
-        self.core.parcels.server_up(self.server.id);
+        self.core.parcels.line_up(self.post.line);
     }
 
     /// Whoever hears that the server is up finds in the registry what was negotiated.
@@ -222,6 +244,7 @@ impl Follower {
 
     fn not_up(&mut self, error: UpstreamError) {
         self.link.failures = self.link.failures.saturating_add(1);
+        self.lose_old_calls(&[]);
         let wait = self.pause_before_connect();
         match error {
             UpstreamError::Unauthorized { why, hint } => {
@@ -332,7 +355,7 @@ impl Follower {
 
     /// Questions of this connection can no longer be answered on it.
     fn lose_channel(&mut self, connection: ConnectionId, survives: bool) {
-        for handle in self.core.ledger.of_server(self.server.id) {
+        for handle in self.core.ledger.of_line(self.post.line) {
             if live_connections(&handle).any(|asked_on| asked_on == connection) {
                 self.step(handle.id, Step::ChannelLost(connection, survives));
             }
@@ -342,7 +365,7 @@ impl Follower {
     /// Questions of connections that ended unseen, in an earlier run of the core: they stay open only where the same
     /// session was taken up again, because it may ask again.
     fn settle_old_questions(&mut self, live: &Live) {
-        for handle in self.core.ledger.of_server(self.server.id) {
+        for handle in self.core.ledger.of_line(self.post.line) {
             let resumed = handle.home.session.is_some() && handle.home.session == live.home.session;
             if resumed {
                 continue;

@@ -147,7 +147,7 @@ impl Follower {
         let waiting = |handle: &Arc<domain::handle::TaskHandle>| {
             handle.view.task().is_some_and(|task| task.status == TaskStatus::InputRequired)
         };
-        let handles = self.core.ledger.of_server(self.server.id);
+        let handles = self.core.ledger.of_line(self.post.line);
         let mut asking = handles.iter().filter(|handle| waiting(handle));
         match (flights.as_slice(), asking.next(), asking.next()) {
             ([only], None, _) => Some(*only),
@@ -208,7 +208,7 @@ impl Follower {
         let Some(live) = self.post.live() else { return };
         // A question may still be on its way into its task: every open handle of the connection hears of it, and the
         // step waits behind the question's.
-        for handle in self.core.ledger.of_server(self.server.id) {
+        for handle in self.core.ledger.of_line(self.post.line) {
             let asked = handle.requests.values().any(|request| match &request.door {
                 AskDoor::Live { connection, token: known, .. } => *connection == live.id && known == token,
                 AskDoor::Listed { .. } | AskDoor::Round { .. } => false,
@@ -221,7 +221,7 @@ impl Follower {
 
     /// A visit was completed: whichever task waits for it is looked at.
     fn visit_done(&mut self, elicitation: &str) {
-        for handle in self.core.ledger.of_server(self.server.id) {
+        for handle in self.core.ledger.of_line(self.post.line) {
             let waits = handle.requests.values().any(|request| match (&request.ask, &request.state) {
                 (Ask::Visit { elicitation: Some(id), .. }, RequestState::Open | RequestState::Answered(_)) => {
                     id == elicitation
@@ -235,6 +235,9 @@ impl Follower {
     }
 
     fn progress(&mut self, id: HandleId, progress: Progress) {
+        if self.post.flight(id).is_some_and(|flight| !flight.has_row()) {
+            return self.post.keep_progress(id, progress);
+        }
         let now = Instant::now();
         if self.coalesced.0.contains_key(&id) || self.lanes.is_busy(id) {
             self.post.keep_progress(id, progress);

@@ -129,7 +129,7 @@ impl Follower {
                 return;
             }
             live.prove(id);
-            self.core.parcels.server_up(self.server.id);
+            self.core.parcels.line_up(self.post.line);
         }
         // What the look brought is stored in a moment; its hint holds from this look on.
         let told = seen.hint;

@@ -47,7 +47,7 @@ impl Follower {
             self.quiet_until = None;
             self.post.set_health(ServerHealth::Up { since: self.core.now() });
             self.all_due();
-            self.core.parcels.server_up(self.server.id);
+            self.core.parcels.line_up(self.post.line);
         }
     }
 

@@ -20,9 +20,11 @@ impl Follower {
         let connection = live.id;
         let fingerprint = self.server.address.fingerprint();
         let verdict = Verdict { fingerprint: fingerprint.clone(), era: negotiated.era };
+        // An agent's own session is nobody else's to resume.
+        let shared = self.post.line.seat.is_none();
         self.jobs.push(Box::pin(async move {
             let learnt = update_server(&core, id, started, |server| {
-                if server.address.fingerprint() == fingerprint {
+                if shared && server.address.fingerprint() == fingerprint {
                     server.verdict = Some(verdict.clone());
                     server.negotiated = Some(negotiated.clone());
                 }
@@ -43,7 +45,9 @@ impl Follower {
             self.post.set_live(Some(Arc::new(live.in_generation(generation))));
         }
         self.jobs.push(Box::pin(async move {
-            if let Err(error) = update_server(&core, id, false, |server| server.generation = generation).await {
+            if let Err(error) =
+                update_server(&core, id, false, |server| server.generation = server.generation.max(generation)).await
+            {
                 tracing::error!(%error, "the new generation of a server could not be stored");
             }
             Job::Done

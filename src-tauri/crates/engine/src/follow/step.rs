@@ -54,9 +54,23 @@ pub(crate) struct Stepped {
 }
 
 /// Applies a step, storing it however long the registry takes.
-pub(crate) async fn run(core: Arc<Core>, post: Arc<Post>, id: HandleId, step: Step) -> Stepped {
+pub(crate) async fn run(core: Arc<Core>, post: Arc<Post>, id: HandleId, mut step: Step) -> Stepped {
     let policy = &core.policy;
     let mut outcome = None;
+    if let Some(flight) = post.flight(id).filter(|flight| !flight.has_row()) {
+        match step {
+            // Nothing is recorded of a call that made progress and nothing else.
+            Step::Progressed(progress) => {
+                post.keep_progress(id, progress);
+                return Stepped { id, replaced: false, asked: None };
+            }
+            Step::Asked(question) if !flight.row().await => {
+                let over = LiveOutcome::Rejected("the call is over".to_owned());
+                return Stepped { id, replaced: false, asked: Some((*question, over)) };
+            }
+            other => step = other,
+        }
+    }
     // The last progress lands before the end, after which none is accepted.
     let last = if ends(&step) { post.take_progress(id) } else { None };
     let applied = core

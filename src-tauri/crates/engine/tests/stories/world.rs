@@ -16,6 +16,7 @@ use engine::supervisor::Supervisor;
 use engine::{Draw, Engine, EngineError, Parts, StartCall};
 use testkit::build::{counting_draw, http_server, person};
 use testkit::clock::TestClock;
+use testkit::intents::MemoryIntents;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
 use testkit::scripted::{ScriptedConnector, ScriptedServer};
@@ -31,6 +32,7 @@ fn step(waited: Duration) -> Duration {
 pub(crate) struct World {
     pub(crate) clock: Arc<TestClock>,
     pub(crate) registry: Arc<dyn Registry>,
+    pub(crate) intents: MemoryIntents,
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) scripted: Arc<ScriptedConnector>,
     pub(crate) notifier: Arc<RecordingNotifier>,
@@ -84,11 +86,13 @@ impl World {
         run: u128,
     ) -> Self {
         let notifier = Arc::new(RecordingNotifier::default());
+        let intents = MemoryIntents::default();
         let supervisor = Supervisor::new();
         let counted = counting_draw();
         let draw: Draw = Arc::new(move || counted() ^ (run << 96));
         let parts = Parts {
             registry: registry.clone(),
+            intents: Arc::new(intents.clone()),
             connector: connector.clone(),
             clock: clock.clone(),
             notifier: notifier.clone(),
@@ -98,7 +102,7 @@ impl World {
             supervisor: supervisor.clone(),
         };
         let engine = Engine::start(parts).await.expect("the engine starts");
-        Self { clock, registry, connector, scripted, notifier, policy, engine, supervisor, draw, runs: run }
+        Self { clock, registry, intents, connector, scripted, notifier, policy, engine, supervisor, draw, runs: run }
     }
 
     /// Ends the engine as a kill would, and starts a new one on the same registry.
@@ -117,8 +121,10 @@ impl World {
         self.runs += 1;
         self.supervisor = Supervisor::new();
         self.notifier = Arc::new(RecordingNotifier::default());
+        self.intents = self.intents.reopened();
         let parts = Parts {
             registry: self.registry.clone(),
+            intents: Arc::new(self.intents.clone()),
             connector: self.connector.clone(),
             clock: self.clock.clone(),
             notifier: self.notifier.clone(),
@@ -216,7 +222,7 @@ pub(crate) fn acceptance(key: Option<&str>, name: &str) -> AnswerInput {
         key: key.map(RequestKey::new),
         action: AnswerAction::Accept,
         content: Some(Payload::new(format!(r#"{{"name":"{name}"}}"#))),
-        by: person(name),
+        by: person(name).into(),
         not_before: None,
     }
 }

@@ -6,6 +6,7 @@
 use domain::handle::TaskHandle;
 use domain::ids::{AgentId, HandleId, JobKey};
 use domain::ports::RegistryError;
+use domain::time::Timestamp;
 
 use super::Sqlite;
 use super::script::Script;
@@ -51,6 +52,18 @@ impl Sqlite {
         .with(agent.to_string())
         .with(job_mark(&self.base.sealer, &job).to_vec())
         .with(self.base.limits.repeats_max);
+        self.read_ids(find).await
+    }
+
+    /// Tasks of all agents whose reply was never delivered and that changed since then, newest first.
+    pub(crate) async fn read_undelivered(&self, since: Timestamp, limit: u32) -> Result<Vec<HandleId>, RegistryError> {
+        let mut find = Script::default();
+        find.add(
+            "SELECT id FROM handles INDEXED BY handles_undelivered WHERE undelivered = 1 AND changed >= ? \
+             ORDER BY created DESC, id DESC LIMIT ?",
+        )
+        .with(since.as_millis())
+        .with(limit);
         self.read_ids(find).await
     }
 

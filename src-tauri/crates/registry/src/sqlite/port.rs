@@ -109,6 +109,10 @@ impl Registry for Sqlite {
         Box::pin(self.read_repeats(agent, job))
     }
 
+    fn undelivered(&self, since: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        Box::pin(self.read_undelivered(since, limit))
+    }
+
     fn agent_tasks(
         &self,
         agent: AgentId,

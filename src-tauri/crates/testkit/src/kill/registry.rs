@@ -120,6 +120,10 @@ impl Registry for KilledRegistry {
         self.inner.repeats(agent, job)
     }
 
+    fn undelivered(&self, since: Timestamp, limit: u32) -> Answer<'_, Vec<HandleId>> {
+        self.inner.undelivered(since, limit)
+    }
+
     fn agent_tasks(&self, agent: AgentId, after: Option<HandleId>, limit: u32) -> Answer<'_, Vec<TaskHandle>> {
         self.inner.agent_tasks(agent, after, limit)
     }

@@ -116,6 +116,13 @@ impl Registry for MemoryRegistry {
         }))
     }
 
+    fn undelivered(&self, since: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+        ready(self.with(|state, _| {
+            let found = agents::newest(state, |handle| handle.is_undelivered() && handle.changed >= since);
+            found.into_iter().take(size(limit)).map(|handle| handle.id).collect()
+        }))
+    }
+
     fn agent_tasks(
         &self,
         agent: AgentId,

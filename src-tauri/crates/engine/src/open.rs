@@ -1,0 +1,142 @@
+//! The open handles in memory, and where to find them: by line, by agent, by trace.
+//!
+//! Plain bookkeeping under the ledger's lock: it neither reads the registry nor decides anything. Where a handle lives,
+//! whose it is and its trace are fixed at its birth, so an index is touched only when a handle comes or goes.
+//! Read `ledger.rs` for who changes it.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::Hash;
+use std::sync::Arc;
+
+use domain::handle::TaskHandle;
+use domain::ids::{AgentId, HandleId, ServerId};
+use domain::time::Timestamp;
+
+use crate::line::Line;
+
+/// One open handle.
+pub(crate) struct Held {
+    /// As last committed, with contact fresher than the registry's.
+    pub(crate) handle: Arc<TaskHandle>,
+    /// When it is looked at next.
+    pub(crate) next_look: Option<Timestamp>,
+    /// Contact or next look moved since the last flush.
+    pub(crate) stale_note: bool,
+    /// Commits that are on their way: until they are back, the registry may know more than this.
+    pub(crate) on_their_way: usize,
+}
+
+/// All open handles.
+#[derive(Default)]
+pub(crate) struct OpenHandles {
+    held: HashMap<HandleId, Held>,
+    by_line: HashMap<Line, HashSet<HandleId>>,
+    /// By creation, so that the newest is found at once.
+    by_agent: HashMap<AgentId, BTreeSet<(Timestamp, HandleId)>>,
+    by_trace: HashMap<Arc<str>, HashSet<HandleId>>,
+    by_server: HashMap<ServerId, u64>,
+}
+
+impl OpenHandles {
+    pub(crate) fn get(&self, id: HandleId) -> Option<&Held> {
+        self.held.get(&id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: HandleId) -> Option<&mut Held> {
+        self.held.get_mut(&id)
+    }
+
+    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut Held> {
+        self.held.values_mut()
+    }
+
+    /// Takes up a handle that is not here yet.
+    pub(crate) fn insert(&mut self, handle: Arc<TaskHandle>) {
+        let id = handle.id;
+        self.by_line.entry(Line::of(&handle)).or_default().insert(id);
+        if let Some(agent) = handle.agent {
+            self.by_agent.entry(agent).or_default().insert((handle.created, id));
+        }
+        if let Some(trace) = &handle.trace {
+            self.by_trace.entry(Arc::clone(trace)).or_default().insert(id);
+        }
+        let server = handle.server;
+        let held = Held { handle, next_look: None, stale_note: false, on_their_way: 0 };
+        if self.held.insert(id, held).is_none() {
+            *self.by_server.entry(server).or_default() += 1;
+        }
+    }
+
+    /// Forgets a handle.
+    pub(crate) fn remove(&mut self, id: HandleId) {
+        let Some(Held { handle, .. }) = self.held.remove(&id) else { return };
+        leave(&mut self.by_line, &Line::of(&handle), id);
+        if let Some(agent) = handle.agent {
+            let emptied = self.by_agent.get_mut(&agent).is_some_and(|ids| {
+                ids.remove(&(handle.created, id));
+                ids.is_empty()
+            });
+            if emptied {
+                self.by_agent.remove(&agent);
+            }
+        }
+        if let Some(trace) = &handle.trace {
+            leave(&mut self.by_trace, trace, id);
+        }
+        if let Some(count) = self.by_server.get_mut(&handle.server) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    /// How many are open on a server, whatever they hold there.
+    pub(crate) fn count(&self, server: ServerId) -> u64 {
+        self.by_server.get(&server).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<TaskHandle>> {
+        self.held.values().map(|held| Arc::clone(&held.handle)).collect()
+    }
+
+    pub(crate) fn of_line(&self, line: Line) -> Vec<Arc<TaskHandle>> {
+        self.those(self.by_line.get(&line))
+    }
+
+    pub(crate) fn of_server(&self, server: ServerId) -> Vec<Arc<TaskHandle>> {
+        let lines = self.by_line.iter().filter(|(line, _)| line.server == server);
+        lines.flat_map(|(_, ids)| self.those(Some(ids))).collect()
+    }
+
+    pub(crate) fn of_agent(&self, agent: AgentId) -> Vec<Arc<TaskHandle>> {
+        let held = |(_, id): &(Timestamp, HandleId)| self.held.get(id).map(|held| Arc::clone(&held.handle));
+        self.by_agent.get(&agent).into_iter().flatten().filter_map(held).collect()
+    }
+
+    /// The newest of an agent for which this holds.
+    pub(crate) fn newest_of_agent(&self, agent: AgentId, holds: impl Fn(&TaskHandle) -> bool) -> Option<HandleId> {
+        let mut newest = self.by_agent.get(&agent)?.iter().rev();
+        newest.find(|(_, id)| self.held.get(id).is_some_and(|held| holds(&held.handle))).map(|(_, id)| *id)
+    }
+
+    pub(crate) fn of_trace(&self, trace: &str) -> Vec<Arc<TaskHandle>> {
+        self.those(self.by_trace.get(trace))
+    }
+
+    /// The lines on which something is open.
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        self.by_line.keys().copied().collect()
+    }
+
+    fn those(&self, ids: Option<&HashSet<HandleId>>) -> Vec<Arc<TaskHandle>> {
+        let held = |id: &HandleId| self.held.get(id).map(|held| Arc::clone(&held.handle));
+        ids.into_iter().flatten().filter_map(held).collect()
+    }
+}
+
+fn leave<K: Hash + Eq + Clone>(index: &mut HashMap<K, HashSet<HandleId>>, key: &K, id: HandleId) {
+    if let Some(ids) = index.get_mut(key) {
+        ids.remove(&id);
+        if ids.is_empty() {
+            index.remove(key);
+        }
+    }
+}

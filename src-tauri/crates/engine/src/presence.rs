@@ -1,0 +1,223 @@
+//! When agents were last heard of, how much they called, and what follows when one is gone.
+//!
+//! Words of the moment are in memory and flushed in batches (ruling 6). An agent without a connection that is not
+//! heard of for `orphan_after` is gone: its open tasks are marked, and unmarked when it is heard of again. After a
+//! start every agent with open tasks counts as just gone. Who has access is in `roster.rs`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use domain::handle::{TaskHandle, Transition};
+use domain::ids::AgentId;
+use domain::policy::plain_text;
+use domain::ports::{AgentNote, RegistryError};
+use domain::time::Timestamp;
+use futures::stream::{self, StreamExt};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::core::Core;
+
+/// Handles of one agent that are marked at a time, so that their commits share fsyncs.
+const MARKED_AT_ONCE: usize = 64;
+
+/// What is known of an agent at this moment, fresher than the registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Presence {
+    /// When it was last heard of, in any run; `None` when never.
+    pub seen: Option<Timestamp>,
+    /// Calls of tools so far, in all.
+    pub calls: u64,
+    /// What its program says it is, `name version`.
+    pub client: Option<String>,
+    /// Whether it has a connection or a session.
+    pub connected: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whereabouts {
+    /// Connected.
+    Here,
+    /// Without a connection since then.
+    Away(Timestamp),
+    /// Away for so long that its tasks are orphaned.
+    Gone,
+}
+
+#[derive(Debug)]
+struct Word {
+    presence: Presence,
+    whereabouts: Whereabouts,
+    /// Not flushed yet.
+    stale: bool,
+    /// Its tasks are to be unmarked.
+    back: bool,
+}
+
+/// The words of all agents that were heard of in this run, or have open tasks.
+#[derive(Default)]
+pub(crate) struct Presences {
+    words: Mutex<HashMap<AgentId, Word>>,
+    /// Told when an agent is back.
+    returned: Notify,
+}
+
+impl Presences {
+    fn change<R>(&self, core: &Core, id: AgentId, change: impl FnOnce(&mut Word) -> R) -> R {
+        let mut words = self.words.lock();
+        let word = words.entry(id).or_insert_with(|| {
+            let known = core.roster().get(id);
+            let presence = Presence {
+                seen: known.as_ref().and_then(|agent| agent.seen),
+                calls: known.as_ref().map_or(0, |agent| agent.calls),
+                client: known.as_ref().and_then(|agent| agent.client.clone()),
+                connected: false,
+            };
+            // Marks of an earlier run are taken off with the first word.
+            Word { presence, whereabouts: Whereabouts::Away(core.now()), stale: false, back: true }
+        });
+        change(word)
+    }
+
+    /// The agent said something.
+    pub(crate) fn seen(&self, core: &Core, id: AgentId, client: Option<&str>) {
+        let now = core.now();
+        let returns = self.change(core, id, |word| {
+            word.presence.seen = word.presence.seen.max(Some(now));
+            word.presence.connected = true;
+            word.stale = true;
+            if let Some(client) = client {
+                let client = plain_text(client, core.policy.gateway.client_name_chars);
+                if word.presence.client.as_deref() != Some(client.as_str()) {
+                    word.presence.client = Some(client);
+                }
+            }
+            let before = std::mem::replace(&mut word.whereabouts, Whereabouts::Here);
+            word.back |= before == Whereabouts::Gone;
+            word.back && before != Whereabouts::Here
+        });
+        if returns {
+            self.returned.notify_one();
+        }
+    }
+
+    /// The agent calls a tool.
+    pub(crate) fn called(&self, core: &Core, id: AgentId) {
+        let now = core.now();
+        self.change(core, id, |word| {
+            word.presence.calls = word.presence.calls.saturating_add(1);
+            word.presence.seen = word.presence.seen.max(Some(now));
+            word.stale = true;
+        });
+    }
+
+    /// Its last connection or session ended.
+    pub(crate) fn away(&self, core: &Core, id: AgentId) {
+        let now = core.now();
+        self.change(core, id, |word| {
+            word.presence.connected = false;
+            if word.whereabouts == Whereabouts::Here {
+                word.whereabouts = Whereabouts::Away(now);
+            }
+        });
+    }
+
+    /// What is known of an agent at this moment; `None` when it was not heard of in this run.
+    pub(crate) fn get(&self, id: AgentId) -> Option<Presence> {
+        self.words.lock().get(&id).map(|word| word.presence.clone())
+    }
+
+    /// Those who are back, and those who are gone by now.
+    fn moved(&self, core: &Core) -> (Vec<AgentId>, Vec<AgentId>) {
+        let (now, patience) = (core.now(), core.policy.gateway.orphan_after);
+        let (mut back, mut gone) = (Vec::new(), Vec::new());
+        for (id, word) in self.words.lock().iter_mut() {
+            match word.whereabouts {
+                Whereabouts::Here => {
+                    if std::mem::take(&mut word.back) {
+                        back.push(*id);
+                    }
+                }
+                Whereabouts::Away(since) => {
+                    let heard = word.presence.seen.map_or(since, |seen| seen.max(since));
+                    if now.since(heard) >= patience {
+                        word.whereabouts = Whereabouts::Gone;
+                        gone.push(*id);
+                    }
+                }
+                Whereabouts::Gone => {}
+            }
+        }
+        (back, gone)
+    }
+
+    fn notes(&self) -> Vec<AgentNote> {
+        let mut words = self.words.lock();
+        let note = |(id, word): (&AgentId, &mut Word)| {
+            if !std::mem::take(&mut word.stale) {
+                return None;
+            }
+            let Presence { seen, calls, client, connected: _ } = word.presence.clone();
+            seen.map(|seen| AgentNote { id: *id, seen, calls, client })
+        };
+        words.iter_mut().filter_map(note).collect()
+    }
+
+    fn notes_kept(&self, notes: &[AgentNote]) {
+        let mut words = self.words.lock();
+        for note in notes {
+            if let Some(word) = words.get_mut(&note.id) {
+                word.stale = true;
+            }
+        }
+    }
+}
+
+/// Marks, unmarks and flushes, for ever.
+pub(crate) async fn run(core: Arc<Core>) {
+    for handle in core.ledger.all() {
+        if let Some(agent) = handle.agent {
+            core.presences.change(&core, agent, |_| {});
+        }
+    }
+    loop {
+        tokio::select! {
+            () = core.presences.returned.notified() => {}
+            () = tokio::time::sleep(core.policy.gateway.notes_flush) => {}
+        }
+        let (back, gone) = core.presences.moved(&core);
+        for agent in back {
+            mark(&core, agent, TaskHandle::agent_back).await;
+        }
+        for agent in gone {
+            tracing::info!(agent.id = %agent, "an agent is gone; its open tasks go on");
+            mark(&core, agent, TaskHandle::agent_gone).await;
+        }
+        flush(&core).await;
+    }
+}
+
+async fn mark(core: &Core, agent: AgentId, step: fn(&TaskHandle, Timestamp) -> Transition) {
+    let all = stream::iter(core.ledger.of_agent(agent)).map(|handle| async move {
+        let stored = core.ledger.apply(handle.id, |handle, now| step(handle, now)).await;
+        if let Err(error) = stored {
+            tracing::warn!(handle.id = %handle.id, %error, "that an agent came or went could not be stored");
+        }
+    });
+    all.buffer_unordered(MARKED_AT_ONCE).collect::<()>().await;
+}
+
+/// Flushes what was heard of agents since the last flush.
+pub(crate) async fn flush(core: &Core) {
+    let notes = core.presences.notes();
+    if notes.is_empty() {
+        return;
+    }
+    match core.registry.note_agents(notes.clone()).await {
+        Ok(()) | Err(RegistryError::Closed) => {}
+        Err(error) => {
+            tracing::warn!(%error, "when agents were last heard of could not be stored, trying again");
+            core.presences.notes_kept(&notes);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Taking an agent out: its access first, then everything it started (promise R2, ruling 28).
+//!
+//! The agent's row is stored before anything else, so that no call of it can begin meanwhile; then each open task is
+//! taken from it with the wish to stop, many in one commit. Sending the wishes is `deliver.rs`'s, and a server that does
+//! not obey is shown as such on the task.
+
+use std::sync::Arc;
+
+use domain::agent::Agent;
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::handle::{Refusal, Transition};
+use domain::ids::{AgentId, HandleId, PersonId};
+use domain::ports::{AgentUnit, RegistryError};
+use futures::stream::{self, StreamExt};
+
+use crate::core::Core;
+use crate::engine::EngineError;
+use crate::ledger::LedgerError;
+use crate::roster::Roster;
+
+/// Tasks that are taken at a time, so that their commits share fsyncs.
+const TAKEN_AT_ONCE: usize = 64;
+
+/// Takes an agent's access and its open tasks away.
+pub(crate) async fn revoke_agent(
+    core: &Arc<Core>,
+    id: AgentId,
+    by: &PersonId,
+    reason: Option<&str>,
+) -> Result<u64, EngineError> {
+    let known = core.registry.agents().await?.into_iter().find(|agent| agent.id == id);
+    let agent = known.ok_or(EngineError::UnknownAgent)?;
+    if agent.revoked.is_none() {
+        let now = core.now();
+        let fact = AuditEvent {
+            at: now,
+            actor: Actor::Person(by.clone()),
+            verb: Verb::AgentRevoked,
+            subject: Subject::Agent(id),
+            note: reason.unwrap_or_default().to_owned(),
+        };
+        let unit = AgentUnit { agent: Agent { revoked: Some(now), ..agent }, audit: vec![fact] };
+        core.pulse.committed(core.registry.put_agent(unit).await?);
+        read_roster(core).await?;
+    }
+    core.repeats.forget(id);
+    record_calls(core, id).await;
+    let open = core.ledger.of_agent(id);
+    let taken = stream::iter(open).map(|handle| take(core, handle.id, by, reason));
+    let asked = taken.buffer_unordered(TAKEN_AT_ONCE).collect::<Vec<_>>().await;
+    for post in core.posts.all().into_iter().filter(|post| post.line.seat == Some(id)) {
+        post.usage.unwanted();
+        post.wake.notify_one();
+    }
+    asked.into_iter().try_fold(0, |sum, one| one.map(|asked| sum + u64::from(asked)))
+}
+
+/// Calls in the air get their rows, so that they can be stopped like the others.
+async fn record_calls(core: &Core, id: AgentId) {
+    let posts = core.posts.all();
+    let flights = posts.iter().flat_map(|post| post.in_flight_of(id)).map(|(_, flight)| async move {
+        let _ = flight.row().await;
+    });
+    futures::future::join_all(flights).await;
+}
+
+/// Takes one task; returns whether a stop was asked by it.
+async fn take(core: &Arc<Core>, id: HandleId, by: &PersonId, reason: Option<&str>) -> Result<bool, EngineError> {
+    let taken = core.ledger.decide(id, |handle, now| match handle.revoke(by, reason, now) {
+        Ok(step) => {
+            let asks = step.next.stop_due();
+            Ok::<_, std::convert::Infallible>((step, asks))
+        }
+        // It was taken before.
+        Err(Refusal::AlreadyAsked { .. }) => Ok((Transition::none(handle), false)),
+        Err(_) => Ok((Transition::none(handle), false)),
+    });
+    match taken.await {
+        Ok((_, asks)) => Ok(asks),
+        Err(LedgerError::Registry(RegistryError::Closed)) => Err(EngineError::Stopping),
+        Err(LedgerError::Registry(error)) => Err(error.into()),
+        Err(LedgerError::Unknown | LedgerError::Exists(_)) => Ok(false),
+        Err(LedgerError::Declined(never)) => match never {},
+    }
+}
+
+/// Reads agents and rules anew.
+pub(crate) async fn read_roster(core: &Core) -> Result<(), EngineError> {
+    let roster = Roster::read(core.registry.as_ref()).await?;
+    *core.roster.write() = Arc::new(roster);
+    core.pulse.committed(core.registry.newest_seq().await?);
+    Ok(())
+}
