@@ -45,6 +45,11 @@ function said(event: HistoryEvent, server: string, me: string | null): Said {
     case "stopEnded": return as(note === "refused" ? "cross" : "check", note === "refused" ? "danger" : "neutral", verbs.stopEnded(server, note));
     case "revoked": return as("lock", "neutral", verbs.revoked(who), own);
     case "unwatched": return as("eye-bar", "neutral", verbs.unwatched(who), own);
+    case "given": return as("arrow-up", "neutral", verbs.given(who));
+    case "orphaned": return as("ring-dashed", "stale", verbs.orphaned(who));
+    case "resultHeld": return as("hand", "attention", verbs.resultHeld(who));
+    case "resultReleased": return as("check", "success", verbs.resultReleased(who));
+    case "resultWithheld": return as("lock", "danger", verbs.resultWithheld(who), own);
     case "lost": return as("cross-dashed", "stale", verbs.lost(server), own);
     default: return as("info", "neutral", verbs.other(who, line(event.verb, 40)), own);
   }

@@ -12,7 +12,7 @@ export const FIRST = 20;
 /** A whole task as a row, for what the list has let go. */
 export function rowOf(task: TaskDto): TaskRow {
   const open = task.requests.filter((request) => request.state === "open").length;
-  return { ...task, openRequests: open, stopState: task.intent?.state ?? null, resultBytes: task.result?.bytes ?? null, isError: task.result?.isError ?? false };
+  return { ...task, parentId: task.parent?.id ?? null, attempt: task.job?.attempt ?? 1, openRequests: open, stopState: task.intent?.state ?? null, resultBytes: task.result?.bytes ?? null, isError: task.result?.isError ?? false };
 }
 
 /** The query of what can still be stopped among what matches; null when no phase of it can. */

@@ -11,6 +11,7 @@ export function chipValue(filter: Filter, key: ConditionKey): string {
     case "servers": return named(filter.servers);
     case "agents": return named(filter.agents);
     case "tools": return named(filter.tools);
+    case "flags": return named(filter.flags.map((flag) => TASKS.filter.flags[flag]));
     case "text": return `“${clipped(filter.text)}”`;
     case "changed": return filter.changed === null ? "" : filter.changed.kind === "today" ? TASKS.filter.today : TASKS.filter.within(filter.changed.ms);
     case "olderThanMs": return filter.olderThanMs === null ? "" : coarse(filter.olderThanMs);

@@ -53,7 +53,7 @@ describe("cancelling many", () => {
   });
 
   test("a_filter_of_ended_tasks_can_stop_nothing", () => {
-    const query = { phases: ["done" as const, "failed" as const], servers: [], agents: [], tools: [], text: null, changedWithinMs: null, olderThanMs: null, groupBy: "need" as const, sort: "newest" as const };
+    const query = { phases: ["done" as const, "failed" as const], servers: [], agents: [], tools: [], flags: [], text: null, changedWithinMs: null, olderThanMs: null, groupBy: "need" as const, sort: "newest" as const };
     expect(stoppable(query)).toBeNull();
     expect(stoppable({ ...query, phases: [] })?.phases).toContain("running");
   });

@@ -7,6 +7,13 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 /** Who has to act, in the order of the list. */
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
+/** An agent to add. */
+export type AddAgent = {
+/** The person's name for it. */
+name: string,
+/** Whether a client that knows no tasks is offered the four task tools; it is when left out. */
+taskTools?: boolean | null, };
+
 /** A server to add. Has no `Debug`: it carries secrets. */
 export type AddServer = {
 /** Its name here. */
@@ -41,6 +48,64 @@ export type AdoptTask = {
 server: string,
 /** The server's id of the task. */
 task: string, };
+
+/** An agent that was added. Has no `Debug`: it carries the token. */
+export type AgentAdded = {
+/** The agent. */
+agent: AgentFacts,
+/** Its token, `twa_…`; nobody can show it again. */
+token: string,
+/** Settings for the agent's program, with the token. */
+settings: ReadySettings, };
+
+/** An agent. */
+export type AgentFacts = {
+/** Our id of it, `agt_…`. */
+id: string,
+/** The person's name for it. */
+name: string,
+/** When it was added. */
+createdAt: string,
+/** When its access was taken away; null while it has it. */
+revokedAt: string | null,
+/** When it was last heard of; null when it never was. */
+seenAt: string | null,
+/** What its program says it is, such as `claude-code 2.1`. */
+client: string | null,
+/** Tool calls so far. */
+calls: number,
+/** Tasks of it that are not over. */
+openTasks: number,
+/** Those of them that wait for a person. */
+waiting: number,
+/** Whether a client that knows no tasks is offered the four task tools. */
+taskTools: boolean,
+/** Whether a connection of it is open or was a moment ago. */
+connected: boolean, };
+
+/** All agents. */
+export type AgentList = {
+/** Those that have access first, by name. */
+agents: Array<AgentFacts>, };
+
+/** An agent that has no access any more. */
+export type AgentRevoked = {
+/** The agent. */
+agent: AgentFacts,
+/** Tasks of it that were asked to stop. */
+stopped: number,
+/** What became of each of them so far, at most a page. */
+stops: Array<StopDto>, };
+
+/** Where agents reach this core over HTTP. */
+export type AgentsAt = {
+/**
+ * The address of all servers together, `http://127.0.0.1:7717/mcp`; one server is at `/NAME` after it. Null when
+ * there is none.
+ */
+url: string | null,
+/** Why there is none, as a sentence; null when it is turned off or there is one. */
+why: string | null, };
 
 /** An answer, without its content. */
 export type AnswerDto = {
@@ -196,6 +261,8 @@ secrets: string,
 secretsInFile: boolean,
 /** Where notices go. */
 notifications: "desktop" | "none" | "off",
+/** Where agents reach it over HTTP. */
+agentsAt: AgentsAt,
 /** What the check of the registry found at the start; empty is good. */
 registryFindings: Array<string>, };
 
@@ -236,6 +303,10 @@ changes: number,
 servers: Array<ServerDto>,
 /** Names of servers that are gone. */
 goneServers: Array<string>,
+/** All agents. */
+agents: Array<AgentFacts> | null,
+/** All rules. */
+rules: Array<RuleDto> | null,
 /** How many tasks there are. */
 totals: Totals | null,
 /** Inbox rows that changed or are new. */
@@ -279,6 +350,9 @@ code: number | null,
 /** What it says. */
 message: string, };
 
+/** What is said of a task beside its phase (ruling 3). */
+export type Flag = "orphaned" | "held";
+
 /** What a window watches from now on. */
 export type FocusInput = {
 /** The feed, as its snapshot names it. */
@@ -312,6 +386,15 @@ why: string | null,
 hint: string | null,
 /** When it is tried again. */
 retryAt: string | null, };
+
+/** A result that waits for a person before the agent gets it. */
+export type HeldDto = {
+/** Since when. */
+at: string,
+/** Who holds it: a person, or the rule that does. */
+by: string,
+/** What a person decided; null while nobody did. */
+verdict: VerdictDto | null, };
 
 /** What happened to a task. */
 export type HistoryDto = {
@@ -394,6 +477,32 @@ sentAt: string | null,
 /** When the server acknowledged it, where it did. */
 acknowledgedAt: string | null, };
 
+/** Calls of the same tool with the same arguments. */
+export type JobDto = {
+/** Names the job. */
+key: string,
+/** Which attempt this task is, from 1. */
+attempt: number,
+/** All attempts that are kept, this one among them, the newest first. */
+attempts: Array<KinDto>, };
+
+/** A child, or another attempt of the same job. */
+export type KinDto = {
+/** Its handle. */
+id: string,
+/** Its server. */
+server: string,
+/** Its tool, where known. */
+tool: string | null,
+/** The one word for it. */
+phase: Phase,
+/** Which attempt of its job it is, from 1. */
+attempt: number,
+/** When it was admitted. */
+createdAt: string,
+/** When nothing more was expected of it. */
+endedAt: string | null, };
+
 /** Which kind to list. */
 export type ListDesk = {
 /** `view`, `snooze`, `draft` or `setting`. */
@@ -412,8 +521,10 @@ export type ListQuery = {
 phases: Array<Phase>,
 /** On any of these servers, by name. */
 servers: Array<string>,
-/** Of any of these agents. */
+/** Of any of these agents, by name or id. */
 agents: Array<string>,
+/** With all of these flags. */
+flags: Array<Flag>,
 /** Any of these tools. */
 tools: Array<string>,
 /** In the id, tool, server or agent name; case does not matter. */
@@ -481,6 +592,17 @@ group: string | null,
 offset: number,
 /** Rows at most. */
 limit: number, };
+
+/** The task that was open when this one was started. */
+export type ParentDto = {
+/** Its handle. */
+id: string,
+/** Its server. */
+server: string,
+/** Its tool, where known. */
+tool: string | null,
+/** `trace` when both carry the same trace, `openTask` when it was the agent's newest open task. */
+why: "trace" | "openTask", };
 
 /** A part of a payload. Has no `Debug`: it carries content. */
 export type PartDto = {
@@ -565,12 +687,33 @@ offset: number,
 /** Bytes at most. */
 limit: number, };
 
+/** Settings that can be pasted into an agent's program. They may hold the token: shown once, kept nowhere. */
+export type ReadySettings = {
+/** JSON for programs that speak HTTP; null when no address is open. */
+http: string | null,
+/** JSON for programs that start a command. */
+stdio: string,
+/** A command line that adds it to Claude Code; null when no address is open. */
+claude: string | null, };
+
+/** What to do with a held result. */
+export type ReleaseTask = {
+/** The task's handle. */
+id: string,
+/** Whether the agent gets it. */
+deliver: boolean,
+/** Why not, in the person's words; told to the agent. */
+reason?: string | null, };
+
 /** A server to remove. */
 export type RemoveServer = {
 /** Its name. */
 name: string,
 /** Whether the person knows that its open tasks are lost with it. */
 evenWithOpenTasks?: boolean, };
+
+/** What a repeated call means while the first one is still open. */
+export type RepeatDto = "join" | "new";
 
 /** A question of a task. */
 export type RequestDto = {
@@ -608,12 +751,50 @@ isError: boolean,
 /** `stored`, `notFetched` or `unavailable`. */
 state: "stored" | "notFetched" | "unavailable", };
 
+/** An agent whose access to take away. */
+export type RevokeAgent = {
+/** Its name or id. */
+agent: string,
+/** In the person's words. */
+reason?: string | null, };
+
 /** A task to take from its agent. */
 export type RevokeTask = {
 /** Its handle. */
 id: string,
 /** In the person's words. */
 reason?: string | null, };
+
+/** A rule. Null means that it says nothing about this. */
+export type RuleDto = {
+/** For what. */
+scope: ScopeDto,
+/** Who is asked. */
+asked?: WhoIsAsked | null,
+/** When people are asked too, with `agentThenPeople`. */
+peopleAfterMs?: number | null,
+/** What a repeated call means. */
+repeat?: RepeatDto | null,
+/** Whether results wait for a person before the agent gets them. */
+holdResults?: boolean | null,
+/** How long a plain call lasts before it becomes a task, for agents that know tasks. */
+promoteAfterMs?: number | null, };
+
+/** All rules. */
+export type RuleList = {
+/** Agents first, then servers, then tools. */
+rules: Array<RuleDto>, };
+
+/** For what a rule holds. The narrower wins, field by field: tool, then server, then agent. */
+export type ScopeDto = { "kind": "agent",
+/** Its name or id. */
+agent: string, } | { "kind": "server",
+/** Its name. */
+server: string, } | { "kind": "tool",
+/** The server's name. */
+server: string,
+/** The tool. */
+tool: string, };
 
 /** What became of it. */
 export type ServerAdded = {
@@ -698,7 +879,9 @@ globalShortcut: boolean,
 /** Start with the session. */
 autostart: boolean,
 /** Closing the window keeps watching. */
-closeToTray: boolean, };
+closeToTray: boolean,
+/** After the window quits, an agent's bridge starts a core without a window; null until a person was asked once. */
+keepServingAgents: boolean | null, };
 
 /** A payload to show. */
 export type ShowContent = {
@@ -715,8 +898,10 @@ log: Array<LogLineDto>,
 id: string,
 /** The name of its server. */
 server: string,
-/** The agent whose call it is; null when a person's, or unknown. */
+/** The name of the agent whose call it is; null when a person's, or unknown. */
 agent: string | null,
+/** Our id of that agent. */
+agentId: string | null,
 /** The tool, where known. */
 tool: string | null,
 /** `started`, `agent`, `discovered` or `adopted`. */
@@ -774,6 +959,24 @@ contact: ContactDto,
 error: ErrorDto | null,
 /** Its stored result. */
 result: ResultDto | null,
+/** Who is asked when it asks: `people`, `agent`, `agentThenPeople` or `both`. */
+audience: "people" | "agent" | "agentThenPeople" | "both",
+/** With `agentThenPeople`: when people are asked. */
+peopleAt: string | null,
+/** When its agent was given a handle of it; null when it was not. */
+givenAt: string | null,
+/** Since when its agent is gone; null while it is there. */
+orphanedAt: string | null,
+/** Its result waits, or waited, for a person. */
+held: HeldDto | null,
+/** Whether it lives on a connection that its agent has alone. */
+ownConnection: boolean,
+/** The task during which it was started; said of a single task, null in lists. */
+parent: ParentDto | null,
+/** Tasks that were started while it was open, newest first; said of a single task, empty in lists. */
+children: Array<KinDto>,
+/** Its job, when there was more than one attempt; said of a single task, null in lists. */
+job: JobDto | null,
 /** Who started or adopted it, when a person did; said of a single task, null in lists. */
 startedBy: string | null, };
 
@@ -789,6 +992,10 @@ core: CoreDto,
 settings: SettingsDto,
 /** All servers. */
 servers: Array<ServerDto>,
+/** All agents. */
+agents: Array<AgentFacts>,
+/** All rules. */
+rules: Array<RuleDto>,
 /** How many tasks there are. */
 totals: Totals,
 /** All that waits for a person. */
@@ -850,8 +1057,10 @@ export type TaskDto = {
 id: string,
 /** The name of its server. */
 server: string,
-/** The agent whose call it is; null when a person's, or unknown. */
+/** The name of the agent whose call it is; null when a person's, or unknown. */
 agent: string | null,
+/** Our id of that agent. */
+agentId: string | null,
 /** The tool, where known. */
 tool: string | null,
 /** `started`, `agent`, `discovered` or `adopted`. */
@@ -909,6 +1118,24 @@ contact: ContactDto,
 error: ErrorDto | null,
 /** Its stored result. */
 result: ResultDto | null,
+/** Who is asked when it asks: `people`, `agent`, `agentThenPeople` or `both`. */
+audience: "people" | "agent" | "agentThenPeople" | "both",
+/** With `agentThenPeople`: when people are asked. */
+peopleAt: string | null,
+/** When its agent was given a handle of it; null when it was not. */
+givenAt: string | null,
+/** Since when its agent is gone; null while it is there. */
+orphanedAt: string | null,
+/** Its result waits, or waited, for a person. */
+held: HeldDto | null,
+/** Whether it lives on a connection that its agent has alone. */
+ownConnection: boolean,
+/** The task during which it was started; said of a single task, null in lists. */
+parent: ParentDto | null,
+/** Tasks that were started while it was open, newest first; said of a single task, empty in lists. */
+children: Array<KinDto>,
+/** Its job, when there was more than one attempt; said of a single task, null in lists. */
+job: JobDto | null,
 /** Who started or adopted it, when a person did; said of a single task, null in lists. */
 startedBy: string | null, };
 
@@ -947,8 +1174,18 @@ export type TaskRow = {
 id: string,
 /** The name of its server. */
 server: string,
-/** The agent whose call it is. */
+/** The name of the agent whose call it is. */
 agent: string | null,
+/** Our id of that agent. */
+agentId: string | null,
+/** Since when its agent is gone; null while it is there. */
+orphanedAt: string | null,
+/** Its result waits, or waited, for a person. */
+held: HeldDto | null,
+/** The task during which it was started. */
+parentId: string | null,
+/** Which attempt of its job it is, from 1. */
+attempt: number,
 /** The tool, where known. */
 tool: string | null,
 /** The one word for it. */
@@ -1055,6 +1292,20 @@ p95Ms: number,
 /** Finished calls behind the figures. */
 samples: number, };
 
+/** What a person decided about a held result. */
+export type VerdictDto = {
+/** Whether the agent gets it. */
+delivered: boolean,
+/** Who. */
+by: string,
+/** When. */
+at: string,
+/** Why not, in the person's words. */
+reason: string | null, };
+
+/** Who is asked when a task asks. */
+export type WhoIsAsked = "people" | "agent" | "agentThenPeople" | "both";
+
 /** Every call: its input and its output. */
 export interface Calls {
   "servers.add": [AddServer, ServerAdded];
@@ -1080,6 +1331,13 @@ export interface Calls {
   "tasks.revoke": [RevokeTask, StopList];
   "tasks.unwatch": [Unwatch, TaskDto];
   "tasks.lookNow": [OneTask, TaskDto];
+  "tasks.hold": [OneTask, TaskDto];
+  "tasks.release": [ReleaseTask, TaskDto];
+  "agents.add": [AddAgent, AgentAdded];
+  "agents.list": [Nothing, AgentList];
+  "agents.revoke": [RevokeAgent, AgentRevoked];
+  "rules.list": [Nothing, RuleList];
+  "rules.put": [RuleDto, RuleList];
   "inbox": [Nothing, InboxDto];
   "desk.list": [ListDesk, DeskList];
   "desk.put": [PutAtDesk, Done];

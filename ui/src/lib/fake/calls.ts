@@ -1,6 +1,6 @@
 /* What a made-up core answers. Effects that take time at a real server take time here, so that in-between states
    can be seen; stories override single calls. */
-import type { ApiError, Calls, RequestDto, TaskDto, TaskRow } from "$lib/bindings";
+import type { AgentFacts, ApiError, Calls, RequestDto, RuleDto, TaskDto, TaskRow } from "$lib/bindings";
 import type { CallName } from "$lib/backend/backend";
 import { iso } from "./chance";
 import { fits, page, view } from "./query";
@@ -88,6 +88,31 @@ export function answers(world: World): Answers {
       world.send({ servers: [agreed] });
       return agreed;
     },
+    "agents.add": ({ name, taskTools }) => {
+      const agent: AgentFacts = { id: `agt_${name}`, name, createdAt: iso(world.now()), revokedAt: null, seenAt: null, client: null, calls: 0, openTasks: 0, waiting: 0, taskTools: taskTools ?? true, connected: false };
+      world.agents.set(agent.id, agent);
+      world.send({ agents: [...world.agents.values()] });
+      const token = "twa_6h0Lw2rXyN8cQm4TzV1sKd7PfJ9bGa3EuR5oYi0WtSx";
+      const http = JSON.stringify({ mcpServers: { taskwarden: { type: "http", url: "http://127.0.0.1:7717/mcp", headers: { Authorization: `Bearer ${token}` } } } }, null, 2);
+      const stdio = JSON.stringify({ mcpServers: { taskwarden: { command: "taskwarden", args: ["connect", "--agent", name], env: { TASKWARDEN_TOKEN: token } } } }, null, 2);
+      return { agent, token, settings: { http, stdio, claude: `claude mcp add --transport http taskwarden http://127.0.0.1:7717/mcp --header "Authorization: Bearer ${token}"` } };
+    },
+    "agents.list": () => ({ agents: [...world.agents.values()] }),
+    "agents.revoke": ({ agent }) => {
+      const held = world.agents.get(agent);
+      if (!held) throw missing(`agent \`${agent}\``);
+      const gone = { ...held, revokedAt: iso(world.now()), connected: false, openTasks: 0, waiting: 0 };
+      world.agents.set(agent, gone);
+      world.send({ agents: [...world.agents.values()] });
+      return { agent: gone, stopped: held.openTasks, stops: [] };
+    },
+    "rules.list": () => ({ rules: world.rules }),
+    "rules.put": (rule) => {
+      const same = (other: RuleDto) => JSON.stringify(other.scope) === JSON.stringify(rule.scope);
+      world.rules = [...world.rules.filter((other) => !same(other)), rule];
+      world.send({ rules: world.rules });
+      return { rules: world.rules };
+    },
     "demo.address": () => ({ kind: "stdio", command: "taskwarden", args: ["demo-server"], env: {}, secretEnv: [], cwd: null }),
     "tasks.start": ({ server: name, tool }) => {
       const row: TaskRow = { ...makeRow(world.rows.size, "running", world.now()), server: name, tool, agent: null, createdAt: iso(world.now()) };
@@ -152,6 +177,17 @@ export function answers(world: World): Answers {
     "tasks.unwatch": ({ id }) => {
       world.change(id, { phase: "unwatched", group: "noNews" });
       for (const row of world.inbox.values()) if (row.task === id) leave(row.id, me);
+      return task(id);
+    },
+    "tasks.hold": ({ id }) => {
+      const held = { at: iso(world.now()), by: me, verdict: null };
+      world.change(id, { held }, { held });
+      return task(id);
+    },
+    "tasks.release": ({ id, deliver, reason }) => {
+      const before = task(id).held;
+      const held = { at: before?.at ?? iso(world.now()), by: before?.by ?? me, verdict: { delivered: deliver, by: me, at: iso(world.now()), reason: reason ?? null } };
+      world.change(id, { held }, { held });
       return task(id);
     },
     "tasks.lookNow": ({ id }) => {

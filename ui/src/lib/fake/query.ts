@@ -1,14 +1,16 @@
 /* What the registry does with a query, over rows in memory. */
 import type { ListQuery, ListView, TaskRow, Totals } from "$lib/bindings";
 
-export const EVERYTHING: ListQuery = { phases: [], servers: [], agents: [], tools: [], text: null, changedWithinMs: null, olderThanMs: null, groupBy: "need", sort: "newest" };
+export const EVERYTHING: ListQuery = { phases: [], servers: [], agents: [], tools: [], flags: [], text: null, changedWithinMs: null, olderThanMs: null, groupBy: "need", sort: "newest" };
 
 export function fits(row: TaskRow, query: ListQuery, now: number): boolean {
-  const { phases, servers, agents, tools, changedWithinMs, olderThanMs } = query;
+  const { phases, servers, agents, tools, flags, changedWithinMs, olderThanMs } = query;
   if (phases.length > 0 && !phases.includes(row.phase)) return false;
   if (servers.length > 0 && !servers.includes(row.server)) return false;
   if (agents.length > 0 && !agents.includes(row.agent ?? "")) return false;
   if (tools.length > 0 && !tools.includes(row.tool ?? "")) return false;
+  if (flags.includes("orphaned") && row.orphanedAt === null) return false;
+  if (flags.includes("held") && (row.held === null || row.held.verdict !== null)) return false;
   if (changedWithinMs !== null && now - Date.parse(row.changedAt) > changedWithinMs) return false;
   if (olderThanMs !== null && now - Date.parse(row.createdAt) < olderThanMs) return false;
   if (query.text === null) return true;

@@ -44,7 +44,7 @@ export function makeRow(at: number, phase: Phase, now: number, roll: Chance = ch
   const changed = ended ?? Math.max(created, now - Math.floor(roll() * 4 * MINUTE));
   const total = roll() < 0.6 ? 100 : null;
   return {
-    id: `hdl_${(at + 46_656 * 36).toString(36)}${seedless(at)}`, server, agent: pick(AGENTS, roll()), tool, phase, group, over: isOver(phase),
+    id: `hdl_${(at + 46_656 * 36).toString(36)}${seedless(at)}`, server, ...owner(pick(AGENTS, roll())), parentId: null, attempt: 1, orphanedAt: null, held: null, tool, phase, group, over: isOver(phase),
     status: group === "finished" ? (phase === "failed" ? "failed" : phase === "cancelled" ? "cancelled" : "completed") : phase === "waiting" ? "input_required" : "working",
     statusMessage: group === "moving" || phase === "overdue" ? pick(WORDS, roll()) : null,
     progress: group === "moving" ? { done: Math.floor(roll() * 100), total, message: null } : null,
@@ -58,6 +58,8 @@ export function makeRow(at: number, phase: Phase, now: number, roll: Chance = ch
     resultBytes: phase === "done" || phase === "doneWithError" ? Math.floor(roll() * 90_000) : null, isError: phase === "doneWithError" || phase === "failed",
   };
 }
+
+const owner = (agent: string | null) => ({ agent, agentId: agent === null ? null : `agt_${agent}` });
 
 /** As `Phase::is_over` of the core. */
 export function isOver(phase: Phase): boolean {

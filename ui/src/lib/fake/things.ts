@@ -1,16 +1,16 @@
 /* Made-up servers, tools, settings and the rest of a core. */
-import type { CoreDto, HealthDto, RequestDto, ServerDto, SettingsDto, TaskDto, TaskRow, ToolDto } from "$lib/bindings";
+import type { AgentFacts, CoreDto, HealthDto, RequestDto, ServerDto, SettingsDto, TaskDto, TaskRow, ToolDto } from "$lib/bindings";
 import { iso } from "./chance";
 import { SERVERS } from "./rows";
 
 export const CORE: CoreDto = {
   version: "0.1.0", process: 4242, person: "Mara Lindqvist", startedAt: "2026-11-21T07:00:00.000Z", home: "/home/mara/.local/share/taskwarden",
-  secrets: "keychain", secretsInFile: false, notifications: "desktop", registryFindings: [],
+  secrets: "keychain", secretsInFile: false, notifications: "desktop", agentsAt: { url: "http://127.0.0.1:7717/mcp", why: null }, registryFindings: [],
 };
 
 export const SETTINGS: SettingsDto = {
   theme: "system", notifyWaiting: true, notifyProblem: true, notifyFinished: false, quietFrom: null, quietTo: null, pausedUntil: null,
-  globalShortcut: true, autostart: false, closeToTray: true,
+  globalShortcut: true, autostart: false, closeToTray: true, keepServingAgents: null,
 };
 
 const HEALTH: readonly (HealthDto["kind"])[] = ["up", "up", "up", "up", "blocked", "down", "connecting", "unknown"];
@@ -38,6 +38,15 @@ export function makeServer(name: string, at: number, now: number): ServerDto {
     pushes: at % 2 === 0, toolCount: kind === "unknown" ? null : 3 + (at % 5),
     cancels: { asked: 15, stopped: 14 - (at % 5), finishedAnyway: at % 5, refused: 1, medianMs: 2_100 },
   };
+}
+
+export const AGENTS = ["claude-code", "research-7", "nightly-ops", "pr-reviewer", "order-bot"] as const;
+
+export function makeAgents(count: number, now: number): AgentFacts[] {
+  return Array.from({ length: count }, (_, at) => ({
+    id: `agt_${at.toString(36).padStart(6, "0")}`, name: AGENTS[at] ?? `agent-${at + 1}`, createdAt: iso(now - 86_400_000 * 3), revokedAt: at % 7 === 6 ? iso(now - 3_600_000) : null,
+    seenAt: iso(now - 60_000 * (at + 1)), client: at % 3 === 1 ? null : "claude-code 2.1.7", calls: 412 - (at % 400), openTasks: at % 7 === 6 ? 0 : (at * 2) % 5, waiting: at % 5 === 1 ? 1 : 0, taskTools: at % 2 === 0, connected: at % 4 !== 3 && at % 7 !== 6,
+  }));
 }
 
 export const TOOLS: readonly ToolDto[] = [
@@ -76,5 +85,6 @@ export function detail(row: TaskRow, requests: RequestDto[], now: number): TaskD
     contact: { kind: row.phase === "silent" ? "silent" : row.phase === "lost" ? "gone" : row.phase === "blocked" ? "blocked" : "fresh", since: row.lastSeenAt, failures: row.phase === "silent" ? 3 : 0, last: null },
     error: row.phase === "failed" ? { code: -32603, message: "the worker ran out of memory" } : null,
     result: row.resultBytes === null ? null : { bytes: row.resultBytes, isError: row.isError, state: "stored" }, startedBy: row.agent === null ? "Mara Lindqvist" : null,
+    agentId: row.agentId, audience: "people", peopleAt: null, givenAt: row.agent === null ? null : row.createdAt, orphanedAt: row.orphanedAt, held: row.held, ownConnection: false, parent: null, children: [], job: null,
   };
 }

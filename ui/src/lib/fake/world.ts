@@ -1,9 +1,9 @@
 /* A core made up in memory: what it holds and how it changes. Calls are in calls.ts, the wire in backend/fake.ts. */
-import type { CoreDto, DeskItem, Frame, InboxRow, ServerDto, SettingsDto, SubscribeInput, TaskDto, TaskRow } from "$lib/bindings";
+import type { AgentFacts, CoreDto, DeskItem, Frame, InboxRow, RuleDto, ServerDto, SettingsDto, SubscribeInput, TaskDto, TaskRow } from "$lib/bindings";
 import { chance, iso, type Chance } from "./chance";
 import { EVERYTHING, totals, view } from "./query";
 import { inboxRow, isOver, makeRows } from "./rows";
-import { CORE, detail, makeServers, request, SETTINGS } from "./things";
+import { CORE, detail, makeAgents, makeServers, request, SETTINGS } from "./things";
 
 export interface WorldOptions {
   /** A number makes as many; a list is taken as it is. */
@@ -11,6 +11,8 @@ export interface WorldOptions {
   /** Of the made tasks, how many wait for a person; or the rows themselves. */
   inbox?: number | InboxRow[];
   servers?: number | ServerDto[];
+  agents?: number | AgentFacts[];
+  rules?: RuleDto[];
   /** Whole tasks that stand in for made details. */
   details?: TaskDto[];
   views?: DeskItem[];
@@ -28,6 +30,8 @@ export class World {
   readonly rows = new Map<string, TaskRow>();
   readonly inbox = new Map<string, InboxRow>();
   readonly servers = new Map<string, ServerDto>();
+  readonly agents = new Map<string, AgentFacts>();
+  rules: RuleDto[];
   readonly details = new Map<string, TaskDto>();
   readonly desk = new Map<string, DeskItem>();
   readonly core: CoreDto;
@@ -53,6 +57,9 @@ export class World {
     for (const row of waiting) this.inbox.set(row.id, row);
     const servers = Array.isArray(options.servers) ? options.servers : makeServers(options.servers ?? 5, now);
     for (const server of servers) this.servers.set(server.name, server);
+    const agents = Array.isArray(options.agents) ? options.agents : makeAgents(options.agents ?? 5, now);
+    for (const agent of agents) this.agents.set(agent.id, agent);
+    this.rules = options.rules ?? [];
     for (const task of options.details ?? []) this.details.set(task.id, task);
     for (const item of [...(options.views ?? []), ...(options.desk ?? [])]) this.desk.set(`${item.kind}/${item.key}`, item);
   }
@@ -80,7 +87,7 @@ export class World {
 
   snapshot(): Frame {
     return {
-      type: "snapshot", feed: "feed-1", upto: this.upto, core: this.core, settings: this.settings, servers: [...this.servers.values()], totals: totals(this.rows.values()),
+      type: "snapshot", feed: "feed-1", upto: this.upto, core: this.core, settings: this.settings, servers: [...this.servers.values()], agents: [...this.agents.values()], rules: this.rules, totals: totals(this.rows.values()),
       inbox: [...this.inbox.values()], views: this.viewsOf(), view: this.#view(), task: this.focus.task === null ? null : this.task(this.focus.task),
     };
   }
@@ -89,7 +96,7 @@ export class World {
   send(change: Partial<Delta>): void {
     const after = this.upto;
     this.upto += Math.max(1, change.changes ?? 0);
-    this.onframe({ type: "delta", after, upto: this.upto, changes: 0, servers: [], goneServers: [], totals: null, inbox: [], goneInbox: [], rows: [], view: null, task: null, settings: null, views: null, ...change });
+    this.onframe({ type: "delta", after, upto: this.upto, changes: 0, servers: [], goneServers: [], agents: null, rules: null, totals: null, inbox: [], goneInbox: [], rows: [], view: null, task: null, settings: null, views: null, ...change });
   }
 
   refocus(focus: SubscribeInput): void {

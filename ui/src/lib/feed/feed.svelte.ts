@@ -35,6 +35,8 @@ export class Feed {
   readonly core = $derived(this.state?.core ?? null);
   readonly totals = $derived(this.state?.totals ?? null);
   readonly servers = $derived(this.state?.servers ?? null);
+  readonly agents = $derived(this.state?.agents ?? null);
+  readonly rules = $derived(this.state?.rules ?? null);
   readonly inbox = $derived(this.state?.inbox ?? null);
   readonly views = $derived(this.state?.views ?? null);
   readonly view = $derived(this.state?.view ?? null);
@@ -155,7 +157,7 @@ export class Feed {
 }
 
 function isChange(delta: Extract<Frame, { type: "delta" }>): boolean {
-  return delta.changes > 0 || delta.inbox.length > 0 || delta.goneInbox.length > 0 || delta.servers.length > 0;
+  return delta.changes > 0 || delta.inbox.length > 0 || delta.goneInbox.length > 0 || delta.servers.length > 0 || delta.agents !== null;
 }
 
 /** Half a frame of the screen: frames that arrive together are drawn together. */

@@ -1,6 +1,6 @@
 /* The state behind the screens, as a pure function of frames. Entities keep their identity while they do
    not change, so that a row is drawn again only when it differs. No runes, no clock, no network here. */
-import type { CoreDto, DeskItem, Frame, InboxRow, ListView, ServerDto, SettingsDto, TaskDto, TaskRow, Totals } from "$lib/bindings";
+import type { AgentFacts, CoreDto, DeskItem, Frame, InboxRow, ListView, RuleDto, ServerDto, SettingsDto, TaskDto, TaskRow, Totals } from "$lib/bindings";
 
 export interface FeedState {
   /** Name of the running feed, for `feed.focus`. */
@@ -10,6 +10,9 @@ export interface FeedState {
   readonly settings: SettingsDto;
   /** By name. */
   readonly servers: ReadonlyMap<string, ServerDto>;
+  /** By id. */
+  readonly agents: ReadonlyMap<string, AgentFacts>;
+  readonly rules: readonly RuleDto[];
   readonly totals: Totals;
   /** By id. Insertion order means nothing: order with `inboxOrder`. */
   readonly inbox: ReadonlyMap<string, InboxRow>;
@@ -49,6 +52,8 @@ function fromSnapshot(frame: Extract<Frame, { type: "snapshot" }>): FeedState {
     core: frame.core,
     settings: frame.settings,
     servers: new Map(frame.servers.map((server) => [server.name, server])),
+    agents: new Map(frame.agents.map((agent) => [agent.id, agent])),
+    rules: frame.rules,
     totals: frame.totals,
     inbox: new Map(frame.inbox.map((row) => [row.id, row])),
     views: frame.views,
@@ -65,6 +70,8 @@ function apply(state: FeedState, delta: Extract<Frame, { type: "delta" }>): Feed
     upto: delta.upto,
     settings: delta.settings ?? state.settings,
     servers: merged(state.servers, delta.servers, (server) => server.name, delta.goneServers),
+    agents: delta.agents === null ? state.agents : new Map(delta.agents.map((agent) => [agent.id, agent])),
+    rules: delta.rules ?? state.rules,
     totals: delta.totals ?? state.totals,
     inbox: merged(state.inbox, delta.inbox, (row) => row.id, delta.goneInbox),
     views: delta.views ?? state.views,

@@ -59,7 +59,7 @@ export function tasks(rows: readonly TaskRow[]): Entry[] {
 }
 
 export function taskQuery(text: string): ListQuery {
-  return { phases: [], servers: [], agents: [], tools: [], text, changedWithinMs: null, olderThanMs: null, groupBy: "none", sort: "changed" };
+  return { phases: [], servers: [], agents: [], tools: [], flags: [], text, changedWithinMs: null, olderThanMs: null, groupBy: "none", sort: "changed" };
 }
 
 /** Entries under their headings, in order of first appearance. */

@@ -1,6 +1,6 @@
 /* The look of one task's phase where the phase alone says too little: why it is late, what came of a stop.
    The word, tone and icon stay those of the table in phase.ts. Pure. */
-import type { Phase, TaskRow } from "$lib/bindings";
+import type { HeldDto, Phase, TaskRow } from "$lib/bindings";
 import { PHASES, type PhaseLook } from "./phase";
 
 export interface TaskLook {
@@ -9,10 +9,20 @@ export interface TaskLook {
   readonly flag: string | null;
 }
 
-export function lookOf(phase: Phase, facts: { readonly overdueWhy: TaskRow["overdueWhy"]; readonly stopState: TaskRow["stopState"] }): TaskLook {
+interface Facts {
+  readonly overdueWhy: TaskRow["overdueWhy"];
+  readonly stopState: TaskRow["stopState"];
+  readonly held: HeldDto | null;
+  readonly orphanedAt: string | null;
+  readonly over: boolean;
+}
+
+export function lookOf(phase: Phase, facts: Facts): TaskLook {
   // Ruling 4: the reason of an overrun is shown.
   const look = phase === "overdue" && facts.overdueWhy === "usual" ? { ...PHASES.overdue, word: "Later than usual" } : PHASES[phase];
   if (facts.stopState === "refused" && phase !== "cancelled") return { look, flag: "stop refused" };
   if (facts.stopState === "finishedAnyway") return { look, flag: "not stopped in time" };
+  if (facts.held !== null && facts.held.verdict === null) return { look, flag: facts.over ? "result held" : "result will be held" };
+  if (facts.orphanedAt !== null && !facts.over) return { look, flag: "agent gone" };
   return { look, flag: null };
 }

@@ -1,6 +1,6 @@
 /* What a person filters tasks by. It differs from the wire's `ListQuery` in one way: "today" stays "today" until it
    is asked, because a query in milliseconds would move through midnight. Pure; the text form is in text.ts. */
-import type { ListQuery, Phase } from "$lib/bindings";
+import type { Flag, ListQuery, Phase } from "$lib/bindings";
 
 export type Changed = { readonly kind: "today" } | { readonly kind: "within"; readonly ms: number };
 
@@ -9,6 +9,7 @@ export interface Filter {
   readonly servers: readonly string[];
   readonly agents: readonly string[];
   readonly tools: readonly string[];
+  readonly flags: readonly Flag[];
   readonly text: string;
   readonly changed: Changed | null;
   readonly olderThanMs: number | null;
@@ -17,12 +18,12 @@ export interface Filter {
 }
 
 export const ALL: Filter = {
-  phases: [], servers: [], agents: [], tools: [], text: "", changed: null, olderThanMs: null, groupBy: "need", sort: "newest",
+  phases: [], servers: [], agents: [], tools: [], flags: [], text: "", changed: null, olderThanMs: null, groupBy: "need", sort: "newest",
 };
 
 /** A condition of the filter; order and grouping are none. */
-export type ConditionKey = "phases" | "servers" | "agents" | "tools" | "text" | "changed" | "olderThanMs";
-export const CONDITIONS: readonly ConditionKey[] = ["phases", "servers", "agents", "tools", "text", "changed", "olderThanMs"];
+export type ConditionKey = "phases" | "servers" | "agents" | "tools" | "flags" | "text" | "changed" | "olderThanMs";
+export const CONDITIONS: readonly ConditionKey[] = ["phases", "servers", "agents", "tools", "flags", "text", "changed", "olderThanMs"];
 
 export function conditions(filter: Filter): ConditionKey[] {
   return CONDITIONS.filter((key) => isSet(filter, key));
@@ -45,7 +46,7 @@ export function cleared(filter: Filter): Filter {
 /** What is asked of the core now. */
 export function wire(filter: Filter, now: number): ListQuery {
   return {
-    phases: [...filter.phases], servers: [...filter.servers], agents: [...filter.agents], tools: [...filter.tools],
+    phases: [...filter.phases], servers: [...filter.servers], agents: [...filter.agents], tools: [...filter.tools], flags: [...filter.flags],
     text: filter.text === "" ? null : filter.text,
     changedWithinMs: filter.changed === null ? null : filter.changed.kind === "within" ? filter.changed.ms : sinceMidnight(now),
     olderThanMs: filter.olderThanMs, groupBy: filter.groupBy, sort: filter.sort,

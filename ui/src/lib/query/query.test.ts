@@ -5,16 +5,16 @@ import { ALL, conditions, countOf, GROUP_PHASES, ownViews, read, readSearch, rea
 
 describe("the text of a filter", () => {
   test("every_condition_is_read", () => {
-    const { filter, problems } = read('phase:running,waiting server:ci agent:"night ops" tool:deploy age>10m changed<24h group:server sort:changed  green build');
+    const { filter, problems } = read('phase:running,waiting server:ci agent:"night ops" tool:deploy is:held,orphaned age>10m changed<24h group:server sort:changed  green build');
     expect(problems, "all of it is known").toEqual([]);
     expect(filter).toEqual({
-      phases: ["waiting", "running"], servers: ["ci"], agents: ["night ops"], tools: ["deploy"], text: "green build",
+      phases: ["waiting", "running"], servers: ["ci"], agents: ["night ops"], tools: ["deploy"], flags: ["orphaned", "held"], text: "green build",
       changed: { kind: "within", ms: 86_400_000 }, olderThanMs: 600_000, groupBy: "server", sort: "changed",
     });
   });
 
   test("what_is_written_is_read_back_the_same", () => {
-    for (const text of ["", "phase:needsYou", "phase:needsYou,running", 'server:"a b",c tool:x', "age>90s changed:today", 'group:none sort:oldest "age>3d"', "https://ci.example/42", '"phase:running"', "a  b"]) {
+    for (const text of ["", "is:orphaned,held", "phase:needsYou", "phase:needsYou,running", 'server:"a b",c tool:x', "age>90s changed:today", 'group:none sort:oldest "age>3d"', "https://ci.example/42", '"phase:running"', "a  b"]) {
       const once = write(read(text).filter);
       expect(write(read(once).filter), `\`${text}\` is canonical after one round`).toBe(once);
       expect(read(once).filter, `\`${text}\` means the same afterwards`).toEqual(read(text).filter);
@@ -74,7 +74,7 @@ describe("views", () => {
 
   test("views_of_phases_count_themselves_from_the_totals", () => {
     const counts = Object.fromEntries(SYSTEM_VIEWS.map((view) => [view.name, countOf(view, totals)]));
-    expect(counts).toEqual({ All: 14, "Needs you": 3, Working: 8, Cancelling: 0, "No news": 3, "Later than agreed": 1, "Failed today": null, "Finished today": null });
+    expect(counts).toEqual({ All: 14, "Needs you": 3, Working: 8, Cancelling: 0, "No news": 3, "Later than agreed": 1, "Agent gone": null, "Result held": null, "Failed today": null, "Finished today": null });
   });
 
   test("a_changed_filter_says_from_which_view_it_came", () => {

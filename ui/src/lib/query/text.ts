@@ -1,7 +1,7 @@
 /* The filter as one line of text and back:
-   `phase:running,moving server:ci agent:"my agent" tool:deploy age>10m changed<24h changed:today group:server sort:changed words`.
+   `phase:running,moving server:ci agent:"my agent" tool:deploy is:orphaned age>10m changed<24h changed:today group:server sort:changed words`.
    What is written is canonical: two filters are the same when their texts are. It never throws; what cannot be read is told. */
-import type { Phase, PhaseGroup } from "$lib/bindings";
+import type { Flag, Phase, PhaseGroup } from "$lib/bindings";
 import { ALL_PHASES, GROUPS } from "$lib/model/phase";
 import { ALL, type Filter } from "./filter";
 import { GROUP_PHASES, OPEN_PHASES } from "./phases";
@@ -17,6 +17,7 @@ export interface Read {
 const LONGEST = 2_000;
 /** Values of one kind at most. */
 const MOST = 50;
+const FLAGS: readonly Flag[] = ["orphaned", "held"];
 const LISTS = { server: "servers", agent: "agents", tool: "tools" } as const;
 
 export function read(text: string): Read {
@@ -37,6 +38,7 @@ export function write(filter: Filter): string {
   if (filter.servers.length > 0) parts.push(`server:${[...filter.servers].sort().map(quoted).join(",")}`);
   if (filter.agents.length > 0) parts.push(`agent:${[...filter.agents].sort().map(quoted).join(",")}`);
   if (filter.tools.length > 0) parts.push(`tool:${[...filter.tools].sort().map(quoted).join(",")}`);
+  if (filter.flags.length > 0) parts.push(`is:${FLAGS.filter((flag) => filter.flags.includes(flag)).join(",")}`);
   if (filter.olderThanMs !== null) parts.push(`age>${writeSpan(filter.olderThanMs)}`);
   if (filter.changed !== null) parts.push(filter.changed.kind === "today" ? "changed:today" : `changed<${writeSpan(filter.changed.ms)}`);
   if (filter.groupBy !== ALL.groupBy) parts.push(`group:${filter.groupBy}`);
@@ -58,6 +60,7 @@ function term(filter: Filter, token: string, problems: string[]): Filter | null 
     if (values.length === 0) problems.push(`\`${key}:\` needs a name after the colon.`);
     return { ...filter, [list]: unique([...filter[list], ...values]).slice(0, MOST) };
   }
+  if (key === "is") return flagTerm(filter, values, problems);
   if (key === "phase") return phaseTerm(filter, values, problems);
   if (key === "changed") {
     if (values[0]?.toLowerCase() === "today") return { ...filter, changed: { kind: "today" } };
@@ -92,6 +95,17 @@ function phaseTerm(filter: Filter, values: readonly string[], problems: string[]
   }
   if (values.length === 0) problems.push("`phase:` needs a phase after the colon.");
   return { ...filter, phases };
+}
+
+function flagTerm(filter: Filter, values: readonly string[], problems: string[]): Filter {
+  const flags: Flag[] = [...filter.flags];
+  for (const value of values) {
+    const flag = FLAGS.find((one) => one === value.toLowerCase());
+    if (flag) flags.push(flag);
+    else problems.push(`A task is never \`${value}\`. Write is:${FLAGS.join(" or is:")}.`);
+  }
+  if (values.length === 0) problems.push("`is:` needs a word after the colon.");
+  return { ...filter, flags: FLAGS.filter((flag) => flags.includes(flag)) };
 }
 
 function orderTerm(filter: Filter, key: "group" | "sort", value: string, problems: string[]): Filter {

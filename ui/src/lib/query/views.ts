@@ -20,6 +20,8 @@ export const SYSTEM_VIEWS: readonly View[] = [
   system("Cancelling", "phase:cancelling"),
   system("No news", "phase:silent"),
   system("Later than agreed", "phase:overdue"),
+  system("Agent gone", "is:orphaned"),
+  system("Result held", "is:held"),
   system("Failed today", "phase:failed,doneWithError changed:today"),
   system("Finished today", "phase:finished changed:today"),
 ];

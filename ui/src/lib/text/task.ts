@@ -69,6 +69,11 @@ export const TASK = {
     stopBegun: (who: string, server: string) => `${who} asked ${server} to cancel`,
     stopEnded: (server: string, what: string) => (what === "refused" ? `${server} refused to stop it` : `${server} acknowledged the cancel`),
     revoked: (who: string) => `${who} took it from its agent`,
+    given: (who: string) => `${who} got its handle`,
+    orphaned: (who: string) => `${who} is gone; nobody waits for it`,
+    resultHeld: (who: string) => `${who} holds its result back`,
+    resultReleased: (who: string) => `${who} let its agent have the result`,
+    resultWithheld: (who: string) => `${who} withheld the result`,
     unwatched: (who: string) => `${who} stopped watching`,
     lost: (server: string) => `${server} no longer knows it`,
     other: (who: string, verb: string) => `${who}: ${verb}`,
@@ -92,6 +97,32 @@ export const TASK = {
   raw: {
     none: "No raw message is kept. Taskwarden keeps those that ask something, answer it, or tell an error.",
     fromServer: "from the server", toServer: "to the server", show: "Show", hide: "Hide", more: "Show more", cut: "cut at what is kept", failed: "The message could not be read.",
+  },
+
+  kin: {
+    label: "Other tasks",
+    parent: "Started while this was open:",
+    why: { trace: "Both carry the same trace.", openTask: "It was the newest open task of the same agent." },
+    attempt: (n: number, all: number) => `Attempt ${count(n)} of ${count(all)}`,
+    attemptName: (n: number) => `Attempt ${count(n)}`,
+    children: (n: number) => (n === 1 ? "One task was started meanwhile" : `${count(n)} tasks were started meanwhile`),
+    more: (n: number) => `Show ${count(n)} more`,
+  },
+
+  held: {
+    waits: (agent: string) => `The result waits; ${agent} does not have it yet`,
+    willWait: (agent: string) => `Its result will wait before ${agent} gets it`,
+    since: (who: string, when: string) => `Held by ${who} ${when}`,
+    deliver: "Deliver it",
+    withhold: "Withhold…",
+    withholdTitle: (agent: string) => `Withhold the result from ${agent}?`,
+    withholdEffect: (agent: string) => `${agent} is told that a person withheld it, and never gets it. It stays here.`,
+    withholdDo: "Withhold",
+    reasonHint: (agent: string) => `Optional; ${agent} and the record see it`,
+    delivered: (agent: string, who: string, when: string) => `Delivered to ${agent} by ${who} ${when}.`,
+    withheld: (agent: string, who: string, when: string) => `Withheld from ${agent} by ${who} ${when}.`,
+    hold: "Hold the result",
+    held: (agent: string) => `The result will wait for you before ${agent} gets it.`,
   },
 
   stop: {

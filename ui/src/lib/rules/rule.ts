@@ -1,0 +1,42 @@
+/* What a rule's form holds, and the rule it makes. Pure. An empty choice leaves the matter to the wider rule. */
+import type { RepeatDto, RuleDto, ScopeDto, WhoIsAsked } from "$lib/bindings";
+
+export interface RuleDraft {
+  readonly asked: WhoIsAsked | "";
+  /** As typed. */
+  readonly seconds: string;
+  readonly repeat: RepeatDto | "";
+  readonly hold: boolean;
+}
+
+const DEFAULT_SECONDS = "60";
+const SECONDS_MAX = 86_400;
+
+export function draftOf(rule: RuleDto | null): RuleDraft {
+  return {
+    asked: rule?.asked ?? "",
+    seconds: rule?.peopleAfterMs == null ? DEFAULT_SECONDS : String(Math.round(rule.peopleAfterMs / 1_000)),
+    repeat: rule?.repeat ?? "",
+    hold: rule?.holdResults ?? false,
+  };
+}
+
+/** Whole seconds within a day; null for anything else. */
+export function secondsOf(typed: string): number | null {
+  const seconds = /^\d{1,6}$/.test(typed.trim()) ? Number(typed.trim()) : Number.NaN;
+  return seconds >= 1 && seconds <= SECONDS_MAX ? seconds : null;
+}
+
+/** Null when a number in it cannot be read. What the form does not show stays as it was. */
+export function ruleOf(scope: ScopeDto, draft: RuleDraft, before: RuleDto | null): RuleDto | null {
+  const seconds = secondsOf(draft.seconds);
+  if (draft.asked === "agentThenPeople" && seconds === null) return null;
+  return {
+    scope,
+    asked: draft.asked === "" ? null : draft.asked,
+    peopleAfterMs: draft.asked === "agentThenPeople" && seconds !== null ? seconds * 1_000 : null,
+    repeat: draft.repeat === "" ? null : draft.repeat,
+    holdResults: draft.hold ? true : null,
+    promoteAfterMs: before?.promoteAfterMs ?? null,
+  };
+}

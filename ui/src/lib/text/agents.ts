@@ -1,0 +1,104 @@
+/* Every sentence about agents and the rules for them. What an agent says of itself never stands here. */
+import { count } from "$lib/model/bytes";
+
+const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
+
+export const agentsText = {
+  title: "Agents",
+  note: (n: number) => `${count(n)}, each with its own token`,
+  add: "Add an agent",
+  search: "Find an agent",
+  noMatch: (typed: string) => `No agent matches “${typed}”.`,
+  clearSearch: "Show all agents",
+  empty: { title: "No agent yet", body: "An agent that reaches its servers through Taskwarden can lose no task, and you can answer for it and stop it." },
+  columns: { agent: "Agent", state: "State", waiting: "Needs you", inFlight: "In flight", calls: "Calls" },
+  neverSeen: "has not connected yet",
+  noClient: "program unknown",
+  state: {
+    connected: "Connected",
+    away: "Not connected",
+    revoked: "Revoked",
+    last: (when: string) => `last heard ${when}`,
+    since: (when: string) => `since ${when}`,
+  },
+  calls: (n: number) => many(n, "call"),
+
+  detail: {
+    program: "Program",
+    selfSaid: "as it says itself",
+    added: "Added",
+    seen: "Last heard",
+    tasks: "Tasks",
+    open: (n: number) => (n === 0 ? "none open" : `${count(n)} open`),
+    waiting: (n: number) => `${count(n)} of them ${n === 1 ? "needs" : "need"} you`,
+    showTasks: "Show its tasks",
+    tools: "Task tools",
+    toolsOn: "offered to programs that know no tasks",
+    toolsOff: "not offered",
+    revoked: (when: string) => `Its access was taken away ${when}. Its token opens nothing any more, and what it started was asked to stop.`,
+  },
+
+  form: {
+    title: "Add an agent",
+    name: "Name",
+    nameHint: "Yours to choose: a-z, 0-9, dot, dash, underscore.",
+    tools: "Offer the four task tools",
+    toolsNote: "For programs that know no tasks: to wait for a long call, read its result, list and cancel. Under 1,500 tokens.",
+    add: (name: string) => (name === "" ? "Make a token" : `Make a token for ${name}`),
+    back: "Back",
+    nothing: "No token made yet",
+    problems: { missing: "Give it a name.", letters: "Use 1 to 40 of a-z, 0-9, dot, dash and underscore.", taken: "There is an agent of this name already." },
+  },
+
+  ready: {
+    title: (name: string) => `${name} may connect`,
+    once: "This is the only time that its token is shown. Taskwarden keeps no copy.",
+    token: "Token",
+    http: "For a program that speaks HTTP",
+    stdio: "For a program that starts a command",
+    claude: "For Claude Code, in a terminal",
+    copy: (what: string) => `Copy: ${what}`,
+    copied: "Copied",
+    notCopied: "It could not be copied. Select the text and copy it by hand.",
+    noAddress: "No address is open for HTTP, so only the command works.",
+    done: "I have it",
+    announced: (name: string) => `${name} was added. Its token is shown once.`,
+    lost: "The token was not copied. Revoke this agent and add it again if you need it.",
+  },
+
+  revoke: {
+    ask: "Revoke…",
+    title: (name: string) => `Revoke ${name}?`,
+    what: (open: number) =>
+      open === 0 ? "It is cut off at once: its token opens nothing any more. Nothing of it runs." : `It is cut off at once: its token opens nothing any more. ${many(open, "open task is", "open tasks are")} asked to stop.`,
+    forGood: "This cannot be taken back. To let it in again, add it anew.",
+    keep: "Keep it",
+    revoke: (name: string) => `Revoke ${name}`,
+    done: (name: string, stopped: number) => (stopped === 0 ? `${name} is revoked` : `${name} is revoked; ${many(stopped, "task was", "tasks were")} asked to stop`),
+    refused: (n: number) => `${many(n, "server", "servers")} refused to stop:`,
+    asked: (n: number) => `${many(n, "task was", "tasks were")} asked to stop. What became of each stands in the list.`,
+  },
+
+  at: {
+    title: "Where agents connect",
+    none: "Agents connect by command only",
+    oneServer: "One server alone is at this address with / and its name.",
+  },
+
+  rules: {
+    title: "Rules",
+    note: "A rule for a tool beats one for its server, and that one beats the agent's.",
+    asked: "Questions go to",
+    askedWords: { "": "people, as nothing else is said", people: "people", agent: "the agent", agentThenPeople: "the agent, then people", both: "both; the first answer counts" },
+    after: "People are asked after",
+    seconds: "seconds",
+    repeat: "A repeated call",
+    repeatWords: { "": "joins, as nothing else is said", join: "joins the open task", new: "is a new task" },
+    repeatNote: "When the reply to the first could not be delivered.",
+    hold: "Results wait for a person",
+    holdNote: "The agent is told that a person looks first.",
+    save: "Save",
+    saved: "Rule saved",
+    badSeconds: "Give a number of seconds from 1 to 86,400.",
+  },
+} as const;
