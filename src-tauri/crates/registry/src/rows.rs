@@ -8,6 +8,7 @@ pub(crate) mod agent;
 pub(crate) mod audit;
 pub(crate) mod contact;
 pub(crate) mod handle;
+pub(crate) mod intent;
 pub(crate) mod request;
 pub(crate) mod rule;
 pub(crate) mod server;

@@ -6,8 +6,10 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a story that cannot go on fails its test")]
 
+mod agents;
 mod cast;
 mod inbox;
+pub mod intents;
 mod lists;
 mod record;
 mod screens;
@@ -43,6 +45,7 @@ pub async fn run(registry: &dyn Registry) {
     servers::told(registry).await;
     record::told(registry).await;
     screens::told(registry).await;
+    agents::told(registry).await;
 
     let facts = registry.facts().await.expect("facts can be read");
     assert_eq!(facts.findings, Vec::<String>::new(), "after all this the store is sound");

@@ -7,3 +7,12 @@ use testkit::story;
 async fn the_memory_registry_keeps_the_contract() {
     story::run(&MemoryRegistry::new(story::policy())).await;
 }
+
+#[tokio::test]
+async fn intents_in_memory_keep_the_contract() {
+    let first = testkit::intents::MemoryIntents::default();
+    story::intents::begun(&first).await;
+    let second = first.reopened();
+    story::intents::left(&second).await;
+    story::intents::left_again(&second.reopened()).await;
+}

@@ -18,6 +18,8 @@ pub struct Asking {
     pub counts_rest: Duration,
     /// How often a feed looks whether what is on screen was heard of again. Judgement: people read seconds.
     pub heard_tick: Duration,
+    /// How often a window hears when agents were last seen, and of their calls. Judgement: a row people glance at.
+    pub agents_tick: Duration,
     /// How often a feed looks whether a deadline came near. Judgement: they are shown in minutes.
     pub deadline_tick: Duration,
     /// How long an answered question stays in the inbox, struck out. Design: 3 s.
@@ -51,6 +53,7 @@ impl Default for Asking {
             feed_rows_max: 500,
             counts_rest: SECOND / 5,
             heard_tick: SECOND,
+            agents_tick: 2 * SECOND,
             deadline_tick: MINUTE,
             answered_shown: 3 * SECOND,
             deadline_near: DAY,

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use domain::handle::{Audience, Home, Origin, TaskHandle, Told, Usual};
+use domain::decider::Decider;
+use domain::handle::{self, Audience, Hold, Home, Origin, Parent, ParentWhy, TaskHandle, Told, Usual};
 use domain::ids::{
-    AgentId, ConnectionId, HandleId, HostId, PersonId, RequestKey, ServerId, SessionKey, UpstreamTaskId,
+    AgentId, ConnectionId, HandleId, HostId, JobKey, PersonId, RequestKey, ServerId, SessionKey, UpstreamTaskId,
 };
 use domain::observation::Progress;
 use domain::payload::ResultRef;
@@ -32,6 +33,11 @@ fn time() -> impl Strategy<Value = Timestamp> {
 
 fn span() -> impl Strategy<Value = Duration> {
     (any::<u64>(), 0..1_000_000_000_u32).prop_map(|(seconds, nanos)| Duration::new(seconds, nanos))
+}
+
+fn decider() -> impl Strategy<Value = Decider> {
+    let agent = any::<u128>().prop_map(|id| Decider::Agent(AgentId::from_random(id)));
+    prop_oneof![person().prop_map(Decider::Person), agent]
 }
 
 fn person() -> impl Strategy<Value = PersonId> {
@@ -139,7 +145,7 @@ fn delivery() -> BoxedStrategy<Delivery> {
 
 fn intent() -> BoxedStrategy<Intent> {
     let wish = || {
-        (person(), time(), of(text()), delivery(), of(time())).prop_map(|(by, at, reason, delivery, sent)| Wish {
+        (decider(), time(), of(text()), delivery(), of(time())).prop_map(|(by, at, reason, delivery, sent)| Wish {
             by,
             at,
             reason,
@@ -190,8 +196,13 @@ fn request() -> BoxedStrategy<InputRequest> {
             digest,
         }),
     ];
-    let action = prop_oneof![Just(AnswerAction::Accept), Just(AnswerAction::Decline), Just(AnswerAction::Dismiss)];
-    let answered = (person(), time(), action, of(time()), delivery())
+    let action = prop_oneof![
+        Just(AnswerAction::Accept),
+        Just(AnswerAction::Decline),
+        Just(AnswerAction::Dismiss),
+        Just(AnswerAction::Forwarded),
+    ];
+    let answered = (decider(), time(), action, of(time()), delivery())
         .prop_map(|(by, at, action, not_before, delivery)| Answered { by, at, action, not_before, delivery });
     let answered = answered.boxed();
     let state = prop_oneof![
@@ -224,6 +235,27 @@ fn told() -> impl Strategy<Value = BTreeSet<Told>> {
     btree_set((0..Told::ALL.len()).prop_map(|index| Told::ALL[index]), 0..Told::ALL.len())
 }
 
+/// What passes between a task and its agent: given, undelivered, orphaned, cancelled; the hold; the parent; the rest.
+type Dealings = (
+    (Option<Timestamp>, Option<Timestamp>, Option<Timestamp>, Option<Timestamp>),
+    Option<Hold>,
+    Option<Parent>,
+    (Option<u128>, Option<String>, Option<String>, Option<String>, u32, Option<Duration>),
+);
+
+fn any_dealings() -> BoxedStrategy<Dealings> {
+    let verdict = prop_oneof![
+        (person(), time()).prop_map(|(by, at)| handle::Verdict::Deliver { by, at }),
+        (person(), time(), of(text())).prop_map(|(by, at, reason)| handle::Verdict::Withhold { by, at, reason }),
+    ];
+    let hold = (of(person()), time(), of(verdict)).prop_map(|(by, at, verdict)| Hold { by, at, verdict });
+    let why = prop_oneof![Just(ParentWhy::Trace), Just(ParentWhy::OpenTask)];
+    let parent = (any::<u128>(), why).prop_map(|(id, why)| Parent { id: HandleId::from_random(id), why });
+    let moments = (of(time()), of(time()), of(time()), of(time()));
+    let rest = (of(any::<u128>()), of(text()), of(text()), of(text()), 1..u32::MAX, of(any::<Duration>()));
+    (moments, of(hold), of(parent), rest).boxed()
+}
+
 /// Any task.
 pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
     let origin =
@@ -254,10 +286,12 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
         told(),
         (time(), time(), of(time())),
     );
-    (who.boxed(), truths.boxed(), figures.boxed()).prop_map(|(who, truths, figures)| {
+    (who.boxed(), truths.boxed(), figures.boxed(), any_dealings()).prop_map(|(who, truths, figures, dealings)| {
         let (id, server, agent, origin, tool, digest) = who;
         let (home, view, contact, intent, audience, requests) = truths;
         let (progress, usual, due, paused_since, paused_ms, contradicted, told, (created, changed, ended)) = figures;
+        let ((given, undelivered, orphaned, cancelled_for_agent), hold, parent, rest) = dealings;
+        let (seat, failed, trace, job, attempt, agent_ttl) = rest;
         TaskHandle {
             id: HandleId::from_random(id),
             server: ServerId::from_random(server),
@@ -278,6 +312,18 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
             paused_ms,
             contradicted,
             told,
+            seat: seat.map(AgentId::from_random),
+            given,
+            undelivered,
+            orphaned,
+            hold,
+            cancelled_for_agent,
+            failed_for_agent: failed.map(Into::into),
+            parent,
+            trace: trace.map(Into::into),
+            job: job.map(JobKey::new),
+            attempt,
+            agent_ttl,
             version: 0,
             created,
             changed,

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use domain::handle::{Hold, Verdict};
 use domain::ids::{PersonId, SessionKey};
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind, PayloadWrite};
@@ -23,13 +24,19 @@ fn private_commit() -> Commit {
     let mut handle = CAST.task(1, 100, &format!("task {CANARY}"));
     handle.home.session = Some(SessionKey::new(format!("session {CANARY}")));
     let wish = Wish {
-        by: PersonId::new("ada"),
+        by: PersonId::new("ada").into(),
         at: Timestamp::from_millis(1),
         reason: Some(CANARY.into()),
         delivery: Delivery::Refused { at: Timestamp::from_millis(2), why: CANARY.into() },
         sent: None,
     };
     handle.intent = Intent::Cancel(wish);
+    handle.trace = Some(CANARY.into());
+    handle.job = Some(domain::ids::JobKey::new(CANARY));
+    handle.failed_for_agent = Some(CANARY.into());
+    let verdict =
+        Verdict::Withhold { by: PersonId::new("ada"), at: Timestamp::from_millis(2), reason: Some(CANARY.into()) };
+    handle.hold = Some(Hold { by: None, at: Timestamp::from_millis(1), verdict: Some(verdict) });
     let request = InputRequest {
         key: domain::ids::RequestKey::new("key"),
         ask: Ask::Visit {
@@ -44,7 +51,10 @@ fn private_commit() -> Commit {
     handle.requests.insert(request.key.clone(), request);
     let payload = |kind| PayloadWrite { kind, payload: Some(Payload::new(format!("{{\"x\":\"{CANARY}\"}}"))) };
     let answer = PayloadKind::Answer(domain::ids::RequestKey::new("key"));
+    let question = PayloadKind::Question(domain::ids::RequestKey::new("key"));
     let kinds = [
+        question,
+        PayloadKind::Task,
         PayloadKind::Arguments,
         PayloadKind::Result,
         PayloadKind::Error,

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use domain::ids::PersonId;
 use domain::policy::Policy;
-use domain::ports::{Registry, RegistryError};
-use domain::status::Phase;
+use domain::ports::{Flag, PageQuery, Registry, RegistryError};
+use domain::status::{Intent, Phase};
 use domain::time::Timestamp;
 use testkit::story::{Cast, unit};
 
@@ -14,7 +15,9 @@ use crate::sqlite::migrate::{KNOWN, Migration};
 use crate::sqlite::{Opening, Sqlite};
 
 const CAST: Cast = Cast::of(1);
-const NEXT: &str = "CREATE TABLE agents (id TEXT PRIMARY KEY)";
+const NEXT: &str = "CREATE TABLE next (id TEXT PRIMARY KEY)";
+/// A task as version 2 wrote it: nothing in it about agents.
+const OLD_BODY: &str = r#"{"v":1,"origin":"started","argumentsDigest":"00ff","generation":0,"session":null,"view":{"is":"notSent","why":"gone"},"contact":{"is":"fresh","seen":100},"intent":{"is":"cancel","by":"ada","at":120,"reason":null,"delivery":{"is":"recorded"},"sent":null},"audience":{"is":"people"},"progress":null,"usual":null,"due":null,"pausedSince":null,"pausedMs":0,"contradicted":false,"ended":null,"told":[]}"#;
 const BROKEN: &str = "CREATE TABLE more (id TEXT); CREATE TABLE more (id TEXT)";
 
 async fn open(path: &Path, extra: &[&'static str], now: i64) -> Result<Sqlite, RegistryError> {
@@ -60,11 +63,11 @@ async fn an_upgrade_keeps_everything_and_leaves_a_backup_that_opens() {
     let new = open(&path, &[NEXT], 1_700_000_000_000).await.expect("it is brought up to date");
     assert_eq!(new.handle(handle.id).await, Ok(Some(handle.clone())), "tasks survive the upgrade");
     new.close().await;
-    assert_eq!(backups(&path), ["registry-2-20231114T221320000Z.sqlite"], "a backup names its schema and time");
+    assert_eq!(backups(&path), ["registry-3-20231114T221320000Z.sqlite"], "a backup names its schema and time");
     let newer = open(&path, &[], 3_000).await.err();
-    assert_eq!(newer, Some(RegistryError::Newer { path: path.clone(), found: 3, known: 2 }), "there is no way back");
+    assert_eq!(newer, Some(RegistryError::Newer { path: path.clone(), found: 4, known: 3 }), "there is no way back");
 
-    let backup = path.with_file_name("backups").join("registry-2-20231114T221320000Z.sqlite");
+    let backup = path.with_file_name("backups").join("registry-3-20231114T221320000Z.sqlite");
     let restored = folder.path().join("restored").join("registry.sqlite");
     fs::create_dir(folder.path().join("restored")).expect("makes");
     fs::copy(backup, &restored).expect("copies");
@@ -96,7 +99,7 @@ async fn only_the_latest_backups_are_kept() {
     let names = backups(&path);
     assert_eq!(
         names,
-        ["registry-3-20231114T221320000Z.sqlite", "registry-4-20231114T221320000Z.sqlite"],
+        ["registry-4-20231114T221320000Z.sqlite", "registry-5-20231114T221320000Z.sqlite"],
         "two of three"
     );
 }
@@ -127,10 +130,49 @@ async fn tasks_of_the_first_schema_are_counted_by_screens_after_the_upgrade() {
     }
     old.close().await.expect("closes");
     let new = open(&path, &[], 2_000).await.expect("it is brought up to date");
-    let view = new.view(domain::ports::PageQuery::default()).await.expect("counts");
+    let view = new.view(PageQuery::default()).await.expect("counts");
     let groups = vec![("moving".to_owned(), 1), ("finished".to_owned(), 2)];
     assert_eq!(view, domain::ports::View { total: 3, groups }, "old tasks are in the groups");
-    let ids = new.matching_ids(domain::ports::PageQuery::default(), 10).await;
+    let ids = new.matching_ids(PageQuery::default(), 10).await;
     assert_eq!(ids, Ok(vec![CAST.id(3), CAST.id(2), CAST.id(1)]), "and in the list");
+    new.close().await;
+}
+
+#[tokio::test]
+async fn a_task_of_the_second_schema_reads_as_one_that_no_agent_has() {
+    use sqlx::Connection as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.sqlite");
+    open_with(&path, &KNOWN[..2], &[], 1_000).await.expect("the second schema opens").close().await;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
+    let mut old = sqlx::SqliteConnection::connect_with(&options).await.expect("connects");
+    let id = CAST.id(1);
+    let key = id.to_string();
+    let sealer = crate::seal::Sealer::new(&SealKey::from_bytes([7; 32]));
+    let sealed = sealer.seal(crate::sqlite::unit::handle_place(&key), OLD_BODY.as_bytes()).expect("seals");
+    sqlx::query(
+        "INSERT INTO handles (number, id, server, tool, phase, is_open, version, created, changed, log_number, \
+         body_sealed) VALUES (1, ?, ?, 'index_folder', 'cancelled', 0, 1, 100, 100, 0, ?)",
+    )
+    .bind(key)
+    .bind(CAST.server(1).to_string())
+    .bind(sealed)
+    .execute(&mut old)
+    .await
+    .expect("an old task");
+    sqlx::query("UPDATE store SET handle_number = 1").execute(&mut old).await.expect("counted");
+    old.close().await.expect("closes");
+
+    let new = open(&path, &[], 2_000).await.expect("it is brought up to date");
+    let handle = new.handle(id).await.expect("reads").expect("is here");
+    let Intent::Cancel(wish) = &handle.intent else { panic!("the wish is kept: {:?}", handle.intent) };
+    assert_eq!(wish.by, PersonId::new("ada").into(), "whoever decided then was a person");
+    assert_eq!((handle.agent, handle.seat, handle.given, handle.orphaned), (None, None, None, None), "nobody's");
+    assert_eq!((handle.job.clone(), handle.attempt, handle.hold.clone()), (None, 1, None), "of no job, not held");
+    let orphaned = PageQuery { flags: vec![Flag::Orphaned], ..PageQuery::default() };
+    assert_eq!(new.matching_ids(orphaned, 9).await, Ok(Vec::new()), "no flag is on");
+    assert_eq!(new.agents().await, Ok(Vec::new()), "there are no agents yet");
+    let seq = new.commit(unit(&handle, Phase::Cancelled)).await.expect("and it can be changed").seq;
+    assert!(seq.0 > 0, "as any other");
     new.close().await;
 }
