@@ -46,6 +46,8 @@ pub(crate) struct Core {
     pub(crate) scope: Supervisor,
     /// Agents and rules as last read.
     pub(crate) roster: RwLock<Arc<Roster>>,
+    /// Told when agents or rules were read anew.
+    pub(crate) roster_read: tokio::sync::watch::Sender<()>,
     pub(crate) presences: Presences,
     pub(crate) repeats: Repeats,
     /// Our own reads over all servers; first come, first served, and no server may wait with more than its own slots,

@@ -196,6 +196,7 @@ impl Engine {
             scope: supervisor.scope(),
             reads,
             roster: RwLock::new(Arc::new(roster)),
+            roster_read: tokio::sync::watch::Sender::new(()),
             presences: Presences::default(),
             repeats: Repeats::default(),
             stopping: AtomicBool::new(false),

@@ -131,6 +131,12 @@ impl Engine {
         self.core.roster()
     }
 
+    /// Told whenever [`Engine::agents`] was read anew: a level, look after each.
+    #[must_use]
+    pub fn agents_watch(&self) -> tokio::sync::watch::Receiver<()> {
+        self.core.roster_read.subscribe()
+    }
+
     /// Agents or rules were changed in the registry: reads them anew.
     ///
     /// # Errors

@@ -88,6 +88,7 @@ async fn take(core: &Arc<Core>, id: HandleId, by: &PersonId, reason: Option<&str
 pub(crate) async fn read_roster(core: &Core) -> Result<(), EngineError> {
     let roster = Roster::read(core.registry.as_ref()).await?;
     *core.roster.write() = Arc::new(roster);
+    core.roster_read.send_replace(());
     core.pulse.committed(core.registry.newest_seq().await?);
     Ok(())
 }

@@ -12,7 +12,7 @@ use engine::EngineError;
 use testkit::build::person;
 use testkit::scripted::{Act, Look, OnCancel, form, hung_up, payload, unreachable};
 
-use crate::world::{World, acceptance, question};
+use crate::world::{World, acceptance, asks, question};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -57,7 +57,7 @@ async fn of_a_hundred_simultaneous_answers_one_is_sent_and_the_others_hear_who_w
         let EngineError::Refused(Refusal::AlreadyAnswered { by, .. }) = outcome else {
             panic!("the others are told who answered: {outcome:?}")
         };
-        assert_eq!(by.as_str(), won[0].as_str());
+        assert_eq!(by.to_string(), won[0].as_str());
     }
     world.until_phase(task, Phase::Done).await;
     assert_eq!(server.answers().len(), 1, "one answer reached the server");
@@ -116,7 +116,7 @@ async fn a_call_that_asks_before_it_starts_is_called_again_with_all_answers() {
     let (world, server, id) = World::new().await;
     let two = [("a", form()), ("b", form())].map(|(key, ask)| (RequestKey::new(key), ask));
     let state = Some(Payload::new("opaque"));
-    server.reply("tidy", SECOND / 10, Ok(CallReply::NeedsInput { questions: two.into(), state, raw: None }));
+    server.reply("tidy", SECOND / 10, Ok(asks(two.into(), state)));
     server.reply_task("tidy", "t1", vec![Look::done()]);
     let task = world.call(id, "tidy").await;
     world.until_phase(task, Phase::Waiting).await;
@@ -137,7 +137,7 @@ async fn a_call_that_asks_before_it_starts_is_called_again_with_all_answers() {
 #[tokio::test(start_paused = true)]
 async fn a_round_without_questions_is_answered_after_a_short_wait() {
     let (world, server, id) = World::new().await;
-    let empty = CallReply::NeedsInput { questions: Default::default(), state: Some(Payload::new("s")), raw: None };
+    let empty = asks(Default::default(), Some(Payload::new("s")));
     server.reply("tidy", Duration::ZERO, Ok(empty));
     server.reply("tidy", Duration::ZERO, Ok(CallReply::Result { payload: payload("1"), is_error: false }));
     let task = world.call(id, "tidy").await;
@@ -153,6 +153,7 @@ fn live_question(server: &testkit::scripted::ScriptedServer, token: &str) -> Liv
         digest: "00112233445566778899aabbccddeeff".into(),
         ask: form(),
         raw: None,
+        whole: None,
     }
 }
 
@@ -306,7 +307,7 @@ async fn a_stopped_plain_call_that_never_replies_is_unconfirmed_after_the_grace(
 async fn a_call_between_two_rounds_is_stopped_without_asking_the_server() {
     let (world, server, id) = World::new().await;
     let one = [(RequestKey::new("a"), form())];
-    server.reply("tidy", Duration::ZERO, Ok(CallReply::NeedsInput { questions: one.into(), state: None, raw: None }));
+    server.reply("tidy", Duration::ZERO, Ok(asks(one.into(), None)));
     let task = world.call(id, "tidy").await;
     world.until_phase(task, Phase::Waiting).await;
     world.engine.cancel(task, person("ada"), None).await.expect("the stop is recorded");

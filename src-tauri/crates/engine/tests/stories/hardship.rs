@@ -8,8 +8,8 @@ use domain::ids::{ServerId, UpstreamTaskId};
 use domain::payload::{Payload, PayloadKind};
 use domain::policy::Policy;
 use domain::ports::{
-    CallReply, Connected, Connector, PortFuture, Registry, RegistryError, ServerUnit, UpstreamError, UpstreamEvent,
-    UpstreamSubject,
+    CallReply, Connected, Connector, LineFacts, PortFuture, Registry, RegistryError, ServerUnit, UpstreamError,
+    UpstreamEvent, UpstreamSubject,
 };
 use domain::request::RequestState;
 use domain::server::{Server, ServerHealth};
@@ -87,10 +87,14 @@ struct Clumsy {
 }
 
 impl Connector for Clumsy {
-    fn connect<'a>(&'a self, server: &'a Server) -> PortFuture<'a, Result<Connected, UpstreamError>> {
+    fn connect<'a>(
+        &'a self,
+        server: &'a Server,
+        line: &'a LineFacts,
+    ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
         Box::pin(async move {
             assert!(self.panics.fetch_add(1, Ordering::Relaxed) >= 2, "this connector is clumsy");
-            self.inner.connect(server).await
+            self.inner.connect(server, line).await
         })
     }
 }
@@ -216,6 +220,7 @@ async fn a_push_that_is_faster_than_the_reply_is_not_lost() {
         digest: "00112233445566778899aabbccddeeff".into(),
         ask: form(),
         raw: None,
+        whole: None,
     };
     server.say(UpstreamEvent::Question(UpstreamSubject::Task(UpstreamTaskId::new("t1")), live));
     world.pass(SECOND).await;
@@ -234,7 +239,14 @@ async fn a_question_and_its_withdrawal_do_not_overtake_each_other() {
     let connection = server.connection().expect("it is up");
     for number in 0..20 {
         let (token, digest) = (format!("r{number}"), format!("{number:032}"));
-        let live = domain::request::LiveQuestion { connection, token: token.clone(), digest, ask: form(), raw: None };
+        let live = domain::request::LiveQuestion {
+            connection,
+            token: token.clone(),
+            digest,
+            ask: form(),
+            raw: None,
+            whole: None,
+        };
         server.say(UpstreamEvent::Question(UpstreamSubject::Call(task), live));
         server.say(UpstreamEvent::QuestionWithdrawn { token });
     }
@@ -314,6 +326,7 @@ async fn a_question_of_a_session_that_is_not_taken_up_again_is_withdrawn() {
         digest: "00112233445566778899aabbccddeeff".into(),
         ask: form(),
         raw: None,
+        whole: None,
     };
     server.say(UpstreamEvent::Question(UpstreamSubject::Call(task), live));
     world.until_phase(task, Phase::Waiting).await;

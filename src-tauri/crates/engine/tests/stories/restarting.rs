@@ -21,7 +21,7 @@ use testkit::memory_registry::MemoryRegistry;
 use testkit::scripted::{Act, Look, OnCancel, ScriptedConnector, ScriptedServer, form};
 use tokio::sync::Notify;
 
-use crate::world::{World, question};
+use crate::world::{World, asks, question};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -137,6 +137,7 @@ async fn a_live_question_of_a_child_that_ended_with_the_core_is_withdrawn() {
         digest: "00112233445566778899aabbccddeeff".into(),
         ask: form(),
         raw: None,
+        whole: None,
     };
     server.say(UpstreamEvent::Question(UpstreamSubject::Call(task), live));
     world.until_phase(task, Phase::Waiting).await;
@@ -190,11 +191,7 @@ impl Stage {
             Story::Round => {
                 let one = [(RequestKey::new("a"), form())];
                 let state = Some(Payload::new("s"));
-                server.reply(
-                    "work",
-                    SECOND / 10,
-                    Ok(CallReply::NeedsInput { questions: one.into(), state, raw: None }),
-                );
+                server.reply("work", SECOND / 10, Ok(asks(one.into(), state)));
                 server.reply_task("work", "t1", vec![Look::working(), Look::done()]);
             }
             Story::Stop => {

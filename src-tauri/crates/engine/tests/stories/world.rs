@@ -1,5 +1,6 @@
 //! A whole engine on a paused clock: memory registry, scripted servers, recording notifier; and ways to wait.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,8 +8,8 @@ use domain::handle::{AnswerInput, TaskHandle};
 use domain::ids::{HandleId, HostId, RequestKey, ServerId};
 use domain::payload::{Payload, PayloadKind};
 use domain::policy::Policy;
-use domain::ports::{Clock, Connector, Registry, ServerUnit};
-use domain::request::{AnswerAction, RequestState};
+use domain::ports::{CallReply, Clock, Connector, Registry, ServerUnit};
+use domain::request::{AnswerAction, Ask, RequestState};
 use domain::server::{Server, ServerHealth};
 use domain::status::Phase;
 use domain::time::Timestamp;
@@ -225,6 +226,12 @@ pub(crate) fn acceptance(key: Option<&str>, name: &str) -> AnswerInput {
         by: person(name).into(),
         not_before: None,
     }
+}
+
+/// A reply that asks before there is a task.
+pub(crate) fn asks(questions: BTreeMap<RequestKey, Ask>, state: Option<Payload>) -> CallReply {
+    let whole = Payload::new(r#"{"resultType":"input_required"}"#);
+    CallReply::NeedsInput { questions, state, raw: None, asks_raw: BTreeMap::new(), whole }
 }
 
 /// The state of the only question.
