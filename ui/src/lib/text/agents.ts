@@ -87,6 +87,7 @@ export const agentsText = {
 
   rules: {
     title: "Rules",
+    forAgents: "Rules for what agents start here",
     note: "A rule for a tool beats one for its server, and that one beats the agent's.",
     asked: "Questions go to",
     askedWords: { "": "people, as nothing else is said", people: "people", agent: "the agent", agentThenPeople: "the agent, then people", both: "both; the first answer counts" },
