@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use api::dto::{ListQuery, NoticesGo};
+use api::dto::{AgentsAt, ListQuery, NoticesGo};
 use api::frame::{Frame, SubscribeInput};
 use api::{Api, Caller, Live, Place};
 use domain::ids::HostId;
@@ -25,6 +25,7 @@ use engine::{Engine, Parts, SystemClock};
 use futures::StreamExt;
 use futures::future::poll_fn;
 use testkit::build::{counting_draw, http_server, person};
+use testkit::intents::MemoryIntents;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
 use testkit::scripted::{Look, ScriptedConnector, ScriptedServer};
@@ -74,6 +75,7 @@ async fn main() {
     let draw = counting_draw();
     let engine = Engine::start(Parts {
         registry: registry.clone(),
+        intents: Arc::new(MemoryIntents::default()),
         connector: Arc::new(connector),
         clock: clock.clone(),
         notifier: Arc::new(RecordingNotifier::default()),
@@ -89,6 +91,8 @@ async fn main() {
         secrets: Arc::new(MapSecrets::default()),
         draw,
         demo: Vec::new(),
+        connect: Vec::new(),
+        agents_at: Arc::new(AgentsAt::default),
         notices: Arc::new(|| NoticesGo::None),
         place: Place::default(),
     };

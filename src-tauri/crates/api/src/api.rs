@@ -12,7 +12,7 @@ use domain::time::Timestamp;
 use engine::{Draw, Engine};
 use tokio::sync::watch;
 
-use crate::dto::{CoreDto, NoticesGo};
+use crate::dto::{AgentsAt, CoreDto, NoticesGo};
 use crate::error::ApiError;
 use crate::watching::Feeds;
 
@@ -27,6 +27,10 @@ pub struct Live {
     pub draw: Draw,
     /// The command line of the built-in demo server; empty where this program has none.
     pub demo: Vec<String>,
+    /// The command line that an agent's program starts to reach this core; empty where this program has none.
+    pub connect: Vec<String>,
+    /// Where agents reach it over HTTP at this moment.
+    pub agents_at: Arc<dyn Fn() -> AgentsAt + Send + Sync>,
     /// Where notices go at this moment.
     pub notices: Arc<dyn Fn() -> NoticesGo + Send + Sync>,
     /// What lies around the core.
@@ -101,6 +105,7 @@ impl Api {
             secrets: live.secrets.describe(),
             secrets_in_file: place.secrets_in_file,
             notifications: (live.notices)(),
+            agents_at: (live.agents_at)(),
             registry_findings: place.registry_findings,
         })
     }

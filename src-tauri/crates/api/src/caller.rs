@@ -33,8 +33,8 @@ impl Caller {
         if self.is_descendant {
             return Err(ApiError::new(
                 Code::Refused,
-                "a process that was started by a server may not decide this",
-                "Run the command in a terminal of your own; servers and what they start can only read.",
+                "a process that a server or an agent started may not decide this",
+                "Run the command in a terminal of your own, or use the window; servers, agents and what they start can only read.",
             ));
         }
         Ok(())

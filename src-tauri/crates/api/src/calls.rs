@@ -3,12 +3,15 @@
 //! Every call is a method of [`crate::Api`]; `dispatch.rs` gives them their names. Bodies decide nothing that
 //! `domain` decides.
 
+pub mod agents;
 pub mod content;
 pub mod desk;
 pub mod doctor;
+pub mod holds;
 pub mod inbox;
 pub mod lists;
 pub mod requests;
+pub mod rules;
 pub mod servers;
 pub mod stops;
 pub mod tasks;

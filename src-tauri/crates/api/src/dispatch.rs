@@ -8,18 +8,22 @@ use serde::de::DeserializeOwned;
 
 use crate::api::Api;
 use crate::caller::Caller;
+use crate::calls::agents::{AddAgent, AgentAdded, AgentList, AgentRevoked, RevokeAgent};
 use crate::calls::content::{ReadPiece, ShowContent};
 use crate::calls::desk::{ChangeSettings, DeskList, ListDesk, PutAtDesk};
 use crate::calls::doctor::CoreFacts;
+use crate::calls::holds::ReleaseTask;
 use crate::calls::lists::{PageTasks, TaskPageDto};
 use crate::calls::requests::{AnswerGiven, AnswerRequest, UndoAnswer};
+use crate::calls::rules::RuleList;
 use crate::calls::servers::{AddServer, RemoveServer, ServerAdded, ServerList, ServerRemoved, ToolList};
 use crate::calls::stops::{CancelTasks, RevokeTask, StopList};
 use crate::calls::tasks::{AdoptTask, ListTasks, ShownTask, StartTask, TaskResult};
 use crate::calls::watching::Unwatch;
 use crate::calls::{Done, Nothing, OneServer, OneTask};
 use crate::dto::{
-    AddressDto, ContentDto, HistoryDto, InboxDto, PieceDto, RawListDto, ServerDto, SettingsDto, TaskDto, TaskListDto,
+    AddressDto, ContentDto, HistoryDto, InboxDto, PieceDto, RawListDto, RuleDto, ServerDto, SettingsDto, TaskDto,
+    TaskListDto,
 };
 use crate::error::{ApiError, Code};
 use crate::frame::FocusInput;
@@ -86,6 +90,13 @@ calls! {
     "tasks.revoke" acts revoke: RevokeTask => StopList;
     "tasks.unwatch" acts unwatch: Unwatch => TaskDto;
     "tasks.lookNow" acts look_now: OneTask => TaskDto;
+    "tasks.hold" acts task_hold: OneTask => TaskDto;
+    "tasks.release" acts task_release: ReleaseTask => TaskDto;
+    "agents.add" acts agent_add: AddAgent => AgentAdded;
+    "agents.list" reads agent_list: Nothing => AgentList;
+    "agents.revoke" acts agent_revoke: RevokeAgent => AgentRevoked;
+    "rules.list" reads rule_list: Nothing => RuleList;
+    "rules.put" acts rule_put: RuleDto => RuleList;
     "inbox" reads inbox: Nothing => InboxDto;
     "desk.list" reads desk_list: ListDesk => DeskList;
     "desk.put" acts desk_put: PutAtDesk => Done;

@@ -2,13 +2,16 @@
 //!
 //! camelCase keys, ISO 8601 times with milliseconds, durations that end in `Ms`. Nothing here decides: phases come
 //! from `domain`, and upstream ids and sessions never stand here. `task.rs` is a task, `request.rs` its questions,
-//! `server.rs` a server with its tools; `row.rs`, `waiting.rs` and `list.rs` are what lists show.
+//! `server.rs` a server with its tools, `agent.rs` an agent with its rules, `kin.rs` what tasks have to do with each
+//! other; `row.rs`, `waiting.rs` and `list.rs` are what lists show.
 
+pub mod agent;
 pub mod content;
 pub mod core;
 pub mod desk;
 pub mod facts;
 pub mod history;
+pub mod kin;
 pub mod list;
 pub mod request;
 pub mod row;
@@ -16,12 +19,14 @@ pub mod server;
 pub mod task;
 pub mod waiting;
 
+pub use agent::{AgentFacts, AgentsAt, ReadySettings, RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
 pub use content::{ContentDto, PartDto, PieceDto};
 pub use core::{CoreDto, NoticesGo};
 pub use desk::{DeskItemDto, SettingsDto, Theme};
 pub use facts::{ContactDto, ErrorDto, IntentDto, ProgressDto, ResultDto, UsualDto};
 pub use history::{HistoryDto, HistoryEvent, RawDto, RawListDto};
-pub use list::{ListGroup, ListQuery, ListView, Totals};
+pub use kin::{HeldDto, JobDto, KinDto, ParentDto, VerdictDto};
+pub use list::{Flag, ListGroup, ListQuery, ListView, Totals};
 pub use request::{AnswerDto, InboxDto, InboxRow, RequestDto};
 pub use row::TaskRow;
 pub use server::{AddressDto, CancelsDto, HealthDto, ServerDto, ToolDto};

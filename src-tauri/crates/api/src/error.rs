@@ -205,6 +205,12 @@ impl From<EngineError> for ApiError {
         let message = error.to_string();
         match error {
             EngineError::UnknownServer => Self::new(Code::NotFound, message, "`taskwarden servers list` names them."),
+            EngineError::UnknownAgent => Self::new(Code::NotFound, message, "`taskwarden agents list` shows who has."),
+            EngineError::TooManyLines { .. } => Self::new(
+                Code::Refused,
+                message,
+                "Wait until some of them are idle, or raise `policy.gateway.lines_max`.",
+            ),
             EngineError::UnknownHandle => Self::new(Code::NotFound, message, "`taskwarden tasks list` shows them."),
             EngineError::NotConnected { hint, .. } => Self::new(Code::Failed, message, hint),
             EngineError::Arguments(inner) => inner.into(),

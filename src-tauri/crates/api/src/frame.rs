@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::dto::{
-    CoreDto, DeskItemDto, ListQuery, ListView, ServerDto, SettingsDto, TaskDto, TaskRow, Totals, WaitingRow,
+    AgentFacts, CoreDto, DeskItemDto, ListQuery, ListView, RuleDto, ServerDto, SettingsDto, TaskDto, TaskRow, Totals,
+    WaitingRow,
 };
 
 /// What a window watches.
@@ -69,6 +70,10 @@ pub struct Snapshot {
     pub settings: SettingsDto,
     /// All servers.
     pub servers: Vec<ServerDto>,
+    /// All agents.
+    pub agents: Vec<AgentFacts>,
+    /// All rules.
+    pub rules: Vec<RuleDto>,
     /// How many tasks there are.
     pub totals: Totals,
     /// All that waits for a person.
@@ -95,6 +100,10 @@ pub struct Delta {
     pub servers: Vec<ServerDto>,
     /// Names of servers that are gone.
     pub gone_servers: Vec<String>,
+    /// Agents that changed or are new.
+    pub agents: Vec<AgentFacts>,
+    /// All rules.
+    pub rules: Option<Vec<RuleDto>>,
     /// How many tasks there are.
     pub totals: Option<Totals>,
     /// Inbox rows that changed or are new.
@@ -122,6 +131,8 @@ impl Delta {
             changes,
             servers,
             gone_servers,
+            agents,
+            rules,
             totals,
             inbox,
             gone_inbox,
@@ -135,6 +146,8 @@ impl Delta {
             && *changes == 0
             && servers.is_empty()
             && gone_servers.is_empty()
+            && agents.is_empty()
+            && rules.is_none()
             && totals.is_none()
             && inbox.is_empty()
             && gone_inbox.is_empty()

@@ -1,11 +1,12 @@
-//! The task list between the window's words and the registry's: names of servers there, ids here.
+//! The task list between the window's words and the registry's: names of servers and agents there, ids here.
 //!
-//! A name that no server has any more is no error: such a list is empty, because saved views outlive servers. Counts,
+//! A name that nobody has any more is no error: such a list is empty, because saved views outlive servers. Counts,
 //! order and places are the registry's.
 
 use std::time::Duration;
 
-use domain::ids::ServerId;
+use domain::agent::Agent;
+use domain::ids::{AgentId, ServerId};
 use domain::ports::{GroupBy, PageQuery, TaskOrder, View};
 use domain::time::Timestamp;
 
@@ -21,7 +22,7 @@ impl Api {
         let now = self.now();
         let phases = query.phases.iter().map(|word| phase(word)).collect::<Result<Vec<_>, _>>()?;
         let servers = self.server_ids(&query.servers).await?;
-        let agents: Vec<_> = query.agents.iter().filter_map(|text| text.parse().ok()).collect();
+        let agents = self.agent_ids(&query.agents).await?;
         if servers.is_empty() && !query.servers.is_empty() || agents.is_empty() && !query.agents.is_empty() {
             return Ok(None);
         }
@@ -29,6 +30,7 @@ impl Api {
             phases,
             servers,
             agents,
+            flags: query.flags.iter().copied().map(Into::into).collect(),
             tools: query.tools.clone(),
             text: query.text.clone(),
             changed_after: query.changed_within_ms.map(|span| before(now, span)),
@@ -92,8 +94,27 @@ impl Api {
                 Ok(id) => self.server_name(id, names).await,
                 Err(_) => Ok(group),
             },
-            GroupBy::Need | GroupBy::Agent | GroupBy::None => Ok(group),
+            GroupBy::Agent => match group.parse::<AgentId>() {
+                Ok(id) => self.agent_name(id, names).await,
+                Err(_) => Ok(group),
+            },
+            GroupBy::Need | GroupBy::None => Ok(group),
         }
+    }
+
+    /// Ids of agents by name, also of those that lost their access, or by id; unknown ones are left out.
+    async fn agent_ids(&self, names: &[String]) -> Result<Vec<AgentId>, ApiError> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let agents = self.registry.agents().await?;
+        let is_meant = |agent: &&Agent| names.iter().any(|name| agent.name == *name || agent.id.to_string() == *name);
+        let mut ids: Vec<AgentId> = agents.iter().filter(is_meant).map(|agent| agent.id).collect();
+        // An id that is on no list still has its tasks.
+        ids.extend(names.iter().filter_map(|name| name.parse::<AgentId>().ok()));
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
     }
 
     /// Ids of servers by name, or by id as a removed server is known; unknown ones are left out.

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use domain::handle::TaskHandle;
-use domain::ids::{HandleId, ServerId};
+use domain::ids::{AgentId, HandleId, ServerId};
 use domain::server::Server;
 use domain::status::Phase;
 use domain::time::Timestamp;
@@ -21,17 +21,29 @@ const BEGINNING_CHARS: usize = 4;
 /// Candidates shown when a beginning is not unique. Judgement: one line.
 const CANDIDATES: u32 = 6;
 
-/// Names of servers, as far as they were asked for.
+/// Names of servers and agents, as far as they were asked for.
 #[derive(Default)]
 pub(crate) struct Names {
     known: HashMap<ServerId, String>,
+    agents: HashMap<AgentId, String>,
+}
+
+impl Names {
+    /// Agents changed: their names are asked for again.
+    pub(crate) fn forget_agents(&mut self) {
+        self.agents.clear();
+    }
 }
 
 impl Api {
-    /// All configured servers by name.
+    /// All configured servers and all agents by name.
     pub(crate) async fn names(&self) -> Result<Names, ApiError> {
         let servers = self.registry.servers().await?;
-        Ok(Names { known: servers.into_iter().map(|server| (server.id, server.name)).collect() })
+        let agents = self.registry.agents().await?;
+        Ok(Names {
+            known: servers.into_iter().map(|server| (server.id, server.name)).collect(),
+            agents: agents.into_iter().map(|agent| (agent.id, agent.name)).collect(),
+        })
     }
 
     /// The server of this name.
@@ -106,12 +118,7 @@ impl Api {
         next_look: Option<Timestamp>,
         names: &mut Names,
     ) -> Result<TaskDto, ApiError> {
-        let beside = Beside {
-            server: self.server_name(task.server, names).await?,
-            next_look,
-            live: self.engine().and_then(|engine| engine.live(task.id)),
-            now: self.now(),
-        };
+        let beside = self.beside(task, next_look, names).await?;
         Ok(TaskDto::of(task, beside))
     }
 
@@ -129,13 +136,41 @@ impl Api {
         next_look: Option<Timestamp>,
         names: &mut Names,
     ) -> Result<TaskRow, ApiError> {
-        let beside = Beside {
+        let beside = self.beside(task, next_look, names).await?;
+        Ok(TaskRow::of(task, beside, &self.policy))
+    }
+
+    async fn beside(
+        &self,
+        task: &TaskHandle,
+        next_look: Option<Timestamp>,
+        names: &mut Names,
+    ) -> Result<Beside, ApiError> {
+        Ok(Beside {
             server: self.server_name(task.server, names).await?,
+            agent: match task.agent {
+                Some(agent) => Some(self.agent_name(agent, names).await?),
+                None => None,
+            },
             next_look,
             live: self.engine().and_then(|engine| engine.live(task.id)),
             now: self.now(),
+        })
+    }
+
+    /// An agent's name; its id when it is not known.
+    pub(crate) async fn agent_name(&self, id: AgentId, names: &mut Names) -> Result<String, ApiError> {
+        if let Some(name) = names.agents.get(&id) {
+            return Ok(name.clone());
+        }
+        let known = match self.engine() {
+            // In memory: no need to read all of them.
+            Some(engine) => engine.agents().get(id).map(|agent| agent.name.clone()),
+            None => self.registry.agents().await?.into_iter().find(|agent| agent.id == id).map(|agent| agent.name),
         };
-        Ok(TaskRow::of(task, beside, &self.policy))
+        let name = known.unwrap_or_else(|| id.to_string());
+        names.agents.insert(id, name.clone());
+        Ok(name)
     }
 
     /// A server's name; also that of a removed one, whose tasks stay for the record.

@@ -5,6 +5,7 @@
 //! Counts are read a few times a second at most, and once more at rest. `state.rs` beside it reads the rows;
 //! `watching.rs` knows all feeds; `news.rs` is the older feed of the command line.
 
+mod agents;
 mod inbox;
 mod state;
 

@@ -303,8 +303,8 @@ changes: number,
 servers: Array<ServerDto>,
 /** Names of servers that are gone. */
 goneServers: Array<string>,
-/** All agents. */
-agents: Array<AgentFacts> | null,
+/** Agents that changed or are new. */
+agents: Array<AgentFacts>,
 /** All rules. */
 rules: Array<RuleDto> | null,
 /** How many tasks there are. */
@@ -430,7 +430,7 @@ export type InboxRow = {
 /** `hdl_…/KEY` for a question, `hdl_…/overdue` and so on for a task, `NAME/blocked` for a server. */
 id: string,
 /** What it is. */
-kind: "form" | "url" | "unsupported" | "overdue" | "lost" | "unconfirmed" | "blocked",
+kind: "form" | "url" | "unsupported" | "held" | "overdue" | "lost" | "unconfirmed" | "blocked",
 /** The task. */
 task: string | null,
 /** The question. */
@@ -546,7 +546,7 @@ phases?: Array<Phase>,
 open?: boolean,
 /** On this server. */
 server?: string | null,
-/** Of this agent. */
+/** Of this agent, by name or id. */
 agent?: string | null,
 /** Rows at most. */
 limit?: number | null,

@@ -25,7 +25,10 @@ impl Api {
                 task: item.handle.id.to_string(),
                 server: self.server_name(item.handle.server, &mut names).await?,
                 tool: item.handle.tool.as_deref().map(str::to_owned),
-                agent: item.handle.agent.map(|agent| agent.to_string()),
+                agent: match item.handle.agent {
+                    Some(agent) => Some(self.agent_name(agent, &mut names).await?),
+                    None => None,
+                },
                 waiting_ms: crate::dto::millis(now.since(item.request.opened)),
                 request: RequestDto::of(&item.request),
             });

@@ -132,7 +132,8 @@ impl Api {
         self.stops(vec![(id, Ok(()))], since, self.policy.reply_limit).await
     }
 
-    async fn stops(
+    /// Waits until each server said something, and tells what became of each stop.
+    pub(crate) async fn stops(
         &self,
         outcomes: Vec<(HandleId, Result<(), EngineError>)>,
         since: domain::ids::Seq,

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use domain::handle::TaskHandle;
-use domain::ids::{AgentId, HandleId, UpstreamTaskId};
+use domain::ids::{HandleId, UpstreamTaskId};
 use domain::payload::{Payload, PayloadKind};
 use domain::ports::{TaskCursor, TaskQuery};
 use domain::status::Phase;
@@ -53,7 +53,7 @@ pub struct ListTasks {
     pub open: bool,
     /// On this server.
     pub server: Option<String>,
-    /// Of this agent.
+    /// Of this agent, by name or id.
     pub agent: Option<String>,
     /// Rows at most.
     pub limit: Option<u32>,
@@ -146,7 +146,10 @@ impl Api {
         let query = TaskQuery {
             phases,
             server,
-            agent: input.agent.as_deref().map(agent).transpose()?,
+            agent: match &input.agent {
+                Some(name) => Some(self.find_agent(name).await?.id),
+                None => None,
+            },
             before: input.before.as_deref().map(cursor).transpose()?,
             limit: input.limit.unwrap_or(self.policy.page_rows_max).clamp(1, self.policy.page_rows_max),
         };
@@ -186,7 +189,8 @@ impl Api {
     async fn whole(&self, task: &TaskHandle, names: &mut Names) -> Result<TaskDto, ApiError> {
         let next_look = self.registry.next_look(task.id).await?;
         let started_by = self.started_by(task.id, task.origin).await?;
-        Ok(TaskDto { started_by, ..self.show(task, next_look, names).await? })
+        let (parent, children, job) = self.kin(task, names).await?;
+        Ok(TaskDto { started_by, parent, children, job, ..self.show(task, next_look, names).await? })
     }
 
     /// The stored result of a task, whole.
@@ -249,12 +253,6 @@ fn no_result(task: &TaskDto) -> ApiError {
         format!("task `{}` left no result ({}){why}", task.id, task.phase),
         format!("`taskwarden tasks show {}` tells what is known of it.", task.id),
     )
-}
-
-fn agent(text: &str) -> Result<AgentId, ApiError> {
-    text.parse::<AgentId>().map_err(|bad| {
-        ApiError::new(Code::NotFound, bad.to_string(), "`taskwarden tasks list --json` shows the agents of tasks.")
-    })
 }
 
 fn cursor(text: &str) -> Result<TaskCursor, ApiError> {

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::AgentsAt;
+
 /// Where notices go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -37,6 +39,8 @@ pub struct CoreDto {
     /// Where notices go.
     #[ts(inline)]
     pub notifications: NoticesGo,
+    /// Where agents reach it over HTTP.
+    pub agents_at: AgentsAt,
     /// What the check of the registry found at the start; empty is good.
     pub registry_findings: Vec<String>,
 }

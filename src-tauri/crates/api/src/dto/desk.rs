@@ -66,6 +66,8 @@ pub struct SettingsDto {
     pub autostart: bool,
     /// Closing the window keeps watching.
     pub close_to_tray: bool,
+    /// After the window quits, an agent's bridge starts a core without a window; null until a person was asked once.
+    pub keep_serving_agents: Option<bool>,
 }
 
 impl Default for SettingsDto {
@@ -82,6 +84,7 @@ impl Default for SettingsDto {
             global_shortcut: false,
             autostart: false,
             close_to_tray: true,
+            keep_serving_agents: None,
         }
     }
 }

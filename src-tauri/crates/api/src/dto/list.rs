@@ -17,8 +17,10 @@ pub struct ListQuery {
     pub phases: Vec<String>,
     /// On any of these servers, by name.
     pub servers: Vec<String>,
-    /// Of any of these agents.
+    /// Of any of these agents, by name or id.
     pub agents: Vec<String>,
+    /// With all of these flags.
+    pub flags: Vec<Flag>,
     /// Any of these tools.
     pub tools: Vec<String>,
     /// In the id, tool, server or agent name; case does not matter.
@@ -31,6 +33,25 @@ pub struct ListQuery {
     pub group_by: Grouping,
     /// Which come first.
     pub sort: Sorting,
+}
+
+/// What is said of a task beside its phase (ruling 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum Flag {
+    /// Its agent is gone.
+    Orphaned,
+    /// Its result waits for a person.
+    Held,
+}
+
+impl From<Flag> for domain::ports::Flag {
+    fn from(flag: Flag) -> Self {
+        match flag {
+            Flag::Orphaned => Self::Orphaned,
+            Flag::Held => Self::Held,
+        }
+    }
 }
 
 /// By what a list is divided.

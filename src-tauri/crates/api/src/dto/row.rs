@@ -9,6 +9,7 @@ use domain::status::Outcome;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::HeldDto;
 use super::facts::{self, ProgressDto, UsualDto};
 use super::iso;
 use super::task::Beside;
@@ -21,8 +22,18 @@ pub struct TaskRow {
     pub id: String,
     /// The name of its server.
     pub server: String,
-    /// The agent whose call it is.
+    /// The name of the agent whose call it is.
     pub agent: Option<String>,
+    /// Our id of that agent.
+    pub agent_id: Option<String>,
+    /// Since when its agent is gone; null while it is there.
+    pub orphaned_at: Option<String>,
+    /// Its result waits, or waited, for a person.
+    pub held: Option<HeldDto>,
+    /// The task during which it was started.
+    pub parent_id: Option<String>,
+    /// Which attempt of its job it is, from 1.
+    pub attempt: u32,
     /// The tool, where known.
     pub tool: Option<String>,
     /// The one word for it.
@@ -75,7 +86,7 @@ pub struct TaskRow {
 
 impl TaskRow {
     pub(crate) fn of(task: &TaskHandle, beside: Beside, policy: &Policy) -> Self {
-        let Beside { server, next_look, live, now } = beside;
+        let Beside { server, agent, next_look, live, now } = beside;
         let phase = task.phase(now);
         let over = phase.is_over() || task.view.is_terminal();
         let seen = live.map_or(task.contact.seen(), |facts| facts.seen.max(task.contact.seen()));
@@ -87,11 +98,16 @@ impl TaskRow {
             Some(Outcome::ToolError(stored)) => (Some(stored.bytes), true),
             Some(Outcome::NotFetched | Outcome::Unavailable) | None => (None, false),
         };
-        let open = task.requests.values().filter(|request| request.state.is_open()).count();
+        let open = task.requests.values().filter(|request| task.asks_people(request, now)).count();
         Self {
             id: task.id.to_string(),
             server,
-            agent: task.agent.map(|agent| agent.to_string()),
+            agent,
+            agent_id: task.agent.map(|agent| agent.to_string()),
+            orphaned_at: task.orphaned.map(iso),
+            held: task.hold.as_ref().map(HeldDto::of),
+            parent_id: task.parent.as_ref().map(|parent| parent.id.to_string()),
+            attempt: task.attempt,
             tool: task.tool.as_deref().map(|tool| plain_text(tool, chars)),
             phase: phase.word().into(),
             group: phase.group().word().into(),

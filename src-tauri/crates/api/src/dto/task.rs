@@ -3,7 +3,7 @@
 //! Every field of product.md is always present, with null where there is nothing to say. The three truths stay apart:
 //! `status` and `statusMessage` are the server's, `contact` is ours, `intent` is people's.
 
-use domain::handle::TaskHandle;
+use domain::handle::{Audience, TaskHandle};
 use domain::observation::LogLine;
 use domain::status::ServerView;
 use domain::time::Timestamp;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::facts::{self, ContactDto, ErrorDto, IntentDto, ProgressDto, ResultDto, UsualDto};
-use super::{RequestDto, iso, millis};
+use super::{HeldDto, JobDto, KinDto, ParentDto, RequestDto, iso, millis};
 
 /// A task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
@@ -22,8 +22,10 @@ pub struct TaskDto {
     pub id: String,
     /// The name of its server.
     pub server: String,
-    /// The agent whose call it is; null when a person's, or unknown.
+    /// The name of the agent whose call it is; null when a person's, or unknown.
     pub agent: Option<String>,
+    /// Our id of that agent.
+    pub agent_id: Option<String>,
     /// The tool, where known.
     pub tool: Option<String>,
     /// `started`, `agent`, `discovered` or `adopted`.
@@ -84,6 +86,25 @@ pub struct TaskDto {
     pub error: Option<ErrorDto>,
     /// Its stored result.
     pub result: Option<ResultDto>,
+    /// Who is asked when it asks: `people`, `agent`, `agentThenPeople` or `both`.
+    #[ts(type = "\"people\" | \"agent\" | \"agentThenPeople\" | \"both\"")]
+    pub audience: String,
+    /// With `agentThenPeople`: when people are asked.
+    pub people_at: Option<String>,
+    /// When its agent was given a handle of it; null when it was not.
+    pub given_at: Option<String>,
+    /// Since when its agent is gone; null while it is there.
+    pub orphaned_at: Option<String>,
+    /// Its result waits, or waited, for a person.
+    pub held: Option<HeldDto>,
+    /// Whether it lives on a connection that its agent has alone.
+    pub own_connection: bool,
+    /// The task during which it was started; said of a single task, null in lists.
+    pub parent: Option<ParentDto>,
+    /// Tasks that were started while it was open, newest first; said of a single task, empty in lists.
+    pub children: Vec<KinDto>,
+    /// Its job, when there was more than one attempt; said of a single task, null in lists.
+    pub job: Option<JobDto>,
     /// Who started or adopted it, when a person did; said of a single task, null in lists.
     pub started_by: Option<String>,
 }
@@ -119,6 +140,8 @@ impl From<LogLine> for LogLineDto {
 /// What a task is beyond its row: names and what is only in memory.
 pub(crate) struct Beside {
     pub(crate) server: String,
+    /// The name of its agent.
+    pub(crate) agent: Option<String>,
     pub(crate) next_look: Option<Timestamp>,
     pub(crate) live: Option<LiveFacts>,
     pub(crate) now: Timestamp,
@@ -126,7 +149,7 @@ pub(crate) struct Beside {
 
 impl TaskDto {
     pub(crate) fn of(task: &TaskHandle, beside: Beside) -> Self {
-        let Beside { server, next_look, live, now } = beside;
+        let Beside { server, agent, next_look, live, now } = beside;
         let phase = task.phase(now);
         let over = phase.is_over() || task.view.is_terminal();
         let seen = live.map_or(task.contact.seen(), |facts| facts.seen.max(task.contact.seen()));
@@ -137,7 +160,8 @@ impl TaskDto {
         Self {
             id: task.id.to_string(),
             server,
-            agent: task.agent.map(|agent| agent.to_string()),
+            agent,
+            agent_id: task.agent.map(|agent| agent.to_string()),
             tool: task.tool.as_deref().map(str::to_owned),
             origin: task.origin.word().into(),
             phase: phase.word().into(),
@@ -165,6 +189,15 @@ impl TaskDto {
             contact: facts::contact(&task.contact, seen),
             error: facts::error(&task.view),
             result: facts::outcome(&task.view).map(facts::result),
+            audience: audience_word(task.audience).into(),
+            people_at: people_at(task.audience).map(iso),
+            given_at: task.given.map(iso),
+            orphaned_at: task.orphaned.map(iso),
+            held: task.hold.as_ref().map(HeldDto::of),
+            own_connection: task.seat.is_some(),
+            parent: None,
+            children: Vec::new(),
+            job: None,
             started_by: None,
         }
     }
@@ -174,6 +207,22 @@ fn elapsed_ms(task: &TaskHandle, over: bool, now: Timestamp) -> u64 {
     let end = if over { task.ended_at().unwrap_or(task.changed) } else { now };
     let waiting = task.paused_since.map_or(0, |since| millis(end.since(since)));
     millis(end.since(task.created)).saturating_sub(task.paused_ms).saturating_sub(waiting)
+}
+
+const fn audience_word(audience: Audience) -> &'static str {
+    match audience {
+        Audience::People => "people",
+        Audience::Agent => "agent",
+        Audience::AgentThenPeople { .. } => "agentThenPeople",
+        Audience::Both => "both",
+    }
+}
+
+const fn people_at(audience: Audience) -> Option<Timestamp> {
+    match audience {
+        Audience::AgentThenPeople { people_at } => Some(people_at),
+        Audience::People | Audience::Agent | Audience::Both => None,
+    }
 }
 
 const fn view_word(view: &ServerView) -> &'static str {

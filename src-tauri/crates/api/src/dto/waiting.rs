@@ -23,7 +23,9 @@ pub struct WaitingRow {
     /// `hdl_…/KEY` for a question, `hdl_…/overdue` and so on for a task, `NAME/blocked` for a server.
     pub id: String,
     /// What it is.
-    #[ts(type = "\"form\" | \"url\" | \"unsupported\" | \"overdue\" | \"lost\" | \"unconfirmed\" | \"blocked\"")]
+    #[ts(
+        type = "\"form\" | \"url\" | \"unsupported\" | \"held\" | \"overdue\" | \"lost\" | \"unconfirmed\" | \"blocked\""
+    )]
     pub kind: String,
     /// The task.
     pub task: Option<String>,
@@ -60,6 +62,7 @@ pub struct WaitingRow {
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub(crate) server: &'a str,
+    pub(crate) agent: Option<&'a str>,
     pub(crate) destructive: bool,
     pub(crate) now: Timestamp,
     pub(crate) policy: &'a Policy,
@@ -71,10 +74,12 @@ impl WaitingRow {
         let phase = task.phase(asked.now);
         let mut rows = Vec::new();
         if phase.asks_people() {
-            let open = task.requests.values().filter(|request| request.state.is_open());
+            let open = task.requests.values().filter(|request| task.asks_people(request, asked.now));
             rows.extend(open.map(|request| Self::of_request(task, request, asked)));
         }
-        if let Some((kind, since)) = trouble(task, phase) {
+        let held = task.hold.as_ref().filter(|_| task.is_held() && task.view.is_terminal());
+        let held = held.map(|_| ("held", task.ended_at().unwrap_or(task.changed)));
+        if let Some((kind, since)) = held.or_else(|| trouble(task, phase)) {
             rows.push(Self {
                 id: format!("{}/{kind}", task.id),
                 kind: kind.into(),
@@ -164,7 +169,7 @@ impl WaitingRow {
             key: None,
             server: asked.server.into(),
             tool: task.tool.as_deref().map(|tool| plain_text(tool, chars)),
-            agent: task.agent.map(|agent| agent.to_string()),
+            agent: asked.agent.map(str::to_owned),
             message: None,
             host: None,
             opened_at: String::new(),

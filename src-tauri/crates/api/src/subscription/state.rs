@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use domain::handle::TaskHandle;
 use domain::ids::{HandleId, PersonId, ServerId};
-use domain::ports::TaskQuery;
+use domain::ports::{Flag, PageQuery, TaskQuery};
 use domain::server::{Server, ServerHealth};
 use engine::{Engine, Frame as Stretch, LiveFacts};
 use futures::StreamExt;
@@ -16,6 +16,7 @@ use futures::future::BoxFuture;
 use futures::stream::{BoxStream, FuturesUnordered};
 use tokio::time::Instant;
 
+use super::agents::Agents;
 use super::inbox::Inbox;
 use crate::api::Api;
 use crate::calls::desk::Kind;
@@ -44,6 +45,7 @@ pub(super) struct Following {
     servers: BTreeMap<ServerId, ServerDto>,
     /// Servers whose counts may have moved.
     stale_servers: BTreeSet<ServerId>,
+    agents: Agents,
     totals: Totals,
     settings: SettingsDto,
     views: Vec<DeskItemDto>,
@@ -53,6 +55,7 @@ pub(super) struct Following {
     /// When what is on screen was last heard of, as told.
     heard: HashMap<HandleId, LiveFacts>,
     heard_at: Instant,
+    agents_heard_at: Instant,
     deadlines_at: Instant,
     /// Servers whose tools are not known yet are asked for them once: whether a question is about something that
     /// destroys is said by the tool. One a server at most.
@@ -88,6 +91,7 @@ impl Following {
             inbox: Inbox::new(&api.policy),
             servers: BTreeMap::new(),
             stale_servers: BTreeSet::new(),
+            agents: Agents::default(),
             totals: Totals::default(),
             settings: SettingsDto::default(),
             views: Vec::new(),
@@ -95,6 +99,7 @@ impl Following {
             counts_at: now,
             heard: HashMap::new(),
             heard_at: now,
+            agents_heard_at: now,
             deadlines_at: now,
             unlisted: FuturesUnordered::new(),
             asked_for_tools: HashSet::new(),
@@ -118,6 +123,10 @@ impl Following {
         for task in self.api.registry.attention(limit).await? {
             waiting.entry(task.id).or_insert_with(|| Arc::new(task));
         }
+        let held = PageQuery { flags: vec![Flag::Held], ..PageQuery::default() };
+        for (task, _) in self.api.registry.page(held, 0, limit).await?.rows {
+            waiting.entry(task.id).or_insert_with(|| Arc::new(task));
+        }
         self.inbox.snooze(self.api.snoozes().await?);
         for task in waiting.values() {
             self.put_task(task).await?;
@@ -127,6 +136,7 @@ impl Following {
             // All of them are told by the snapshot itself.
             self.put_server(server.id, &configured, &mut Delta::default()).await?;
         }
+        self.agents.read(&self.api).await?;
         self.totals = self.read_totals().await?;
         self.counts_at = Instant::now();
         self.settings = self.api.settings().await?;
@@ -138,6 +148,8 @@ impl Following {
             core: self.api.core(&self.person)?,
             settings: self.settings.clone(),
             servers: self.servers.values().cloned().collect(),
+            agents: self.agents.all(),
+            rules: self.agents.rules(),
             totals: self.totals.clone(),
             inbox: self.inbox.all(),
             views: self.views.clone(),
@@ -189,10 +201,12 @@ impl Following {
 
     fn next_clock(&mut self) -> Instant {
         let asking = &self.api.policy.asking;
-        let counts = (self.stale_counts || !self.stale_servers.is_empty()).then(|| self.counts_at + asking.counts_rest);
+        let is_stale = self.stale_counts || !self.stale_servers.is_empty() || self.agents.is_stale();
+        let counts = is_stale.then(|| self.counts_at + asking.counts_rest);
         let heard = self.watches_contact().then(|| self.heard_at + asking.heard_tick);
         let deadlines = self.deadlines_at + asking.deadline_tick;
-        [counts, heard, self.inbox.next_sweep()].into_iter().flatten().fold(deadlines, Instant::min)
+        let agents = self.interest.visible.then(|| self.agents_heard_at + asking.agents_tick);
+        [counts, heard, agents, self.inbox.next_sweep()].into_iter().flatten().fold(deadlines, Instant::min)
     }
 
     fn watches_contact(&self) -> bool {
@@ -210,6 +224,7 @@ impl Following {
             };
             let Some(task) = task else { continue };
             self.stale_servers.insert(task.server);
+            self.agents.task_changed(task.agent);
             self.put_task(&task).await?;
             if self.interest.task == Some(id) {
                 delta.task = self.task_on_screen().await?;
@@ -218,7 +233,17 @@ impl Following {
                 delta.rows.push(self.api.row(&task, &mut self.names).await?);
             }
         }
-        self.put_servers(stretch.servers, delta).await
+        if !stretch.agents.is_empty() {
+            self.names.forget_agents();
+            self.agents.changed(&self.api, stretch.agents, delta).await?;
+        }
+        let is_of_servers = !stretch.servers.is_empty();
+        self.put_servers(stretch.servers, delta).await?;
+        if is_of_servers {
+            // A rule of a server is a change of the server.
+            self.agents.reread_rules(&self.api, delta).await?;
+        }
+        Ok(())
     }
 
     /// The rows of a task in the inbox, as it is now.
@@ -226,14 +251,20 @@ impl Following {
         let about = task.id.to_string();
         let now = self.api.now();
         // Most changes are of tasks that nobody has to look at: they cost a look at two words.
-        let matters =
-            task.phase(now).needs_attention() || task.requests.values().any(|request| request.state.is_open());
+        let matters = task.phase(now).needs_attention()
+            || task.is_held()
+            || task.requests.values().any(|request| request.state.is_open());
         if !matters && !self.inbox.knows(&about) {
             return Ok(());
         }
         let server = self.api.server_name(task.server, &mut self.names).await?;
+        let agent = match task.agent {
+            Some(agent) => Some(self.api.agent_name(agent, &mut self.names).await?),
+            None => None,
+        };
         let destructive = task.tool.as_deref().is_some_and(|tool| self.engine.says_destructive(task.server, tool));
-        let mut rows = WaitingRow::of_task(task, Asked { server: &server, destructive, now, policy: &self.api.policy });
+        let asked = Asked { server: &server, agent: agent.as_deref(), destructive, now, policy: &self.api.policy };
+        let mut rows = WaitingRow::of_task(task, asked);
         if is_blocked(&self.engine.health(task.server)) {
             // One row for the server stands for all of them.
             rows.retain(|row| row.kind != "blocked");
@@ -356,6 +387,10 @@ impl Following {
             self.heard_at = now;
             self.read_heard(delta).await?;
         }
+        if now >= self.agents_heard_at + asking.agents_tick {
+            self.agents_heard_at = now;
+            self.agents.listen(&self.api, delta);
+        }
         if now >= self.deadlines_at + asking.deadline_tick {
             self.deadlines_at = now;
             self.inbox.approach(self.api.now(), &self.api.policy);
@@ -384,6 +419,10 @@ impl Following {
             self.counts_at = Instant::now();
             let stale = std::mem::take(&mut self.stale_servers).into_iter().collect();
             self.put_servers(stale, delta).await?;
+        }
+        if self.agents.is_stale() {
+            self.counts_at = Instant::now();
+            self.agents.count(&self.api, delta).await?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::dto::NoticesGo;
+use api::dto::{AgentsAt, NoticesGo};
 use api::{Api, ApiError, Caller, Live, Place};
 use domain::ids::HostId;
 use domain::policy::Policy;
@@ -14,6 +14,7 @@ use engine::{Engine, Parts};
 use serde_json::{Value, json};
 use testkit::build::{counting_draw, http_server, person};
 use testkit::clock::TestClock;
+use testkit::intents::MemoryIntents;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
 use testkit::scripted::{ScriptedConnector, ScriptedServer};
@@ -60,6 +61,7 @@ impl World {
         let draw = counting_draw();
         let engine = Engine::start(Parts {
             registry: registry.clone(),
+            intents: Arc::new(MemoryIntents::default()),
             connector: Arc::new(AnyServer { inner: ScriptedConnector::default(), scripted: server.clone() }),
             clock: clock.clone(),
             notifier: Arc::new(RecordingNotifier::default()),
@@ -75,6 +77,8 @@ impl World {
             secrets: secrets.clone(),
             draw,
             demo: vec!["taskwarden".into(), "demo-server".into()],
+            connect: vec!["taskwarden".into(), "connect".into()],
+            agents_at: Arc::new(AgentsAt::default),
             notices: Arc::new(|| NoticesGo::Desktop),
             place: Place { home: "/home/ada/tasks".into(), ..Place::default() },
         };

@@ -57,7 +57,7 @@ const LIST: [Allowed; 11] = [
     Allowed {
         name: "api",
         ours: "domain engine",
-        outside: "futures idna jiff parking_lot serde serde_json thiserror tokio ts-rs url",
+        outside: "base64 futures idna jiff parking_lot serde serde_json thiserror tokio ts-rs url",
         dev: "testkit",
         build: "",
     },

@@ -1,0 +1,251 @@
+//! Agents: add, list, revoke; a token is shown once and never again.
+//!
+//! An agent is a name and a digest of its token; what it may do is decided where it connects (`mcp::gateway`), not here.
+//! Rules for what it starts are `rules.rs`.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::agent::{Agent, TokenDigest, check_agent_name};
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::ids::AgentId;
+use domain::ports::{AgentUnit, PageQuery, TaskQuery};
+use domain::status::Phase;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::Nothing;
+use super::stops::StopDto;
+use crate::api::{Api, Live};
+use crate::caller::Caller;
+use crate::dto::{AgentFacts, ReadySettings, iso};
+use crate::error::{ApiError, Code};
+use crate::lookup::short;
+use crate::near::did_you_mean;
+use crate::ready::{self, For};
+
+/// An agent to add.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AddAgent {
+    /// The person's name for it.
+    pub name: String,
+    /// Whether a client that knows no tasks is offered the four task tools; it is when left out.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub task_tools: Option<bool>,
+}
+
+/// An agent that was added. Has no `Debug`: it carries the token.
+#[derive(Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentAdded {
+    /// The agent.
+    pub agent: AgentFacts,
+    /// Its token, `twa_…`; nobody can show it again.
+    pub token: String,
+    /// Settings for the agent's program, with the token.
+    pub settings: ReadySettings,
+}
+
+/// All agents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentList {
+    /// Those that have access first, by name.
+    pub agents: Vec<AgentFacts>,
+}
+
+/// An agent whose access to take away.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RevokeAgent {
+    /// Its name or id.
+    pub agent: String,
+    /// In the person's words.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub reason: Option<String>,
+}
+
+/// An agent that has no access any more.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentRevoked {
+    /// The agent.
+    pub agent: AgentFacts,
+    /// Tasks of it that were asked to stop.
+    pub stopped: u64,
+    /// What became of each of them so far, at most a page.
+    pub stops: Vec<StopDto>,
+}
+
+impl Api {
+    /// Adds an agent, and gives its token this once.
+    ///
+    /// # Errors
+    /// When the name cannot be one or is taken, there are too many, or it cannot be recorded.
+    pub async fn agent_add(&self, caller: &Caller, input: AddAgent) -> Result<AgentAdded, ApiError> {
+        let live = self.live()?;
+        caller.may_decide()?;
+        let AddAgent { name, task_tools } = input;
+        check_agent_name(&name).map_err(|bad| {
+            ApiError::new(Code::Usage, bad.to_string(), "Choose a name such as `claude-code` or `ci.nightly`.")
+        })?;
+        let with_access = self.registry.agents().await?.into_iter().filter(|agent| agent.revoked.is_none());
+        let names: Vec<String> = with_access.map(|agent| agent.name).collect();
+        if names.contains(&name) {
+            return Err(ApiError::new(
+                Code::Refused,
+                format!("there is an agent `{name}` already"),
+                format!("Choose another name, or take its access away with `taskwarden agents revoke {name}`."),
+            ));
+        }
+        if names.len() >= self.policy.gateway.agents_max {
+            return Err(ApiError::new(
+                Code::Refused,
+                format!("there are {} agents already", names.len()),
+                "Take the access of one away with `taskwarden agents revoke`.",
+            ));
+        }
+        let token = new_token(live, self.policy.gateway.token_bytes);
+        let now = self.now();
+        let agent = Agent {
+            id: AgentId::from_random((live.draw)()),
+            name,
+            created: now,
+            revoked: None,
+            token: TokenDigest::of(&token),
+            seen: None,
+            client: None,
+            task_tools: task_tools.unwrap_or(true),
+            calls: 0,
+        };
+        let fact = AuditEvent {
+            at: now,
+            actor: Actor::Person(caller.person.clone()),
+            verb: Verb::AgentAdded,
+            subject: Subject::Agent(agent.id),
+            note: agent.name.clone(),
+        };
+        self.registry.put_agent(AgentUnit { agent: agent.clone(), audit: vec![fact] }).await?;
+        live.engine.agents_changed().await?;
+        let url = (live.agents_at)().url;
+        let ready =
+            For { agent: &agent.name, token: &token, connect: &live.connect, url: url.as_deref(), is_saved: false };
+        let settings = ready::settings(ready);
+        Ok(AgentAdded { agent: self.agent_facts(&agent).await?, token, settings })
+    }
+
+    /// All agents.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub async fn agent_list(&self, _caller: &Caller, _input: Nothing) -> Result<AgentList, ApiError> {
+        Ok(AgentList { agents: self.all_agents().await? })
+    }
+
+    /// Takes an agent's access away at once, and asks all its tasks to stop.
+    ///
+    /// # Errors
+    /// When there is no such agent, it lost its access before, or that cannot be recorded. Refusals of single tasks are
+    /// states, not errors.
+    pub async fn agent_revoke(&self, caller: &Caller, input: RevokeAgent) -> Result<AgentRevoked, ApiError> {
+        let live = self.live()?;
+        caller.may_decide()?;
+        let agent = self.find_agent(&input.agent).await?;
+        if let Some(at) = agent.revoked {
+            return Err(ApiError::new(
+                Code::Refused,
+                format!("agent `{}` lost its access before, at {at}", agent.name),
+                "`taskwarden agents list` shows who has access.",
+            ));
+        }
+        let since = self.registry.newest_seq().await?;
+        let open = PageQuery { agents: vec![agent.id], open: Some(true), ..PageQuery::default() };
+        let ids = self.registry.matching_ids(open, self.policy.asking.stops_max).await?;
+        let stopped = live.engine.revoke_agent(agent.id, caller.person.clone(), input.reason).await?;
+        let shown = usize::try_from(self.policy.page_rows_max).unwrap_or(usize::MAX);
+        let asked = ids.into_iter().take(shown).map(|id| (id, Ok(()))).collect();
+        let stops = self.stops(asked, since, self.policy.reply_limit).await?.stops;
+        let agent = self.find_agent(&agent.id.to_string()).await?;
+        Ok(AgentRevoked { agent: self.agent_facts(&agent).await?, stopped, stops })
+    }
+
+    /// All agents as they are shown, those with access first.
+    pub(crate) async fn all_agents(&self) -> Result<Vec<AgentFacts>, ApiError> {
+        let mut agents = Vec::new();
+        for agent in self.registry.agents().await? {
+            agents.push(self.agent_facts(&agent).await?);
+        }
+        Ok(agents)
+    }
+
+    /// The agent of this name or id. Of several of one name the one with access, else the one that had it last.
+    pub(crate) async fn find_agent(&self, text: &str) -> Result<Agent, ApiError> {
+        let agents = self.registry.agents().await?;
+        if let Some(agent) = best(&agents, text) {
+            return Ok(agent.clone());
+        }
+        let names = agents.iter().filter(|agent| agent.revoked.is_none()).map(|agent| agent.name.as_str());
+        let hint = if agents.is_empty() {
+            "No agent was added yet: `taskwarden agents add NAME` adds one.".into()
+        } else {
+            did_you_mean(text, names).unwrap_or_else(|| "`taskwarden agents list` names them.".into())
+        };
+        Err(ApiError::new(Code::NotFound, format!("there is no agent `{}`", short(text)), hint))
+    }
+
+    pub(crate) async fn agent_facts(&self, agent: &Agent) -> Result<AgentFacts, ApiError> {
+        let counts =
+            self.registry.counts(TaskQuery { agent: Some(agent.id), limit: 1, ..TaskQuery::default() }).await?;
+        let many = |wanted: fn(Phase) -> bool| {
+            counts.iter().filter(|(phase, _)| wanted(*phase)).map(|(_, many)| *many).fold(0, u64::saturating_add)
+        };
+        let facts = AgentFacts {
+            id: agent.id.to_string(),
+            name: agent.name.clone(),
+            created_at: iso(agent.created),
+            revoked_at: agent.revoked.map(iso),
+            seen_at: agent.seen.map(iso),
+            client: agent.client.clone(),
+            calls: agent.calls,
+            open_tasks: many(|phase| !phase.is_over()),
+            waiting: many(|phase| phase == Phase::Waiting),
+            task_tools: agent.task_tools,
+            connected: false,
+        };
+        Ok(self.with_presence(agent.id, facts))
+    }
+
+    /// The facts with what is only in memory.
+    pub(crate) fn with_presence(&self, id: AgentId, facts: AgentFacts) -> AgentFacts {
+        let Some(now) = self.engine().and_then(|engine| engine.presence(id)) else {
+            return AgentFacts { connected: false, ..facts };
+        };
+        AgentFacts {
+            // Both are written alike, so that the later one is the greater text.
+            seen_at: now.seen.map(iso).max(facts.seen_at),
+            client: now.client.or(facts.client),
+            calls: now.calls.max(facts.calls),
+            connected: now.connected && facts.revoked_at.is_none(),
+            ..facts
+        }
+    }
+}
+
+/// The agent that is meant by a name or an id.
+pub(crate) fn best<'a>(agents: &'a [Agent], text: &str) -> Option<&'a Agent> {
+    let id = text.parse::<AgentId>().ok();
+    let named = agents.iter().filter(|agent| Some(agent.id) == id || agent.name == text);
+    named.max_by_key(|agent| (agent.revoked.is_none(), agent.created))
+}
+
+/// A new token: `twa_` and random bytes in base64url.
+fn new_token(live: &Live, bytes: usize) -> String {
+    let mut random = Vec::with_capacity(bytes.saturating_add(16));
+    while random.len() < bytes {
+        random.extend((live.draw)().to_le_bytes());
+    }
+    random.truncate(bytes);
+    format!("twa_{}", URL_SAFE_NO_PAD.encode(random))
+}

@@ -1,0 +1,205 @@
+//! Rules: who is asked, what a repeated call means, whether results are held, when a call becomes a task.
+//!
+//! One rule a scope; putting one replaces it, and one that says nothing takes it away. How rules are resolved is
+//! `domain::agent`'s.
+
+use std::time::Duration;
+
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::ports::RuleUnit;
+use domain::rule::{Asked, Repeat, Rule, RuleScope};
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::Nothing;
+use crate::api::Api;
+use crate::caller::Caller;
+use crate::dto::{RepeatDto, RuleDto, ScopeDto, WhoIsAsked, millis};
+use crate::error::{ApiError, Code};
+use crate::lookup::Names;
+
+/// All rules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleList {
+    /// Agents first, then servers, then tools.
+    pub rules: Vec<RuleDto>,
+}
+
+impl Api {
+    /// All rules.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub async fn rule_list(&self, _caller: &Caller, _input: Nothing) -> Result<RuleList, ApiError> {
+        Ok(RuleList { rules: self.all_rules().await? })
+    }
+
+    /// Puts a rule, replacing the one of the same scope; one that says nothing takes that away.
+    ///
+    /// # Errors
+    /// When the scope is unknown, a time is missing or out of range, or it cannot be recorded.
+    pub async fn rule_put(&self, caller: &Caller, input: RuleDto) -> Result<RuleList, ApiError> {
+        let live = self.live()?;
+        caller.may_decide()?;
+        let rule = self.rule(&input).await?;
+        let remove = rule.is_empty();
+        let scopes = self.registry.rules().await?;
+        if !remove
+            && scopes.len() >= self.policy.gateway.rules_max
+            && scopes.iter().all(|kept| kept.scope != rule.scope)
+        {
+            return Err(ApiError::new(
+                Code::Refused,
+                format!("there are {} rules already", scopes.len()),
+                "Take one away with `taskwarden rules unset`.",
+            ));
+        }
+        let fact = AuditEvent {
+            at: self.now(),
+            actor: Actor::Person(caller.person.clone()),
+            verb: Verb::RuleChanged,
+            subject: match &rule.scope {
+                RuleScope::Agent(agent) => Subject::Agent(*agent),
+                RuleScope::Server(server) | RuleScope::Tool(server, _) => Subject::Server(*server),
+            },
+            note: words(&input),
+        };
+        self.registry.put_rule(RuleUnit { rule, remove, audit: vec![fact] }).await?;
+        live.engine.agents_changed().await?;
+        Ok(RuleList { rules: self.all_rules().await? })
+    }
+
+    /// All rules as they are shown.
+    pub(crate) async fn all_rules(&self) -> Result<Vec<RuleDto>, ApiError> {
+        let mut names = self.names().await?;
+        let mut rules = Vec::new();
+        for rule in self.registry.rules().await? {
+            rules.push(self.rule_dto(&rule, &mut names).await?);
+        }
+        Ok(rules)
+    }
+
+    async fn rule_dto(&self, rule: &Rule, names: &mut Names) -> Result<RuleDto, ApiError> {
+        let scope = match &rule.scope {
+            RuleScope::Agent(agent) => ScopeDto::Agent { agent: self.agent_name(*agent, names).await? },
+            RuleScope::Server(server) => ScopeDto::Server { server: self.server_name(*server, names).await? },
+            RuleScope::Tool(server, tool) => {
+                ScopeDto::Tool { server: self.server_name(*server, names).await?, tool: tool.to_string() }
+            }
+        };
+        let (asked, people_after) = match rule.asked {
+            None => (None, None),
+            Some(Asked::People) => (Some(WhoIsAsked::People), None),
+            Some(Asked::Agent) => (Some(WhoIsAsked::Agent), None),
+            Some(Asked::AgentThenPeople { after }) => (Some(WhoIsAsked::AgentThenPeople), Some(after)),
+            Some(Asked::Both) => (Some(WhoIsAsked::Both), None),
+        };
+        Ok(RuleDto {
+            scope,
+            asked,
+            people_after_ms: people_after.map(millis),
+            repeat: rule.repeat.map(|repeat| match repeat {
+                Repeat::Join => RepeatDto::Join,
+                Repeat::New => RepeatDto::New,
+            }),
+            hold_results: rule.hold_results,
+            promote_after_ms: rule.promote_after.map(millis),
+        })
+    }
+
+    /// What a person wrote, checked.
+    async fn rule(&self, input: &RuleDto) -> Result<Rule, ApiError> {
+        let RuleDto { scope, asked, people_after_ms, repeat, hold_results, promote_after_ms } = input;
+        let scope = match scope {
+            ScopeDto::Agent { agent } => RuleScope::Agent(self.find_agent(agent).await?.id),
+            ScopeDto::Server { server } => RuleScope::Server(self.find_server(server).await?.id),
+            ScopeDto::Tool { server, tool } => {
+                if tool.is_empty() || tool.len() > self.policy.server_text_cap_chars {
+                    return Err(ApiError::new(
+                        Code::Usage,
+                        "this cannot be the name of a tool",
+                        "`taskwarden servers show NAME` lists the tools of a server.",
+                    ));
+                }
+                RuleScope::Tool(self.find_server(server).await?.id, tool.as_str().into())
+            }
+        };
+        let asked = match (asked, people_after_ms) {
+            (Some(WhoIsAsked::AgentThenPeople), Some(after)) => {
+                Some(Asked::AgentThenPeople { after: self.span(*after, "the time until people are asked")? })
+            }
+            (Some(WhoIsAsked::AgentThenPeople), None) => {
+                return Err(ApiError::new(
+                    Code::Usage,
+                    "it is not said when people are asked too",
+                    "Give the time with `--people-after`, such as `5min`.",
+                ));
+            }
+            (_, Some(_)) => {
+                return Err(ApiError::new(
+                    Code::Usage,
+                    "a time until people are asked goes with asking the agent first only",
+                    "Leave it out, or choose `agent-then-people`.",
+                ));
+            }
+            (None, None) => None,
+            (Some(WhoIsAsked::People), None) => Some(Asked::People),
+            (Some(WhoIsAsked::Agent), None) => Some(Asked::Agent),
+            (Some(WhoIsAsked::Both), None) => Some(Asked::Both),
+        };
+        let repeat = repeat.map(|repeat| match repeat {
+            RepeatDto::Join => Repeat::Join,
+            RepeatDto::New => Repeat::New,
+        });
+        let promote_after = match promote_after_ms {
+            Some(after) => Some(self.span(*after, "the time until a call becomes a task")?),
+            None => None,
+        };
+        Ok(Rule { scope, asked, repeat, hold_results: *hold_results, promote_after })
+    }
+
+    fn span(&self, span_ms: u64, what: &str) -> Result<Duration, ApiError> {
+        let span = Duration::from_millis(span_ms);
+        if span > self.policy.gateway.call_limit_ceiling {
+            return Err(ApiError::new(
+                Code::Usage,
+                format!("{what} is too long"),
+                format!("It can be {} s at most.", self.policy.gateway.call_limit_ceiling.as_secs()),
+            ));
+        }
+        Ok(span)
+    }
+}
+
+/// A rule in one line, for the audit log: names and words of ours only.
+fn words(rule: &RuleDto) -> String {
+    let mut said = Vec::new();
+    match &rule.scope {
+        ScopeDto::Agent { .. } | ScopeDto::Server { .. } => {}
+        ScopeDto::Tool { tool, .. } => said.push(format!("tool {}", crate::lookup::short(tool))),
+    }
+    if let Some(asked) = rule.asked {
+        said.push(match asked {
+            WhoIsAsked::People => "asks people".into(),
+            WhoIsAsked::Agent => "asks the agent".into(),
+            WhoIsAsked::AgentThenPeople => {
+                format!("asks the agent, and people after {} ms", rule.people_after_ms.unwrap_or_default())
+            }
+            WhoIsAsked::Both => "asks both".into(),
+        });
+    }
+    if let Some(repeat) = rule.repeat {
+        said.push(match repeat {
+            RepeatDto::Join => "a repeated call joins".into(),
+            RepeatDto::New => "a repeated call is new".into(),
+        });
+    }
+    if let Some(hold) = rule.hold_results {
+        said.push(if hold { "holds results".into() } else { "delivers results".into() });
+    }
+    if let Some(after) = rule.promote_after_ms {
+        said.push(format!("a task after {after} ms"));
+    }
+    if said.is_empty() { "taken away".into() } else { said.join(", ") }
+}

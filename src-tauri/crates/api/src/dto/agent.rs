@@ -1,0 +1,139 @@
+//! An agent, its doors, and the rules for what it starts, as JSON shows them.
+//!
+//! A token stands in [`AgentAdded`](crate::calls::agents::AgentAdded) alone and only once; nothing here can be used to
+//! act as an agent. What a rule means is `domain::agent`'s.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+/// An agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentFacts {
+    /// Our id of it, `agt_…`.
+    pub id: String,
+    /// The person's name for it.
+    pub name: String,
+    /// When it was added.
+    pub created_at: String,
+    /// When its access was taken away; null while it has it.
+    pub revoked_at: Option<String>,
+    /// When it was last heard of; null when it never was.
+    pub seen_at: Option<String>,
+    /// What its program says it is, such as `claude-code 2.1`.
+    pub client: Option<String>,
+    /// Tool calls so far.
+    pub calls: u64,
+    /// Tasks of it that are not over.
+    pub open_tasks: u64,
+    /// Those of them that wait for a person.
+    pub waiting: u64,
+    /// Whether a client that knows no tasks is offered the four task tools.
+    pub task_tools: bool,
+    /// Whether a connection of it is open or was a moment ago.
+    pub connected: bool,
+}
+
+/// Where agents reach this core over HTTP.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentsAt {
+    /// The address of all servers together, `http://127.0.0.1:7717/mcp`; one server is at `/NAME` after it. Null when
+    /// there is none.
+    pub url: Option<String>,
+    /// Why there is none, as a sentence; null when it is turned off or there is one.
+    pub why: Option<String>,
+}
+
+/// For what a rule holds. The narrower wins, field by field: tool, then server, then agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum ScopeDto {
+    /// Everything an agent starts.
+    Agent {
+        /// Its name or id.
+        agent: String,
+    },
+    /// Everything on a server.
+    Server {
+        /// Its name.
+        server: String,
+    },
+    /// One tool of a server.
+    Tool {
+        /// The server's name.
+        server: String,
+        /// The tool.
+        tool: String,
+    },
+}
+
+/// Who is asked when a task asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum WhoIsAsked {
+    /// People.
+    People,
+    /// The agent.
+    Agent,
+    /// The agent, and people after a time.
+    AgentThenPeople,
+    /// Both; the first answer counts.
+    Both,
+}
+
+/// What a repeated call means while the first one is still open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum RepeatDto {
+    /// It joins the open task when the first reply could not be delivered.
+    Join,
+    /// It is a new task.
+    New,
+}
+
+/// A rule. Null means that it says nothing about this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RuleDto {
+    /// For what.
+    pub scope: ScopeDto,
+    /// Who is asked.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub asked: Option<WhoIsAsked>,
+    /// When people are asked too, with `agentThenPeople`.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub people_after_ms: Option<u64>,
+    /// What a repeated call means.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub repeat: Option<RepeatDto>,
+    /// Whether results wait for a person before the agent gets them.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub hold_results: Option<bool>,
+    /// How long a plain call lasts before it becomes a task, for agents that know tasks.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub promote_after_ms: Option<u64>,
+}
+
+/// Settings that can be pasted into an agent's program. They may hold the token: shown once, kept nowhere.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadySettings {
+    /// JSON for programs that speak HTTP; null when no address is open.
+    pub http: Option<String>,
+    /// JSON for programs that start a command.
+    pub stdio: String,
+    /// A command line that adds it to Claude Code; null when no address is open.
+    pub claude: Option<String>,
+}
+
+impl std::fmt::Debug for ReadySettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ReadySettings(…)")
+    }
+}
