@@ -159,7 +159,8 @@ pub(crate) fn holds_server(handle: &TaskHandle) -> bool {
 }
 
 /// Hex SHA-256 of the canonical arguments; of the bytes as they are when they have no canonical form.
-pub(crate) fn arguments_digest(arguments: &Payload) -> Arc<str> {
+#[must_use]
+pub fn arguments_digest(arguments: &Payload) -> Arc<str> {
     let canonical = serde_json::from_str::<serde_json::Value>(arguments.as_str())
         .ok()
         .and_then(|value| serde_json_canonicalizer::to_vec(&value).ok());

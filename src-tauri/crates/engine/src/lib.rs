@@ -41,6 +41,7 @@ mod sweep;
 mod usage;
 mod watch;
 
+pub use admission::arguments_digest;
 pub use agent_call::{AgentCall, HangUp, Landed};
 pub use clock::SystemClock;
 pub use engine::{Draw, Engine, EngineError, Frame, LiveFacts, Parts, StartCall};

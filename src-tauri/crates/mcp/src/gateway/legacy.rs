@@ -1,0 +1,111 @@
+//! Sessions that begin with `initialize`, and their calls that ask for a task (protocol.md §1, §7.3).
+//!
+//! In these eras the client decides what becomes a task. A call with `params.task` has a row at once, whatever its
+//! server can do, and its handle leaves after the row is durable. Versions before 2025-11-25 know no tasks; their calls
+//! and those without `task` are `call.rs`. What a session is told unasked is `courier.rs` and `subscribe.rs`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::policy::Policy;
+use engine::{HangUp, Landed};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::guest::Guest;
+use super::tell::Teller;
+use super::{Gate, asking, bridge, call, courier, forward, legacy_tasks, merge, names, service};
+use crate::serve::fault::{Fault, FaultKind};
+use crate::serve::{Params, Request, Seat, Session};
+
+/// Answers `initialize`.
+///
+/// # Errors
+/// When the server behind the door cannot be reached.
+pub(super) async fn initialize(gate: &Arc<Gate>, guest: &Guest, request: &Request) -> Result<Box<RawValue>, Fault> {
+    let _ = request;
+    let session = guest.session().ok_or_else(Fault::no_method)?;
+    let greeting = merge::greeting(gate, guest).await?;
+    let mut capabilities = greeting.capabilities;
+    if guest.wants_own_tools() {
+        capabilities.entry("tools").or_insert_with(|| json!({}));
+    }
+    if session.has_tasks() {
+        let tasks = json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}});
+        capabilities.insert("tasks".to_owned(), tasks);
+    }
+    let mut hello = Map::new();
+    hello.insert("protocolVersion".to_owned(), session.version().into());
+    hello.insert("capabilities".to_owned(), Value::Object(capabilities));
+    hello.insert("serverInfo".to_owned(), json!({"name": "taskwarden", "version": env!("CARGO_PKG_VERSION")}));
+    if let Some(words) = greeting.instructions {
+        hello.insert("instructions".to_owned(), words.into());
+    }
+    service::result(&hello)
+}
+
+/// A `tools/call` with `params.task` in a session that has tasks. Calls without it are `call::call`.
+///
+/// # Errors
+/// The server's own, raw, or why it cannot be reached.
+pub(super) async fn call(
+    gate: &Arc<Gate>,
+    guest: &Guest,
+    request: Request,
+    seat: &Seat,
+) -> Result<Box<RawValue>, Fault> {
+    let name = request.params.text("name").ok_or_else(|| Fault::params("`name` must be a text"))?;
+    let place = names::tool(gate, guest, &name).await?;
+    let server = place.server;
+    let token = request.params.progress_token();
+    let (_, listener) = Teller::new(gate, guest, server, None);
+    let mut order = call::agent_call(gate, guest, &place, &request.params, seat, listener)?;
+    // What is said on the way goes to the standing stream, from the row.
+    order.listener = None;
+    order.own_task = true;
+    order.hang_up = HangUp::Keep;
+    order.agent_ttl = asked_ttl(&request.params, &gate.policy)?;
+    let id = match gate.engine.agent_call(order).await.map_err(|failed| service::fault(&failed))? {
+        Landed::Handle(id) | Landed::Joined(id) => id,
+        // Refused before anything was sent, or by a server that keeps no word: as it is.
+        Landed::Result { payload, .. } | Landed::NeedsInput { whole: payload } => {
+            return forward::down(gate, guest, server, None, &payload).await;
+        }
+        Landed::Error { payload } => {
+            return Err(Fault::raw(&*forward::down(gate, guest, server, None, &payload).await?));
+        }
+    };
+    gate.engine.give(id).await.map_err(|failed| service::fault(&failed))?;
+    let watch = asking::watch(gate, id).await?.ok_or_else(Fault::unknown_task)?;
+    let task = legacy_tasks::task(gate, guest, &watch.now()).await?;
+    courier::follow(gate, guest, watch, token);
+    if seat.is_gone() {
+        gate.engine.hung_up(id, HangUp::Keep).await;
+    } else {
+        gate.engine.delivered(id);
+    }
+    let reply = bridge::raw(format!("{{\"task\":{}}}", task.raw.get()));
+    reply.ok_or_else(|| Fault::new(FaultKind::Internal, "the task could not be written"))
+}
+
+/// How long the agent wants the task kept (`params.task.ttl`); `None` when it does not say.
+fn asked_ttl(params: &Params, policy: &Policy) -> Result<Option<Duration>, Fault> {
+    let task =
+        params.value("task").filter(Value::is_object).ok_or_else(|| Fault::params("`task` must be an object"))?;
+    let ttl = match task.get("ttl") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(ttl) => ttl.as_f64().filter(|ttl| ttl.is_finite() && *ttl >= 0.0),
+    };
+    let ttl = ttl.ok_or_else(|| Fault::params("`task.ttl` must be a number of milliseconds"))?;
+    Ok(Some(Duration::from_millis(ttl as u64).max(policy.gateway.agent_ttl_min)))
+}
+
+/// Whether something still runs for this session.
+pub(super) fn is_busy(gate: &Gate, session: &Session) -> bool {
+    gate.couriers.is_busy(session)
+}
+
+/// The session is over. Its tasks are its agent's and go on.
+pub(super) fn session_over(gate: &Arc<Gate>, session: &Session) {
+    gate.couriers.forget(session);
+}
