@@ -94,7 +94,7 @@ impl TaskHandle {
             trace: call.trace,
             job: call.job,
             attempt: call.attempt.max(1),
-            hold: (call.hold && call.agent.is_some()).then(|| Hold { by: None, at: now, verdict: None }),
+            hold: (call.hold && call.agent.is_some()).then_some(Hold { by: None, at: now, verdict: None }),
             agent_ttl: call.agent_ttl,
             tool: Some(call.tool),
             arguments_digest: Some(call.arguments_digest),

@@ -3,6 +3,8 @@
 //! Here are the people, servers and sightings that the tests in the files beside share. Nothing here reads a clock:
 //! moments are milliseconds of the tests' own.
 
+mod agents;
+mod audiences;
 mod ends;
 mod happenings;
 mod phases;
@@ -11,6 +13,7 @@ mod questions;
 mod rounds;
 mod rules;
 mod settling;
+mod sights;
 mod stops;
 
 use std::collections::BTreeMap;
@@ -21,7 +24,7 @@ use serde_json::json;
 
 use super::{AnswerInput, Audience, FoundTask, Home, LiveOutcome, NewCall, Origin, TaskHandle, Transition, Usual};
 use crate::audit::{Actor, Verb};
-use crate::ids::{ConnectionId, HandleId, HostId, PersonId, RequestKey, ServerId, UpstreamTaskId};
+use crate::ids::{AgentId, ConnectionId, HandleId, HostId, PersonId, RequestKey, ServerId, UpstreamTaskId};
 use crate::observation::{Door, Observation};
 use crate::payload::{Payload, PayloadKind, ResultRef};
 use crate::policy::Policy;
@@ -221,5 +224,30 @@ fn status(handle: &TaskHandle) -> &TaskStatus {
     match &handle.view {
         ServerView::Task(task) => &task.status,
         other => panic!("there is no task: {other:?}"),
+    }
+}
+
+/// The agent of the tests.
+const AGENT: AgentId = AgentId::from_random(5);
+
+/// A call of the agent that left at 0 ms.
+fn agents_call(audience: Audience) -> TaskHandle {
+    let by = Actor::Agent(AGENT);
+    TaskHandle::admit(NewCall { agent: Some(AGENT), by, audience, ..new_call() }, at(0)).next
+}
+
+/// A working task whose handle the agent was given at 11 ms.
+fn given(audience: Audience) -> TaskHandle {
+    with_task(&agents_call(audience)).give(at(11)).next
+}
+
+/// An answer of the agent's own.
+fn forwarded(text: &str) -> AnswerInput {
+    AnswerInput {
+        key: Some(key(text)),
+        action: AnswerAction::Forwarded,
+        content: Some(Payload::new("{\"action\":\"accept\"}")),
+        by: AGENT.into(),
+        not_before: None,
     }
 }

@@ -107,6 +107,11 @@ pub struct Gateway {
     /// How long a request waits for its server to be connected before it is refused. Judgement: within the limit of
     /// every known client, long enough for a warm child; a cold one answers the next request.
     pub line_wait: Duration,
+    /// How long a list of all servers waits for each of them; one that is not there by then is left out, and said so.
+    /// Judgement: an agent that starts waits for this once.
+    pub merge_wait: Duration,
+    /// Bytes of one page of a merged list; the rest is on the next. Judgement: a quarter of the largest message.
+    pub merged_page_bytes: usize,
     /// Notifications of a server that wait for one subscriber; beyond, it is told that it missed some. Judgement.
     pub heard_kept: usize,
 
@@ -171,6 +176,8 @@ impl Default for Gateway {
             line_idle: 30 * MINUTE,
             lines_max: 256,
             line_wait: 20 * SECOND,
+            merge_wait: 5 * SECOND,
+            merged_page_bytes: 4 * MIB,
             heard_kept: 256,
             bridge_patience: 2 * MINUTE,
             intents_queue: 8_192,

@@ -195,7 +195,7 @@ pub(super) fn perform(handle: &TaskHandle, happening: &Happening, now: Timestamp
         Happening::AnswerStep { which, step } => {
             handle.answer_step(&nth_key(handle, *which), &delivery(*step, now), now)
         }
-        Happening::Cancel => handle.cancel(&ann(), None, now).unwrap_or_else(|_| nothing()),
+        Happening::Cancel => handle.cancel(ann(), None, now).unwrap_or_else(|_| nothing()),
         Happening::Revoke => handle.revoke(&ben(), Some("out"), now).unwrap_or_else(|_| nothing()),
         Happening::Unwatch => handle.unwatch(&ann(), None, now).unwrap_or_else(|_| nothing()),
         Happening::StopStep { step } => handle.stop_step(&delivery(*step, now), now),

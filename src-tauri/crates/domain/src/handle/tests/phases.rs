@@ -16,7 +16,7 @@ fn the_phase_is_the_first_that_holds() {
     let answering =
         late.observe(&listing(&["a"], 12), &policy()).next.answer(accept(None), at(13)).expect("open").0.next;
     let blocked = waiting.blocked(&Needs::Upgrade("roots".into()), at(20)).next;
-    let cancelling = blocked.cancel(&ann(), None, at(21)).expect("it runs").next;
+    let cancelling = blocked.cancel(ann(), None, at(21)).expect("it runs").next;
     let refused = cancelling.stop_step(&Delivery::Refused { at: at(22), why: "no".into() }, at(22)).next;
     let revoked = cancelling.revoke(&ann(), None, at(22)).expect("it runs").next;
     let lost = revoked.gone(&GoneWhy::Unknown, at(23)).next;
@@ -98,7 +98,7 @@ fn a_silent_task_whose_time_ran_out_is_expired_and_a_fresh_one_is_looked_at() {
 
 #[test]
 fn a_stop_that_is_not_obeyed_is_told_once_as_a_problem() {
-    let wished = working().cancel(&ann(), None, at(20)).expect("it runs").next;
+    let wished = working().cancel(ann(), None, at(20)).expect("it runs").next;
     let heard = wished.stop_step(&Delivery::Acknowledged { at: at(21) }, at(21)).next;
     let tick = at(20).plus(policy().cancel_grace);
     assert_eq!(heard.next_tick(&policy()), Some(tick));

@@ -81,20 +81,20 @@ fn a_call_that_needs_a_model_first_says_so_instead_of_waiting_for_ever() {
 #[test]
 fn a_call_stopped_between_rounds_is_cancelled_and_one_in_flight_is_unconfirmed() {
     let asking = replied(&awaiting(), &needs(&[("q", form())], None), 10).next;
-    let wished = asking.cancel(&ann(), None, at(20)).expect("it waits").next;
+    let wished = asking.cancel(ann(), None, at(20)).expect("it waits").next;
     let answered = wished.answer(accept(None), at(21)).expect("open").0.next;
     assert!(answered.answers_due(at(99)).is_empty(), "a call whose stop was asked is not sent again");
     let stopped = wished.call_stopped(at(22)).next;
     assert_eq!(stopped.phase(at(22)), Phase::Cancelled);
     assert_eq!(stopped.stop_state(), Some(StopState::Stopped));
-    let own = awaiting().promoted(at(2_000)).next.cancel(&ann(), None, at(3_000)).expect("it runs").next;
+    let own = awaiting().promoted(at(2_000)).next.cancel(ann(), None, at(3_000)).expect("it runs").next;
     let own = own.call_stopped(at(3_001)).next;
     assert_eq!(own.phase(at(3_001)), Phase::Unconfirmed, "the server said nothing, so neither do we");
 }
 
 #[test]
 fn a_wish_to_stop_a_call_is_carried_to_its_task() {
-    let wished = awaiting().cancel(&ann(), None, at(5)).expect("it runs").next;
+    let wished = awaiting().cancel(ann(), None, at(5)).expect("it runs").next;
     let told = wished.stop_step(&Delivery::Acknowledged { at: at(6) }, at(6)).next;
     let step = replied(&told, &task_reply(sight(TaskStatus::Working, 10)), 10);
     assert!(step.next.stop_due(), "the task itself was not asked yet");

@@ -93,7 +93,7 @@ fn rule_06_a_key_that_is_missing_later_is_confirmed_if_answered_here_and_else_wi
 #[test]
 fn rule_07_asking_to_cancel_changes_intent_only_and_may_end_done() {
     let before = working();
-    let step = before.cancel(&ann(), Some("too long"), at(20)).expect("it runs");
+    let step = before.cancel(ann(), Some("too long"), at(20)).expect("it runs");
     assert_eq!((&step.next.view, &step.next.contact), (&before.view, &before.contact));
     assert_eq!(step.next.phase(at(20)), Phase::Cancelling);
     let acknowledged = step.next.stop_step(&Delivery::Acknowledged { at: at(21) }, at(21)).next;
@@ -182,7 +182,7 @@ fn rule_13_forms_and_visits_are_asked_of_people_and_other_questions_need_nobody(
     let outstanding = asks(&[("form", form()), ("page", visit()), ("model", Ask::Sampling), ("roots", Ask::Roots)]);
     let seen = Observation { outstanding: Some(outstanding), ..sight(TaskStatus::InputRequired, 20) };
     let handle = working().observe(&seen, &policy()).next;
-    assert_eq!(handle.audience, crate::handle::Audience::People);
+    assert_eq!(handle.audience, Audience::People);
     let open: Vec<&str> =
         handle.requests.values().filter(|r| r.state.is_open()).map(|request| request.key.as_str()).collect();
     assert_eq!(open, ["form", "page"]);
@@ -223,7 +223,7 @@ fn a_task_of_another_creation_time_is_another_task() {
 
 #[test]
 fn what_people_want_survives_every_word_of_the_server() {
-    let wished = working().cancel(&ann(), None, at(15)).expect("it runs").next;
+    let wished = working().cancel(ann(), None, at(15)).expect("it runs").next;
     for seen in
         [sight(TaskStatus::Working, 20), listing(&["a"], 20), completed(20), sight(TaskStatus::Failed(None), 20)]
     {

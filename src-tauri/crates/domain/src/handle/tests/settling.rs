@@ -60,7 +60,7 @@ fn the_end_of_a_task_is_known_whatever_changes_later() {
 
 #[test]
 fn when_a_stop_was_sent_is_known_after_it_was_acknowledged() {
-    let asked = working().cancel(&ann(), None, at(20)).expect("it runs").next;
+    let asked = working().cancel(ann(), None, at(20)).expect("it runs").next;
     let once = asked.stop_step(&Delivery::Sent { at: at(21), attempts: 1 }, at(21)).next;
     let twice = once.stop_step(&Delivery::Sent { at: at(25), attempts: 1 }, at(25)).next;
     let heard = twice.stop_step(&Delivery::Acknowledged { at: at(26) }, at(26)).next;

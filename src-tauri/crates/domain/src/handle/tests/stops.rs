@@ -6,7 +6,7 @@ use crate::status::{Delivery, Phase, StopState};
 
 #[test]
 fn a_stop_is_asked_acknowledged_and_stopped_or_refused_and_never_guessed() {
-    let asked = working().cancel(&ann(), None, at(20)).expect("it runs").next;
+    let asked = working().cancel(ann(), None, at(20)).expect("it runs").next;
     assert_eq!(asked.stop_state(), Some(StopState::Asked));
     assert_eq!(asked.deliver_at(), Some(at(20)));
     let sent = asked.stop_step(&Delivery::Sent { at: at(21), attempts: 1 }, at(21)).next;
@@ -21,17 +21,17 @@ fn a_stop_is_asked_acknowledged_and_stopped_or_refused_and_never_guessed() {
 
 #[test]
 fn a_stop_is_asked_once_unless_it_was_refused() {
-    let asked = working().cancel(&ann(), None, at(20)).expect("it runs").next;
-    assert_eq!(asked.cancel(&ben(), None, at(21)), Err(Refusal::AlreadyAsked { by: ann().into(), at: at(20) }));
+    let asked = working().cancel(ann(), None, at(20)).expect("it runs").next;
+    assert_eq!(asked.cancel(ben(), None, at(21)), Err(Refusal::AlreadyAsked { by: ann().into(), at: at(20) }));
     let refused = asked.stop_step(&Delivery::Refused { at: at(22), why: "busy".into() }, at(22)).next;
-    assert!(refused.cancel(&ben(), None, at(23)).is_ok(), "a person may try again");
+    assert!(refused.cancel(ben(), None, at(23)).is_ok(), "a person may try again");
     let done = working().observe(&completed(20), &policy()).next;
-    assert_eq!(done.cancel(&ann(), None, at(30)), Err(Refusal::AlreadyOver("done")));
+    assert_eq!(done.cancel(ann(), None, at(30)), Err(Refusal::AlreadyOver("done")));
 }
 
 #[test]
 fn a_wish_to_cancel_becomes_a_revocation_without_a_second_request() {
-    let asked = working().cancel(&ann(), None, at(20)).expect("it runs").next;
+    let asked = working().cancel(ann(), None, at(20)).expect("it runs").next;
     let heard = asked.stop_step(&Delivery::Acknowledged { at: at(21) }, at(21)).next;
     let revoked = heard.revoke(&ben(), None, at(22)).expect("not revoked yet");
     assert_eq!(revoked.next.phase(at(22)), Phase::Revoked);
@@ -61,13 +61,13 @@ fn looking_away_asks_nothing_of_the_server_and_empties_the_inbox() {
     assert!(!heard.changed, "nobody watches");
     let done = step.next.observe(&completed(50), &policy()).next;
     assert_eq!(done.phase(at(50)), Phase::Done, "its end is worth knowing all the same");
-    let pending = working().cancel(&ann(), None, at(20)).expect("it runs").next;
+    let pending = working().cancel(ann(), None, at(20)).expect("it runs").next;
     assert!(pending.unwatch(&ben(), None, at(21)).is_err(), "a stop on its way is not forgotten");
 }
 
 #[test]
 fn the_stop_of_a_plain_call_is_only_asked_because_nobody_acknowledges_a_notice() {
-    let asked = awaiting().cancel(&ann(), None, at(20)).expect("it runs").next;
+    let asked = awaiting().cancel(ann(), None, at(20)).expect("it runs").next;
     let left = asked.stop_step(&Delivery::Acknowledged { at: at(21) }, at(21)).next;
     assert_eq!(left.stop_state(), Some(StopState::Asked), "the notice left; the server said nothing");
     assert_eq!(left.deliver_at(), None, "and it is not sent again");
