@@ -21,8 +21,8 @@ use serde_json::value::RawValue;
 
 pub use id::Id;
 pub use skim::{Skim, too_deep_at};
-pub(crate) use write::request_text;
 pub use write::{error, notification, on_one_line, request, result};
+pub(crate) use write::{request_text, result_text};
 
 /// How large a message may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 //! stores anything beyond a session, and nothing here knows a tool. The demo server and the gateway
 //! (`crate::gateway`) are built on it.
 
+mod answered;
 mod asks;
 pub mod desk;
 pub mod fault;
@@ -14,16 +15,17 @@ mod http;
 mod in_work;
 mod lines;
 mod modern;
-mod params;
-mod seat;
+pub(crate) mod params;
+pub(crate) mod seat;
 mod service;
-mod session;
+pub(crate) mod session;
 mod stdio;
-mod version;
+pub(crate) mod version;
 
 #[cfg(test)]
 mod tests;
 
+pub use answered::Answered;
 pub use asks::AskError;
 pub use front::{BadTool, Front};
 pub use http::{HttpError, PATH, router, serve_http};

@@ -65,6 +65,12 @@ pub fn result<R: Serialize + ?Sized>(id: &Id, result: &R) -> serde_json::Result<
     serde_json::to_vec(&OutResult { jsonrpc: VERSION, id, result }).map(on_one_line)
 }
 
+/// A response whose result is JSON text, as bytes on one line: the text is copied once and not read.
+#[must_use]
+pub(crate) fn result_text(id: &Id, result: &str) -> Vec<u8> {
+    on_one_line(["{\"jsonrpc\":\"2.0\",\"id\":", &id.json(), ",\"result\":", result, "}"].concat().into_bytes())
+}
+
 /// A response with an error, as bytes on one line; without an id when that of the request could not be read.
 ///
 /// # Errors

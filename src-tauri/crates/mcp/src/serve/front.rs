@@ -21,13 +21,13 @@ use domain::policy::Serving;
 use domain::ports::PortFuture;
 use engine::Draw;
 use engine::supervisor::Supervisor;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
 use self::ask::Claims;
 use self::check::Checks;
 use self::parked::Parked;
+use super::answered::Answered;
 use super::desk::{Desk, Owner, ToolCard};
 use super::fault::{Fault, FaultKind};
 use super::seat::Seat;
@@ -77,7 +77,7 @@ impl Front {
 pub struct BadTool(pub &'static str);
 
 impl Service for Front {
-    fn request(&self, client: Client, request: Request, seat: Seat) -> PortFuture<'_, Result<Box<RawValue>, Fault>> {
+    fn request(&self, client: Client, request: Request, seat: Seat) -> PortFuture<'_, Result<Answered, Fault>> {
         let inner = self.0.clone();
         Box::pin(async move {
             let result = match client {
@@ -85,6 +85,7 @@ impl Service for Front {
                 Client::Legacy(session) => legacy::answer(&inner, &session, request, seat).await?,
             };
             serde_json::value::to_raw_value(&result)
+                .map(Answered::Raw)
                 .map_err(|_| Fault::new(FaultKind::Internal, "the result could not be written"))
         })
     }

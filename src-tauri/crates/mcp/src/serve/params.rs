@@ -109,6 +109,12 @@ impl Params {
     }
 }
 
+/// The members of an object that stands as JSON text, in their order and each raw; `None` when it is no object, or holds
+/// a member twice.
+pub(crate) fn members(text: &str) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
+    serde_json::from_str(text).ok().map(|Top(members)| members)
+}
+
 /// The members of an object, each raw, none twice.
 struct Top<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 

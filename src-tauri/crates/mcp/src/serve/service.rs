@@ -11,6 +11,7 @@ use domain::ports::PortFuture;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::answered::Answered;
 use super::fault::Fault;
 use super::params::Params;
 use super::seat::Seat;
@@ -102,7 +103,7 @@ pub struct Request {
 /// Answers requests. A request's future is dropped when the client cancels it; what must outlive it is spawned.
 pub trait Service: Send + Sync + 'static {
     /// Answers one request. `initialize` comes with the session it opens.
-    fn request(&self, client: Client, request: Request, seat: Seat) -> PortFuture<'_, Result<Box<RawValue>, Fault>>;
+    fn request(&self, client: Client, request: Request, seat: Seat) -> PortFuture<'_, Result<Answered, Fault>>;
     /// Takes in a notification of a session, all but `notifications/cancelled`, which ends requests by itself.
     fn notification<'a>(
         &'a self,

@@ -201,13 +201,14 @@ impl Peer {
             };
             if let (true, Ok(_), Client::Legacy(session)) = (opens, &answer, &client) {
                 session.stand(peer.outlet.clone());
-            } else if let (true, Err(_)) = (opens, &answer) {
+            } else if let (true, Err(_), Client::Legacy(session)) = (opens, &answer, &client) {
                 *peer.session.lock() = None;
+                peer.service.session_over(session);
             }
             // The id is free before the client can see the answer.
             drop(place);
             match answer {
-                Ok(result) => peer.say(message::result(&id, &result)).await,
+                Ok(result) => peer.say(Ok(result.write(&id))).await,
                 Err(fault) => peer.refuse(Some(&id), &fault).await,
             }
         };

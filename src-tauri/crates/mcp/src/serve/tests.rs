@@ -15,7 +15,7 @@ use super::lines::{self, Line};
 use super::params::Params;
 use super::seat::Outlet;
 use super::session::{Door, Session};
-use super::{AskError, Client, FaceParts, Request, Seat, Service, serve_pipes};
+use super::{Answered, AskError, Client, FaceParts, Request, Seat, Service, serve_pipes};
 use crate::message::Id;
 use crate::serve::fault::Fault;
 
@@ -23,8 +23,8 @@ use crate::serve::fault::Fault;
 struct Echo;
 
 impl Service for Echo {
-    fn request(&self, _client: Client, request: Request, _seat: Seat) -> PortFuture<'_, Result<Box<RawValue>, Fault>> {
-        Box::pin(async move { request.params.into_raw().ok_or_else(Fault::no_method) })
+    fn request(&self, _client: Client, request: Request, _seat: Seat) -> PortFuture<'_, Result<Answered, Fault>> {
+        Box::pin(async move { request.params.into_raw().map(Answered::Raw).ok_or_else(Fault::no_method) })
     }
 
     fn is_busy(&self, _session: &Session) -> bool {

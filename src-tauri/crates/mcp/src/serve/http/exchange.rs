@@ -21,7 +21,7 @@ use super::super::seat::{Frame, GiveUp, GivenUp, Outlet, Seat, WeakOutlet};
 use super::super::service::{Client, Request};
 use super::super::session::Session;
 use super::{Endpoint, ready};
-use crate::message::{self, Id};
+use crate::message::Id;
 
 /// When the work of a request ends besides its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,10 +139,7 @@ impl Endpoint {
             answer = self.service.request(client, request, seat) => answer,
             () = given_up => return None,
         };
-        let written = |bytes: serde_json::Result<Vec<u8>>| {
-            bytes.map_err(|_| Fault::new(FaultKind::Internal, "the result could not be written"))
-        };
-        Some(answer.and_then(|result| written(message::result(&id, &result))))
+        Some(answer.map(|result| result.write(&id)))
     }
 }
 

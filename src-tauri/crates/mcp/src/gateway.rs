@@ -1,0 +1,121 @@
+//! The gateway: agents reach their servers through this [`Service`], on both eras of the serving face.
+//!
+//! It stands in the path so that every long call becomes a handle that cannot be lost. `service.rs` takes requests in
+//! and says who answers them (`route.rs`); `guest.rs` is who asks. Calls are `call.rs` and `hold.rs`; tasks are
+//! `modern.rs` and `legacy_tasks.rs`; everything else is forwarded raw (`forward.rs`, `merge.rs`, `subscribe.rs`).
+//! It stores nothing and decides nothing about tasks: rows are the engine's, and what an agent sees of one is
+//! `domain::handle::agent_sight`. No method of an agent reaches the configuration of servers or agents.
+
+mod asking;
+mod bridge;
+mod call;
+mod clients;
+mod courier;
+mod find;
+mod forward;
+mod guest;
+mod hold;
+mod legacy;
+mod legacy_tasks;
+mod limits;
+mod lists;
+mod merge;
+mod modern;
+mod names;
+mod outcome;
+mod own_tools;
+mod questions;
+mod reach;
+mod route;
+mod service;
+mod standing;
+mod subscribe;
+mod tell;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::sync::Arc;
+
+use domain::policy::Policy;
+use domain::ports::{Clock, Registry};
+use engine::supervisor::Supervisor;
+use engine::{Draw, Engine};
+use tokio::sync::Semaphore;
+
+use self::limits::Limits;
+use crate::client::Forwarder;
+
+/// What the gateway is made of.
+pub struct GatewayParts {
+    /// Calls, tasks and decisions.
+    pub engine: Engine,
+    /// Finds the connections of the engine, for everything that is forwarded.
+    pub forwarder: Forwarder,
+    /// For reading tasks and payloads.
+    pub registry: Arc<dyn Registry>,
+    /// Numbers.
+    pub policy: Policy,
+    /// Wall time.
+    pub clock: Arc<dyn Clock>,
+    /// Random bits.
+    pub draw: Draw,
+    /// The scope everything of the gateway runs in.
+    pub supervisor: Supervisor,
+}
+
+/// The gateway, a [`Service`](crate::serve::Service) for the serving faces.
+pub struct Gateway {
+    gate: Arc<Gate>,
+}
+
+/// What the parts of the gateway share.
+pub(crate) struct Gate {
+    pub(crate) engine: Engine,
+    pub(crate) forwarder: Forwarder,
+    pub(crate) registry: Arc<dyn Registry>,
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) draw: Draw,
+    pub(crate) scope: Supervisor,
+    pub(crate) limits: Limits,
+    /// What servers listed.
+    pub(crate) lists: lists::Lists,
+    /// What sessions of the older eras stand for.
+    pub(crate) standing: standing::Standing,
+    /// Room for open subscriptions.
+    pub(crate) listens: Arc<Semaphore>,
+    /// Which questions are being asked of agents.
+    pub(crate) claims: asking::Claims,
+    /// Which sessions are told about which tasks.
+    pub(crate) couriers: courier::Couriers,
+}
+
+impl Gateway {
+    /// A gateway over a running engine.
+    #[must_use]
+    pub fn new(parts: GatewayParts) -> Arc<Self> {
+        let GatewayParts { engine, forwarder, registry, policy, clock, draw, supervisor } = parts;
+        let scope = supervisor.scope();
+        let limits = Limits::new(&policy);
+        let listens = Arc::new(Semaphore::new(policy.serving.subscriptions_max));
+        let gate = Arc::new(Gate {
+            engine,
+            forwarder,
+            registry,
+            policy: Arc::new(policy),
+            clock,
+            draw,
+            scope,
+            limits,
+            lists: lists::Lists::default(),
+            standing: standing::Standing::default(),
+            listens,
+            claims: asking::Claims::default(),
+            couriers: courier::Couriers::default(),
+        });
+        let watched = Arc::clone(&gate);
+        gate.scope.spawn("agents without access", async move { watched.expel().await });
+        Arc::new(Self { gate })
+    }
+}

@@ -1,0 +1,88 @@
+//! Finds a task for the agent that names it: its own, or none.
+//!
+//! Unknown, expired, revoked and foreign are one answer, and cost the same look (protocol.md §6.1): a task of another
+//! agent is read from the registry as an unknown one would be, though it may be in memory. Nothing upstream is asked.
+
+use std::sync::Arc;
+
+use domain::handle::{Sight, TaskHandle, agent_sight};
+use domain::ids::HandleId;
+
+use super::guest::Guest;
+use super::{Gate, service};
+use crate::serve::Params;
+use crate::serve::fault::Fault;
+
+/// Characters of a handle after its prefix that name it in texts for models, while they are its agent's only such.
+const SHORT: usize = 8;
+
+/// The task that `params.taskId` names.
+///
+/// # Errors
+/// The one answer, when it is not a task of this agent.
+pub(super) async fn named(gate: &Gate, guest: &Guest, params: &Params) -> Result<Arc<TaskHandle>, Fault> {
+    let id = params.text("taskId").ok_or_else(|| Fault::params("`taskId` must be a text"))?;
+    task(gate, guest, &id).await
+}
+
+/// The task of this whole id.
+///
+/// # Errors
+/// The one answer, when it is not a task of this agent.
+pub(super) async fn task(gate: &Gate, guest: &Guest, id: &str) -> Result<Arc<TaskHandle>, Fault> {
+    let id: HandleId = id.parse().map_err(|_| Fault::unknown_task())?;
+    if let Some(handle) = gate.engine.task(id).filter(|handle| is_for(gate, guest, handle)) {
+        return Ok(handle);
+    }
+    let stored = gate.registry.handle(id).await.map_err(|error| service::unreadable(&error))?;
+    stored.map(Arc::new).filter(|handle| is_for(gate, guest, handle)).ok_or_else(Fault::unknown_task)
+}
+
+/// The task that a model names in words: a whole id, or the beginning of one of its own.
+///
+/// # Errors
+/// The one answer, when it is not exactly one task of this agent.
+pub(super) async fn in_words(gate: &Gate, guest: &Guest, text: &str) -> Result<Arc<TaskHandle>, Fault> {
+    let text = text.trim();
+    if text.parse::<HandleId>().is_ok() {
+        return task(gate, guest, text).await;
+    }
+    if text.len() < HandleId::PREFIX.len() + SHORT || !text.starts_with(HandleId::PREFIX) {
+        return Err(Fault::unknown_task());
+    }
+    let mut found = beginning(gate, guest, text).await?;
+    match (found.pop(), found.pop()) {
+        (Some(only), None) => Ok(only),
+        (None, _) | (Some(_), Some(_)) => Err(Fault::unknown_task()),
+    }
+}
+
+/// How a model calls this task: its first characters while they are unique for its agent, else the whole id.
+pub(super) async fn short(gate: &Gate, guest: &Guest, id: HandleId) -> String {
+    let whole = id.to_string();
+    let Some(short) = whole.get(..HandleId::PREFIX.len() + SHORT) else { return whole };
+    match beginning(gate, guest, short).await {
+        Ok(alike) if alike.len() <= 1 => short.to_owned(),
+        Ok(_) | Err(_) => whole,
+    }
+}
+
+/// The agent's tasks whose id begins so; two are enough to know that it is not unique.
+async fn beginning(gate: &Gate, guest: &Guest, text: &str) -> Result<Vec<Arc<TaskHandle>>, Fault> {
+    let most = gate.policy.gateway.repeats_max;
+    let ids = gate.registry.handles_starting(text, most).await.map_err(|error| service::unreadable(&error))?;
+    let mut found = Vec::new();
+    for id in ids {
+        if let Ok(handle) = task(gate, guest, &id.to_string()).await {
+            found.push(handle);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the task is the agent's, behind this door, and not taken from it.
+fn is_for(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> bool {
+    handle.agent == Some(guest.agent)
+        && guest.server.is_none_or(|server| server == handle.server)
+        && agent_sight(handle, gate.clock.now()) != Sight::Gone
+}

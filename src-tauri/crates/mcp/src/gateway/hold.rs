@@ -1,0 +1,177 @@
+//! Holds a call that has a handle until there is something to answer: its end, a handle, or a question.
+//!
+//! From here on the gateway only watches the handle. A client that takes tasks gets one as soon as there is one, or when
+//! a plain call outlasts `promote_after`; any other is held with progress, and near its patience's end it gets an
+//! ordinary result that names the task (ruling 22). A handle leaves only after it is recorded as given. When the client
+//! goes first, the engine is told how: whether the work stops is its decision.
+
+use std::sync::Arc;
+
+use domain::handle::{Sight, TaskHandle, agent_sight};
+use domain::ids::HandleId;
+use engine::HangUp;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use super::guest::Guest;
+use super::names::ToolPlace;
+use super::tell::Teller;
+use super::{Gate, clients, outcome, own_tools, questions, service, wire};
+use crate::serve::fault::Fault;
+use crate::serve::{GivenUp, Seat};
+
+/// A call to hold.
+pub(super) struct Held {
+    /// Its handle.
+    pub(super) id: HandleId,
+    /// Its tool.
+    pub(super) place: ToolPlace,
+    /// Until when, and what then.
+    pub(super) patience: Patience,
+    /// This only waits for a task that has its handle already: giving up says nothing about the task.
+    pub(super) waits: bool,
+}
+
+/// What happens to a held call that lasts.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Patience {
+    /// The client takes tasks: from then on this is one.
+    Promote(Instant),
+    /// The client does not: by then it gets an ordinary result that names the task.
+    Limit(Instant),
+}
+
+impl Patience {
+    /// The patience of this client with a call that began at `begun`.
+    pub(super) fn of(gate: &Gate, guest: &Guest, place: &ToolPlace, begun: Instant) -> Self {
+        let policy = &gate.policy;
+        if guest.takes_tasks() {
+            let rules = gate.engine.agents().rules();
+            let after = rules.resolve(guest.agent, place.server, &place.tool).promote_after;
+            return Self::Promote(begun + after.unwrap_or(policy.promote_after));
+        }
+        // Without the task tools nothing could be done with a handle: such a client waits as long as it can.
+        let limit = if guest.wants_own_tools() {
+            clients::patience(guest.client.program(), policy)
+        } else {
+            policy.gateway.call_limit_ceiling
+        };
+        Self::Limit(begun + limit)
+    }
+
+    const fn at(self) -> Instant {
+        match self {
+            Self::Promote(at) | Self::Limit(at) => at,
+        }
+    }
+}
+
+/// Holds the call.
+///
+/// # Errors
+/// The error it ended with, raw, or the one answer when it was taken from its agent.
+pub(super) async fn hold(
+    gate: &Arc<Gate>,
+    guest: &Guest,
+    held: Held,
+    teller: &mut Teller,
+    seat: &Seat,
+) -> Result<Box<RawValue>, Fault> {
+    let watch = gate.engine.watch(held.id).await.map_err(|error| service::fault(&error))?;
+    let mut watch = watch.ok_or_else(Fault::unknown_task)?;
+    let mut grip = Grip { gate: Arc::clone(gate), id: (!held.waits).then_some(held.id), seat: seat.clone() };
+    loop {
+        let handle = watch.now();
+        let sight = agent_sight(&handle, gate.clock.now());
+        if let Some(task) = becomes_task(&held.patience, &handle, &sight) {
+            let given = if task.given.is_some() {
+                handle
+            } else {
+                gate.engine.give(held.id).await.map_err(|error| service::fault(&error))?
+            };
+            grip.let_go();
+            return created(gate, guest, &given).await;
+        }
+        match &sight {
+            Sight::Completed | Sight::Failed | Sight::Cancelled | Sight::Gone => {
+                let end = outcome::end(gate, guest, &handle, &sight).await?;
+                teller.rest(Some(&handle), seat).await;
+                if !seat.is_gone() {
+                    grip.let_go();
+                    gate.engine.delivered(held.id);
+                }
+                return outcome::reply(guest, end);
+            }
+            Sight::InputRequired { keys } => {
+                let asked = questions::on_call(gate, guest, &handle, keys, seat);
+                tokio::select! {
+                    asked = asked => if let Some(result) = asked? {
+                        grip.let_go();
+                        return Ok(result);
+                    },
+                    // Somebody else answered, or it goes on without: the question is withdrawn with its future.
+                    _ = watch.changed() => {}
+                    () = tokio::time::sleep_until(held.patience.at()) => {}
+                }
+            }
+            Sight::Working { message } => {
+                teller.handle(&handle, message.as_deref(), seat).await;
+                tokio::select! {
+                    _ = watch.changed() => {}
+                    () = teller.next(Some(&handle), seat) => {}
+                    () = tokio::time::sleep_until(held.patience.at()) => {}
+                }
+            }
+        }
+        if let Patience::Limit(at) = held.patience
+            && at <= Instant::now()
+            && !agent_sight(&watch.now(), gate.clock.now()).is_terminal()
+        {
+            let given = gate.engine.give(held.id).await.map_err(|error| service::fault(&error))?;
+            grip.let_go();
+            return own_tools::goes_on(gate, guest, &given, &held.place).await;
+        }
+    }
+}
+
+/// The handle, when its client gets it as a task now: there is one on the server, or the plain call lasted long enough.
+fn becomes_task<'a>(patience: &Patience, handle: &'a Arc<TaskHandle>, sight: &Sight) -> Option<&'a Arc<TaskHandle>> {
+    let Patience::Promote(at) = patience else { return None };
+    let lasts = *at <= Instant::now() && !sight.is_terminal();
+    (*sight != Sight::Gone && (handle.view.task().is_some() || lasts)).then_some(handle)
+}
+
+/// The flat handle of 2026-07-28, with the fields of the server that we do not know.
+///
+/// # Errors
+/// The one answer, when it was taken from its agent meanwhile.
+pub(super) async fn created(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<Box<RawValue>, Fault> {
+    let said = outcome::stored(gate, guest, handle, domain::payload::PayloadKind::Task).await?;
+    let filling = wire::Filling { said, end: None, asks: None };
+    wire::task(handle, Some("task"), filling, gate.clock.now(), &gate.policy)?.end()
+}
+
+/// Tells the engine when the client goes before its answer.
+struct Grip {
+    gate: Arc<Gate>,
+    id: Option<HandleId>,
+    seat: Seat,
+}
+
+impl Grip {
+    fn let_go(&mut self) {
+        self.id = None;
+    }
+}
+
+impl Drop for Grip {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let how = match self.seat.given_up() {
+            Some(GivenUp::Cancelled) => HangUp::Cancel,
+            Some(GivenUp::TimedOut) | None => HangUp::Keep,
+        };
+        let gate = Arc::clone(&self.gate);
+        self.gate.scope.spawn("hung up call", async move { gate.engine.hung_up(id, how).await });
+    }
+}

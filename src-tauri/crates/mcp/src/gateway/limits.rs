@@ -1,0 +1,151 @@
+//! What one agent may use up, and the end of everything of an agent whose access is gone.
+//!
+//! A bucket for the rate of requests, a number of requests in work, and a token that ends what is open. The door in
+//! front has its own limits; these hold behind every door, also on pipes. They count and do not know what is asked.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use domain::ids::AgentId;
+use domain::policy::Policy;
+use engine::Engine;
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::serve::fault::{Fault, FaultKind};
+
+/// The agents that asked something in this run.
+pub(crate) struct Limits {
+    meters: Mutex<HashMap<AgentId, Arc<Meter>>>,
+    per_second: f64,
+    burst: f64,
+    in_work: usize,
+}
+
+/// One agent's.
+struct Meter {
+    bucket: Mutex<Bucket>,
+    work: Arc<Semaphore>,
+    out: CancellationToken,
+    /// Requests in work and open sessions: while there is one, the agent is here.
+    here: AtomicUsize,
+    /// The open sessions, by id.
+    sessions: Mutex<HashSet<String>>,
+}
+
+struct Bucket {
+    left: f64,
+    at: Instant,
+}
+
+/// A request that was let in. Ends with its drop.
+pub(crate) struct Pass {
+    /// Cancelled when the agent's access is gone.
+    pub(crate) out: CancellationToken,
+    _work: OwnedSemaphorePermit,
+    engine: Engine,
+    agent: AgentId,
+    meter: Arc<Meter>,
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        self.meter.left(&self.engine, self.agent);
+    }
+}
+
+impl Meter {
+    /// One thing less of the agent is open; with the last one it is away.
+    fn left(&self, engine: &Engine, agent: AgentId) {
+        if self.here.fetch_sub(1, Ordering::AcqRel) == 1 {
+            engine.agent_gone(agent);
+        }
+    }
+}
+
+impl Limits {
+    pub(crate) fn new(policy: &Policy) -> Self {
+        let gateway = &policy.gateway;
+        Self {
+            meters: Mutex::default(),
+            per_second: f64::from(gateway.requests_per_second),
+            burst: f64::from(gateway.requests_burst),
+            in_work: gateway.requests_per_agent_max,
+        }
+    }
+
+    /// Lets one request of a known agent in.
+    ///
+    /// # Errors
+    /// When it comes too often, or too many are in work.
+    pub(crate) fn enter(&self, engine: &Engine, agent: AgentId) -> Result<Pass, Fault> {
+        let meter = self.meter(agent);
+        meter.bucket.lock().take(self.per_second, self.burst)?;
+        let work = Arc::clone(&meter.work).try_acquire_owned().map_err(|_| {
+            Fault::new(FaultKind::TooOften, format!("more than {} requests of this agent are in work", self.in_work))
+        })?;
+        meter.here.fetch_add(1, Ordering::AcqRel);
+        Ok(Pass { out: meter.out.clone(), _work: work, engine: engine.clone(), agent, meter })
+    }
+
+    /// A session of the agent began: it is here until [`Limits::session_over`].
+    pub(crate) fn session_began(&self, agent: AgentId, session: &str) {
+        let meter = self.meter(agent);
+        if meter.sessions.lock().insert(session.to_owned()) {
+            meter.here.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// A session of the agent is over.
+    pub(crate) fn session_over(&self, engine: &Engine, agent: AgentId, session: &str) {
+        let meter = self.meters.lock().get(&agent).cloned();
+        if let Some(meter) = meter
+            && meter.sessions.lock().remove(session)
+        {
+            meter.left(engine, agent);
+        }
+    }
+
+    /// Ends what is open of agents whose access is gone.
+    pub(crate) fn expel(&self, engine: &Engine) {
+        let roster = engine.agents();
+        self.meters.lock().retain(|agent, meter| {
+            let stays = roster.has_access(*agent);
+            if !stays {
+                meter.out.cancel();
+            }
+            stays
+        });
+    }
+
+    /// Only agents with access come here, so there are never more than the policy's agents.
+    fn meter(&self, agent: AgentId) -> Arc<Meter> {
+        let mut meters = self.meters.lock();
+        let fresh = || {
+            Arc::new(Meter {
+                bucket: Mutex::new(Bucket { left: self.burst, at: Instant::now() }),
+                work: Arc::new(Semaphore::new(self.in_work)),
+                out: CancellationToken::new(),
+                here: AtomicUsize::new(0),
+                sessions: Mutex::default(),
+            })
+        };
+        Arc::clone(meters.entry(agent).or_insert_with(fresh))
+    }
+}
+
+impl Bucket {
+    fn take(&mut self, per_second: f64, burst: f64) -> Result<(), Fault> {
+        let now = Instant::now();
+        self.left = (self.left + now.duration_since(self.at).as_secs_f64() * per_second).min(burst);
+        self.at = now;
+        if self.left < 1.0 {
+            return Err(Fault::new(FaultKind::TooOften, "this agent sends more requests than it may"));
+        }
+        self.left -= 1.0;
+        Ok(())
+    }
+}

@@ -1,0 +1,173 @@
+//! Tasks and discovery of 2026-07-28: read from memory and the registry, never from a server.
+//!
+//! What an agent sees is `domain::handle::agent_sight`, spelled by `wire.rs`. A client that did not declare the
+//! extension in this very request has no tasks here (protocol.md §2.6). Answers and stops are recorded by the engine;
+//! acknowledging says no more than that.
+
+use std::sync::Arc;
+
+use domain::decider::Decider;
+use domain::handle::{Sight, TaskHandle, agent_sight};
+use domain::ids::HandleId;
+use domain::payload::PayloadKind;
+use engine::{EngineError, HandleWatch};
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::guest::Guest;
+use super::subscribe::TaskPart;
+use super::{Gate, find, merge, outcome, questions, service, wire};
+use crate::serve::fault::{Fault, TASKS_EXTENSION};
+use crate::serve::version;
+use crate::serve::{Params, Request};
+
+/// `server/discover`.
+///
+/// # Errors
+/// When the one server behind the door cannot be reached.
+pub(super) async fn discover(gate: &Arc<Gate>, guest: &Guest) -> Result<Box<RawValue>, Fault> {
+    let greeting = merge::greeting(gate, guest).await?;
+    let mut capabilities = greeting.capabilities;
+    // Of the extensions of servers only this one is routed, and we route it whatever stands behind (protocol.md §7.3).
+    capabilities.insert("extensions".to_owned(), json!({TASKS_EXTENSION: {}}));
+    capabilities.remove("tasks");
+    capabilities.entry("tools").or_insert_with(|| json!({}));
+    let mut found = json!({
+        "supportedVersions": version::MODERN,
+        "capabilities": capabilities,
+        "ttlMs": 0,
+        "cacheScope": "private",
+    });
+    if let (Some(instructions), Some(found)) = (greeting.instructions, found.as_object_mut()) {
+        found.insert("instructions".to_owned(), instructions.into());
+    }
+    wire::ours("complete", &found)
+}
+
+/// The task that a request names, from a client that declares the extension.
+async fn named(gate: &Gate, guest: &Guest, params: &Params) -> Result<Arc<TaskHandle>, Fault> {
+    if !guest.takes_tasks() {
+        return Err(Fault::needs_tasks());
+    }
+    find::named(gate, guest, params).await
+}
+
+/// `tasks/get`.
+///
+/// # Errors
+/// When the task is unknown to this agent.
+pub(super) async fn get(gate: &Arc<Gate>, guest: &Guest, params: &Params) -> Result<Box<RawValue>, Fault> {
+    let handle = named(gate, guest, params).await?;
+    whole(gate, guest, &handle, Some("complete")).await
+}
+
+/// The whole task as its agent sees it now.
+async fn whole(gate: &Gate, guest: &Guest, handle: &TaskHandle, kind: Option<&str>) -> Result<Box<RawValue>, Fault> {
+    let now = gate.clock.now();
+    let sight = agent_sight(handle, now);
+    let mut filling = wire::Filling::default();
+    if handle.view.task().is_some() {
+        filling.said = outcome::stored(gate, guest, handle, PayloadKind::Task).await?;
+    }
+    match &sight {
+        Sight::Completed | Sight::Failed => {
+            filling.end = Some(match outcome::end(gate, guest, handle, &sight).await? {
+                wire::End::Result(result) => wire::End::Result(wire::complete(result)),
+                wire::End::Error(error) => wire::End::Error(error),
+            });
+        }
+        Sight::InputRequired { keys } => filling.asks = Some(questions::input_requests(gate, handle, keys).await?),
+        Sight::Working { .. } | Sight::Cancelled | Sight::Gone => {}
+    }
+    wire::task(handle, kind, filling, now, &gate.policy)?.end()
+}
+
+/// `tasks/update`.
+///
+/// # Errors
+/// When the task is unknown to this agent.
+pub(super) async fn update(gate: &Arc<Gate>, guest: &Guest, params: &Params) -> Result<Box<RawValue>, Fault> {
+    let handle = named(gate, guest, params).await?;
+    let responses = params.get("inputResponses").unwrap_or_default();
+    questions::answer(gate, guest, &handle, responses).await?;
+    wire::ours("complete", &json!({}))
+}
+
+/// `tasks/cancel`.
+///
+/// # Errors
+/// When the task is unknown to this agent.
+pub(super) async fn cancel(gate: &Arc<Gate>, guest: &Guest, params: &Params) -> Result<Box<RawValue>, Fault> {
+    let handle = named(gate, guest, params).await?;
+    ask_stop(gate, guest, handle.id).await?;
+    wire::ours("complete", &json!({}))
+}
+
+/// Records that the agent wants the task stopped. One that is over, or was asked before, is acknowledged as well.
+///
+/// # Errors
+/// When it cannot be recorded.
+pub(super) async fn ask_stop(gate: &Gate, guest: &Guest, id: HandleId) -> Result<(), Fault> {
+    match gate.engine.cancel(id, Decider::Agent(guest.agent), None).await {
+        Ok(()) | Err(EngineError::Refused(_)) => Ok(()),
+        Err(error) => Err(service::fault(&error)),
+    }
+}
+
+/// The part of a `subscriptions/listen` that is about tasks; `None` when it asks for none.
+///
+/// # Errors
+/// When the client did not declare the extension.
+pub(super) async fn task_part(gate: &Arc<Gate>, guest: &Guest, request: &Request) -> Result<Option<TaskPart>, Fault> {
+    let wanted = request.params.value("notifications");
+    let Some(ids) = wanted.as_ref().and_then(|wanted| wanted.get("taskIds")) else { return Ok(None) };
+    if !guest.takes_tasks() {
+        return Err(Fault::needs_tasks());
+    }
+    let ids = ids.as_array().ok_or_else(|| Fault::params("`notifications.taskIds` must be a list"))?;
+    let most = gate.policy.serving.ids_per_subscription_max;
+    if ids.len() > most {
+        return Err(Fault::params(format!("`notifications.taskIds` may hold {most} ids")));
+    }
+    let mut seen = std::collections::HashSet::new();
+    let mut accepted = Vec::new();
+    let mut watched = Vec::new();
+    for id in ids.iter().filter_map(Value::as_str).filter(|id| seen.insert(*id)) {
+        // Ids that are none of this agent's are left out of the acknowledgement.
+        let Ok(handle) = find::task(gate, guest, id).await else { continue };
+        if let Ok(Some(watch)) = gate.engine.watch(handle.id).await {
+            accepted.push(id.to_owned());
+            watched.push(news(Arc::clone(gate), guest.clone(), watch));
+        }
+    }
+    // Without an end of its own: the stream of a subscription stays open when all its tasks are over.
+    let news = stream::select_all(watched).chain(stream::pending()).boxed();
+    Ok(Some(TaskPart { accepted, news }))
+}
+
+/// What is said of one task: each change that its agent can see, up to its end.
+fn news(gate: Arc<Gate>, guest: Guest, watch: HandleWatch) -> BoxStream<'static, Box<RawValue>> {
+    let first = watch.now();
+    let told = agent_sight(&first, gate.clock.now());
+    let over = told.is_terminal() || told == Sight::Gone;
+    let state = (!over).then_some((gate, guest, watch, told));
+    stream::unfold(state, |state| async {
+        let (gate, guest, mut watch, told) = state?;
+        loop {
+            let handle = watch.changed().await;
+            let sight = agent_sight(&handle, gate.clock.now());
+            if sight == Sight::Gone {
+                return None;
+            }
+            if sight == told {
+                continue;
+            }
+            let Ok(task) = whole(&gate, &guest, &handle, None).await else { continue };
+            let over = sight.is_terminal();
+            return Some((task, (!over).then_some((gate, guest, watch, sight))));
+        }
+    })
+    .boxed()
+}

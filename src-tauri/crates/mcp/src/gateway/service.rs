@@ -1,0 +1,173 @@
+//! Takes requests in: lets the agent in, finds who answers, and ends everything of an agent whose access is gone.
+//!
+//! The door has checked the token; here the agent is looked up again for every request, because a session may be
+//! older than a decision. Who answers what is `route.rs`. It never looks into params or results.
+
+use std::sync::Arc;
+
+use domain::ports::{PortFuture, RegistryError, UpstreamError};
+use engine::EngineError;
+use serde_json::value::RawValue;
+
+use super::guest::Guest;
+use super::route::{Route, TaskVerb, route};
+use super::{Gate, Gateway, call, forward, legacy, legacy_tasks, merge, modern, subscribe};
+use crate::serve::fault::{Fault, FaultKind};
+use crate::serve::{Answered, Client, Request, Seat, Service, Session};
+
+impl Service for Gateway {
+    fn request(&self, client: Client, request: Request, seat: Seat) -> PortFuture<'_, Result<Answered, Fault>> {
+        let gate = Arc::clone(&self.gate);
+        Box::pin(async move {
+            let guest = gate.guest(client, &request)?;
+            let pass = gate.limits.enter(&gate.engine, guest.agent)?;
+            // Everything of an agent ends with its access: open streams and held calls too.
+            tokio::select! {
+                biased;
+                () = pass.out.cancelled() => Err(Fault::revoked()),
+                answered = answer(&gate, &guest, request, &seat) => answered,
+            }
+        })
+    }
+
+    fn notification<'a>(
+        &'a self,
+        session: &'a Arc<Session>,
+        method: &'a str,
+        params: Option<&'a RawValue>,
+    ) -> PortFuture<'a, ()> {
+        Box::pin(async move {
+            if method == "notifications/initialized" {
+                subscribe::session_began(&self.gate, session);
+            }
+            forward::notification(&self.gate, session, method, params).await;
+        })
+    }
+
+    fn is_busy(&self, session: &Session) -> bool {
+        legacy::is_busy(&self.gate, session)
+    }
+
+    fn session_over(&self, session: &Session) {
+        subscribe::session_over(&self.gate, session);
+        legacy::session_over(&self.gate, session);
+        if let Some(visitor) = session.visitor() {
+            self.gate.limits.session_over(&self.gate.engine, visitor.agent, session.id());
+        }
+    }
+}
+
+impl Gate {
+    /// Who asks.
+    ///
+    /// # Errors
+    /// When nobody was let in, or the agent's access is gone.
+    fn guest(&self, client: Client, request: &Request) -> Result<Guest, Fault> {
+        let visitor = request.visitor.ok_or_else(Fault::revoked)?;
+        let agent = self.engine.agents().get(visitor.agent).filter(|agent| agent.revoked.is_none());
+        let agent = agent.ok_or_else(Fault::revoked)?;
+        let program = client.program().map(|program| format!("{} {}", program.name, program.version));
+        self.engine.agent_seen(agent.id, program.as_deref().map(str::trim));
+        Ok(Guest { agent: agent.id, server: visitor.server, task_tools: agent.task_tools, client })
+    }
+
+    /// Ends what is open of agents as soon as their access is gone.
+    pub(super) async fn expel(&self) {
+        let mut changes = self.engine.agents_watch();
+        while changes.changed().await.is_ok() {
+            self.limits.expel(&self.engine);
+        }
+    }
+}
+
+async fn answer(gate: &Arc<Gate>, guest: &Guest, request: Request, seat: &Seat) -> Result<Answered, Fault> {
+    let answered = match route(&guest.client, &request.method)? {
+        Route::Initialize => {
+            if let Some(session) = guest.session() {
+                gate.limits.session_began(guest.agent, session.id());
+            }
+            legacy::initialize(gate, guest, &request).await
+        }
+        Route::Discover => modern::discover(gate, guest).await,
+        Route::Ping => result(&serde_json::json!({})),
+        Route::Call => match guest.session() {
+            Some(session) if session.has_tasks() && request.params.said("task").is_some() => {
+                legacy::call(gate, guest, request, seat).await
+            }
+            Some(_) | None => return call::call(gate, guest, request, seat).await,
+        },
+        Route::Task(verb) => task(gate, guest, verb, request, seat).await,
+        Route::List(kind) => merge::list(gate, guest, kind, request, seat).await,
+        Route::Listen => {
+            let tasks = modern::task_part(gate, guest, &request).await?;
+            subscribe::listen(gate, guest, request, tasks, seat).await
+        }
+        Route::Subscribe(on) => subscribe::resource(gate, guest, request, on).await,
+        Route::SetLevel => merge::set_level(gate, guest, request).await,
+        Route::Forward => forward::request(gate, guest, request, seat).await,
+    };
+    answered.map(Answered::Raw)
+}
+
+async fn task(
+    gate: &Arc<Gate>,
+    guest: &Guest,
+    verb: TaskVerb,
+    request: Request,
+    seat: &Seat,
+) -> Result<Box<RawValue>, Fault> {
+    match (verb, guest.session()) {
+        (TaskVerb::Get, None) => modern::get(gate, guest, &request.params).await,
+        (TaskVerb::Update, None) => modern::update(gate, guest, &request.params).await,
+        (TaskVerb::Cancel, None) => modern::cancel(gate, guest, &request.params).await,
+        (TaskVerb::Get, Some(_)) => legacy_tasks::get(gate, guest, &request.params).await,
+        (TaskVerb::Cancel, Some(_)) => legacy_tasks::cancel(gate, guest, &request.params).await,
+        (TaskVerb::Result, Some(session)) => legacy_tasks::result(gate, guest, session, &request.params, seat).await,
+        (TaskVerb::List, Some(_)) => legacy_tasks::list(gate, guest, &request.params).await,
+        (TaskVerb::Result | TaskVerb::List, None) | (TaskVerb::Update, Some(_)) => Err(Fault::no_method()),
+    }
+}
+
+/// An object as a result.
+pub(super) fn result<T: serde::Serialize>(result: &T) -> Result<Box<RawValue>, Fault> {
+    serde_json::value::to_raw_value(result)
+        .map_err(|_| Fault::new(FaultKind::Internal, "the result could not be written"))
+}
+
+/// What the engine did not do, for an agent: never the words of a server's process or of the registry.
+pub(super) fn fault(error: &EngineError) -> Fault {
+    let ours = |message: &str| Fault::new(FaultKind::OfTool(-32_000), message);
+    match error {
+        EngineError::UnknownServer => Fault::params("there is no such server"),
+        EngineError::UnknownAgent => Fault::revoked(),
+        EngineError::TooManyLines { .. } => ours("too many agents are connected to this server"),
+        EngineError::UnknownHandle => Fault::unknown_task(),
+        EngineError::NotConnected { .. } => ours("the server is not connected now; a person sees why in Taskwarden"),
+        EngineError::Arguments(error) => Fault::params(error.to_string()),
+        EngineError::Refused(refusal) => Fault::params(refusal.to_string()),
+        EngineError::OverBudget { most } => ours(&format!("too many calls are open on this server ({most})")),
+        EngineError::Upstream(error) => upstream(error),
+        EngineError::Registry(error) => unreadable(error),
+        EngineError::Stopping => ours("Taskwarden is stopping; try again in a moment"),
+    }
+}
+
+fn upstream(error: &UpstreamError) -> Fault {
+    let ours = |message: &str| Fault::new(FaultKind::OfTool(-32_000), message);
+    match error {
+        UpstreamError::Refused(error) => Fault::new(FaultKind::OfTool(error.code), error.message.clone()),
+        UpstreamError::RateLimited { .. } => ours("the server asks to wait"),
+        UpstreamError::Unauthorized { .. } => ours("the server needs a person to sign in; Taskwarden says how"),
+        UpstreamError::MissingCapability(_) => ours("the server needs a capability that is not declared here"),
+        UpstreamError::Unsupported(what) => ours(&format!("this server cannot {what}")),
+        UpstreamError::Unreachable { .. } | UpstreamError::ChannelGone => ours("the server cannot be reached now"),
+        UpstreamError::UnknownTask => Fault::unknown_task(),
+        UpstreamError::Unreadable { .. } => ours("the server's answer could not be read"),
+    }
+}
+
+/// The registry could not; the details are for people.
+pub(super) fn unreadable(error: &RegistryError) -> Fault {
+    tracing::warn!(%error, "the registry could not serve an agent");
+    Fault::new(FaultKind::Internal, "the registry cannot be used now")
+}

@@ -1,0 +1,10 @@
+//! The gateway over a whole engine on a paused clock, with scripted servers and the memory registry.
+//!
+//! `world.rs` is the stage: agents that send requests as a face would hand them over, and what they hear. What passes
+//! through real servers and sockets is tested by the programs of the `tests` crate.
+
+mod calls;
+mod isolation;
+mod modern_tasks;
+mod task_tools;
+mod world;

@@ -1,0 +1,86 @@
+//! Agents among one another, and agents that are out.
+
+use std::time::Duration;
+
+use domain::payload::Payload;
+use domain::ports::CallReply;
+use serde_json::json;
+use testkit::build::person;
+use testkit::scripted::{Act, Look};
+
+use super::world::{World, task_id};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[tokio::test(start_paused = true)]
+async fn unknown_foreign_and_malformed_ids_are_one_answer() {
+    let world = World::new().await;
+    world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+    let id = task_id(&world.modern(1).call("long").await.result());
+    let stranger = world.modern(2);
+    let mut answers = Vec::new();
+    for guess in [id.as_str(), "hdl_00000000000000000000000007", "upstream-1", "", "hdl_"] {
+        for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+            let asked = stranger.ask(method, json!({"taskId": guess, "inputResponses": {}})).await;
+            answers.push(asked.error().to_string());
+        }
+    }
+    answers.dedup();
+    assert_eq!(answers.len(), 1, "nothing tells them apart (58): {answers:?}");
+    assert!(answers[0].contains("-32602"), "{answers:?}");
+    let stops = world.scripted.times(|act| matches!(act, Act::Cancel(_)));
+    assert!(stops.is_empty(), "and nothing was done");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_is_out_is_refused_and_everything_of_it_ends() {
+    let world = World::new().await;
+    world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+    let agent = world.modern(1);
+    let id = task_id(&agent.call("long").await.result());
+    let mut stream = agent.listen("subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
+    stream.next().await;
+    let reply = CallReply::Result { payload: Payload::new("{}"), is_error: false };
+    world.scripted.reply("slow", 60 * SECOND, Ok(reply));
+    let held = world.plain(1).listen("tools/call", json!({"name": "slow", "arguments": {}}));
+    tokio::time::sleep(SECOND).await;
+
+    world.engine.revoke_agent(agent.agent, person("ada"), None).await.expect("the agent is out");
+    assert!(stream.is_over().await, "its stream is closed");
+    world.until("its held call ended", |_| held.ended.lock().is_some()).await;
+    let refused = agent.get(&id).await.answer.expect_err("it has no access");
+    assert_eq!(refused.status(), 401, "as the door answers");
+    world
+        .until("its task was asked to stop", |world| {
+            !world.scripted.times(|act| matches!(act, Act::Cancel(_))).is_empty()
+        })
+        .await;
+    world.scripted.reply(
+        "quick",
+        Duration::ZERO,
+        Ok(CallReply::Result { payload: Payload::new("{}"), is_error: false }),
+    );
+    assert!(world.modern(2).call("quick").await.answer.is_ok(), "others go on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_comes_in_without_a_door() {
+    let world = World::new().await;
+    let stranger = world.modern(77);
+    let refused = stranger.call("quick").await.answer.expect_err("no such agent");
+    assert_eq!(refused.status(), 401, "unknown agents are out");
+    assert!(world.scripted.times(|act| matches!(act, Act::Call { .. })).is_empty(), "nothing reached the server");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_method_reaches_the_configuration() {
+    let world = World::new().await;
+    let before = world.registry.servers().await.expect("readable");
+    let agent = world.modern(1);
+    for method in ["servers.add", "servers.remove", "agents.add", "rules.put", "tasks.answer", "tasks.release"] {
+        let at_all = agent.clone().at_all().ask(method, json!({"name": "x", "command": "/bin/sh"})).await;
+        assert!(at_all.answer.is_err(), "`{method}` is nothing here (75)");
+    }
+    let after = world.registry.servers().await.expect("readable");
+    assert_eq!(before.len(), after.len(), "nothing was added");
+}

@@ -1,0 +1,352 @@
+//! The stage: an engine with everything around it, a gateway over it, and agents in front.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::agent::{Agent, TokenDigest};
+use domain::ids::{AgentId, HandleId, HostId, ServerId};
+use domain::payload::Payload;
+use domain::policy::Policy;
+use domain::ports::{AgentUnit, CallReply, Clock, Registry, RuleUnit, ServerUnit};
+use domain::rule::{Rule, RuleScope};
+use domain::server::ServerHealth;
+use domain::time::Timestamp;
+use engine::supervisor::Supervisor;
+use engine::{Draw, Engine, Parts};
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use testkit::build::{counting_draw, http_server};
+use testkit::clock::TestClock;
+use testkit::memory_registry::MemoryRegistry;
+use testkit::notifier::RecordingNotifier;
+use testkit::scripted::{ScriptedConnector, ScriptedServer};
+
+use crate::gateway::{Gateway, GatewayParts};
+use crate::message::Id;
+use crate::serve::fault::Fault;
+use crate::serve::params::Params;
+use crate::serve::seat::{Frame, GiveUp, GivenUp, Outlet, Seat};
+use crate::serve::session::{Door, Session};
+use crate::serve::{Answered, Client, ModernClient, Program, Request, Service, Visitor};
+
+/// Longest wait on a level, by the paused clock.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// A gateway with everything around it.
+pub(super) struct World {
+    pub(super) clock: Arc<TestClock>,
+    pub(super) registry: Arc<dyn Registry>,
+    pub(super) engine: Engine,
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) policy: Policy,
+    pub(super) supervisor: Supervisor,
+    pub(super) server: ServerId,
+    pub(super) scripted: ScriptedServer,
+}
+
+/// One agent with one client.
+#[derive(Clone)]
+pub(super) struct Caller {
+    gateway: Arc<Gateway>,
+    pub(super) agent: AgentId,
+    door: Option<ServerId>,
+    client: Client,
+    supervisor: Supervisor,
+}
+
+/// What came of a request: its answer, and what was said before it.
+pub(super) struct Heard {
+    pub(super) answer: Result<Answered, Fault>,
+    pub(super) said: Vec<Value>,
+}
+
+impl Heard {
+    /// The result.
+    pub(super) fn result(&self) -> Value {
+        let raw = self.answer.as_ref().unwrap_or_else(|fault| panic!("an error came: {:?}", fault.json()));
+        serde_json::from_str(raw.text()).expect("a result is JSON")
+    }
+
+    /// The result, byte for byte.
+    pub(super) fn raw(&self) -> &str {
+        self.answer.as_ref().unwrap_or_else(|fault| panic!("an error came: {:?}", fault.json())).text()
+    }
+
+    /// The error.
+    pub(super) fn error(&self) -> Value {
+        match &self.answer {
+            Ok(raw) => panic!("a result came: {}", raw.text()),
+            Err(fault) => fault.json(),
+        }
+    }
+}
+
+impl World {
+    /// One server named `one`, shared by all doors, and the agents 1 and 2.
+    pub(super) async fn new() -> Self {
+        Self::with(Policy::default(), |_| {}).await
+    }
+
+    pub(super) async fn with(policy: Policy, script: impl FnOnce(&ScriptedServer)) -> Self {
+        let clock = Arc::new(TestClock::new());
+        let scripted = ScriptedServer::new(clock.clone());
+        script(&scripted);
+        let server = http_server(1, "one");
+        let id = server.id;
+        let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(policy.clone()));
+        registry.put_server(ServerUnit { server, audit: Vec::new() }).await.expect("the server is taken");
+        for n in [1, 2] {
+            let unit = AgentUnit { agent: agent(n), audit: Vec::new() };
+            registry.put_agent(unit).await.expect("the agent is taken");
+        }
+        let connector = Arc::new(ScriptedConnector::default());
+        connector.serve(id, &scripted);
+        let supervisor = Supervisor::new();
+        let counted = counting_draw();
+        let draw: Draw = Arc::new(move || counted() ^ (0x5eed << 96));
+        let parts = Parts {
+            registry: registry.clone(),
+            connector,
+            clock: clock.clone(),
+            notifier: Arc::new(RecordingNotifier::default()),
+            draw: draw.clone(),
+            policy: policy.clone(),
+            host: HostId::from_random(1),
+            supervisor: supervisor.clone(),
+            intents: Arc::new(testkit::intents::MemoryIntents::default()),
+        };
+        let engine = Engine::start(parts).await.expect("the engine starts");
+        let gateway = Gateway::new(GatewayParts {
+            engine: engine.clone(),
+            forwarder: crate::client::Forwarder::default(),
+            registry: registry.clone(),
+            policy: policy.clone(),
+            clock: clock.clone(),
+            draw,
+            supervisor: supervisor.clone(),
+        });
+        let world = Self { clock, registry, engine, gateway, policy, supervisor, server: id, scripted };
+        world.until("the server is up", |world| matches!(world.engine.health(id), ServerHealth::Up { .. })).await;
+        world
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Agent `n` with a client of 2026-07-28 that declares tasks and forms, at the door of the one server.
+    pub(super) fn modern(&self, n: u128) -> Caller {
+        self.client(n, json!({"extensions": {"io.modelcontextprotocol/tasks": {}}, "elicitation": {}}))
+    }
+
+    /// Agent `n` with a client of 2026-07-28 that knows no tasks.
+    pub(super) fn plain(&self, n: u128) -> Caller {
+        self.client(n, json!({}))
+    }
+
+    /// Agent `n` with a client of 2026-07-28 that declares this.
+    pub(super) fn client(&self, n: u128, capabilities: Value) -> Caller {
+        let program = Program { name: "tester".to_owned(), version: "1".to_owned() };
+        let client = ModernClient { version: "2026-07-28".to_owned(), capabilities, program: Some(program) };
+        self.caller(n, Client::Modern(Arc::new(client)))
+    }
+
+    /// Agent `n` with a session of `version`.
+    pub(super) fn legacy(&self, n: u128, version: &str, capabilities: &Value) -> Caller {
+        let hello = json!({
+            "protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "tester", "version": "1"},
+        });
+        let hello = Params::open(Some(raw(&hello))).expect("an object");
+        let visitor = Visitor { agent: AgentId::from_random(n), server: Some(self.server) };
+        let scope = self.supervisor.scope();
+        let serving = &self.policy.serving;
+        let session = Session::open(format!("session-{n}"), Door::Http, &hello, Some(visitor), scope, serving);
+        self.caller(n, Client::Legacy(session.expect("a session")))
+    }
+
+    fn caller(&self, n: u128, client: Client) -> Caller {
+        Caller {
+            gateway: Arc::clone(&self.gateway),
+            agent: AgentId::from_random(n),
+            door: Some(self.server),
+            client,
+            supervisor: self.supervisor.clone(),
+        }
+    }
+
+    /// A plain result after a while.
+    pub(super) fn replies(&self, tool: &str, after: Duration, payload: &str) {
+        let reply = CallReply::Result { payload: Payload::new(payload), is_error: false };
+        self.scripted.reply(tool, after, Ok(reply));
+    }
+
+    /// Puts a rule for this tool.
+    pub(super) async fn rule(&self, tool: &str, change: impl FnOnce(&mut Rule)) {
+        let scope = RuleScope::Tool(self.server, Arc::from(tool));
+        let mut rule = Rule { scope, asked: None, repeat: None, hold_results: None, promote_after: None };
+        change(&mut rule);
+        self.registry.put_rule(RuleUnit { rule, remove: false, audit: Vec::new() }).await.expect("the rule is taken");
+        self.engine.agents_changed().await.expect("the rules are read");
+    }
+
+    /// Waits until something holds.
+    pub(super) async fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let begun = tokio::time::Instant::now();
+        while !holds(self) {
+            assert!(begun.elapsed() < LIMIT, "never: {what}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// The tasks of agent `n` that are recorded, newest first.
+    pub(super) async fn rows(&self, n: u128) -> Vec<domain::handle::TaskHandle> {
+        let agent = Some(AgentId::from_random(n));
+        let query = domain::ports::TaskQuery { agent, limit: 100, ..Default::default() };
+        let page = self.registry.list(query).await.expect("the registry can be listed");
+        page.rows.into_iter().map(|(handle, _)| handle).collect()
+    }
+}
+
+impl Caller {
+    /// The same at the door of all servers.
+    pub(super) fn at_all(mut self) -> Self {
+        self.door = None;
+        self
+    }
+
+    /// Sends a request and waits for its answer.
+    pub(super) async fn ask(&self, method: &str, params: Value) -> Heard {
+        self.ask_raw(method, &params.to_string()).await
+    }
+
+    /// Sends a request whose params are this text.
+    pub(super) async fn ask_raw(&self, method: &str, params: &str) -> Heard {
+        let (outlet, mut frames) = Outlet::open();
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&said);
+        self.supervisor.spawn("test frames", async move {
+            while let Some(Frame { bytes, .. }) = frames.recv().await {
+                kept.lock().push(serde_json::from_slice(&bytes).expect("a frame is JSON"));
+            }
+        });
+        let answer = self.send(method, params, outlet, GiveUp::default()).await;
+        // Frames were sent before the answer; they are taken before this task runs again.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let said = said.lock().clone();
+        Heard { answer, said }
+    }
+
+    /// Sends a request and gives it up when `until` is over, in this way.
+    pub(super) async fn give_up(&self, method: &str, params: Value, until: Duration, how: Option<GivenUp>) {
+        let (outlet, frames) = Outlet::open();
+        let given_up = GiveUp::default();
+        let params = params.to_string();
+        let asking = self.send(method, &params, outlet, given_up.clone());
+        tokio::pin!(asking);
+        let answered = tokio::time::timeout(until, &mut asking).await;
+        assert!(answered.is_err(), "it was to be given up before its answer");
+        if let Some(how) = how {
+            given_up.set(how);
+        }
+        drop(frames);
+    }
+
+    /// Opens a stream that does not end, and what is said on it.
+    pub(super) fn listen(&self, method: &'static str, params: Value) -> Stream {
+        let (outlet, frames) = Outlet::open();
+        let (caller, ended) = (self.clone(), Arc::new(Mutex::new(None)));
+        let told = Arc::clone(&ended);
+        self.supervisor.spawn("test stream", async move {
+            let answer = caller.send(method, &params.to_string(), outlet, GiveUp::default()).await;
+            *told.lock() = Some(answer.map_err(|fault| fault.json()));
+        });
+        Stream { frames, ended }
+    }
+
+    async fn send(&self, method: &str, params: &str, outlet: Outlet, given_up: GiveUp) -> Result<Answered, Fault> {
+        let (session, closing_cancels) = match &self.client {
+            Client::Modern(_) => (None, true),
+            Client::Legacy(session) => (Some(Arc::clone(session)), false),
+        };
+        let params = RawValue::from_string(params.to_owned()).expect("params are JSON");
+        let request = Request {
+            id: Id::from(1),
+            method: method.to_owned(),
+            params: Params::open(Some(params))?,
+            visitor: Some(Visitor { agent: self.agent, server: self.door }),
+        };
+        let seat = Seat::new(outlet, session, given_up, closing_cancels);
+        self.gateway.request(self.client.clone(), request, seat).await
+    }
+
+    /// Calls a tool.
+    pub(super) async fn call(&self, tool: &str) -> Heard {
+        self.ask("tools/call", json!({"name": tool, "arguments": {}})).await
+    }
+
+    /// Reads a task.
+    pub(super) async fn get(&self, id: &str) -> Heard {
+        self.ask("tasks/get", json!({"taskId": id})).await
+    }
+
+    /// Reads a task until its status is this.
+    pub(super) async fn until_status(&self, id: &str, status: &str) -> Value {
+        let begun = tokio::time::Instant::now();
+        loop {
+            let task = self.get(id).await.result();
+            if task["status"] == status {
+                return task;
+            }
+            assert!(begun.elapsed() < LIMIT, "never `{status}`; the last is {task}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+}
+
+/// An open stream.
+pub(super) struct Stream {
+    frames: tokio::sync::mpsc::Receiver<Frame>,
+    pub(super) ended: Arc<Mutex<Option<Result<Answered, Value>>>>,
+}
+
+impl Stream {
+    /// The next thing said on it.
+    pub(super) async fn next(&mut self) -> Value {
+        let frame = tokio::time::timeout(LIMIT, self.frames.recv()).await.expect("something is said in time");
+        serde_json::from_slice(&frame.expect("the stream is open").bytes).expect("a frame is JSON")
+    }
+
+    /// Whether it is over, after what was said on it.
+    pub(super) async fn is_over(&mut self) -> bool {
+        tokio::time::timeout(LIMIT, self.frames.recv()).await.is_ok_and(|frame| frame.is_none())
+    }
+}
+
+/// Agent `n`.
+pub(super) fn agent(n: u128) -> Agent {
+    Agent {
+        id: AgentId::from_random(n),
+        name: format!("agent-{n}"),
+        created: Timestamp::EPOCH,
+        revoked: None,
+        token: TokenDigest::of(&format!("twa_{n}")),
+        seen: None,
+        client: None,
+        task_tools: true,
+        calls: 0,
+    }
+}
+
+/// A value as raw JSON.
+pub(super) fn raw(value: &Value) -> Box<RawValue> {
+    RawValue::from_string(value.to_string()).expect("JSON")
+}
+
+/// The id of a new task.
+pub(super) fn task_id(created: &Value) -> String {
+    assert_eq!(created["resultType"], "task", "a task was to be created: {created}");
+    let id = created["taskId"].as_str().expect("a task has an id").to_owned();
+    assert!(id.parse::<HandleId>().is_ok(), "the id is ours: 128 random bits in visible ASCII (56)");
+    id
+}
