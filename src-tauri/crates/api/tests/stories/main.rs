@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may fall over")]
 
+mod agents;
 mod bindings;
 mod contents;
 mod desk;

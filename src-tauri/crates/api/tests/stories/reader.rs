@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::ApiError;
-use api::dto::{ListView, ServerDto, SettingsDto, TaskDto, TaskRow, Totals, WaitingRow};
+use api::dto::{AgentFacts, ListView, RuleDto, ServerDto, SettingsDto, TaskDto, TaskRow, Totals, WaitingRow};
 use api::frame::{Frame, SubscribeInput};
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -17,6 +17,8 @@ pub(crate) struct Reader {
     pub(crate) feed: String,
     pub(crate) upto: u64,
     pub(crate) servers: BTreeMap<String, ServerDto>,
+    pub(crate) agents: BTreeMap<String, AgentFacts>,
+    pub(crate) rules: Vec<RuleDto>,
     pub(crate) totals: Totals,
     pub(crate) inbox: BTreeMap<String, WaitingRow>,
     pub(crate) rows: BTreeMap<String, TaskRow>,
@@ -39,6 +41,8 @@ impl Reader {
             feed: first.feed,
             upto: first.upto,
             servers: first.servers.into_iter().map(|server| (server.name.clone(), server)).collect(),
+            agents: first.agents.into_iter().map(|agent| (agent.name.clone(), agent)).collect(),
+            rules: first.rules,
             totals: first.totals,
             inbox: first.inbox.into_iter().map(|row| (row.id.clone(), row)).collect(),
             rows: BTreeMap::new(),
@@ -67,6 +71,8 @@ impl Reader {
             assert!(self.inbox.remove(gone).is_some(), "only what was told is taken back: `{gone}`");
         }
         self.servers.extend(delta.servers.iter().map(|server| (server.name.clone(), server.clone())));
+        self.agents.extend(delta.agents.iter().map(|agent| (agent.name.clone(), agent.clone())));
+        self.rules = delta.rules.clone().unwrap_or_else(|| std::mem::take(&mut self.rules));
         self.inbox.extend(delta.inbox.iter().map(|row| (row.id.clone(), row.clone())));
         self.rows.extend(delta.rows.iter().map(|row| (row.id.clone(), row.clone())));
         self.totals = delta.totals.clone().unwrap_or_else(|| self.totals.clone());

@@ -19,7 +19,12 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
     let alone = Api::reading(world.registry.clone(), clock, world.policy.clone());
     for (name, reads) in CALLS {
         let input = match name {
-            "servers.list" | "inbox" | "doctor" | "tasks.list" | "demo.address" | "settings.change" => json!({}),
+            "servers.list" | "agents.list" | "rules.list" | "inbox" | "doctor" | "tasks.list" | "demo.address"
+            | "settings.change" => json!({}),
+            "agents.add" => json!({"name": "claude"}),
+            "agents.revoke" => json!({"agent": "claude"}),
+            "rules.put" => json!({"scope": {"kind": "server", "server": "ci"}, "asked": "people"}),
+            "tasks.release" => json!({"id": id, "deliver": true}),
             "servers.add" => json!({
                 "name": "x", "address": {"kind": "stdio", "command": "true"}, "agreed": true
             }),

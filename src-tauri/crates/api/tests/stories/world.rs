@@ -39,7 +39,7 @@ impl Connector for AnyServer {
 
 pub(crate) struct World {
     pub(crate) api: Api,
-    engine: Engine,
+    pub(crate) engine: Engine,
     pub(crate) server: ScriptedServer,
     pub(crate) registry: Arc<dyn Registry>,
     pub(crate) secrets: Arc<MapSecrets>,

@@ -1,0 +1,210 @@
+//! Agents, their rules and what is held back from them, as people see and decide it.
+
+use api::frame::SubscribeInput;
+use api::{Caller, Code};
+use domain::agent::TokenDigest;
+use domain::ids::AgentId;
+use domain::payload::Payload;
+use domain::ports::Abilities;
+use engine::{AgentCall, HangUp, Landed};
+use serde_json::{Value, json};
+use testkit::scripted::Look;
+
+use crate::reader::Reader;
+use crate::world::World;
+
+/// An agent and its token.
+async fn agent(world: &World, name: &str) -> (AgentId, String) {
+    let added = world.call("agents.add", json!({"name": name})).await;
+    let id = added["agent"]["id"].as_str().expect("an id").parse().expect("ours");
+    (id, added["token"].as_str().expect("a token").to_owned())
+}
+
+/// A call of an agent whose reply is a task; gives its handle.
+async fn handle(world: &World, agent: AgentId, tool: &str) -> String {
+    let server = world.registry.servers().await.expect("servers")[0].id;
+    let call = AgentCall {
+        agent,
+        server,
+        tool: tool.into(),
+        arguments: Payload::new("{}"),
+        passenger: None,
+        continuation: None,
+        trace: None,
+        abilities: Abilities::default(),
+        listener: None,
+        relay_rounds: false,
+        limit: None,
+        agent_ttl: None,
+        own_task: false,
+        hang_up: HangUp::Keep,
+    };
+    match world.engine.agent_call(call).await.expect("the call is made") {
+        Landed::Handle(id) => id.to_string(),
+        other => panic!("a task, not {other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_is_shown_once_and_only_its_digest_is_kept() {
+    let world = World::new().await;
+    let added = world.call("agents.add", json!({"name": "claude", "taskTools": false})).await;
+    let token = added["token"].as_str().expect("a token");
+    assert!(token.starts_with("twa_") && token.len() == 47, "32 random bytes in base64url: {} characters", token.len());
+    assert_eq!(added["agent"]["taskTools"], false);
+    let stdio: Value = serde_json::from_str(added["settings"]["stdio"].as_str().expect("text")).expect("JSON");
+    assert_eq!(stdio["mcpServers"]["taskwarden"]["args"], json!(["connect", "--agent", "claude"]));
+    let listed = world.call("agents.list", json!({})).await;
+    assert!(!listed.to_string().contains("twa_"), "nobody shows it again: {listed}");
+    let kept = world.registry.agents().await.expect("agents").remove(0);
+    assert!(kept.token == TokenDigest::of(token), "what it hashes to proves it");
+    let other = world.call("agents.add", json!({"name": "other"})).await;
+    assert_ne!(other["token"], added["token"], "each has its own");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_is_one_agents_until_its_access_is_taken_away() {
+    let world = World::new().await;
+    agent(&world, "claude").await;
+    let twice = world.try_call("agents.add", json!({"name": "claude"})).await.expect_err("it is taken");
+    assert_eq!(twice.code, Code::Refused, "{twice:?}");
+    let odd = world.try_call("agents.add", json!({"name": "../x"})).await.expect_err("no name");
+    assert_eq!(odd.code, Code::Usage, "{odd:?}");
+    world.call("agents.revoke", json!({"agent": "claude"})).await;
+    let again = world.try_call("agents.revoke", json!({"agent": "claude"})).await.expect_err("it lost its access");
+    assert_eq!(again.code, Code::Refused, "{again:?}");
+    let new = world.call("agents.add", json!({"name": "claude"})).await;
+    let list = world.call("agents.list", json!({})).await;
+    assert_eq!(list["agents"].as_array().map(Vec::len), Some(2), "the old one stays for the record");
+    assert_eq!(list["agents"][0]["id"], new["agent"]["id"], "those with access come first");
+    let near = world.try_call("agents.revoke", json!({"agent": "clade"})).await.expect_err("unknown");
+    assert!(near.hint.contains("`claude`"), "the nearest is named: {near:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_or_an_agent_started_decides_nothing_about_agents() {
+    let world = World::new().await;
+    agent(&world, "claude").await;
+    let descendant = Caller { is_descendant: true, ..world.caller.clone() };
+    for (name, input) in [
+        ("agents.add", json!({"name": "mine"})),
+        ("agents.revoke", json!({"agent": "claude"})),
+        ("rules.put", json!({"scope": {"kind": "server", "server": "ci"}, "asked": "agent"})),
+        ("tasks.hold", json!({"id": "hdl_aaaa"})),
+        ("tasks.release", json!({"id": "hdl_aaaa", "deliver": true})),
+    ] {
+        let error = world.api.dispatch(&descendant, name, &input.to_string()).await.expect_err("refused");
+        assert_eq!(error.code, Code::Refused, "`{name}`: {error:?}");
+    }
+    assert_eq!(world.call("rules.list", json!({})).await["rules"], json!([]), "nothing was changed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn revoking_an_agent_stops_what_it_started_and_says_what_became_of_it() {
+    let world = World::new().await;
+    let (id, _) = agent(&world, "claude").await;
+    world.server.reply_task("build", "t1", vec![Look::working()]);
+    let task = handle(&world, id, "build").await;
+    let row =
+        world.call("tasks.page", json!({"query": {"agents": ["claude"]}, "group": null, "offset": 0, "limit": 9}));
+    assert_eq!(row.await["rows"][0]["agent"], "claude", "a row says whose it is by name");
+    let facts = world.call("agents.list", json!({})).await;
+    assert_eq!(facts["agents"][0]["openTasks"], 1, "{facts}");
+    let revoked = world.call("agents.revoke", json!({"agent": "claude", "reason": "enough"})).await;
+    assert_eq!(revoked["stopped"], 1, "{revoked}");
+    assert_eq!(revoked["stops"][0]["id"], json!(task), "each of them is told: {revoked}");
+    assert!(revoked["agent"]["revokedAt"].is_string(), "{revoked}");
+    let shown = world.call("tasks.show", json!({"id": task})).await;
+    assert_eq!(shown["intent"]["kind"], "revoked", "{shown}");
+    assert_eq!(shown["intent"]["reason"], "enough");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_held_result_waits_in_the_inbox_until_a_person_decides() {
+    let world = World::new().await;
+    let (id, _) = agent(&world, "claude").await;
+    world.server.reply_task("build", "t1", vec![Look::working(), Look::done()]);
+    let task = handle(&world, id, "build").await;
+    let held = world.call("tasks.hold", json!({"id": task})).await;
+    assert_eq!(held["held"]["by"], "ada", "{held}");
+    world.until(&task, "done").await;
+    let mut reader = Reader::open(&world, SubscribeInput::default()).await;
+    let row = format!("{task}/held");
+    assert_eq!(reader.inbox.get(&row).map(|row| row.kind.as_str()), Some("held"), "{:?}", reader.inbox);
+    let list = json!({"query": {"flags": ["held"]}, "group": null, "offset": 0, "limit": 9});
+    assert_eq!(world.call("tasks.page", list.clone()).await["rows"][0]["id"], json!(task), "lists find it by its flag");
+    let verdict = json!({"id": task, "deliver": false, "reason": "wrong file"});
+    let released = world.call("tasks.release", verdict.clone()).await;
+    assert_eq!(released["held"]["verdict"]["delivered"], false, "{released}");
+    assert_eq!(released["held"]["verdict"]["reason"], "wrong file");
+    reader.until("nothing waits any more", |now| !now.inbox.contains_key(&row)).await;
+    assert_eq!(world.call("tasks.page", list).await["rows"], json!([]), "the flag is down");
+    let again = world.try_call("tasks.release", verdict).await.expect_err("a verdict is final");
+    assert_eq!(again.code, Code::Refused, "{again:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_is_put_by_scope_and_taken_away_when_it_says_nothing() {
+    let world = World::new().await;
+    agent(&world, "claude").await;
+    let tool = json!({"kind": "tool", "server": "ci", "tool": "deploy"});
+    let rule = json!({"scope": tool, "asked": "agentThenPeople", "peopleAfterMs": 60_000, "holdResults": true});
+    let list = world.call("rules.put", rule).await;
+    assert_eq!(list["rules"][0]["scope"], tool, "{list}");
+    assert_eq!(list["rules"][0]["peopleAfterMs"], 60_000);
+    assert_eq!(list["rules"][0]["repeat"], Value::Null, "what it does not say stays open");
+    let of_agent = json!({"scope": {"kind": "agent", "agent": "claude"}, "repeat": "new", "promoteAfterMs": 500});
+    assert_eq!(world.call("rules.put", of_agent).await["rules"].as_array().map(Vec::len), Some(2));
+    for (wrong, why) in [
+        (json!({"scope": tool, "asked": "agentThenPeople"}), "no time"),
+        (json!({"scope": tool, "asked": "people", "peopleAfterMs": 5}), "a time without a use"),
+        (json!({"scope": tool, "promoteAfterMs": u64::MAX}), "for ever"),
+    ] {
+        let error = world.try_call("rules.put", wrong).await.expect_err(why);
+        assert_eq!(error.code, Code::Usage, "{why}: {error:?}");
+    }
+    let unknown = json!({"scope": {"kind": "server", "server": "c"}, "asked": "both"});
+    assert_eq!(world.try_call("rules.put", unknown).await.expect_err("no such server").code, Code::NotFound);
+    let list = world.call("rules.put", json!({"scope": tool})).await;
+    assert_eq!(list["rules"].as_array().map(Vec::len), Some(1), "one that says nothing takes it away: {list}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_window_hears_of_agents_and_rules() {
+    let world = World::new().await;
+    let mut reader = Reader::open(&world, SubscribeInput { visible: true, ..SubscribeInput::default() }).await;
+    assert!(reader.agents.is_empty() && reader.rules.is_empty(), "nothing yet");
+    let (id, _) = agent(&world, "claude").await;
+    reader.until("the agent is there", |now| now.agents.contains_key("claude")).await;
+    world.call("rules.put", json!({"scope": {"kind": "server", "server": "ci"}, "asked": "both"})).await;
+    reader.until("the rule is there", |now| now.rules.len() == 1).await;
+    world.server.reply_task("build", "t1", vec![Look::working()]);
+    handle(&world, id, "build").await;
+    reader.until("its task is counted", |now| now.agents["claude"].open_tasks == 1).await;
+    reader.until("its call is counted", |now| now.agents["claude"].calls == 1).await;
+    world.call("agents.revoke", json!({"agent": "claude"})).await;
+    reader.until("it lost its access", |now| now.agents["claude"].revoked_at.is_some()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_and_children_are_shown_with_their_task() {
+    let world = World::new().await;
+    let (id, _) = agent(&world, "claude").await;
+    world.server.reply_task("build", "t1", vec![Look::working(), Look::done()]);
+    let first = handle(&world, id, "build").await;
+    world.server.reply_task("test", "t2", vec![Look::working()]);
+    let child = handle(&world, id, "test").await;
+    world.until(&first, "done").await;
+    world.server.reply_task("build", "t3", vec![Look::working()]);
+    let second = handle(&world, id, "build").await;
+    let shown = world.call("tasks.show", json!({"id": first})).await;
+    assert_eq!(shown["children"][0]["id"], json!(child), "{shown}");
+    assert_eq!(shown["job"]["attempts"].as_array().map(Vec::len), Some(2), "{shown}");
+    assert_eq!(shown["job"]["attempt"], 1);
+    let shown = world.call("tasks.show", json!({"id": child})).await;
+    assert_eq!((&shown["parent"]["id"], &shown["parent"]["tool"]), (&json!(first), &json!("build")), "{shown}");
+    assert_eq!(shown["parent"]["why"], "openTask");
+    assert_eq!(shown["job"], Value::Null, "one attempt is no job to show");
+    let shown = world.call("tasks.show", json!({"id": second})).await;
+    assert_eq!(shown["job"]["attempt"], 2, "{shown}");
+}
