@@ -27,6 +27,7 @@ mod unasked;
 
 pub use aside::Heard;
 pub use connector::{ConnectorParts, McpConnector};
+pub(crate) use failure::upstream_error;
 pub use forwarder::{Forward, Forwarder, Forwarding};
 pub use relay::{Filter, Listening};
 pub use unasked::{Hearing, Unasked};

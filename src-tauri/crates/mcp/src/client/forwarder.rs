@@ -32,8 +32,10 @@ pub struct Forwarding {
     pub params: Option<Box<RawValue>>,
     /// The capabilities to declare in the modern era, a JSON object: what the agent has and what can be relayed.
     pub declares: Payload,
-    /// Who hears progress and log messages; a progress token is sent only then.
-    pub progress: Option<mpsc::Sender<Heard>>,
+    /// Who hears what the server says on the way.
+    pub heard: Option<mpsc::Sender<Heard>>,
+    /// Whether a progress token is sent.
+    pub wants_progress: bool,
     /// Fails with [`LinkError::NoAnswer`] after this.
     pub limit: Option<Duration>,
 }
@@ -91,10 +93,10 @@ impl Drop for Listens<'_> {
 
 impl Connection {
     async fn forward(&self, forwarding: Forwarding) -> Result<Answer, LinkError> {
-        let Forwarding { method, params, declares, progress, limit } = forwarding;
+        let Forwarding { method, params, declares, heard, wants_progress, limit } = forwarding;
         let tag = self.next_tag();
-        let set = if progress.is_some() { json!({"_meta": {"progressToken": tag.0}}) } else { Value::Null };
-        let _ear = progress.map(|to| {
+        let set = if wants_progress { json!({"_meta": {"progressToken": tag.0}}) } else { Value::Null };
+        let _ear = heard.map(|to| {
             self.ears.put(tag, Ear::Forward(to));
             Listens(&self.ears, tag)
         });

@@ -151,6 +151,16 @@ impl Listening {
     }
 }
 
+impl Listening {
+    /// What the server will say, if it has answered by now.
+    #[must_use]
+    pub fn accepted_by_now(&self) -> Option<Filter> {
+        let Some(hold) = &self.hold else { return Some(self.filter.clone()) };
+        let accepted = hold.accepted.borrow();
+        (accepted.round >= hold.round).then(|| self.filter.within(&accepted.filter))
+    }
+}
+
 impl Drop for Listening {
     fn drop(&mut self) {
         if let Some(hold) = &self.hold {

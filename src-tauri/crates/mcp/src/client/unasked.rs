@@ -108,20 +108,23 @@ impl State {
 }
 
 impl Hearing {
+    /// What was said by now, if anything; as [`Hearing::next`].
+    pub fn now(&mut self) -> Option<Unasked> {
+        let mut waiting = self.0.waiting.lock();
+        if let Some(said) = waiting.said.pop_front() {
+            return Some(said);
+        }
+        if std::mem::take(&mut waiting.missed) {
+            return Some(Unasked::Missed);
+        }
+        waiting.over.then_some(Unasked::Over)
+    }
+
     /// The next thing said; what was missed is told once all before it was read. Cancel-safe.
     pub async fn next(&mut self) -> Unasked {
         loop {
-            {
-                let mut waiting = self.0.waiting.lock();
-                if let Some(said) = waiting.said.pop_front() {
-                    return said;
-                }
-                if std::mem::take(&mut waiting.missed) {
-                    return Unasked::Missed;
-                }
-                if waiting.over {
-                    return Unasked::Over;
-                }
+            if let Some(said) = self.now() {
+                return said;
             }
             self.0.wake.notified().await;
         }

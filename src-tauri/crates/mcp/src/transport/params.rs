@@ -131,7 +131,8 @@ pub(crate) fn declared(abilities: Abilities) -> Option<Payload> {
 }
 
 fn with_abilities(mut capabilities: Value, abilities: Abilities) -> Value {
-    let Abilities { sampling, roots } = abilities;
+    // Elicitation is always among it: people answer what an agent cannot.
+    let Abilities { sampling, roots, elicitation: _ } = abilities;
     if let Some(members) = capabilities.as_object_mut() {
         for (name, has) in [("sampling", sampling), ("roots", roots)] {
             if has {
