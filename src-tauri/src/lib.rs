@@ -29,10 +29,13 @@ use crate::tray::Tray;
 /// Given by the session's start: begin in the tray.
 const HIDDEN: &str = "--hidden";
 
-/// Runs what the arguments ask for: the built-in demo server, a keeper of a server, or the window.
+/// What this program is started for by its own core, by agents' programs and by bridges.
+const WITHOUT_WINDOW: [&str; 4] = ["demo-server", "keep", "connect", "serve"];
+
+/// Runs what the arguments ask for: a part that has no window, or the window.
 #[must_use]
 pub fn run() -> ExitCode {
-    if matches!(std::env::args().nth(1).as_deref(), Some("demo-server" | "keep")) {
+    if std::env::args().nth(1).is_some_and(|first| WITHOUT_WINDOW.contains(&first.as_str())) {
         return host::cli::run();
     }
     if !has_display() {

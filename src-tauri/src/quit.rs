@@ -1,13 +1,16 @@
 //! The way out: asked first, then the core drains, then the program ends.
 //!
 //! Closing the window is not quitting; `windows.rs` decides that. A signal of the system does not ask. The words say
-//! what goes on without us and what does not.
+//! what goes on without us and what does not. Whether agents are served without the window is asked once.
 
+use api::calls::agents::AgentList;
+use host::door::Door;
 use tauri::{AppHandle, Manager as _};
 use tauri_plugin_dialog::{DialogExt as _, MessageDialogButtons, MessageDialogKind};
 use tokio::sync::Notify;
 
 use crate::core::Core;
+use crate::settings::Followed;
 use crate::tray::Tray;
 use crate::windows;
 
@@ -36,7 +39,7 @@ pub(crate) fn ask(app: &AppHandle) {
     let stays = app.state::<Core>().open_door().is_some_and(|door| door.is_attached());
     let farewell = app.state::<Tray>().farewell().filter(|_| !stays);
     let Some(words) = farewell else {
-        leave(app);
+        part(app, stays);
         return;
     };
     if !app.state::<Leaving>().begins_asking() {
@@ -51,9 +54,54 @@ pub(crate) fn ask(app: &AppHandle) {
         .show(move |quits| {
             *asked.state::<Leaving>().asking.lock() = false;
             if quits {
-                leave(&asked);
+                part(&asked, stays);
             }
         });
+}
+
+/// Leaves, after the one question about agents, when there are any and this window is their core.
+fn part(app: &AppHandle, stays: bool) {
+    if stays || !app.state::<Followed>().must_ask_about_agents() || !app.state::<Leaving>().begins_asking() {
+        leave(app);
+        return;
+    }
+    let app = app.clone();
+    // Tauri's own runtime; it ends with the program.
+    tauri::async_runtime::spawn(async move {
+        let door = app.state::<Core>().open_door();
+        let has_agents = match &door {
+            Some(door) => has_agents(door).await,
+            None => false,
+        };
+        let Some(door) = door.filter(|_| has_agents) else {
+            leave(&app);
+            return;
+        };
+        let asked = app.clone();
+        app.dialog()
+            .message(
+                "Agents can go on without the window: when one of them needs its servers, Taskwarden then runs in the \
+                 background. You can change this in the settings.",
+            )
+            .title("Keep serving agents?")
+            .kind(MessageDialogKind::Info)
+            .buttons(MessageDialogButtons::OkCancelCustom("Keep serving".to_owned(), "Stop serving".to_owned()))
+            .show(move |keeps| {
+                tauri::async_runtime::spawn(async move {
+                    let wish = format!(r#"{{"keepServingAgents":{keeps}}}"#);
+                    if let Err(why) = door.call("settings.change", wish).await {
+                        tracing::warn!("the wish about agents was not kept: {}", why.message);
+                    }
+                    leave(&asked);
+                });
+            });
+    });
+}
+
+async fn has_agents(door: &Door) -> bool {
+    let Ok(text) = door.call("agents.list", "{}".to_owned()).await else { return false };
+    let list = serde_json::from_str::<AgentList>(&text).map(|list| list.agents).unwrap_or_default();
+    list.iter().any(|agent| agent.revoked_at.is_none())
 }
 
 /// Leaves without asking.

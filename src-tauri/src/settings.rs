@@ -22,6 +22,11 @@ pub(crate) struct Followed {
 }
 
 impl Followed {
+    /// Whether a person still has to be asked if agents are served after the window is gone (ruling 18).
+    pub(crate) fn must_ask_about_agents(&self) -> bool {
+        self.last.lock().as_ref().is_some_and(|known| known.keep_serving_agents.is_none())
+    }
+
     /// Does what changed since the last time.
     pub(crate) fn follow(&self, app: &AppHandle, wished: &SettingsDto) {
         let last = self.last.lock().replace(wished.clone());

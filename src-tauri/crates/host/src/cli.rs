@@ -4,15 +4,20 @@
 //! registry itself when no core runs (ruling 17). Errors are one line and a hint on standard error; with `--json` one
 //! object. Nothing here decides what may be done.
 
+mod agents;
 mod answer;
 mod ask;
 mod call;
+mod connect;
 mod consent;
 mod doctor;
 mod follow;
+mod hold;
 mod inbox;
 mod input;
+mod keep;
 mod prompt;
+mod rules;
 mod screen;
 mod serve;
 mod servers;
@@ -54,6 +59,14 @@ enum Command {
     /// Add, list, show and remove MCP servers.
     #[command(subcommand)]
     Servers(servers::Servers),
+    /// Add, list and revoke agents: programs that reach servers through Taskwarden.
+    #[command(subcommand)]
+    Agents(agents::Agents),
+    /// Carry an agent's standard input and output to its servers; for the settings of agents' programs.
+    Connect(connect::Connect),
+    /// List and set what holds for calls of agents.
+    #[command(subcommand)]
+    Rules(rules::Rules),
     /// Call a tool; prints the handle of its task at once.
     Call(call::Call),
     /// List, show, watch, answer and cancel tasks.
@@ -65,6 +78,9 @@ enum Command {
     Doctor,
     /// Run the built-in MCP server whose tools do real long work on local files.
     DemoServer(serve::DemoServer),
+    /// Hold one server's process beyond the core that started it; cores start this themselves.
+    #[command(hide = true)]
+    Keep(keep::Keep),
     /// Print completions for a shell.
     Completions {
         /// Which shell.
@@ -129,7 +145,7 @@ fn runtime(is_core: bool) -> std::io::Result<tokio::runtime::Runtime> {
 
 /// Ends a command at Ctrl-C. A command that has something to say about it does so first; cores end in their own way.
 async fn interruptible(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) -> Adapters) -> Ended {
-    if matches!(command, Command::Serve(_) | Command::DemoServer(_)) {
+    if matches!(command, Command::Serve(_) | Command::DemoServer(_) | Command::Keep(_)) {
         return perform(command, screen, wrap).await;
     }
     let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
@@ -152,6 +168,9 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
     if let Command::DemoServer(demo) = command {
         return Box::pin(serve::demo(demo, screen)).await;
     }
+    if let Command::Keep(command) = command {
+        return keep::run(command).await;
+    }
     if let Command::Doctor = command {
         // It must speak even when the configuration cannot be read.
         return doctor::run(Config::load(), screen).await;
@@ -161,10 +180,13 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
         Command::Serve(command) => serve::run(command, config, screen, wrap).await,
         Command::Ui => ui::run(&config, screen).await,
         Command::Servers(command) => servers::run(command, &config, screen).await,
+        Command::Agents(command) => agents::run(command, &config, screen).await,
+        Command::Connect(command) => connect::run(command, config, screen).await,
+        Command::Rules(command) => rules::run(command, &config, screen).await,
         Command::Call(command) => call::run(command, &config, screen).await,
         Command::Tasks(command) => tasks::run(command, &config, screen).await,
         Command::Inbox => inbox::run(&config, screen).await,
-        Command::Doctor | Command::DemoServer(_) | Command::Completions { .. } => Ok(DONE),
+        Command::Doctor | Command::DemoServer(_) | Command::Keep(_) | Command::Completions { .. } => Ok(DONE),
     }
 }
 

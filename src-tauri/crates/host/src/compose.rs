@@ -7,22 +7,27 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use api::dto::NoticesGo;
+use api::dto::{AgentsAt, NoticesGo};
 use api::{Api, Live, Place};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::HostId;
 use domain::policy::Policy;
-use domain::ports::{Clock, Connector, Notifier, Registry, RegistryError, Secrets};
+use domain::ports::{Clock, Connector, Intents, Notifier, Registry, RegistryError, Secrets};
 use domain::server::ServerAddress;
 use engine::supervisor::Supervisor;
 use engine::{Draw, Engine, Parts, SystemClock};
-use mcp::client::{ConnectorParts, McpConnector};
-use registry::{Opening, SealKey, Sqlite};
+use mcp::client::{ConnectorParts, Forwarder, McpConnector};
+use mcp::gateway::{Gateway, GatewayParts};
+use mcp::serve::FaceParts;
+use mcp::transport::KeeperProgram;
+use parking_lot::Mutex;
+use registry::{IntentsOpening, Opening, SealKey, Sqlite, SqliteIntents};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Config;
+use crate::agents::AgentDoor;
+use crate::config::{Config, Listen};
 use crate::door::Opener;
-use crate::http::{self, HttpError};
+use crate::http::{self, Doors, HttpError};
 use crate::lock::{CoreLock, LockError};
 use crate::notices::{self, DesktopNotices, Reach, Sources};
 use crate::paths::HomeError;
@@ -34,8 +39,12 @@ use crate::{logging, random, socket};
 pub struct Adapters {
     /// The durable registry.
     pub registry: Arc<dyn Registry>,
+    /// What was begun and is not settled, for the next start.
+    pub intents: Arc<dyn Intents>,
     /// Opens connections to servers.
     pub connector: Arc<dyn Connector>,
+    /// Passes on what agents ask over those connections.
+    pub forwarder: Forwarder,
     /// Wall time.
     pub clock: Arc<dyn Clock>,
     /// Tells people.
@@ -146,6 +155,7 @@ impl Adapters {
         let vault = Arc::new(Vault::open(config)?);
         let key = vault.seal_key(&config.paths)?;
         let registry = open_registry(config, key).await?;
+        let intents = open_intents(config, key).await?;
         let secrets_in_file = vault.is_in_file();
         let secrets: Arc<dyn Secrets> = vault;
         let (notifier, desktop) = notices::notifier(&policy.hosting, config.notifications);
@@ -156,10 +166,14 @@ impl Adapters {
             clock: Arc::clone(&clock),
             draw: Arc::clone(&draw),
             children_dir: config.paths.children(),
+            keeper: keeper_program(config),
         });
+        let forwarder = connector.forwarder();
         Ok(Self {
             registry,
+            intents,
             connector: Arc::new(connector),
+            forwarder,
             clock,
             notifier,
             desktop: Some(desktop),
@@ -180,6 +194,8 @@ pub struct Running {
     supervisor: Supervisor,
     policy: Policy,
     sign_in: Arc<SignIn>,
+    agents: AgentDoor,
+    agents_at: Arc<Mutex<AgentsAt>>,
     held: Held,
 }
 
@@ -188,11 +204,12 @@ pub struct Running {
 /// # Errors
 /// When the registry cannot be read or the socket cannot be opened.
 pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError> {
-    let Adapters { registry, connector, clock, notifier, desktop, opener, .. } = adapters;
+    let Adapters { registry, intents, connector, forwarder, clock, notifier, desktop, opener, .. } = adapters;
     let Adapters { secrets, secrets_in_file, draw, policy, supervisor, .. } = adapters;
     end_leftovers(&held.config, &registry, clock.as_ref()).await?;
     let engine = Engine::start(Parts {
         registry: Arc::clone(&registry),
+        intents,
         connector,
         clock: Arc::clone(&clock),
         notifier,
@@ -211,7 +228,19 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
     };
     let reach = desktop.as_ref().map(DesktopNotices::reach);
     let notices = Arc::new(move || reach.as_ref().map_or(NoticesGo::None, Reach::get));
-    let live = Live { engine: engine.clone(), secrets, draw, demo: demo_command(), notices, place };
+    let agents_at = Arc::new(Mutex::new(AgentsAt::default()));
+    let told = Arc::clone(&agents_at);
+    let agents = agent_door(&engine, &registry, forwarder, &clock, &draw, &policy, &supervisor);
+    let live = Live {
+        engine: engine.clone(),
+        secrets,
+        draw,
+        demo: own_command("demo-server"),
+        connect: own_command("connect"),
+        notices,
+        agents_at: Arc::new(move || told.lock().clone()),
+        place,
+    };
     let api = Api::running(registry, clock, policy.clone(), live);
     let paths = &held.config.paths;
     let listener = socket::open(paths)
@@ -222,9 +251,9 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
         desktop.start(Sources { api, engine, registry, clock, policy, supervisor, opener });
     }
     let sign_in = Arc::new(SignIn::new(&policy.hosting));
-    socket::serve(listener, api.clone(), Arc::clone(&sign_in), &policy.hosting, &supervisor);
+    socket::serve(listener, api.clone(), Arc::clone(&sign_in), agents.clone(), &supervisor);
     tracing::info!(process = std::process::id(), "the core runs");
-    Ok(Running { api, engine, supervisor, policy, sign_in, held })
+    Ok(Running { api, engine, supervisor, policy, sign_in, agents, agents_at, held })
 }
 
 impl Running {
@@ -234,15 +263,36 @@ impl Running {
         &self.api
     }
 
-    /// Opens the browser's door, and gives the first code for it.
+    /// Opens the listener for agents and the browser's window, and gives the first code for the window. An address that
+    /// cannot be had is told to people too.
     ///
     /// # Errors
     /// When the address is not a loopback one or cannot be had.
-    pub(crate) async fn open_browser_door(&self, address: SocketAddr) -> Result<Invitation, HttpError> {
+    pub(crate) async fn listen(&self, address: SocketAddr) -> Result<Invitation, HttpError> {
         let (api, sign_in) = (self.api.clone(), Arc::clone(&self.sign_in));
-        let bound = http::open(address, api, sign_in, &self.policy.hosting, &self.supervisor).await?;
-        tracing::info!(address = %bound, "the window is shown in the browser");
-        Ok(self.sign_in.invitation(bound))
+        let doors = Doors { api, sign_in, agents: self.agents.clone() };
+        match http::open(address, doors, &self.policy, &self.supervisor).await {
+            Ok(bound) => {
+                tracing::info!(address = %bound, "agents and the browser's window are served");
+                *self.agents_at.lock() = AgentsAt { url: Some(http::agents_url(bound)), why: None };
+                Ok(self.sign_in.invitation(bound))
+            }
+            Err(error) => {
+                let why = format!("{error}. {}", error.hint());
+                *self.agents_at.lock() = AgentsAt { url: None, why: Some(why) };
+                Err(error)
+            }
+        }
+    }
+
+    /// The same at the configured address, for a core with a window of its own: what goes wrong is told there
+    /// (ruling 18).
+    pub(crate) async fn listen_as_configured(&self) {
+        if let Listen::At(address) = self.held.config.listen
+            && let Err(error) = self.listen(address).await
+        {
+            tracing::warn!(%error, "agents are served at the socket only");
+        }
     }
 
     /// Cancelled when this core ends.
@@ -262,10 +312,39 @@ impl Running {
     }
 }
 
-/// How the built-in demo server is started: it is in this program.
-fn demo_command() -> Vec<String> {
+/// How keepers of children are started: they are in this program too.
+fn keeper_program(config: &Config) -> Option<KeeperProgram> {
+    let program = std::env::current_exe().ok()?.into_os_string().into_string().ok()?;
+    Some(KeeperProgram { command: vec![program, "keep".into()], dir: config.paths.keepers() })
+}
+
+/// How a command of this program is started, such as the built-in demo server.
+fn own_command(name: &str) -> Vec<String> {
     let program = std::env::current_exe().ok().and_then(|path| path.into_os_string().into_string().ok());
-    program.map_or_else(Vec::new, |program| vec![program, "demo-server".into()])
+    program.map_or_else(Vec::new, |program| vec![program, name.into()])
+}
+
+/// The gateway with what its doors need.
+fn agent_door(
+    engine: &Engine,
+    registry: &Arc<dyn Registry>,
+    forwarder: Forwarder,
+    clock: &Arc<dyn Clock>,
+    draw: &Draw,
+    policy: &Policy,
+    supervisor: &Supervisor,
+) -> AgentDoor {
+    let gateway = Gateway::new(GatewayParts {
+        engine: engine.clone(),
+        forwarder,
+        registry: Arc::clone(registry),
+        policy: policy.clone(),
+        clock: Arc::clone(clock),
+        draw: Arc::clone(draw),
+        supervisor: supervisor.clone(),
+    });
+    let parts = FaceParts { policy: policy.clone(), draw: Arc::clone(draw), supervisor: supervisor.clone() };
+    AgentDoor::new(engine.clone(), gateway, parts)
 }
 
 /// Opens the registry of a data directory for the one core that may write it.
@@ -277,6 +356,15 @@ async fn open_registry(config: &Config, key: [u8; 32]) -> Result<Arc<dyn Registr
     // In a scope of its own: it ends when the engine closes the registry, after everything that writes has ended.
     let spawn = |work| Supervisor::new().spawn_draining("registry writer", work);
     Ok(Arc::new(Sqlite::open(opening, spawn).await?))
+}
+
+/// Opens the file of what was begun, beside the registry.
+async fn open_intents(config: &Config, key: [u8; 32]) -> Result<Arc<dyn Intents>, RegistryError> {
+    let path = config.paths.intents();
+    let opening = IntentsOpening { path: &path, key: SealKey::from_bytes(key), policy: &config.policy };
+    // As the registry's: it ends after everything that writes.
+    let spawn = |work| Supervisor::new().spawn_draining("intents writer", work);
+    Ok(Arc::new(SqliteIntents::open(opening, spawn).await?))
 }
 
 /// Opens the registry of a data directory for a command that only reads, beside a core or without one.
@@ -299,7 +387,8 @@ pub async fn open_to_read(config: &Config) -> Result<Arc<dyn Registry>, StartErr
 
 /// Ends what servers of an earlier, killed core left running, and records it (ruling 15).
 async fn end_leftovers(config: &Config, registry: &Arc<dyn Registry>, clock: &dyn Clock) -> Result<(), RegistryError> {
-    let ended = mcp::transport::end_leftovers(&config.paths.children(), &config.policy).await;
+    let mut ended = mcp::transport::end_leftovers(&config.paths.children(), &config.policy).await;
+    ended.extend(mcp::transport::end_unkept(&config.paths.keepers(), &config.policy).await);
     if ended.is_empty() {
         return Ok(());
     }

@@ -6,6 +6,8 @@
 
 mod keys;
 
+pub(crate) use keys::span;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -197,6 +197,7 @@ async fn begin(
     let adapters = wrap(adapters);
     let unfinished = adapters.supervisor.stopping().drop_guard();
     let running = compose::start(held, adapters).await?;
+    running.listen_as_configured().await;
     unfinished.disarm();
     Ok(running)
 }

@@ -1,11 +1,14 @@
-//! The browser's door: the same window over HTTP on this machine alone (ruling 27).
+//! The listener and its doors: the window in the browser, and the gateway for agents (`agents.rs`) (ruling 27).
 //!
-//! The page and its files are for everyone who can reach the port; calls and the feed need a session (`sign_in.rs`) and
-//! a request from the page itself (`guard.rs`). There is no other address than a loopback one, because nothing here is
+//! `listen.rs` takes connections and bounds them. The page and its files are for everyone who can reach the port; calls
+//! and the feed need a session (`sign_in.rs`) and a request from the page itself (`guard.rs`). There is no other address than a loopback one, because nothing here is
 //! encrypted. A TCP peer has no process that the kernel names, so what a server started cannot be told from a person by
 //! its descent as at the socket (ruling 26): the code, which only the socket gives out, stands in for it.
 
+mod agents;
 mod guard;
+mod line;
+mod listen;
 mod page;
 
 use std::convert::Infallible;
@@ -21,7 +24,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use domain::policy::Hosting;
+use domain::policy::{Hosting, Policy};
 use engine::supervisor::Supervisor;
 use futures::StreamExt as _;
 use serde::Deserialize;
@@ -30,6 +33,8 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::agents::AgentDoor;
+use crate::files;
 use crate::frames;
 use crate::person;
 use crate::reply::{json, refused};
@@ -38,7 +43,7 @@ use crate::sign_in::SignIn;
 /// The header that only our page can send, with its word of the session.
 const WORD: &str = "x-taskwarden";
 
-/// Why the browser's door is not open.
+/// Why the listener is not open.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpError {
     /// The address can be reached from other machines.
@@ -89,17 +94,33 @@ struct TypedCode {
     code: String,
 }
 
-/// Opens the door and serves until the scope ends. Returns where it is.
+/// Where agents reach all servers of the listener at this address.
+pub(crate) fn agents_url(bound: SocketAddr) -> String {
+    format!("http://{bound}{}", agents::ALL)
+}
+
+/// What stands behind the doors.
+pub(crate) struct Doors {
+    /// Behind the page.
+    pub(crate) api: Api,
+    /// Who may use it.
+    pub(crate) sign_in: Arc<SignIn>,
+    /// Behind `/mcp`.
+    pub(crate) agents: AgentDoor,
+}
+
+/// Opens the listener and serves until the scope ends. Returns where it is.
 ///
 /// # Errors
 /// When the address is not a loopback one or cannot be had.
 pub(crate) async fn open(
     address: SocketAddr,
-    api: Api,
-    sign_in: Arc<SignIn>,
-    hosting: &Hosting,
+    doors: Doors,
+    policy: &Policy,
     supervisor: &Supervisor,
 ) -> Result<SocketAddr, HttpError> {
+    let Doors { api, sign_in, agents } = doors;
+    let hosting = &policy.hosting;
     if !address.ip().is_loopback() {
         return Err(HttpError::NotLoopback(address));
     }
@@ -112,17 +133,13 @@ pub(crate) async fn open(
         api,
         sign_in,
         hosting: hosting.clone(),
-        stop: stop.clone(),
+        stop,
         cookie: format!("taskwarden-{}", bound.port()),
         in_work: Semaphore::new(hosting.browser_calls_max),
         port: bound.port(),
     });
-    let router = router(behind);
-    supervisor.spawn_draining("browser door", async move {
-        if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await {
-            tracing::error!(%error, "the browser's door ended");
-        }
-    });
+    let router = router(behind).merge(agents::router(agents, bound));
+    listen::serve(listener, router, line::Limits::of(policy, files::raise_limit()), supervisor);
     Ok(bound)
 }
 

@@ -4,12 +4,15 @@
 //! through it; `door.rs` is what the command line and the window hold; `cli/` is one file a group of commands. Nothing here decides what is true of a task. Read `config.rs`
 //! for what can be set, `secrets.rs` for where secrets lie, `lock.rs` for one core per data directory.
 
+mod agents;
 pub mod attach;
+mod bridge;
 pub mod cli;
 pub mod compose;
 pub mod config;
 mod doctor;
 pub mod door;
+mod files;
 mod frames;
 mod http;
 pub mod lock;
@@ -23,3 +26,4 @@ mod reply;
 pub mod secrets;
 mod sign_in;
 mod socket;
+mod token;

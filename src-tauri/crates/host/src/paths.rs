@@ -171,6 +171,30 @@ impl Paths {
         self.home.join("children")
     }
 
+    /// Folders of the processes that keep children.
+    #[must_use]
+    pub fn keepers(&self) -> PathBuf {
+        self.home.join("keep")
+    }
+
+    /// Tokens of agents that were saved for their bridges.
+    #[must_use]
+    pub fn agents(&self) -> PathBuf {
+        self.home.join("agents")
+    }
+
+    /// The saved token of one agent.
+    #[must_use]
+    pub fn agent_token(&self, agent: &str) -> PathBuf {
+        self.agents().join(format!("{agent}.token"))
+    }
+
+    /// What was begun and is not settled, beside the registry.
+    #[must_use]
+    pub fn intents(&self) -> PathBuf {
+        self.home.join("intents.sqlite")
+    }
+
     /// Secrets, where there is no keychain.
     #[must_use]
     pub fn secrets(&self) -> PathBuf {

@@ -1,9 +1,11 @@
-//! The core's door: a unix socket that only its user can open, with the api behind it.
+//! The core's door: a unix socket that only its user can open, with the api and the gateway behind it.
 //!
 //! `POST /call/NAME` takes and gives JSON; `POST /feed` streams news and `POST /frames` what a window shows, one JSON
-//! document a line; `POST /code` gives a one-time code for the browser's door. The kernel says who the peer is
+//! document a line; `POST /code` gives a one-time code for the browser's door; `POST /agent` becomes a stream of lines
+//! for a bridge whose agent has shown its token. The kernel says who the peer is
 //! (`peer.rs`); other users are refused even if they reach the socket. There is no network here.
 
+mod kin;
 mod peer;
 
 use std::convert::Infallible;
@@ -14,27 +16,42 @@ use std::sync::Arc;
 use api::{Api, ApiError, CALLS, Code};
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, State};
-use axum::http::{StatusCode, header};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use domain::policy::Hosting;
 use engine::supervisor::Supervisor;
 use futures::StreamExt as _;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
 use tokio::net::UnixListener;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::agents::{AgentDoor, NotLetIn};
 use crate::frames;
 use crate::paths::Paths;
 use crate::reply::{json, refused};
 use crate::sign_in::SignIn;
+use kin::Kin;
 use peer::Peer;
+
+/// What a stream of a bridge is upgraded to.
+pub(crate) const PROTOCOL: &str = "taskwarden-agent";
+/// Names the agent, so that a token of another one is noticed.
+pub(crate) const AGENT_HEADER: &str = "x-taskwarden-agent";
+/// Names the one server that is wanted; without it all are.
+pub(crate) const SERVER_HEADER: &str = "x-taskwarden-server";
 
 /// What every request needs.
 #[derive(Clone)]
 struct Behind {
     api: Api,
     sign_in: Arc<SignIn>,
+    agents: AgentDoor,
+    streams: Arc<Semaphore>,
+    kin: Arc<Kin>,
+    supervisor: Supervisor,
     stop: CancellationToken,
 }
 
@@ -62,17 +79,28 @@ pub(crate) fn serve(
     listener: UnixListener,
     api: Api,
     sign_in: Arc<SignIn>,
-    hosting: &Hosting,
+    agents: AgentDoor,
     supervisor: &Supervisor,
 ) {
     let stop = supervisor.stopping();
+    let hosting = agents.parts.policy.hosting.clone();
+    let behind = Behind {
+        api,
+        sign_in,
+        agents,
+        streams: Arc::new(Semaphore::new(hosting.doorway.streams_max)),
+        kin: Arc::new(Kin::new(hosting.doorway.agent_processes_max)),
+        supervisor: supervisor.clone(),
+        stop: stop.clone(),
+    };
     let router = Router::new()
         .route("/call/{name}", post(call))
         .route("/feed", post(feed))
         .route("/frames", post(frames))
         .route("/code", post(code))
         .layer(DefaultBodyLimit::max(hosting.call_body_bytes))
-        .with_state(Behind { api, sign_in, stop: stop.clone() })
+        .route("/agent", post(agent))
+        .with_state(behind)
         .into_make_service_with_connect_info::<Peer>();
     supervisor.spawn_draining("socket", async move {
         let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
@@ -89,7 +117,7 @@ async fn call(
     body: Bytes,
 ) -> Response {
     let outcome = async {
-        let caller = peer.caller()?;
+        let caller = peer.caller(&behind.kin)?;
         let input = std::str::from_utf8(&body).map_err(|_| {
             ApiError::new(Code::Usage, "the input of the call is not UTF-8", "Use the `taskwarden` command line.")
         })?;
@@ -107,7 +135,7 @@ async fn call(
 
 async fn feed(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer>, body: Bytes) -> Response {
     let news = async {
-        let caller = peer.caller()?;
+        let caller = peer.caller(&behind.kin)?;
         let wanted = serde_json::from_slice(&body).map_err(|error| ApiError::bad_input(&error))?;
         behind.api.subscribe(&caller, wanted).await
     };
@@ -133,7 +161,7 @@ async fn frames(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Pee
     let opened = async {
         let input = std::str::from_utf8(&body)
             .map_err(|_| ApiError::new(Code::Usage, "the input of the feed is not UTF-8", "Restart the window."))?;
-        frames::open(&behind.api, &peer.caller()?, input).await
+        frames::open(&behind.api, &peer.caller(&behind.kin)?, input).await
     };
     match opened.await {
         Ok(lines) => {
@@ -147,8 +175,57 @@ async fn frames(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Pee
 
 /// A code makes its bearer the person: only a person gets one, never what a server started.
 async fn code(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer>) -> Response {
-    match peer.caller().and_then(|caller| behind.sign_in.invite(&caller)) {
+    match peer.caller(&behind.kin).and_then(|caller| behind.sign_in.invite(&caller)) {
         Ok(invitation) => json(serde_json::to_string(&invitation).unwrap_or_default()),
         Err(error) => refused(&error),
     }
+}
+
+/// A bridge: its stream is the agent's from now on, and what it descends from is known as an agent's.
+async fn agent(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer>, mut request: Request) -> Response {
+    let headers = request.headers();
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let wanted = (header("authorization"), header(AGENT_HEADER), header(SERVER_HEADER));
+    let visit = peer.caller(&behind.kin).and_then(|caller| {
+        if let Some(process) = caller.process {
+            // Also one that is refused below: it came as a bridge.
+            behind.kin.remember(process, kin::look);
+        }
+        let (authorization, named, server) = wanted;
+        let let_in = behind.agents.agent(authorization).and_then(|agent| {
+            let is_named =
+                behind.agents.engine.agents().get(agent).is_some_and(|known| named.is_none_or(|n| n == known.name));
+            if !is_named {
+                return Err(NotLetIn::WrongToken);
+            }
+            behind.agents.visit(agent, server)
+        });
+        let_in.map_err(|why| why.error())
+    });
+    let visitor = match visit {
+        Ok(visitor) => visitor,
+        Err(error) => return refused(&error),
+    };
+    let (true, Some(upgrade)) = (is_upgrade(request.headers()), request.extensions_mut().remove::<OnUpgrade>()) else {
+        return (StatusCode::UPGRADE_REQUIRED, [(header::UPGRADE, PROTOCOL)]).into_response();
+    };
+    let Ok(place) = Arc::clone(&behind.streams).try_acquire_owned() else {
+        return StatusCode::TOO_MANY_REQUESTS.into_response();
+    };
+    let agents = behind.agents.clone();
+    behind.supervisor.spawn_draining("agent stream", async move {
+        let _place = place;
+        let Ok(stream) = upgrade.await else { return };
+        let (input, output) = tokio::io::split(TokioIo::new(stream));
+        let served = mcp::serve::serve_pipes(agents.service, agents.parts, Some(visitor), input, output).await;
+        if let Err(error) = served {
+            tracing::info!(%error, "the stream of an agent broke off");
+        }
+    });
+    let head = [(header::CONNECTION, "upgrade"), (header::UPGRADE, PROTOCOL)];
+    (StatusCode::SWITCHING_PROTOCOLS, head).into_response()
+}
+
+fn is_upgrade(headers: &HeaderMap) -> bool {
+    headers.get(header::UPGRADE).is_some_and(|protocol| protocol.as_bytes().eq_ignore_ascii_case(PROTOCOL.as_bytes()))
 }

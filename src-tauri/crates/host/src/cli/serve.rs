@@ -24,10 +24,13 @@ use crate::random;
 /// The core.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Where the window is shown in the browser: a loopback address with a port (0 takes a free one), or `off`
+    /// Where agents and the window in the browser are served: a loopback address with a port (0 takes a free one), or `off`
     /// [default: 127.0.0.1:7717, or `listen` of the configuration].
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<Listen>,
+    /// Apart from the terminal and its session; a bridge starts a core like this.
+    #[arg(long, hide = true)]
+    background: bool,
 }
 
 /// The demo server.
@@ -44,6 +47,9 @@ pub(crate) async fn run(
     screen: &Screen,
     wrap: impl FnOnce(Adapters) -> Adapters,
 ) -> Ended {
+    if command.background {
+        leave_session();
+    }
     let paths = config.paths.clone();
     let listen = command.listen.unwrap_or(config.listen);
     let mut signals = Signals::listen()?;
@@ -52,7 +58,7 @@ pub(crate) async fn run(
     let running = compose::start(held, adapters).await.map_err(failed)?;
     let browser = match (listen, command.listen) {
         (Listen::Off, _) => None,
-        (Listen::At(address), asked) => match running.open_browser_door(address).await {
+        (Listen::At(address), asked) => match running.listen(address).await {
             Ok(invitation) => Some(invitation),
             Err(error) if asked.is_some() => {
                 running.stop().await;
@@ -94,6 +100,13 @@ pub(crate) async fn run(
         () = running.stop() => Ok(DONE),
         () = signals.next() => Ok(INTERRUPTED),
     }
+}
+
+/// A core that a bridge started outlives the agent's terminal.
+fn leave_session() {
+    // A process that leads its group already has none to leave.
+    #[cfg(unix)]
+    let _ = rustix::process::setsid();
 }
 
 fn failed(error: StartError) -> ApiError {

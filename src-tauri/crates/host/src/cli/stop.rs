@@ -135,7 +135,7 @@ fn refusal(list: &StopList) -> Option<ApiError> {
     ))
 }
 
-async fn told(mut list: StopList, wait: bool, door: &Door, config: &Config, screen: &Screen) -> Ended {
+pub(crate) async fn told(mut list: StopList, wait: bool, door: &Door, config: &Config, screen: &Screen) -> Ended {
     if wait {
         if !screen.is_json() {
             list.stops.iter().for_each(|stop| tell(stop, screen));

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::screen::Screen;
 use super::table::{text, toned};
 use super::words::{coloured_phase, elapsed, one_line, quoted, saying, short_id, tone, truth};
-use super::{DONE, Ended, FAILED, answer, consent, stop, table, watch, words};
+use super::{DONE, Ended, FAILED, answer, consent, hold, stop, table, watch, words};
 use crate::config::Config;
 use crate::door::Door;
 
@@ -49,6 +49,13 @@ pub(crate) enum Tasks {
     Cancel(stop::Cancel),
     /// Take a task from its agent at once, and ask its server to stop it.
     Revoke(stop::Revoke),
+    /// Hold the result of a task back from its agent.
+    Hold {
+        /// Its handle, or a unique beginning of it.
+        id: String,
+    },
+    /// Decide about a held result.
+    Release(hold::Release),
 }
 
 /// Which tasks to list.
@@ -84,6 +91,8 @@ pub(crate) async fn run(command: Tasks, config: &Config, screen: &Screen) -> End
         Tasks::Answer(input) => answer::run(input, config, screen).await,
         Tasks::Cancel(input) => stop::cancel(input, config, screen).await,
         Tasks::Revoke(input) => stop::revoke(input, config, screen).await,
+        Tasks::Hold { id } => hold::hold(id, config, screen).await,
+        Tasks::Release(input) => hold::release(input, config, screen).await,
     }
 }
 
@@ -161,6 +170,7 @@ async fn show(id: String, config: &Config, screen: &Screen) -> Ended {
             screen.line(&format!("  {}", one_line(why)));
         }
     }
+    show_agent(task, screen);
     if let Some(error) = &task.error {
         let code = error.code.map(|code| format!("error {code}: ")).unwrap_or_default();
         screen.line(&format!("  {code}{}", one_line(&error.message)));
@@ -178,6 +188,40 @@ async fn show(id: String, config: &Config, screen: &Screen) -> Ended {
         screen.line(&format!("\nResult: taskwarden tasks result {}", short_id(&task.id, !screen.is_terminal())));
     }
     Ok(DONE)
+}
+
+/// What the task has to do with its agent and with other tasks.
+fn show_agent(task: &TaskDto, screen: &Screen) {
+    let now = words::now();
+    let at = |text: &str| moment(text).map(|at| when::ago(at, now)).unwrap_or_default();
+    if let Some(agent) = &task.agent {
+        let given = if task.given_at.is_some() { "it holds the handle" } else { "it has no handle of it" };
+        screen.line(&format!("  agent {}, {given}", one_line(agent)));
+    }
+    if let Some(since) = &task.orphaned_at {
+        screen.line(&format!("  orphaned: its agent is gone since {}", at(since)));
+    }
+    if let Some(held) = &task.held {
+        screen.line(&match &held.verdict {
+            None => format!("  its result is held back by {} since {}", one_line(&held.by), at(&held.at)),
+            Some(verdict) => {
+                let what = if verdict.delivered { "delivered" } else { "withheld" };
+                format!("  its result was held back; {what} by {} {}", one_line(&verdict.by), at(&verdict.at))
+            }
+        });
+    }
+    let whole = !screen.is_terminal();
+    if let Some(parent) = &task.parent {
+        let tool = parent.tool.as_deref().map_or_else(|| "a task".into(), one_line);
+        screen.line(&format!("  started while {tool} on {} was open: {}", parent.server, short_id(&parent.id, whole)));
+    }
+    if let Some(job) = &task.job {
+        screen.line(&format!("  attempt {} of {} with the same arguments", job.attempt, job.attempts.len()));
+    }
+    for child in &task.children {
+        let tool = child.tool.as_deref().map_or_else(|| "a task".into(), one_line);
+        screen.line(&format!("  child {}  {tool} on {}, {}", short_id(&child.id, whole), child.server, child.phase));
+    }
 }
 
 fn show_request(task: &TaskDto, request: &RequestDto, screen: &Screen) {

@@ -25,6 +25,11 @@ impl Misfit {
     }
 }
 
+/// A time as people write it, such as `5s` or `2min`.
+pub(crate) fn span(text: &str) -> Option<Duration> {
+    Duration::read(text)
+}
+
 /// A number that can be read from text.
 trait Setting: Sized {
     const EXPECTED: &'static str;

@@ -1,0 +1,163 @@
+//! Finds the core for a bridge, and starts one without a window when there is none and the client waits.
+//!
+//! A started core is a process of its own session and outlives the bridge. A person who does not want that says so in
+//! the settings (*keep serving agents*); then the bridge waits for a core that somebody starts. What is said over the
+//! stream is not known here.
+
+use std::process::{Child, Command, Stdio};
+
+use api::dto::SettingsDto;
+use api::{ApiError, Code};
+use parking_lot::Mutex;
+use reqwest::StatusCode;
+use serde_json::Value;
+
+use super::ledger::Ledger;
+use crate::config::Config;
+use crate::door::Door;
+use crate::lock::CoreLock;
+use crate::socket::{AGENT_HEADER, PROTOCOL, SERVER_HEADER};
+
+/// The way to the core, in both directions.
+pub(crate) type Stream = reqwest::Upgraded;
+
+/// How a bridge introduces itself.
+pub(crate) struct Way {
+    client: reqwest::Client,
+    config: Config,
+    agent: String,
+    token: String,
+    /// One server, or all.
+    server: Option<String>,
+    /// What was started, and whether that may be done at all, once it is known.
+    started: Mutex<Started>,
+}
+
+#[derive(Default)]
+struct Started {
+    child: Option<Child>,
+    /// How the last one ended, when it ended badly.
+    failure: Option<String>,
+    may_not: bool,
+}
+
+/// Why no stream was opened.
+enum Shut {
+    /// Nobody is there, or is not ready.
+    NotThere,
+    /// The core does not want this agent.
+    Refused(ApiError),
+}
+
+impl Way {
+    /// Prepares it. The token is a secret; there is no `Debug`.
+    pub(crate) fn new(config: Config, agent: String, token: String, server: Option<String>) -> Result<Self, ApiError> {
+        let client = reqwest::Client::builder()
+            .unix_socket(config.paths.socket())
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(config.policy.hosting.attach_limit)
+            .pool_max_idle_per_host(0)
+            .build()
+            .map_err(|error| {
+                ApiError::new(
+                    Code::Failed,
+                    format!("the way to the core could not be prepared: {error}"),
+                    "Run `taskwarden doctor`.",
+                )
+            })?;
+        Ok(Self { client, config, agent, token, server, started: Mutex::default() })
+    }
+
+    /// Tries until there is a core. While the client waits for something and nobody has the data directory, it starts
+    /// one. Dropped, it leaves what it started.
+    pub(super) async fn find(&self, ledger: &Mutex<Ledger>) -> Result<Stream, ApiError> {
+        let mut has_asked = false;
+        loop {
+            match self.open().await {
+                Ok(stream) => return Ok(stream),
+                Err(Shut::Refused(error)) => return Err(error),
+                Err(Shut::NotThere) => {}
+            }
+            let is_wanted = ledger.lock().is_waiting();
+            if is_wanted && CoreLock::holder(&self.config.paths.lock()).is_none() {
+                if !std::mem::replace(&mut has_asked, true) {
+                    let may = self.may_start().await;
+                    self.started.lock().may_not = !may;
+                }
+                self.start();
+            }
+            tokio::time::sleep(self.config.policy.hosting.doorway.bridge_step).await;
+        }
+    }
+
+    /// Why there is no core, for the client.
+    pub(super) fn why_not(&self) -> String {
+        let started = self.started.lock();
+        match &started.failure {
+            _ if started.may_not => "Taskwarden is not running and may not be started by agents".to_owned(),
+            Some(how) => format!("Taskwarden could not be started ({how}); `taskwarden doctor` says why"),
+            None => "Taskwarden cannot be reached".to_owned(),
+        }
+    }
+
+    async fn open(&self) -> Result<Stream, Shut> {
+        let mut asked = self
+            .client
+            .post("http://core/agent")
+            .header("connection", "upgrade")
+            .header("upgrade", PROTOCOL)
+            .header(AGENT_HEADER, &self.agent)
+            .bearer_auth(&self.token);
+        if let Some(server) = &self.server {
+            asked = asked.header(SERVER_HEADER, server);
+        }
+        let reply = asked.send().await.map_err(|_| Shut::NotThere)?;
+        if reply.status() == StatusCode::SWITCHING_PROTOCOLS {
+            return reply.upgrade().await.map_err(|_| Shut::NotThere);
+        }
+        let is_refusal = reply.status().is_client_error() && reply.status() != StatusCode::TOO_MANY_REQUESTS;
+        let text = reply.text().await.map_err(|_| Shut::NotThere)?;
+        match serde_json::from_str::<ApiError>(&text) {
+            Ok(error) if is_refusal => Err(Shut::Refused(error)),
+            Ok(_) | Err(_) => Err(Shut::NotThere),
+        }
+    }
+
+    /// Whether a person wants a core to be started for agents; they do as long as they did not say otherwise.
+    async fn may_start(&self) -> bool {
+        let Ok(door) = Door::any(&self.config).await else { return true };
+        let kind = serde_json::json!({ "kind": "setting" });
+        let Ok(desk) = door.ask::<Value>("desk.list", &kind).await else { return true };
+        let kept = desk.pointer("/items/0/value").cloned().unwrap_or_default();
+        serde_json::from_value::<SettingsDto>(kept).ok().and_then(|kept| kept.keep_serving_agents).unwrap_or(true)
+    }
+
+    fn start(&self) {
+        let mut started = self.started.lock();
+        if let Some(child) = &mut started.child {
+            match child.try_wait() {
+                Ok(None) => return,
+                Ok(Some(status)) if !status.success() => started.failure = Some(status.to_string()),
+                Ok(Some(_)) | Err(_) => {}
+            }
+            started.child = None;
+        }
+        if started.may_not {
+            return;
+        }
+        match self.command() {
+            Ok(child) => started.child = Some(child),
+            Err(error) => started.failure = Some(error.to_string()),
+        }
+    }
+
+    /// A core of its own: not in the agent's folder, not at its terminal, and without its token.
+    fn command(&self) -> std::io::Result<Child> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["serve", "--background"]);
+        command.env("TASKWARDEN_HOME", self.config.paths.home()).env_remove(crate::token::VARIABLE);
+        command.current_dir(self.config.paths.home());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    }
+}

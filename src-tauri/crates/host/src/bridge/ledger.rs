@@ -1,0 +1,266 @@
+//! What the client of a bridge waits for, and what a new core has to be told.
+//!
+//! Kept are the greeting of older clients and every request without an answer, as they were written. An answer passes
+//! once: one that comes after the client was told something else, or that is to a greeting said again, does not. It
+//! reads ids and method names and sends nothing.
+
+use std::borrow::Cow;
+
+use domain::policy::Doorway;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// Code of an answer that only the bridge gives: the server side could not be reached (JSON-RPC's range for servers).
+const UNREACHED: i64 = -32_000;
+
+/// What is read of a message.
+#[derive(Deserialize)]
+struct Peek<'a> {
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Cancelled<'a> {
+    #[serde(borrow, rename = "requestId")]
+    request: &'a RawValue,
+}
+
+/// A request without an answer.
+struct Open {
+    /// Its id as it was written.
+    id: String,
+    /// The request; `None` when there was no room to keep it, so that it cannot be sent again.
+    line: Option<Vec<u8>>,
+    is_call: bool,
+}
+
+/// What the client waits for.
+pub(super) struct Ledger {
+    limits: Doorway,
+    /// In the order they were asked.
+    open: Vec<Open>,
+    kept_bytes: usize,
+    /// An older client's `initialize`.
+    hello: Option<Hello>,
+    initialized: Option<Vec<u8>>,
+}
+
+struct Hello {
+    id: String,
+    line: Vec<u8>,
+    is_answered: bool,
+}
+
+/// A greeting to say again.
+pub(super) struct Greeting {
+    pub(super) id: String,
+    pub(super) hello: Vec<u8>,
+    pub(super) initialized: Option<Vec<u8>>,
+}
+
+/// What a new core is asked again, and what the client is told of the rest.
+#[derive(Default)]
+pub(super) struct Again {
+    pub(super) again: Vec<Vec<u8>>,
+    pub(super) lost: Vec<Vec<u8>>,
+}
+
+impl Ledger {
+    pub(super) fn new(limits: &Doorway) -> Self {
+        Self { limits: limits.clone(), open: Vec::new(), kept_bytes: 0, hello: None, initialized: None }
+    }
+
+    /// Whether the client waits for something.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Takes in a line of the client.
+    pub(super) fn from_client(&mut self, line: &[u8]) {
+        if line.trim_ascii_start().first() == Some(&b'[') {
+            // A batch of 2025-03-26: each of its members stands for itself.
+            if let Ok(members) = serde_json::from_slice::<Vec<&RawValue>>(line) {
+                for member in members {
+                    self.message(member.get().as_bytes());
+                }
+            }
+            return;
+        }
+        self.message(line);
+    }
+
+    fn message(&mut self, line: &[u8]) {
+        // What cannot be read is passed on; the core says what is wrong with it.
+        let Ok(peek) = serde_json::from_slice::<Peek<'_>>(line) else { return };
+        let Some(method) = peek.method.as_deref() else { return };
+        let Some(id) = peek.id.map(|id| id.get().to_owned()) else {
+            match method {
+                "notifications/initialized" => self.initialized = Some(line.to_vec()),
+                "notifications/cancelled" => {
+                    let named = peek.params.and_then(|params| serde_json::from_str::<Cancelled<'_>>(params.get()).ok());
+                    if let Some(named) = named {
+                        self.close(named.request.get());
+                    }
+                }
+                _ => {}
+            }
+            return;
+        };
+        if method == "initialize" {
+            self.hello = Some(Hello { id: id.clone(), line: line.to_vec(), is_answered: false });
+        }
+        let has_room = self.open.len() < self.limits.bridge_requests_max
+            && self.kept_bytes.saturating_add(line.len()) <= self.limits.bridge_kept_bytes;
+        let kept = has_room.then(|| line.to_vec());
+        self.kept_bytes = self.kept_bytes.saturating_add(kept.as_ref().map_or(0, Vec::len));
+        self.open.push(Open { id, line: kept, is_call: method == "tools/call" });
+    }
+
+    /// Takes in a line of the core; whether it is for the client.
+    pub(super) fn from_core(&mut self, line: &[u8]) -> bool {
+        let Ok(peek) = serde_json::from_slice::<Peek<'_>>(line) else { return true };
+        if peek.method.is_some() {
+            return true;
+        }
+        // An answer to nothing in particular tells of a line that could not be read.
+        let Some(id) = peek.id.map(RawValue::get).filter(|id| *id != "null") else { return true };
+        if let Some(hello) = self.hello.as_mut().filter(|hello| hello.id == id) {
+            hello.is_answered = true;
+        }
+        self.close(id)
+    }
+
+    /// The greeting, when the client has its answer already and a new core has not heard it.
+    pub(super) fn greeting(&self) -> Option<Greeting> {
+        let hello = self.hello.as_ref().filter(|hello| hello.is_answered)?;
+        Some(Greeting { id: hello.id.clone(), hello: hello.line.clone(), initialized: self.initialized.clone() })
+    }
+
+    /// What to ask a new core again; what cannot be is answered.
+    pub(super) fn open_again(&mut self) -> Again {
+        let mut again = Again::default();
+        self.open.retain(|open| match &open.line {
+            Some(line) => {
+                again.again.push(line.clone());
+                true
+            }
+            None => {
+                again.lost.push(unreached(open, "too much was in work to keep it for a new core"));
+                false
+            }
+        });
+        again
+    }
+
+    /// Answers everything that waits with an error.
+    pub(super) fn give_up(&mut self, why: &str) -> Vec<Vec<u8>> {
+        self.kept_bytes = 0;
+        self.open.drain(..).map(|open| unreached(&open, why)).collect()
+    }
+
+    fn close(&mut self, id: &str) -> bool {
+        let Some(place) = self.open.iter().position(|open| open.id == id) else { return false };
+        let closed = self.open.remove(place);
+        self.kept_bytes = self.kept_bytes.saturating_sub(closed.line.map_or(0, |line| line.len()));
+        true
+    }
+}
+
+/// Whether a line is the answer to this request.
+pub(super) fn answers(line: &[u8], id: &str) -> bool {
+    serde_json::from_slice::<Peek<'_>>(line)
+        .is_ok_and(|peek| peek.method.is_none() && peek.id.is_some_and(|given| given.get() == id))
+}
+
+/// The answer to a line that is too long to be read.
+pub(super) fn too_long() -> Vec<u8> {
+    br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the message is too long"}}"#.to_vec()
+}
+
+fn unreached(open: &Open, why: &str) -> Vec<u8> {
+    let unknown = if open.is_call { "; whether the call was made is not known" } else { "" };
+    let message = serde_json::Value::String(format!("{why}{unknown}"));
+    format!(r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":{UNREACHED},"message":{message}}}}}"#, open.id).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ledger() -> Ledger {
+        Ledger::new(&Doorway::default())
+    }
+
+    const HELLO: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#;
+    const CALL: &[u8] = br#"{"jsonrpc":"2.0","id":"7","method":"tools/call","params":{"name":"x"}}"#;
+
+    fn texts(lines: Vec<Vec<u8>>) -> Vec<String> {
+        lines.into_iter().map(|line| String::from_utf8(line).expect("text")).collect()
+    }
+
+    #[test]
+    fn a_new_core_hears_the_greeting_and_what_is_unanswered() {
+        let mut ledger = ledger();
+        ledger.from_client(HELLO);
+        assert!(ledger.greeting().is_none(), "until it is answered it is a request like others");
+        assert_eq!(ledger.open_again().again, [HELLO], "and is sent again as one");
+        assert!(ledger.from_core(br#"{"jsonrpc":"2.0","id":0,"result":{}}"#), "its answer is for the client");
+        ledger.from_client(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        ledger.from_client(br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+        ledger.from_client(CALL);
+        assert!(ledger.from_core(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
+        let greeting = ledger.greeting().expect("the client was greeted");
+        assert_eq!((greeting.id.as_str(), greeting.initialized.is_some()), ("0", true));
+        assert_eq!(ledger.open_again().again, [CALL], "only what has no answer");
+    }
+
+    #[test]
+    fn an_answer_passes_once() {
+        let mut ledger = ledger();
+        ledger.from_client(CALL);
+        let answer = br#"{"jsonrpc":"2.0","id":"7","result":{}}"#;
+        assert!(!ledger.from_core(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#), "a number is not the text");
+        assert!(ledger.from_core(answer));
+        assert!(!ledger.from_core(answer), "a second answer is none");
+        assert!(ledger.from_core(br#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#), "requests of the core pass");
+        assert!(ledger.from_core(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#));
+    }
+
+    #[test]
+    fn a_client_that_waits_in_vain_is_told_and_a_late_answer_is_dropped() {
+        let mut ledger = ledger();
+        ledger.from_client(CALL);
+        let told = texts(ledger.give_up("no core"));
+        assert_eq!(told.len(), 1);
+        assert!(
+            told[0].contains(r#""id":"7""#) && told[0].contains("whether the call was made is not known"),
+            "{told:?}"
+        );
+        assert!(!ledger.is_waiting() && !ledger.from_core(br#"{"jsonrpc":"2.0","id":"7","result":{}}"#));
+    }
+
+    #[test]
+    fn a_cancelled_request_is_not_asked_again() {
+        let mut ledger = ledger();
+        ledger.from_client(CALL);
+        ledger.from_client(br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"7"}}"#);
+        assert!(ledger.open_again().again.is_empty(), "the client does not wait for it");
+    }
+
+    #[test]
+    fn what_there_is_no_room_to_keep_is_answered_when_the_core_is_lost() {
+        let limits = Doorway { bridge_requests_max: 1, ..Doorway::default() };
+        let mut ledger = Ledger::new(&limits);
+        ledger.from_client(CALL);
+        ledger.from_client(br#"[{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{}}]"#);
+        let again = ledger.open_again();
+        assert_eq!((again.again.len(), again.lost.len()), (1, 1), "the first is asked again, the other is told");
+        assert!(texts(again.lost)[0].contains(r#""id":8"#));
+        assert!(!ledger.from_core(br#"{"jsonrpc":"2.0","id":8,"result":{}}"#), "and not answered twice");
+    }
+}

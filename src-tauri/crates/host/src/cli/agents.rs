@@ -1,0 +1,203 @@
+//! `taskwarden agents`: add, list, revoke.
+//!
+//! Adding prints the token once, with settings that can be pasted; with `--save` it also lies in a file that only the
+//! user can read, where `connect` finds it (ruling 25). What an agent may do is not decided here.
+
+use anstyle::AnsiColor;
+use api::calls::Nothing;
+use api::calls::agents::{AddAgent, AgentAdded, AgentList, AgentRevoked, RevokeAgent};
+use api::calls::stops::StopList;
+use api::dto::{AgentFacts, moment};
+use api::ready::{self, For};
+use api::{ApiError, Code, when};
+use clap::Subcommand;
+
+use super::screen::Screen;
+use super::table::{Column, text, toned};
+use super::words::one_line;
+use super::{DONE, Ended, prompt, stop, table, words};
+use crate::config::Config;
+use crate::door::Door;
+use crate::token;
+
+/// Commands about agents.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Agents {
+    /// Add an agent; prints its token once, with settings for its program.
+    Add {
+        /// A name for it: a-z, 0-9, dot, dash, underscore.
+        name: String,
+        /// Keep the token in a file that only you can read, for `taskwarden connect`.
+        #[arg(long)]
+        save: bool,
+        /// Do not offer the four task tools to a client that knows no tasks.
+        #[arg(long)]
+        no_task_tools: bool,
+    },
+    /// List all agents.
+    List,
+    /// Take an agent's access away at once, and ask all its tasks to stop.
+    Revoke {
+        /// Its name or id.
+        name: String,
+        /// Why, for the record and for servers that take it.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+        /// Do not ask.
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+pub(crate) async fn run(command: Agents, config: &Config, screen: &Screen) -> Ended {
+    match command {
+        Agents::Add { name, save, no_task_tools } => add(name, save, !no_task_tools, config, screen).await,
+        Agents::List => list(config, screen).await,
+        Agents::Revoke { name, reason, yes } => revoke(name, reason, yes, config, screen).await,
+    }
+}
+
+async fn add(name: String, save: bool, task_tools: bool, config: &Config, screen: &Screen) -> Ended {
+    let door = Door::core(config)?;
+    let input = AddAgent { name, task_tools: Some(task_tools) };
+    let mut added: AgentAdded = door.ask("agents.add", &input).await?;
+    let saved = if save { Some(token::save(&config.paths, &added.agent.name, &added.token)) } else { None };
+    if let Some(Ok(_)) = &saved {
+        added.settings.stdio = ready::settings(For {
+            agent: &added.agent.name,
+            token: &added.token,
+            connect: &own_connect(),
+            url: None,
+            is_saved: true,
+        })
+        .stdio;
+    }
+    if screen.is_json() {
+        screen.json(&added)?;
+    } else {
+        print_added(&added, screen);
+        if let Some(Ok(path)) = &saved {
+            screen.note(&format!("Saved in `{}`, readable by you alone.", path.display()));
+        }
+    }
+    match saved {
+        // The token was shown: it is not lost with its file.
+        Some(Err(error)) => Err(ApiError::new(
+            Code::Failed,
+            format!("the agent was added, but its token could not be saved: {error}"),
+            "Put the token printed above into `TASKWARDEN_TOKEN`, or revoke the agent and try again.",
+        )),
+        Some(Ok(_)) | None => Ok(DONE),
+    }
+}
+
+/// How this program starts a bridge.
+fn own_connect() -> Vec<String> {
+    let program = std::env::current_exe().ok().and_then(|path| path.into_os_string().into_string().ok());
+    vec![program.unwrap_or_else(|| "taskwarden".into()), "connect".into()]
+}
+
+fn print_added(added: &AgentAdded, screen: &Screen) {
+    screen.note(&format!("Added agent `{}`. This is its token; nobody can show it again:", added.agent.name));
+    screen.line(&added.token);
+    let settings = &added.settings;
+    if let Some(claude) = &settings.claude {
+        screen.note(&format!("\nClaude Code:\n{claude}"));
+    }
+    match &settings.http {
+        Some(http) => screen.note(&format!("\nPrograms that speak HTTP:\n{http}")),
+        None => screen.note("\nNo HTTP address is open; programs that start a command can still be connected."),
+    }
+    screen.note(&format!("\nPrograms that start a command:\n{}", settings.stdio));
+    screen.note(
+        "\nPaste one of them into the settings of the agent's program, in the place of its servers, and restart it. \
+         It then reaches all servers of `taskwarden servers list`; for one alone, put its name after `/mcp/` or after \
+         `connect`.",
+    );
+}
+
+async fn list(config: &Config, screen: &Screen) -> Ended {
+    let door = Door::any(config).await?;
+    let list: AgentList = door.ask("agents.list", &Nothing {}).await?;
+    if screen.is_json() {
+        screen.json(&list)?;
+        return Ok(DONE);
+    }
+    if list.agents.is_empty() {
+        screen.line("No agent yet. Add one: taskwarden agents add NAME");
+        return Ok(DONE);
+    }
+    let rows = list.agents.iter().map(row).collect();
+    table::print(screen, &["NAME", "STATE", "SEEN", "CALLS", "OPEN", "WAITING", "CLIENT"], &["CLIENT"], rows);
+    if door.is_reading() {
+        screen.note("No core is running: who is connected is not known. Start one with `taskwarden serve`.");
+    }
+    Ok(DONE)
+}
+
+fn row(agent: &AgentFacts) -> Vec<Column> {
+    let now = words::now();
+    let seen = agent.seen_at.as_deref().and_then(moment).map_or_else(|| "never".into(), |at| when::ago(at, now));
+    vec![
+        text(agent.name.clone()),
+        match (&agent.revoked_at, agent.connected) {
+            (Some(_), _) => toned("revoked", AnsiColor::Red),
+            (None, true) => toned("connected", AnsiColor::Green),
+            (None, false) => text("away"),
+        },
+        text(seen),
+        text(agent.calls.to_string()),
+        text(agent.open_tasks.to_string()),
+        text(agent.waiting.to_string()),
+        text(agent.client.as_deref().map_or_else(|| "-".into(), one_line)),
+    ]
+}
+
+async fn revoke(name: String, reason: Option<String>, yes: bool, config: &Config, screen: &Screen) -> Ended {
+    let door = Door::core(config)?;
+    if !yes {
+        confirm(&name, &door, screen).await?;
+    }
+    let input = RevokeAgent { agent: name, reason };
+    let revoked: AgentRevoked = door.ask("agents.revoke", &input).await?;
+    let name = &revoked.agent.name;
+    token::forget(&config.paths, name);
+    if screen.is_json() {
+        screen.json(&revoked)?;
+        let refused = revoked.stops.iter().any(|stop| stop.state == "refused");
+        return Ok(if refused { Code::Refused.exit() } else { DONE });
+    }
+    screen.line(&format!("Agent `{name}` has no access any more."));
+    if revoked.stopped == 0 {
+        screen.line("It had no open task.");
+        return Ok(DONE);
+    }
+    screen.line(&format!("{} asked to stop:", when::count(revoked.stopped, "open task")));
+    let hidden = revoked.stopped.saturating_sub(u64::try_from(revoked.stops.len()).unwrap_or(u64::MAX));
+    let ended = stop::told(StopList { stops: revoked.stops }, false, &door, config, screen).await?;
+    if hidden > 0 {
+        screen.note(&format!("And {hidden} more: taskwarden tasks list --agent {name}"));
+    }
+    Ok(ended)
+}
+
+async fn confirm(name: &str, door: &Door, screen: &Screen) -> Result<(), ApiError> {
+    let list: AgentList = door.ask("agents.list", &Nothing {}).await?;
+    let Some(agent) = list.agents.iter().find(|agent| agent.name == name || agent.id == name) else {
+        // The core says what is near.
+        return Ok(());
+    };
+    let tasks = when::count(agent.open_tasks, "open task");
+    if !screen.can_ask() {
+        return Err(ApiError::new(
+            Code::Refused,
+            format!("agent `{}` was kept: nobody confirmed", agent.name),
+            "Run it in a terminal, or pass `--yes`.",
+        ));
+    }
+    let question = format!("Take the access of `{}` away and ask {tasks} of it to stop?", agent.name);
+    if prompt::yes(&question).await? {
+        return Ok(());
+    }
+    Err(ApiError::new(Code::Refused, format!("agent `{}` was kept", agent.name), "Nothing was changed."))
+}

@@ -1,0 +1,204 @@
+//! `taskwarden rules`: who is asked, what a repeated call means, whether results are held, when a call becomes a task.
+//!
+//! Setting one field leaves the others of the same rule as they are. Which rule wins is not decided here.
+
+use api::calls::Nothing;
+use api::calls::rules::RuleList;
+use api::dto::{RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
+use api::{ApiError, Code, when};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
+
+use super::screen::Screen;
+use super::table::text;
+use super::words::one_line;
+use super::{DONE, Ended, table};
+use crate::config::{self, Config};
+use crate::door::Door;
+
+/// Commands about rules.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Rules {
+    /// List all rules.
+    List,
+    /// Set fields of the rule for an agent, a server or a tool.
+    Set(Set),
+    /// Take the rule for an agent, a server or a tool away.
+    Unset(Scope),
+}
+
+/// For what a rule holds.
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("scope").required(true).args(["agent", "server"]).multiple(false)))]
+pub(crate) struct Scope {
+    /// Everything this agent starts.
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// Everything on this server.
+    #[arg(long, value_name = "SERVER")]
+    server: Option<String>,
+    /// Only this tool of the server.
+    #[arg(long, value_name = "TOOL", requires = "server")]
+    tool: Option<String>,
+}
+
+/// What a rule says.
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("what").required(true).multiple(true).args(["ask", "repeat", "hold_results", "task_after"])))]
+pub(crate) struct Set {
+    #[command(flatten)]
+    scope: Scope,
+    /// Who is asked when a task asks.
+    #[arg(long, value_name = "WHO")]
+    ask: Option<Who>,
+    /// With `agent-then-people`: when people are asked too, such as `5min`.
+    #[arg(long, value_name = "TIME", requires = "ask")]
+    people_after: Option<String>,
+    /// What a repeated call means while the first is open and its reply could not be delivered.
+    #[arg(long, value_name = "HOW")]
+    repeat: Option<How>,
+    /// Whether results wait for a person before the agent gets them.
+    #[arg(long, value_name = "BOOL")]
+    hold_results: Option<bool>,
+    /// How long a call lasts before it becomes a task, for agents that know tasks, such as `2s`.
+    #[arg(long, value_name = "TIME")]
+    task_after: Option<String>,
+}
+
+/// Who is asked.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Who {
+    People,
+    Agent,
+    AgentThenPeople,
+    Both,
+}
+
+/// What a repeated call means.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum How {
+    Join,
+    New,
+}
+
+pub(crate) async fn run(command: Rules, config: &Config, screen: &Screen) -> Ended {
+    match command {
+        Rules::List => {
+            let list: RuleList = Door::any(config).await?.ask("rules.list", &Nothing {}).await?;
+            print(&list, screen)
+        }
+        Rules::Set(input) => set(input, config, screen).await,
+        Rules::Unset(scope) => {
+            let rule = blank(scope.named());
+            let list: RuleList = Door::core(config)?.ask("rules.put", &rule).await?;
+            print(&list, screen)
+        }
+    }
+}
+
+async fn set(input: Set, config: &Config, screen: &Screen) -> Ended {
+    let Set { scope, ask, people_after, repeat, hold_results, task_after } = input;
+    let door = Door::core(config)?;
+    let scope = scope.named();
+    let kept: RuleList = door.ask("rules.list", &Nothing {}).await?;
+    let mut rule = kept.rules.into_iter().find(|rule| rule.scope == scope).unwrap_or_else(|| blank(scope));
+    if let Some(who) = ask {
+        rule.asked = Some(match who {
+            Who::People => WhoIsAsked::People,
+            Who::Agent => WhoIsAsked::Agent,
+            Who::AgentThenPeople => WhoIsAsked::AgentThenPeople,
+            Who::Both => WhoIsAsked::Both,
+        });
+        rule.people_after_ms = people_after.as_deref().map(span).transpose()?;
+    }
+    if let Some(how) = repeat {
+        rule.repeat = Some(match how {
+            How::Join => RepeatDto::Join,
+            How::New => RepeatDto::New,
+        });
+    }
+    rule.hold_results = hold_results.or(rule.hold_results);
+    if let Some(after) = task_after {
+        rule.promote_after_ms = Some(span(&after)?);
+    }
+    let list: RuleList = door.ask("rules.put", &rule).await?;
+    print(&list, screen)
+}
+
+fn print(list: &RuleList, screen: &Screen) -> Ended {
+    if screen.is_json() {
+        screen.json(list)?;
+        return Ok(DONE);
+    }
+    if list.rules.is_empty() {
+        screen.line("No rule: people are asked, an undelivered call is joined, results are delivered at once.");
+        return Ok(DONE);
+    }
+    let rows = list
+        .rules
+        .iter()
+        .map(|rule| {
+            let unsaid = || "-".to_owned();
+            vec![
+                text(scope_words(&rule.scope)),
+                text(asked_words(rule).unwrap_or_else(unsaid)),
+                text(rule.repeat.map_or_else(unsaid, |repeat| repeat_word(repeat).into())),
+                text(rule.hold_results.map_or_else(unsaid, |hold| if hold { "yes" } else { "no" }.into())),
+                text(rule.promote_after_ms.map_or_else(unsaid, when::span_ms)),
+            ]
+        })
+        .collect();
+    table::print(screen, &["FOR", "ASKS", "REPEAT", "HOLDS RESULTS", "TASK AFTER"], &["FOR"], rows);
+    Ok(DONE)
+}
+
+fn scope_words(scope: &ScopeDto) -> String {
+    match scope {
+        ScopeDto::Agent { agent } => format!("agent {}", one_line(agent)),
+        ScopeDto::Server { server } => format!("server {}", one_line(server)),
+        ScopeDto::Tool { server, tool } => format!("tool {} of {}", one_line(tool), one_line(server)),
+    }
+}
+
+fn asked_words(rule: &RuleDto) -> Option<String> {
+    Some(match rule.asked? {
+        WhoIsAsked::People => "people".into(),
+        WhoIsAsked::Agent => "the agent".into(),
+        WhoIsAsked::Both => "both".into(),
+        WhoIsAsked::AgentThenPeople => {
+            format!("the agent, people after {}", when::span_ms(rule.people_after_ms.unwrap_or_default()))
+        }
+    })
+}
+
+const fn repeat_word(repeat: RepeatDto) -> &'static str {
+    match repeat {
+        RepeatDto::Join => "joins",
+        RepeatDto::New => "is new",
+    }
+}
+
+fn span(text: &str) -> Result<u64, ApiError> {
+    let span = config::span(text).ok_or_else(|| {
+        ApiError::new(
+            Code::Usage,
+            format!("`{}` is not a time", one_line(text)),
+            "Give a number and a unit, such as `500ms`, `2s` or `5min`.",
+        )
+    })?;
+    Ok(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn blank(scope: ScopeDto) -> RuleDto {
+    RuleDto { scope, asked: None, people_after_ms: None, repeat: None, hold_results: None, promote_after_ms: None }
+}
+
+impl Scope {
+    /// Clap sees to it that one of them is given.
+    fn named(self) -> ScopeDto {
+        match (self.agent, self.server.unwrap_or_default(), self.tool) {
+            (Some(agent), ..) => ScopeDto::Agent { agent },
+            (None, server, Some(tool)) => ScopeDto::Tool { server, tool },
+            (None, server, None) => ScopeDto::Server { server },
+        }
+    }
+}

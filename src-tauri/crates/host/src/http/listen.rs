@@ -1,0 +1,190 @@
+//! Taking connections: how many, how long they may be quiet, and how slowly they may speak.
+//!
+//! One line of state a connection: whether a request is in work, since when, whether a head or an answer is stuck half
+//! way. One sweep looks at all of them; when there is no room, the one that is idle longest goes, and when none is idle
+//! the new one does. HTTP/1.1 is hyper's; what a request means is the router's. It authenticates nobody.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response, StatusCode, Version, header};
+use axum::response::IntoResponse as _;
+use engine::supervisor::Supervisor;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
+use tokio::net::{TcpListener, TcpStream};
+use tower::ServiceExt as _;
+
+use super::line::{Answered, Asked, Limits, Line, Watched};
+
+/// Serves what arrives until the scope ends; requests in work are finished, idle connections are closed.
+pub(super) fn serve(listener: TcpListener, router: Router, limits: Limits, supervisor: &Supervisor) {
+    let open = Arc::new(Open { limits, lines: Mutex::new(BTreeMap::new()) });
+    let swept = Arc::clone(&open);
+    supervisor.spawn("quiet connections", async move {
+        loop {
+            tokio::time::sleep(swept.limits.sweep_every).await;
+            swept.sweep();
+        }
+    });
+    let scope = supervisor.clone();
+    supervisor.spawn("listener", async move {
+        let mut made = 0_u64;
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    made = made.wrapping_add(1);
+                    if let Some(line) = open.room(made) {
+                        let place = Place { open: Arc::clone(&open), number: made };
+                        scope.spawn_draining("connection", attend(stream, line, place, router.clone(), scope.clone()));
+                    }
+                }
+                Err(error) if is_of_the_peer(&error) => {}
+                Err(error) => {
+                    // Out of file descriptors, most likely: make room and breathe instead of spinning.
+                    tracing::warn!(%error, "a connection could not be taken");
+                    open.end_oldest_idle();
+                    tokio::time::sleep(open.limits.sweep_every).await;
+                }
+            }
+        }
+    });
+}
+
+/// Whether the error is of one connection that is gone before it was taken.
+fn is_of_the_peer(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused
+    )
+}
+
+/// All open connections.
+struct Open {
+    limits: Limits,
+    lines: Mutex<BTreeMap<u64, Arc<Line>>>,
+}
+
+impl Open {
+    /// A place for one more; `None` when all are in work.
+    fn room(&self, number: u64) -> Option<Arc<Line>> {
+        let is_full = self.lines.lock().len() >= self.limits.connections_max;
+        if is_full && !self.end_oldest_idle() {
+            return None;
+        }
+        let line = Arc::new(Line::new());
+        self.lines.lock().insert(number, Arc::clone(&line));
+        Some(line)
+    }
+
+    /// Closes the connection that is idle longest; false when none is.
+    fn end_oldest_idle(&self) -> bool {
+        let mut lines = self.lines.lock();
+        let oldest = lines.iter().filter_map(|(number, line)| Some((line.idle_since()?, *number))).min();
+        let Some(line) = oldest.and_then(|(_, number)| lines.remove(&number)) else { return false };
+        line.end();
+        true
+    }
+
+    /// Closes what is slow or quiet for too long.
+    fn sweep(&self) {
+        let mut lines = self.lines.lock();
+        let is_crowded = lines.len() > self.limits.crowd();
+        lines.retain(|_, line| {
+            let is_over = line.is_overdue(&self.limits, is_crowded);
+            if is_over {
+                line.end();
+            }
+            !is_over
+        });
+    }
+}
+
+/// The place of one connection; given back when it is dropped.
+struct Place {
+    open: Arc<Open>,
+    number: u64,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.open.lines.lock().remove(&self.number);
+    }
+}
+
+/// One connection, from its first byte to its end.
+async fn attend(stream: TcpStream, line: Arc<Line>, place: Place, router: Router, scope: Supervisor) {
+    let stop = scope.stopping();
+    // Answers are small and awaited: waiting to fill a packet would only delay them.
+    let _ = stream.set_nodelay(true);
+    // A connection that says nothing costs no buffer.
+    tokio::select! {
+        ready = stream.readable() => if ready.is_err() { return },
+        () = line.ended() => return,
+        () = stop.cancelled() => return,
+    }
+    let limits = &place.open.limits;
+    let body_limit = limits.body_limit;
+    let watched = Arc::clone(&line);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (router, asked) = (router.clone(), Line::begin(&watched));
+        async move {
+            let response = match smells(&request) {
+                None => {
+                    let request = request.map(|body| Body::new(Asked::new(body, body_limit)));
+                    router.oneshot(request).await.unwrap_or_else(|never: Infallible| match never {})
+                }
+                Some(status) => closing(status),
+            };
+            Ok::<_, Infallible>(response.map(|body| Answered::new(body, asked)))
+        }
+    });
+    let mut builder = http1::Builder::new();
+    builder.max_headers(limits.headers_max).max_buf_size(limits.head_bytes_max).header_read_timeout(None);
+    let connection = builder.serve_connection(TokioIo::new(Watched::new(stream, Arc::clone(&line))), service);
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        // A peer that breaks off or speaks no HTTP is its own affair; hyper answers what can be answered.
+        _ = connection.as_mut() => {}
+        () = line.ended() => {}
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            let _ = tokio::time::timeout(limits.close_limit, connection).await;
+        }
+    }
+}
+
+/// What two readers of the same bytes could take differently is refused, whichever of them is right: a second way to
+/// say where the body ends, an address that contradicts `Host`, and methods that are for proxies.
+fn smells(request: &Request<Incoming>) -> Option<StatusCode> {
+    let headers = request.headers();
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let coding = codings.next();
+    let is_plain = coding.is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
+    if !is_plain || codings.next().is_some() || coding.is_some() && headers.contains_key(header::CONTENT_LENGTH) {
+        return Some(StatusCode::BAD_REQUEST);
+    }
+    if request.method() == axum::http::Method::CONNECT || request.method() == axum::http::Method::TRACE {
+        return Some(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let host = hosts.next();
+    let named = request.uri().authority().map(axum::http::uri::Authority::as_str);
+    let agrees = named.is_none_or(|named| host.is_some_and(|host| host.as_bytes() == named.as_bytes()));
+    if hosts.next().is_some() || !agrees || request.version() == Version::HTTP_11 && host.is_none() {
+        return Some(StatusCode::BAD_REQUEST);
+    }
+    None
+}
+
+/// A refusal after which nothing more is read from this connection.
+fn closing(status: StatusCode) -> Response<Body> {
+    (status, [(header::CONNECTION, "close")]).into_response()
+}
