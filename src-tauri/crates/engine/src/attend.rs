@@ -198,7 +198,7 @@ async fn round(core: &Core, pinned: BTreeMap<HandleId, Attention>) -> Vec<(Handl
         let Ok(Some(handle)) = core.ledger.load(id).await else { continue };
         let holds = match attention {
             // Answered or taken back meanwhile: nobody needs to come.
-            Attention::Waiting => handle.requests.values().any(|request| request.state.is_open()),
+            Attention::Waiting => handle.has_request_for_people(core.now()),
             Attention::Problem | Attention::Finished => true,
         };
         if holds {

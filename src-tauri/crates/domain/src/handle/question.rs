@@ -81,7 +81,7 @@ impl TaskHandle {
     /// # Errors
     /// A [`Refusal`] when there is nothing to answer or somebody was faster.
     pub fn answer(&self, input: AnswerInput, now: Timestamp) -> Result<(Transition, RequestKey), Refusal> {
-        let key = self.meant(input.key)?;
+        let key = self.meant(input.key, &input.by)?;
         let request = self.requests.get(&key).ok_or_else(|| Refusal::UnknownKey(key.clone()))?;
         match &request.state {
             RequestState::Open => {}
@@ -117,13 +117,17 @@ impl TaskHandle {
         Ok((step.settle(self, now), key))
     }
 
-    /// The question that is meant: the named one, the only open one, or, when none is open, the only answered one:
-    /// whoever comes second learns who was first.
-    fn meant(&self, key: Option<RequestKey>) -> Result<RequestKey, Refusal> {
+    /// The question that is meant: the named one, the only open one that this one may answer, or, when none is open, the
+    /// only answered one: whoever comes second learns who was first.
+    fn meant(&self, key: Option<RequestKey>, by: &Decider) -> Result<RequestKey, Refusal> {
         if let Some(key) = key {
             return Ok(key);
         }
-        let mut open = self.requests.values().filter(|request| request.state.is_open());
+        let theirs = |request: &&InputRequest| self.check_decider(by, request).is_ok();
+        let any_theirs = self.requests.values().any(|request| request.state.is_open() && theirs(&request));
+        // Where none is theirs, the only one there is says why not.
+        let mut open =
+            self.requests.values().filter(|request| request.state.is_open() && (!any_theirs || theirs(request)));
         match (open.next(), open.count()) {
             (None, _) => {
                 let mut answered = self.requests.values().filter(|request| match request.state {

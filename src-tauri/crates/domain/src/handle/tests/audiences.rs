@@ -90,6 +90,19 @@ fn only_those_who_are_asked_may_answer() {
 }
 
 #[test]
+fn without_a_key_the_only_question_that_one_may_answer_is_meant() {
+    let both = asks(&[("a", form()), ("b", Ask::Sampling)]);
+    let seen = Observation { outstanding: Some(both), ..sight(TaskStatus::InputRequired, 20) };
+    let task = given(Audience::Both).observe(&seen, &policy()).next;
+    let meant = task.answer(accept(None), at(30)).map(|(_, key)| key);
+    assert_eq!(meant, Ok(key("a")), "a person can answer only the form");
+    let agent = AnswerInput { key: None, ..forwarded("") };
+    assert_eq!(task.answer(agent, at(30)).map(|_| ()), Err(Refusal::AmbiguousKey(2)), "the agent can answer both");
+    let nobodys = asked(Audience::Agent, form()).answer(accept(None), at(30)).map(|_| ());
+    assert_eq!(nobodys, Err(Refusal::NotForPeople("form".into())), "and what is not theirs says so");
+}
+
+#[test]
 fn people_are_told_when_their_time_has_come() {
     let task = asked(LATER, form());
     assert_eq!(task.phase(at(99)), Phase::Running, "the agent is asked, the task is not theirs yet");
