@@ -255,7 +255,7 @@ pub(crate) fn came_in(post: &Post, flight: &Flight, id: HandleId) {
 /// How a call ended.
 pub(crate) enum Landing {
     /// With a reply.
-    Reply(CallReply),
+    Reply(Box<CallReply>),
     /// Without one, for this reason.
     Failed(CallError),
     /// Nobody waits for it any more.
@@ -264,7 +264,7 @@ pub(crate) enum Landing {
 
 impl From<Result<CallReply, CallError>> for Landing {
     fn from(ended: Result<CallReply, CallError>) -> Self {
-        ended.map_or_else(Self::Failed, Self::Reply)
+        ended.map_or_else(Self::Failed, |reply| Self::Reply(Box::new(reply)))
     }
 }
 

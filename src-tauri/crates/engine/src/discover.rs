@@ -37,7 +37,7 @@ pub(crate) async fn sweep_list(
     open: HashMap<UpstreamTaskId, HandleId>,
 ) -> Found {
     let mut found = Found { moved: Vec::new(), slow_down: None, no_list: false };
-    let calls = post.in_flight();
+    let mut calls = post.in_flight();
     let mut unknown = Vec::new();
     let mut cursor = None;
     let mut cursors = HashSet::new();
@@ -81,6 +81,8 @@ pub(crate) async fn sweep_list(
     if unknown.is_empty() {
         return found;
     }
+    // A call that took off while the list was read may have created what is listed too.
+    calls.extend(post.in_flight());
     wait_for_replies(&core, &post, &calls).await;
     let mut taken = core.ledger.of_line(post.line).len();
     for (task, seen) in unknown {

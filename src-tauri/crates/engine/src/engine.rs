@@ -202,9 +202,10 @@ impl Engine {
             stopping: AtomicBool::new(false),
         });
         let servers = core.registry.servers().await?;
-        recover::recover(&core, &servers).await?;
-        leftover::record(&core, &servers).await?;
-        leftover::find_undelivered(&core).await?;
+        // Boxed: what they hold while they wait is large, and every start would carry it.
+        Box::pin(recover::recover(&core, &servers)).await?;
+        Box::pin(leftover::record(&core, &servers)).await?;
+        Box::pin(leftover::find_undelivered(&core)).await?;
         for server in servers {
             lines::follow(&core, server);
         }

@@ -199,7 +199,7 @@ pub(crate) async fn run(core: Arc<Core>) {
 
 async fn mark(core: &Core, agent: AgentId, step: fn(&TaskHandle, Timestamp) -> Transition) {
     let all = stream::iter(core.ledger.of_agent(agent)).map(|handle| async move {
-        let stored = core.ledger.apply(handle.id, |handle, now| step(handle, now)).await;
+        let stored = core.ledger.apply(handle.id, &step).await;
         if let Err(error) = stored {
             tracing::warn!(handle.id = %handle.id, %error, "that an agent came or went could not be stored");
         }

@@ -7,11 +7,16 @@
     reason = "stories are tests, also where clippy cannot tell: they end with a reason"
 )]
 
+mod agents;
 mod calls;
 mod deciding;
+mod driving;
 mod finding;
 mod following;
+mod giving;
 mod hardship;
+mod joining;
+mod lines;
 mod restarting;
 mod settling;
 mod telling;

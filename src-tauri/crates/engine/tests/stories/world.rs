@@ -73,7 +73,7 @@ impl World {
             .put_server(ServerUnit { server, audit: Vec::new() })
             .await
             .expect("the memory registry takes a server");
-        let world = Self::over(registry, connector.clone(), connector, policy, clock, 1).await;
+        let world = Box::pin(Self::over(registry, connector.clone(), connector, policy, clock, 1)).await;
         (world, id)
     }
 
@@ -102,7 +102,7 @@ impl World {
             host: HostId::from_random(run),
             supervisor: supervisor.clone(),
         };
-        let engine = Engine::start(parts).await.expect("the engine starts");
+        let engine = Box::pin(Engine::start(parts)).await.expect("the engine starts");
         Self { clock, registry, intents, connector, scripted, notifier, policy, engine, supervisor, draw, runs: run }
     }
 
@@ -134,7 +134,7 @@ impl World {
             host: HostId::from_random(self.runs),
             supervisor: self.supervisor.clone(),
         };
-        self.engine = Engine::start(parts).await.expect("the engine starts again");
+        self.engine = Box::pin(Engine::start(parts)).await.expect("the engine starts again");
     }
 
     pub(crate) fn now(&self) -> Timestamp {
