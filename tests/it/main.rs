@@ -7,12 +7,20 @@
 #![expect(clippy::indexing_slicing, reason = "a wrong JSON path in a test should fail loudly")]
 #![expect(clippy::expect_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
+mod clients;
+mod conformance;
+mod gateway_kill;
 mod hostile;
 mod kill;
+mod kill_kept;
 mod peers;
 mod statements;
 
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_core-under-test");
+/// Our serving face with the fixtures of the conformance runner.
+pub(crate) const CONFORMANCE_SERVER: &str = env!("CARGO_BIN_EXE_conformance-server");
+/// The independent 2026-07-28 client.
+pub(crate) const RMCP_CLIENT: &str = env!("CARGO_BIN_EXE_rmcp-client");
 /// The independent 2026-07-28 peer.
 pub(crate) const RMCP_PEER: &str = env!("CARGO_BIN_EXE_rmcp-peer");

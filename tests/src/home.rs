@@ -197,6 +197,33 @@ impl Home {
     }
 }
 
+impl Drop for Home {
+    /// Ends what a killed core left running: a core that a bridge started, and processes that are kept for the next one.
+    fn drop(&mut self) {
+        let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+        let core = read(&self.data().join("core.lock")).trim().parse::<i32>().ok();
+        let folders = std::fs::read_dir(self.data().join("keep")).into_iter().flatten().filter_map(Result::ok);
+        let keepers = folders.filter_map(|folder| {
+            let who = serde_json::from_str::<Value>(&read(&folder.path().join("who"))).ok()?;
+            i32::try_from(who.pointer("/keeper/pid")?.as_i64()?).ok()
+        });
+        for (pid, signal) in core
+            .map(|pid| (pid, rustix::process::Signal::KILL))
+            .into_iter()
+            .chain(keepers.map(|pid| (pid, rustix::process::Signal::TERM)))
+        {
+            // A number that belongs to somebody else by now is told by the data directory in its environment.
+            let is_ours = std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| {
+                let place = self.data().display().to_string();
+                signal == rustix::process::Signal::TERM || String::from_utf8_lossy(&environ).contains(&place)
+            });
+            if let Some(pid) = rustix::process::Pid::from_raw(pid).filter(|_| is_ours) {
+                let _ = rustix::process::kill_process(pid, signal);
+            }
+        }
+    }
+}
+
 impl Core {
     /// Whether it ended by itself.
     pub fn ended(&mut self) -> bool {

@@ -1,12 +1,16 @@
 //! Shared setup of the integration tests: a data directory with the real program, and servers to talk to.
 //!
 //! Nothing here ships. `home.rs` runs the program as a person would, `server.rs` is a strict server that remembers
-//! everything it was sent. The peers that we did not write are in `peers/` and `bin/rmcp-peer.rs`.
+//! everything it was sent. The peers that we did not write are in `peers/` and `bin/rmcp-peer.rs`, clients that we did
+//! not write in `clients/`. `load.rs`, `tiny.rs` and `forwarder.rs` measure; `gate.rs` is a core that agents reach.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "setup of tests may panic")]
 
+pub mod agent;
 pub mod bench;
+pub mod clients;
 pub mod forwarder;
+pub mod gate;
 pub mod home;
 pub mod hostile;
 pub mod load;

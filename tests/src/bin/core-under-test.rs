@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use host::compose::Adapters;
-use testkit::kill::{Fate, KillPoints, KilledConnector, KilledRegistry};
+use testkit::kill::{Fate, KillPoints, KilledConnector, KilledIntents, KilledRegistry};
 
 fn with_kill_points(adapters: Adapters) -> Adapters {
     let Ok(fatal) = std::env::var("CORE_UNDER_TEST_ABORT_AT") else { return adapters };
@@ -18,6 +18,7 @@ fn with_kill_points(adapters: Adapters) -> Adapters {
     });
     Adapters {
         registry: Arc::new(KilledRegistry::new(adapters.registry, points.clone())),
+        intents: Arc::new(KilledIntents::new(adapters.intents, points.clone())),
         connector: Arc::new(KilledConnector::new(adapters.connector, points)),
         ..adapters
     }

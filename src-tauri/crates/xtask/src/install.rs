@@ -1,8 +1,8 @@
 //! Puts in place what building and testing needs and this machine lacks, and says so.
 //!
 //! System packages only where they are missing and this is Debian with root; other systems get the name to install.
-//! Servers we did not write, which the integration tests talk to, go to `tests/peers/node_modules` and
-//! `target/peers`; a stamp with the versions makes the second run instant. Nothing of this ships.
+//! Servers and clients we did not write, which the integration tests talk to, go to `node_modules` of `tests/peers` and
+//! `tests/clients` and to `target/peers`; a stamp with the versions makes the second run instant. Nothing of this ships.
 
 use std::fs;
 
@@ -13,7 +13,11 @@ use crate::{node, process};
 /// MemoryGraph over stdio; it imports `httpx` without naming it, and does not run with the second major of `mcp`.
 const PYTHON_PEERS: [&str; 3] = ["memorygraphmcp==0.12.4", "mcp==1.30.0", "httpx==0.28.1"];
 
+/// Clients: the SDK 2.x and FastMCP, which do not go with the first major. The SDK 1.x is beside MemoryGraph.
+const PYTHON_CLIENTS: [&str; 2] = ["mcp==2.3.0", "fastmcp==4.1.0"];
+
 const PEERS: &str = "tests/peers";
+const CLIENTS: &str = "tests/clients";
 
 /// Parts of the toolchain that a minimal installation lacks. The C compiler was needed to build this program.
 pub(crate) fn tools(workspace: &Workspace) -> Result<(), Failure> {
@@ -87,40 +91,32 @@ fn runs(program: &str, ask: &str) -> bool {
     Command::new(program).arg(ask).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
-/// Servers we did not write.
+/// Servers and clients we did not write.
 pub(crate) fn peers(workspace: &Workspace) -> Result<(), Failure> {
-    if !workspace.path(PEERS).join("package-lock.json").is_file() {
-        return Ok(());
-    }
-    let stamp = workspace.path("target/peers/stamp");
-    let wanted = format!("{}\n{}", PYTHON_PEERS.join("\n"), workspace.read("tests/peers/package-lock.json")?);
-    if workspace.path(PEERS).join("node_modules").is_dir() && fs::read_to_string(&stamp).is_ok_and(|had| had == wanted)
-    {
-        return Ok(());
-    }
-    node_peers(workspace)?;
-    python_peers(workspace)?;
-    fs::write(&stamp, wanted)
-        .map_err(|why| Failure::new(format!("`{}` cannot be written: {why}", stamp.display()), "Check the disk."))
+    node::install(workspace, PEERS)?;
+    node::install(workspace, CLIENTS)?;
+    environment(workspace, "venv", &PYTHON_PEERS)?;
+    environment(workspace, "clients", &PYTHON_CLIENTS)
 }
 
-fn node_peers(workspace: &Workspace) -> Result<(), Failure> {
-    println!("installing the peers written for Node (npm ci in {PEERS})");
-    let mut install = node::npm(workspace, PEERS, &["ci", "--no-audit", "--no-fund"])?;
-    process::run(&mut install, "npm needs its registry for this; run it again online.")
-}
-
-fn python_peers(workspace: &Workspace) -> Result<(), Failure> {
-    let folder = workspace.path("target/peers/venv");
+/// A virtual environment below `target/peers` with these packages, unless it is there already.
+fn environment(workspace: &Workspace, name: &str, packages: &[&str]) -> Result<(), Failure> {
+    let folder = workspace.path("target/peers").join(name);
+    let (stamp, wanted) = (folder.join("installed"), packages.join("\n"));
+    if fs::read_to_string(&stamp).is_ok_and(|had| had == wanted) {
+        return Ok(());
+    }
     let folder = folder.to_string_lossy();
     if !process::is_there("python3", &["-c", "import ensurepip, venv"]) {
         system(workspace, &["python3", "python3-venv"])?;
     }
-    println!("installing the peers written in Python (a virtual environment in {folder})");
+    println!("installing {} (a virtual environment in {folder})", packages.join(", "));
     let mut create = process::program_in(workspace, "python3", &["-m", "venv", &folder]);
     process::run(&mut create, "Python needs its `venv` module for this.")?;
     let mut install = process::program_in(workspace, &format!("{folder}/bin/pip"), &["install", "--quiet"]);
-    process::run(install.args(PYTHON_PEERS), "pip needs its index for this; run it again online.")
+    process::run(install.args(packages), "pip needs its index for this; run it again online.")?;
+    fs::write(&stamp, wanted)
+        .map_err(|why| Failure::new(format!("`{}` cannot be written: {why}", stamp.display()), "Check the disk."))
 }
 
 /// Installs packages of the system, and says so; nothing for an empty list.

@@ -2,11 +2,13 @@
 //!
 //! Uses the standard library alone (ruling 35), so that it builds in seconds on a fresh clone, and none of our
 //! crates. It ships nothing. `tidy.rs` holds the house rules that a program can check, `checks.rs` what CI runs,
-//! `run.rs` the first minutes of a new developer, `page.rs` and `journeys.rs` what people see, `bench.rs` and `torture.rs` the long measurements.
+//! `run.rs` the first minutes of a new developer, `page.rs` and `journeys.rs` what people see, `bench.rs` and `torture.rs`
+//! the long measurements, `conformance.rs` the official runner.
 
 mod bench;
 mod bindings;
 mod checks;
+mod conformance;
 mod failure;
 mod install;
 mod journeys;
@@ -33,7 +35,8 @@ cargo xtask page          build the user interface if it changed
 cargo xtask bindings      write the types of calls and frames as TypeScript, after a change of the api
 cargo xtask window        drive the built window: demo, content policy, notification
 cargo xtask screenshots   pictures of every screen in both themes, into target/screenshots
-cargo xtask peers         install the servers that the integration tests talk to
+cargo xtask peers         install the servers and clients that the integration tests talk to
+cargo xtask conformance   the official conformance runner, before and behind the gateway
 cargo xtask bench         the performance table, in release mode
 cargo xtask torture [N]   kill the core at N random moments and look for lost handles (1000)
 cargo xtask help          this text";
@@ -67,6 +70,7 @@ fn command(arguments: &[String]) -> Result<(), Failure> {
         ("screenshots", []) => journeys::screenshots(&workspace),
         ("peers", []) => install::peers(&workspace),
         ("tidy", []) => tidy::run(&workspace),
+        ("conformance", []) => conformance::run(&workspace),
         ("bench", []) => bench::run(&workspace),
         ("torture", []) => torture::run(&workspace, torture::KILLS),
         ("torture", [kills]) => torture::run(&workspace, torture::parse(kills)?),

@@ -1,8 +1,7 @@
 //! A server with the fixtures that the official conformance runner wants, over our serving face.
 //!
-//! For developers, never shipped: `cargo run -p taskwarden-mcp --example conformance_server`, then run the `tasks-*`,
-//! `http-header-validation` and `input-required-result-*` server scenarios of `@modelcontextprotocol/conformance`
-//! (0.2.0 alpha line, Node 22) against the URL it prints. The gateway must pass the same ones in front of it.
+//! Prints its address. `tests/it/conformance.rs` runs the `tasks-*` scenarios of `@modelcontextprotocol/conformance`
+//! against it directly and behind the gateway; what every server may be asked is in `clients/fixtures.mjs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,0 +1,368 @@
+//! Power cuts between any two effects of the gateway, with an agent at work: over HTTP, and through a bridge.
+//!
+//! Whatever the core was doing when it died (writing an intent ahead, sending, admitting, releasing a handle, taking an
+//! answer or a cancel), no handle that the agent saw is ever unknown afterwards (statement 57), what it was told about
+//! a task's end stays, no answer arrives twice with two values, and no call is made again by the gateway itself.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tests::agent::{Agent, Gone};
+use tests::gate::Gate;
+use tests::home::{pause_for, wait_for};
+use tests::server::{Manner, Recorder};
+
+use crate::PROGRAM;
+
+/// The tools that the agent calls, each once; the name is the nonce too.
+const TOOLS: [&str; 5] = ["quick", "slow", "work", "ask", "hold"];
+
+/// What came of a call, as its agent knows it.
+#[derive(Debug, Clone, PartialEq)]
+enum Brought {
+    /// A plain result.
+    Result,
+    /// A plain error: the gateway says that the reply was lost.
+    Lost(Value),
+    /// A handle.
+    Handle(String),
+}
+
+/// An agent at work, and what it saw.
+struct Work<'a> {
+    gate: Gate,
+    server: &'a Recorder,
+    agent: Agent,
+    /// Over HTTP somebody has to start the core again; a bridge does it itself.
+    is_bridge: bool,
+    restarts: u32,
+    /// Attempts of each call that left the agent.
+    attempts: BTreeMap<&'static str, u32>,
+    /// Every handle that the agent ever saw.
+    seen: Vec<String>,
+    /// The end of a task as it was told first.
+    ends: BTreeMap<String, String>,
+}
+
+fn recorder() -> (tokio::runtime::Runtime, Recorder) {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let manner = Manner { poll_interval: Duration::from_millis(100), slow: Duration::from_millis(300), pushes: false };
+    let server = runtime.block_on(Recorder::start(manner)).expect("a loopback server");
+    (runtime, server)
+}
+
+impl<'a> Work<'a> {
+    fn begin(server: &'a Recorder, is_bridge: bool) -> Self {
+        let gate = Gate::open(PROGRAM);
+        gate.add_server("recorder", &["--url", &server.url()]);
+        gate.ask_the_agent("recorder");
+        let token = gate.add_agent("worker");
+        let agent = if is_bridge {
+            let mut command = gate.connect("recorder", "worker", &token);
+            // The cores that it starts serve others at the same address.
+            Agent::over_bridge({
+                command.env("TASKWARDEN_LISTEN", gate.address().to_string());
+                command
+            })
+        } else {
+            Agent::over_http(&gate.url("recorder"), &token)
+        };
+        let (attempts, seen, ends) = Default::default();
+        Self { gate, server, agent, is_bridge, restarts: 0, attempts, seen, ends }
+    }
+
+    /// Starts the core again, if it is gone.
+    fn revive(&mut self) {
+        if !self.is_bridge && self.gate.has_ended() {
+            self.gate.start();
+            self.restarts += 1;
+        }
+    }
+
+    /// Asks until there is an answer of a core; repeats what may be repeated.
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        for _ in 0..40 {
+            match self.agent.ask(method, params.clone()) {
+                Ok(answer) if is_passing(&answer) => pause_for(Duration::from_millis(100)),
+                Ok(answer) => return answer,
+                Err(Gone(_)) => self.revive(),
+            }
+        }
+        panic!("`{method}` is never answered; core: {}", self.gate.home().core_log());
+    }
+
+    /// Calls a tool; a call without an answer is made again, as clients do.
+    fn call(&mut self, tool: &'static str) -> Brought {
+        for _ in 0..40 {
+            *self.attempts.entry(tool).or_default() += 1;
+            let answer = match self.agent.ask("tools/call", json!({"name": tool, "arguments": {"nonce": tool}})) {
+                Ok(answer) if is_passing(&answer) => {
+                    pause_for(Duration::from_millis(100));
+                    continue;
+                }
+                Ok(answer) => answer,
+                Err(Gone(_)) => {
+                    self.revive();
+                    continue;
+                }
+            };
+            if answer["error"].is_object() {
+                return Brought::Lost(answer["error"].clone());
+            }
+            if answer["result"]["resultType"] == "task" {
+                let id = answer["result"]["taskId"].as_str().expect("a handle").to_owned();
+                self.seen.push(id.clone());
+                return Brought::Handle(id);
+            }
+            return Brought::Result;
+        }
+        panic!("the call `{tool}` is never answered; core: {}", self.gate.home().core_log());
+    }
+
+    /// Looks at a task. No handle that the agent saw is ever unknown, and an end stays what it was.
+    fn look(&mut self, id: &str) -> Value {
+        let answer = self.ask("tasks/get", &json!({"taskId": id}));
+        assert!(answer["error"].is_null(), "a handle that the agent saw is known: {answer}");
+        let task = answer["result"].clone();
+        let status = task["status"].as_str().expect("a status").to_owned();
+        if matches!(status.as_str(), "completed" | "failed" | "cancelled") {
+            let first = self.ends.entry(id.to_owned()).or_insert_with(|| status.clone());
+            assert_eq!(*first, status, "the end of a task never changes: {task}");
+        }
+        task
+    }
+
+    /// Looks until the status is one of these.
+    fn until(&mut self, id: &str, statuses: &[&str]) -> Value {
+        for _ in 0..300 {
+            let task = self.look(id);
+            if statuses.iter().any(|status| task["status"] == *status) {
+                return task;
+            }
+            pause_for(Duration::from_millis(50));
+        }
+        panic!("{id} is never one of {statuses:?}: {}; core: {}", self.look(id), self.gate.home().core_log());
+    }
+
+    /// Everything an agent does, whatever happens to the core.
+    fn run(&mut self) {
+        let mut brought: BTreeMap<&'static str, Brought> = BTreeMap::new();
+        for tool in TOOLS {
+            let one = self.call(tool);
+            brought.insert(tool, one);
+        }
+        if let Some(Brought::Handle(id)) = brought.get("ask").cloned() {
+            let asked = self.until(&id, &["input_required", "failed"]);
+            if asked["status"] == "input_required" {
+                let keys: Vec<String> =
+                    asked["inputRequests"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect();
+                assert_eq!(keys.len(), 1, "one question: {asked}");
+                let answers = json!({ keys[0].clone(): {"action": "accept", "content": {"word": "bees"}} });
+                let taken = self.ask("tasks/update", &json!({"taskId": id, "inputResponses": answers}));
+                assert!(taken["error"].is_null(), "the answer is taken: {taken}");
+                let done = self.until(&id, &["completed", "failed"]);
+                assert!(done["status"] == "failed" || done.to_string().contains("bees"), "{done}");
+            }
+        }
+        if let Some(Brought::Handle(id)) = brought.get("hold").cloned() {
+            let cancelled = self.ask("tasks/cancel", &json!({"taskId": id}));
+            assert!(cancelled["error"].is_null(), "the cancel is taken: {cancelled}");
+            let ended = self.until(&id, &["cancelled", "failed"]);
+            if ended["status"] == "cancelled" {
+                let task = self.server.task_of("hold").expect("the server has the task");
+                wait_for(
+                    "the cancel reached the server",
+                    || self.server.seen().cancels.contains_key(&task).then_some(()),
+                    || format!("{:?}", self.server.seen()),
+                );
+            }
+        }
+        for (tool, one) in &brought {
+            match one {
+                Brought::Handle(id) => {
+                    self.until(&id.clone(), &["completed", "failed", "cancelled"]);
+                }
+                Brought::Result => assert!(matches!(*tool, "quick" | "slow"), "`{tool}` is a task"),
+                Brought::Lost(error) => assert!(self.deaths() > 0, "`{tool}` was lost without a reason: {error}"),
+            }
+        }
+        self.check();
+    }
+
+    /// How often a core died, as far as it is known.
+    fn deaths(&self) -> u32 {
+        if self.is_bridge { u32::MAX } else { self.restarts }
+    }
+
+    fn check(&mut self) {
+        for id in self.seen.clone() {
+            self.look(&id);
+        }
+        let seen = self.server.seen();
+        assert_eq!(seen.violations, Vec::<String>::new(), "the gateway keeps to the protocol");
+        for (nonce, calls) in &seen.calls {
+            let attempts = self.attempts.get(nonce.as_str()).copied().unwrap_or_default();
+            // A bridge repeats by itself what got no answer.
+            assert!(self.is_bridge || *calls <= attempts, "`{nonce}` was called {calls} times for {attempts} attempts");
+            assert!(self.deaths() > 0 || *calls == 1, "`{nonce}` was called {calls} times although nothing died");
+        }
+        for (task, answers) in &seen.answers {
+            let first = answers.first().expect("at least one");
+            assert!(answers.iter().all(|answer| answer == first), "{task} got one answer, however often: {answers:?}");
+            assert_eq!(first.1["content"]["word"], "bees", "and it is the agent's");
+        }
+        let mut stranger = self.stranger();
+        for id in self.seen.clone() {
+            let foreign = wait_for(
+                "a stranger is answered",
+                || {
+                    self.revive();
+                    stranger.ask("tasks/get", json!({"taskId": id})).ok()
+                },
+                String::new,
+            );
+            assert_eq!(foreign["error"]["code"], -32602, "another agent's handle is unknown: {foreign}");
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Another agent, whatever happens to the core meanwhile.
+    fn stranger(&mut self) -> Agent {
+        let mut attempts = 0;
+        let token = wait_for(
+            "another agent is added",
+            || {
+                self.revive();
+                attempts += 1;
+                let ran = self.gate.home().run(["agents", "add", &format!("stranger-{attempts}"), "--json"]);
+                (ran.code == 0).then(|| ran.json()["token"].as_str().expect("a token").to_owned())
+            },
+            String::new,
+        );
+        Agent::over_http(&self.gate.url("recorder"), &token)
+    }
+}
+
+/// The core is not ready yet, or says that it is stopping: nothing of the request was begun.
+fn is_passing(answer: &Value) -> bool {
+    let message = answer["error"]["message"].as_str().unwrap_or_default();
+    answer["error"]["code"] == -32000 && message.contains("not connected")
+}
+
+#[test]
+fn an_agents_story_holds_when_nothing_is_killed() {
+    for is_bridge in [false, true] {
+        let (_runtime, server) = recorder();
+        let mut work = Work::begin(&server, is_bridge);
+        work.run();
+        assert_eq!(work.restarts, 0, "the core ran through");
+        for (tool, attempts) in &work.attempts {
+            assert_eq!(*attempts, 1, "`{tool}` was answered at once");
+        }
+    }
+}
+
+/// Runs the story with the core aborting at `point`; returns whether it got there.
+fn cut(point: &str) -> bool {
+    let (_runtime, server) = recorder();
+    let mut work = Work::begin(&server, false);
+    work.gate.kill();
+    work.gate.start_with(&[("CORE_UNDER_TEST_ABORT_AT", point)]);
+    work.run();
+    work.restarts > 0
+}
+
+/// Cuts at every passage of this point, before and after, until the story does not pass it so often.
+fn cut_everywhere(point: &str, at_least: u32) {
+    let mut cuts = 0;
+    for side in ["before", "after"] {
+        cuts += (1..200).take_while(|nth| cut(&format!("{point}:{side}:{nth}"))).count() as u32;
+    }
+    println!("{point}: {cuts} cuts");
+    assert!(cuts >= at_least, "the story passes `{point}` often enough to mean something, not {cuts} times");
+}
+
+#[test]
+fn no_handle_is_lost_when_the_core_dies_around_an_intent() {
+    cut_everywhere("intents.begin", 10);
+    cut_everywhere("intents.end", 10);
+}
+
+#[test]
+fn no_handle_is_lost_when_the_core_dies_around_an_admission() {
+    cut_everywhere("registry.admit", 4);
+}
+
+#[test]
+fn no_handle_is_lost_when_the_core_dies_around_a_commit_of_an_agents_task() {
+    cut_everywhere("registry.commit", 10);
+}
+
+#[test]
+fn no_handle_is_lost_when_the_core_dies_around_what_it_sends_for_an_agent() {
+    for point in ["upstream.call", "upstream.answer", "upstream.cancel"] {
+        cut_everywhere(point, 2);
+    }
+}
+
+/// CI kills at 50 random moments, half of them under a bridge; `cargo xtask torture` at 1,000.
+#[test]
+fn torture_no_handle_that_an_agent_saw_is_unknown_over_many_kills() {
+    let kills: u32 = std::env::var("TASKWARDEN_TORTURE").ok().and_then(|text| text.parse().ok()).unwrap_or(50);
+    let seed: u64 = std::env::var("TASKWARDEN_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or_else(seed);
+    println!("TASKWARDEN_SEED={seed}");
+    let mut random = seed;
+    let (mut done, mut stories, mut handles, mut twice) = (0, 0_u32, 0, 0_u32);
+    while done < kills {
+        let (_runtime, server) = recorder();
+        let mut work = Work::begin(&server, stories % 2 == 1);
+        stories += 1;
+        let home = work.gate.home().data();
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let killer = scope.spawn(|| kill_at_random(&home, &stop, &mut random));
+            let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                // Whoever reads the restarts asks a core that may be dead by now.
+                work.restarts = 1;
+                work.run();
+            }));
+            stop.store(true, Ordering::Relaxed);
+            done += killer.join().expect("the killer ends");
+            if let Err(why) = ran {
+                std::panic::resume_unwind(why);
+            }
+        });
+        handles += work.seen.len();
+        twice += server.seen().calls.values().map(|calls| calls - 1).sum::<u32>();
+    }
+    println!(
+        "{done} kills in {stories} stories: {handles} handles seen by agents, 0 unknown afterwards; \
+         {twice} calls made again because their agents repeated them"
+    );
+    assert!(handles > 0, "the stories came far enough to mean something");
+}
+
+fn seed() -> u64 {
+    u64::from(std::process::id()) << 20 | u64::from(tests::peers::free_port())
+}
+
+/// Kills whatever core holds the data directory, a few times a story.
+fn kill_at_random(home: &std::path::Path, stop: &AtomicBool, random: &mut u64) -> u32 {
+    /// The longer it lives, the further the story gets: a few kills, then peace.
+    const KILLS_A_STORY: u32 = 6;
+    let mut kills = 0;
+    while !stop.load(Ordering::Relaxed) && kills < KILLS_A_STORY {
+        *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        pause_for(Duration::from_millis(*random >> 33 & 1_023));
+        let pid = std::fs::read_to_string(home.join("core.lock")).unwrap_or_default();
+        let Some(pid) = pid.trim().parse().ok().and_then(rustix::process::Pid::from_raw) else { continue };
+        if rustix::process::kill_process(pid, rustix::process::Signal::KILL).is_ok() {
+            kills += 1;
+        }
+    }
+    kills
+}
