@@ -5,6 +5,7 @@
 //! closure may abort the process for good; when it says [`Fate::Hang`], the caller never comes back, as after a kill.
 //! A first run with [`KillPoints::listing`] yields the names for the later ones.
 
+mod intents;
 mod registry;
 mod upstream;
 
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+pub use intents::KilledIntents;
 pub use registry::KilledRegistry;
 pub use upstream::KilledConnector;
 
@@ -54,16 +56,26 @@ impl KillPoints {
 
     /// Runs an act between its two points.
     async fn around<T>(&self, name: &'static str, act: impl Future<Output = T>) -> T {
-        let count = {
-            let mut counts = self.counts.lock();
-            let count = counts.entry(name).or_default();
-            *count += 1;
-            *count
-        };
+        let count = self.count(name);
         self.pass(&format!("{name}:before:{count}")).await;
         let outcome = act.await;
         self.pass(&format!("{name}:after:{count}")).await;
         outcome
+    }
+
+    /// The same for an act that nobody waits for: who is to hang goes on.
+    fn around_now(&self, name: &'static str, act: impl FnOnce()) {
+        let count = self.count(name);
+        (self.judge)(&format!("{name}:before:{count}"));
+        act();
+        (self.judge)(&format!("{name}:after:{count}"));
+    }
+
+    fn count(&self, name: &'static str) -> u64 {
+        let mut counts = self.counts.lock();
+        let count = counts.entry(name).or_default();
+        *count += 1;
+        *count
     }
 
     async fn pass(&self, name: &str) {

@@ -152,13 +152,14 @@ impl PageQuery {
             && self.within.as_deref().is_none_or(|within| self.group_of(alike) == within)
     }
 
-    /// Whether the text is in the name of the tool, the server or the agent of tasks like these.
+    /// Whether the text is in the name of the tool, the server or the agent of tasks like these, or in the agent's id.
     #[must_use]
-    pub fn text_names(&self, alike: &Alike, server_name: Option<&str>) -> bool {
+    pub fn text_names(&self, alike: &Alike, server_name: Option<&str>, agent_name: Option<&str>) -> bool {
         let Some(needle) = self.needle() else { return true };
         let holds = |text: &str| text.to_lowercase().contains(&needle);
         alike.tool.as_deref().is_some_and(holds)
             || server_name.is_some_and(holds)
+            || agent_name.is_some_and(holds)
             || alike.agent.is_some_and(|agent| holds(&agent.to_string()))
     }
 
@@ -239,11 +240,12 @@ mod tests {
     fn a_text_finds_tools_servers_and_beginnings_of_ids_in_any_case() {
         let asks = |text: &str| PageQuery { text: Some(text.into()), ..PageQuery::default() };
         let one = alike(Phase::Running, 1);
-        assert!(asks(" FOLDER ").text_names(&one, None), "a part of the tool's name");
-        assert!(asks("demo").text_names(&one, Some("My Demo")), "a part of the server's name");
-        assert!(asks("agt_00").text_names(&one, None), "the agent");
-        assert!(!asks("other").text_names(&one, Some("demo")), "and nothing else");
-        assert!(asks("hdl_").text_names(&one, None), "the prefix of all ids is no condition");
+        assert!(asks(" FOLDER ").text_names(&one, None, None), "a part of the tool's name");
+        assert!(asks("demo").text_names(&one, Some("My Demo"), None), "a part of the server's name");
+        assert!(asks("agt_00").text_names(&one, None, None), "the agent");
+        assert!(asks("claude").text_names(&one, None, Some("Claude-Code")), "a part of the agent's name");
+        assert!(!asks("other").text_names(&one, Some("demo"), None), "and nothing else");
+        assert!(asks("hdl_").text_names(&one, None, None), "the prefix of all ids is no condition");
         assert_eq!(asks("HDL_7ZZ").id_beginning().as_deref(), Some("hdl_7zz"), "ids are found in any case");
         assert_eq!(asks("7zz").id_beginning().as_deref(), Some("hdl_7zz"), "and without their prefix");
         assert_eq!(asks("hdl_7").id_beginning(), None, "one character finds too many");

@@ -299,8 +299,8 @@ pub(super) async fn taken(
 ) -> Result<Taken, RegistryError> {
     let trouble = || base.fault("count tasks");
     let found = sqlx::query(
-        "SELECT k.server, k.agent, k.tool, k.phase, k.handles, s.name FROM kinds k LEFT JOIN servers s \
-         ON s.id = k.server WHERE k.handles > 0 LIMIT ?",
+        "SELECT k.server, k.agent, k.tool, k.phase, k.handles, s.name, a.name FROM kinds k LEFT JOIN servers s \
+         ON s.id = k.server LEFT JOIN agents a ON a.id = k.agent WHERE k.handles > 0 LIMIT ?",
     )
     .bind(KINDS_MAX)
     .fetch_all(connection)
@@ -313,7 +313,8 @@ pub(super) async fn taken(
             continue;
         }
         let server: Option<&str> = row.try_get(5).map_err(trouble())?;
-        if query.text_names(&kind, server) {
+        let agent: Option<&str> = row.try_get(6).map_err(trouble())?;
+        if query.text_names(&kind, server, agent) {
             kinds.push(kind.clone());
         }
         but_text.push(kind);

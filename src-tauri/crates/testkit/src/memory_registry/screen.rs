@@ -19,10 +19,11 @@ pub(super) fn alike(row: &Row) -> Alike {
 fn is_taken(state: &State, row: &Row, query: &PageQuery) -> bool {
     let (handle, alike) = (row.stored(), alike(row));
     let server_name = state.servers.get(&handle.server).map(|(server, _)| server.name.as_str());
+    let agent_name = handle.agent.and_then(|id| state.agents.get(&id)).map(|agent| agent.name.as_str());
     let by_id = query.id_beginning().is_some_and(|beginning| handle.id.to_string().starts_with(&beginning));
     query.takes_but_text(&alike)
         && query.flags.iter().all(|flag| flag.is_on(handle))
-        && (query.text_names(&alike, server_name) || by_id)
+        && (query.text_names(&alike, server_name, agent_name) || by_id)
         && query.changed_after.is_none_or(|after| handle.changed >= after)
         && query.created_before.is_none_or(|before| handle.created <= before)
 }

@@ -217,6 +217,8 @@ async fn flags(registry: &dyn Registry) {
     assert_eq!(found(early).await, Ok(ids(&[11])), "those of time among them");
     let by_id = PageQuery { text: Some(CAST.id(13).to_string()), ..query(&[Flag::Orphaned]) };
     assert_eq!(found(by_id).await, Ok(ids(&[13])), "and of text");
+    let by_name = PageQuery { text: Some("ZED".into()), ..query(&[]) };
+    assert_eq!(found(by_name).await, Ok(ids(&[13, 12, 11, 10])), "an agent's tasks are found by its name");
     let everywhere = PageQuery { group_by: GroupBy::Agent, flags: vec![Flag::Orphaned], ..PageQuery::default() };
     let view = registry.view(everywhere).await.expect("counts");
     assert_eq!(view.groups, [(CAST.agent(1).to_string(), 2)], "they are counted as they are listed");

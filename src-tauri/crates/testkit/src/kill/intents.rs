@@ -1,0 +1,44 @@
+//! Intents with kill points around what is written ahead of a call and after it.
+
+use std::sync::Arc;
+
+use domain::ids::HandleId;
+use domain::ports::{Intent, Intents, PortFuture, RegistryError};
+
+use super::KillPoints;
+
+/// Wraps intents.
+pub struct KilledIntents {
+    inner: Arc<dyn Intents>,
+    points: KillPoints,
+}
+
+impl KilledIntents {
+    /// `inner` gets these points.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Intents>, points: KillPoints) -> Self {
+        Self { inner, points }
+    }
+}
+
+impl Intents for KilledIntents {
+    fn begin(&self, intent: Intent) {
+        self.points.around_now("intents.begin", || self.inner.begin(intent));
+    }
+
+    fn end(&self, id: HandleId) {
+        self.points.around_now("intents.end", || self.inner.end(id));
+    }
+
+    fn left_over(&self) -> PortFuture<'_, Result<Vec<Intent>, RegistryError>> {
+        Box::pin(self.points.around("intents.left_over", self.inner.left_over()))
+    }
+
+    fn settled(&self, ids: Vec<HandleId>) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(self.points.around("intents.settled", self.inner.settled(ids)))
+    }
+
+    fn flushed(&self) -> PortFuture<'_, ()> {
+        self.inner.flushed()
+    }
+}
