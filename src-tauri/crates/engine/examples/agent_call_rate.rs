@@ -1,0 +1,261 @@
+//! What the engine adds to a quick tool call of an agent, and what a call that creates a task commits.
+//!
+//! The server answers at once and costs nothing, so everything above the bare call to it is the engine's: roster and
+//! rules, the digest of the arguments, the intent, and the bookkeeping of the flight. Registry and intents are those of
+//! the tests, in memory; what the real ones cost is in the examples of `registry`. Prints one JSON object a line.
+
+#![expect(clippy::expect_used, clippy::print_stdout, reason = "a measurement that cannot go on has nothing to say")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use domain::agent::{Agent, TokenDigest};
+use domain::ids::{AgentId, ConnectionId, HandleId, HostId, ServerId, UpstreamTaskId};
+use domain::observation::{Door, Observation};
+use domain::payload::Payload;
+use domain::policy::Policy;
+use domain::ports::{
+    Abilities, AgentUnit, AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Clock, Connected, Connector,
+    LineFacts, Listed, PortFuture, Registry, ServerUnit, ToolFacts, Upstream, UpstreamError,
+};
+use domain::raw::RawText;
+use domain::server::{Dialect, Era, Negotiated, Server};
+use domain::status::{TaskStatus, Ttl};
+use engine::supervisor::Supervisor;
+use engine::{AgentCall, Engine, HangUp, Landed, Parts, SystemClock};
+use futures::future::join_all;
+use testkit::build::{counting_draw, http_server};
+use testkit::intents::MemoryIntents;
+use testkit::memory_registry::MemoryRegistry;
+use testkit::notifier::RecordingNotifier;
+
+/// Calls in one round.
+const CALLS: u64 = 40_000;
+/// Calls of a round that create tasks.
+const TASKS: u64 = 500;
+const ARGUMENTS: &str = r#"{"path": "/srv/projects/one", "depth": 3, "filter": ["a", "b"], "note": "as before"}"#;
+const RESULT: &str = r#"{"content":[{"type":"text","text":"done"}]}"#;
+
+/// A server that answers at once.
+struct Instantly;
+
+impl Connector for Instantly {
+    fn connect<'a>(
+        &'a self,
+        _server: &'a Server,
+        _line: &'a LineFacts,
+    ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
+        let negotiated = Negotiated {
+            era: Era::Modern,
+            dialect: Dialect::Extension2026,
+            protocol_version: "2026-07-28".into(),
+            server_name: "instantly".into(),
+            server_version: "1".into(),
+            can_list: false,
+            can_cancel: true,
+            session: None,
+        };
+        let events = Box::pin(futures::stream::pending());
+        let id = ConnectionId::from_random(1);
+        Box::pin(async move { Ok(Connected { id, upstream: Arc::new(Self), negotiated, child: None, events }) })
+    }
+}
+
+fn seen(door: Door) -> Observation {
+    let now = SystemClock.now();
+    Observation {
+        door,
+        begun: now,
+        seen: now,
+        status: TaskStatus::Working,
+        message: None,
+        created: None,
+        updated: None,
+        ttl: Ttl::Unsaid,
+        hint: Some(Duration::from_secs(3_600)),
+        outstanding: None,
+        asks_raw: std::collections::BTreeMap::new(),
+        task_raw: None,
+        payload: None,
+        raw: None,
+    }
+}
+
+impl Upstream for Instantly {
+    fn call(&self, request: CallRequest) -> PortFuture<'_, Result<CallReply, CallError>> {
+        Box::pin(async move {
+            Ok(if &*request.tool == "task" {
+                CallReply::Task { id: UpstreamTaskId::new(request.ticket.to_string()), seen: seen(Door::Create) }
+            } else {
+                CallReply::Result { payload: Payload::new(RESULT), is_error: false }
+            })
+        })
+    }
+
+    fn cancel_call(&self, _ticket: HandleId, _reason: Option<String>) -> PortFuture<'_, Result<(), UpstreamError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn read(&self, _task: UpstreamTaskId) -> PortFuture<'_, Result<Observation, UpstreamError>> {
+        Box::pin(async { Ok(seen(Door::Poll)) })
+    }
+
+    fn answer(
+        &self,
+        _task: Option<UpstreamTaskId>,
+        _answers: Vec<AnswerToSend>,
+    ) -> PortFuture<'_, Result<(), UpstreamError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn answer_text(&self, _task: Option<&UpstreamTaskId>, _answers: &[AnswerToSend]) -> Option<RawText> {
+        None
+    }
+
+    fn cancel(&self, _task: UpstreamTaskId) -> PortFuture<'_, Result<Option<Observation>, UpstreamError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn list(&self, _cursor: Option<String>) -> PortFuture<'_, Result<Listed, UpstreamError>> {
+        Box::pin(async { Err(UpstreamError::Unsupported("list tasks")) })
+    }
+
+    fn tools(&self) -> PortFuture<'_, Result<Vec<ToolFacts>, UpstreamError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn check_arguments(&self, _tool: Arc<str>, _arguments: Payload) -> PortFuture<'_, Result<(), ArgumentError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn watch(&self, _tasks: Vec<UpstreamTaskId>) {}
+
+    fn stderr_tail(&self) -> String {
+        String::new()
+    }
+
+    fn close(&self, _tasks_live: bool) -> PortFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+struct Bench {
+    engine: Engine,
+    registry: Arc<dyn Registry>,
+    server: ServerId,
+    agent: AgentId,
+}
+
+async fn bench() -> Bench {
+    let policy = Policy { open_calls_per_server: 1_000_000, ..Policy::default() };
+    let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(policy.clone()));
+    let server = http_server(1, "instantly");
+    let id = server.id;
+    registry.put_server(ServerUnit { server, audit: Vec::new() }).await.expect("a server can be added");
+    let agent = Agent {
+        id: AgentId::from_random(1),
+        name: "bench".into(),
+        created: SystemClock.now(),
+        revoked: None,
+        token: TokenDigest::of("bench"),
+        seen: None,
+        client: None,
+        task_tools: true,
+        calls: 0,
+    };
+    let agent_id = agent.id;
+    registry.put_agent(AgentUnit { agent, audit: Vec::new() }).await.expect("an agent can be added");
+    let parts = Parts {
+        registry: Arc::clone(&registry),
+        intents: Arc::new(MemoryIntents::default()),
+        connector: Arc::new(Instantly),
+        clock: Arc::new(SystemClock),
+        notifier: Arc::new(RecordingNotifier::default()),
+        draw: counting_draw(),
+        policy,
+        host: HostId::from_random(1),
+        supervisor: Supervisor::new(),
+    };
+    let engine = Box::pin(Engine::start(parts)).await.expect("the engine starts");
+    engine.settled(id, Duration::from_secs(5)).await;
+    Bench { engine, registry, server: id, agent: agent_id }
+}
+
+fn call(bench: &Bench, tool: &Arc<str>, arguments: &Payload) -> AgentCall {
+    AgentCall {
+        agent: bench.agent,
+        server: bench.server,
+        tool: Arc::clone(tool),
+        arguments: arguments.clone(),
+        passenger: None,
+        continuation: None,
+        trace: None,
+        abilities: Abilities::default(),
+        listener: None,
+        relay_rounds: true,
+        limit: None,
+        agent_ttl: None,
+        own_task: false,
+        hang_up: HangUp::Cancel,
+    }
+}
+
+/// Nanoseconds for each of so many quick calls, this many at a time.
+async fn quick(bench: &Bench, at_once: u64) -> u128 {
+    let (tool, arguments): (Arc<str>, _) = ("add".into(), Payload::new(ARGUMENTS));
+    let began = Instant::now();
+    let lane = |_| async {
+        for _ in 0..CALLS / at_once {
+            let landed = bench.engine.agent_call(call(bench, &tool, &arguments)).await.expect("the call is made");
+            assert!(matches!(landed, Landed::Result { .. }), "it came back at once");
+        }
+    };
+    join_all((0..at_once).map(lane)).await;
+    began.elapsed().as_nanos() / u128::from(CALLS)
+}
+
+/// Nanoseconds for each of so many bare calls to the server.
+async fn bare() -> u128 {
+    let (tool, arguments): (Arc<str>, _) = ("add".into(), Payload::new(ARGUMENTS));
+    let began = Instant::now();
+    for number in 0..CALLS {
+        let request = CallRequest {
+            ticket: HandleId::from_random(u128::from(number)),
+            tool: Arc::clone(&tool),
+            arguments: arguments.clone(),
+            continuation: None,
+            passenger: None,
+            abilities: Abilities::default(),
+            listener: None,
+        };
+        Instantly.call(request).await.expect("it answers");
+    }
+    began.elapsed().as_nanos() / u128::from(CALLS)
+}
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    let bench = bench().await;
+    quick(&bench, 1).await;
+    let bare = bare().await;
+    for at_once in [1, 16, 256] {
+        let ours = quick(&bench, at_once).await;
+        println!(
+            "{{\"metric\": \"quick call of an agent, {at_once} at once\", \"reference\": {bare}, \"ours\": {ours}, \
+             \"unit\": \"ns\", \"aim\": \"below 20000\"}}"
+        );
+    }
+    let (tool, arguments): (Arc<str>, _) = ("task".into(), Payload::new(ARGUMENTS));
+    let before = bench.registry.newest_seq().await.expect("readable").0;
+    let began = Instant::now();
+    for _ in 0..TASKS {
+        let landed = bench.engine.agent_call(call(&bench, &tool, &arguments)).await.expect("the call is made");
+        assert!(matches!(landed, Landed::Handle(_)), "it is a task");
+    }
+    let each = began.elapsed().as_nanos() / u128::from(TASKS);
+    let commits = bench.registry.newest_seq().await.expect("readable").0 - before;
+    println!(
+        "{{\"metric\": \"commits of {TASKS} calls that create a task\", \"reference\": {TASKS}, \"ours\": {commits}, \
+         \"unit\": \"commits\", \"aim\": \"one each\", \"note\": \"{each} ns each with a registry in memory\"}}"
+    );
+}
