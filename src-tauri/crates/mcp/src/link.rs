@@ -164,6 +164,13 @@ impl fmt::Debug for Inbound {
     }
 }
 
+/// Hears what is said on the way to one answer, before the answer is given to whoever waits for it.
+pub trait HearsAside: Send + Sync + 'static {
+    /// A notification came on the stream of the request `on`, or on no request's. Returns whether it was for one request
+    /// alone and has been told: then it does not come through [`Opened::inbound`]. Never waits.
+    fn told(&self, method: &str, params: &RawValue, on: Option<Tag>) -> bool;
+}
+
 /// One connection.
 ///
 /// The stream of [`Opened::inbound`] must be drained whatever else is awaited: it is bounded, and a link whose
@@ -180,6 +187,10 @@ pub trait Link: Send + Sync + 'static {
     /// Gives up an outstanding request in the transport's way: closes its stream on modern HTTP, sends
     /// `notifications/cancelled` elsewhere. Its `request` future then fails with `Broken { sent: true }`.
     fn cancel(&self, tag: Tag, reason: Option<String>) -> PortFuture<'_, Result<(), LinkError>>;
+    /// Tells this ear first of every notification from now on, in order with the answers. Returns whether the link can.
+    fn tell_aside(&self, _ear: Arc<dyn HearsAside>) -> bool {
+        false
+    }
     /// Says whose call the request with this tag will be, so that its reply finds the handle even in another core.
     fn note_call(&self, _tag: Tag, _ticket: HandleId, _augment: bool) {}
     /// The reply to this call is on record, or nobody wants it: it need not be kept for another core.

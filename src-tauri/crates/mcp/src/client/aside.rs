@@ -1,7 +1,7 @@
 //! Who hears what a server says on the way to one answer: progress under its token, and its own stream.
 //!
 //! By tag, which is the progress token too. A call of 2025 that became a task keeps its ear until the task is over
-//! (protocol.md §1.7). Nothing here waits: an ear that is full loses progress, which the next one makes up for.
+//! (protocol.md §1.7). Links tell here first, so that what was said before an answer is heard before it. Nothing here waits: an ear that is full loses progress, which the next one makes up for.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,8 @@ use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use crate::link::Tag;
+use crate::link::{HearsAside, Tag};
+use crate::message::text::member;
 
 /// What arrives on a request's stream or under its token.
 #[derive(Debug)]
@@ -59,23 +60,62 @@ pub(crate) enum Ear {
 }
 
 /// The ears of one connection.
-#[derive(Default)]
-pub(crate) struct Ears(Mutex<HashMap<u64, Ear>>);
+pub(crate) struct Ears {
+    by_tag: Mutex<HashMap<u64, Ear>>,
+    /// In the modern era a log message belongs to a request, and a pipe does not say to which; it can be told when there
+    /// is only one.
+    modern: bool,
+}
+
+impl HearsAside for Ears {
+    fn told(&self, method: &str, params: &RawValue, on: Option<Tag>) -> bool {
+        match method {
+            "notifications/progress" => {
+                let token = member(params.get(), "progressToken");
+                let tag = token.and_then(|token| token.trim_matches('"').parse().ok());
+                if let Some(tag) = tag {
+                    self.tell(Tag(tag), method, params);
+                }
+                // The engine hears of it as well.
+                false
+            }
+            // To everybody, or about tasks, whatever stream they come on.
+            "notifications/tools/list_changed"
+            | "notifications/prompts/list_changed"
+            | "notifications/resources/list_changed"
+            | "notifications/resources/updated"
+            | "notifications/elicitation/complete"
+            | "notifications/subscriptions/acknowledged"
+            | "notifications/cancelled"
+            | "notifications/tasks"
+            | "notifications/tasks/status" => false,
+            _ => {
+                let is_log = self.modern && method == "notifications/message";
+                let on = on.or_else(|| self.only().filter(|_| is_log));
+                on.is_some_and(|tag| self.tell(tag, method, params))
+            }
+        }
+    }
+}
 
 impl Ears {
+    pub(crate) fn new(modern: bool) -> Self {
+        Self { by_tag: Mutex::default(), modern }
+    }
+
     /// Somebody listens to this tag.
     pub(crate) fn put(&self, tag: Tag, ear: Ear) {
-        self.0.lock().insert(tag.0, ear);
+        self.by_tag.lock().insert(tag.0, ear);
     }
 
     /// Nobody listens any more.
     pub(crate) fn remove(&self, tag: Tag) {
-        self.0.lock().remove(&tag.0);
+        self.by_tag.lock().remove(&tag.0);
     }
 
     /// Tells whoever listens to this tag. Returns whether anybody does.
-    pub(crate) fn tell(&self, tag: Tag, method: &str, params: &RawValue) -> bool {
-        let Some(ear) = self.0.lock().get(&tag.0).cloned() else { return false };
+    fn tell(&self, tag: Tag, method: &str, params: &RawValue) -> bool {
+        let Some(ear) = self.by_tag.lock().get(&tag.0).cloned() else { return false };
         match ear {
             Ear::Call(CallListener(listener)) => listener.heard(method, Payload::new(params.get())),
             // Full: the reader is behind, and newer progress will come. Closed: the answer is here.
@@ -86,12 +126,12 @@ impl Ears {
 
     /// Whether a forwarded request listens to this tag.
     pub(crate) fn forwards(&self, tag: Tag) -> bool {
-        matches!(self.0.lock().get(&tag.0), Some(Ear::Forward(_)))
+        matches!(self.by_tag.lock().get(&tag.0), Some(Ear::Forward(_)))
     }
 
     /// Hands a question over. Returns whether it was taken.
     pub(crate) fn ask(&self, tag: Tag, asked: Heard) -> bool {
-        match self.0.lock().get(&tag.0) {
+        match self.by_tag.lock().get(&tag.0) {
             Some(Ear::Forward(to)) => to.try_send(asked).is_ok(),
             Some(Ear::Call(_)) | None => false,
         }
@@ -99,7 +139,7 @@ impl Ears {
 
     /// The only tag that anybody listens to: on a wire without streams it is whose message this is.
     pub(crate) fn only(&self) -> Option<Tag> {
-        let ears = self.0.lock();
+        let ears = self.by_tag.lock();
         let mut tags = ears.keys();
         tags.next().filter(|_| tags.next().is_none()).map(|tag| Tag(*tag))
     }

@@ -80,7 +80,9 @@ pub(crate) struct Connection {
     pub(crate) tells_tool_changes: bool,
     pub(crate) events: Arc<EventQueue>,
     /// Who hears what is said on the way to one answer.
-    pub(crate) ears: Ears,
+    pub(crate) ears: Arc<Ears>,
+    /// Whether the link tells them itself, in order with its answers.
+    pub(crate) told_aside: bool,
     /// Who hears what is said to everybody.
     pub(crate) unasked: Readers,
     /// What agents want to be told.
@@ -115,6 +117,8 @@ impl Connection {
         for call in &regained {
             calls.regain(call.tag, call.ticket);
         }
+        let ears = Arc::new(Ears::new(generation == Generation::Extension2026));
+        let told_aside = opened.link.tell_aside(Arc::clone(&ears) as _);
         let connection = Arc::new(Self {
             id,
             link: opened.link,
@@ -132,7 +136,8 @@ impl Connection {
             mirrors_params: over_http && generation == Generation::Extension2026,
             tells_tool_changes,
             events: Arc::new(EventQueue::default()),
-            ears: Ears::default(),
+            ears,
+            told_aside,
             unasked: Readers::default(),
             relay: Relay::default(),
             calls: Mutex::new(calls),

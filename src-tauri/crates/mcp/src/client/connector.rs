@@ -118,7 +118,7 @@ impl McpConnector {
     }
 
     /// Begins to listen on an open link.
-    pub(super) fn take_up(&self, opened: Opened, over_http: bool, abilities: Abilities) -> Connected {
+    pub(crate) fn take_up(&self, opened: Opened, over_http: bool, abilities: Abilities) -> Connected {
         let id = ConnectionId::from_random((self.draw)());
         let surroundings = Surroundings {
             policy: Arc::clone(&self.policy),

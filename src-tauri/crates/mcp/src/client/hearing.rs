@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use super::connection::Connection;
 use super::greeting::Generation;
 use crate::dialect::{experimental2025, extension2026};
-use crate::link::{Inbound, Tag};
+use crate::link::{HearsAside, Inbound, Tag};
 use crate::view::Fields;
 
 /// Listens until the link is over, then ends everything that lives on this connection.
@@ -85,21 +85,19 @@ impl Connection {
         }
     }
 
-    /// Log messages, updates and what we do not know: to whoever waits on the stream it came on, else to everybody. In
-    /// the modern era a log message belongs to a request, and a pipe does not say to which; it can only be told when
-    /// there is one.
+    /// Log messages, updates and what we do not know: to whoever waits on the stream it came on, else to everybody. A
+    /// modern log message is about one request or nobody's.
     fn passed_on(&self, method: &str, params: &RawValue, on: Option<Tag>) {
         let modern_log = self.generation == Generation::Extension2026 && method == "notifications/message";
-        let on = on.or_else(|| self.ears.only().filter(|_| modern_log));
-        if !on.is_some_and(|tag| self.ears.tell(tag, method, params)) && !modern_log {
+        if (self.told_aside || !self.ears.told(method, params, on)) && !modern_log {
             self.unasked.tell(method, params);
         }
     }
 
     fn progressed(&self, params: &Fields<'_>, raw: &RawValue) {
         let token = params.get("progressToken").and_then(|token| token.get().trim_matches('"').parse::<u64>().ok());
-        if let Some(tag) = token {
-            self.ears.tell(Tag(tag), "notifications/progress", raw);
+        if !self.told_aside {
+            self.ears.told("notifications/progress", raw, None);
         }
         let by_token = token.and_then(|tag| self.calls.lock().ticket_of(tag));
         let subject = match (by_token, experimental2025::related_task(params, &self.policy)) {

@@ -6,6 +6,7 @@
 mod calls;
 mod connector;
 mod events;
+mod forward;
 mod questions;
 mod subscription;
 mod tasks2025;
@@ -40,6 +41,8 @@ const LIMIT: Duration = Duration::from_secs(3_600);
 
 pub(super) enum Reply {
     Result(Value),
+    /// A result as this text.
+    Raw(String),
     Error(Value),
     Fail(LinkError),
     Hold,
@@ -150,6 +153,7 @@ impl Link for ScriptedLink {
         Box::pin(async move {
             match reply {
                 Reply::Result(value) => Ok(Answer::Result(raw(&value))),
+                Reply::Raw(text) => Ok(Answer::Result(RawValue::from_string(text).expect("JSON"))),
                 Reply::Error(value) => Ok(Answer::Error(raw(&value))),
                 Reply::Fail(failed) => Err(failed),
                 Reply::Hold => held.await.unwrap_or_else(|_| Err(broken(true))),
@@ -212,6 +216,7 @@ impl Clock for TickingClock {
 pub(super) struct Rig {
     pub(super) link: Arc<ScriptedLink>,
     pub(super) upstream: Arc<dyn Upstream>,
+    pub(super) forward: Arc<dyn crate::client::Forward>,
     pub(super) negotiated: Negotiated,
     pub(super) id: ConnectionId,
     inbound: mpsc::Sender<Inbound>,
@@ -275,7 +280,8 @@ impl Rig {
         };
         let id = ConnectionId::from_random(1);
         let (connection, negotiated, events) = Connection::begin(id, opened, over_http, around);
-        Self { link, upstream: Arc::new(McpUpstream::new(connection)), negotiated, id, inbound, events }
+        let forward = Arc::clone(&connection) as Arc<dyn crate::client::Forward>;
+        Self { link, upstream: Arc::new(McpUpstream::new(connection)), forward, negotiated, id, inbound, events }
     }
 
     pub(super) async fn says(&self, said: Inbound) {

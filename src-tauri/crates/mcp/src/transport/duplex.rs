@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::board::{Asked, Board};
 use super::inbound::{Over, Sink, Stuck};
 use super::params::Params;
-use crate::link::{Answer, Inbound, Link, LinkError, Outgoing, Response, Tag};
+use crate::link::{Answer, HearsAside, Inbound, Link, LinkError, Outgoing, Response, Tag};
 use crate::message::text::member;
 use crate::message::{self, BadMessage, Id, Incoming, Limits, Message, Skim};
 
@@ -82,6 +82,7 @@ pub(crate) struct Duplex {
     pub(crate) asked: Asked,
     pub(crate) over: Arc<Over>,
     pub(crate) speech: OnceLock<Speech>,
+    ear: OnceLock<Arc<dyn HearsAside>>,
     out: mpsc::Sender<Parcel>,
     sink: Sink,
     policy: Arc<Policy>,
@@ -97,7 +98,7 @@ impl Duplex {
         policy: Arc<Policy>,
     ) -> Self {
         let (board, asked, speech) = (Board::default(), Asked::default(), OnceLock::new());
-        Self { board, asked, over, speech, out, sink, policy, wire }
+        Self { board, asked, over, speech, ear: OnceLock::new(), out, sink, policy, wire }
     }
 
     /// The numbers it goes by.
@@ -170,8 +171,11 @@ impl Duplex {
                     self.asked.take(&token);
                     self.wire.over(&Part::Asked(token));
                 }
-                let on = self.subscription(params.as_deref());
-                self.sink.put(Inbound::Notification { method, params: or_null(params), on }, bytes).await?;
+                let on = self.named(&method, params.as_deref());
+                let params = or_null(params);
+                if !self.ear.get().is_some_and(|ear| ear.told(&method, &params, on)) {
+                    self.sink.put(Inbound::Notification { method, params, on }, bytes).await?;
+                }
                 Ok(None)
             }
             Message::Request { id, method, .. } if method == "ping" => {
@@ -305,13 +309,17 @@ impl Duplex {
         }
     }
 
-    /// The subscription of ours that a notification names. On other wires the stream tells.
-    fn subscription(&self, params: Option<&RawValue>) -> Option<Tag> {
+    /// The subscription of ours that a notification names, or ends. On other wires the stream tells.
+    fn named(&self, method: &str, params: Option<&RawValue>) -> Option<Tag> {
         const NAMED: &str = "io.modelcontextprotocol/subscriptionId";
         self.version()?;
         let params = params?.get();
-        memchr::memmem::find(params.as_bytes(), NAMED.as_bytes())?;
-        let id = member(member(params, "_meta")?, NAMED)?;
+        let id = if method == "notifications/cancelled" {
+            member(params, "requestId")?
+        } else {
+            memchr::memmem::find(params.as_bytes(), NAMED.as_bytes())?;
+            member(member(params, "_meta")?, NAMED)?
+        };
         self.board.tag_of(&Id::read(id, self.policy.rpc_id_cap_bytes)?)
     }
 }
@@ -372,6 +380,10 @@ impl Link for Duplex {
 
     fn settle(&self, ticket: HandleId) {
         self.wire.settle(ticket);
+    }
+
+    fn tell_aside(&self, ear: Arc<dyn HearsAside>) -> bool {
+        self.ear.set(ear).is_ok()
     }
 
     fn stderr_tail(&self) -> String {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::wire::Wire;
-use crate::link::{Answer, Link, LinkError, Outgoing, Response, Tag};
+use crate::link::{Answer, HearsAside, Link, LinkError, Outgoing, Response, Tag};
 use crate::message;
 use crate::transport::duplex::{cancelled, given_up, not_pending, respond_bytes, unwritable};
 use crate::transport::params::Params;
@@ -111,6 +111,10 @@ impl Link for HttpLink {
             let bytes = cancelled(id, reason).ok_or_else(unwritable)?;
             wire.tell(bytes, wire.legacy_headers()).await
         })
+    }
+
+    fn tell_aside(&self, ear: Arc<dyn HearsAside>) -> bool {
+        self.0.ear.set(ear).is_ok()
     }
 
     fn stderr_tail(&self) -> String {

@@ -245,7 +245,11 @@ impl Wire {
                 {
                     self.asked.take(&token);
                 }
-                Inbound::Notification { method, params: or_null(params), on }
+                let params = or_null(params);
+                if self.ear.get().is_some_and(|ear| ear.told(&method, &params, on)) {
+                    return false;
+                }
+                Inbound::Notification { method, params, on }
             }
             Message::Request { method, .. } if self.is_modern() => {
                 tracing::debug!(rpc.method = %short(&method), "ignored a request of the server");

@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 use super::endpoint::Endpoint;
 use super::headers::{self, SESSION, VERSION};
 use super::reply::{self, Miss, Reply};
-use crate::link::{Answer, LinkError, Tag};
+use crate::link::{Answer, HearsAside, LinkError, Tag};
 use crate::message::{self, Id, Incoming, Limits, Message};
 use crate::transport::board::{Asked, Board};
 use crate::transport::duplex::beginning;
@@ -47,6 +47,7 @@ pub(super) enum Speech {
 pub(super) struct Wire {
     pub(super) endpoint: Endpoint,
     pub(super) speech: OnceLock<Speech>,
+    pub(super) ear: OnceLock<Arc<dyn HearsAside>>,
     pub(super) board: Board,
     pub(super) asked: Asked,
     pub(super) sink: Sink,
@@ -72,7 +73,8 @@ impl Wire {
     ) -> Self {
         let pongs = Arc::new(Semaphore::new(PONGS_MAX));
         let (board, asked, speech) = (Board::default(), Asked::default(), OnceLock::new());
-        Self { endpoint, speech, board, asked, sink, over, policy, supervisor, pongs }
+        let ear = OnceLock::new();
+        Self { endpoint, speech, ear, board, asked, sink, over, policy, supervisor, pongs }
     }
 
     pub(super) fn limits(&self) -> Limits {
