@@ -89,7 +89,7 @@ pub(super) async fn hold(
             } else {
                 gate.engine.give(held.id).await.map_err(|error| service::fault(&error))?
             };
-            grip.let_go();
+            grip.arrives();
             return created(gate, guest, &given).await;
         }
         match &sight {
@@ -128,7 +128,7 @@ pub(super) async fn hold(
             && !agent_sight(&watch.now(), gate.clock.now()).is_terminal()
         {
             let given = gate.engine.give(held.id).await.map_err(|error| service::fault(&error))?;
-            grip.let_go();
+            grip.arrives();
             return own_tools::goes_on(gate, guest, &given, &held.place).await;
         }
     }
@@ -161,6 +161,15 @@ struct Grip {
 impl Grip {
     fn let_go(&mut self) {
         self.id = None;
+    }
+
+    /// The reply leaves now. While the client is there it counts as delivered: the same call again is a new one.
+    fn arrives(&mut self) {
+        if !self.seat.is_gone()
+            && let Some(id) = self.id.take()
+        {
+            self.gate.engine.delivered(id);
+        }
     }
 }
 
