@@ -83,7 +83,7 @@ where
 {
     let mut found = std::pin::pin!(way.find(ledger));
     let mut late = std::pin::pin!(tokio::time::sleep(patience));
-    let mut is_late = false;
+    let (mut is_late, mut is_over) = (false, false);
     loop {
         // Each arm keeps its place when another one is first.
         let answers = tokio::select! {
@@ -95,20 +95,24 @@ where
                     return Err(error);
                 }
             },
-            line = client.input.next() => match line {
+            line = client.input.next(), if !is_over => match line {
                 Ok(Some(Line::Whole(line))) => {
                     ledger.lock().from_client(&line);
                     if is_late { ledger.lock().give_up(&way.why_not()) } else { Vec::new() }
                 }
                 Ok(Some(Line::TooLong)) => vec![ledger::too_long()],
-                Ok(None) | Err(_) => return Ok(None),
+                // What it asked before it left is still answered.
+                Ok(None) | Err(_) => {
+                    is_over = true;
+                    Vec::new()
+                }
             },
             () = &mut late, if !is_late => {
                 is_late = true;
                 ledger.lock().give_up(&way.why_not())
             }
         };
-        if !client.say(answers).await {
+        if !client.say(answers).await || is_over && !ledger.lock().is_waiting() {
             return Ok(None);
         }
     }

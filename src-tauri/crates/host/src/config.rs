@@ -192,8 +192,16 @@ impl Config {
             match (key.as_str(), value) {
                 ("policy", toml::Value::Table(numbers)) => {
                     for (name, number) in numbers {
-                        keys::set(&mut self.policy, &name, &plain(&number))
-                            .map_err(|misfit| misfit.at(&place, &format!("policy.{name}")))?;
+                        let parts = match number {
+                            toml::Value::Table(part) => {
+                                part.into_iter().map(|(key, number)| (format!("{name}.{key}"), number)).collect()
+                            }
+                            number => vec![(name, number)],
+                        };
+                        for (name, number) in parts {
+                            keys::set(&mut self.policy, &name, &plain(&number))
+                                .map_err(|misfit| misfit.at(&place, &format!("policy.{name}")))?;
+                        }
                     }
                 }
                 ("policy", _) => {

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use domain::policy::{KIB, MIB, Policy};
+use domain::policy::{Gateway, KIB, Keeping, MIB, Policy};
 
 use super::ConfigError;
 
@@ -90,25 +90,41 @@ fn split(text: &str) -> (f64, &str) {
 }
 
 macro_rules! numbers {
-    ($($name:ident,)*) => {
-        /// Every name that can be set.
-        const NAMES: &[&str] = &[$(stringify!($name)),*];
+    ($list:ident $set:ident $section:ty: $($name:ident,)*) => {
+        /// Every name of this part that can be set.
+        const $list: &[&str] = &[$(stringify!($name)),*];
 
-        /// Sets one number.
-        pub(super) fn set(policy: &mut Policy, name: &str, text: &str) -> Result<(), Misfit> {
-            fn put<T: Setting>(place: &mut T, text: &str) -> Result<(), Misfit> {
-                *place = T::read(text).ok_or(Misfit::Value { expected: T::EXPECTED })?;
-                Ok(())
-            }
+        fn $set(section: &mut $section, name: &str, text: &str) -> Result<(), Misfit> {
             match name {
-                $(stringify!($name) => put(&mut policy.$name, text),)*
-                _ => Err(Misfit::Unknown { near: api::near::nearest(name, NAMES.iter().copied()) }),
+                $(stringify!($name) => put(&mut section.$name, text),)*
+                _ => Err(Misfit::Unknown { near: api::near::nearest(name, $list.iter().copied()) }),
             }
         }
     };
 }
 
-numbers! {
+fn put<T: Setting>(place: &mut T, text: &str) -> Result<(), Misfit> {
+    *place = T::read(text).ok_or(Misfit::Value { expected: T::EXPECTED })?;
+    Ok(())
+}
+
+/// Sets one number. Those of a part are named with it: `gateway.shown_after` in a file, `gateway_shown_after` in the
+/// name of a variable.
+pub(super) fn set(policy: &mut Policy, name: &str, text: &str) -> Result<(), Misfit> {
+    if let Some(name) = of_part(name, "gateway") {
+        set_gateway(&mut policy.gateway, name, text)
+    } else if let Some(name) = of_part(name, "keeping") {
+        set_keeping(&mut policy.keeping, name, text)
+    } else {
+        set_plain(policy, name, text)
+    }
+}
+
+fn of_part<'a>(name: &'a str, part: &str) -> Option<&'a str> {
+    name.strip_prefix(part)?.strip_prefix(['.', '_'])
+}
+
+numbers! { NAMES set_plain Policy:
     poll_first, poll_last, poll_growth, hint_ceiling, hint_floor, poll_subscribed, reads_per_server,
     reads_total, deliveries_per_server, list_every, list_pages_max, discovered_max, backoff_first,
     backoff_last, reconnect_busy_last, jitter_share, silent_misses, silent_intervals, unknown_tries, created_slack,
@@ -123,6 +139,21 @@ numbers! {
     drain_limit, reserve_file_bytes, registry_busy_wait, registry_check_bytes, backups_kept,
     inbox_rows_max, desk_value_bytes, desk_key_bytes, desk_items_max, desk_kind_bytes, raw_message_bytes,
     raw_messages_per_task, hold_back,
+}
+
+numbers! { GATEWAY_NAMES set_gateway Gateway:
+    shown_after, call_limit_unknown, call_limit_margin, call_limit_ceiling, progress_every,
+    requests_per_agent_max, requests_per_second, requests_burst, result_cap_bytes, result_page_bytes,
+    agent_poll, agent_poll_min, agent_poll_max, agent_ttl_min, tasks_per_page, wait_max, repeats_max,
+    repeat_within, undelivered_max, kin_max, task_raw_cap_bytes, question_raw_cap_bytes, orphan_after,
+    notes_flush, own_tools_cap_bytes, agents_max, token_bytes, rules_max, connections_max, idle_connection,
+    headers_cap_bytes, headers_max, header_limit, body_limit, client_name_chars, line_idle, lines_max,
+    line_wait, merge_wait, merged_page_bytes, heard_kept, bridge_patience, intents_queue, intent_settle,
+    intent_room_wait, intent_retry, intents_left_max,
+}
+
+numbers! { KEEPING_NAMES set_keeping Keeping:
+    alone_limit, kept_bytes, greeting_limit, handover_limit, input_bytes, input_messages, replies_kept,
 }
 
 #[cfg(test)]
@@ -141,20 +172,35 @@ mod tests {
         assert_eq!(u32::read("9999999999"), None, "it does not fit");
     }
 
+    /// Names of fields in a `Debug` text, in the order they stand there.
+    fn fields(shown: &str) -> Vec<&str> {
+        let named = shown.split(": ").filter_map(|part| part.rsplit([' ', '{']).next());
+        named.filter(|name| name.contains('_')).collect()
+    }
+
     #[test]
-    fn every_plain_number_of_the_policy_has_a_name() {
-        let shown = format!("{:?}", Policy::default());
-        for name in NAMES {
-            assert!(shown.contains(&format!("{name}: ")), "`{name}` is a field");
+    fn every_number_of_the_policy_has_a_name() {
+        let policy = Policy::default();
+        let whole = format!("{policy:?}");
+        // The sections of their own (`serving`, `hosting`, `asking`, …) are named after all plain numbers.
+        let plain = whole.split(" serving: ").next().unwrap_or_default().to_owned();
+        let (gateway, keeping) = (format!("{:?}", policy.gateway), format!("{:?}", policy.keeping));
+        for (shown, names) in [(plain, NAMES), (gateway, GATEWAY_NAMES), (keeping, KEEPING_NAMES)] {
+            for name in names {
+                assert!(shown.contains(&format!("{name}: ")), "`{name}` is a field");
+            }
+            let missing: Vec<&str> = fields(&shown).into_iter().filter(|name| !names.contains(name)).collect();
+            assert_eq!(missing, Vec::<&str>::new(), "these numbers cannot be set: add them to the lists above");
         }
-        // The sections of their own (`serving`, `hosting`, `asking`) are named after all plain numbers.
-        let plain = shown.split(" serving: ").next().unwrap_or_default();
-        let fields = plain.split(": ").filter_map(|part| part.rsplit([' ', '{']).next());
-        let missing: Vec<&str> = fields.filter(|name| name.contains('_') && !NAMES.contains(name)).collect();
-        assert_eq!(
-            missing,
-            Vec::<&str>::new(),
-            "these numbers of the policy cannot be set: add them to the list above"
-        );
+    }
+
+    #[test]
+    fn a_number_of_a_part_is_named_with_it() {
+        let mut policy = Policy::default();
+        for (name, value) in [("gateway.shown_after", "1s"), ("gateway_requests_burst", "7")] {
+            assert!(set(&mut policy, name, value).is_ok(), "{name}");
+        }
+        assert_eq!((policy.gateway.shown_after, policy.gateway.requests_burst), (Duration::from_secs(1), 7));
+        assert!(set(&mut policy, "gateway.shown_aftr", "1s").is_err(), "and misspelt ones are told");
     }
 }

@@ -99,7 +99,7 @@ fn a_lost_task_says_when_it_was_last_heard_of() {
 fn a_stop_that_is_not_obeyed_or_refused_says_how_far_it_got() {
     let mut wished = task();
     wished.due = None;
-    let wish = |delivery| Intent::Cancel(Wish::new(&PersonId::new("dana"), at("14:40"), None, delivery));
+    let wish = |delivery| Intent::Cancel(Wish::new(&PersonId::new("dana").into(), at("14:40"), None, delivery));
     let title = "warehouse has not stopped rebuild_stats";
     wished.intent = wish(Delivery::Acknowledged { at: at("14:40") });
     let body = "Asked at 14:40, acknowledged, still working.";
