@@ -258,6 +258,8 @@ impl Connection {
 pub(crate) async fn keep_relayed(connection: Arc<Connection>) {
     let policy = Arc::clone(&connection.policy);
     let mut wanted = connection.relay.wanted.subscribe();
+    // Somebody may have asked before this ran for the first time.
+    wanted.mark_changed();
     let mut running: Option<Running> = None;
     let mut wait = Duration::ZERO;
     let mut earliest = Instant::now();

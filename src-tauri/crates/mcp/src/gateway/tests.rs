@@ -5,6 +5,11 @@
 
 mod calls;
 mod isolation;
+mod legacy;
+mod legacy_stage;
 mod modern_tasks;
+mod passing;
+mod questions;
 mod task_tools;
+mod wired;
 mod world;

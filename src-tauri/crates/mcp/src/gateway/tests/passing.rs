@@ -1,0 +1,227 @@
+//! What passes through: lists, prompts, resources, subscriptions, and what servers say (statements 54, 59-64).
+
+use serde_json::{Value, json};
+
+use super::wired::{Does, Wired, wired};
+
+fn tools(names: &[&str]) -> String {
+    let tools: Vec<String> = names
+        .iter()
+        .map(|name| format!(r#"{{"vendor":1.0,"name":"{name}","inputSchema":{{"type":"object"}}}}"#))
+        .collect();
+    format!(r#"{{"resultType":"complete","tools":[{}],"ttlMs":60000,"cacheScope":"public"}}"#, tools.join(","))
+}
+
+fn everything() -> Value {
+    json!({"tools": {"listChanged": true}, "prompts": {}, "resources": {"subscribe": true}, "logging": {}, "completions": {}})
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    list.as_array().expect("a list").iter().map(|entry| entry["name"].as_str().expect("a name")).collect()
+}
+
+/// Two servers that both have a tool `dig` and a resource `x:1`.
+fn servers() -> (std::sync::Arc<Wired>, std::sync::Arc<Wired>) {
+    let one = Wired::modern(11, everything(), |method, params| {
+        match method {
+        "tools/list" => Does::Result(tools(&["dig", "zap", "ask"])),
+        "prompts/list" => Does::Result(r#"{"resultType":"complete","prompts":[{"name":"hello"}]}"#.into()),
+        "prompts/get" if params.contains("requestState") => {
+            Does::Result(format!(r#"{{"resultType":"complete","messages":[],"echo":{params}}}"#))
+        }
+        "prompts/get" => Does::Result(
+            r#"{"resultType":"input_required","requestState":"s-\u0041","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{}}}}}}"#.into(),
+        ),
+        "resources/list" => Does::Result(r#"{"resultType":"complete","resources":[{"uri":"x:1","name":"a"},{"uri":"only:one","name":"b"}]}"#.into()),
+        "resources/templates/list" => Does::Result(r#"{"resultType":"complete","resourceTemplates":[{"uriTemplate":"t:{id}","name":"t"}]}"#.into()),
+        "resources/read" => Does::Result(format!(r#"{{"resultType":"complete","contents":[{{"uri":"x:1","text":"one"}}],"echo":{params}}}"#)),
+        "subscriptions/listen" => Does::Hold,
+        _ => Does::Error(r#"{"code":-32601,"message":"no such method","vendor":1.50}"#.into()),
+    }
+    });
+    let two = Wired::legacy(12, everything(), |method, params| match method {
+        "tools/list" => Does::Result(r#"{"tools":[{"name":"dig","inputSchema":{"type":"object"}}]}"#.into()),
+        "resources/list" => Does::Result(r#"{"resources":[{"uri":"x:1","name":"c"}]}"#.into()),
+        "resources/read" => Does::Error(r#"{"code":-32002,"message":"no such resource","data":{"uri":"x:1"}}"#.into()),
+        "prompts/get" => Does::Saying(
+            vec![
+                ("notifications/progress", r#"{"progressToken":TOKEN,"progress":1,"vendor":2.50}"#.into()),
+                ("notifications/message", r#"{"level":"info","data":"on the way"}"#.into()),
+            ],
+            Box::new(Does::Result(format!(r#"{{"messages":[],"echo":{params}}}"#))),
+        ),
+        "completion/complete" => Does::Asking("roots/list", "{}"),
+        "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" => Does::Result("{}".into()),
+        _ => Does::Error(r#"{"code":-32601,"message":"no such method"}"#.into()),
+    });
+    (one, two)
+}
+
+#[tokio::test(start_paused = true)]
+async fn behind_the_door_of_one_server_its_list_is_byte_for_byte_its_own() {
+    let (one, two) = servers();
+    let world = wired(&[one.clone(), two]).await;
+    let heard = world.modern(1).ask("tools/list", json!({})).await;
+    assert_eq!(
+        heard.raw(),
+        tools(&["dig", "zap", "ask"]),
+        "no prefix, no order of ours, no number spelled anew (60, 61)"
+    );
+    let error = world.modern(1).ask("vendor/unknown", json!({"x": 1})).await.error();
+    assert_eq!(error, json!({"code": -32601, "message": "no such method", "vendor": 1.50}), "the server's own error");
+    let prompts = world.modern(1).ask("resources/list", json!({})).await.result();
+    assert_eq!((&prompts["ttlMs"], &prompts["cacheScope"]), (&json!(0), &json!("private")), "hints where none came");
+}
+
+#[tokio::test(start_paused = true)]
+async fn on_the_door_to_all_servers_names_are_prefixed_and_find_their_way_back() {
+    let (one, two) = servers();
+    let world = wired(&[one.clone(), two.clone()]).await;
+    let agent = world.modern(1).at_all();
+    let list = agent.ask("tools/list", json!({})).await.result();
+    let wanted = ["one__dig", "one__zap", "one__ask", "two__dig"];
+    assert_eq!(names(&list["tools"]), wanted, "by server, each in its own order (64)");
+    assert_eq!(list["tools"][0]["vendor"].to_string(), "1.0", "entries are as they were");
+    assert_eq!((&list["cacheScope"], &list["ttlMs"]), (&json!("private"), &json!(0)), "private, and the shortest (54)");
+    let again = agent.ask("tools/list", json!({})).await.result();
+    assert_eq!(list, again, "the order is stable");
+    let prompts = agent.ask("prompts/list", json!({})).await.result();
+    assert_eq!(names(&prompts["prompts"]), ["one__hello"], "a server without prompts adds none");
+    agent.ask("prompts/get", json!({"name": "one__hello"})).await.result();
+    let asked: Value = serde_json::from_str(&one.times("prompts/get")[0]).expect("JSON");
+    assert_eq!(asked["name"], "hello", "the server's own name");
+    let unknown = agent.ask("prompts/get", json!({"name": "nobody__hello"})).await.error();
+    assert_eq!(unknown["code"], -32602, "a prompt of no server");
+    let called = agent.ask("tools/call", json!({"name": "two__dig", "arguments": {}})).await.error();
+    assert_eq!(called["message"], "no such method", "a call reached its server");
+    assert!(
+        two.times("tools/call")[0].contains(r#""name":"dig""#),
+        "under its own name: {:?}",
+        two.times("tools/call")
+    );
+    assert!(one.times("tools/call").is_empty(), "and no other");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_that_two_servers_list_is_wrapped_and_read_where_it_is() {
+    let (one, two) = servers();
+    let world = wired(&[one.clone(), two.clone()]).await;
+    let agent = world.modern(1).at_all();
+    let list = agent.ask("resources/list", json!({})).await.result();
+    let uris: Vec<_> = list["resources"].as_array().expect("a list").iter().map(|entry| &entry["uri"]).collect();
+    assert_eq!(uris, ["tw:one/x%3A1", "only:one", "tw:two/x%3A1"], "only what two have is wrapped");
+    let read = agent.ask("resources/read", json!({"uri": "tw:one/x%3A1"})).await.result();
+    assert_eq!(read["echo"]["uri"], "x:1", "the server's own URI");
+    assert_eq!(read["contents"][0]["uri"], "tw:one/x%3A1", "and the agent's in the answer");
+    let error = agent.ask("resources/read", json!({"uri": "tw:two/x%3A1"})).await.error();
+    assert_eq!(error["code"], -32602, "a code that this era retired is told in its words (protocol.md §2.1)");
+    assert_eq!(error["data"]["uri"], "x:1", "the rest is the server's");
+    let before = one.times("resources/read").len();
+    agent.ask("resources/read", json!({"uri": "t:77"})).await.result();
+    assert_eq!(one.times("resources/read").len(), before + 1, "a template tells where an unlisted one is");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_away_is_left_out_and_that_is_said_to_who_wants_to_hear() {
+    let (one, two) = servers();
+    let world = wired(&[one.clone(), two.clone()]).await;
+    two.goes();
+    let params = json!({"_meta": {"io.modelcontextprotocol/logLevel": "warning"}});
+    let heard = world.modern(1).at_all().ask("tools/list", params).await;
+    assert_eq!(names(&heard.result()["tools"]).len(), 3, "those of the other are there");
+    assert_eq!(heard.said.len(), 1, "one message: {:?}", heard.said);
+    assert!(heard.said[0]["params"]["data"].to_string().contains("two"), "it names the server");
+    assert!(world.modern(1).at_all().ask("tools/list", json!({})).await.said.is_empty(), "nobody else is told");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kept_list_is_read_anew_when_its_server_says_that_it_changed() {
+    let (one, two) = servers();
+    let world = wired(&[one.clone(), two.clone()]).await;
+    let agent = world.plain(1).at_all();
+    let before = two.times("tools/list").len();
+    for _ in 0..3 {
+        agent.ask("tools/list", json!({})).await.result();
+    }
+    assert_eq!(two.times("tools/list").len(), before + 1, "kept while the server would tell of a change");
+    two.says("notifications/tools/list_changed", "{}").await;
+    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    agent.ask("tools/list", json!({})).await.result();
+    assert_eq!(two.times("tools/list").len(), before + 2, "read anew");
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_and_logs_pass_with_the_agents_own_token_and_unknown_members() {
+    let (one, two) = servers();
+    let world = wired(&[two.clone(), one]).await;
+    let agent = world.legacy(1, "2025-11-25", &json!({}));
+    for token in [json!("mine"), json!(7)] {
+        let heard = agent.ask("prompts/get", json!({"name": "p", "_meta": {"progressToken": token}})).await;
+        assert!(!heard.raw().contains("mine"), "the server was given another token: {}", heard.raw());
+        let said: Vec<_> = heard.said.iter().map(|said| said["params"].to_string()).collect();
+        let progress = json!({"progressToken": token, "progress": 1, "vendor": 2.50}).to_string();
+        assert_eq!(
+            said,
+            [progress, json!({"level": "info", "data": "on the way"}).to_string()],
+            "in order, type kept (62)"
+        );
+    }
+    let quiet = agent.ask("prompts/get", json!({"name": "p"})).await;
+    assert_eq!(quiet.said.len(), 1, "without a token no progress is told");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_given_up_is_cancelled_at_its_server() {
+    let one = Wired::modern(11, everything(), |_, _| Does::Hold);
+    let world = wired(&[one.clone()]).await;
+    let patience = std::time::Duration::from_secs(1);
+    world.modern(1).give_up("prompts/get", json!({"name": "p"}), patience, None).await;
+    world.until("it is cancelled", |_| one.cancelled.lock().contains(&"prompts/get".to_owned())).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_before_a_prompt_passes_to_modern_agents_with_its_state_byte_for_byte() {
+    let (one, two) = servers();
+    let world = wired(&[one.clone(), two]).await;
+    let agent = world.modern(1);
+    let asked = agent.ask("prompts/get", json!({"name": "hello"})).await;
+    assert!(asked.raw().contains(r#""requestState":"s-\u0041""#), "as it was written (63): {}", asked.raw());
+    let retry = r#"{"name":"hello","inputResponses":{"k":{"action":"accept","content":{}}},"requestState":"s-\u0041"}"#;
+    agent.ask_raw("prompts/get", retry).await.result();
+    let sent = one.times("prompts/get").pop().expect("the retry");
+    assert!(sent.contains(r#""requestState":"s-\u0041""#), "and back: {sent}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_tells_what_was_asked_for_under_its_own_id() {
+    let (one, two) = servers();
+    let world = wired(&[two.clone(), one]).await;
+    let filter = json!({"notifications": {
+        "toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["x:1"],
+    }});
+    let mut stream = world.modern(1).listen("subscriptions/listen", filter);
+    let ack = stream.next().await;
+    assert_eq!(ack["method"], "notifications/subscriptions/acknowledged", "the acknowledgement is first");
+    let accepted = json!({"toolsListChanged": true, "resourceSubscriptions": ["x:1"]});
+    assert_eq!(ack["params"]["notifications"], accepted, "of prompts this server tells no changes");
+    assert_eq!(ack["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1, "the id, in its type (62)");
+    two.says("notifications/prompts/list_changed", "{}").await;
+    two.says("notifications/resources/updated", r#"{"uri":"x:1","vendor":1.0}"#).await;
+    let updated = stream.next().await;
+    assert_eq!(updated["method"], "notifications/resources/updated", "what was not asked for is not told");
+    assert_eq!(updated["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1, "tied to the subscription");
+    assert_eq!(updated["params"]["vendor"], json!(1.0), "unknown members stay");
+    two.says("notifications/tools/list_changed", "{}").await;
+    assert_eq!(stream.next().await["method"], "notifications/tools/list_changed");
+    drop(stream);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_during_a_forwarded_request_reaches_the_session_that_sent_it() {
+    let (one, two) = servers();
+    let world = wired(&[two.clone(), one]).await;
+    let agent = world.modern(1);
+    let complete = json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": "b"}});
+    let answer = agent.ask("completion/complete", complete).await.result();
+    assert_eq!(answer["error"], -32601, "a modern agent is not asked in the middle; its server is told so");
+}

@@ -1,0 +1,330 @@
+//! A stage with real connections over links that follow a script: what goes out to each server, byte for byte, and what
+//! each says.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use domain::ids::{AgentId, ServerId};
+use domain::policy::Policy;
+use domain::ports::{
+    AgentUnit, Connected, Connector, LineFacts, PortFuture, Registry, Secret, SecretError, Secrets, ServerUnit,
+    UpstreamError,
+};
+use domain::server::{Era, Server, ServerHealth};
+use engine::supervisor::Supervisor;
+use engine::{Draw, Engine, Parts};
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use testkit::build::{counting_draw, http_server};
+use testkit::clock::TestClock;
+use testkit::memory_registry::MemoryRegistry;
+use testkit::notifier::RecordingNotifier;
+use testkit::scripted::ScriptedServer;
+use tokio::sync::{mpsc, oneshot};
+
+use super::world::{World, agent};
+use crate::client::{ConnectorParts, McpConnector};
+use crate::gateway::{Gateway, GatewayParts};
+use crate::link::{Answer, HearsAside, Inbound, Link, LinkError, Opened, Outgoing, Response, Tag};
+use crate::transport::params::Params;
+
+/// What a server does with a request.
+pub(super) enum Does {
+    /// Answers with this result.
+    Result(String),
+    /// Answers with this error.
+    Error(String),
+    /// Leaves it open.
+    Hold,
+    /// Says these first, on the request's stream; `TOKEN` becomes the token that was sent.
+    Saying(Vec<(&'static str, String)>, Box<Does>),
+    /// Asks this first, and answers with the reply.
+    Asking(&'static str, &'static str),
+}
+
+type Script = Box<dyn Fn(&str, &str) -> Does + Send + Sync>;
+
+/// One server.
+pub(super) struct Wired {
+    pub(super) id: ServerId,
+    modern: bool,
+    hello: Value,
+    script: Script,
+    /// Method, params and the agent whose connection it was.
+    pub(super) sent: Mutex<Vec<(String, String, Option<AgentId>)>>,
+    lines: Mutex<Vec<(Option<AgentId>, mpsc::Sender<Inbound>)>>,
+    pub(super) cancelled: Mutex<Vec<String>>,
+    down: Mutex<bool>,
+}
+
+impl Wired {
+    /// A server of 2026-07-28.
+    pub(super) fn modern(
+        n: u128,
+        caps: Value,
+        script: impl Fn(&str, &str) -> Does + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let hello = json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": caps});
+        Self::new(n, true, hello, Box::new(script))
+    }
+
+    /// A server of 2025-11-25.
+    pub(super) fn legacy(
+        n: u128,
+        caps: Value,
+        script: impl Fn(&str, &str) -> Does + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let info = json!({"name": "peer", "version": "1"});
+        Self::new(
+            n,
+            false,
+            json!({"protocolVersion": "2025-11-25", "serverInfo": info, "capabilities": caps}),
+            Box::new(script),
+        )
+    }
+
+    fn new(n: u128, modern: bool, hello: Value, script: Script) -> Arc<Self> {
+        let (sent, lines) = (Mutex::default(), Mutex::default());
+        let id = ServerId::from_random(n);
+        Arc::new(Self { id, modern, hello, script, sent, lines, cancelled: Mutex::default(), down: Mutex::new(false) })
+    }
+
+    /// Requests of a method, their params.
+    pub(super) fn times(&self, method: &str) -> Vec<String> {
+        let sent = self.sent.lock();
+        sent.iter().filter(|(asked, ..)| asked == method).map(|(_, params, _)| params.clone()).collect()
+    }
+
+    /// Says something on all its connections.
+    pub(super) async fn says(&self, method: &str, params: &str) {
+        let lines: Vec<_> = self.lines.lock().iter().map(|(_, to)| to.clone()).collect();
+        for to in lines {
+            let params = RawValue::from_string(params.to_owned()).expect("JSON");
+            // A connection that is over hears nothing.
+            drop(to.send(Inbound::Notification { method: method.into(), params, on: None }).await);
+        }
+    }
+
+    /// Cannot be reached from now on.
+    pub(super) fn goes(&self) {
+        *self.down.lock() = true;
+        self.lines.lock().clear();
+    }
+}
+
+struct WiredLink {
+    server: Arc<Wired>,
+    seat: Option<AgentId>,
+    ear: Mutex<Option<Arc<dyn HearsAside>>>,
+    asked: Mutex<HashMap<String, oneshot::Sender<String>>>,
+    inbound: mpsc::Sender<Inbound>,
+}
+
+impl WiredLink {
+    async fn does(&self, does: Does, tag: Tag) -> Result<Answer, LinkError> {
+        let raw = |text: String| RawValue::from_string(text).expect("scripts are JSON");
+        match does {
+            Does::Result(text) => Ok(Answer::Result(raw(text))),
+            Does::Error(text) => Ok(Answer::Error(raw(text))),
+            Does::Hold => std::future::pending().await,
+            Does::Saying(said, then) => {
+                for (method, params) in said {
+                    let params = raw(params.replace("TOKEN", &tag.0.to_string()));
+                    let ear = self.ear.lock().clone();
+                    if !ear.is_some_and(|ear| ear.told(method, &params, Some(tag))) {
+                        let said = Inbound::Notification { method: method.into(), params, on: Some(tag) };
+                        self.inbound.send(said).await.expect("somebody listens");
+                    }
+                }
+                Box::pin(self.does(*then, tag)).await
+            }
+            Does::Asking(method, params) => {
+                let token = format!("\"q-{}\"", tag.0);
+                let (to, answer) = oneshot::channel();
+                self.asked.lock().insert(token.clone(), to);
+                let params = raw(params.to_owned());
+                let asked = Inbound::Request { token, method: method.into(), params, on: Some(tag) };
+                self.inbound.send(asked).await.expect("somebody listens");
+                Ok(Answer::Result(raw(answer.await.expect("an answer"))))
+            }
+        }
+    }
+}
+
+/// Tells the server when a request is given up.
+struct Gone<'a>(&'a Wired, String, bool);
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        if self.2 {
+            self.0.cancelled.lock().push(std::mem::take(&mut self.1));
+        }
+    }
+}
+
+impl Link for WiredLink {
+    fn request(&self, request: Outgoing) -> PortFuture<'_, Result<Answer, LinkError>> {
+        Box::pin(async move {
+            let params = Params::of(&request, self.server.modern.then_some("2026-07-28")).as_str().to_owned();
+            let method = request.method.to_string();
+            let does = (self.server.script)(&method, &params);
+            self.server.sent.lock().push((method.clone(), params, self.seat));
+            let mut gone = Gone(&self.server, method, true);
+            let answer = self.does(does, request.tag).await;
+            gone.2 = false;
+            answer
+        })
+    }
+
+    fn notify<'a>(&'a self, method: &'a str, params: Option<&'a RawValue>) -> PortFuture<'a, Result<(), LinkError>> {
+        let params = params.map_or_else(String::new, |params| params.get().to_owned());
+        self.server.sent.lock().push((method.to_owned(), params, self.seat));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn respond<'a>(&'a self, token: &'a str, response: Response) -> PortFuture<'a, Result<(), LinkError>> {
+        if let Some(to) = self.asked.lock().remove(token) {
+            let text = match response {
+                Response::Result(raw) => raw.get().to_owned(),
+                Response::Error(code, message) => json!({"error": code, "message": message}).to_string(),
+            };
+            to.send(text).expect("the server waits");
+        }
+        Box::pin(async { Ok(()) })
+    }
+
+    fn cancel(&self, _: Tag, _: Option<String>) -> PortFuture<'_, Result<(), LinkError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn tell_aside(&self, ear: Arc<dyn HearsAside>) -> bool {
+        *self.ear.lock() = Some(ear);
+        true
+    }
+
+    fn stderr_tail(&self) -> String {
+        String::new()
+    }
+
+    fn close(&self, _: bool) -> PortFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+struct Nothing;
+
+impl Secrets for Nothing {
+    fn get(&self, _: ServerId, _: &str) -> Result<Option<Secret>, SecretError> {
+        Ok(None)
+    }
+    fn put(&self, _: ServerId, _: &str, _: &Secret) -> Result<(), SecretError> {
+        Ok(())
+    }
+    fn forget(&self, _: ServerId, _: &str) -> Result<(), SecretError> {
+        Ok(())
+    }
+    fn describe(&self) -> String {
+        "nowhere".into()
+    }
+}
+
+/// Opens connections to wired servers.
+struct Wires {
+    servers: Vec<Arc<Wired>>,
+    connector: McpConnector,
+}
+
+impl Connector for Wires {
+    fn connect<'a>(
+        &'a self,
+        server: &'a Server,
+        line: &'a LineFacts,
+    ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
+        Box::pin(async move {
+            let wired = self.servers.iter().find(|wired| wired.id == server.id).expect("a wired server");
+            if *wired.down.lock() {
+                return Err(UpstreamError::Unreachable { why: "nothing listens".into(), hint: String::new() });
+            }
+            let (inbound, said) = mpsc::channel(4_096);
+            wired.lines.lock().push((line.seat, inbound.clone()));
+            let (ear, asked) = (Mutex::default(), Mutex::default());
+            let weak = inbound.downgrade();
+            drop(inbound);
+            let inbound = weak.upgrade().expect("the line is kept");
+            let link = Arc::new(WiredLink { server: Arc::clone(wired), seat: line.seat, ear, asked, inbound });
+            let closure = domain::ports::Closure { why: "gone".into(), hint: String::new(), process_ended: false };
+            let said = tokio_stream::wrappers::ReceiverStream::new(said);
+            let opened = Opened {
+                link,
+                inbound: Box::pin(futures::StreamExt::chain(said, futures::stream::iter([Inbound::Closed(closure)]))),
+                era: if wired.modern { Era::Modern } else { Era::Legacy },
+                version: if wired.modern { "2026-07-28" } else { "2025-11-25" }.into(),
+                hello: RawValue::from_string(wired.hello.to_string()).expect("JSON"),
+                session: None,
+                resumed: false,
+                child: None,
+                regained: None,
+            };
+            Ok(self.connector.take_up(opened, true, line.abilities))
+        })
+    }
+}
+
+/// A gateway over these servers, named `one`, `two`, `three` in their order. The door of [`World::modern`] and its like is
+/// the first one's.
+pub(super) async fn wired(servers: &[Arc<Wired>]) -> World {
+    let policy = Policy::default();
+    let clock = Arc::new(TestClock::new());
+    let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(policy.clone()));
+    for (wired, name) in servers.iter().zip(["one", "two", "three"]) {
+        let mut server = http_server(1, name);
+        server.id = wired.id;
+        registry.put_server(ServerUnit { server, audit: Vec::new() }).await.expect("the server is taken");
+    }
+    for n in [1, 2] {
+        registry.put_agent(AgentUnit { agent: agent(n), audit: Vec::new() }).await.expect("the agent is taken");
+    }
+    let supervisor = Supervisor::new();
+    let counted = counting_draw();
+    let draw: Draw = Arc::new(move || counted() ^ (0x5eed << 96));
+    let connector = McpConnector::new(ConnectorParts {
+        policy: policy.clone(),
+        supervisor: supervisor.clone(),
+        secrets: Arc::new(Nothing),
+        clock: clock.clone(),
+        draw: draw.clone(),
+        children_dir: std::path::PathBuf::new(),
+        keeper: None,
+    });
+    let forwarder = connector.forwarder();
+    let parts = Parts {
+        registry: registry.clone(),
+        connector: Arc::new(Wires { servers: servers.to_vec(), connector }),
+        clock: clock.clone(),
+        notifier: Arc::new(RecordingNotifier::default()),
+        draw: draw.clone(),
+        policy: policy.clone(),
+        host: domain::ids::HostId::from_random(1),
+        supervisor: supervisor.clone(),
+        intents: Arc::new(testkit::intents::MemoryIntents::default()),
+    };
+    let engine = Engine::start(parts).await.expect("the engine starts");
+    let gateway = Gateway::new(GatewayParts {
+        engine: engine.clone(),
+        forwarder,
+        registry: registry.clone(),
+        policy: policy.clone(),
+        clock: clock.clone(),
+        draw,
+        supervisor: supervisor.clone(),
+    });
+    let scripted = ScriptedServer::new(clock.clone());
+    let server = servers.first().expect("a server").id;
+    let world = World { clock, registry, engine, gateway, policy, supervisor, server, scripted };
+    for wired in servers {
+        let up = |world: &World| matches!(world.engine.health(wired.id), ServerHealth::Up { .. });
+        world.until("the server is up", up).await;
+    }
+    world
+}
