@@ -20,6 +20,7 @@ use domain::time::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use crate::company::Company;
 use crate::core::{Core, then};
 use crate::engine::{EngineError, StartCall};
 use crate::errand::Flying;
@@ -195,15 +196,9 @@ pub(crate) fn send_round(
 ) {
     let Some(tool) = handle.tool.clone() else { return };
     let flight = post.takes_off(handle.id, Flight::recorded(live, handle.agent));
-    let request = CallRequest {
-        ticket: handle.id,
-        tool,
-        arguments,
-        continuation: Some(continuation),
-        passenger: None,
-        abilities: Abilities::default(),
-        listener: None,
-    };
+    let Company { passenger, abilities, listener } = core.companies.get(handle.id);
+    let continuation = Some(continuation);
+    let request = CallRequest { ticket: handle.id, tool, arguments, continuation, passenger, abilities, listener };
     send(core, post, flight, request);
 }
 
@@ -242,11 +237,12 @@ pub(crate) async fn land(core: &Arc<Core>, post: &Post, flight: &Flight, id: Han
     if let Some(error) = failure {
         post.ended(&error);
     }
-    came_in(post, flight, id);
+    came_in(core, post, flight, id);
 }
 
 /// The call is over, and what became of it is on record.
-pub(crate) fn came_in(post: &Post, flight: &Flight, id: HandleId) {
+pub(crate) fn came_in(core: &Core, post: &Post, flight: &Flight, id: HandleId) {
+    core.companies.came_in(id, core.ledger.held(id).as_deref());
     post.landed(id);
     flight.live.upstream.taken(id);
     post.touch(id, crate::post::Touch::default());

@@ -18,6 +18,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::attend::Board;
+use crate::company::Companies;
 use crate::dice::Dice;
 use crate::ledger::{Applied, Ledger, LedgerError};
 use crate::parcels::Parcels;
@@ -50,6 +51,7 @@ pub(crate) struct Core {
     pub(crate) roster_read: tokio::sync::watch::Sender<()>,
     pub(crate) presences: Presences,
     pub(crate) repeats: Repeats,
+    pub(crate) companies: Companies,
     /// Our own reads over all servers; first come, first served, and no server may wait with more than its own slots,
     /// so that one with 9,990 tasks cannot keep the others waiting (ruling 12).
     pub(crate) reads: Arc<Semaphore>,

@@ -24,6 +24,7 @@ use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 
 use crate::attend::{self, Board};
+use crate::company::Companies;
 use crate::core::Core;
 use crate::deliver::Deliverer;
 use crate::dice::Dice;
@@ -199,6 +200,7 @@ impl Engine {
             roster_read: tokio::sync::watch::Sender::new(()),
             presences: Presences::default(),
             repeats: Repeats::default(),
+            companies: Companies::default(),
             stopping: AtomicBool::new(false),
         });
         let servers = core.registry.servers().await?;

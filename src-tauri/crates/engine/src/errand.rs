@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use crate::admission::{self, Landing};
 use crate::agent_call::{AgentCall, HangUp};
+use crate::company::Company;
 use crate::core::{Core, then};
 use crate::flight::Flight;
 use crate::lines::{LineHold, Way};
@@ -274,6 +275,7 @@ async fn stopped(errand: &Errand, call: &mut Flying) -> Option<Result<CallReply,
 
 /// Records the call, tells that it is, and takes in its reply however late.
 pub(crate) async fn go_on(errand: Errand, mut call: Flying, reply: Option<Result<CallReply, CallError>>, told: Told) {
+    errand.core.companies.keep(errand.id, Company::of(&errand.call), &errand.core.ledger);
     let early = match &reply {
         Some(_) => {
             if !errand.record(reply.as_ref()).await {
@@ -309,7 +311,7 @@ pub(crate) async fn go_on(errand: Errand, mut call: Flying, reply: Option<Result
         post.ended(error);
     }
     if is_in {
-        admission::came_in(post, flight, *id);
+        admission::came_in(core, post, flight, *id);
         return;
     }
     let promote_at = *took_off + rules.promote_after.unwrap_or(core.policy.promote_after);

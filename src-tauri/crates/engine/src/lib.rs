@@ -8,6 +8,7 @@ mod admission;
 mod agent_call;
 mod attend;
 mod clock;
+mod company;
 mod core;
 mod decide;
 mod deliver;

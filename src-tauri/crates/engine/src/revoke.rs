@@ -44,24 +44,38 @@ pub(crate) async fn revoke_agent(
         read_roster(core).await?;
     }
     core.repeats.forget(id);
-    record_calls(core, id).await;
-    let open = core.ledger.of_agent(id);
-    let taken = stream::iter(open).map(|handle| take(core, handle.id, by, reason));
-    let asked = taken.buffer_unordered(TAKEN_AT_ONCE).collect::<Vec<_>>().await;
+    let open: Vec<HandleId> = core.ledger.of_agent(id).iter().map(|handle| handle.id).collect();
+    let mut asked = take_all(core, open, by, reason).await?;
+    let recorded = record_calls(core, id).await;
+    asked += take_all(core, recorded, by, reason).await?;
     for post in core.posts.all().into_iter().filter(|post| post.line.seat == Some(id)) {
         post.usage.unwanted();
         post.wake.notify_one();
     }
-    asked.into_iter().try_fold(0, |sum, one| one.map(|asked| sum + u64::from(asked)))
+    Ok(asked)
 }
 
-/// Calls in the air get their rows, so that they can be stopped like the others.
-async fn record_calls(core: &Core, id: AgentId) {
+/// Calls in the air get their rows, so that they can be stopped like the others. One that cannot be stored in a while
+/// says so in the log, and its agent can no longer hear of it.
+async fn record_calls(core: &Core, id: AgentId) -> Vec<HandleId> {
     let posts = core.posts.all();
-    let flights = posts.iter().flat_map(|post| post.in_flight_of(id)).map(|(_, flight)| async move {
-        let _ = flight.row().await;
+    let flights = posts.iter().flat_map(|post| post.in_flight_of(id));
+    let recorded = flights.map(|(call, flight)| async move {
+        let row = tokio::time::timeout(core.policy.cancel_grace, flight.row()).await;
+        row.is_ok_and(|there| there).then_some(call)
     });
-    futures::future::join_all(flights).await;
+    futures::future::join_all(recorded).await.into_iter().flatten().collect()
+}
+
+async fn take_all(
+    core: &Arc<Core>,
+    ids: Vec<HandleId>,
+    by: &PersonId,
+    reason: Option<&str>,
+) -> Result<u64, EngineError> {
+    let taken = stream::iter(ids).map(|id| take(core, id, by, reason));
+    let asked = taken.buffer_unordered(TAKEN_AT_ONCE).collect::<Vec<_>>().await;
+    asked.into_iter().try_fold(0, |sum, one| one.map(|asked| sum + u64::from(asked)))
 }
 
 /// Takes one task; returns whether a stop was asked by it.

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::admission::holds_server;
 use crate::core::Core;
+use crate::recover::may_live_on;
 use crate::{deliver, presence, repeats, sweep};
 
 /// Ends the engine in order.
@@ -33,7 +34,9 @@ pub(crate) async fn stop(core: &Arc<Core>) {
     if timeout(limit, join_all(closing)).await.is_err() {
         tracing::warn!("some connections did not end in time");
     }
-    let lost = posts.iter().flat_map(|post| post.recorded()).map(|id| async move {
+    // What a kept child works on goes on without us, and is taken up again at the next start.
+    let ended = posts.iter().filter(|post| !may_live_on(core, &post.configured()));
+    let lost = ended.flat_map(|post| post.recorded()).map(|id| async move {
         let why = "the core was stopped while the call was in flight";
         if let Err(error) = core.ledger.apply(id, |handle, now| handle.reply_lost(why, now)).await {
             tracing::warn!(handle.id = %id, %error, "that a reply is lost could not be stored");

@@ -109,6 +109,8 @@ pub(crate) struct State {
     reading: usize,
     session_per_connection: bool,
     pushes: bool,
+    keeps: bool,
+    regained: HashMap<HandleId, Reply>,
 }
 
 /// The server of a script. Clones are the same server.
@@ -153,6 +155,8 @@ impl ScriptedServer {
             reading: 0,
             session_per_connection: false,
             pushes: false,
+            keeps: false,
+            regained: HashMap::new(),
         };
         Self { clock, state: Arc::new(Mutex::new(state)), cut: Arc::new(Notify::new()) }
     }
@@ -174,6 +178,16 @@ impl ScriptedServer {
     /// Every connection is a new child process, as over stdio.
     pub fn child_per_connection(&self) {
         self.state.lock().session_per_connection = true;
+    }
+
+    /// Its child outlives the core from now on.
+    pub fn is_kept(&self) {
+        self.state.lock().keeps = true;
+    }
+
+    /// The kept child still works on this call, and the next connection hears what it brings, after a while.
+    pub fn works_on(&self, ticket: HandleId, after: Duration, outcome: Result<CallReply, CallError>) {
+        self.state.lock().regained.insert(ticket, Reply { after, outcome });
     }
 
     /// Has a list, with these tasks.

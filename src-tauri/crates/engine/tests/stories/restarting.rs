@@ -18,7 +18,7 @@ use testkit::build::{http_server, person, stdio_server};
 use testkit::clock::TestClock;
 use testkit::kill::{Fate, KillPoints, KilledConnector, KilledRegistry};
 use testkit::memory_registry::MemoryRegistry;
-use testkit::scripted::{Act, Look, OnCancel, ScriptedConnector, ScriptedServer, form};
+use testkit::scripted::{Act, Look, OnCancel, ScriptedConnector, ScriptedServer, form, payload};
 use tokio::sync::Notify;
 
 use crate::world::{World, asks, question};
@@ -358,4 +358,45 @@ async fn a_call_with_a_round_survives_a_kill_at_every_point() {
 #[tokio::test(start_paused = true)]
 async fn a_stop_survives_a_kill_at_every_point() {
     every_kill_point(Story::Stop).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_a_kept_child_works_on_goes_on_after_a_kill_and_one_it_dropped_is_unconfirmed() {
+    let clock = Arc::new(TestClock::new());
+    let server = ScriptedServer::new(clock.clone());
+    server.legacy();
+    server.is_kept();
+    let (mut world, id) = World::prepared(stdio_server(1, "one"), Policy::default(), clock, &server).await;
+    let plain = CallReply::Result { payload: payload("1"), is_error: false };
+    for _ in 0..2 {
+        server.reply("slow", 600 * SECOND, Ok(plain.clone()));
+    }
+    let kept = world.call(id, "slow").await;
+    let dropped = world.call(id, "slow").await;
+    world.pass(5 * SECOND).await;
+    server.works_on(kept, 60 * SECOND, Ok(plain));
+    world.restart().await;
+    world.until_phase(dropped, Phase::Unconfirmed).await;
+    let handle = world.handle(kept).await;
+    assert!(matches!(handle.view, ServerView::OwnCall { .. }), "its reply is waited for: {:?}", handle.view);
+    world.until_phase(kept, Phase::Done).await;
+    let log = world.registry.audit_page(Some(kept), 0, 100).await.expect("the log can be read").rows;
+    let lost = log.iter().filter(|row| row.event.verb == Verb::Unconfirmed).count();
+    assert_eq!(lost, 0, "nobody was told that it is unconfirmed");
+    assert_eq!(server.times(|act| matches!(act, Act::Call { .. })).len(), 2, "nothing was sent again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_of_a_child_that_does_not_come_back_is_unconfirmed() {
+    let clock = Arc::new(TestClock::new());
+    let server = ScriptedServer::new(clock.clone());
+    server.legacy();
+    server.is_kept();
+    let (mut world, id) = World::prepared(stdio_server(1, "one"), Policy::default(), clock, &server).await;
+    server.reply("slow", 600 * SECOND, Ok(CallReply::Result { payload: payload("1"), is_error: false }));
+    let task = world.call(id, "slow").await;
+    world.pass(5 * SECOND).await;
+    server.refuse_connections(Some(testkit::scripted::unreachable()));
+    world.restart().await;
+    world.until_phase(task, Phase::Unconfirmed).await;
 }

@@ -40,6 +40,10 @@ impl Connector for ScriptedConnector {
         let scripted = self.servers.lock().get(&server.id).cloned();
         Box::pin(async move { scripted.ok_or_else(unreachable)?.open().await })
     }
+
+    fn may_keep(&self) -> bool {
+        self.servers.lock().values().any(|server| server.state.lock().keeps)
+    }
 }
 
 impl ScriptedServer {
@@ -241,6 +245,19 @@ impl Upstream for Wire {
 
     fn stderr_tail(&self) -> String {
         String::new()
+    }
+
+    fn regained(&self) -> Vec<HandleId> {
+        self.server.state.lock().regained.keys().copied().collect()
+    }
+
+    fn rejoin(&self, ticket: HandleId) -> PortFuture<'_, Result<CallReply, CallError>> {
+        Box::pin(async move {
+            let kept = self.server.state.lock().regained.remove(&ticket);
+            let Some(Reply { after, outcome }) = kept else { return Err(CallError::ReplyLost(unreachable())) };
+            sleep(after).await;
+            outcome
+        })
     }
 
     fn close(&self, _tasks_live: bool) -> PortFuture<'_, ()> {
