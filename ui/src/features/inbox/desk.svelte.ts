@@ -11,7 +11,7 @@ import { Drafts } from "./drafts";
 import { snoozeUntil } from "./order";
 
 export type Outcome = "accept" | "decline" | "dismiss";
-export type Popup = "confirm" | "stop" | "resolve";
+export type Popup = "confirm" | "stop" | "resolve" | "withhold";
 
 const HOLD_MS = 5_000;
 /** With less time than this an answer leaves at once (peers 4.3: only if the deadline allows). */
@@ -201,6 +201,17 @@ export class Desk {
     this.popup = null;
     this.#to.leave(row.id);
     this.#to.toasts.show(inboxText.resolve.done);
+  }
+
+  /** The agent gets the result of its task, or never does. */
+  async release(row: InboxRow, deliver: boolean, reason: string): Promise<void> {
+    const { task } = row;
+    if (task === null) return;
+    const done = await this.#try(row.id, () => this.#to.backend.call("tasks.release", { id: task, deliver, reason: reason.trim() === "" ? null : reason.trim() }));
+    if (!done) return;
+    this.popup = null;
+    this.#to.leave(row.id);
+    this.#to.toasts.show(deliver ? inboxText.held.delivered(row.agent ?? inboxText.held.agent) : inboxText.held.withheld(row.agent ?? inboxText.held.agent));
   }
 
   /** The person left an item that nobody can answer any more: what was half written goes with it. */

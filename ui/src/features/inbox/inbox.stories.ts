@@ -40,6 +40,8 @@ export default {
     overdue: screen(made.OVERDUE),
     "overdue, asking to cancel": screen(made.OVERDUE, { keys: ["c"] }),
     "overdue, cancel asked": screen(made.OVERDUE, { click: ["footer button:first-child"] }),
+    "result held": screen(made.RESULT_HELD),
+    "result held, withholding": screen(made.RESULT_HELD, { click: ["footer button:first-child"] }),
     lost: screen(made.LOST),
     "lost, resolving": screen(made.LOST, { click: ["footer button:first-child"] }),
     unconfirmed: screen(made.UNCONFIRMED),

@@ -32,6 +32,8 @@ export function titleOf(row: InboxRow): string {
       return words.unconfirmed(tool, row.server);
     case "blocked":
       return words.blocked(row.server);
+    case "held":
+      return words.held(tool, row.agent);
     default:
       row.kind satisfies never;
       return row.server;
@@ -63,6 +65,7 @@ export function iconOf(kind: InboxRow["kind"]): IconName {
     case "lost": return "cross-dashed";
     case "unconfirmed": return "question";
     case "blocked": return "key";
+    case "held": return "hand";
     default:
       kind satisfies never;
       return "info";

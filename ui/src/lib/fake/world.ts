@@ -96,7 +96,7 @@ export class World {
   send(change: Partial<Delta>): void {
     const after = this.upto;
     this.upto += Math.max(1, change.changes ?? 0);
-    this.onframe({ type: "delta", after, upto: this.upto, changes: 0, servers: [], goneServers: [], agents: null, rules: null, totals: null, inbox: [], goneInbox: [], rows: [], view: null, task: null, settings: null, views: null, ...change });
+    this.onframe({ type: "delta", after, upto: this.upto, changes: 0, servers: [], goneServers: [], agents: [], rules: null, totals: null, inbox: [], goneInbox: [], rows: [], view: null, task: null, settings: null, views: null, ...change });
   }
 
   refocus(focus: SubscribeInput): void {

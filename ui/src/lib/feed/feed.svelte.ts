@@ -157,7 +157,7 @@ export class Feed {
 }
 
 function isChange(delta: Extract<Frame, { type: "delta" }>): boolean {
-  return delta.changes > 0 || delta.inbox.length > 0 || delta.goneInbox.length > 0 || delta.servers.length > 0 || delta.agents !== null;
+  return delta.changes > 0 || delta.inbox.length > 0 || delta.goneInbox.length > 0 || delta.servers.length > 0 || delta.agents.length > 0;
 }
 
 /** Half a frame of the screen: frames that arrive together are drawn together. */

@@ -70,7 +70,7 @@ function apply(state: FeedState, delta: Extract<Frame, { type: "delta" }>): Feed
     upto: delta.upto,
     settings: delta.settings ?? state.settings,
     servers: merged(state.servers, delta.servers, (server) => server.name, delta.goneServers),
-    agents: delta.agents === null ? state.agents : new Map(delta.agents.map((agent) => [agent.id, agent])),
+    agents: merged(state.agents, delta.agents, (agent) => agent.id, []),
     rules: delta.rules ?? state.rules,
     totals: delta.totals ?? state.totals,
     inbox: merged(state.inbox, delta.inbox, (row) => row.id, delta.goneInbox),

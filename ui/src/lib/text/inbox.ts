@@ -40,7 +40,7 @@ export const inboxText = {
   gone: { title: "This no longer waits for you", body: "It was answered, withdrawn or it ended meanwhile.", next: "Show the next one" },
   noTask: "The rest of it is shown as soon as the core answers.",
 
-  kind: { form: "Question", url: "Link", unsupported: "Request nobody here can answer", overdue: "Later than agreed", lost: "Lost task", unconfirmed: "Not confirmed", blocked: "Server needs sign-in" },
+  kind: { form: "Question", url: "Link", unsupported: "Request nobody here can answer", overdue: "Later than agreed", lost: "Lost task", unconfirmed: "Not confirmed", blocked: "Server needs sign-in", held: "Result held" },
 
   titleOf: {
     form: (server: string) => `${server} asks a question`,
@@ -52,6 +52,7 @@ export const inboxText = {
     lost: (server: string) => `${server} no longer knows this task`,
     unconfirmed: (tool: string, server: string) => `${tool} was never confirmed by ${server}`,
     blocked: (server: string) => `${server} needs sign-in`,
+    held: (tool: string, agent: string | null) => (agent === null ? `The result of ${tool} waits for you` : `The result of ${tool} waits before ${agent} gets it`),
     aTask: "A task",
   },
 
@@ -139,6 +140,22 @@ export const inboxText = {
     heading: "What is known",
     said: (server: string) => `${server} lets nobody in without signing in anew. Its tasks are not heard until then.`,
     open: (server: string) => `Show ${server}`,
+  },
+
+  held: {
+    heading: "Before its agent reads it",
+    said: (agent: string, size: string) => `${agent} does not have this result yet (${size}). Until you decide, it sees the task as still at work.`,
+    agent: "the agent",
+    deliver: "Deliver it",
+    withhold: "Withhold…",
+    withholdTitle: (agent: string) => `Withhold the result from ${agent}?`,
+    withholdWhat: (agent: string) => `${agent} is told that a person withheld it, and never gets it. It stays here.`,
+    withholdDo: "Withhold",
+    keep: "Back",
+    delivered: (agent: string) => `Delivered to ${agent}.`,
+    withheld: (agent: string) => `Withheld from ${agent}.`,
+    reason: "Reason",
+    reasonHint: "Optional; the agent sees it",
   },
 
   led: {
