@@ -35,6 +35,8 @@ struct Work<'a> {
     gate: Gate,
     server: &'a Recorder,
     agent: Agent,
+    /// The token of another agent.
+    stranger: String,
     /// Over HTTP somebody has to start the core again; a bridge does it itself.
     is_bridge: bool,
     restarts: u32,
@@ -59,7 +61,8 @@ impl<'a> Work<'a> {
         let gate = Gate::open(PROGRAM);
         gate.add_server("recorder", &["--url", &server.url()]);
         gate.ask_the_agent("recorder");
-        let token = gate.add_agent("worker");
+        // Before a bridge comes: what starts one is an agent's from then on, and adds nobody.
+        let (token, stranger) = (gate.add_agent("worker"), gate.add_agent("stranger"));
         let agent = if is_bridge {
             let mut command = gate.connect("recorder", "worker", &token);
             // The cores that it starts serve others at the same address.
@@ -71,7 +74,7 @@ impl<'a> Work<'a> {
             Agent::over_http(&gate.url("recorder"), &token)
         };
         let (attempts, seen, ends) = Default::default();
-        Self { gate, server, agent, is_bridge, restarts: 0, attempts, seen, ends }
+        Self { gate, server, agent, stranger, is_bridge, restarts: 0, attempts, seen, ends }
     }
 
     /// Starts the core again, if it is gone.
@@ -171,12 +174,14 @@ impl<'a> Work<'a> {
             let cancelled = self.ask("tasks/cancel", &json!({"taskId": id}));
             assert!(cancelled["error"].is_null(), "the cancel is taken: {cancelled}");
             let ended = self.until(&id, &["cancelled", "failed"]);
-            if ended["status"] == "cancelled" {
+            // A call whose reply was lost has no task that could be stopped; people are told so.
+            let shown = self.show(&id);
+            if ended["status"] == "cancelled" && shown["phase"] != "unconfirmed" {
                 let task = self.server.task_of("hold").expect("the server has the task");
                 wait_for(
                     "the cancel reached the server",
                     || self.server.seen().cancels.contains_key(&task).then_some(()),
-                    || format!("{:?}", self.server.seen()),
+                    || format!("{:?}; {shown}", self.server.seen()),
                 );
             }
         }
@@ -190,6 +195,19 @@ impl<'a> Work<'a> {
             }
         }
         self.check();
+    }
+
+    /// What people see of a task.
+    fn show(&mut self, id: &str) -> Value {
+        wait_for(
+            "the task is shown",
+            || {
+                self.revive();
+                let ran = self.gate.home().run(["tasks", "show", id, "--json"]);
+                (ran.code == 0).then(|| ran.json())
+            },
+            String::new,
+        )
     }
 
     /// How often a core died, as far as it is known.
@@ -214,7 +232,7 @@ impl<'a> Work<'a> {
             assert!(answers.iter().all(|answer| answer == first), "{task} got one answer, however often: {answers:?}");
             assert_eq!(first.1["content"]["word"], "bees", "and it is the agent's");
         }
-        let mut stranger = self.stranger();
+        let mut stranger = Agent::over_http(&self.gate.url("recorder"), &self.stranger);
         for id in self.seen.clone() {
             let foreign = wait_for(
                 "a stranger is answered",
@@ -226,24 +244,6 @@ impl<'a> Work<'a> {
             );
             assert_eq!(foreign["error"]["code"], -32602, "another agent's handle is unknown: {foreign}");
         }
-    }
-}
-
-impl Work<'_> {
-    /// Another agent, whatever happens to the core meanwhile.
-    fn stranger(&mut self) -> Agent {
-        let mut attempts = 0;
-        let token = wait_for(
-            "another agent is added",
-            || {
-                self.revive();
-                attempts += 1;
-                let ran = self.gate.home().run(["agents", "add", &format!("stranger-{attempts}"), "--json"]);
-                (ran.code == 0).then(|| ran.json()["token"].as_str().expect("a token").to_owned())
-            },
-            String::new,
-        );
-        Agent::over_http(&self.gate.url("recorder"), &token)
     }
 }
 

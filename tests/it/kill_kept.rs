@@ -143,6 +143,24 @@ fn an_ordered_stop_leaves_a_child_with_work_running_and_ends_an_idle_one() {
 }
 
 #[test]
+fn a_child_whose_core_does_not_return_in_time_is_ended_with_everything_it_started() {
+    let home = Home::new(PROGRAM);
+    let core = home.serve_with(&[("TASKWARDEN_POLICY_KEEPING_ALONE_LIMIT", "500ms")]);
+    let added = home.run(["servers", "add", "rmcp", "--yes", "--", RMCP_PEER, "stdio"]);
+    assert_eq!(added.code, 0, "it is added: {}", added.err);
+    until_up(&home, "rmcp");
+    let id = home.call("rmcp", "forever", &json!({}));
+    home.wait_phase(&id, "running");
+    let process = child(&home);
+    core.kill();
+    wait_for("the child is ended", || kept(&home).is_empty().then_some(()), || format!("{:?}", kept(&home)));
+    assert!(!std::path::Path::new(&format!("/proc/{process}")).exists(), "its process is gone");
+    let _core = home.serve();
+    let task = home.wait_phase(&id, "lost");
+    assert_eq!(task["error"], Value::Null, "lost with its child, not failed: {task}");
+}
+
+#[test]
 fn removing_a_server_ends_its_child_although_it_works() {
     let (home, _core) = rmcp();
     let id = home.call("rmcp", "forever", &json!({}));

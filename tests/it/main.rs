@@ -9,6 +9,7 @@
 
 mod clients;
 mod conformance;
+mod gateway_guess;
 mod gateway_kill;
 mod hostile;
 mod kill;

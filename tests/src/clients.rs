@@ -55,9 +55,20 @@ pub struct Told {
 }
 
 impl Told {
-    /// Starts it; its standard error goes to a file in `place`.
+    /// Starts it in a session of its own, as a terminal of its own would; its standard error goes to a file in `place`.
+    ///
+    /// Without the session the whole test would count as an agent's program, and could not decide as a person.
     #[must_use]
-    pub fn start(mut command: Command, place: &Path) -> Self {
+    pub fn start(command: Command, place: &Path) -> Self {
+        let mut own = Command::new("setsid");
+        own.arg(command.get_program()).args(command.get_args());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => own.env(name, value),
+                None => own.env_remove(name),
+            };
+        }
+        let mut command = own;
         let log = place.join("client.log");
         let errors = std::fs::OpenOptions::new().create(true).append(true).open(&log).expect("a log");
         let mut child = command

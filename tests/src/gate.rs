@@ -46,6 +46,12 @@ impl Gate {
         self.core = Some(core);
     }
 
+    /// The process of the core that runs.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.core.as_ref().expect("a core is running").pid()
+    }
+
     /// Whether no core of ours runs (any more).
     pub fn has_ended(&mut self) -> bool {
         self.core.as_mut().is_none_or(Core::ended)
