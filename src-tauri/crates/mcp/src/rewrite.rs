@@ -17,6 +17,8 @@ use crate::message::text::{Change, Inside, splice};
 pub enum Identity {
     /// A task id: a text.
     Task,
+    /// The id of the task that a message is about, in its `_meta`: a text.
+    Related,
     /// A progress token: text or number.
     Progress,
     /// The id of a `subscriptions/listen` request: text or number.
@@ -71,6 +73,7 @@ enum Place {
 }
 
 const TASK: Place = Place::Is(Identity::Task);
+const RELATED: Place = Place::Is(Identity::Related);
 const PROGRESS: Place = Place::Is(Identity::Progress);
 const SUBSCRIPTION: Place = Place::Is(Identity::Subscription);
 const REQUEST: Place = Place::Is(Identity::Request);
@@ -83,7 +86,7 @@ const SERVER: Place = Place::Is(Identity::Server);
 
 /// `_meta` of anything.
 const META: Place = Place::Has(&[
-    ("io.modelcontextprotocol/related-task", &Place::Has(&[("taskId", &TASK)])),
+    ("io.modelcontextprotocol/related-task", &Place::Has(&[("taskId", &RELATED)])),
     ("io.modelcontextprotocol/subscriptionId", &SUBSCRIPTION),
     ("io.modelcontextprotocol/serverInfo", &SERVER),
     ("progressToken", &PROGRESS),

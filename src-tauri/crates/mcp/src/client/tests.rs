@@ -248,11 +248,27 @@ impl Rig {
         Self::new(Era::Legacy, LEGACY, &legacy_hello(), true, script)
     }
 
+    /// A legacy connection of an agent that can be asked these things.
+    pub(super) fn legacy_of(abilities: Abilities, script: impl FnMut(&Outgoing) -> Reply + Send + 'static) -> Self {
+        Self::with(Era::Legacy, LEGACY, &legacy_hello(), true, abilities, script)
+    }
+
     pub(super) fn new(
         era: Era,
         version: &str,
         hello: &Value,
         over_http: bool,
+        script: impl FnMut(&Outgoing) -> Reply + Send + 'static,
+    ) -> Self {
+        Self::with(era, version, hello, over_http, Abilities::default(), script)
+    }
+
+    fn with(
+        era: Era,
+        version: &str,
+        hello: &Value,
+        over_http: bool,
+        abilities: Abilities,
         script: impl FnMut(&Outgoing) -> Reply + Send + 'static,
     ) -> Self {
         let link = Arc::new(ScriptedLink {
@@ -276,7 +292,7 @@ impl Rig {
             policy: Arc::new(Policy::default()),
             supervisor: Supervisor::new(),
             clock: Arc::new(TickingClock(AtomicI64::new(1_000))),
-            abilities: Abilities::default(),
+            abilities,
         };
         let id = ConnectionId::from_random(1);
         let (connection, negotiated, events) = Connection::begin(id, opened, over_http, around);

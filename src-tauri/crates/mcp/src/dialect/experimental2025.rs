@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::message::Answer;
+use crate::message::text::member;
 use crate::view::{Fault, Fields, Glimpse, Misread, TaskFacts, is_error, plain_outcome, task_id};
 
 /// `tasks/result`.
@@ -42,6 +43,10 @@ pub(crate) fn read_call(
     glimpse: Glimpse,
     policy: &Policy,
 ) -> Result<CallReply, Misread> {
+    if raw.get().starts_with('{') && member(raw.get(), "task").is_none() {
+        // Most results are so, and may be large: they are stepped over, not read.
+        return Ok(CallReply::Result { payload: Payload::new(raw.get()), is_error: is_error(raw) });
+    }
     let result = Fields::of(raw, "$.result")?;
     if let Some(task) = result.object_or_none("task")
         && (augmented || result.get("content").is_none())

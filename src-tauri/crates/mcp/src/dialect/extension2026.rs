@@ -15,6 +15,7 @@ use domain::status::{Outcome, TaskStatus};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::message::text::{member, text_member};
 use crate::view::{Fault, Fields, Glimpse, Misread, TaskFacts, asks, asks_raw, plain_outcome};
 
 /// `tasks/update`.
@@ -56,14 +57,24 @@ pub(crate) fn call_params(tool: &str, token: u64) -> Value {
     json!({"name": tool, "_meta": {"progressToken": token}})
 }
 
+/// Whether nothing of a result needs reading: most are so, and may be large.
+fn is_plainly_complete(result: &RawValue) -> bool {
+    let text = result.get();
+    text.starts_with('{') && matches!(member(text, "resultType"), None | Some("\"complete\""))
+}
+
 /// Whether a result is a handle of this generation; asked of servers of the other one, lest a handle be lost.
 pub(crate) fn is_handle(result: &RawValue) -> bool {
-    Fields::of(result, "$.result")
-        .is_ok_and(|result| result.text("resultType").as_deref() == Some("task") && result.text("taskId").is_some())
+    let text = result.get();
+    text_member(text, "resultType").is_some_and(|kind| kind == "task") && text_member(text, "taskId").is_some()
 }
 
 /// Reads the reply to a call.
 pub(crate) fn read_call(raw: &RawValue, glimpse: Glimpse, policy: &Policy) -> Result<CallReply, Misread> {
+    if is_plainly_complete(raw) {
+        let (outcome, payload) = plain_outcome(raw);
+        return Ok(CallReply::Result { payload, is_error: matches!(outcome, Outcome::ToolError(_)) });
+    }
     let result = Fields::of(raw, "$.result")?;
     match kind(&result)? {
         Kind::Complete => {

@@ -85,7 +85,7 @@ async fn target(gate: &Arc<Gate>, guest: &Guest, request: &Request) -> Result<(S
 fn up(gate: &Gate, guest: &Guest, request: &Request, named: Option<&str>) -> Option<Box<RawValue>> {
     let raw = request.params.raw()?.to_owned();
     let exchange = |identity: Identity, there: &str| match identity {
-        Identity::Task => task_up(gate, guest, there),
+        Identity::Task | Identity::Related => task_up(gate, guest, there),
         Identity::Prompt | Identity::Uri | Identity::UriTemplate => named.map(json_text),
         Identity::Progress
         | Identity::Subscription
@@ -100,7 +100,7 @@ fn up(gate: &Gate, guest: &Guest, request: &Request, named: Option<&str>) -> Opt
 /// The params of a call in the identities of the server, but for the tool's name, which the engine sets.
 pub(super) fn call_up(gate: &Gate, guest: &Guest, params: &RawValue) -> Payload {
     let exchange = |identity: Identity, there: &str| match identity {
-        Identity::Task => task_up(gate, guest, there),
+        Identity::Task | Identity::Related => task_up(gate, guest, there),
         Identity::Progress
         | Identity::Subscription
         | Identity::Request
@@ -111,7 +111,12 @@ pub(super) fn call_up(gate: &Gate, guest: &Guest, params: &RawValue) -> Payload 
         | Identity::UriTemplate
         | Identity::Server => None,
     };
-    Payload::new(&*rewrite(Half::Params("tools/call"), params.get(), &exchange))
+    let told = rewrite(Half::Params("tools/call"), params.get(), &exchange);
+    match guest.session().and_then(|session| gate.standing.level(session)) {
+        // A modern server hears the level with each request; for an older one it is taken out again.
+        Some(level) => Payload::new(leveled(&told, &level)),
+        None => Payload::new(&*told),
+    }
 }
 
 /// The server's id of a task of this agent.
@@ -129,11 +134,15 @@ pub(super) fn outward<'a>(
     handle: Option<&'a TaskHandle>,
 ) -> impl Fn(Identity, &str) -> Option<String> + 'a {
     move |identity, there| match identity {
-        Identity::Task => {
-            let handle = handle?;
-            let is_it = handle.view.task().is_some_and(|task| meaning(there).is_some_and(|id| id == task.id.as_str()));
+        // Without a task, a member of this name is something of the tool's own.
+        Identity::Task if handle.is_none() => None,
+        Identity::Task | Identity::Related => {
+            let it = handle.filter(|handle| {
+                let task = handle.view.task();
+                task.is_some_and(|task| meaning(there).is_some_and(|id| id == task.id.as_str()))
+            });
             // An id that is not this task's is another one of the server: the agent has no name for it.
-            Some(if is_it { json_text(&handle.id.to_string()) } else { json_text(UNKNOWN) })
+            Some(it.map_or_else(|| json_text(UNKNOWN), |handle| json_text(&handle.id.to_string())))
         }
         Identity::Server => Some(wire::server_info().to_string()),
         Identity::Uri | Identity::UriTemplate if guest.server.is_none() => {
@@ -346,12 +355,16 @@ pub(super) fn fit(guest: &Guest, method: &str, result: Box<RawValue>) -> Box<Raw
 
 /// The params with the level of log messages that a session asked for, where a server wants to hear it each time.
 fn with_level(gate: &Gate, guest: &Guest, there: &Reach, params: Option<Box<RawValue>>) -> Option<Box<RawValue>> {
-    const LEVEL: &str = "io.modelcontextprotocol/logLevel";
     let level = guest.session().filter(|_| there.is_modern()).and_then(|session| gate.standing.level(session));
     let Some(level) = level else { return params };
     let text = params.as_deref().map_or("{}", RawValue::get);
-    let meta = with_members(member(text, "_meta").unwrap_or("{}"), &[(LEVEL, json_text(&level).into())], &[]);
-    RawValue::from_string(with_members(text, &[("_meta", meta.into())], &[])).ok().or(params)
+    RawValue::from_string(leveled(text, &level)).ok().or(params)
+}
+
+fn leveled(params: &str, level: &str) -> String {
+    const LEVEL: &str = "io.modelcontextprotocol/logLevel";
+    let meta = with_members(member(params, "_meta").unwrap_or("{}"), &[(LEVEL, json_text(level).into())], &[]);
+    with_members(params, &[("_meta", meta.into())], &[])
 }
 
 /// Why there is no answer, in words for an agent.

@@ -295,6 +295,7 @@ fn entry_out<'e>(gate: &Gate, server: &Named, kind: ListKind, entry: &'e str) ->
                 Some(json_text(&wrapped))
             }
             Identity::Task
+            | Identity::Related
             | Identity::Progress
             | Identity::Subscription
             | Identity::Request
@@ -367,6 +368,7 @@ pub(super) async fn set_level(gate: &Arc<Gate>, guest: &Guest, request: Request)
                 let outward = |identity, _: &str| match identity {
                     Identity::Server => Some(wire::server_info().to_string()),
                     Identity::Task
+                    | Identity::Related
                     | Identity::Progress
                     | Identity::Subscription
                     | Identity::Request

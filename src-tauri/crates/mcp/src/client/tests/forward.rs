@@ -222,3 +222,36 @@ async fn a_call_of_an_agent_goes_out_with_all_that_the_agent_wrote_and_its_liste
     rig.link.release(sent.tag, result(json!({"content": []}))).await;
     calling.await.expect("it ends").expect("a reply");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_only_an_agent_can_answer_is_asked_on_its_own_connection_and_answered_verbatim() {
+    let can = Abilities { sampling: true, ..Abilities::default() };
+    let mut rig = Rig::legacy_of(can, |_| Reply::Hold);
+    let params = json!({"messages": [], "maxTokens": 5.0, "vendor": {"z": 1, "a": 2}});
+    rig.asks("\"s-1\"", "sampling/createMessage", params.clone(), None).await;
+    let UpstreamEvent::Question(_, question) = rig.heard().await else { panic!("a question") };
+    assert_eq!(question.ask, domain::request::Ask::Sampling, "its kind");
+    let whole = question.whole.expect("it is kept for the agent");
+    assert!(whole.as_str().ends_with(&format!("\"params\":{params}}}")), "as it came: {}", whole.as_str());
+    let said = r#"{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m","n":1.50}"#;
+    let connection = rig.id;
+    let answer = |token: &str, action, content: Option<&str>| domain::ports::AnswerToSend {
+        door: domain::request::AskDoor::Live { connection, token: token.to_owned(), digest: question.digest.clone() },
+        action,
+        content: content.map(Payload::new),
+    };
+    let forwarded = answer("\"s-1\"", domain::request::AnswerAction::Forwarded, Some(said));
+    rig.upstream.answer(None, vec![forwarded]).await.expect("the server takes it");
+    let (token, responded) = rig.link.until("it is answered", |wire| wire.responded.last().cloned()).await;
+    let said: Value = serde_json::from_str(said).expect("JSON");
+    assert_eq!((token.as_str(), &responded["result"]), ("\"s-1\"", &said), "the agent's own words");
+    rig.asks("\"s-2\"", "sampling/createMessage", params, None).await;
+    let UpstreamEvent::Question(..) = rig.heard().await else { panic!("a question") };
+    let declined = answer("\"s-2\"", domain::request::AnswerAction::Decline, None);
+    rig.upstream.answer(None, vec![declined]).await.expect("the server takes it");
+    let error = rig.link.until("it is refused", |wire| wire.responded.get(1).cloned()).await.1;
+    assert_eq!(error["error"]["code"], -1, "a refusal of sampling is an error");
+    rig.asks("\"r-1\"", "roots/list", json!({}), None).await;
+    let refused = rig.link.until("roots are refused", |wire| wire.responded.get(2).cloned()).await.1;
+    assert_eq!(refused["error"]["code"], -32601, "what the agent did not declare is refused at once");
+}

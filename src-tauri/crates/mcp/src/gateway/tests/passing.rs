@@ -1,8 +1,15 @@
 //! What passes through: lists, prompts, resources, subscriptions, and what servers say (statements 54, 59-64).
 
+use domain::policy::Policy;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
-use super::wired::{Does, Wired, wired};
+use super::wired::{Does, Wired, wired, wired_by};
+use super::world::{Caller, LIMIT, World};
+use crate::message::{Answer, Id};
+use crate::serve::Service;
+use crate::serve::seat::{Frame, Outlet};
 
 fn tools(names: &[&str]) -> String {
     let tools: Vec<String> = names
@@ -224,4 +231,122 @@ async fn a_question_during_a_forwarded_request_reaches_the_session_that_sent_it(
     let complete = json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": "b"}});
     let answer = agent.ask("completion/complete", complete).await.result();
     assert_eq!(answer["error"], -32601, "a modern agent is not asked in the middle; its server is told so");
+}
+
+/// A session with a standing stream, and what is said on it.
+async fn standing(world: &World, agent: &Caller) -> mpsc::Receiver<Frame> {
+    let (outlet, frames) = Outlet::open();
+    agent.session().stand(outlet);
+    world.gateway.notification(agent.session(), "notifications/initialized", None).await;
+    frames
+}
+
+async fn said(frames: &mut mpsc::Receiver<Frame>) -> Value {
+    let frame =
+        tokio::time::timeout(LIMIT, frames.recv()).await.expect("something is said").expect("the stream is open");
+    serde_json::from_slice(&frame.bytes).expect("a frame is JSON")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_hears_changes_updates_and_logs_of_its_own_connection_alone() {
+    let (one, two) = servers();
+    let world = wired(&[two.clone(), one]).await;
+    let (agent, stranger) = (world.legacy(1, "2025-11-25", &json!({})), world.legacy(2, "2025-11-25", &json!({})));
+    let mut heard = standing(&world, &agent).await;
+    let mut foreign = standing(&world, &stranger).await;
+    agent.ask("resources/subscribe", json!({"uri": "x:1"})).await.result();
+    world.until("the agent's line follows it", |_| two.times("resources/subscribe").len() >= 2).await;
+    agent.ask("logging/setLevel", json!({"level": "warning"})).await.result();
+    let own = |agent: &Caller| Some(agent.agent);
+    two.says_to(own(&agent), "notifications/message", r#"{"level":"debug","data":"too quiet"}"#).await;
+    two.says_to(own(&agent), "notifications/message", r#"{"level":"error","data":"loud","vendor":1.0}"#).await;
+    let log = said(&mut heard).await;
+    assert_eq!(log["params"]["data"], "loud", "what the level lets through: {log}");
+    assert_eq!(log["params"]["vendor"].to_string(), "1.0", "raw");
+    two.says_to(own(&agent), "notifications/resources/updated", r#"{"uri":"y:2"}"#).await;
+    two.says_to(own(&agent), "notifications/resources/updated", r#"{"uri":"x:1/part"}"#).await;
+    assert_eq!(said(&mut heard).await["params"]["uri"], "x:1/part", "only what is followed");
+    two.says_to(own(&agent), "notifications/tools/list_changed", "{}").await;
+    assert_eq!(said(&mut heard).await["method"], "notifications/tools/list_changed", "changes of lists");
+    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    assert!(foreign.try_recv().is_err(), "nothing of it reaches another agent (ruling 14)");
+    agent.ask("resources/unsubscribe", json!({"uri": "x:1"})).await.result();
+    world.until("the server is told", |_| two.times("resources/unsubscribe").len() == 1).await;
+    let params = two.times("resources/unsubscribe");
+    assert_eq!(params, [r#"{"uri":"x:1"}"#], "under its own URI");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_gets_what_a_modern_server_asks_by_a_result_as_a_question() {
+    let (one, _) = servers();
+    let world = wired(&[one.clone()]).await;
+    let agent = world.legacy(1, "2025-11-25", &json!({"elicitation": {}}));
+    let (caller, session) = (agent.clone(), agent.session().clone());
+    let mut stream = caller.listen("prompts/get", json!({"name": "hello", "vendor": 1.0}));
+    let asked = stream.next().await;
+    assert_eq!(asked["method"], "elicitation/create", "the question comes on the request's stream");
+    assert_eq!(asked["params"]["message"], "Who?", "as the server put it");
+    let reply = RawValue::from_string(r#"{"action":"accept","content":{"n":1.50}}"#.to_owned()).expect("JSON");
+    let id = Id::read(&asked["id"].to_string(), 64).expect("an id");
+    session.asks().deliver(&id, Answer::Result(reply));
+    world.until("the server is asked again", |_| one.times("prompts/get").len() == 2).await;
+    let again = one.times("prompts/get").pop().expect("the second round");
+    assert!(again.contains(r#""k":{"action":"accept","content":{"n":1.50}}"#), "the answer as it was: {again}");
+    assert!(
+        again.contains(r#""requestState":"s-\u0041""#) && again.contains(r#""vendor":1.0"#),
+        "and the rest: {again}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_merged_list_that_is_too_long_goes_on_behind_a_cursor() {
+    let mut policy = Policy::default();
+    policy.gateway.merged_page_bytes = 120;
+    let (one, two) = servers();
+    let world = wired_by(policy, &[one, two]).await;
+    let agent = world.modern(1).at_all();
+    let (mut all, mut params, mut pages) = (Vec::new(), json!({}), 0);
+    loop {
+        let page = agent.ask("tools/list", params).await.result();
+        all.extend(names(&page["tools"]).into_iter().map(str::to_owned));
+        pages += 1;
+        let Some(next) = page["nextCursor"].as_str() else { break };
+        params = json!({ "cursor": next });
+    }
+    assert!(pages > 1, "it has {pages} pages");
+    assert_eq!(all, ["one__dig", "one__zap", "one__ask", "two__dig"], "each tool once, in order");
+    let bad = agent.ask("tools/list", json!({"cursor": "bm9uZQ"})).await.error();
+    assert_eq!(bad["code"], -32602, "a cursor that is none");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_identity_of_a_server_is_in_what_an_agent_reads() {
+    const CANARY: &str = "canary-7f3a";
+    let related = format!(
+        r#"{{"io.modelcontextprotocol/related-task":{{"taskId":"{CANARY}"}},"io.modelcontextprotocol/serverInfo":{{"name":"{CANARY}"}},"io.modelcontextprotocol/subscriptionId":"{CANARY}"}}"#
+    );
+    let answer = related.clone();
+    let one = Wired::modern(11, everything(), move |method, _| match method {
+        "prompts/get" => Does::Saying(
+            vec![
+                ("notifications/progress", format!(r#"{{"progressToken":TOKEN,"progress":1,"_meta":{related}}}"#)),
+                ("notifications/message", format!(r#"{{"level":"info","data":1,"_meta":{related}}}"#)),
+            ],
+            Box::new(Does::Result(format!(r#"{{"resultType":"complete","messages":[],"_meta":{answer}}}"#))),
+        ),
+        _ => Does::Result(format!(r#"{{"resultType":"complete","tools":[],"content":[],"_meta":{answer}}}"#)),
+    });
+    let world = wired(&[one]).await;
+    let agent = world.modern(1);
+    for (method, params) in [
+        ("prompts/get", json!({"name": "p", "_meta": {"progressToken": 1}})),
+        ("tools/list", json!({})),
+        ("resources/read", json!({"uri": "x:1"})),
+        ("tools/call", json!({"name": "dig", "arguments": {}})),
+    ] {
+        let heard = agent.ask(method, params).await;
+        assert!(!heard.raw().contains(CANARY), "{method} lets an identity through (59): {}", heard.raw());
+        let said = serde_json::to_string(&heard.said).expect("JSON");
+        assert!(!said.contains(CANARY), "{method}, on the way: {said}");
+    }
 }

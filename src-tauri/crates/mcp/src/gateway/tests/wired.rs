@@ -106,6 +106,17 @@ impl Wired {
         }
     }
 
+    /// Says something on the connection of this agent.
+    pub(super) async fn says_to(&self, seat: Option<AgentId>, method: &str, params: &str) {
+        let lines: Vec<_> = self.lines.lock().iter().filter(|(of, _)| *of == seat).map(|(_, to)| to.clone()).collect();
+        assert!(!lines.is_empty(), "the agent has a connection of its own");
+        for to in lines {
+            let params = RawValue::from_string(params.to_owned()).expect("JSON");
+            // A connection that is over hears nothing.
+            drop(to.send(Inbound::Notification { method: method.into(), params, on: None }).await);
+        }
+    }
+
     /// Cannot be reached from now on.
     pub(super) fn goes(&self) {
         *self.down.lock() = true;
@@ -274,7 +285,11 @@ impl Connector for Wires {
 /// A gateway over these servers, named `one`, `two`, `three` in their order. The door of [`World::modern`] and its like is
 /// the first one's.
 pub(super) async fn wired(servers: &[Arc<Wired>]) -> World {
-    let policy = Policy::default();
+    wired_by(Policy::default(), servers).await
+}
+
+/// The same with numbers of one's own.
+pub(super) async fn wired_by(policy: Policy, servers: &[Arc<Wired>]) -> World {
     let clock = Arc::new(TestClock::new());
     let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(policy.clone()));
     for (wired, name) in servers.iter().zip(["one", "two", "three"]) {

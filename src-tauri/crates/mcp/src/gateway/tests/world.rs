@@ -7,7 +7,7 @@ use domain::agent::{Agent, TokenDigest};
 use domain::ids::{AgentId, HandleId, HostId, ServerId};
 use domain::payload::Payload;
 use domain::policy::Policy;
-use domain::ports::{AgentUnit, CallReply, Clock, Registry, RuleUnit, ServerUnit};
+use domain::ports::{AgentUnit, CallReply, Clock, Connector, Registry, RuleUnit, ServerUnit};
 use domain::rule::{Rule, RuleScope};
 use domain::server::ServerHealth;
 use domain::time::Timestamp;
@@ -31,7 +31,7 @@ use crate::serve::session::{Door, Session};
 use crate::serve::{Answered, Client, ModernClient, Program, Request, Service, Visitor};
 
 /// Longest wait on a level, by the paused clock.
-const LIMIT: Duration = Duration::from_secs(600);
+pub(super) const LIMIT: Duration = Duration::from_secs(600);
 
 /// A gateway with everything around it.
 pub(super) struct World {
@@ -92,6 +92,18 @@ impl World {
         let clock = Arc::new(TestClock::new());
         let scripted = ScriptedServer::new(clock.clone());
         script(&scripted);
+        let connector = Arc::new(ScriptedConnector::default());
+        connector.serve(http_server(1, "one").id, &scripted);
+        Self::over(policy, clock, scripted, connector).await
+    }
+
+    /// `scripted` behind a connector of one's own.
+    pub(super) async fn over(
+        policy: Policy,
+        clock: Arc<TestClock>,
+        scripted: ScriptedServer,
+        connector: Arc<dyn Connector>,
+    ) -> Self {
         let server = http_server(1, "one");
         let id = server.id;
         let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(policy.clone()));
@@ -100,8 +112,6 @@ impl World {
             let unit = AgentUnit { agent: agent(n), audit: Vec::new() };
             registry.put_agent(unit).await.expect("the agent is taken");
         }
-        let connector = Arc::new(ScriptedConnector::default());
-        connector.serve(id, &scripted);
         let supervisor = Supervisor::new();
         let counted = counting_draw();
         let draw: Draw = Arc::new(move || counted() ^ (0x5eed << 96));
@@ -154,6 +164,11 @@ impl World {
 
     /// Agent `n` with a session of `version`.
     pub(super) fn legacy(&self, n: u128, version: &str, capabilities: &Value) -> Caller {
+        self.legacy_through(Door::Http, n, version, capabilities)
+    }
+
+    /// Agent `n` with a session of `version` through this door.
+    pub(super) fn legacy_through(&self, door: Door, n: u128, version: &str, capabilities: &Value) -> Caller {
         let hello = json!({
             "protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "tester", "version": "1"},
         });
@@ -161,7 +176,7 @@ impl World {
         let visitor = Visitor { agent: AgentId::from_random(n), server: Some(self.server) };
         let scope = self.supervisor.scope();
         let serving = &self.policy.serving;
-        let session = Session::open(format!("session-{n}"), Door::Http, &hello, Some(visitor), scope, serving);
+        let session = Session::open(format!("session-{n}"), door, &hello, Some(visitor), scope, serving);
         self.caller(n, Client::Legacy(session.expect("a session")))
     }
 
@@ -209,6 +224,14 @@ impl World {
 }
 
 impl Caller {
+    /// Its session.
+    pub(super) fn session(&self) -> &Arc<Session> {
+        match &self.client {
+            Client::Legacy(session) => session,
+            Client::Modern(_) => panic!("a modern client has no session"),
+        }
+    }
+
     /// The same at the door of all servers.
     pub(super) fn at_all(mut self) -> Self {
         self.door = None;
