@@ -343,7 +343,7 @@ fn agent_door(
         draw: Arc::clone(draw),
         supervisor: supervisor.clone(),
     });
-    let parts = FaceParts { policy: policy.clone(), draw: Arc::clone(draw), supervisor: supervisor.clone() };
+    let parts = FaceParts { policy: Gateway::faces(policy), draw: Arc::clone(draw), supervisor: supervisor.clone() };
     AgentDoor::new(engine.clone(), gateway, parts)
 }
 

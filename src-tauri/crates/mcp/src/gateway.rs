@@ -92,6 +92,15 @@ pub(crate) struct Gate {
 }
 
 impl Gateway {
+    /// The policy for the faces in front of the gateway: many agents come through one door.
+    #[must_use]
+    pub fn faces(policy: &Policy) -> Policy {
+        let mut policy = policy.clone();
+        policy.serving.sessions_max = policy.gateway.sessions_max;
+        policy.serving.requests_in_work_max = policy.gateway.requests_in_work_max;
+        policy
+    }
+
     /// A gateway over a running engine.
     #[must_use]
     pub fn new(parts: GatewayParts) -> Arc<Self> {

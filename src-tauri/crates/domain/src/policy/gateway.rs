@@ -76,6 +76,12 @@ pub struct Gateway {
     pub own_tools_cap_bytes: usize,
 
     // --- agents and doors ---
+    /// Sessions of the older eras over HTTP at once, all agents together. Judgement: four for each of 1,000 agents; each
+    /// is a few KiB.
+    pub sessions_max: usize,
+    /// Requests in work at once over HTTP, all agents together, open subscriptions among them. Judgement: above the
+    /// connections that may be open.
+    pub requests_in_work_max: usize,
     /// Agents that may have access at once. Judgement; the roster is in memory.
     pub agents_max: usize,
     /// Random bytes of a token. Ruling 25, contract: 256 bits.
@@ -163,6 +169,8 @@ impl Default for Gateway {
             orphan_after: 2 * MINUTE,
             notes_flush: 3 * SECOND,
             own_tools_cap_bytes: 4_800,
+            sessions_max: 4_096,
+            requests_in_work_max: 20_000,
             agents_max: 1_000,
             token_bytes: 32,
             rules_max: 10_000,

@@ -90,7 +90,10 @@ impl ScriptedServer {
             Look::Completed(text) => (TaskStatus::Completed(Outcome::Ok(stored(text))), Some(text.clone())),
             Look::ToolError(text) => (TaskStatus::Completed(Outcome::ToolError(stored(text))), Some(text.clone())),
             Look::NotFetched => (TaskStatus::Completed(Outcome::NotFetched), None),
-            Look::Failed(error) => (TaskStatus::Failed(Some(error.clone())), Some("{}".to_owned())),
+            Look::Failed(error) => {
+                let said = serde_json::json!({"code": error.code, "message": error.message});
+                (TaskStatus::Failed(Some(error.clone())), Some(said.to_string()))
+            }
             Look::Cancelled => (TaskStatus::Cancelled, None),
         };
         let message = match look {
