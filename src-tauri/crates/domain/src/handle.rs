@@ -231,11 +231,14 @@ pub enum Told {
     TooMuchAsked,
     /// A person marked it resolved though its handle stays taken from its agent.
     Resolved,
+    /// Somebody answered what was answered already.
+    AnsweredLate,
 }
 
 impl Told {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Overdue, Self::Expiry, Self::Disobeyed, Self::TooMuchAsked, Self::Resolved];
+    pub const ALL: [Self; 6] =
+        [Self::Overdue, Self::Expiry, Self::Disobeyed, Self::TooMuchAsked, Self::Resolved, Self::AnsweredLate];
 
     /// Lower camel case word for the registry.
     #[must_use]
@@ -246,6 +249,7 @@ impl Told {
             Self::Disobeyed => "disobeyed",
             Self::TooMuchAsked => "tooMuchAsked",
             Self::Resolved => "resolved",
+            Self::AnsweredLate => "answeredLate",
         }
     }
 

@@ -17,7 +17,14 @@ use crate::lines;
 
 /// Records an answer; the first one wins.
 pub(crate) async fn answer(core: &Arc<Core>, id: HandleId, input: AnswerInput) -> Result<RequestKey, EngineError> {
-    record(core, id, |handle, now| handle.answer(input.clone(), now)).await
+    let recorded = record(core, id, |handle, now| handle.answer(input.clone(), now)).await;
+    if let (Err(EngineError::Refused(Refusal::AlreadyAnswered { .. })), Some(key)) = (&recorded, &input.key) {
+        let told = core.ledger.apply(id, |handle, now| handle.answered_late(key, &input.by, now)).await;
+        if let Err(LedgerError::Registry(error)) = told {
+            tracing::debug!(handle.id = %id, %error, "that an answer came too late could not be noted");
+        }
+    }
+    recorded
 }
 
 /// Takes back an answer that is still held back.

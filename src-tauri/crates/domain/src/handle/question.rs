@@ -6,10 +6,11 @@
 use serde_json::Value;
 
 use super::stop::advance;
-use super::{Attention, Effect, Refusal, TaskHandle, Transition};
+use super::{Attention, Effect, Refusal, TaskHandle, Told, Transition};
 use crate::audit::{Actor, Verb};
 use crate::decider::Decider;
 use crate::ids::{PersonId, RequestKey};
+use crate::observation::LogLine;
 use crate::payload::{Payload, PayloadKind};
 use crate::raw::{Direction, RawText};
 use crate::request::{AnswerAction, Answered, Ask, AskDoor, InputRequest, RequestState, secret_looking_fields};
@@ -142,6 +143,30 @@ impl TaskHandle {
             (Some(only), 0) => Ok(only.key.clone()),
             (Some(_), others) => Err(Refusal::AmbiguousKey(others.saturating_add(1))),
         }
+    }
+
+    /// Somebody answered a question that was answered already: the log and the audit say so, once for each task, so
+    /// that nobody fills them. Nothing else changes.
+    #[must_use]
+    pub fn answered_late(&self, key: &RequestKey, by: &Decider, now: Timestamp) -> Transition {
+        let mut step = Transition::none(self);
+        let Some(request) = self.requests.get(key) else { return step };
+        let first = match &request.state {
+            RequestState::Answered(answered) | RequestState::Confirmed(answered) => &answered.by,
+            RequestState::Open | RequestState::Withdrawn { .. } => return step,
+        };
+        if first == by || self.check_decider(by, request).is_err() || !step.next.told.insert(Told::AnsweredLate) {
+            return step;
+        }
+        let who = |decider: &Decider| match decider {
+            Decider::Person(id) => id.to_string(),
+            Decider::Agent(_) => "the agent".to_owned(),
+        };
+        let text = format!("An answer of {} came too late: {} was first.", who(by), who(first));
+        let status = self.view.task().map_or("working", |task| task.status.word()).to_owned();
+        step.log.push(LogLine { at: now, status, text });
+        step.request_fact(now, by.actor(), Verb::AnswerEnded, key, "too late");
+        step.settle(self, now)
     }
 
     /// Takes back an answer that is still held back.

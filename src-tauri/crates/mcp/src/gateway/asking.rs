@@ -18,7 +18,8 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use super::{Gate, bridge, service};
+use super::bridge::{self, LegacyQuestion};
+use super::{Gate, service};
 use crate::message::Answer;
 use crate::serve::fault::{Fault, FaultKind};
 use crate::serve::{AskError, Seat, Session};
@@ -93,9 +94,13 @@ pub(super) async fn ask_next(
         if !is_shown_by(session.capabilities(), &request.ask) {
             continue;
         }
+        let whole = payload(gate, handle.id, PayloadKind::Question(key.clone())).await?;
+        let in_task = handle.given.is_some();
+        let question = bridge::legacy_question(handle.id, request, whole.as_ref(), session.version(), in_task);
+        // Claimed last: a claim that ends wakes whoever waits for one, and that may be this very caller.
+        let Some(question) = question else { continue };
         let Some(_claim) = gate.claims.take(handle.id, &key) else { continue };
-        match ask(gate, session, stream, handle, request).await? {
-            Reply::NotAskable => {}
+        match ask(gate, session, stream, handle, request, &question).await? {
             Reply::Settled => return Ok(Asked::Settled),
             Reply::StreamLost => return Ok(Asked::StreamLost),
             Reply::Answer(action, content) => {
@@ -109,8 +114,6 @@ pub(super) async fn ask_next(
 
 /// What a stream gave back.
 enum Reply {
-    /// This version of the client cannot be asked this.
-    NotAskable,
     /// Somebody else was faster, or the question is gone.
     Settled,
     /// The stream is gone or overfull.
@@ -125,11 +128,8 @@ async fn ask(
     stream: Stream<'_>,
     handle: &TaskHandle,
     request: &InputRequest,
+    question: &LegacyQuestion,
 ) -> Result<Reply, Fault> {
-    let whole = payload(gate, handle.id, PayloadKind::Question(request.key.clone())).await?;
-    let in_task = handle.given.is_some();
-    let question = bridge::legacy_question(handle.id, request, whole.as_ref(), session.version(), in_task);
-    let Some(question) = question else { return Ok(Reply::NotAskable) };
     let asking = async {
         match stream {
             Stream::Call(seat) => seat.ask_raw(&question.method, &*question.params).await,

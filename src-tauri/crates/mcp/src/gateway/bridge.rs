@@ -182,23 +182,6 @@ pub(super) fn related_result(result: &RawValue, id: HandleId) -> Option<Box<RawV
     raw(tied(result.get(), id))
 }
 
-/// A page of `tools/list` for a session that knows tasks: here every tool may run as one, because the gateway keeps
-/// what the server does not. A tool whose server said a word about it keeps that word.
-pub(super) fn tools_with_tasks(page: &RawValue) -> Option<Box<RawValue>> {
-    let page = page.get();
-    let list = member(page, "tools")?;
-    let tools: Vec<String> = Inside::of(list)?
-        .filter_map(|part| list.get(part.value))
-        .map(|tool| match member(tool, "execution") {
-            None if tool.starts_with('{') => {
-                with_members(tool, &[("execution", r#"{"taskSupport":"optional"}"#.into())], &[])
-            }
-            Some(_) | None => tool.to_owned(),
-        })
-        .collect();
-    raw(with_members(page, &[("tools", format!("[{}]", tools.join(",")).into())], &[]))
-}
-
 /// A question on its way to an agent of the older eras.
 pub(super) struct LegacyQuestion {
     /// Its method.

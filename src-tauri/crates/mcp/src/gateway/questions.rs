@@ -10,7 +10,7 @@ use std::sync::Arc;
 use domain::handle::TaskHandle;
 use domain::ids::{HandleId, RequestKey};
 use domain::payload::{Payload, PayloadKind};
-use domain::request::InputRequest;
+use domain::request::{InputRequest, RequestState};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -157,14 +157,25 @@ async fn take(gate: &Gate, guest: &Guest, handle: &TaskHandle, responses: &str, 
     if Inside::object(responses).is_none() {
         return Err(Fault::params("`inputResponses` must be an object"));
     }
+    let open = asking::open_to_agent(handle, gate.clock.now());
     let mut answers = Vec::new();
-    for key in asking::open_to_agent(handle, gate.clock.now()) {
-        let Some(request) = handle.requests.get(&key) else { continue };
+    for request in handle.requests.values() {
+        let key = request.key.clone();
+        let is_late = match request.state {
+            // What people are asked, or what the server took back, the agent does not see.
+            RequestState::Open if !open.contains(&key) => continue,
+            RequestState::Withdrawn { .. } => continue,
+            RequestState::Open => false,
+            // Acknowledged and passed over; that somebody was faster is noted with the task.
+            RequestState::Answered(_) | RequestState::Confirmed(_) => true,
+        };
         let Some(response) = member(responses, keys.of(request)) else { continue };
         let answer = bridge::answer(&request.ask, response);
-        let (action, content) =
-            answer.ok_or_else(|| Fault::params("an answer's `action` must be `accept`, `decline` or `cancel`"))?;
-        answers.push((key, action, content));
+        match answer {
+            Some((action, content)) => answers.push((key, action, content)),
+            None if is_late => {}
+            None => return Err(Fault::params("an answer's `action` must be `accept`, `decline` or `cancel`")),
+        }
     }
     for (key, action, content) in answers {
         asking::record(gate, handle.id, guest.agent, &key, action, content).await?;

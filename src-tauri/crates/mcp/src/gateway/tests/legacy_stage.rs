@@ -1,0 +1,190 @@
+//! What stories of the older eras share: sessions with their streams, servers with a line for each agent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::handle::TaskHandle;
+use domain::ids::{ConnectionId, HandleId, UpstreamTaskId};
+use domain::payload::Payload;
+use domain::policy::Policy;
+use domain::ports::{Connected, Connector, LineFacts, PortFuture, UpstreamError, UpstreamEvent, UpstreamSubject};
+use domain::request::{Ask, LiveQuestion};
+use domain::server::Server;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use testkit::clock::TestClock;
+use testkit::scripted::{ScriptedConnector, ScriptedServer, form};
+use tokio::sync::mpsc;
+
+use super::world::{Caller, Stream, World};
+use crate::message::{Answer, Id};
+use crate::serve::seat::{Frame, Outlet};
+use crate::serve::session::Door;
+
+/// The newest version that begins with `initialize`.
+pub(super) const WITH_TASKS: &str = "2025-11-25";
+
+/// Longest wait on a level, by the paused clock.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// A legacy server: people's connection and that of agents are different ones (ruling 14).
+struct Seated {
+    people: ScriptedConnector,
+    agents: ScriptedConnector,
+}
+
+impl Connector for Seated {
+    fn connect<'a>(
+        &'a self,
+        server: &'a Server,
+        line: &'a LineFacts,
+    ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
+        match line.seat {
+            None => self.people.connect(server, line),
+            Some(_) => self.agents.connect(server, line),
+        }
+    }
+}
+
+/// A stage whose server speaks 2025-11-25; the script is of the agent's own connection.
+pub(super) async fn legacy_world() -> World {
+    let clock = Arc::new(TestClock::new());
+    let (people, agents) = (ScriptedServer::new(clock.clone()), ScriptedServer::new(clock.clone()));
+    let connector = Seated { people: ScriptedConnector::default(), agents: ScriptedConnector::default() };
+    let id = testkit::build::http_server(1, "one").id;
+    for (server, of) in [(&people, &connector.people), (&agents, &connector.agents)] {
+        server.legacy();
+        of.serve(id, server);
+    }
+    World::over(Policy::default(), clock, agents, Arc::new(connector)).await
+}
+
+/// A session with its standing stream.
+pub(super) struct Talker {
+    pub(super) caller: Caller,
+    pub(super) standing: mpsc::Receiver<Frame>,
+}
+
+impl Talker {
+    /// Agent 1 over HTTP, with a client that shows everything.
+    pub(super) fn new(world: &World) -> Self {
+        Self::with(world, Door::Http, WITH_TASKS, &shows_all())
+    }
+
+    pub(super) fn with(world: &World, door: Door, version: &str, capabilities: &Value) -> Self {
+        let caller = world.legacy_through(door, 1, version, capabilities);
+        let (outlet, standing) = Outlet::open();
+        caller.session().stand(outlet);
+        Self { caller, standing }
+    }
+
+    /// Calls a tool as a task.
+    pub(super) async fn task(&self, tool: &str) -> String {
+        let created = self.caller.ask("tools/call", json!({"name": tool, "arguments": {}, "task": {}})).await.result();
+        let id = created["task"]["taskId"].as_str().expect("a nested task with an id").to_owned();
+        assert!(id.parse::<HandleId>().is_ok(), "the id is ours");
+        id
+    }
+
+    /// Waits for the result of a task.
+    pub(super) fn awaits(&self, id: &str) -> Stream {
+        self.caller.listen("tasks/result", json!({"taskId": id}))
+    }
+
+    /// Answers a question that was asked on any stream.
+    pub(super) fn replies(&self, question: &Value, result: &Value) {
+        let raw = RawValue::from_string(result.to_string()).expect("JSON");
+        let id = Id::from(question["id"].as_u64().expect("a question has an id"));
+        self.caller.session().asks().deliver(&id, Answer::Result(raw));
+    }
+
+    /// Refuses a question with an error.
+    pub(super) fn refuses(&self, question: &Value) {
+        let raw = RawValue::from_string(r#"{"code":-1,"message":"no"}"#.to_owned()).expect("JSON");
+        let id = Id::from(question["id"].as_u64().expect("a question has an id"));
+        self.caller.session().asks().deliver(&id, Answer::Error(raw));
+    }
+
+    /// The next message of this method on the standing stream.
+    pub(super) async fn hears(&mut self, method: &str) -> Value {
+        loop {
+            let frame = tokio::time::timeout(LIMIT, self.standing.recv()).await;
+            let frame = frame.unwrap_or_else(|_| panic!("`{method}` never came")).expect("the stream is open");
+            let message: Value = serde_json::from_slice(&frame.bytes).expect("JSON");
+            if message["method"] == method {
+                return message;
+            }
+        }
+    }
+
+    /// What stands on the standing stream by now.
+    pub(super) fn heard(&mut self) -> Vec<Value> {
+        let mut heard = Vec::new();
+        while let Ok(frame) = self.standing.try_recv() {
+            heard.push(serde_json::from_slice(&frame.bytes).expect("JSON"));
+        }
+        heard
+    }
+}
+
+/// What a client declares that shows everything.
+pub(super) fn shows_all() -> Value {
+    json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}})
+}
+
+/// The answer of a stream that ended.
+pub(super) async fn ended(stream: &Stream) -> Result<Value, Value> {
+    let begun = tokio::time::Instant::now();
+    loop {
+        if let Some(ended) = &*stream.ended.lock() {
+            return match ended {
+                Ok(raw) => Ok(serde_json::from_str(raw.text()).expect("JSON")),
+                Err(error) => Err(error.clone()),
+            };
+        }
+        assert!(begun.elapsed() < LIMIT, "the request is answered");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Waits until the registry shows this of a task.
+pub(super) async fn until_task(world: &World, id: &str, what: &str, holds: impl Fn(&TaskHandle) -> bool) -> TaskHandle {
+    let id: HandleId = id.parse().expect("an id of ours");
+    let begun = tokio::time::Instant::now();
+    loop {
+        let handle = world.registry.handle(id).await.expect("readable").expect("the task is there");
+        if holds(&handle) {
+            return handle;
+        }
+        assert!(begun.elapsed() < LIMIT, "never {what}: {handle:#?}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The legacy server asks a form about its task, on the agent's connection.
+pub(super) fn asks_live(world: &World, token: &str, subject: UpstreamSubject) {
+    let whole = json!({"method": "elicitation/create", "params": {
+        "message": "Go on?", "x-vendor": 1, "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
+        "_meta": {"io.modelcontextprotocol/related-task": {"taskId": "upstream-1"}, "progressToken": 9, "kept": true},
+    }});
+    asks_this(world, token, subject, form(), &whole);
+}
+
+/// The legacy server asks this, on the agent's connection.
+pub(super) fn asks_this(world: &World, token: &str, subject: UpstreamSubject, ask: Ask, whole: &Value) {
+    let connection: ConnectionId = world.scripted.connection().expect("the agent's line is up");
+    let question = LiveQuestion {
+        connection,
+        token: token.to_owned(),
+        digest: format!("digest of {whole}"),
+        ask,
+        raw: None,
+        whole: Some(Payload::new(whole.to_string())),
+    };
+    assert!(world.scripted.say(UpstreamEvent::Question(subject, question)), "the line is up");
+}
+
+/// The task that scripts call `upstream-1`.
+pub(super) fn its_task() -> UpstreamSubject {
+    UpstreamSubject::Task(UpstreamTaskId::new("upstream-1"))
+}

@@ -1,0 +1,466 @@
+//! Who is asked what: people, the agent, one after the other, both; on which stream, and in which dialect
+//! (statements 62, 63, 66-68; protocol.md §7.5, §9.15).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use domain::decider::Decider;
+use domain::handle::{AnswerInput, TaskHandle};
+use domain::ids::{AgentId, HandleId, RequestKey};
+use domain::payload::Payload;
+use domain::ports::{CallReply, UpstreamSubject};
+use domain::request::{AnswerAction, Ask, RequestState};
+use domain::rule::Asked;
+use futures::future::join_all;
+use serde_json::{Value, json};
+use testkit::build::person;
+use testkit::scripted::{Act, Look, form};
+
+use super::legacy_stage::{
+    Talker, WITH_TASKS, asks_live, asks_this, ended, its_task, legacy_world, shows_all, until_task,
+};
+use super::world::{Caller, World, task_id};
+use crate::serve::session::Door;
+
+const SECOND: Duration = Duration::from_secs(1);
+const DONE: &str = r#"{"content":[{"type":"text","text":"done"}]}"#;
+
+async fn asked_by_rule(world: &World, tool: &str, asked: Asked) {
+    world.rule(tool, |rule| rule.asked = Some(asked)).await;
+}
+
+fn asks_then_ends() -> Vec<Look> {
+    vec![Look::asks(&["name"]), Look::Completed(DONE.into())]
+}
+
+/// A person answers the only question.
+async fn person_answers(world: &World, id: &str) {
+    let answer = AnswerInput {
+        key: None,
+        action: AnswerAction::Accept,
+        content: Some(Payload::new(r#"{"name":"ada"}"#)),
+        by: person("ada").into(),
+        not_before: None,
+    };
+    world.engine.answer(id.parse().expect("ours"), answer).await.expect("the person is asked");
+}
+
+/// Who answered the only question.
+fn answered_by(handle: &TaskHandle) -> Decider {
+    let request = handle.requests.values().next().expect("it was asked");
+    match &request.state {
+        RequestState::Answered(answered) | RequestState::Confirmed(answered) => answered.by.clone(),
+        RequestState::Open | RequestState::Withdrawn { .. } => panic!("it is answered: {:?}", request.state),
+    }
+}
+
+fn is_open(handle: &TaskHandle) -> bool {
+    handle.requests.values().any(|request| request.state.is_open())
+}
+
+fn accepted(name: &str) -> Value {
+    json!({"action": "accept", "content": {"name": name}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_2025_agent_is_asked_on_its_result_stream_and_its_answer_reaches_the_modern_server() {
+    let world = World::new().await;
+    asked_by_rule(&world, "long", Asked::Agent).await;
+    let talker = Talker::new(&world);
+    world.scripted.reply_task("long", "upstream-1", asks_then_ends());
+    let id = talker.task("long").await;
+    let mut waiting = talker.awaits(&id);
+    let question = waiting.next().await;
+    assert_eq!(question["method"], "elicitation/create", "a request of ours: {question}");
+    assert_eq!(question["params"]["message"], "Go on?", "{question}");
+    let related = &question["params"]["_meta"]["io.modelcontextprotocol/related-task"];
+    assert_eq!(related["taskId"], id.as_str(), "tied to its task by our id (§1.5)");
+    let reads = talker.caller.get(&id).await.result();
+    assert_eq!(reads["status"], "input_required", "and it reads so: {reads}");
+    let tied = json!({"io.modelcontextprotocol/related-task": {"taskId": id}});
+    talker.replies(&question, &json!({"action": "accept", "content": {"name": "me"}, "_meta": tied}));
+    let result = ended(&waiting).await.expect("the result");
+    assert_eq!(result["content"][0]["text"], "done", "after the answer the task ended: {result}");
+    let answers = world.scripted.answers();
+    let expected = ("name".to_owned(), AnswerAction::Accept, Some(r#"{"name":"me"}"#.to_owned()));
+    assert_eq!(answers, [expected], "once, under the server's key (72)");
+    let handle = until_task(&world, &id, "answered", |handle| !is_open(handle)).await;
+    assert_eq!(answered_by(&handle), Decider::Agent(AgentId::from_random(1)), "the record says who answered");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_2025_question_reaches_a_2025_agent_raw_and_only_its_identities_change() {
+    let world = legacy_world().await;
+    asked_by_rule(&world, "long", Asked::Agent).await;
+    let talker = Talker::new(&world);
+    world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Waits, Look::Completed(DONE.into())]);
+    let id = talker.task("long").await;
+    let mut waiting = talker.awaits(&id);
+    until_task(&world, &id, "recorded", |handle| handle.view.task().is_some()).await;
+    asks_live(&world, "7", its_task());
+    let question = waiting.next().await;
+    let params = &question["params"];
+    assert_eq!(params["x-vendor"], 1, "unknown members stay (60): {params}");
+    assert_eq!(params["_meta"]["kept"], true, "in `_meta`, too: {params}");
+    assert!(params["_meta"].get("progressToken").is_none(), "the server's token means nothing here (62): {params}");
+    assert_eq!(params["_meta"]["io.modelcontextprotocol/related-task"]["taskId"], id.as_str(), "our id: {params}");
+    talker.replies(&question, &accepted("me"));
+    ended(&waiting).await.expect("the result");
+    assert_eq!(world.scripted.answers().len(), 1, "the server got one response");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_result_stream_the_question_comes_on_the_standing_stream_after_a_while() {
+    let world = World::new().await;
+    asked_by_rule(&world, "long", Asked::Agent).await;
+    let mut talker = Talker::new(&world);
+    world.scripted.reply_task("long", "upstream-1", asks_then_ends());
+    let id = talker.task("long").await;
+    until_task(&world, &id, "asked", is_open).await;
+    let begun = tokio::time::Instant::now();
+    let question = talker.hears("elicitation/create").await;
+    assert!(begun.elapsed() >= SECOND, "a result stream has its time to come (§9.15): {:?}", begun.elapsed());
+    talker.replies(&question, &accepted("me"));
+    until_task(&world, &id, "answered", |handle| !is_open(handle)).await;
+    talker.hears("notifications/tasks/status").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_question_is_never_on_two_streams() {
+    let world = World::new().await;
+    asked_by_rule(&world, "long", Asked::Agent).await;
+    let mut talker = Talker::new(&world);
+    world.scripted.reply_task("long", "upstream-1", asks_then_ends());
+    let id = talker.task("long").await;
+    let mut first = talker.awaits(&id);
+    let mut second = talker.awaits(&id);
+    let question = first.next().await;
+    tokio::time::sleep(60 * SECOND).await;
+    let methods: Vec<Value> = talker.heard().iter().map(|said| said["method"].clone()).collect();
+    assert!(!methods.contains(&json!("elicitation/create")), "not on the standing stream: {methods:?}");
+    talker.replies(&question, &accepted("me"));
+    for waiting in [&first, &second] {
+        ended(waiting).await.expect("both hear the end");
+    }
+    assert!(second.is_over().await, "the second stream was never asked");
+}
+
+#[tokio::test(start_paused = true)]
+async fn people_are_asked_by_default_and_no_stream_of_the_agent_is() {
+    let world = World::new().await;
+    let mut talker = Talker::new(&world);
+    world.scripted.reply_task("long", "upstream-1", asks_then_ends());
+    let id = talker.task("long").await;
+    let waiting = talker.awaits(&id);
+    until_task(&world, &id, "asked", is_open).await;
+    tokio::time::sleep(30 * SECOND).await;
+    let reads = talker.caller.get(&id).await.result();
+    assert_eq!(reads["status"], "working", "the agent is not asked, so it need not know (68): {reads}");
+    assert_eq!(reads["statusMessage"], "Waiting for a person to answer.", "an honest word: {reads}");
+    person_answers(&world, &id).await;
+    ended(&waiting).await.expect("the task ends after the person's answer");
+    let said = talker.heard();
+    let shown = |message: &Value| {
+        message.to_string().contains("elicitation") || message["params"]["status"] == "input_required"
+    };
+    assert!(!said.iter().any(shown), "nothing was shown of it: {said:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_shows_no_questions_is_not_asked_even_where_a_rule_says_so() {
+    let world = World::new().await;
+    asked_by_rule(&world, "long", Asked::Agent).await;
+    let talker = Talker::with(&world, Door::Http, WITH_TASKS, &json!({}));
+    world.scripted.reply_task("long", "upstream-1", asks_then_ends());
+    let id = talker.task("long").await;
+    until_task(&world, &id, "asked", is_open).await;
+    assert_eq!(talker.caller.get(&id).await.result()["status"], "working", "people are asked instead");
+    person_answers(&world, &id).await;
+    ended(&talker.awaits(&id)).await.expect("and the task ends");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_who_was_faster_takes_the_question_from_the_agents_screen() {
+    let world = World::new().await;
+    asked_by_rule(&world, "long", Asked::Both).await;
+    let talker = Talker::new(&world);
+    world.scripted.reply_task("long", "upstream-1", asks_then_ends());
+    let id = talker.task("long").await;
+    let mut waiting = talker.awaits(&id);
+    let question = waiting.next().await;
+    person_answers(&world, &id).await;
+    let withdrawn = waiting.next().await;
+    assert_eq!(withdrawn["method"], "notifications/cancelled", "it is taken back: {withdrawn}");
+    assert_eq!(withdrawn["params"]["requestId"], question["id"], "that very request (62)");
+    talker.replies(&question, &accepted("late"));
+    ended(&waiting).await.expect("the result");
+    let handle = until_task(&world, &id, "answered", |handle| !is_open(handle)).await;
+    assert_eq!(answered_by(&handle), Decider::Person(person("ada")), "the first recorded answer won");
+    assert_eq!(world.scripted.answers().len(), 1, "one answer went out (67)");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_modern_answers_the_second_is_acked_and_told_in_the_log() {
+    let world = World::new().await;
+    asked_by_rule(&world, "long", Asked::Both).await;
+    let agent = world.modern(1);
+    world.scripted.reply_task("long", "upstream-1", asks_then_ends());
+    let id = task_id(&agent.call("long").await.result());
+    agent.until_status(&id, "input_required").await;
+    person_answers(&world, &id).await;
+    let update = json!({"taskId": id, "inputResponses": {"name": accepted("late")}});
+    let acked = agent.ask("tasks/update", update).await.result();
+    assert_eq!(acked["resultType"], "complete", "the loser gets the empty ack (§7.5): {acked}");
+    let handle: HandleId = id.parse().expect("ours");
+    let log = world.registry.status_log(handle, 100).await.expect("readable");
+    let told = log.iter().any(|line| line.text.contains("too late") || line.text.contains("was first"));
+    assert!(told, "who was second is in the log: {log:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hundred_answers_at_once_are_one_update_and_a_hundred_acks() {
+    let world = World::new().await;
+    asked_by_rule(&world, "long", Asked::Agent).await;
+    let agent = world.modern(1);
+    world.scripted.reply_task("long", "upstream-1", asks_then_ends());
+    let id = task_id(&agent.call("long").await.result());
+    let read = agent.until_status(&id, "input_required").await;
+    let keys: Vec<&String> = read["inputRequests"].as_object().expect("questions").keys().collect();
+    assert_eq!(keys, ["name"], "under the server's own key: {read}");
+    let update = |n: usize| json!({"taskId": id, "inputResponses": {"name": accepted(&format!("number {n}"))}});
+    let acks = join_all((0..100).map(|n| agent.ask("tasks/update", update(n)))).await;
+    assert!(acks.iter().all(|ack| ack.result()["resultType"] == "complete"), "all are acked (67)");
+    agent.until_status(&id, "completed").await;
+    assert_eq!(world.scripted.answers().len(), 1, "exactly one went upstream (67)");
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_outstanding_questions_are_shown_and_unknown_keys_pass_by() {
+    let world = World::new().await;
+    asked_by_rule(&world, "long", Asked::Agent).await;
+    let agent = world.modern(1);
+    let asks: BTreeMap<RequestKey, Ask> = ["a", "b", "c"].map(|key| (RequestKey::new(key), form())).into();
+    world.scripted.reply_task("long", "upstream-1", vec![Look::Asks(asks), Look::Completed(DONE.into())]);
+    let id = task_id(&agent.call("long").await.result());
+    let read = agent.until_status(&id, "input_required").await;
+    let keys: Vec<&String> = read["inputRequests"].as_object().expect("questions").keys().collect();
+    assert_eq!(keys, ["a", "b", "c"], "all of them (66): {read}");
+    let some = json!({"taskId": id, "inputResponses": {"a": accepted("1"), "z": accepted("2")}});
+    agent.ask("tasks/update", some).await.result();
+    let read = agent.get(&id).await.result();
+    let keys: Vec<&String> = read["inputRequests"].as_object().expect("questions").keys().collect();
+    assert_eq!(keys, ["b", "c"], "what is answered is not asked again: {read}");
+    let bad = json!({"taskId": id, "inputResponses": {"b": {"action": "perhaps"}, "c": accepted("3")}});
+    assert_eq!(agent.ask("tasks/update", bad).await.error()["code"], -32602, "what cannot be read is refused");
+    let read = agent.get(&id).await.result();
+    assert!(read["inputRequests"].get("c").is_some(), "and nothing of it was recorded: {read}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_modern_agent_answers_a_live_question_of_a_2025_server() {
+    let world = legacy_world().await;
+    asked_by_rule(&world, "long", Asked::Agent).await;
+    let agent = world.modern(1);
+    world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Waits, Look::Completed(DONE.into())]);
+    let id = task_id(&agent.call("long").await.result());
+    asks_live(&world, "7", its_task());
+    let read = agent.until_status(&id, "input_required").await;
+    let asked = read["inputRequests"].as_object().expect("questions");
+    let (key, question) = asked.iter().next().expect("one question");
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    assert_eq!(question["params"]["x-vendor"], 1, "raw: {question}");
+    assert!(!question.to_string().contains("related-task"), "ties are of the other dialect: {question}");
+    let update = json!({"taskId": id, "inputResponses": {key: accepted("me")}});
+    agent.ask("tasks/update", update).await.result();
+    agent.until_status(&id, "completed").await;
+    let answers = world.scripted.answers();
+    assert_eq!(answers.len(), 1, "one response on the legacy stream: {answers:?}");
+    assert_eq!(answers[0].0, "7", "to that request");
+}
+
+/// A modern agent without tasks whose held call asks.
+async fn held_question(world: &World, agent: &Caller) -> Value {
+    let asking = agent.listen("tools/call", json!({"name": "plain", "arguments": {"n": 1}}));
+    world.until("the call left", |world| !world.scripted.times(|act| matches!(act, Act::Call { .. })).is_empty()).await;
+    tokio::time::sleep(SECOND).await;
+    let ticket = world.rows(1).await.first().expect("it lasts, so it has a row").id;
+    asks_live(world, "7", UpstreamSubject::Call(ticket));
+    let asked = ended(&asking).await.expect("it asks");
+    assert_eq!(asked["resultType"], "input_required", "before a task, in reply to the call: {asked}");
+    asked
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plain_calls_question_is_asked_by_its_reply_and_the_tool_runs_once() {
+    let world = legacy_world().await;
+    asked_by_rule(&world, "plain", Asked::Agent).await;
+    let agent = world.client(1, json!({"elicitation": {}}));
+    world.replies("plain", 20 * SECOND, DONE);
+    let asked = held_question(&world, &agent).await;
+    let key = asked["inputRequests"].as_object().and_then(|asked| asked.keys().next()).expect("one question").clone();
+    let retry = json!({
+        "name": "plain", "arguments": {"n": 1}, "requestState": asked["requestState"],
+        "inputResponses": {key: accepted("me")},
+    });
+    let other = json!({"name": "plain", "arguments": {"n": 2}, "requestState": asked["requestState"]});
+    assert_eq!(agent.ask("tools/call", other).await.error()["code"], -32602, "a state is of one call alone");
+    let stranger = world.client(2, json!({"elicitation": {}}));
+    assert_eq!(stranger.ask("tools/call", retry.clone()).await.error()["code"], -32602, "and of one agent");
+    let result = agent.ask("tools/call", retry).await.result();
+    assert_eq!(result["content"][0]["text"], "done", "the call's own result: {result}");
+    assert_eq!(world.scripted.times(|act| matches!(act, Act::Call { .. })).len(), 1, "the tool ran once");
+    assert_eq!(world.scripted.answers().len(), 1, "its question was answered once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_never_comes_leaves_the_call_to_people_after_the_agents_time() {
+    let world = legacy_world().await;
+    asked_by_rule(&world, "plain", Asked::AgentThenPeople { after: 60 * SECOND }).await;
+    let agent = world.client(1, json!({"elicitation": {}}));
+    world.replies("plain", 300 * SECOND, DONE);
+    held_question(&world, &agent).await;
+    let id = world.rows(1).await.remove(0).id.to_string();
+    until_task(&world, &id, "people are asked", |handle| handle.has_request_for_people(world.now())).await;
+    person_answers(&world, &id).await;
+    until_task(&world, &id, "answered", |handle| !is_open(handle)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_the_agents_time_is_over_its_request_is_withdrawn_and_people_are_asked() {
+    let world = World::new().await;
+    asked_by_rule(&world, "long", Asked::AgentThenPeople { after: 60 * SECOND }).await;
+    let talker = Talker::new(&world);
+    world.scripted.reply_task("long", "upstream-1", asks_then_ends());
+    let id = talker.task("long").await;
+    let mut waiting = talker.awaits(&id);
+    let question = waiting.next().await;
+    let before = until_task(&world, &id, "asked", is_open).await;
+    assert!(!before.has_request_for_people(world.now()), "people are not asked yet");
+    let withdrawn = waiting.next().await;
+    assert_eq!(withdrawn["params"]["requestId"], question["id"], "the agent's time is over: {withdrawn}");
+    assert_eq!(talker.caller.get(&id).await.result()["status"], "working", "from now on people are asked");
+    person_answers(&world, &id).await;
+    ended(&waiting).await.expect("the result");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_modern_server_asks_first_is_relayed_with_its_state_byte_for_byte() {
+    let world = World::new().await;
+    asked_by_rule(&world, "asks", Asked::Agent).await;
+    let agent = world.client(1, json!({"elicitation": {}}));
+    let state = "\"\\u0041 \\/ opaque\"";
+    let question = r#"{"method":"elicitation/create","params":{"message":"Go?","requestedSchema":{"type":"object","properties":{}},"z":1.50}}"#;
+    let whole =
+        format!(r#"{{"resultType":"input_required","inputRequests":{{"go":{question}}},"requestState":{state}}}"#);
+    let first = CallReply::NeedsInput {
+        questions: [(RequestKey::new("go"), form())].into(),
+        asks_raw: [(RequestKey::new("go"), Payload::new(question))].into(),
+        state: Some(Payload::new(state)),
+        raw: None,
+        whole: Payload::new(whole.as_str()),
+    };
+    world.scripted.reply("asks", Duration::ZERO, Ok(first));
+    let asked = agent.call("asks").await;
+    assert_eq!(asked.raw(), whole, "the server's own words, byte for byte (63)");
+    assert!(world.rows(1).await.is_empty(), "nothing is kept of it: the agent's retry goes to the server");
+    world.replies("asks", Duration::ZERO, DONE);
+    let retry = format!(
+        r#"{{"name":"asks","arguments":{{}},"inputResponses":{{"go":{{"action":"accept"}}}},"requestState":{state}}}"#
+    );
+    let done = agent.ask_raw("tools/call", &retry).await.result();
+    assert_eq!(done["content"][0]["text"], "done", "{done}");
+    let rounds = world.scripted.times(|act| matches!(act, Act::Call { answers: Some(1), .. })).len();
+    assert_eq!(rounds, 1, "one retry, with its answer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_modern_servers_first_question_is_a_request_to_a_2025_agent_and_the_tool_runs_once() {
+    let world = World::new().await;
+    asked_by_rule(&world, "asks", Asked::Agent).await;
+    let talker = Talker::new(&world);
+    let question = r#"{"method":"elicitation/create","params":{"message":"Go?","requestedSchema":{"type":"object","properties":{}}}}"#;
+    let first = CallReply::NeedsInput {
+        questions: [(RequestKey::new("go"), form())].into(),
+        asks_raw: [(RequestKey::new("go"), Payload::new(question))].into(),
+        state: Some(Payload::new("\"opaque\"")),
+        raw: None,
+        whole: Payload::new(r#"{"resultType":"input_required"}"#),
+    };
+    world.scripted.reply("asks", Duration::ZERO, Ok(first));
+    world.replies("asks", Duration::ZERO, DONE);
+    let mut calling = talker.caller.listen("tools/call", json!({"name": "asks", "arguments": {}}));
+    let question = calling.next().await;
+    assert_eq!(question["params"]["message"], "Go?", "on the stream of its call: {question}");
+    assert!(question["params"].get("_meta").is_none(), "it knows no task: {question}");
+    talker.replies(&question, &json!({"action": "accept", "content": {}}));
+    let result = ended(&calling).await.expect("the call's result");
+    assert_eq!(result["content"][0]["text"], "done", "{result}");
+    let rounds = world.scripted.times(|act| matches!(act, Act::Call { answers: Some(1), .. })).len();
+    assert_eq!(rounds, 1, "the second round carried the answer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn sampling_is_passed_to_the_agent_that_declared_it_and_never_shown_to_people() {
+    let world = legacy_world().await;
+    asked_by_rule(&world, "long", Asked::Both).await;
+    let talker = Talker::new(&world);
+    world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Waits, Look::Completed(DONE.into())]);
+    let id = talker.task("long").await;
+    let mut waiting = talker.awaits(&id);
+    until_task(&world, &id, "recorded", |handle| handle.view.task().is_some()).await;
+    let whole = json!({"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 10, "x": 1}});
+    asks_this(&world, "9", its_task(), Ask::Sampling, &whole);
+    let question = waiting.next().await;
+    assert_eq!(question["method"], "sampling/createMessage", "{question}");
+    assert_eq!((&question["params"]["maxTokens"], &question["params"]["x"]), (&json!(10), &json!(1)), "raw");
+    let handle = until_task(&world, &id, "asked", is_open).await;
+    assert!(!handle.has_request_for_people(world.now()), "people do not answer for models");
+    let message = json!({"role": "assistant", "content": {"type": "text", "text": "hm"}, "model": "m", "vendor": 1});
+    talker.replies(&question, &message);
+    ended(&waiting).await.expect("the result");
+    let answers = world.scripted.answers();
+    let (_, action, content) = answers.first().expect("an answer went out");
+    assert_eq!(*action, AnswerAction::Forwarded, "as it is");
+    let content: Value = serde_json::from_str(content.as_deref().expect("content")).expect("JSON");
+    assert_eq!(content, message, "the whole response");
+}
+
+#[tokio::test(start_paused = true)]
+async fn links_are_named_for_2025_and_older_versions_are_not_asked_by_link() {
+    let world = World::new().await;
+    asked_by_rule(&world, "long", Asked::Agent).await;
+    let talker = Talker::new(&world);
+    let visit = || {
+        let ask = Ask::Visit { message: "Sign in".into(), url: "https://example.org/x".into(), elicitation: None };
+        vec![Look::Asks([(RequestKey::new("sign"), ask)].into()), Look::Completed(DONE.into())]
+    };
+    world.scripted.reply_task("long", "upstream-1", visit());
+    let id = talker.task("long").await;
+    let mut waiting = talker.awaits(&id);
+    let question = waiting.next().await;
+    assert_eq!(question["params"]["url"], "https://example.org/x", "{question}");
+    assert!(question["params"]["elicitationId"].is_string(), "that version needs a name (§1.11): {question}");
+    talker.replies(&question, &json!({"action": "accept"}));
+    ended(&waiting).await.expect("the result");
+    let old = Talker::with(&world, Door::Http, "2025-06-18", &shows_all());
+    world.scripted.reply_task("long", "upstream-2", visit());
+    let mut held = old.caller.listen("tools/call", json!({"name": "long", "arguments": {"n": 2}}));
+    let asked = tokio::time::timeout(20 * SECOND, held.next()).await;
+    let methods = asked.map(|said| said["method"].clone()).unwrap_or_default();
+    assert_ne!(methods, "elicitation/create", "it has no word for links");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_to_show_a_question_dismisses_it() {
+    let world = World::new().await;
+    asked_by_rule(&world, "long", Asked::Agent).await;
+    let talker = Talker::new(&world);
+    world.scripted.reply_task("long", "upstream-1", asks_then_ends());
+    let id = talker.task("long").await;
+    let mut waiting = talker.awaits(&id);
+    let question = waiting.next().await;
+    talker.refuses(&question);
+    ended(&waiting).await.expect("the task goes on");
+    let answers = world.scripted.answers();
+    assert_eq!(answers.first().map(|(_, action, _)| *action), Some(AnswerAction::Dismiss), "{answers:?}");
+}
