@@ -1,6 +1,6 @@
 //! The official conformance runner: every check behind the gateway ends as it ends against the server itself.
 //!
-//! Three servers: our serving face with the task fixtures, and a server on the official TypeScript SDK in either era.
+//! Four servers: our serving face and rmcp with the task fixtures, the official TypeScript SDK in either era.
 //! What is compared is each check of each scenario by id, name and verdict; `cargo xtask conformance` prints the table.
 //! The runner cannot send a token, so a forwarder that adds it stands before the gateway and changes nothing else.
 
@@ -13,7 +13,7 @@ use tests::clients::{Told, node};
 use tests::forwarder::Forwarder;
 use tests::gate::Gate;
 
-use crate::{CONFORMANCE_SERVER, PROGRAM};
+use crate::{CONFORMANCE_SERVER, PROGRAM, RMCP_FIXTURES};
 
 const RUNNER: &str = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
 
@@ -154,6 +154,13 @@ fn compare(server: &str, suite: &Suite, at_least: usize) {
 fn conformance_of_tasks_is_behind_the_gateway_as_before_it() {
     let place = tempfile::tempdir().expect("a folder");
     let mut server = Told::start(std::process::Command::new(CONFORMANCE_SERVER), place.path());
+    compare(&server.first_line(), &Suite::Named(&TASKS), TASKS.len());
+}
+
+#[test]
+fn conformance_of_tasks_of_rmcp_is_behind_the_gateway_as_before_it() {
+    let place = tempfile::tempdir().expect("a folder");
+    let mut server = Told::start(std::process::Command::new(RMCP_FIXTURES), place.path());
     compare(&server.first_line(), &Suite::Named(&TASKS), TASKS.len());
 }
 
