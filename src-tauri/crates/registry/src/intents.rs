@@ -97,7 +97,7 @@ impl Drop for SqliteIntents {
 /// Writes what waits, until the queue is closed and empty. What could not be written is tried again.
 async fn work(queue: Arc<Queue>, mut file: IntentFile, (settle, retry): (Duration, Duration)) {
     while queue.wait(settle).await {
-        let batch: Batch = queue.take();
+        let batch: Batch = queue.take(settle);
         match file.write(&batch).await {
             Ok(()) => queue.written(&batch),
             Err(error) => {

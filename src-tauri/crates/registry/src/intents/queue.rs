@@ -150,7 +150,7 @@ impl Queue {
                 let waiting = self.waiting.lock();
                 (waiting.is_empty(), waiting.hurried, waiting.closed)
             };
-            if hurried || (closed && !empty) {
+            if hurried || (!empty && (closed || settle.is_zero())) {
                 return true;
             }
             if closed {
@@ -169,12 +169,13 @@ impl Queue {
         }
     }
 
-    /// What waits now and did at the last look, too; all of it when somebody waits or nothing more comes.
-    pub(super) fn take(&self) -> Batch {
+    /// What waits now and did at the last look, too; all of it when somebody waits, nothing more comes, or intents do
+    /// not wait for their end.
+    pub(super) fn take(&self, settle: Duration) -> Batch {
         let mut waiting = self.waiting.lock();
         let hurried = std::mem::take(&mut waiting.hurried);
         let mut begun: Vec<Intent> = waiting.old.drain().map(|(_, intent)| intent).collect();
-        if hurried || waiting.closed {
+        if hurried || waiting.closed || settle.is_zero() {
             begun.extend(waiting.young.drain().map(|(_, intent)| intent));
         }
         waiting.old = std::mem::take(&mut waiting.young);
