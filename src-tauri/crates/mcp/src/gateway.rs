@@ -12,6 +12,7 @@ mod call;
 mod clients;
 mod courier;
 mod find;
+mod following;
 mod forward;
 mod guest;
 mod hold;

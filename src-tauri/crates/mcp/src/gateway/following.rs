@@ -1,0 +1,257 @@
+//! Listening to one server for one agent: what it says to everybody, to the ear that asked for it.
+//!
+//! A server that was away is listened to again, and what may have been missed is told as a change. Log messages go only
+//! where their connection is the agent's own: untagged words of a shared one could be about anybody (ruling 14). Resources
+//! of the older eras are asked for one by one, and given back by the last who follows them (`standing.rs`). Who listens
+//! is `subscribe.rs`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::ids::ServerId;
+use domain::policy::Policy;
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::sync::{oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::forward::outward;
+use super::guest::Guest;
+use super::reach::{Reach, declares, reach};
+use super::{Gate, service};
+use crate::client::{Filter, Forwarding, Unasked};
+use crate::link::Answer;
+use crate::message::text::{member, text_member, with_members};
+use crate::rewrite::{Half, Identity, rewrite_raw};
+use crate::serve::{Seat, Session};
+
+/// The key of the subscription in `_meta` of everything on its stream.
+const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
+const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
+const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
+const UPDATED: &str = "notifications/resources/updated";
+
+/// Where what is heard goes.
+pub(super) enum Ear<'a> {
+    /// The stream of a subscription, its id as JSON text, and whether it was acknowledged: that comes first.
+    Seat(&'a Seat, &'a str, &'a CancellationToken),
+    /// The standing stream of a session.
+    Session(&'a Arc<Session>),
+}
+
+impl Ear<'_> {
+    /// Says it. What a session without a stream must not miss waits for one.
+    async fn say(&self, method: &str, params: &RawValue) {
+        match self {
+            Self::Seat(seat, id, acknowledged) => {
+                acknowledged.cancelled().await;
+                drop(seat.notify(method, &*tagged(params, id)).await);
+            }
+            Self::Session(session) => {
+                while session.notify(method, params).await.is_err() {
+                    if method == "notifications/message" {
+                        return;
+                    }
+                    session.reachable().await;
+                }
+            }
+        }
+    }
+}
+
+/// Params with the subscription that they belong to.
+pub(super) fn tagged(params: &RawValue, id: &str) -> Box<RawValue> {
+    let text = if params.get() == "null" { "{}" } else { params.get() };
+    let meta = with_members(member(text, "_meta").unwrap_or("{}"), &[(META_SUBSCRIPTION, id.into())], &[]);
+    RawValue::from_string(with_members(text, &[("_meta", meta.into())], &[])).unwrap_or_else(|_| params.to_owned())
+}
+
+/// Listens to one server for as long as it is polled, and says what is wanted. Says first, once, what the server tells.
+pub(super) async fn follow(
+    gate: &Gate,
+    guest: &Guest,
+    server: ServerId,
+    filter: Filter,
+    mut wants: watch::Receiver<BTreeSet<String>>,
+    mut opened: Option<oneshot::Sender<Filter>>,
+    ear: &Ear<'_>,
+) {
+    let mut wait = Duration::ZERO;
+    let mut was_here = false;
+    loop {
+        let Ok(there) = reach(gate, guest, server).await else {
+            wait = longer(wait, &gate.policy);
+            tokio::time::sleep(wait).await;
+            continue;
+        };
+        wait = Duration::ZERO;
+        let tells = told_by(&there, &filter);
+        let mut hearing = there.forward.unsolicited();
+        let uris = wants.borrow_and_update().clone();
+        let mut followed = Followed { gate, there: &there, guest, uris: BTreeSet::new() };
+        let mut listening = there.forward.listen(Filter { uris: uris.clone(), ..tells.clone() });
+        let mut accepted = followed.take(uris, listening.accepted().await).await;
+        if let Some(told) = opened.take() {
+            // The one who asked may be gone, and this with it in a moment.
+            drop(told.send(accepted.clone()));
+        }
+        if std::mem::replace(&mut was_here, true) {
+            missed(gate, guest, server, &accepted, ear).await;
+        }
+        loop {
+            tokio::select! {
+                said = hearing.next() => match said {
+                    Unasked::Said { method, params } => {
+                        if is_for(gate, &there, &accepted, &method, &params, ear) {
+                            let told = rewrite_raw(
+                                Half::Params(&method),
+                                (*params).to_owned(),
+                                &heard_as(gate, guest, server),
+                            );
+                            ear.say(&method, &told).await;
+                        }
+                    }
+                    Unasked::Missed => missed(gate, guest, server, &accepted, ear).await,
+                    Unasked::Over => break,
+                },
+                changed = wants.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    let uris = wants.borrow_and_update().clone();
+                    let newer = there.forward.listen(Filter { uris: uris.clone(), ..tells.clone() });
+                    // The older hold goes when the newer one is here, so that nothing is missed in between.
+                    listening = newer;
+                    accepted = followed.take(uris, listening.accepted().await).await;
+                }
+            }
+        }
+    }
+}
+
+/// What a server tells by itself of what is wanted.
+fn told_by(there: &Reach, filter: &Filter) -> Filter {
+    Filter {
+        tools: filter.tools && there.has("tools", "listChanged"),
+        prompts: filter.prompts && there.has("prompts", "listChanged"),
+        resources: filter.resources && there.has("resources", "listChanged"),
+        uris: BTreeSet::new(),
+    }
+}
+
+fn longer(wait: Duration, policy: &Policy) -> Duration {
+    wait.saturating_mul(2).clamp(policy.backoff_first, policy.backoff_last)
+}
+
+/// What is said to all, in the agent's identities.
+fn heard_as<'a>(gate: &'a Gate, guest: &'a Guest, server: ServerId) -> impl Fn(Identity, &str) -> Option<String> + 'a {
+    outward(gate, guest, server, None)
+}
+
+/// Whether it is wanted here.
+fn is_for(gate: &Gate, there: &Reach, accepted: &Filter, method: &str, params: &RawValue, ear: &Ear<'_>) -> bool {
+    match (method, ear) {
+        (TOOLS_CHANGED, _) => accepted.tools,
+        (PROMPTS_CHANGED, _) => accepted.prompts,
+        (RESOURCES_CHANGED, _) => accepted.resources,
+        (UPDATED, _) => {
+            // A part of a resource that is followed may be named instead of the whole.
+            let uri = text_member(params.get(), "uri");
+            uri.is_some_and(|uri| accepted.uris.iter().any(|wanted| uri.starts_with(wanted.as_str())))
+        }
+        (_, Ear::Seat(..)) => false,
+        ("notifications/message", Ear::Session(session)) => {
+            let level = text_member(params.get(), "level").unwrap_or_default();
+            there.seat().is_some() && gate.standing.wants(session, &level)
+        }
+        (_, Ear::Session(_)) => there.seat().is_some(),
+    }
+}
+
+/// Tells as changed whatever may have changed unheard.
+async fn missed(gate: &Gate, guest: &Guest, server: ServerId, accepted: &Filter, ear: &Ear<'_>) {
+    let changed =
+        [(accepted.tools, TOOLS_CHANGED), (accepted.prompts, PROMPTS_CHANGED), (accepted.resources, RESOURCES_CHANGED)];
+    let Ok(nothing) = RawValue::from_string("{}".to_owned()) else { return };
+    for (_, method) in changed.iter().filter(|(is, _)| *is) {
+        ear.say(method, &nothing).await;
+    }
+    for uri in &accepted.uris {
+        let Ok(params) = service::result(&json!({ "uri": uri })) else { continue };
+        let told = rewrite_raw(Half::Params(UPDATED), params, &heard_as(gate, guest, server));
+        ear.say(UPDATED, &told).await;
+    }
+}
+
+/// The resources that are followed on one connection. In the older eras each is asked for and given back.
+struct Followed<'a> {
+    gate: &'a Gate,
+    there: &'a Reach,
+    guest: &'a Guest,
+    uris: BTreeSet<String>,
+}
+
+impl Followed<'_> {
+    /// Follows exactly these from now on; `listened` is what a modern server accepted. Returns what is told.
+    async fn take(&mut self, uris: BTreeSet<String>, listened: Filter) -> Filter {
+        if self.there.is_modern() {
+            return listened;
+        }
+        if !self.there.has("resources", "subscribe") {
+            return Filter { uris: BTreeSet::new(), ..listened };
+        }
+        let gone: Vec<_> = self.uris.difference(&uris).cloned().collect();
+        for uri in gone {
+            self.uris.remove(&uri);
+            give_back(self.gate, self.guest, self.there, &uri);
+        }
+        for uri in uris {
+            if self.uris.contains(&uri) {
+                continue;
+            }
+            self.gate.standing.one_more(self.guest.agent, self.there.server, &uri);
+            // Asked again on a new connection: there the server knows nothing of it, and twice does no harm.
+            let asked = self.there.forward.request(about(self.gate, self.guest, "resources/subscribe", &uri)).await;
+            if let Ok(Answer::Result(_)) = asked {
+                self.uris.insert(uri);
+            } else {
+                self.gate.standing.one_less(self.guest.agent, self.there.server, &uri);
+            }
+        }
+        Filter { uris: self.uris.clone(), ..listened }
+    }
+}
+
+impl Drop for Followed<'_> {
+    fn drop(&mut self) {
+        for uri in &self.uris {
+            give_back(self.gate, self.guest, self.there, uri);
+        }
+    }
+}
+
+pub(super) fn about(gate: &Gate, guest: &Guest, method: &str, uri: &str) -> Forwarding {
+    Forwarding {
+        method: method.to_owned(),
+        params: service::result(&json!({ "uri": uri })).ok(),
+        declares: declares(guest),
+        heard: None,
+        wants_progress: false,
+        limit: Some(gate.policy.reply_limit),
+    }
+}
+
+/// One less follows it; the last one tells the server.
+fn give_back(gate: &Gate, guest: &Guest, there: &Reach, uri: &str) {
+    if !gate.standing.one_less(guest.agent, there.server, uri) {
+        return;
+    }
+    let forward = Arc::clone(&there.forward);
+    let forwarding = about(gate, guest, "resources/unsubscribe", uri);
+    gate.scope.spawn("gateway unsubscribe", async move {
+        // A server that is gone follows nothing any more.
+        drop(forward.request(forwarding).await);
+    });
+}
