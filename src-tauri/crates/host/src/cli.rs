@@ -52,7 +52,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the core in this terminal until Ctrl-C, with the window in the browser.
+    /// Run the core in this terminal until Ctrl-C, for agents and the window in the browser.
     Serve(serve::Serve),
     /// Show the window of the running core in the browser: prints its address and a one-time code.
     Ui,

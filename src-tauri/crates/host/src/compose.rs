@@ -315,6 +315,8 @@ impl Running {
 /// How keepers of children are started: they are in this program too.
 fn keeper_program(config: &Config) -> Option<KeeperProgram> {
     let program = std::env::current_exe().ok()?.into_os_string().into_string().ok()?;
+    // After an update of a running core, the file of that name is the newer program; keepers of both understand cores.
+    let program = program.strip_suffix(" (deleted)").unwrap_or(&program).to_owned();
     Some(KeeperProgram { command: vec![program, "keep".into()], dir: config.paths.keepers() })
 }
 

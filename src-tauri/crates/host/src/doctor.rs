@@ -3,6 +3,7 @@
 //! Works without a core, without a readable configuration and with a damaged registry: each check stands alone and
 //! says what it could not see. It changes nothing but a probe item in the keychain.
 
+mod agents;
 mod place;
 mod servers;
 
@@ -216,5 +217,6 @@ fn with_facts(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
         )
     }];
     found.extend(servers::examine(config, facts));
+    found.extend(agents::examine(config, facts));
     found
 }

@@ -117,7 +117,8 @@ impl Paths {
     pub(crate) fn close_files(&self) -> Result<(), HomeError> {
         let log = self.home.join("registry.db-wal");
         let shared = self.home.join("registry.db-shm");
-        for path in [self.registry(), log, shared, self.secrets()] {
+        let intents = ["intents.sqlite", "intents.sqlite-wal", "intents.sqlite-shm"].map(|name| self.home.join(name));
+        for path in [self.registry(), log, shared, self.secrets()].into_iter().chain(intents) {
             let done = match is_private(&path) {
                 Ok(true) => Ok(()),
                 Ok(false) => close(&path),

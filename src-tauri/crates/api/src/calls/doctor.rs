@@ -9,7 +9,7 @@ use ts_rs::TS;
 use super::Nothing;
 use crate::api::Api;
 use crate::caller::Caller;
-use crate::dto::ServerDto;
+use crate::dto::{AgentFacts, AgentsAt, ServerDto};
 use crate::error::ApiError;
 
 /// Facts of a registry and, with a running core, of its servers.
@@ -38,6 +38,10 @@ pub struct CoreFacts {
     pub secrets: Option<String>,
     /// Its servers.
     pub servers: Vec<ServerDto>,
+    /// Its agents.
+    pub agents: Vec<AgentFacts>,
+    /// Where agents reach it over HTTP, when a core runs.
+    pub agents_at: Option<AgentsAt>,
 }
 
 /// What a core has taken up.
@@ -86,6 +90,8 @@ impl Api {
             findings: facts.findings,
             secrets: live.map(|live| live.secrets.describe()),
             servers,
+            agents: self.all_agents().await?,
+            agents_at: live.map(|live| (live.agents_at)()),
         })
     }
 }

@@ -95,7 +95,10 @@ pub(crate) async fn run(
         }
     }
     signals.next().await;
-    screen.note("Stopping. Servers that were started here end with it; tasks at others go on. Once more ends at once.");
+    screen.note(
+        "Stopping. Servers that were started here end; those with open tasks wait a while for the next core. \
+         Once more ends at once.",
+    );
     tokio::select! {
         () = running.stop() => Ok(DONE),
         () = signals.next() => Ok(INTERRUPTED),

@@ -143,12 +143,12 @@ numbers! { NAMES set_plain Policy:
 
 numbers! { GATEWAY_NAMES set_gateway Gateway:
     shown_after, call_limit_unknown, call_limit_margin, call_limit_ceiling, progress_every,
-    requests_per_agent_max, requests_per_second, requests_burst, result_cap_bytes, result_page_bytes,
+    requests_per_agent_max, requests_per_second, requests_burst, result_page_bytes,
     agent_poll, agent_poll_min, agent_poll_max, agent_ttl_min, tasks_per_page, wait_max, repeats_max,
     repeat_within, undelivered_max, kin_max, task_raw_cap_bytes, question_raw_cap_bytes, orphan_after,
     notes_flush, own_tools_cap_bytes, agents_max, token_bytes, rules_max, connections_max, idle_connection,
     headers_cap_bytes, headers_max, header_limit, body_limit, client_name_chars, line_idle, lines_max,
-    line_wait, merge_wait, merged_page_bytes, heard_kept, bridge_patience, intents_queue, intent_settle,
+    line_wait, merge_wait, merged_page_bytes, bridge_patience, intents_queue, intent_settle,
     intent_room_wait, intent_retry, intents_left_max,
 }
 

@@ -24,6 +24,9 @@ use tower::ServiceExt as _;
 
 use super::line::{Answered, Asked, Limits, Line, Watched};
 
+/// Header lines that hyper reads without an allocation; also its limit when none is set.
+const HEADERS_ON_STACK: usize = 100;
+
 /// Serves what arrives until the scope ends; requests in work are finished, idle connections are closed.
 pub(super) fn serve(listener: TcpListener, router: Router, limits: Limits, supervisor: &Supervisor) {
     let open = Arc::new(Open { limits, lines: Mutex::new(BTreeMap::new()) });
@@ -147,7 +150,10 @@ async fn attend(stream: TcpStream, line: Arc<Line>, place: Place, router: Router
         }
     });
     let mut builder = http1::Builder::new();
-    builder.max_headers(limits.headers_max).max_buf_size(limits.head_bytes_max).header_read_timeout(None);
+    builder.max_header_size(limits.head_bytes_max).header_read_timeout(None);
+    if limits.headers_max != HEADERS_ON_STACK {
+        builder.max_headers(limits.headers_max);
+    }
     let connection = builder.serve_connection(TokioIo::new(Watched::new(stream, Arc::clone(&line))), service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {

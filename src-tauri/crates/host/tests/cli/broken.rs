@@ -138,10 +138,22 @@ fn a_configuration_that_cannot_be_is_named_with_file_and_key() {
 fn help_shows_only_what_there_is() {
     let home = Home::new();
     let help = home.ok(&["--help"]).out;
-    for command in ["serve", "servers", "call", "tasks", "inbox", "doctor", "demo-server", "completions"] {
+    for command in [
+        "serve",
+        "servers",
+        "agents",
+        "connect",
+        "rules",
+        "call",
+        "tasks",
+        "inbox",
+        "doctor",
+        "demo-server",
+        "completions",
+    ] {
         assert!(help.contains(command), "`{command}` is there: {help}");
     }
-    for later in ["agents", "connect", "budget", "audit", "halt"] {
+    for later in ["keep", "budget", "audit", "halt"] {
         assert!(!help.contains(&format!("\n  {later}")), "`{later}` comes with its own issue: {help}");
     }
     let completions = home.ok(&["completions", "zsh"]).out;

@@ -2,10 +2,13 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "helpers of tests may fall over")]
 
+mod agents;
+mod bridge;
 mod broken;
 mod browser;
 mod doors;
 mod home;
+mod listener;
 mod notices;
 mod story;
 mod window;

@@ -1,0 +1,70 @@
+//! Agents: where they are served, who has access, and whether their saved tokens are theirs alone.
+//!
+//! No token is read here, only who could read its file. Whether an agent is connected is the core's word.
+
+use std::fs;
+
+use api::calls::doctor::CoreFacts;
+use api::when::count;
+
+use super::Finding;
+use crate::config::Config;
+use crate::paths::is_private;
+
+const AREA: &str = "agents";
+
+pub(super) fn examine(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
+    let mut found: Vec<Finding> = listener(facts).into_iter().collect();
+    found.push(access(facts));
+    found.extend(saved(config, facts));
+    found
+}
+
+fn listener(facts: &CoreFacts) -> Option<Finding> {
+    let at = facts.agents_at.as_ref()?;
+    Some(match (&at.url, &at.why) {
+        (Some(url), _) => Finding::fine(AREA, format!("served at {url} and at the socket")),
+        (None, Some(why)) => Finding::broken(
+            AREA,
+            format!("no HTTP address is open: {why}"),
+            "Set `listen` in `config.toml` to a free port, such as `127.0.0.1:7718`, and restart the core; \
+             `taskwarden connect` works meanwhile.",
+        ),
+        (None, None) => Finding::fine(AREA, "served at the socket only; `listen` is off"),
+    })
+}
+
+fn access(facts: &CoreFacts) -> Finding {
+    let many = |wanted: fn(&api::dto::AgentFacts) -> bool| {
+        u64::try_from(facts.agents.iter().filter(|agent| wanted(agent)).count()).unwrap_or(u64::MAX)
+    };
+    let with_access = many(|agent| agent.revoked_at.is_none());
+    if with_access == 0 {
+        return Finding::note(AREA, "no agent has access", "Add one: `taskwarden agents add NAME`.");
+    }
+    let connected = many(|agent| agent.connected);
+    Finding::fine(AREA, format!("{} with access, {connected} connected", count(with_access, "agent")))
+}
+
+/// Tokens that lie in files.
+fn saved(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
+    let Ok(folder) = fs::read_dir(config.paths.agents()) else { return Vec::new() };
+    let mut found = Vec::new();
+    for path in folder.filter_map(Result::ok).map(|entry| entry.path()) {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if is_private(&path).is_ok_and(|private| !private) {
+            found.push(Finding::broken(
+                AREA,
+                format!("the token in `{}` can be read by other users", path.display()),
+                format!("Run `taskwarden agents revoke {name}` and add it anew; then nobody has the old token."),
+            ));
+        } else if !facts.agents.iter().any(|agent| agent.name == name && agent.revoked_at.is_none()) {
+            found.push(Finding::note(
+                AREA,
+                format!("`{}` is the token of an agent without access", path.display()),
+                "Delete the file.",
+            ));
+        }
+    }
+    found
+}

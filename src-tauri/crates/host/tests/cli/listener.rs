@@ -1,0 +1,213 @@
+//! The listener against peers that are rude: raw bytes in, statuses and closed connections out.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::home::{Core, Home};
+
+/// Longest wait for something that happens at once.
+const LIMIT: Duration = Duration::from_secs(20);
+
+struct Door {
+    home: Home,
+    _core: Core,
+    port: u16,
+    token: String,
+}
+
+impl Door {
+    fn open(settings: &[(&str, &str)]) -> Self {
+        let home = Home::new();
+        let mut command = home.command(&["serve", "--json", "--listen", "127.0.0.1:0"]);
+        command.envs(settings.iter().copied());
+        let (core, said) = home.listening(command);
+        let url = said["url"].as_str().expect("an address");
+        let port = url.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
+        let token = home.ok(&["agents", "add", "claude"]).out.trim().to_owned();
+        Self { home, _core: core, port, token }
+    }
+
+    fn dial(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("a connection");
+        stream.set_read_timeout(Some(LIMIT)).expect("a limit");
+        stream
+    }
+
+    /// Sends bytes and reads what comes until the end, which these requests ask for.
+    fn say(&self, bytes: &str) -> String {
+        let mut stream = self.dial();
+        stream.write_all(bytes.as_bytes()).expect("it is sent");
+        read_all(&mut stream)
+    }
+
+    /// A request with the token, a body and further headers.
+    fn post(&self, path: &str, headers: &str, body: &str) -> String {
+        self.say(&format!(
+            "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+             Content-Length: {}\r\n{headers}\r\n{body}",
+            self.port,
+            self.token,
+            body.len()
+        ))
+    }
+}
+
+fn read_all(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    // A reset after the answer is an end as well.
+    let _ = stream.read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn status(reply: &str) -> u16 {
+    reply.get(9..12).and_then(|digits| digits.parse().ok()).unwrap_or_else(|| panic!("a status, not `{reply}`"))
+}
+
+fn hello() -> String {
+    let params =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string()
+}
+
+#[test]
+fn the_token_is_asked_for_before_the_body_and_strangers_before_the_token() {
+    let door = Door::open(&[]);
+    let host = format!("Host: 127.0.0.1:{}\r\n", door.port);
+    // Ten megabytes are announced and none is sent: whoever waits for them never answers.
+    let announced = "Content-Length: 10000000\r\n\r\n";
+    let bare = door.say(&format!("POST /mcp HTTP/1.1\r\n{host}Connection: close\r\n{announced}"));
+    assert_eq!(status(&bare), 401, "{bare}");
+    assert!(bare.contains("www-authenticate: Bearer"), "it says what is missing: {bare}");
+    let guess =
+        format!("POST /mcp HTTP/1.1\r\n{host}Authorization: Bearer twa_guess\r\nConnection: close\r\n{announced}");
+    let guess = door.say(&guess);
+    assert!(status(&guess) == 401 && guess.contains("invalid_token") && !guess.contains("twa_guess"), "{guess}");
+    for path in ["/mcp/nowhere", "/mcp/demo"] {
+        let bare = door.say(&format!("POST {path} HTTP/1.1\r\n{host}Connection: close\r\n{announced}"));
+        assert_eq!(status(&bare), 401, "without a token nobody learns which servers exist: {bare}");
+    }
+    assert_eq!(status(&door.post("/mcp/nowhere", "", &hello())), 404, "with one, an unknown server is said to be so");
+    assert_eq!(status(&door.post("/mcp", "Origin: http://evil.example\r\n", &hello())), 403, "a page of another place");
+    assert_eq!(status(&door.post("/mcp", "Sec-Fetch-Site: cross-site\r\n", &hello())), 403);
+    let rebound = format!(
+        "POST /mcp HTTP/1.1\r\nHost: evil.example:{}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n{announced}",
+        door.port, door.token
+    );
+    assert_eq!(status(&door.say(&rebound)), 403, "another name for this machine");
+    let welcome = door.post("/mcp", "", &hello());
+    assert!(status(&welcome) == 200 && welcome.contains("mcp-session-id"), "the agent itself is let in: {welcome}");
+}
+
+#[test]
+fn a_token_opens_mcp_alone_and_a_browser_does_not() {
+    let door = Door::open(&[]);
+    for (path, body) in [
+        ("/ui/call/servers.list", "{}"),
+        ("/ui/call/agents.add", r#"{"name":"mine"}"#),
+        ("/ui/feed", r#"{"query":null,"ids":[],"task":null,"visible":true}"#),
+    ] {
+        let reply = door.post(path, "X-Taskwarden: 1\r\n", body);
+        assert_eq!(status(&reply), 401, "`{path}` wants a browser's session: {reply}");
+    }
+    let cookie = format!(
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{0}\r\nCookie: taskwarden-{0}=x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{}}",
+        door.port
+    );
+    assert_eq!(status(&door.say(&cookie)), 401, "a cookie is no token");
+    for method in ["servers.add", "servers/add", "agents.add", "rules.put", "settings.change", "tasks.answer"] {
+        let session = door.post("/mcp", "", &hello());
+        let id = session.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).expect("a session").to_owned();
+        let body = json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": {"name": "x"}}).to_string();
+        let reply = door.post("/mcp", &format!("Mcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2025-11-25\r\n"), &body);
+        assert!(reply.contains("-32601"), "`{method}` is no method of the gateway: {reply}");
+    }
+    let servers = door.home.ok(&["servers", "list", "--json"]).json();
+    assert_eq!(servers["servers"], json!([]), "nothing was configured");
+}
+
+#[test]
+fn bytes_that_can_be_read_in_two_ways_are_refused() {
+    let door = Door::open(&[]);
+    let head =
+        format!("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n", door.port, door.token);
+    let smuggled = format!("GET / HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", door.port);
+    for (what, rest) in [
+        ("two lengths", "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}"),
+        ("a length with a sign", "Content-Length: +2\r\n\r\n{}"),
+        ("an unknown coding", "Transfer-Encoding: xchunked\r\n\r\n{}"),
+        ("two codings", "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
+        ("codings on two lines", "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        ("two hosts", "Host: evil.example\r\nContent-Length: 0\r\n\r\n"),
+        ("a folded line", "X-A: 1\r\n  b\r\nContent-Length: 0\r\n\r\n"),
+        ("a space before the colon", "Content-Length : 0\r\n\r\n"),
+    ] {
+        let reply = door.say(&format!("{head}{rest}"));
+        assert_eq!(status(&reply), 400, "{what}: {reply}");
+    }
+    // Both a length and a coding: the coding counts, and nothing after it is read as a request.
+    for order in
+        ["Content-Length: 6\r\nTransfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 6\r\n"]
+    {
+        let reply = door.say(&format!("{head}{order}\r\n0\r\n\r\n{smuggled}"));
+        assert_eq!(reply.matches("HTTP/1.1 ").count(), 1, "one answer, then the end: {reply}");
+    }
+    let contradicting = format!("GET http://evil.example/ HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", door.port);
+    assert_eq!(status(&door.say(&contradicting)), 400, "an address that contradicts its host");
+    let old =
+        format!("POST /mcp HTTP/1.0\r\nHost: 127.0.0.1:{}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", door.port);
+    assert_eq!(status(&door.say(&old)), 400, "HTTP/1.0 has no codings");
+}
+
+#[test]
+fn large_heads_and_fast_agents_are_refused() {
+    let settings =
+        [("TASKWARDEN_POLICY_GATEWAY_REQUESTS_PER_SECOND", "1"), ("TASKWARDEN_POLICY_GATEWAY_REQUESTS_BURST", "2")];
+    let door = Door::open(&settings);
+    let large = "x".repeat(40 * 1_024);
+    let many: String = (0..200).map(|n| format!("X-{n}: 1\r\n")).collect();
+    assert_eq!(status(&door.post("/mcp", &format!("X-Large: {large}\r\n"), "{}")), 431, "one large line");
+    assert_eq!(status(&door.post("/mcp", &many, "{}")), 431, "many lines");
+    let replies: Vec<String> = (0..4).map(|_| door.post("/mcp", "", &hello())).collect();
+    assert_eq!(status(&replies[0]), 200, "the first is answered: {}", replies[0]);
+    let late = replies.iter().find(|reply| status(reply) == 429).expect("the burst ends");
+    assert!(late.contains("retry-after: 1"), "it says when to come again: {late}");
+}
+
+#[test]
+fn slow_heads_and_bodies_are_cut_off() {
+    let settings =
+        [("TASKWARDEN_POLICY_GATEWAY_HEADER_LIMIT", "200ms"), ("TASKWARDEN_POLICY_GATEWAY_BODY_LIMIT", "200ms")];
+    let door = Door::open(&settings);
+    let mut stream = door.dial();
+    stream.write_all(b"POST /mcp HTTP/1.1\r\nHost:").expect("half a head");
+    assert_eq!(read_all(&mut stream), "", "the rest is not waited for");
+    let mut stream = door.dial();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Length: 50\r\n\r\n{{",
+        door.port, door.token
+    );
+    stream.write_all(head.as_bytes()).expect("a head and one byte");
+    let reply = read_all(&mut stream);
+    assert!((400..500).contains(&status(&reply)), "the body did not arrive: {reply}");
+}
+
+#[test]
+fn idle_connections_are_bounded_and_the_oldest_go() {
+    let door = Door::open(&[("TASKWARDEN_POLICY_GATEWAY_CONNECTIONS_MAX", "20")]);
+    let mut idle: Vec<TcpStream> = (0..60).map(|_| door.dial()).collect();
+    let reply = door.post("/mcp", "", &hello());
+    assert_eq!(status(&reply), 200, "who comes later is served: {reply}");
+    // The first forty had to go for the others; the end of their streams can be read.
+    for (number, stream) in idle.iter_mut().take(40).enumerate() {
+        assert_eq!(read_all(stream), "", "connection {number} is closed");
+    }
+    let last = idle.last_mut().expect("the newest");
+    let host = format!("GET / HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\r\n", door.port);
+    last.write_all(host.as_bytes()).expect("it is open");
+    assert_eq!(status(&read_all(last)), 200, "the newest idle one still is");
+}
