@@ -50,7 +50,7 @@ pub(super) async fn call(gate: &Arc<Gate>, guest: &Guest, request: Request, seat
             let result = forward::down_text(gate, guest, place.server, payload);
             Ok(Answered::Text(if guest.is_modern() { complete_text(result) } else { result }))
         }
-        Landed::Error { payload } => Err(Fault::raw(&*forward::down(gate, guest, place.server, None, &payload).await?)),
+        Landed::Error { payload } => Err(Fault::raw(&forward::down(gate, guest, place.server, None, &payload).await?)),
         // The agent is asked as its server asked: its retry goes there too, because there is no row.
         Landed::NeedsInput { whole } => Ok(Answered::Text(forward::down_text(gate, guest, place.server, whole))),
         Landed::Handle(id) | Landed::Joined(id) => {

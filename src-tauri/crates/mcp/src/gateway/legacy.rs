@@ -72,7 +72,7 @@ pub(super) async fn call(
             return forward::down(gate, guest, server, None, &payload).await;
         }
         Landed::Error { payload } => {
-            return Err(Fault::raw(&*forward::down(gate, guest, server, None, &payload).await?));
+            return Err(Fault::raw(&forward::down(gate, guest, server, None, &payload).await?));
         }
     };
     gate.engine.give(id).await.map_err(|failed| service::fault(&failed))?;

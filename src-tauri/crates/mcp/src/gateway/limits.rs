@@ -3,9 +3,9 @@
 //! A bucket for the rate of requests, a number of requests in work, and a token that ends what is open. The door in
 //! front has its own limits; these hold behind every door, also on pipes. They count and do not know what is asked.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use domain::ids::AgentId;
 use domain::policy::Policy;
@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::serve::Session;
 use crate::serve::fault::{Fault, FaultKind};
 
 /// The agents that asked something in this run.
@@ -33,7 +34,7 @@ struct Meter {
     /// Requests in work and open sessions: while there is one, the agent is here.
     here: AtomicUsize,
     /// The open sessions, by id.
-    sessions: Mutex<HashSet<String>>,
+    sessions: Mutex<HashMap<String, Weak<Session>>>,
 }
 
 struct Bucket {
@@ -92,9 +93,9 @@ impl Limits {
     }
 
     /// A session of the agent began: it is here until [`Limits::session_over`].
-    pub(crate) fn session_began(&self, agent: AgentId, session: &str) {
+    pub(crate) fn session_began(&self, agent: AgentId, session: &Arc<Session>) {
         let meter = self.meter(agent);
-        if meter.sessions.lock().insert(session.to_owned()) {
+        if meter.sessions.lock().insert(session.id().to_owned(), Arc::downgrade(session)).is_none() {
             meter.here.fetch_add(1, Ordering::AcqRel);
         }
     }
@@ -103,7 +104,7 @@ impl Limits {
     pub(crate) fn session_over(&self, engine: &Engine, agent: AgentId, session: &str) {
         let meter = self.meters.lock().get(&agent).cloned();
         if let Some(meter) = meter
-            && meter.sessions.lock().remove(session)
+            && meter.sessions.lock().remove(session).is_some()
         {
             meter.left(engine, agent);
         }
@@ -116,6 +117,10 @@ impl Limits {
             let stays = roster.has_access(*agent);
             if !stays {
                 meter.out.cancel();
+                // Standing streams are no requests: they end with their session.
+                for session in meter.sessions.lock().values().filter_map(Weak::upgrade) {
+                    session.leave();
+                }
             }
             stays
         });

@@ -84,7 +84,7 @@ async fn answer(gate: &Arc<Gate>, guest: &Guest, request: Request, seat: &Seat) 
     let answered = match route(&guest.client, &request.method)? {
         Route::Initialize => {
             if let Some(session) = guest.session() {
-                gate.limits.session_began(guest.agent, session.id());
+                gate.limits.session_began(guest.agent, session);
             }
             legacy::initialize(gate, guest, &request).await
         }

@@ -49,7 +49,7 @@ pub struct Fault {
     /// One line.
     pub message: String,
     /// The `data` member.
-    pub data: Option<Value>,
+    pub data: Option<Box<Value>>,
     /// The whole `error` member of somebody else, which goes out as it is.
     pub raw: Option<Arc<str>>,
 }
@@ -122,7 +122,7 @@ impl Fault {
         Self {
             kind: FaultKind::MissingCapability,
             message: message.to_owned(),
-            data: Some(json!({"requiredCapabilities": required})),
+            data: Some(Box::new(json!({"requiredCapabilities": required}))),
             raw: None,
         }
     }
@@ -178,7 +178,7 @@ impl Fault {
         }
         let mut error = json!({"code": self.code(), "message": self.message});
         if let (Some(data), Some(members)) = (&self.data, error.as_object_mut()) {
-            members.insert("data".to_owned(), data.clone());
+            members.insert("data".to_owned(), Value::clone(data));
         }
         error
     }

@@ -55,7 +55,7 @@ pub(crate) fn unsupported(requested: &str) -> Fault {
     Fault {
         kind: FaultKind::UnsupportedVersion,
         message: "this protocol version is not served".to_owned(),
-        data: Some(json!({"supported": version::MODERN, "requested": requested})),
+        data: Some(Box::new(json!({"supported": version::MODERN, "requested": requested}))),
         raw: None,
     }
 }
