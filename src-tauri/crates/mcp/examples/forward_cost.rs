@@ -41,14 +41,15 @@ fn answer(id: &Value, size: usize) -> Vec<u8> {
 async fn serve(body: Bytes) -> ([(&'static str, &'static str); 1], Vec<u8>) {
     let request: Value = serde_json::from_slice(&body).unwrap_or_default();
     let json = [("content-type", "application/json")];
-    if request["method"] == "server/discover" {
+    let id = request.get("id").cloned().unwrap_or_default();
+    if request.get("method").is_some_and(|method| method == "server/discover") {
         let hello =
             json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}});
-        let text = json!({"jsonrpc": "2.0", "id": request["id"], "result": hello}).to_string();
+        let text = json!({"jsonrpc": "2.0", "id": id, "result": hello}).to_string();
         return (json, text.into_bytes());
     }
-    let size = request["params"]["arguments"]["size"].as_u64().and_then(|size| usize::try_from(size).ok());
-    (json, answer(&request["id"], size.unwrap_or(10)))
+    let size = request.pointer("/params/arguments/size").and_then(Value::as_u64);
+    (json, answer(&id, size.and_then(|size| usize::try_from(size).ok()).unwrap_or(10)))
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

@@ -261,7 +261,8 @@ mod tests {
     #[test]
     fn what_is_set_stands_where_it_stood_and_the_rest_stays() {
         let text = r#"{ "a" : 1.50 ,"b":[1e2], "c":{"a":0} }"#;
-        let cases: [(&[(&str, &str)], &[&str], &str); 8] = [
+        type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str], &'a str);
+        let cases: [Case<'_>; 8] = [
             (&[], &[], text),
             (&[("b", "7")], &[], r#"{ "a" : 1.50 ,"b":7, "c":{"a":0} }"#),
             (&[("z", "7")], &[], r#"{ "a" : 1.50 ,"b":[1e2], "c":{"a":0},"z":7 }"#),

@@ -180,7 +180,7 @@ async fn progress_and_logs_pass_with_the_agents_own_token_and_unknown_members() 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_given_up_is_cancelled_at_its_server() {
     let one = Wired::modern(11, everything(), |_, _| Does::Hold);
-    let world = wired(&[one.clone()]).await;
+    let world = wired(std::slice::from_ref(&one)).await;
     let patience = std::time::Duration::from_secs(1);
     world.modern(1).give_up("prompts/get", json!({"name": "p"}), patience, None).await;
     world.until("it is cancelled", |_| one.cancelled.lock().contains(&"prompts/get".to_owned())).await;
@@ -279,7 +279,7 @@ async fn a_session_hears_changes_updates_and_logs_of_its_own_connection_alone() 
 #[tokio::test(start_paused = true)]
 async fn a_session_gets_what_a_modern_server_asks_by_a_result_as_a_question() {
     let (one, _) = servers();
-    let world = wired(&[one.clone()]).await;
+    let world = wired(std::slice::from_ref(&one)).await;
     let agent = world.legacy(1, "2025-11-25", &json!({"elicitation": {}}));
     let (caller, session) = (agent.clone(), agent.session().clone());
     let mut stream = caller.listen("prompts/get", json!({"name": "hello", "vendor": 1.0}));
