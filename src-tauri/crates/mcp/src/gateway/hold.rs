@@ -104,14 +104,20 @@ pub(super) async fn hold(
             }
             Sight::InputRequired { keys } => {
                 let asked = questions::on_call(gate, guest, &handle, keys, seat);
-                tokio::select! {
-                    asked = asked => if let Some(result) = asked? {
-                        grip.let_go();
-                        return Ok(result);
-                    },
-                    // Somebody else answered, or it goes on without: the question is withdrawn with its future.
-                    _ = watch.changed() => {}
-                    () = tokio::time::sleep_until(held.patience.at()) => {}
+                tokio::pin!(asked);
+                // It ends by itself when somebody else answered: mere progress must not take it from the screen.
+                loop {
+                    tokio::select! {
+                        asked = &mut asked => match asked? {
+                            Some(result) => {
+                                grip.let_go();
+                                return Ok(result);
+                            }
+                            None => break,
+                        },
+                        () = teller.next(Some(&handle), seat) => {}
+                        () = tokio::time::sleep_until(held.patience.at()) => break,
+                    }
                 }
             }
             Sight::Working { message } => {

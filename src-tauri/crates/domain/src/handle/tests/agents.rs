@@ -141,3 +141,27 @@ fn the_task_object_is_kept_for_an_agent_with_what_changed_and_never_alone() {
     small.gateway.task_raw_cap_bytes = 3;
     assert!(!kept(&given(Audience::People).observe(&said(20), &small)), "beyond its cap it is left out");
 }
+
+#[test]
+fn who_answered_second_is_told_once_in_the_log_and_the_first_answer_stays() {
+    let asked = given(Audience::Both).observe(&listing(&["a"], 20), &policy()).next;
+    let key = RequestKey::new("a");
+    let answer = |by: crate::decider::Decider| crate::handle::AnswerInput {
+        key: Some(key.clone()),
+        action: crate::request::AnswerAction::Dismiss,
+        content: None,
+        by,
+        not_before: None,
+    };
+    let (first, _) = asked.answer(answer(ann().into()), at(21)).expect("open");
+    assert!(!asked.answered_late(&key, &AGENT.into(), at(22)).changed, "nobody is late for an open question");
+    let late = first.next.answered_late(&key, &AGENT.into(), at(22));
+    assert_eq!(late.next.requests, first.next.requests, "the first answer stays");
+    let told: Vec<&str> = late.log.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(told, ["An answer of the agent came too late: ann was first."]);
+    assert!(!late.next.answered_late(&key, &AGENT.into(), at(23)).changed, "once, or an agent could fill the log");
+    assert!(!first.next.answered_late(&key, &ann().into(), at(22)).changed, "who was first is not second");
+    let only_people = given(Audience::People).observe(&listing(&["a"], 20), &policy()).next;
+    let (first, _) = only_people.answer(answer(ann().into()), at(21)).expect("open");
+    assert!(!first.next.answered_late(&key, &AGENT.into(), at(22)).changed, "who is not asked writes nothing");
+}

@@ -7,8 +7,9 @@ use std::time::Duration;
 use domain::decider::Decider;
 use domain::handle::{AnswerInput, TaskHandle};
 use domain::ids::{AgentId, HandleId, RequestKey};
+use domain::observation::Progress;
 use domain::payload::Payload;
-use domain::ports::{CallReply, UpstreamSubject};
+use domain::ports::{CallReply, UpstreamEvent, UpstreamSubject};
 use domain::request::{AnswerAction, Ask, RequestState};
 use domain::rule::Asked;
 use futures::future::join_all;
@@ -463,4 +464,33 @@ async fn a_refusal_to_show_a_question_dismisses_it() {
     ended(&waiting).await.expect("the task goes on");
     let answers = world.scripted.answers();
     assert_eq!(answers.first().map(|(_, action, _)| *action), Some(AnswerAction::Dismiss), "{answers:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_does_not_take_a_question_from_the_screen() {
+    let world = legacy_world().await;
+    asked_by_rule(&world, "plain", Asked::Agent).await;
+    let talker = Talker::new(&world);
+    world.replies("plain", 20 * SECOND, DONE);
+    let params = json!({"name": "plain", "arguments": {}, "_meta": {"progressToken": 5}});
+    let mut calling = talker.caller.listen("tools/call", params);
+    tokio::time::sleep(SECOND).await;
+    let ticket = world.rows(1).await.first().expect("it lasts, so it has a row").id;
+    asks_live(&world, "7", UpstreamSubject::Call(ticket));
+    let question = calling.next().await;
+    assert_eq!(question["method"], "elicitation/create", "on the stream of its call: {question}");
+    for done in 1..4 {
+        let progress = Progress { done: Some(f64::from(done)), total: None, message: None };
+        world.scripted.say(UpstreamEvent::Progress(UpstreamSubject::Call(ticket), progress));
+        tokio::time::sleep(SECOND).await;
+    }
+    talker.replies(&question, &accepted("me"));
+    let mut said = Vec::new();
+    while let Ok(message) = tokio::time::timeout(60 * SECOND, calling.read()).await {
+        let Some(message) = message else { break };
+        said.push(message["method"].clone());
+    }
+    let taken = said.iter().filter(|method| **method != json!("notifications/progress")).count();
+    assert_eq!(taken, 0, "neither withdrawn nor asked again: {said:?}");
+    assert_eq!(world.scripted.answers().len(), 1, "one answer");
 }

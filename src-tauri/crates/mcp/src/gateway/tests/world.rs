@@ -340,6 +340,12 @@ impl Stream {
         serde_json::from_slice(&frame.expect("the stream is open").bytes).expect("a frame is JSON")
     }
 
+    /// The next thing said on it; `None` at its end.
+    pub(super) async fn read(&mut self) -> Option<Value> {
+        let frame = self.frames.recv().await?;
+        Some(serde_json::from_slice(&frame.bytes).expect("a frame is JSON"))
+    }
+
     /// Whether it is over, after what was said on it.
     pub(super) async fn is_over(&mut self) -> bool {
         tokio::time::timeout(LIMIT, self.frames.recv()).await.is_ok_and(|frame| frame.is_none())
