@@ -11,6 +11,7 @@ mod clients;
 mod conformance;
 mod gateway_guess;
 mod gateway_kill;
+mod gateway_statements;
 mod hostile;
 mod kill;
 mod kill_kept;

@@ -8,6 +8,7 @@
 
 pub mod agent;
 pub mod bench;
+pub mod by_hand;
 pub mod clients;
 pub mod forwarder;
 pub mod gate;

@@ -36,6 +36,8 @@ pub struct Seen {
     pub polls: u64,
     /// `tasks/get` that came sooner than the interval this server asked for.
     pub early: u64,
+    /// Requests that carried credentials, which this server gave nobody.
+    pub credentials: u64,
     /// Things a client must not do, in words.
     pub violations: Vec<String>,
     /// Time between two looks at one `load` task, in milliseconds.
@@ -180,6 +182,9 @@ async fn answer(State(room): State<Arc<Room>>, headers: HeaderMap, body: Bytes) 
         let data = json!({"supported": ["2026-07-28"], "requested": "2025-11-25"});
         let error = json!({"code": -32022, "message": "unsupported version", "data": data});
         return reply(StatusCode::BAD_REQUEST, &json!({"jsonrpc": "2.0", "id": id, "error": error}));
+    }
+    if headers.contains_key("authorization") || headers.contains_key("cookie") {
+        room.seen.lock().credentials += 1;
     }
     check(&room, &headers, &method, &params);
     if method == "subscriptions/listen" && room.manner.pushes {
