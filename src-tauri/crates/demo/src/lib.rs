@@ -58,7 +58,7 @@ pub enum DemoError {
 /// # Errors
 /// When a pipe breaks.
 pub async fn serve_stdio(parts: Parts) -> Result<(), DemoError> {
-    serve_on(parts, tokio::io::stdin(), tokio::io::stdout()).await
+    Box::pin(serve_on(parts, tokio::io::stdin(), tokio::io::stdout())).await
 }
 
 /// Serves one client over any pair of pipes.

@@ -97,7 +97,7 @@ where
             },
             line = client.input.next(), if !is_over => match line {
                 Ok(Some(Line::Whole(line))) => {
-                    ledger.lock().from_client(&line);
+                    ledger.lock().hear_client(&line);
                     if is_late { ledger.lock().give_up(&way.why_not()) } else { Vec::new() }
                 }
                 Ok(Some(Line::TooLong)) => vec![ledger::too_long()],
@@ -135,7 +135,7 @@ where
         loop {
             match input.next().await {
                 Ok(Some(Line::Whole(line))) => {
-                    ledger.lock().from_client(&line);
+                    ledger.lock().hear_client(&line);
                     if send(&mut to, line).await.is_err() {
                         return Over::Core;
                     }
@@ -156,7 +156,7 @@ where
     let down = async {
         while let Ok(Some(line)) = from.next().await {
             let Line::Whole(mut line) = line else { continue };
-            if ledger.lock().from_core(&line) {
+            if ledger.lock().hear_core(&line) {
                 line.push(b'\n');
                 if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
                     return Over::Client;
@@ -199,7 +199,7 @@ where
                 if ledger::answers(&line, &greeting.id) {
                     return Ok(());
                 }
-                if ledger.lock().from_core(&line) && !client.say(vec![line]).await {
+                if ledger.lock().hear_core(&line) && !client.say(vec![line]).await {
                     return Err(Over::Client);
                 }
             }

@@ -181,7 +181,7 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
         Command::Ui => ui::run(&config, screen).await,
         Command::Servers(command) => servers::run(command, &config, screen).await,
         Command::Agents(command) => agents::run(command, &config, screen).await,
-        Command::Connect(command) => connect::run(command, config, screen).await,
+        Command::Connect(command) => Box::pin(connect::run(command, config, screen)).await,
         Command::Rules(command) => rules::run(command, &config, screen).await,
         Command::Call(command) => call::run(command, &config, screen).await,
         Command::Tasks(command) => tasks::run(command, &config, screen).await,

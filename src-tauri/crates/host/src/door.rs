@@ -168,7 +168,7 @@ impl Door {
             Way::Core(_) | Way::Reading(_) => None,
         };
         if let Some(running) = running {
-            running.stop().await;
+            Box::pin(running.stop()).await;
         }
     }
 

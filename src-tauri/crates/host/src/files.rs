@@ -9,7 +9,7 @@ pub(crate) fn raise_limit() -> usize {
     let mut limit = getrlimit(Resource::Nofile);
     let before = limit.current;
     limit.current = limit.maximum;
-    if let Err(error) = setrlimit(Resource::Nofile, limit.clone()) {
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
         tracing::info!(%error, "the limit of open files stays as it is");
         limit.current = before;
     }

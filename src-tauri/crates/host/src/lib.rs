@@ -21,6 +21,7 @@ pub mod moment;
 mod notices;
 pub mod paths;
 mod person;
+pub mod places;
 mod random;
 mod reply;
 pub mod secrets;

@@ -81,7 +81,7 @@ impl Ledger {
     }
 
     /// Takes in a line of the client.
-    pub(super) fn from_client(&mut self, line: &[u8]) {
+    pub(super) fn hear_client(&mut self, line: &[u8]) {
         if line.trim_ascii_start().first() == Some(&b'[') {
             // A batch of 2025-03-26: each of its members stands for itself.
             if let Ok(members) = serde_json::from_slice::<Vec<&RawValue>>(line) {
@@ -122,7 +122,7 @@ impl Ledger {
     }
 
     /// Takes in a line of the core; whether it is for the client.
-    pub(super) fn from_core(&mut self, line: &[u8]) -> bool {
+    pub(super) fn hear_core(&mut self, line: &[u8]) -> bool {
         let Ok(peek) = serde_json::from_slice::<Peek<'_>>(line) else { return true };
         if peek.method.is_some() {
             return true;
@@ -206,14 +206,14 @@ mod tests {
     #[test]
     fn a_new_core_hears_the_greeting_and_what_is_unanswered() {
         let mut ledger = ledger();
-        ledger.from_client(HELLO);
+        ledger.hear_client(HELLO);
         assert!(ledger.greeting().is_none(), "until it is answered it is a request like others");
         assert_eq!(ledger.open_again().again, [HELLO], "and is sent again as one");
-        assert!(ledger.from_core(br#"{"jsonrpc":"2.0","id":0,"result":{}}"#), "its answer is for the client");
-        ledger.from_client(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-        ledger.from_client(br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
-        ledger.from_client(CALL);
-        assert!(ledger.from_core(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
+        assert!(ledger.hear_core(br#"{"jsonrpc":"2.0","id":0,"result":{}}"#), "its answer is for the client");
+        ledger.hear_client(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        ledger.hear_client(br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+        ledger.hear_client(CALL);
+        assert!(ledger.hear_core(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
         let greeting = ledger.greeting().expect("the client was greeted");
         assert_eq!((greeting.id.as_str(), greeting.initialized.is_some()), ("0", true));
         assert_eq!(ledger.open_again().again, [CALL], "only what has no answer");
@@ -222,33 +222,33 @@ mod tests {
     #[test]
     fn an_answer_passes_once() {
         let mut ledger = ledger();
-        ledger.from_client(CALL);
+        ledger.hear_client(CALL);
         let answer = br#"{"jsonrpc":"2.0","id":"7","result":{}}"#;
-        assert!(!ledger.from_core(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#), "a number is not the text");
-        assert!(ledger.from_core(answer));
-        assert!(!ledger.from_core(answer), "a second answer is none");
-        assert!(ledger.from_core(br#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#), "requests of the core pass");
-        assert!(ledger.from_core(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#));
+        assert!(!ledger.hear_core(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#), "a number is not the text");
+        assert!(ledger.hear_core(answer));
+        assert!(!ledger.hear_core(answer), "a second answer is none");
+        assert!(ledger.hear_core(br#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#), "requests of the core pass");
+        assert!(ledger.hear_core(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#));
     }
 
     #[test]
     fn a_client_that_waits_in_vain_is_told_and_a_late_answer_is_dropped() {
         let mut ledger = ledger();
-        ledger.from_client(CALL);
+        ledger.hear_client(CALL);
         let told = texts(ledger.give_up("no core"));
         assert_eq!(told.len(), 1);
         assert!(
             told[0].contains(r#""id":"7""#) && told[0].contains("whether the call was made is not known"),
             "{told:?}"
         );
-        assert!(!ledger.is_waiting() && !ledger.from_core(br#"{"jsonrpc":"2.0","id":"7","result":{}}"#));
+        assert!(!ledger.is_waiting() && !ledger.hear_core(br#"{"jsonrpc":"2.0","id":"7","result":{}}"#));
     }
 
     #[test]
     fn a_cancelled_request_is_not_asked_again() {
         let mut ledger = ledger();
-        ledger.from_client(CALL);
-        ledger.from_client(br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"7"}}"#);
+        ledger.hear_client(CALL);
+        ledger.hear_client(br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"7"}}"#);
         assert!(ledger.open_again().again.is_empty(), "the client does not wait for it");
     }
 
@@ -256,11 +256,11 @@ mod tests {
     fn what_there_is_no_room_to_keep_is_answered_when_the_core_is_lost() {
         let limits = Doorway { bridge_requests_max: 1, ..Doorway::default() };
         let mut ledger = Ledger::new(&limits);
-        ledger.from_client(CALL);
-        ledger.from_client(br#"[{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{}}]"#);
+        ledger.hear_client(CALL);
+        ledger.hear_client(br#"[{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{}}]"#);
         let again = ledger.open_again();
         assert_eq!((again.again.len(), again.lost.len()), (1, 1), "the first is asked again, the other is told");
         assert!(texts(again.lost)[0].contains(r#""id":8"#));
-        assert!(!ledger.from_core(br#"{"jsonrpc":"2.0","id":8,"result":{}}"#), "and not answered twice");
+        assert!(!ledger.hear_core(br#"{"jsonrpc":"2.0","id":8,"result":{}}"#), "and not answered twice");
     }
 }

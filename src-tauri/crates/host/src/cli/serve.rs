@@ -61,7 +61,7 @@ pub(crate) async fn run(
         (Listen::At(address), asked) => match running.listen(address).await {
             Ok(invitation) => Some(invitation),
             Err(error) if asked.is_some() => {
-                running.stop().await;
+                Box::pin(running.stop()).await;
                 return Err(ApiError::new(Code::Failed, error.to_string(), error.hint()));
             }
             Err(error) => {
@@ -100,7 +100,7 @@ pub(crate) async fn run(
          Once more ends at once.",
     );
     tokio::select! {
-        () = running.stop() => Ok(DONE),
+        () = Box::pin(running.stop()) => Ok(DONE),
         () = signals.next() => Ok(INTERRUPTED),
     }
 }

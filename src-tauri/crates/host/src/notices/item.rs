@@ -10,6 +10,7 @@ use domain::status::{Phase, ServerView};
 use domain::time::Timestamp;
 use serde_json::Value;
 
+use crate::places;
 use super::words::{self, Local, plain};
 
 /// A question that *Yes* and *No* answer.
@@ -88,7 +89,7 @@ pub(crate) fn item(handle: &TaskHandle, attention: Attention, around: Around<'_>
     };
     let deadline = expires.filter(|_| attention == Attention::Waiting);
     let place = match inbox.first() {
-        Some(row) => format!("#/inbox/{}", escaped(row)),
+        Some(row) => places::inbox_item(row),
         None => format!("#/tasks/{}", handle.id),
     };
     let (title, body) = match attention {
@@ -135,17 +136,4 @@ fn yes_no(request: &InputRequest) -> Option<YesNo> {
     };
     let (message, label) = (whole(message, words::QUESTION_CHARS)?, whole(label, words::LABEL_CHARS)?);
     is_plain.then(|| YesNo { key: request.key.clone(), field: name.clone(), message, label })
-}
-
-/// As `encodeURIComponent` does it.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
 }

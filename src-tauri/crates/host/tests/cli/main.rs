@@ -1,6 +1,6 @@
 //! The `taskwarden` program as a person uses it: arguments in, text and exit code out, against the built-in demo server.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "helpers of tests may fall over")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests may fall over")]
 
 mod agents;
 mod bridge;

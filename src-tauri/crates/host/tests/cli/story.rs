@@ -149,7 +149,11 @@ fn a_watch_goes_on_over_a_core_that_is_killed_and_started_again() {
     let id = home.ok(&["call", "web", "stubborn", "--args", r#"{"seconds": 4}"#]).out.trim().to_owned();
     let mut watch = home.command(&["tasks", "watch", &id, "--timeout", "60"]);
     let watch = watch.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let watch = watch.spawn().expect("it starts");
+    let mut watch = watch.spawn().expect("it starts");
+    // Its first line says that it follows the first core.
+    let mut first = String::new();
+    let mut said = std::io::BufReader::new(watch.stdout.take().expect("its output"));
+    std::io::BufRead::read_line(&mut said, &mut first).expect("a line");
     core.kill();
     let _core = home.serve();
     let ran = watch.wait_with_output().expect("it ends");
