@@ -8,7 +8,6 @@ mod call;
 mod core;
 mod feed;
 mod glance;
-mod links;
 mod quit;
 mod settings;
 mod tray;
@@ -19,6 +18,7 @@ use std::sync::Arc;
 
 use futures::StreamExt as _;
 use host::door::{Door, Opener};
+use host::places;
 use tauri::{App, AppHandle, Manager as _, RunEvent, WindowEvent};
 use tauri_plugin_deep_link::DeepLinkExt as _;
 
@@ -115,10 +115,10 @@ fn set_up(app: &AppHandle) -> tauri::Result<()> {
 /// Opens the place of the link we were started with and of those that come later.
 fn follow_links(app: &AppHandle) {
     let started_with = app.deep_link().get_current().ok().flatten().unwrap_or_default();
-    started_with.iter().filter_map(links::place).for_each(|hash| windows::open(app, &hash));
+    started_with.iter().filter_map(places::place).for_each(|hash| windows::open(app, &hash));
     app.deep_link().on_open_url({
         let app = app.clone();
-        move |event| event.urls().iter().filter_map(links::place).for_each(|hash| windows::open(&app, &hash))
+        move |event| event.urls().iter().filter_map(places::place).for_each(|hash| windows::open(&app, &hash))
     });
     // Programs of the system are run for it.
     let app = app.clone();

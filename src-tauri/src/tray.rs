@@ -3,6 +3,7 @@
 //! It is fed by a feed of its own and shows what `glance.rs` says. Where the desktop has no tray there is none, and
 //! closing the window then means quitting. Nothing can be answered from here; every line opens its item.
 
+use host::places;
 use parking_lot::Mutex;
 use tauri::image::Image;
 use tauri::menu::{Menu, MenuItem, PredefinedMenuItem};
@@ -11,7 +12,7 @@ use tauri::{AppHandle, Manager as _, include_image};
 
 use crate::core::Core;
 use crate::glance::{Face, Glance, Heard};
-use crate::{links, quit, settings, windows};
+use crate::{quit, settings, windows};
 
 /// Items in the menu; the inbox shows all. Brief of the design: a menu is read at a glance.
 const LINES_MOST: usize = 5;
@@ -85,7 +86,7 @@ impl Tray {
     /// The place of the item that came last.
     pub(crate) fn newest(&self) -> String {
         let glance = self.glance.lock();
-        glance.newest(&host::moment::now()).map_or_else(|| links::INBOX.to_owned(), links::inbox_item)
+        glance.newest(&host::moment::now()).map_or_else(|| places::INBOX.to_owned(), places::inbox_item)
     }
 
     /// Takes in a frame. False: the feed must be opened anew.
@@ -187,13 +188,13 @@ fn menu(app: &AppHandle, look: &Look) -> tauri::Result<Menu<tauri::Wry>> {
 
 fn chosen(app: &AppHandle, id: &str) {
     match id {
-        INBOX => windows::open(app, links::INBOX),
+        INBOX => windows::open(app, places::INBOX),
         PAUSE => pause(app, Some(host::moment::pause_end())),
         RESUME => pause(app, None),
         QUIT => quit::ask(app),
         other => {
             if let Some(item) = other.strip_prefix(ITEM) {
-                windows::open(app, &links::inbox_item(item));
+                windows::open(app, &places::inbox_item(item));
             }
         }
     }

@@ -10,8 +10,8 @@ use domain::status::{Phase, ServerView};
 use domain::time::Timestamp;
 use serde_json::Value;
 
-use crate::places;
 use super::words::{self, Local, plain};
+use crate::places;
 
 /// A question that *Yes* and *No* answer.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -40,8 +40,8 @@ const LIST: [Allowed; 11] = [
     Allowed {
         name: "mcp",
         ours: "domain engine",
-        outside: "axum base64 bytes futures futures-core getrandom http hyper hyper-util jiff jsonschema parking_lot \
-                  process-wrap reqwest rmcp rustix serde serde_json serde_json_canonicalizer sha2 thiserror tokio \
+        outside: "axum base64 bytes futures futures-core getrandom http hyper hyper-util jiff jsonschema memchr \
+                  parking_lot process-wrap reqwest rmcp rustix serde serde_json serde_json_canonicalizer sha2 thiserror tokio \
                   tokio-stream tokio-util tracing url",
         dev: "testkit tracing-subscriber",
         build: "",
@@ -80,7 +80,8 @@ const LIST: [Allowed; 11] = [
     Allowed {
         name: "tests",
         ours: "api demo domain engine host mcp registry testkit",
-        outside: "axum futures parking_lot reqwest rmcp rustix serde_json tempfile tokio tokio-stream tokio-util",
+        outside: "axum futures getrandom hyper hyper-util parking_lot reqwest rmcp rustix serde serde_json tempfile \
+                  tokio tokio-stream tokio-util",
         dev: "",
         build: "",
     },
