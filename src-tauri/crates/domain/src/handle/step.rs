@@ -151,20 +151,23 @@ fn keep_shown_end(next: &mut TaskHandle, before: &TaskHandle, now: Timestamp) {
     if before.given.is_none() {
         return;
     }
-    let shown = agent_sight(before, now);
-    if shown == agent_sight(next, now) {
-        return;
-    }
-    match shown {
-        Sight::Cancelled => next.cancelled_for_agent = next.cancelled_for_agent.or(Some(now)),
-        Sight::Failed => {
-            if let Some(failure) = agent_failure(before, now) {
-                let words = match failure {
-                    AgentFailure::Stored => "the server said that it failed".to_owned(),
-                    AgentFailure::Ours(error) => error.message,
-                };
-                next.failed_for_agent.get_or_insert_with(|| words.into());
+    match agent_sight(before, now) {
+        Sight::Cancelled => {
+            if agent_sight(next, now) != Sight::Cancelled {
+                next.cancelled_for_agent = next.cancelled_for_agent.or(Some(now));
             }
+        }
+        Sight::Failed => {
+            // The words stay, too: a late error of the server's is not the one that was shown.
+            let failure = agent_failure(before, now);
+            if failure == agent_failure(next, now) {
+                return;
+            }
+            let words = match failure {
+                Some(AgentFailure::Ours(error)) => error.message,
+                Some(AgentFailure::Stored) | None => "the server said that it failed".to_owned(),
+            };
+            next.failed_for_agent.get_or_insert_with(|| words.into());
         }
         Sight::Working { .. } | Sight::InputRequired { .. } | Sight::Completed | Sight::Gone => {}
     }

@@ -34,8 +34,6 @@ pub struct Gateway {
     pub requests_per_second: u32,
     /// Requests that may come at once before the rate counts. Judgement.
     pub requests_burst: u32,
-    /// Largest result passed on. Equal to `message_cap_bytes`.
-    pub result_cap_bytes: usize,
     /// Bytes of a result that `tasks_result` gives at once. Judgement: what fits a model's turn.
     pub result_page_bytes: usize,
 
@@ -118,8 +116,6 @@ pub struct Gateway {
     pub merge_wait: Duration,
     /// Bytes of one page of a merged list; the rest is on the next. Judgement: a quarter of the largest message.
     pub merged_page_bytes: usize,
-    /// Notifications of a server that wait for one subscriber; beyond, it is told that it missed some. Judgement.
-    pub heard_kept: usize,
 
     // --- bridges ---
     /// How long a bridge without a core holds requests before it answers them with an error. Judgement: a restart and
@@ -152,7 +148,6 @@ impl Default for Gateway {
             requests_per_agent_max: 1_024,
             requests_per_second: 1_000,
             requests_burst: 2_000,
-            result_cap_bytes: 16 * MIB,
             result_page_bytes: 32 * KIB,
             agent_poll: 2 * SECOND,
             agent_poll_min: SECOND / 2,
@@ -186,7 +181,6 @@ impl Default for Gateway {
             line_wait: 20 * SECOND,
             merge_wait: 5 * SECOND,
             merged_page_bytes: 4 * MIB,
-            heard_kept: 256,
             bridge_patience: 2 * MINUTE,
             intents_queue: 8_192,
             intent_settle: Duration::from_millis(1),

@@ -146,9 +146,9 @@ fn the_task_object_is_kept_for_an_agent_with_what_changed_and_never_alone() {
 fn who_answered_second_is_told_once_in_the_log_and_the_first_answer_stays() {
     let asked = given(Audience::Both).observe(&listing(&["a"], 20), &policy()).next;
     let key = RequestKey::new("a");
-    let answer = |by: crate::decider::Decider| crate::handle::AnswerInput {
+    let answer = |by: crate::decider::Decider| AnswerInput {
         key: Some(key.clone()),
-        action: crate::request::AnswerAction::Dismiss,
+        action: AnswerAction::Dismiss,
         content: None,
         by,
         not_before: None,

@@ -88,6 +88,10 @@ fn a_late_reply_counts_while_the_agent_was_not_told_of_the_loss() {
         panic!("no error of the server's was shown")
     };
     assert!(error.message.starts_with("the reply was lost"), "the same words as before: {}", error.message);
+    let refusal = CallReply::Error { error: rpc_error(), payload: Payload::new("{}") };
+    let refused = lost.replied(&refusal, &home(), long_after(20), &policy()).next;
+    let shown = agent_failure(&lost, long_after(20));
+    assert_eq!(agent_failure(&refused, long_after(20)), shown, "nor does another failure take its place");
 }
 
 #[test]
