@@ -52,7 +52,7 @@ impl Engine {
 
     /// The reply of a call with a row went out, be it a result, an error or a handle: a repeated call is a new one.
     pub fn delivered(&self, id: HandleId) {
-        self.core.repeats.delivered(id);
+        self.core.ledger.receipts.leave(id);
     }
 
     /// Declares a task cancelled to its agent at once and asks its server to stop it (2025 `tasks/cancel`).

@@ -50,7 +50,10 @@ pub(crate) async fn hung_up(core: &Arc<Core>, id: HandleId, how: HangUp) {
         }
     }
     match core.must_apply(id, TaskHandle::undeliver).await {
-        Ok(applied) => core.repeats.failed(&applied.handle),
+        Ok(applied) => {
+            core.ledger.receipts.take(id);
+            core.repeats.failed(&applied.handle);
+        }
         Err(LedgerError::Registry(RegistryError::Closed)) => {}
         Err(error) => tracing::warn!(handle.id = %id, %error, "that a reply was not delivered could not be stored"),
     }

@@ -14,9 +14,11 @@ use domain::ports::{Clock, CommitError, ContactNote, Registry, RegistryError};
 use domain::time::Timestamp;
 use parking_lot::Mutex;
 
+use crate::core::then;
 use crate::line::Line;
 use crate::open::OpenHandles;
 use crate::outbox::Outbox;
+use crate::repeats::Receipts;
 use crate::watch::Watchers;
 
 /// Why a handle did not change.
@@ -54,11 +56,21 @@ pub(crate) struct Ledger {
     open: Mutex<OpenHandles>,
     /// Who waits for a change of one handle.
     pub(crate) watchers: Arc<Watchers>,
+    /// What reached its agent and is stored with the next change.
+    pub(crate) receipts: Receipts,
 }
 
 impl Ledger {
     pub(crate) fn new(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Arc<Policy>, outbox: Outbox) -> Self {
-        Self { registry, clock, policy, outbox, open: Mutex::default(), watchers: Arc::default() }
+        Self {
+            registry,
+            clock,
+            policy,
+            outbox,
+            open: Mutex::default(),
+            watchers: Arc::default(),
+            receipts: Receipts::default(),
+        }
     }
 
     /// The handle, when it is open.
@@ -200,6 +212,8 @@ impl Ledger {
                 self.refresh(&next);
                 return Ok((Applied { handle: next, changed: false }, said));
             }
+            let delivered = self.receipts.take(id);
+            let transition = if delivered { then(transition, |next| next.delivered(now)) } else { transition };
             let on_its_way = OnItsWay::new(self, id);
             match self.registry.commit(transition.unit(now, &self.policy)).await {
                 Ok(recorded) => {
@@ -209,13 +223,20 @@ impl Ledger {
                     self.outbox.perform(&next, &transition, recorded.seq, now);
                     return Ok((Applied { handle: next, changed: true }, said));
                 }
-                // Each conflict is somebody else's commit, so this ends.
-                Err(CommitError::Conflict) => {
-                    let stored = self.registry.handle(id).await?.ok_or(LedgerError::Unknown)?;
-                    handle = self.newer(Arc::new(stored));
+                Err(error) => {
+                    if delivered {
+                        self.receipts.leave(id);
+                    }
+                    match error {
+                        // Each conflict is somebody else's commit, so this ends.
+                        CommitError::Conflict => {
+                            let stored = self.registry.handle(id).await?.ok_or(LedgerError::Unknown)?;
+                            handle = self.newer(Arc::new(stored));
+                        }
+                        CommitError::Exists(other) => return Err(LedgerError::Exists(other)),
+                        CommitError::Registry(error) => return Err(LedgerError::Registry(error)),
+                    }
                 }
-                Err(CommitError::Exists(other)) => return Err(LedgerError::Exists(other)),
-                Err(CommitError::Registry(error)) => return Err(LedgerError::Registry(error)),
             }
         }
     }

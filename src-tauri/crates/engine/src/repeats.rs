@@ -1,7 +1,7 @@
 //! Replies that did not reach their agent, so that the same call, made again, joins its task (ruling 24).
 //!
-//! A row says from its birth that its reply is not delivered; that it was, is told to the registry in batches, because
-//! nobody waits for it. What is here is what is known to have failed: the agent hung up, or the core restarted in
+//! A row says from its birth that its reply is not delivered. That it was is stored with the next change of the task, or
+//! in a batch, because nobody waits for it. What is here is what is known to have failed: the agent hung up, or the core restarted in
 //! between. Each is joined once. Which calls are the same is the job key's to say.
 
 use std::collections::{HashMap, HashSet};
@@ -29,19 +29,35 @@ struct Undelivered {
     id: HandleId,
 }
 
-/// What a repeated call may join, and receipts that are not stored yet.
+/// Replies that were delivered, and whose rows do not say so yet.
 #[derive(Default)]
-pub(crate) struct Repeats {
-    open: Mutex<HashMap<AgentId, Vec<Undelivered>>>,
-    receipts: Mutex<HashSet<HandleId>>,
+pub(crate) struct Receipts(Mutex<HashSet<HandleId>>);
+
+impl Receipts {
+    /// This reply reached its agent.
+    pub(crate) fn leave(&self, id: HandleId) {
+        self.0.lock().insert(id);
+    }
+
+    /// Takes the receipt of this reply, if there is one.
+    pub(crate) fn take(&self, id: HandleId) -> bool {
+        self.0.lock().remove(&id)
+    }
+
+    fn take_all(&self) -> HashSet<HandleId> {
+        std::mem::take(&mut *self.0.lock())
+    }
 }
+
+/// What a repeated call may join.
+#[derive(Default)]
+pub(crate) struct Repeats(Mutex<HashMap<AgentId, Vec<Undelivered>>>);
 
 impl Repeats {
     /// This reply did not reach its agent.
     pub(crate) fn failed(&self, handle: &TaskHandle) {
         let (Some(agent), Some(job)) = (handle.agent, handle.job.clone()) else { return };
-        self.receipts.lock().remove(&handle.id);
-        let mut open = self.open.lock();
+        let mut open = self.0.lock();
         let mine = open.entry(agent).or_default();
         mine.retain(|entry| entry.id != handle.id);
         if mine.len() >= PER_AGENT {
@@ -53,7 +69,7 @@ impl Repeats {
     /// The newest undelivered reply of this job, taken: nobody else joins it. The job is worked out only when there is
     /// something to join.
     pub(crate) fn take(&self, agent: AgentId, job: impl FnOnce() -> JobKey) -> Option<HandleId> {
-        let mut open = self.open.lock();
+        let mut open = self.0.lock();
         let mine = open.get_mut(&agent)?;
         let job = job();
         let at = mine.iter().rposition(|entry| entry.job == job)?;
@@ -64,18 +80,9 @@ impl Repeats {
         Some(taken.id)
     }
 
-    /// This reply reached its agent.
-    pub(crate) fn delivered(&self, id: HandleId) {
-        self.receipts.lock().insert(id);
-    }
-
     /// Nothing of this agent is joined any more.
     pub(crate) fn forget(&self, agent: AgentId) {
-        self.open.lock().remove(&agent);
-    }
-
-    fn take_receipts(&self) -> HashSet<HandleId> {
-        std::mem::take(&mut *self.receipts.lock())
+        self.0.lock().remove(&agent);
     }
 }
 
@@ -95,12 +102,12 @@ pub(crate) async fn run(core: Arc<Core>) {
 
 /// Stores the receipts that are left.
 pub(crate) async fn flush(core: &Core) {
-    let stored = stream::iter(core.repeats.take_receipts()).map(|id| async move {
+    let stored = stream::iter(core.ledger.receipts.take_all()).map(|id| async move {
         match core.ledger.apply(id, TaskHandle::delivered).await {
             Ok(_) | Err(LedgerError::Unknown | LedgerError::Registry(RegistryError::Closed)) => {}
             Err(error) => {
                 tracing::warn!(handle.id = %id, %error, "that an agent has its reply could not be stored, trying again");
-                core.repeats.delivered(id);
+                core.ledger.receipts.leave(id);
             }
         }
     });

@@ -16,6 +16,7 @@ mod following;
 mod giving;
 mod hardship;
 mod joining;
+mod killing;
 mod lines;
 mod restarting;
 mod settling;
