@@ -183,7 +183,7 @@ async fn result(
 ) -> Result<Box<RawValue>, Fault> {
     let sight = agent_sight(handle, gate.clock.now());
     if !sight.is_terminal() {
-        let message = wire::message(handle, &sight).map_or_else(String::new, |message| format!(" {message}"));
+        let message = last_word(handle, &sight);
         let text = format!("The task still runs.{message} `tasks_wait` waits for it.");
         return says(guest, &text, false, Some(handle));
     }
@@ -266,7 +266,7 @@ pub(super) async fn goes_on(
 ) -> Result<Box<RawValue>, Fault> {
     let short = find::short(gate, guest, handle.id).await;
     let sight = agent_sight(handle, gate.clock.now());
-    let message = wire::message(handle, &sight).map_or_else(String::new, |message| format!(" {message}"));
+    let message = last_word(handle, &sight);
     let next = if guest.wants_own_tools() {
         format!(
             "Call `{WAIT}` with {{\"task\":\"{short}\"}} to wait for it, `{RESULT}` to read its result later, or \
@@ -279,6 +279,11 @@ pub(super) async fn goes_on(
     // A client that knows the tool's output schema takes no result without structured content but an error.
     let shaped = merge::listed_tool(gate, place).is_some_and(|tool| tool.contains("\"outputSchema\""));
     says(guest, &text, shaped, Some(handle))
+}
+
+/// What was said last about the work: words of a server, shown as such.
+fn last_word(handle: &TaskHandle, sight: &Sight) -> String {
+    wire::message(handle, sight).map_or_else(String::new, |said| format!(" Its last word: \"{said}\"."))
 }
 
 /// A tool result of ours.

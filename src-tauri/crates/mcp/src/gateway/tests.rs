@@ -4,6 +4,7 @@
 //! through real servers and sockets is tested by the programs of the `tests` crate.
 
 mod calls;
+mod holds;
 mod isolation;
 mod legacy;
 mod legacy_stage;

@@ -9,6 +9,7 @@ use testkit::build::person;
 use testkit::scripted::{Act, Look};
 
 use super::world::{World, task_id};
+use crate::serve::seat::Outlet;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -61,6 +62,19 @@ async fn an_agent_that_is_out_is_refused_and_everything_of_it_ends() {
         Ok(CallReply::Result { payload: Payload::new("{}"), is_error: false }),
     );
     assert!(world.modern(2).call("quick").await.answer.is_ok(), "others go on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_standing_stream_of_an_agent_that_is_out_is_closed() {
+    let world = World::new().await;
+    let agent = world.legacy(1, "2025-11-25", &json!({}));
+    // The scripted server has no greeting to pass on; the session is known all the same.
+    drop(agent.ask("initialize", json!({"protocolVersion": "2025-11-25", "capabilities": {}})).await);
+    let (outlet, mut standing) = Outlet::open();
+    agent.session().stand(outlet);
+    world.engine.revoke_agent(agent.agent, person("ada"), None).await.expect("the agent is out");
+    let ended = tokio::time::timeout(60 * SECOND, async { while standing.recv().await.is_some() {} }).await;
+    assert!(ended.is_ok(), "nothing more is said to it");
 }
 
 #[tokio::test(start_paused = true)]

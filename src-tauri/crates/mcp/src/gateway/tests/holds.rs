@@ -1,0 +1,70 @@
+//! Results that a person looks at before the agent gets them.
+
+use std::time::Duration;
+
+use domain::ids::HandleId;
+use serde_json::Value;
+use testkit::build::person;
+use testkit::scripted::Look;
+
+use super::world::{Caller, World, task_id};
+
+const SECOND: Duration = Duration::from_secs(1);
+const SECRET: &str = r#"{"content":[{"type":"text","text":"a canary in the coal mine"}]}"#;
+
+/// A task whose result waits for a person.
+async fn held(world: &World, agent: &Caller) -> HandleId {
+    world.rule("long", |rule| rule.hold_results = Some(true)).await;
+    world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Completed(SECRET.into())]);
+    let id = task_id(&agent.call("long").await.result());
+    let begun = tokio::time::Instant::now();
+    loop {
+        let read = agent.get(&id).await;
+        assert!(!read.raw().contains("canary"), "nothing of the result shows: {}", read.raw());
+        let read = read.result();
+        assert_eq!(read["status"], "working", "it goes on, as far as the agent is concerned");
+        if read["statusMessage"] == "A person is checking the result." {
+            return id.parse().expect("an id");
+        }
+        assert!(begun.elapsed() < 60 * SECOND, "the result is held: {read}");
+        tokio::time::sleep(SECOND / 10).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_held_result_reaches_its_agent_when_a_person_delivers_it() {
+    let world = World::new().await;
+    let agent = world.modern(1);
+    let id = held(&world, &agent).await;
+    world.engine.release(id, person("ada"), true, None).await.expect("it is delivered");
+    let done: Value = agent.until_status(&id.to_string(), "completed").await;
+    assert_eq!(done["result"]["content"][0]["text"], "a canary in the coal mine", "as it came");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_withheld_result_never_reaches_its_agent() {
+    let world = World::new().await;
+    let agent = world.modern(1);
+    let id = held(&world, &agent).await;
+    let reason = Some("it names a customer".to_owned());
+    world.engine.release(id, person("ada"), false, reason).await.expect("it is withheld");
+    let failed = agent.until_status(&id.to_string(), "failed").await;
+    let said = failed["error"]["message"].as_str().unwrap_or_default();
+    assert!(said.contains("it names a customer"), "the person's reason is told: {failed}");
+    assert!(!failed.to_string().contains("canary"), "and nothing of the result: {failed}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_its_result_gets_it_when_a_person_delivers_it() {
+    let world = World::new().await;
+    world.rule("slow", |rule| rule.hold_results = Some(true)).await;
+    world.replies("slow", SECOND, SECRET);
+    let agent = world.plain(1);
+    let calling = agent.call("slow");
+    tokio::pin!(calling);
+    let early = tokio::time::timeout(5 * SECOND, &mut calling).await;
+    assert!(early.is_err(), "the result is ready and held");
+    let row = world.rows(1).await.into_iter().next().expect("a row");
+    world.engine.release(row.id, person("ada"), true, None).await.expect("it is delivered");
+    assert!(calling.await.raw().contains("canary"), "the call ends with its result");
+}
