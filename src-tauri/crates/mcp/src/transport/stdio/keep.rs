@@ -118,6 +118,7 @@ async fn begin(place: &Place, orders: impl AsyncRead + Unpin, report: &mut impl 
         let _ = error;
     }
     Ok(Keeper {
+        place: place.clone(),
         numbers,
         ordered_by,
         scope,
@@ -132,6 +133,7 @@ async fn begin(place: &Place, orders: impl AsyncRead + Unpin, report: &mut impl 
         core: None,
         frames: None,
         alone_since: Instant::now(),
+        looked_at: Instant::now(),
         unwanted: false,
         output_over: false,
         exit: None,
@@ -141,6 +143,7 @@ async fn begin(place: &Place, orders: impl AsyncRead + Unpin, report: &mut impl 
 
 /// One keeper at work.
 struct Keeper {
+    place: Place,
     numbers: Numbers,
     ordered_by: Option<PathBuf>,
     scope: Supervisor,
@@ -156,6 +159,8 @@ struct Keeper {
     /// What it says.
     frames: Option<mpsc::Receiver<Frame>>,
     alone_since: Instant,
+    /// When it was last looked whether a core can come.
+    looked_at: Instant,
     /// The end was ordered, or nobody came: what is left to give is wanted by nobody.
     unwanted: bool,
     output_over: bool,
@@ -175,8 +180,9 @@ impl Keeper {
             let has_more = self.core.as_ref().is_some_and(|core| !core.first.is_empty()) || self.shelf.has_unsent();
             let reads = self.shelf.has_room() && !self.output_over;
             let drained_at = self.exit.filter(|_| reads).map(|(_, at)| at + self.numbers.pace().close_wait);
-            let lonely_at =
-                (self.core.is_none() && !self.unwanted).then(|| self.alone_since + self.numbers.alone_limit());
+            let is_lonely = self.core.is_none() && !self.unwanted;
+            let lonely_at = is_lonely.then(|| self.alone_since + self.numbers.alone_limit());
+            let look_at = is_lonely.then(|| self.looked_at.max(self.alone_since) + self.numbers.pace().close_wait);
             tokio::select! {
                 Ok((stream, _)) = self.listener.accept() => self.arrived(stream),
                 frame = next_frame(&mut self.frames) => self.told(frame),
@@ -189,6 +195,8 @@ impl Keeper {
                 }
                 () = sleep_until(drained_at) => self.output_over = true,
                 () = sleep_until(lonely_at) => self.give_up(),
+                // Without its place no core can find it.
+                () = sleep_until(look_at) => self.look(),
                 () = signals.end() => self.give_up(),
             }
             self.tell_exit();
@@ -204,6 +212,13 @@ impl Keeper {
     fn give_up(&mut self) {
         self.unwanted = true;
         self.child.ending.cancel();
+    }
+
+    fn look(&mut self) {
+        self.looked_at = Instant::now();
+        if !self.place.is_there() {
+            self.give_up();
+        }
     }
 
     fn arrived(&mut self, stream: UnixStream) {

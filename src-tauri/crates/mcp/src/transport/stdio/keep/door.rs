@@ -122,7 +122,7 @@ fn same_family(own: &Path, other: &Path, ordered_by: Option<&Path>) -> bool {
     let (own, other) = (replaced(own), replaced(other));
     let named = |name: &OsStr| PROGRAMS.iter().any(|ours| name == *ours);
     own == other
-        || ordered_by == Some(other)
+        || ordered_by.map(replaced) == Some(other)
         || (own.parent() == other.parent() && other.file_name().is_some_and(named))
 }
 
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn only_programs_of_ours_may_take_a_child_over() {
         let own = Path::new("/usr/bin/taskwarden");
-        let family = |other: &str| same_family(own, Path::new(other), Some(Path::new("/opt/core")));
+        let family = |other: &str| same_family(own, Path::new(other), Some(Path::new("/opt/core (deleted)")));
         assert!(family("/usr/bin/taskwarden"), "the same program");
         assert!(family("/usr/bin/taskwarden (deleted)"), "the same program, before an update");
         assert!(family("/usr/bin/taskwarden-desktop"), "the window beside it");

@@ -98,6 +98,11 @@ impl Place {
         self.0.join("s")
     }
 
+    /// Whether a core could still come.
+    pub(in crate::transport::stdio) fn is_there(&self) -> bool {
+        self.socket().exists()
+    }
+
     fn record(&self) -> PathBuf {
         self.0.join("who")
     }

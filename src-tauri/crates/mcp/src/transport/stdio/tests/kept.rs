@@ -68,6 +68,16 @@ async fn until_gone(bench: &Bench, pid: u32) {
     assert!(gone.await.is_ok(), "child and keeper are gone");
 }
 
+/// Keepers that end leave nothing in their folder.
+async fn until_clean(bench: &Bench) {
+    let clean = timeout(LIMIT, async {
+        while std::fs::read_dir(dir(bench)).map_or(0, Iterator::count) > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    assert!(clean.await.is_ok(), "the keeper cleans up");
+}
+
 /// The next thing that the server says unasked.
 async fn next(opened: &mut Opened) -> Inbound {
     timeout(LIMIT, opened.inbound.next()).await.expect("in time").expect("not the end")
@@ -87,7 +97,7 @@ async fn a_kept_child_works_like_any_other_and_ends_when_it_is_closed() {
     assert!(closed(&mut opened).await.why.contains("ended by Taskwarden"), "it says who ended it");
     until_gone(&bench, pid).await;
     assert!(bench.dir.path().join("orderly").exists(), "it saw the end of its input first");
-    assert_eq!(std::fs::read_dir(dir(&bench)).expect("the folder").count(), 0, "nothing is left");
+    until_clean(&bench).await;
 }
 
 #[tokio::test]
@@ -194,7 +204,19 @@ async fn a_child_whose_core_does_not_return_is_ended_with_its_group() {
     assert_eq!(keepers(&dir(&bench)).len(), 1, "with its core it lives on");
     die(&bench.ctx, opened).await;
     until_gone(&bench, pid).await;
-    assert_eq!(std::fs::read_dir(dir(&bench)).expect("the folder").count(), 0, "nothing is left");
+    until_clean(&bench).await;
+}
+
+#[tokio::test]
+async fn a_child_that_no_core_can_find_any_more_is_ended() {
+    let bench = kept(Policy { child_close_wait: Duration::from_millis(200), ..quick() });
+    let opened = open(&bench, &legacy(NOT_FOUND, COPY)).await;
+    let pid = opened.child.expect("a child");
+    std::fs::remove_dir_all(dir(&bench)).expect("removed");
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    assert!(Group::of(pid).is_some_and(|group| !group.is_empty()), "with its core it lives on");
+    die(&bench.ctx, opened).await;
+    until_gone(&bench, pid).await;
 }
 
 #[tokio::test]
@@ -297,12 +319,7 @@ async fn what_cannot_be_started_says_so_as_without_a_keeper() {
     let opening = crate::transport::stdio::open(launch, Some("server"), None, &bench.ctx);
     let error = timeout(LIMIT, opening).await.expect("in time").err().expect("no such command");
     assert!(matches!(&error, OpenError::NotFound { why, .. } if why.contains("/nowhere/at/all")), "{error:?}");
-    let clean = timeout(LIMIT, async {
-        while std::fs::read_dir(dir(&bench)).map_or(0, Iterator::count) > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    });
-    assert!(clean.await.is_ok(), "the keeper cleans up");
+    until_clean(&bench).await;
 }
 
 #[tokio::test]
