@@ -38,7 +38,7 @@ cargo xtask screenshots   pictures of every screen in both themes, into target/s
 cargo xtask peers         install the servers and clients that the integration tests talk to
 cargo xtask conformance   the official conformance runner, before and behind the gateway
 cargo xtask bench         the performance table, in release mode
-cargo xtask torture [N]   kill the core at N random moments and look for lost handles (1000)
+cargo xtask torture [N]   kill the core at N random moments (1000), guess a million handles
 cargo xtask help          this text";
 
 fn main() -> ExitCode {
