@@ -39,6 +39,7 @@ fn spent() -> Duration {
 
 /// Nanoseconds in the caller's way for each of some quick calls one after the other, and of the processor's. Without
 /// intents, what the measurement itself costs.
+#[expect(clippy::disallowed_methods, reason = "the thread is the caller's alone, and its pause is what a call takes")]
 fn quick(intents: Option<&SqliteIntents>) -> (u128, u128) {
     let (mut in_the_way, before) = (Duration::ZERO, spent());
     for number in 0..QUICK {
