@@ -131,6 +131,29 @@ pub(super) async fn follow(
     }
 }
 
+/// Waits until other servers are behind the door to all of them than `known`; says which are new.
+pub(super) async fn servers_changed(gate: &Gate, known: &mut BTreeSet<ServerId>) -> Vec<ServerId> {
+    loop {
+        tokio::time::sleep(gate.policy.sweep_every).await;
+        let now: BTreeSet<ServerId> = gate.engine.servers().into_iter().map(|(server, _)| server).collect();
+        if now != *known {
+            let new = now.difference(known).copied().collect();
+            *known = now;
+            return new;
+        }
+    }
+}
+
+/// Tells that lists changed, of those kinds that are wanted.
+pub(super) async fn changed(wanted: &Filter, ear: &Ear<'_>) {
+    let Ok(nothing) = RawValue::from_string("{}".to_owned()) else { return };
+    let lists =
+        [(wanted.tools, TOOLS_CHANGED), (wanted.prompts, PROMPTS_CHANGED), (wanted.resources, RESOURCES_CHANGED)];
+    for (_, method) in lists.iter().filter(|(is, _)| *is) {
+        ear.say(method, &nothing).await;
+    }
+}
+
 /// What a server tells by itself of what is wanted.
 fn told_by(there: &Reach, filter: &Filter) -> Filter {
     Filter {
@@ -172,12 +195,7 @@ fn is_for(gate: &Gate, there: &Reach, accepted: &Filter, method: &str, params: &
 
 /// Tells as changed whatever may have changed unheard.
 async fn missed(gate: &Gate, guest: &Guest, server: ServerId, accepted: &Filter, ear: &Ear<'_>) {
-    let changed =
-        [(accepted.tools, TOOLS_CHANGED), (accepted.prompts, PROMPTS_CHANGED), (accepted.resources, RESOURCES_CHANGED)];
-    let Ok(nothing) = RawValue::from_string("{}".to_owned()) else { return };
-    for (_, method) in changed.iter().filter(|(is, _)| *is) {
-        ear.say(method, &nothing).await;
-    }
+    changed(accepted, ear).await;
     for uri in &accepted.uris {
         let Ok(params) = service::result(&json!({ "uri": uri })) else { continue };
         let told = rewrite_raw(Half::Params(UPDATED), params, &heard_as(gate, guest, server));

@@ -322,6 +322,14 @@ pub(super) async fn resource(gate: &Gate, guest: &Guest, uri: &str) -> Result<(S
 }
 
 impl Lists {
+    /// Forgets servers that are not there any more.
+    pub(super) fn keep_only(&self, servers: &[Named]) {
+        let is_here = |server: &ServerId| servers.iter().any(|named| named.id == *server);
+        self.tools.lock().retain(|server, _| is_here(server));
+        self.uris.lock().retain(|server, _| is_here(server));
+        self.templates.lock().retain(|server, _| is_here(server));
+    }
+
     /// Whether another server lists this URI, too.
     pub(super) fn is_elsewhere(&self, server: ServerId, uri: &str) -> bool {
         self.uris.lock().iter().any(|(other, listed)| *other != server && listed.contains(uri))

@@ -193,6 +193,7 @@ async fn merged(
         None => None,
     };
     let servers = named(gate.engine.servers());
+    gate.lists.keep_only(&servers);
     let shares = join_all(servers.into_iter().map(|server| share(gate, guest, kind, server))).await;
     if from.is_none() {
         tell_who_is_away(gate, guest, request, &shares, seat).await;

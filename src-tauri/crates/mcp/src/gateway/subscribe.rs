@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::following::{Ear, about, follow, tagged};
+use super::following::{Ear, about, changed, follow, servers_changed, tagged};
 use super::forward::{self, session_guest};
 use super::guest::Guest;
 use super::reach::reach;
@@ -88,9 +88,18 @@ pub(super) async fn listen(
         // Nothing more happens to these tasks; the client or the end of the face closes the stream.
         std::future::pending::<Result<(), Fault>>().await
     };
+    let changing = async {
+        let mut known = wishes.iter().map(|(server, _)| *server).collect();
+        let wanted = general(wanted);
+        loop {
+            servers_changed(gate, &mut known).await;
+            changed(&wanted, &ear).await;
+        }
+    };
     tokio::select! {
         told = telling => told?,
         () = following => {}
+        () = changing, if guest.server.is_none() => {}
         () = seat.gone() => {}
     }
     Err(gone())
@@ -100,15 +109,20 @@ fn gone() -> Fault {
     Fault::new(FaultKind::Internal, "the client's stream is gone")
 }
 
-/// What the subscription wants of each server, in the servers' words.
-async fn wishes(gate: &Gate, guest: &Guest, wanted: &Map<String, Value>) -> Result<Vec<(ServerId, Filter)>, Fault> {
+/// What the subscription wants of lists.
+fn general(wanted: &Map<String, Value>) -> Filter {
     let is = |name: &str| wanted.get(name) == Some(&Value::Bool(true));
-    let general = Filter {
+    Filter {
         tools: is("toolsListChanged"),
         prompts: is("promptsListChanged"),
         resources: is("resourcesListChanged"),
         uris: BTreeSet::new(),
-    };
+    }
+}
+
+/// What the subscription wants of each server, in the servers' words.
+async fn wishes(gate: &Gate, guest: &Guest, wanted: &Map<String, Value>) -> Result<Vec<(ServerId, Filter)>, Fault> {
+    let general = general(wanted);
     let servers = match guest.server {
         Some(server) => vec![server],
         None => gate.engine.servers().into_iter().map(|(server, _)| server).collect(),
@@ -154,7 +168,11 @@ async fn acknowledgement(
     });
     let answers = join_all(answers).await;
     let mut told = Map::new();
-    let any = |is: fn(&Filter) -> bool| answers.iter().any(|(_, filter)| is(filter));
+    // A merged list changes with the set of servers, too, and that is ours to tell.
+    let asked = general(wanted);
+    let any = |is: fn(&Filter) -> bool| {
+        answers.iter().any(|(_, filter)| is(filter)) || (guest.server.is_none() && is(&asked))
+    };
     for (name, is) in [
         ("toolsListChanged", any(|filter| filter.tools)),
         ("promptsListChanged", any(|filter| filter.prompts)),
@@ -216,9 +234,23 @@ pub(super) fn session_began(gate: &Arc<Gate>, session: &Arc<Session>) {
         Some(server) => vec![server],
         None => gate.engine.servers().into_iter().map(|(server, _)| server).collect(),
     };
-    for server in servers {
-        begin(gate, session, server);
+    for server in &servers {
+        begin(gate, session, *server);
     }
+    if guest.server.is_some() {
+        return;
+    }
+    let mut known: BTreeSet<ServerId> = servers.into_iter().collect();
+    let (gate, session) = (Arc::clone(gate), Arc::clone(session));
+    session.scope().clone().spawn("gateway servers", async move {
+        let all = Filter { tools: true, prompts: true, resources: true, uris: BTreeSet::new() };
+        loop {
+            for new in servers_changed(&gate, &mut known).await {
+                begin(&gate, &session, new);
+            }
+            changed(&all, &Ear::Session(&session)).await;
+        }
+    });
 }
 
 fn begin(gate: &Arc<Gate>, session: &Arc<Session>, server: ServerId) {

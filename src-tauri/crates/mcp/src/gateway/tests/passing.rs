@@ -350,3 +350,17 @@ async fn no_identity_of_a_server_is_in_what_an_agent_reads() {
         assert!(!said.contains(CANARY), "{method}, on the way: {said}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_of_all_servers_is_told_when_there_are_others() {
+    let (one, two) = servers();
+    let world = wired(&[one, two.clone()]).await;
+    let agent = world.modern(1).at_all();
+    let mut stream = agent.listen("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+    let ack = stream.next().await;
+    assert_eq!(ack["params"]["notifications"]["toolsListChanged"], true, "the merged list is ours to tell of: {ack}");
+    world.engine.server_removed(two.id).await.expect("it is not followed any more");
+    assert_eq!(stream.next().await["method"], "notifications/tools/list_changed", "its tools are gone");
+    let list = agent.ask("tools/list", json!({})).await.result();
+    assert_eq!(names(&list["tools"]), ["one__dig", "one__zap", "one__ask"], "those of the other stay");
+}
