@@ -96,6 +96,8 @@ pub fn agent_sight(handle: &TaskHandle, now: Timestamp) -> Sight {
     }
     if handle.asks_agent(now) {
         let open = handle.requests.values().filter(|request| request.state.is_open());
+        // Of what people are asked the agent sees nothing (statement 68).
+        let open = open.filter(|request| handle.may_ask_agent(&request.ask));
         return Sight::InputRequired { keys: open.map(|request| request.key.clone()).collect() };
     }
     Sight::Working { message: work_message(handle) }

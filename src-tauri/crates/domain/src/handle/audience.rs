@@ -5,7 +5,7 @@
 
 use super::{Audience, Refusal, TaskHandle};
 use crate::decider::Decider;
-use crate::request::InputRequest;
+use crate::request::{Ask, InputRequest};
 use crate::time::Timestamp;
 
 impl Audience {
@@ -51,14 +51,21 @@ impl TaskHandle {
     #[must_use]
     pub fn asks_agent(&self, now: Timestamp) -> bool {
         let any_open = self.has_open_request();
+        let alone = |request: &InputRequest| request.state.is_open() && request.ask.is_for_agents_alone();
         match self.audience {
-            Audience::People => false,
+            // Its model and its roots are its own matter, whoever answers forms.
+            Audience::People => self.agent.is_some() && self.requests.values().any(alone),
             Audience::Agent | Audience::Both => any_open,
             Audience::AgentThenPeople { people_at } => {
                 let only_agents = |request: &InputRequest| request.state.is_open() && !request.ask.is_for_people();
                 any_open && (now < people_at || self.requests.values().any(only_agents))
             }
         }
+    }
+
+    /// Whether this is ever asked of the agent.
+    pub(super) fn may_ask_agent(&self, ask: &Ask) -> bool {
+        self.agent.is_some() && (self.audience.includes_agent() || ask.is_for_agents_alone())
     }
 
     /// When people begin to be asked by time alone, if they will be.
@@ -81,7 +88,7 @@ impl TaskHandle {
                 if theirs && request.ask.is_for_people() { Ok(()) } else { Err(kind()) }
             }
             Decider::Agent(id) => {
-                let theirs = self.agent == Some(*id) && self.audience.includes_agent();
+                let theirs = self.agent == Some(*id) && self.may_ask_agent(&request.ask);
                 if theirs { Ok(()) } else { Err(Refusal::NotForAgent(request.key.clone())) }
             }
         }

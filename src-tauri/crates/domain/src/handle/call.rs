@@ -237,7 +237,7 @@ impl Transition {
         if round > policy.rounds_max {
             return self.give_up("the server asked in more rounds than one call may", now);
         }
-        if !self.next.audience.includes_agent() && questions.values().any(|ask| !ask.is_for_people()) {
+        if questions.values().any(|ask| !ask.is_for_people() && !self.next.may_ask_agent(ask)) {
             return self.give_up("the server asks before it starts for what Taskwarden does not answer", now);
         }
         for (key, ask) in questions {

@@ -46,7 +46,7 @@ impl TaskHandle {
         if self.is_over() {
             return (step, LiveOutcome::Rejected("the task is over".to_owned()));
         }
-        if !question.ask.is_for_people() && !self.audience.includes_agent() {
+        if !question.ask.is_for_people() && !self.may_ask_agent(&question.ask) {
             return (step, LiveOutcome::Rejected("not answered by people in Taskwarden".to_owned()));
         }
         match self.contact {
@@ -147,7 +147,8 @@ impl Transition {
     /// Keeps a question as it was received, when an agent may be asked.
     pub(super) fn keep_question(&mut self, key: &RequestKey, whole: Option<&Payload>, policy: &Policy) {
         let fits = |whole: &&Payload| whole.as_str().len() <= policy.gateway.question_raw_cap_bytes;
-        if let Some(whole) = whole.filter(|_| self.next.audience.includes_agent()).filter(fits) {
+        let asked = self.next.requests.get(key).is_some_and(|request| self.next.may_ask_agent(&request.ask));
+        if let Some(whole) = whole.filter(|_| asked).filter(fits) {
             self.keep(PayloadKind::Question(key.clone()), Some(whole.clone()));
         }
     }

@@ -179,7 +179,7 @@ impl Transition {
             if self.next.requests.contains_key(key) || !self.may_ask(key, now, policy) {
                 continue;
             }
-            let state = if ask.is_for_people() || self.next.audience.includes_agent() {
+            let state = if ask.is_for_people() || self.next.may_ask_agent(ask) {
                 RequestState::Open
             } else {
                 RequestState::Withdrawn { at: now, why: "not answered by people in Taskwarden".to_owned() }

@@ -52,6 +52,15 @@ impl Ask {
         }
     }
 
+    /// Whether only an agent can answer it, which its client declared: no rule about people speaks of it.
+    #[must_use]
+    pub fn is_for_agents_alone(&self) -> bool {
+        match self {
+            Self::Sampling | Self::Roots => true,
+            Self::Form { .. } | Self::Visit { .. } | Self::Unsupported(_) => false,
+        }
+    }
+
     /// Whether a person can answer it here.
     #[must_use]
     pub fn is_for_people(&self) -> bool {

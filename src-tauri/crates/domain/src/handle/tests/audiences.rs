@@ -31,8 +31,11 @@ fn each_audience_is_asked_what_it_can_answer() {
         check(LATER, ask.clone(), 99, (true, false));
         check(LATER, ask, 100, (false, true));
     }
+    check(Audience::People, Ask::Unsupported("odd/ask".into()), 50, (false, false));
+    for ask in [Ask::Sampling, Ask::Roots] {
+        check(Audience::People, ask, 50, (true, false));
+    }
     for ask in [Ask::Sampling, Ask::Roots, Ask::Unsupported("odd/ask".into())] {
-        check(Audience::People, ask.clone(), 50, (false, false));
         check(Audience::Agent, ask.clone(), 50, (true, false));
         check(Audience::Both, ask.clone(), 50, (true, false));
         check(LATER, ask.clone(), 99, (true, false));
@@ -119,24 +122,32 @@ fn people_are_told_when_their_time_has_come() {
 }
 
 #[test]
-fn what_nobody_here_answers_stays_open_for_an_agent_and_is_turned_down_for_people() {
+fn what_only_an_agent_answers_is_asked_of_it_whatever_people_are_asked_and_turned_down_without_one() {
     let seen = Observation { outstanding: Some(asks(&[("a", Ask::Roots)])), ..sight(TaskStatus::InputRequired, 20) };
-    let people = given(Audience::People).observe(&seen, &policy()).next;
+    let people = working().observe(&seen, &policy()).next;
     assert!(matches!(state(&people, "a"), RequestState::Withdrawn { .. }), "nobody is left to ask");
+    let both = Observation { outstanding: Some(asks(&[("a", Ask::Roots), ("b", form())])), ..seen.clone() };
+    let mixed = given(Audience::People).observe(&both, &policy()).next;
+    assert_eq!(
+        agent_sight(&mixed, at(30)),
+        Sight::InputRequired { keys: vec![key("a")] },
+        "the form is of people (68)"
+    );
     let agents = given(Audience::Agent).observe(&seen, &policy()).next;
     assert!(state(&agents, "a").is_open(), "the agent knows its roots");
 
     let question = LiveQuestion { ask: Ask::Sampling, ..live(1, "t", "d") };
-    let (_, outcome) = given(Audience::People).asked(&question, at(20), &policy());
+    let (_, outcome) = working().asked(&question, at(20), &policy());
     assert!(matches!(outcome, LiveOutcome::Rejected(_)), "{outcome:?}");
-    let (step, outcome) = given(Audience::Agent).asked(&question, at(20), &policy());
+    let (step, outcome) = given(Audience::People).asked(&question, at(20), &policy());
     assert!(matches!(outcome, LiveOutcome::Opened(_)), "{outcome:?}");
     assert!(!step.effects.contains(&Effect::Tell(Attention::Waiting)), "and people are not called");
 
     let round = needs_input(asks(&[("a", Ask::Sampling)]), None);
     let reply = |audience| agents_call(audience).replied(&round, &home(), at(20), &policy()).next;
-    assert!(matches!(reply(Audience::People).view, ServerView::NotSent { .. }), "the call cannot go on");
-    assert!(matches!(reply(Audience::Agent).view, ServerView::Asking { .. }), "with its agent it can");
+    let persons = awaiting().replied(&round, &home(), at(20), &policy()).next;
+    assert!(matches!(persons.view, ServerView::NotSent { .. }), "the call cannot go on");
+    assert!(matches!(reply(Audience::People).view, ServerView::Asking { .. }), "with its agent it can");
 }
 
 #[test]

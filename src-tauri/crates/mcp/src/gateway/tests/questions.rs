@@ -403,7 +403,6 @@ async fn a_modern_servers_first_question_is_a_request_to_a_2025_agent_and_the_to
 #[tokio::test(start_paused = true)]
 async fn sampling_is_passed_to_the_agent_that_declared_it_and_never_shown_to_people() {
     let world = legacy_world().await;
-    asked_by_rule(&world, "long", Asked::Both).await;
     let talker = Talker::new(&world);
     world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Waits, Look::Completed(DONE.into())]);
     let id = talker.task("long").await;
