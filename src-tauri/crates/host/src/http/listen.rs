@@ -20,12 +20,16 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use super::line::{Answered, Asked, Limits, Line, Watched};
 
 /// Header lines that hyper reads without an allocation; also its limit when none is set.
 const HEADERS_ON_STACK: usize = 100;
+
+/// One of so many connections goes at once when there is no room. Judgement: few are hit, and looking is rare.
+const SHARE: usize = 64;
 
 /// Serves what arrives until the scope ends; requests in work are finished, idle connections are closed.
 pub(super) fn serve(listener: TcpListener, router: Router, limits: Limits, supervisor: &Supervisor) {
@@ -87,13 +91,20 @@ impl Open {
         Some(line)
     }
 
-    /// Closes the connection that is idle longest; false when none is.
+    /// Closes the connections that are idle longest, a few at a time so that a flood does not have all of them looked
+    /// through for each newcomer; false when none is idle.
     fn end_oldest_idle(&self) -> bool {
         let mut lines = self.lines.lock();
-        let oldest = lines.iter().filter_map(|(number, line)| Some((line.idle_since()?, *number))).min();
-        let Some(line) = oldest.and_then(|(_, number)| lines.remove(&number)) else { return false };
-        line.end();
-        true
+        let mut idle: Vec<_> = lines.iter().filter_map(|(number, line)| Some((line.idle_since()?, *number))).collect();
+        idle.sort_unstable();
+        let few = self.limits.connections_max.div_ceil(SHARE);
+        idle.truncate(few);
+        for (_, number) in &idle {
+            if let Some(line) = lines.remove(number) {
+                line.end();
+            }
+        }
+        !idle.is_empty()
     }
 
     /// Closes what is slow or quiet for too long.
@@ -127,13 +138,17 @@ async fn attend(stream: TcpStream, line: Arc<Line>, place: Place, router: Router
     let stop = scope.stopping();
     // Answers are small and awaited: waiting to fill a packet would only delay them.
     let _ = stream.set_nodelay(true);
-    // A connection that says nothing costs no buffer.
+    // A connection that says nothing costs no buffer, and not the room for what speaks on it.
     tokio::select! {
         ready = stream.readable() => if ready.is_err() { return },
         () = line.ended() => return,
         () = stop.cancelled() => return,
     }
-    let limits = &place.open.limits;
+    Box::pin(speak(stream, line, &place.open.limits, router, stop)).await;
+}
+
+/// A connection on which something was said.
+async fn speak(stream: TcpStream, line: Arc<Line>, limits: &Limits, router: Router, stop: CancellationToken) {
     let body_limit = limits.body_limit;
     let watched = Arc::clone(&line);
     let service = service_fn(move |request: Request<Incoming>| {
