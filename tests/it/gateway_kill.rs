@@ -233,14 +233,25 @@ impl<'a> Work<'a> {
             assert_eq!(first.1["content"]["word"], "bees", "and it is the agent's");
         }
         let mut stranger = Agent::over_http(&self.gate.url("recorder"), &self.stranger);
+        let is_bridge = self.is_bridge;
         for id in self.seen.clone() {
+            let log = self.gate.home().path().join("core.log");
+            let last = std::cell::RefCell::new(String::new());
             let foreign = wait_for(
                 "a stranger is answered",
                 || {
                     self.revive();
-                    stranger.ask("tasks/get", json!({"taskId": id})).ok()
+                    // A bridge starts a core when its agent wants something.
+                    if is_bridge {
+                        let _ = self.agent.ask("server/discover", json!({}));
+                    }
+                    let asked = stranger.ask("tasks/get", json!({"taskId": id}));
+                    asked.map_err(|Gone(why)| *last.borrow_mut() = why).ok()
                 },
-                String::new,
+                || {
+                    let log = std::fs::read_to_string(&log).unwrap_or_default();
+                    format!("bridge: {is_bridge}; {}; core: {log}", last.borrow())
+                },
             );
             assert_eq!(foreign["error"]["code"], -32602, "another agent's handle is unknown: {foreign}");
         }
