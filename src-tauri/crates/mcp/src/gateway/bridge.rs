@@ -389,3 +389,6 @@ fn number(value: f64) -> Value {
 pub(super) fn raw(text: String) -> Option<Box<RawValue>> {
     RawValue::from_string(text).ok()
 }
+
+#[cfg(test)]
+mod tests;
