@@ -3,6 +3,8 @@
 //! It sees exactly what the wire brings, and an end of the core as what it is: no answer. It repeats nothing by
 //! itself. Clients that we did not write are in `clients.rs`.
 
+#![expect(clippy::indexing_slicing, reason = "members of our own messages, and of answers where null is an answer")]
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
