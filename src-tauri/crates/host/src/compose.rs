@@ -251,7 +251,8 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
         desktop.start(Sources { api, engine, registry, clock, policy, supervisor, opener });
     }
     let sign_in = Arc::new(SignIn::new(&policy.hosting));
-    socket::serve(listener, api.clone(), Arc::clone(&sign_in), agents.clone(), &supervisor);
+    let strict = held.config.strict_agents;
+    socket::serve(listener, api.clone(), Arc::clone(&sign_in), agents.clone(), strict, &supervisor);
     tracing::info!(process = std::process::id(), "the core runs");
     Ok(Running { api, engine, supervisor, policy, sign_in, agents, agents_at, held })
 }

@@ -1,8 +1,10 @@
 //! What can be set, in three layers: built in, `config.toml` in the data directory, environment `TASKWARDEN_…`.
 //!
 //! `log` (a tracing filter), `secrets` (`auto`, `keychain`, `file`), `notifications` (true or false), `listen` (where
-//! `taskwarden serve` shows the window in the browser, or `off`) and every number of `domain::policy` under `[policy]`. A key that is not known is an error that names the file and the key, because a
-//! misspelt limit that is silently ignored is worse than none. Nothing is written here.
+//! agents and the browser's window come in, or `off`), `strict_agents` (whether what started a bridge may decide nothing
+//! at the socket; true or false) and every number of `domain::policy` under `[policy]`. A key that is not known is an
+//! error that names the file and the key, because a misspelt limit that is silently ignored is worse than none. Nothing
+//! is written here.
 
 mod keys;
 
@@ -67,6 +69,9 @@ pub struct Config {
     pub notifications: bool,
     /// Where `serve` shows the window in the browser.
     pub listen: Listen,
+    /// Whether the program that started a bridge, and what that program starts, may decide nothing at the socket
+    /// (decision 0013).
+    pub strict_agents: bool,
     /// All numbers.
     pub policy: Policy,
 }
@@ -128,7 +133,7 @@ impl ConfigError {
             Self::NotToml { .. } => "Mend that line, or move the file aside.".into(),
             Self::UnknownKey { near: Some(near), .. } => format!("Did you mean `{near}`?"),
             Self::UnknownKey { near: None, .. } => {
-                "Known are `log`, `secrets`, `notifications`, `listen` and the numbers under `[policy]`.".into()
+                "Known are `log`, `secrets`, `notifications`, `listen`, `strict_agents` and the numbers under `[policy]`.".into()
             }
             Self::BadValue { .. } | Self::Policy(_) => "Change the value, or leave the key out.".into(),
         }
@@ -175,7 +180,8 @@ impl Config {
     #[must_use]
     pub fn built_in(paths: Paths) -> Self {
         let listen = Listen::At(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)));
-        Self { paths, log: None, secrets: SecretsWish::Auto, notifications: true, listen, policy: Policy::default() }
+        let (log, secrets, policy) = (None, SecretsWish::Auto, Policy::default());
+        Self { paths, log, secrets, notifications: true, listen, strict_agents: false, policy }
     }
 
     fn read_file(&mut self) -> Result<(), ConfigError> {
@@ -236,9 +242,10 @@ impl Config {
                 }
             }
             "notifications" => self.notifications = value.parse().map_err(|_| bad("`true` or `false`"))?,
+            "strict_agents" => self.strict_agents = value.parse().map_err(|_| bad("`true` or `false`"))?,
             "listen" => self.listen = value.parse().map_err(|expected: String| bad(&expected))?,
             _ => {
-                let known = ["log", "secrets", "notifications", "listen", "policy"];
+                let known = ["log", "secrets", "notifications", "listen", "strict_agents", "policy"];
                 return Err(ConfigError::UnknownKey {
                     place: place.to_owned(),
                     key: key.to_owned(),

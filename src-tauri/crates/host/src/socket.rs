@@ -80,6 +80,7 @@ pub(crate) fn serve(
     api: Api,
     sign_in: Arc<SignIn>,
     agents: AgentDoor,
+    strict: bool,
     supervisor: &Supervisor,
 ) {
     let stop = supervisor.stopping();
@@ -89,7 +90,7 @@ pub(crate) fn serve(
         sign_in,
         agents,
         streams: Arc::new(Semaphore::new(hosting.doorway.streams_max)),
-        kin: Arc::new(Kin::new(hosting.doorway.agent_processes_max)),
+        kin: Arc::new(Kin::new(hosting.doorway.agent_processes_max, strict)),
         supervisor: supervisor.clone(),
         stop: stop.clone(),
     };

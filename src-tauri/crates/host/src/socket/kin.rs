@@ -1,8 +1,8 @@
 //! Which processes belong to an agent or to a server, so that they decide nothing a person decides (ruling 26).
 //!
 //! Known are: what descends from the core, its servers; what descends from a bridge or a keeper of ours, told by its
-//! command; and what descends from the program that started a bridge, remembered for as long as it lives, also when
-//! the bridge is gone. What this cannot know stands in decision 0013. It refuses nobody: `peer.rs` does.
+//! command; and, where the configuration is strict, what descends from the program that started a bridge, remembered
+//! for as long as it lives, also when the bridge is gone. What this cannot know stands in decision 0013. It refuses nobody: `peer.rs` does.
 
 use std::collections::VecDeque;
 
@@ -47,16 +47,17 @@ pub(super) struct Seen {
 pub(super) struct Kin {
     known: Mutex<VecDeque<(u32, u64)>>,
     most: usize,
+    strict: bool,
 }
 
 impl Kin {
-    /// Nobody yet; at most so many, the oldest are forgotten first.
-    pub(super) fn new(most: usize) -> Self {
-        Self { known: Mutex::default(), most }
+    /// Nobody yet; at most so many, the oldest are forgotten first. `strict` counts what started a bridge as well.
+    pub(super) fn new(most: usize, strict: bool) -> Self {
+        Self { known: Mutex::default(), most, strict }
     }
 
-    /// A bridge came: it and what started it are an agent's from now on. Not a shell or a session's leader above it,
-    /// from which the person's own commands descend too.
+    /// A bridge came: it is an agent's from now on, and strictly taken what started it. Not a shell or a session's leader
+    /// above it, from which the person's own commands descend too.
     pub(super) fn remember(&self, bridge: u32, look: impl Fn(u32) -> Option<Seen>) {
         let own = std::process::id();
         let mut found = Vec::new();
@@ -66,7 +67,7 @@ impl Kin {
             let is_root = at <= 1 || at == own || ROOTS.contains(&seen.name.as_str());
             let leads = seen.session == at;
             // What started the bridge is its client, whoever leads the session.
-            if generation > 0 && (is_root || leads && generation > 1) {
+            if generation > 0 && (!self.strict || is_root || leads && generation > 1) {
                 break;
             }
             found.push((at, seen.begun));
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn what_an_agent_starts_is_an_agents_and_a_shell_beside_it_is_a_persons() {
-        let kin = Kin::new(100);
+        let kin = Kin::new(100, true);
         assert!(!includes(&kin, 23), "nothing is known before a bridge came");
         kin.remember(22, family);
         for process in [20, 21, 22, 23] {
@@ -206,8 +207,18 @@ mod tests {
     }
 
     #[test]
+    fn unless_asked_to_be_strict_only_a_bridge_and_what_it_starts_are_an_agents() {
+        let kin = Kin::new(100, false);
+        kin.remember(22, family);
+        assert!(includes(&kin, 22), "the bridge");
+        for process in [20, 21, 23] {
+            assert!(!includes(&kin, process), "{process} may be an editor's terminal, where a person types");
+        }
+    }
+
+    #[test]
     fn a_client_that_leads_its_session_is_an_agents_and_what_is_above_is_not() {
-        let kin = Kin::new(100);
+        let kin = Kin::new(100, true);
         kin.remember(41, family);
         assert!(includes(&kin, 42), "also when its command leads a session of its own");
         assert!(!includes(&kin, 32), "the root of everything is nobody's");
@@ -215,7 +226,7 @@ mod tests {
 
     #[test]
     fn another_process_of_the_same_number_is_a_stranger() {
-        let kin = Kin::new(100);
+        let kin = Kin::new(100, true);
         kin.remember(22, family);
         let later = |process| family(process).map(|seen| Seen { begun: 7, ..seen });
         assert!(!kin.includes(23, later, |_| false), "numbers are used again");
@@ -223,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_oldest_are_forgotten_when_there_are_too_many() {
-        let kin = Kin::new(3);
+        let kin = Kin::new(3, true);
         kin.remember(41, family);
         kin.remember(22, family);
         assert!(!includes(&kin, 42), "three are kept");

@@ -153,8 +153,12 @@ fn a_killed_core_is_a_pause_for_an_agent_of_2026() {
 }
 
 #[test]
-fn what_an_agents_program_runs_reads_and_never_decides() {
-    let (home, _core, call) = home_with_work();
+fn where_it_is_strict_what_an_agents_program_runs_reads_and_never_decides() {
+    let (home, core, call) = home_with_work();
+    core.signal(Signal::TERM);
+    assert_eq!(core.ended(), Some(0));
+    std::fs::write(home.data().join("config.toml"), "strict_agents = true\n").expect("it can be written");
+    let _core = home.serve();
     home.ok(&["rules", "set", "--server", "demo", "--ask", "people"]);
     let mut agent = Agent::start(&home);
     agent.greet();
