@@ -41,7 +41,10 @@ struct Helper(Child);
 
 impl Drop for Helper {
     fn drop(&mut self) {
-        let _ = self.0.kill();
+        // An order, not a kill: nginx takes its workers with it.
+        if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
         let _ = self.0.wait();
     }
 }
@@ -71,7 +74,7 @@ fn nginx(server: SocketAddr, folder: &std::path::Path) -> Option<(Helper, Socket
          keepalive_requests 100000000; client_max_body_size 16m; client_body_buffer_size 64k;\n\
          upstream tiny {{ server {server}; keepalive 512; keepalive_requests 100000000; }}\n\
          server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://tiny; proxy_http_version 1.1;\n\
-         proxy_set_header Connection \"\"; proxy_buffering off; proxy_buffer_size 64k; }} }} }}\n"
+         proxy_set_header Connection \"\"; proxy_buffering off; proxy_buffer_size 64k; proxy_buffers 8 64k; }} }} }}\n"
     );
     let path = folder.join("nginx.conf");
     std::fs::write(&path, config).expect("the configuration of nginx");
