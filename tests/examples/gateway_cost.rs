@@ -5,7 +5,12 @@
 //! `TASKWARDEN_BENCH_MILLIS` (1,000) is the length of one round, `TASKWARDEN_BENCH_ONLY` a part of what to measure:
 //! `http`, `stdio`, `handles` or `memory`.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a measurement that cannot be made should fail loudly")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a measurement that cannot be made should fail loudly"
+)]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::SocketAddr;
@@ -20,6 +25,9 @@ use tests::load::{Caller, Measured, Target, Work, over_http, over_pipes, tasks_g
 use tests::peers::free_port;
 use tests::tiny;
 
+type Part = fn(&tokio::runtime::Runtime);
+
+const PARTS: [(&str, Part); 4] = [("http", http), ("stdio", stdio), ("handles", handles), ("memory", memory)];
 const ROUNDS: usize = 3;
 const CALLERS: [usize; 3] = [1, 16, 256];
 
@@ -273,8 +281,6 @@ fn memory(runtime: &tokio::runtime::Runtime) {
         }
         connected
     });
-    let listed = gateway.home.json(["tasks", "list", "--json"]);
-    println!("open: {}", listed["total"]);
     let after = resident_kib(gateway.core.pid());
     row("1,000 connected agents with 10,000 open handles: memory of the core", None, after as f64 / 1024.0, "MiB", "");
     let each = after.saturating_sub(before) as f64 / 10_000.0;
@@ -363,13 +369,7 @@ fn main() {
             println!("{}", forwarder.address());
             std::future::pending::<()>().await;
         }),
-        [] => {
-            let parts: [(&str, fn(&tokio::runtime::Runtime)); 4] =
-                [("http", http), ("stdio", stdio), ("handles", handles), ("memory", memory)];
-            for (_, part) in parts.into_iter().filter(|(name, _)| is_wanted(name)) {
-                part(&runtime);
-            }
-        }
+        [] => PARTS.iter().filter(|(name, _)| is_wanted(name)).for_each(|(_, part)| part(&runtime)),
         other => panic!("there is no part `{other:?}`"),
     }
 }

@@ -5,7 +5,7 @@
 //! | TypeScript client 2.4 with ext-tasks 0.2 | 2026-07-28, tasks | HTTP | – |
 //! | TypeScript SDK 1.32 | 2025-11-25, tasks | HTTP, `connect` | – |
 //! | Python SDK 1.30 | 2025-11-25, tasks | HTTP, `connect` | – |
-//! | Python SDK 2.3, FastMCP 4.1 | 2026-07-28 | HTTP | they know no tasks: a cancel is giving up the call, after a restart they call again |
+//! | Python SDK 2.3, `fastmcp` 4.1 | 2026-07-28 | HTTP | they know no tasks: a cancel is giving up the call, after a restart they call again |
 //! | rmcp 3.9 | 2026-07-28, tasks | `connect` | – |
 //! | Inspector CLI 2.12 | what it negotiates | HTTP | one call a run: a cancel is ending it, after a restart it is run again |
 //!

@@ -5,6 +5,7 @@
 //! The runner cannot send a token, so a forwarder that adds it stands before the gateway and changes nothing else.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -59,12 +60,17 @@ const DIFFERENT: [(&str, &[&str]); 5] = [
 ];
 
 /// One check of a scenario.
-#[derive(Debug)]
 struct Check {
     id: String,
     name: String,
     verdict: String,
     why: String,
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} ({}) {} {}", self.name, self.id, self.verdict, self.why)
+    }
 }
 
 impl PartialEq for Check {
@@ -153,11 +159,11 @@ fn compare(server: &str, suite: &Suite, at_least: usize) {
         if let Some((_, named)) = excused {
             let failed = after.iter().filter(|check| check.verdict == "FAILURE");
             let failed = failed.filter(|check| !named.contains(&check.name.as_str()));
-            differences.extend(failed.map(|check| format!("{scenario}: fails {check:?}")));
+            differences.extend(failed.map(|check| format!("{scenario}: fails {check}")));
             continue;
         }
-        let lost = before.iter().filter(|check| !after.contains(check)).map(|check| format!("{scenario}: - {check:?}"));
-        let new = after.iter().filter(|check| !before.contains(check)).map(|check| format!("{scenario}: + {check:?}"));
+        let lost = before.iter().filter(|check| !after.contains(check)).map(|check| format!("{scenario}: - {check}"));
+        let new = after.iter().filter(|check| !before.contains(check)).map(|check| format!("{scenario}: + {check}"));
         differences.extend(lost.chain(new));
     }
     println!("{} scenarios, {count} checks", direct.len());

@@ -252,7 +252,8 @@ fn s64_tools_of_all_servers_have_their_place_and_find_home() {
     assert_eq!(first.len(), 12, "six tools of each: {first:?}");
     assert!(first.iter().all(|name| name.starts_with("one__") || name.starts_with("two__")), "{first:?}");
     assert_eq!(first, names(), "in the same order every time");
-    agent.ask("tools/call", &json!({"name": "two__quick", "arguments": {"nonce": "for two"}})).result();
+    let done = agent.ask("tools/call", &json!({"name": "two__quick", "arguments": {"nonce": "for two"}})).result();
+    assert_eq!(done["resultType"], "complete", "a prefixed call is made: {done}");
     assert_eq!((one.seen().calls.len(), two.seen().calls.len()), (0, 1), "the call went to its server alone");
     let wrong = agent.ask("tools/call", &json!({"name": "three__quick", "arguments": {}}));
     assert_eq!(wrong.refusal().1, -32602, "a tool of nobody: {wrong:?}");

@@ -119,7 +119,13 @@ impl Agent {
         let look = || self.ask("tasks/get", &json!({"taskId": task}));
         wait_for(
             &format!("{task} is {status} to its agent"),
-            || Some(look().json()).map(|seen| seen["result"].clone()).filter(|seen| seen["status"] == status),
+            || {
+                look()
+                    .json()
+                    .get("result")
+                    .filter(|seen| seen.get("status").is_some_and(|word| word == status))
+                    .cloned()
+            },
             || look().text,
         )
     }
@@ -165,9 +171,9 @@ fn message(body: &str) -> String {
         return body.to_owned();
     }
     let events = body.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
-    let answers = events.filter(|event| {
+    let mut answers = events.rev().filter(|event| {
         let said: Value = serde_json::from_str(event).unwrap_or_default();
         said.get("result").is_some() || said.get("error").is_some()
     });
-    answers.last().unwrap_or_default().to_owned()
+    answers.next().unwrap_or_default().to_owned()
 }

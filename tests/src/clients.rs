@@ -36,7 +36,7 @@ pub fn node(script: &str) -> Command {
     command
 }
 
-/// Python of one of our virtual environments (`venv`: the SDK 1.x, `clients`: the SDK 2.x and FastMCP) with a script.
+/// Python of one of our virtual environments (`venv`: the SDK 1.x, `clients`: the SDK 2.x and `fastmcp`) with a script.
 #[must_use]
 pub fn python(environment: &str, script: &str) -> Command {
     let place = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/peers")).join(environment).join("bin/python");
