@@ -204,7 +204,13 @@ impl Aloft {
     pub(crate) async fn first_news(&mut self) -> Option<Result<CallReply, CallError>> {
         let (errand, call) = self.parts.as_mut()?;
         let row = errand.flight.row_wanted();
-        let shown = tokio::time::sleep_until(errand.took_off + errand.core.policy.gateway.shown_after);
+        let shown = async {
+            let policy = &errand.core.policy;
+            tokio::time::sleep_until(errand.took_off + policy.gateway.shown_after).await;
+            if errand.post().unrecorded() > policy.gateway.shown_at_once {
+                tokio::time::sleep_until(errand.took_off + policy.promote_after).await;
+            }
+        };
         tokio::select! {
             biased;
             reply = call => Some(reply),

@@ -18,6 +18,10 @@ pub struct Gateway {
     // --- calls ---
     /// A call that lasts longer has a row, so that it is in the window within 100 ms. Issue 4.
     pub shown_after: Duration,
+    /// With more calls than this without a row on one line, it is the machine that is slow and not the call: rows are
+    /// made at `promote_after` then, so that showing calls does not slow them down further. Judgement: more than one
+    /// agent has in work at once.
+    pub shown_at_once: usize,
     /// How long a call is held for a client whose own limit is not known. Ruling 22.
     pub call_limit_unknown: Duration,
     /// So much before its client would give up, a held call is answered with a handle. Ruling 22.
@@ -141,6 +145,7 @@ impl Default for Gateway {
     fn default() -> Self {
         Self {
             shown_after: Duration::from_millis(50),
+            shown_at_once: 8,
             call_limit_unknown: 25 * SECOND,
             call_limit_margin: 5 * SECOND,
             call_limit_ceiling: HOUR,

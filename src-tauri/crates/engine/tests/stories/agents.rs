@@ -66,6 +66,23 @@ async fn a_call_that_lasts_is_in_the_list_within_a_tenth_of_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn when_many_calls_are_in_the_air_showing_them_does_not_slow_them_down() {
+    let (world, server, id) = World::new().await;
+    let agent = world.agent(1).await;
+    world.until_up(id).await;
+    let before = world.commits().await;
+    let many = 64;
+    for at in 0..many {
+        server.reply(&format!("busy-{at}"), SECOND, Ok(plain("1")));
+    }
+    let calls = (0..many).map(|at| world.engine.agent_call(call(agent, id, &format!("busy-{at}"))));
+    for landed in join_all(calls).await {
+        assert!(matches!(landed, Ok(Landed::Result { .. })), "it came back as it is: {landed:?}");
+    }
+    assert_eq!(world.commits().await, before, "a busy machine is no reason for a row");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_task_costs_one_commit_and_is_given_in_it() {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
