@@ -29,6 +29,7 @@ pub use aside::Heard;
 pub use connector::{ConnectorParts, McpConnector};
 pub(crate) use failure::upstream_error;
 pub use forwarder::{Forward, Forwarder, Forwarding};
+pub(crate) use param_headers::{ANNOTATION, header_values, param_headers};
 pub use relay::{Filter, Listening};
 pub use unasked::{Hearing, Unasked};
 

@@ -21,6 +21,7 @@ mod legacy_tasks;
 mod limits;
 mod lists;
 mod merge;
+mod mirrored;
 mod modern;
 mod names;
 mod outcome;

@@ -52,7 +52,7 @@ impl Peer {
         let (tell, ended) = tokio::sync::oneshot::channel();
         let parts = parts(policy);
         parts.supervisor.clone().spawn_draining("demo server", async move {
-            let served = serve_on(parts, input, output).await;
+            let served = Box::pin(serve_on(parts, input, output)).await;
             tell.send(served.is_ok()).ok();
         });
         let (input, output) = tokio::io::split(ours);

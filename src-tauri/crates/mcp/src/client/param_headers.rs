@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 /// The annotation.
-const ANNOTATION: &str = "x-mcp-header";
+pub(crate) const ANNOTATION: &str = "x-mcp-header";
 
 /// One mirrored parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ParamHeader {
     /// Header name without the prefix.
-    name: String,
+    pub(crate) name: String,
     /// From the arguments' root to the value.
     path: Vec<String>,
 }

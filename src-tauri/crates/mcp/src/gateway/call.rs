@@ -19,7 +19,7 @@ use super::hold::{Held, Patience, hold};
 use super::names::ToolPlace;
 use super::tell::Teller;
 use super::wire::complete_text;
-use super::{Gate, forward, names, own_tools, questions, service};
+use super::{Gate, forward, mirrored, names, own_tools, questions, service};
 use crate::serve::fault::Fault;
 use crate::serve::params::members;
 use crate::serve::{Answered, Params, Request, Seat};
@@ -36,6 +36,7 @@ pub(super) async fn call(gate: &Arc<Gate>, guest: &Guest, request: Request, seat
         return own_tools::call(gate, guest, &name, params, seat).await.map(Answered::Raw);
     }
     let place = names::tool(gate, guest, &name).await?;
+    mirrored::check(gate, &place, &request)?;
     let (mut teller, listener) = Teller::new(gate, guest, place.server, params.progress_token());
     let patience = Patience::of(gate, guest, &place, begun);
     if guest.is_modern()

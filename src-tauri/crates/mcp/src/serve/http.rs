@@ -211,7 +211,7 @@ impl Endpoint {
             Ok(params) => params,
             Err(fault) => return refusal(StatusCode::BAD_REQUEST, Some(&id), &fault),
         };
-        let request = Request { id: id.clone(), method, params, visitor: visitor(head) };
+        let mut request = Request { id: id.clone(), method, params, visitor: visitor(head), mirrored: None };
         if request.method == "initialize" && !modern::opens_modern(&request.params) {
             return self.initialize(request).await;
         }
@@ -223,7 +223,10 @@ impl Endpoint {
             return self.exchange(Client::Legacy(session), request, Ends::Never).await;
         }
         let client = headers::name_check(&head.headers, &request)
-            .and_then(|()| modern::read(&request.params))
+            .and_then(|()| {
+                request.mirrored = Some(headers::mirrored(&head.headers)?);
+                modern::read(&request.params)
+            })
             .map_err(|fault| refusal(status_of(&fault), Some(&id), &fault));
         match client {
             Ok(client) => self.exchange(Client::Modern(client), request, Ends::WithStream).await,
@@ -275,7 +278,7 @@ impl Endpoint {
                 Ok(Message::Request { id, method, params: raw }) => {
                     let Ok(params) = Params::open(raw) else { continue };
                     open += 1;
-                    let request = Request { id, method, params, visitor: visitor(head) };
+                    let request = Request { id, method, params, visitor: visitor(head), mirrored: None };
                     self.start(Client::Legacy(session.clone()), request, outlet.clone(), None);
                 }
                 Ok(Message::Notification { method, params }) => {

@@ -98,6 +98,9 @@ pub struct Request {
     pub params: Params,
     /// Whom the door let in; `None` where doors ask nobody.
     pub visitor: Option<Visitor>,
+    /// Parameters of a tool that a modern client mirrored into headers, name without prefix and plain value; `None`
+    /// where nothing is mirrored: on pipes, and in the older eras.
+    pub mirrored: Option<Vec<(String, String)>>,
 }
 
 /// Answers requests. A request's future is dropped when the client cancels it; what must outlive it is spawned.

@@ -192,7 +192,7 @@ impl Peer {
         };
         let opens = method == "initialize" && session.is_some();
         let seat = Seat::new(self.outlet.clone(), session, place.given_up.clone(), false);
-        let request = Request { id: id.clone(), method, params, visitor: self.visitor };
+        let request = Request { id: id.clone(), method, params, visitor: self.visitor, mirrored: None };
         let peer = self.clone();
         let work = async move {
             let answer = tokio::select! {

@@ -298,6 +298,7 @@ impl Caller {
             method: method.to_owned(),
             params: Params::open(Some(params))?,
             visitor: Some(Visitor { agent: self.agent, server: self.door }),
+            mirrored: None,
         };
         let seat = Seat::new(outlet, session, given_up, closing_cancels);
         self.gateway.request(self.client.clone(), request, seat).await

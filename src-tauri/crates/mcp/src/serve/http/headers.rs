@@ -1,7 +1,8 @@
 //! The headers that mirror a modern body, and the version header of the older eras.
 //!
 //! A mirrored header must say what the body says; an intermediary may have routed by it. `Mcp-Name` may be missing on
-//! `tasks/*`, where a common client leaves it out (protocol.md §9.14). The tools of ours mirror no parameters.
+//! `tasks/*`, where a common client leaves it out (protocol.md §9.14). Which parameters a tool mirrors is for the service
+//! to know: here they are only read.
 
 use axum::http::HeaderMap;
 use base64::Engine as _;
@@ -13,6 +14,7 @@ use super::super::{modern, version};
 const VERSION_HEADER: &str = "mcp-protocol-version";
 const METHOD_HEADER: &str = "mcp-method";
 const NAME_HEADER: &str = "mcp-name";
+const PARAM_PREFIX: &str = "mcp-param-";
 
 /// Whether the version header names the modern era.
 pub(super) fn modern_version(headers: &HeaderMap) -> bool {
@@ -59,6 +61,18 @@ pub(super) fn name_check(headers: &HeaderMap, request: &Request) -> Result<(), F
         (Some(name), Some(said)) if *name == *said => Ok(()),
         (Some(_), _) => Err(mismatch("`Mcp-Name` differs from the body")),
     }
+}
+
+/// The parameters that a client mirrored: name without prefix, plain value.
+pub(super) fn mirrored(headers: &HeaderMap) -> Result<Vec<(String, String)>, Fault> {
+    let names = headers.keys().filter_map(|name| Some((name.as_str(), name.as_str().strip_prefix(PARAM_PREFIX)?)));
+    let mut all = Vec::new();
+    for (name, short) in names {
+        if let Some(value) = decoded(headers, name)? {
+            all.push((short.to_owned(), value));
+        }
+    }
+    Ok(all)
 }
 
 fn mismatch(why: &str) -> Fault {
