@@ -1,4 +1,5 @@
-//! The gateway: agents reach their servers through this [`Service`], on both eras of the serving face.
+//! The gateway: agents reach their servers through this [`Service`](crate::serve::Service), on both eras of the serving
+//! face.
 //!
 //! It stands in the path so that every long call becomes a handle that cannot be lost. `service.rs` takes requests in
 //! and says who answers them (`route.rs`); `guest.rs` is who asks. Calls are `call.rs` and `hold.rs`; tasks are
