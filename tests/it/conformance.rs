@@ -37,14 +37,10 @@ const TASKS: [&str; 10] = [
 /// By design: the first two are about how a server streams its replies, which is our own face's choice: it answers in
 /// JSON where nothing else is to be said, and its calls outlive a stream as tasks. The third tests that a tool refuses
 /// clients without tasks: giving such clients the tool all the same is what the gateway is for (protocol.md §7.3).
-///
-/// Not yet: a round that asks for sampling and for a form at once goes to the agent whole, though it declared sampling
-/// alone.
-const DIFFERENT: [(&str, &[&str]); 4] = [
+const DIFFERENT: [(&str, &[&str]); 3] = [
     ("server-sse-multiple-streams", &[]),
     ("server-sse-polling", &[]),
     ("tasks-required-task-error", &["Sep2663ServerReturnsMissingCapabilityWhenRequired"]),
-    ("input-required-result-capability-check", &["RespectClientCapabilities"]),
 ];
 
 /// One check of a scenario.

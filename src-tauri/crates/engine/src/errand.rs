@@ -104,7 +104,8 @@ impl Errand {
             CallReply::Task { .. } => true,
             CallReply::Result { .. } | CallReply::Error { .. } => self.call.own_task || self.rules.hold_results,
             CallReply::NeedsInput { questions, .. } => {
-                let agents = questions.values().any(|ask| !ask.is_for_people());
+                // One question for people keeps the round here: the agent is asked for the rest alone.
+                let agents = !questions.is_empty() && questions.values().all(|ask| !ask.is_for_people());
                 let relayed = self.call.relay_rounds && (agents || self.rules.asked == Asked::Agent);
                 !relayed
             }
