@@ -149,7 +149,7 @@ numbers! { GATEWAY_NAMES set_gateway Gateway:
     notes_flush, own_tools_cap_bytes, agents_max, token_bytes, rules_max, connections_max, idle_connection,
     headers_cap_bytes, headers_max, header_limit, body_limit, client_name_chars, line_idle, lines_max,
     line_wait, merge_wait, merged_page_bytes, bridge_patience, intents_queue, intent_settle,
-    intent_room_wait, intent_retry, intents_left_max,
+    intent_room_wait, intent_retry, intents_left_max, sessions_max, requests_in_work_max,
 }
 
 numbers! { KEEPING_NAMES set_keeping Keeping:
