@@ -289,7 +289,11 @@ findings: Array<string>,
 /** Where secrets lie, when a core runs. */
 secrets: string | null,
 /** Its servers. */
-servers: Array<ServerDto>, };
+servers: Array<ServerDto>,
+/** Its agents. */
+agents: Array<AgentFacts>,
+/** Where agents reach it over HTTP, when a core runs. */
+agentsAt: AgentsAt | null, };
 
 /** What changed. Null and empty mean unchanged. */
 export type Delta = {
