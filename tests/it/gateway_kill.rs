@@ -177,10 +177,12 @@ impl<'a> Work<'a> {
             // A call whose reply was lost has no task that could be stopped; people are told so.
             let shown = self.show(&id);
             if ended["status"] == "cancelled" && shown["phase"] != "unconfirmed" {
-                let task = self.server.task_of("hold").expect("the server has the task");
+                // An agent whose first attempt died with the core made another: only that one has the handle.
+                let tasks = self.server.tasks_of("hold");
+                assert!(!tasks.is_empty(), "the server has the task");
                 wait_for(
                     "the cancel reached the server",
-                    || self.server.seen().cancels.contains_key(&task).then_some(()),
+                    || tasks.iter().any(|task| self.server.seen().cancels.contains_key(task)).then_some(()),
                     || format!("{:?}; {shown}", self.server.seen()),
                 );
             }

@@ -131,10 +131,17 @@ impl Recorder {
         self.room.tasks.lock().values().find(|task| task.nonce == nonce).map(|task| task.status)
     }
 
-    /// The server's id of the task that a nonce created.
+    /// The server's id of the task that a nonce created; of one of them, if the call was made again.
     #[must_use]
     pub fn task_of(&self, nonce: &str) -> Option<String> {
-        self.room.tasks.lock().iter().find(|(_, task)| task.nonce == nonce).map(|(id, _)| id.clone())
+        self.tasks_of(nonce).into_iter().next()
+    }
+
+    /// The server's ids of all tasks that a nonce created: one for each time that the call was made.
+    #[must_use]
+    pub fn tasks_of(&self, nonce: &str) -> Vec<String> {
+        let tasks = self.room.tasks.lock();
+        tasks.iter().filter(|(_, task)| task.nonce == nonce).map(|(id, _)| id.clone()).collect()
     }
 
     /// Changes what a task says and tells whoever listens.
