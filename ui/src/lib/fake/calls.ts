@@ -225,6 +225,7 @@ export function answers(world: World): Answers {
     doctor: () => ({
       version: world.core.version, process: world.core.process, registry: world.core.home, schema: 1, tasks: world.rows.size, openRequests: world.inbox.size, auditRows: 0, bytes: 0,
       findings: world.core.registryFindings, secrets: world.core.secrets, servers: [...world.servers.values()],
+      agents: [...world.agents.values()], agentsAt: world.core.agentsAt,
     }),
   };
 }
