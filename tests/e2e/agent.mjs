@@ -17,7 +17,7 @@ export class Agent {
 
   /** The status and the answer of one request. */
   async send(method, params = {}) {
-    const name = method === 'tools/call' ? params.name : params.taskId;
+    const name = method === 'tools/call' ? params.name : (params.taskId ?? params.uri);
     const headers = {
       'content-type': 'application/json', accept: 'application/json, text/event-stream', authorization: this.#authorization,
       'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...(name === undefined ? {} : { 'mcp-name': name }),
@@ -45,4 +45,24 @@ export class Agent {
     if (error) throw new Error(`tasks/get: ${JSON.stringify(error)}`);
     return result;
   }
+
+  /** The text of a resource from a character on, and where the next slice begins; null at the end. */
+  async slice(uri, offset) {
+    const { result, error } = await this.send('resources/read', { uri: `${uri}?offset=${offset}` });
+    if (error) throw new Error(`resources/read: ${JSON.stringify(error)}`);
+    const [{ text, _meta }] = result.contents;
+    return { text, next: _meta['io.taskwarden/slice'].next };
+  }
+}
+
+/** Adds an agent in the window and gives its client, made from nothing but the settings on the screen. */
+export async function addAgent(page, core, name) {
+  await page.goto(`${core.url}#/agents`);
+  await page.getByRole('button', { name: 'Add an agent' }).click();
+  const panel = page.getByRole('complementary', { name: 'Add an agent' });
+  await panel.getByRole('textbox', { name: 'Name' }).fill(name);
+  await page.keyboard.press('Enter');
+  await panel.getByText(`${name} may connect`).waitFor();
+  const settings = await panel.getByLabel('For a program that speaks HTTP', { exact: true }).textContent();
+  return new Agent(settings, 'ci');
 }

@@ -1,6 +1,6 @@
 // Agents that go through the gateway: added, watched, answered for and cut off in the window.
 import { expect, test } from 'vitest';
-import { Agent } from '../agent.mjs';
+import { addAgent } from '../agent.mjs';
 import { accessibilityFaults, geometryFaults, openWindow } from '../browser.mjs';
 import { until } from '../level.mjs';
 import { stage } from '../stage.mjs';
@@ -11,21 +11,9 @@ const SHOWN_MS = 2_000;
 
 const on = stage();
 
-/** Adds an agent in the window and gives its client, made from nothing but the settings on the screen. */
-async function addAgent(page, name) {
-  await page.goto(`${on.core.url}#/agents`);
-  await page.getByRole('button', { name: 'Add an agent' }).click();
-  const panel = page.getByRole('complementary', { name: 'Add an agent' });
-  await panel.getByRole('textbox', { name: 'Name' }).fill(name);
-  await page.keyboard.press('Enter');
-  await panel.getByText(`${name} may connect`).waitFor();
-  const settings = await panel.getByLabel('For a program that speaks HTTP', { exact: true }).textContent();
-  return new Agent(settings, 'ci');
-}
-
 test('an agent is added by its name, its token is shown once, and what it starts shows at once', async () => {
   const page = await openWindow(on.browser, on.core);
-  const agent = await addAgent(page, 'night-owl');
+  const agent = await addAgent(page, on.core, 'night-owl');
   expect(await accessibilityFaults(page), 'what axe finds').toEqual([]);
   expect(await geometryFaults(page), 'what does not fit').toEqual([]);
   await page.getByRole('button', { name: 'I have it' }).click();
@@ -50,7 +38,7 @@ test('an agent is added by its name, its token is shown once, and what it starts
 
 test('a question of its task is answered in the window while the agent sees it working', async () => {
   const page = await openWindow(on.browser, on.core);
-  const agent = await addAgent(page, 'asker');
+  const agent = await addAgent(page, on.core, 'asker');
   const handle = await agent.call('work', 'ask');
   const task = await on.server.task('ask');
   on.server.ask(task, 'go', 'Which ticket covers this?', QUESTION);
@@ -69,7 +57,7 @@ test('a question of its task is answered in the window while the agent sees it w
 
 test('a revoked agent is cut off at once and what it started is asked to stop', async () => {
   const page = await openWindow(on.browser, on.core);
-  const agent = await addAgent(page, 'runaway');
+  const agent = await addAgent(page, on.core, 'runaway');
   const handle = await agent.call('work', 'never-ending');
   await on.server.task('never-ending');
   await page.getByRole('button', { name: 'I have it' }).click();
@@ -86,7 +74,7 @@ test('a revoked agent is cut off at once and what it started is asked to stop', 
 
 test('a result is held back until a person delivers it', async () => {
   const page = await openWindow(on.browser, on.core);
-  const agent = await addAgent(page, 'held-back');
+  const agent = await addAgent(page, on.core, 'held-back');
   const handle = await agent.call('work', 'report');
   const task = await on.server.task('report');
   await page.goto(`${on.core.url}#/tasks/${handle.taskId}`);

@@ -16,13 +16,15 @@ use crate::{install, node, page, process, table};
 const COLUMNS: [&str; 6] = ["metric", "reference", "ours", "unit", "ratio", "aim"];
 
 /// The measuring programs, in the order of the table, and where their sources are.
-const PROGRAMS: [(&str, &str); 8] = [
+const PROGRAMS: [(&str, &str); 10] = [
     ("commit_rate", "src-tauri/crates/registry/examples/commit_rate.rs"),
     ("list_rate", "src-tauri/crates/registry/examples/list_rate.rs"),
     ("intent_rate", "src-tauri/crates/registry/examples/intent_rate.rs"),
     ("poll_load", "tests/examples/poll_load.rs"),
     ("watch_latency", "tests/examples/watch_latency.rs"),
     ("gateway_cost", "tests/examples/gateway_cost.rs"),
+    ("count_rate", "src-tauri/crates/tokens/examples/count_rate.rs"),
+    ("budget_cost", "tests/examples/budget_cost.rs"),
     ("feed_rate", "src-tauri/crates/api/examples/feed_rate.rs"),
     ("window_start", "src-tauri/examples/window_start.rs"),
 ];

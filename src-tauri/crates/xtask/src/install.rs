@@ -13,8 +13,9 @@ use crate::{node, process};
 /// MemoryGraph over stdio; it imports `httpx` without naming it, and does not run with the second major of `mcp`.
 const PYTHON_PEERS: [&str; 3] = ["memorygraphmcp==0.12.4", "mcp==1.30.0", "httpx==0.28.1"];
 
-/// Clients: the SDK 2.x and `fastmcp`, which do not go with the first major. The SDK 1.x is beside MemoryGraph.
-const PYTHON_CLIENTS: [&str; 2] = ["mcp==2.3.0", "fastmcp==4.1.0"];
+/// Clients: the SDK 2.x and `fastmcp`, which do not go with the first major. The SDK 1.x is beside MemoryGraph. With
+/// `tiktoken` a client's transcript is counted; its ranks are in an npm package of `tests/clients`.
+const PYTHON_CLIENTS: [&str; 3] = ["mcp==2.3.0", "fastmcp==4.1.0", "tiktoken==0.14.0"];
 
 const PEERS: &str = "tests/peers";
 const CLIENTS: &str = "tests/clients";
