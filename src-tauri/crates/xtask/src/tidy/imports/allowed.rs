@@ -14,7 +14,7 @@ pub(crate) struct Allowed {
     build: &'static str,
 }
 
-const LIST: [Allowed; 11] = [
+const LIST: [Allowed; 12] = [
     Allowed {
         name: "domain",
         ours: "",
@@ -46,6 +46,7 @@ const LIST: [Allowed; 11] = [
         dev: "testkit tracing-subscriber",
         build: "",
     },
+    Allowed { name: "tokens", ours: "domain", outside: "bpe-openai serde serde_json", dev: "", build: "" },
     Allowed {
         name: "demo",
         ours: "domain engine mcp",
@@ -63,7 +64,7 @@ const LIST: [Allowed; 11] = [
     },
     Allowed {
         name: "host",
-        ours: "api demo domain engine mcp registry",
+        ours: "api demo domain engine mcp registry tokens",
         outside: "anstream anstyle anyhow axum clap clap_complete comfy-table console directories futures getrandom \
                   hyper hyper-util idna indicatif jiff keyring notify-rust parking_lot reqwest rust-embed rustix serde \
                   serde_json thiserror tokio tokio-stream tokio-util toml tower tracing tracing-subscriber url",
@@ -79,7 +80,7 @@ const LIST: [Allowed; 11] = [
     },
     Allowed {
         name: "tests",
-        ours: "api demo domain engine host mcp registry testkit",
+        ours: "api demo domain engine host mcp registry testkit tokens",
         outside: "axum futures getrandom hyper hyper-util parking_lot reqwest rmcp rustix serde serde_json tempfile \
                   tokio tokio-stream tokio-util",
         dev: "",

@@ -1,0 +1,249 @@
+//! What of an MCP message a host shows to its model: decision 0014, in code.
+//!
+//! Each shape gives its parts in order to whoever gathers them, and says what the maker of the message reports itself. A
+//! message of another shape than it should have is one text: nothing is left out because it is malformed. What the parts
+//! weigh is not decided here.
+
+use std::borrow::Cow;
+
+use domain::ports::Load;
+
+use crate::bpe::wide;
+use crate::json::{Members, compact, elements, object, string, written};
+use crate::media::Medium;
+
+/// A part of a message that a model sees.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Part<'a> {
+    /// Text.
+    Text(Cow<'a, str>),
+    /// A picture, a sound, or other bytes.
+    Medium(Medium<'a>),
+}
+
+/// Members of a report of usage, the better ones first.
+const REPORTED: [&str; 4] = ["output_tokens", "outputTokens", "completion_tokens", "total_tokens"];
+/// Members of a task object that are no part of how it is shown.
+const NOT_OF_TASKS: [&str; 4] = ["result", "error", "inputRequests", "_meta"];
+/// Members of a tool that are shown.
+const OF_TOOLS: [&str; 3] = ["name", "description", "inputSchema"];
+
+/// Gives the parts of a load in order.
+pub(crate) fn shown<'a>(load: Load<'a>, mut part: impl FnMut(Part<'a>)) {
+    let known = match load {
+        Load::Call(json) => call(json, &mut part),
+        Load::Result(json) => result(json, &mut part),
+        Load::Error(json) => error(json, &mut part),
+        Load::Task(json) => task(json, &mut part),
+        Load::Prompt(json) => prompt(json, &mut part),
+        Load::Resource(json) => resource(json, &mut part),
+        Load::Text(_) => None,
+    };
+    if known.is_none() {
+        part(Part::Text(Cow::Borrowed(whole(load))));
+    }
+}
+
+/// What the maker of a load says that it counts. More than a token a byte is no count of this load.
+pub(crate) fn reported(load: Load<'_>) -> Option<u64> {
+    let json = match load {
+        Load::Result(json) | Load::Task(json) | Load::Prompt(json) | Load::Resource(json) => json,
+        Load::Call(_) | Load::Error(_) | Load::Text(_) => return None,
+    };
+    // Stepping over a long text once more is only worth it where the word stands at all.
+    if !json.contains("\"usage\"") {
+        return None;
+    }
+    let members = Members::of(json)?;
+    let beside = members.get("usage").and_then(usage);
+    let tokens = beside.or_else(|| Members::of(members.get("_meta")?)?.get("usage").and_then(usage))?;
+    (tokens <= wide(json.len())).then_some(tokens)
+}
+
+fn usage(json: &str) -> Option<u64> {
+    let members = Members::of(json)?;
+    REPORTED.into_iter().find_map(|name| members.get(name)?.parse().ok())
+}
+
+const fn whole(load: Load<'_>) -> &str {
+    match load {
+        Load::Call(json)
+        | Load::Result(json)
+        | Load::Error(json)
+        | Load::Task(json)
+        | Load::Prompt(json)
+        | Load::Resource(json)
+        | Load::Text(json) => json,
+    }
+}
+
+fn call<'a>(json: &'a str, part: &mut impl FnMut(Part<'a>)) -> Option<()> {
+    let members = Members::of(json)?;
+    let name = members.text("name")?;
+    part(Part::Text(name));
+    if let Some(arguments) = members.get("arguments") {
+        part(Part::Text(Cow::Borrowed(arguments)));
+    }
+    Some(())
+}
+
+fn result<'a>(json: &'a str, part: &mut impl FnMut(Part<'a>)) -> Option<()> {
+    let members = Members::of(json)?;
+    let blocks = match members.get("content") {
+        Some(content) => elements(content)?,
+        None => Vec::new(),
+    };
+    if blocks.is_empty() {
+        // Neither blocks nor structured content: an empty result, or something else that was asked as one.
+        match members.get("structuredContent") {
+            Some(structured) => part(Part::Text(Cow::Borrowed(structured))),
+            None => members.get("content").map(drop)?,
+        }
+    }
+    for json in blocks {
+        part(block(json));
+    }
+    Some(())
+}
+
+/// One content block of a result or a prompt.
+pub(crate) fn block(json: &str) -> Part<'_> {
+    known_block(json).unwrap_or(Part::Text(Cow::Borrowed(json)))
+}
+
+fn known_block(json: &str) -> Option<Part<'_>> {
+    let members = Members::of(json)?;
+    match &*members.text("type")? {
+        "text" => members.text("text").map(Part::Text),
+        "image" => Some(Part::Medium(Medium::Image(members.text("data")?))),
+        "audio" => Some(Part::Medium(Medium::Audio(members.text("data")?))),
+        "resource" => contents(members.get("resource")?),
+        _ => None,
+    }
+}
+
+/// The contents of a resource: its text, or its bytes by what they are.
+pub(crate) fn contents(json: &str) -> Option<Part<'_>> {
+    let members = Members::of(json)?;
+    if let Some(text) = members.text("text") {
+        return Some(Part::Text(text));
+    }
+    let blob = members.text("blob")?;
+    let mime = members.text("mimeType").unwrap_or_default();
+    Some(Part::Medium(match mime.split('/').next() {
+        Some("image") => Medium::Image(blob),
+        Some("audio") => Medium::Audio(blob),
+        _ => Medium::Bytes(blob),
+    }))
+}
+
+fn error<'a>(json: &'a str, part: &mut impl FnMut(Part<'a>)) -> Option<()> {
+    part(Part::Text(Members::of(json)?.text("message")?));
+    Some(())
+}
+
+fn task<'a>(json: &'a str, part: &mut impl FnMut(Part<'a>)) -> Option<()> {
+    let members = Members::of(json)?;
+    let kept = members.0.iter().filter(|(key, _)| !NOT_OF_TASKS.contains(&&**key));
+    part(Part::Text(Cow::Owned(object(kept.map(|(key, value)| (&**key, *value))))));
+    Some(())
+}
+
+fn prompt<'a>(json: &'a str, part: &mut impl FnMut(Part<'a>)) -> Option<()> {
+    for message in elements(Members::of(json)?.get("messages")?)? {
+        match Members::of(message).and_then(|message| message.get("content")) {
+            Some(content) => match elements(content) {
+                Some(blocks) => blocks.into_iter().for_each(|json| part(block(json))),
+                None => part(block(content)),
+            },
+            None => part(Part::Text(Cow::Borrowed(message))),
+        }
+    }
+    Some(())
+}
+
+fn resource<'a>(json: &'a str, part: &mut impl FnMut(Part<'a>)) -> Option<()> {
+    for json in elements(Members::of(json)?.get("contents")?)? {
+        part(contents(json).unwrap_or(Part::Text(Cow::Borrowed(json))));
+    }
+    Some(())
+}
+
+/// A tool as it is shown: its name for lists, and its definition. `None` for what is no tool.
+pub(crate) fn tool(json: &str) -> Option<(Cow<'_, str>, String)> {
+    let members = Members::of(json)?;
+    let name = members.text("name")?;
+    let shown = OF_TOOLS.into_iter().filter_map(|member| {
+        let value = members.get(member)?;
+        // Texts as a host writes them, without escapes that are not needed.
+        Some((member, string(value).map_or_else(|| compact(value), |text| Cow::Owned(written(&text)))))
+    });
+    let shown: Vec<(&str, Cow<'_, str>)> = shown.collect();
+    let definition = object(shown.iter().map(|(key, value)| (*key, &**value)));
+    Some((name, definition))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(load: Load<'_>) -> Vec<String> {
+        let mut texts = Vec::new();
+        shown(load, |part| match part {
+            Part::Text(text) => texts.push(text.into_owned()),
+            Part::Medium(medium) => texts.push(format!("{medium:?}")),
+        });
+        texts
+    }
+
+    #[test]
+    fn a_result_is_its_blocks_and_only_without_any_its_structured_content() {
+        let both = r#"{"content":[{"type":"text","text":"a\nb"},{"type":"resource","resource":{"uri":"x:y","text":"c"}},
+            {"type":"resource_link","uri":"x:z","name":"z"}],"structuredContent":{"a":1},"_meta":{"secret":1}}"#;
+        let link = r#"{"type":"resource_link","uri":"x:z","name":"z"}"#;
+        assert_eq!(texts(Load::Result(both)), ["a\nb", "c", link]);
+        let structured = r#"{"content":[],"structuredContent":{"a": 1}}"#;
+        assert_eq!(texts(Load::Result(structured)), [r#"{"a": 1}"#]);
+        assert!(texts(Load::Result(r#"{"content":[]}"#)).is_empty(), "an empty result shows nothing");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_a_text_and_never_left_out() {
+        for odd in [r#"{"content":"text"}"#, r#"{"other":1}"#, "[1,2]", "no json", ""] {
+            assert_eq!(texts(Load::Result(odd)), [odd], "`{odd}`");
+        }
+        let blocks = r#"{"content":[{"type":"text"},7,{"type":"text","text":7}]}"#;
+        assert_eq!(texts(Load::Result(blocks)), [r#"{"type":"text"}"#, "7", r#"{"type":"text","text":7}"#]);
+    }
+
+    #[test]
+    fn calls_errors_tasks_prompts_and_resources_show_what_models_see() {
+        assert_eq!(texts(Load::Call(r#"{"name":"n","arguments":{"a": 1},"_meta":{}}"#)), ["n", r#"{"a": 1}"#]);
+        assert_eq!(texts(Load::Error(r#"{"code":-1,"message":"m","data":{"long":1}}"#)), ["m"]);
+        let task = r#"{"taskId":"t","status":"working","result":{"content":[]},"_meta":{"x":1}}"#;
+        assert_eq!(texts(Load::Task(task)), [r#"{"taskId":"t","status":"working"}"#]);
+        let prompt = r#"{"messages":[{"role":"user","content":{"type":"text","text":"p"}},
+            {"role":"user","content":[{"type":"text","text":"q"}]}]}"#;
+        assert_eq!(texts(Load::Prompt(prompt)), ["p", "q"]);
+        let resource = r#"{"contents":[{"uri":"a:b","text":"r"},{"uri":"a:c","blob":"AAAA"}]}"#;
+        assert_eq!(texts(Load::Resource(resource)), ["r".to_owned(), format!("{:?}", Medium::Bytes("AAAA".into()))]);
+    }
+
+    #[test]
+    fn a_tool_is_its_name_description_and_schema_written_compactly() {
+        let raw = r#"{"name":"n","title":"t","inputSchema":{ "type": "object" },"description":"d\u0065","_meta":{}}"#;
+        let (name, shown) = tool(raw).expect("a tool");
+        assert_eq!((&*name, &*shown), ("n", r#"{"name":"n","description":"de","inputSchema":{"type":"object"}}"#));
+        assert!(tool(r#"{"title":"t"}"#).is_none());
+    }
+
+    #[test]
+    fn reports_are_read_in_order_and_only_where_they_can_be_true() {
+        let of = |json: &str| reported(Load::Result(json));
+        assert_eq!(of(r#"{"content":[],"usage":{"total_tokens":9,"output_tokens":4}}"#), Some(4));
+        assert_eq!(of(r#"{"content":[],"_meta":{"usage":{"completion_tokens":5}}}"#), Some(5));
+        assert_eq!(of(r#"{"content":[],"usage":{"output_tokens":1000000}}"#), None, "more tokens than bytes");
+        assert_eq!(of(r#"{"content":[],"usage":{"output_tokens":-4}}"#), None);
+        assert_eq!(reported(Load::Text(r#"{"usage":{"output_tokens":1}}"#)), None, "text reports nothing");
+    }
+}

@@ -1,0 +1,98 @@
+//! A sum in the making: what was shown so far, of one family.
+//!
+//! Texts are gathered as features, so that rounding and bounds come once at the end and not with every block. Who decides
+//! what is shown is `shapes.rs`.
+
+use domain::tokens::{Count, Exactness, Family};
+
+use crate::bpe::Vocabulary;
+use crate::classes::Features;
+use crate::factors::{CLAUDE3, CLAUDE47, GEMINI, OLD};
+use crate::families::{Counter, counter};
+use crate::media::{Medium, weigh};
+
+/// A sum of texts and media.
+pub(crate) struct Tally {
+    family: Family,
+    counter: Counter,
+    exact: u64,
+    features: Features,
+    media: Count,
+}
+
+impl Tally {
+    pub(crate) fn new(family: Family) -> Self {
+        Self { family, counter: counter(family), exact: 0, features: Features::default(), media: Count::ZERO }
+    }
+
+    /// Adds a text.
+    pub(crate) fn text(&mut self, text: &str) {
+        match self.counter {
+            Counter::Exact(vocabulary) => self.exact += vocabulary.count(text),
+            Counter::About(_) | Counter::Most => {
+                for (piece, tokens) in Vocabulary::O200k.pieces(text) {
+                    self.piece(piece, tokens);
+                }
+            }
+        }
+    }
+
+    /// Adds one piece of the vocabulary that [`Tally::pieces`] splits by.
+    pub(crate) fn piece(&mut self, piece: &str, tokens: u64) {
+        self.exact += tokens;
+        match self.counter {
+            Counter::Exact(_) => {}
+            Counter::About(_) | Counter::Most => self.features.add(piece, tokens),
+        }
+    }
+
+    /// The vocabulary whose pieces this family is counted by.
+    pub(crate) const fn vocabulary(&self) -> Vocabulary {
+        match self.counter {
+            Counter::Exact(vocabulary) => vocabulary,
+            Counter::About(_) | Counter::Most => Vocabulary::O200k,
+        }
+    }
+
+    /// Adds a picture, a sound or other bytes.
+    pub(crate) fn medium(&mut self, medium: &Medium<'_>) {
+        self.media = self.media + weigh(self.family, medium);
+    }
+
+    /// The sum.
+    pub(crate) fn count(&self) -> Count {
+        let tokens = match self.counter {
+            Counter::Exact(_) => self.exact,
+            Counter::About(factors) => factors.tokens(&self.features),
+            Counter::Most => [&CLAUDE3, &CLAUDE47, &GEMINI, &OLD]
+                .into_iter()
+                .map(|factors| factors.tokens_at_most(&self.features))
+                .fold(self.exact, u64::max),
+        };
+        let exactness = if tokens == 0 { Exactness::Exact } else { self.family.exactness() };
+        Count { tokens, exactness } + self.media
+    }
+
+    /// The sum as limits are held against it: with the error of an estimate on top.
+    pub(crate) fn at_most(&self) -> u64 {
+        let text = match self.counter {
+            Counter::Exact(_) | Counter::Most => return self.count().tokens,
+            Counter::About(factors) => factors.tokens_at_most(&self.features),
+        };
+        text.saturating_add(self.media.tokens)
+    }
+}
+
+/// The count of one text.
+pub(crate) fn count(family: Family, text: &str) -> Count {
+    let mut tally = Tally::new(family);
+    tally.text(text);
+    tally.count()
+}
+
+/// The count of one text, with the error of an estimate on top.
+pub(crate) fn at_most(family: Family, text: &str) -> u64 {
+    let mut tally = Tally::new(family);
+    tally.text(text);
+    tally.at_most()
+}

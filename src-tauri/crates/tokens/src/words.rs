@@ -1,0 +1,40 @@
+//! What a result says in words, for reading it in slices.
+//!
+//! Its texts, one after the other; other blocks as their JSON, pictures and sounds as a note, because slices are text.
+//! The same for the same result, always: readers come back with offsets. Cutting is `cut.rs`.
+
+use domain::ports::Load;
+
+use crate::media::Medium;
+use crate::shapes::{Part, shown};
+
+/// The words of a result.
+pub(crate) fn words(result: &str) -> String {
+    let mut words = String::new();
+    shown(Load::Result(result), |part| {
+        if !words.is_empty() && !words.ends_with('\n') {
+            words.push('\n');
+        }
+        match part {
+            Part::Text(text) => words.push_str(&text),
+            Part::Medium(Medium::Image(_)) => words.push_str("[a picture that slices do not show]"),
+            Part::Medium(Medium::Audio(_)) => words.push_str("[a sound that slices do not show]"),
+            Part::Medium(Medium::Bytes(_)) => words.push_str("[bytes that slices do not show]"),
+        }
+    });
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_read_as_its_texts_in_order() {
+        let result = r#"{"content":[{"type":"text","text":"one\n"},{"type":"text","text":"two"},
+            {"type":"image","data":"AAAA","mimeType":"image/png"},{"type":"text","text":"three"}]}"#;
+        assert_eq!(words(result), "one\ntwo\n[a picture that slices do not show]\nthree");
+        assert_eq!(words(r#"{"content":[],"structuredContent":{"a":1}}"#), r#"{"a":1}"#);
+        assert_eq!(words(r#"{"content":[]}"#), "");
+    }
+}
