@@ -28,6 +28,7 @@ use testkit::build::{counting_draw, http_server, person};
 use testkit::intents::MemoryIntents;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
+use testkit::scale::PlainScale;
 use testkit::scripted::{Look, ScriptedConnector, ScriptedServer};
 use testkit::secrets::MapSecrets;
 
@@ -79,6 +80,7 @@ async fn main() {
         connector: Arc::new(connector),
         clock: clock.clone(),
         notifier: Arc::new(RecordingNotifier::default()),
+        scale: Arc::new(PlainScale),
         draw: draw.clone(),
         policy: policy.clone(),
         host: HostId::from_random(9),

@@ -28,6 +28,7 @@ use testkit::build::{counting_draw, http_server};
 use testkit::intents::MemoryIntents;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
+use testkit::scale::PlainScale;
 
 /// Calls in one round.
 const CALLS: u64 = 40_000;
@@ -171,6 +172,7 @@ async fn bench() -> Bench {
         connector: Arc::new(Instantly),
         clock: Arc::new(SystemClock),
         notifier: Arc::new(RecordingNotifier::default()),
+        scale: Arc::new(PlainScale),
         draw: counting_draw(),
         policy,
         host: HostId::from_random(1),

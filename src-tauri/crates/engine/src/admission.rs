@@ -60,7 +60,7 @@ pub(crate) async fn call(core: &Arc<Core>, start: StartCall) -> Result<HandleId,
     let id = call.id;
     // Known as in flight before it is recorded, so that nobody takes it for a call without a caller.
     let flight = post.takes_off(id, Flight::recorded(live, None));
-    if let Err(error) = core.ledger.admit(&TaskHandle::admit(call, core.now())).await {
+    if let Err(error) = core.ledger.admit(TaskHandle::admit(call, core.now())).await {
         post.landed(id);
         return Err(match error {
             CommitError::Registry(error) => error.into(),

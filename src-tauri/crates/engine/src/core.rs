@@ -18,6 +18,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::attend::Board;
+use crate::budget::Budget;
 use crate::company::Companies;
 use crate::dice::Dice;
 use crate::ledger::{Applied, Ledger, LedgerError};
@@ -40,16 +41,18 @@ pub(crate) struct Core {
     pub(crate) host: HostId,
     pub(crate) dice: Dice,
     pub(crate) ledger: Ledger,
+    /// What agents' windows hold, and what may come into them.
+    pub(crate) budget: Arc<Budget>,
     pub(crate) posts: Arc<Posts>,
     pub(crate) parcels: Arc<Parcels>,
     pub(crate) board: Arc<Board>,
     pub(crate) pulse: Arc<Pulse>,
     pub(crate) scope: Supervisor,
     /// Agents and rules as last read.
-    pub(crate) roster: RwLock<Arc<Roster>>,
+    pub(crate) roster: Arc<RwLock<Arc<Roster>>>,
     /// Told when agents or rules were read anew.
     pub(crate) roster_read: tokio::sync::watch::Sender<()>,
-    pub(crate) presences: Presences,
+    pub(crate) presences: Arc<Presences>,
     pub(crate) repeats: Repeats,
     pub(crate) companies: Companies,
     /// Our own reads over all servers; first come, first served, and no server may wait with more than its own slots,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use domain::decider::Decider;
-use domain::handle::{AnswerInput, Refusal, TaskHandle, Transition};
+use domain::handle::{AnswerInput, Form, Refusal, TaskHandle, Transition};
 use domain::ids::{HandleId, PersonId, RequestKey};
 use domain::time::Timestamp;
 
@@ -78,10 +78,15 @@ pub(crate) async fn release(
     core: &Arc<Core>,
     id: HandleId,
     by: &PersonId,
-    deliver: bool,
+    form: Option<Form>,
     reason: Option<&str>,
 ) -> Result<(), EngineError> {
-    record(core, id, |handle, now| handle.release(by, deliver, reason, now).map(|step| (step, ()))).await
+    record(core, id, |handle, now| handle.release(by, form, reason, now).map(|step| (step, ()))).await
+}
+
+/// Lets a task go on past its limit of tokens.
+pub(crate) async fn let_go_on(core: &Arc<Core>, id: HandleId, by: &PersonId) -> Result<(), EngineError> {
+    record(core, id, |handle, now| handle.let_go_on(by, now).map(|step| (step, ()))).await
 }
 
 /// Stops looking at a task, or marks one that is beyond reach as resolved.

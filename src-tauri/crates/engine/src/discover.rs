@@ -165,7 +165,7 @@ async fn take_up(
 ) -> Result<HandleId, CommitError> {
     let id = HandleId::from_random(core.dice.bits());
     let found = FoundTask { id, server, origin, by, home: live.home.clone(), seat, task };
-    core.ledger.admit(&TaskHandle::found(found, seen, &core.policy)).await.map(|handle| handle.id)
+    core.ledger.admit(TaskHandle::found(found, seen, &core.policy)).await.map(|handle| handle.id)
 }
 
 /// Takes up a task by the server's id of it, after one look at it.

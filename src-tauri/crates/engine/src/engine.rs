@@ -14,7 +14,7 @@ use domain::ids::{HandleId, HostId, PersonId, RequestKey, Seq, ServerId, Upstrea
 use domain::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::{
-    ArgumentError, Clock, Connector, Intents, Notifier, Registry, RegistryError, ToolFacts, UpstreamError,
+    ArgumentError, Clock, Connector, Intents, Notifier, Registry, RegistryError, Scale, ToolFacts, UpstreamError,
 };
 use domain::server::ServerHealth;
 use domain::status::GoneWhy;
@@ -24,6 +24,7 @@ use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 
 use crate::attend::{self, Board};
+use crate::budget::{self, Budget};
 use crate::company::Companies;
 use crate::core::Core;
 use crate::deliver::Deliverer;
@@ -54,6 +55,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// Tells people.
     pub notifier: Arc<dyn Notifier>,
+    /// Weighs what stands in messages.
+    pub scale: Arc<dyn Scale>,
     /// Random bits.
     pub draw: Draw,
     /// Numbers.
@@ -167,7 +170,7 @@ impl Engine {
     /// # Errors
     /// When the registry cannot be read.
     pub async fn start(parts: Parts) -> Result<Self, RegistryError> {
-        let Parts { registry, intents, connector, clock, notifier, draw, policy, host, supervisor } = parts;
+        let Parts { registry, intents, connector, clock, notifier, scale, draw, policy, host, supervisor } = parts;
         let policy = Arc::new(policy);
         let pulse = Arc::new(Pulse::new(registry.newest_seq().await?));
         let (posts, parcels, board) = (Arc::<Posts>::default(), Arc::<Parcels>::default(), Arc::<Board>::default());
@@ -177,8 +180,15 @@ impl Engine {
             board: Arc::clone(&board),
             pulse: Arc::clone(&pulse),
         };
-        let ledger = Ledger::new(Arc::clone(&registry), Arc::clone(&clock), Arc::clone(&policy), outbox);
-        let roster = Roster::read(registry.as_ref()).await?;
+        let roster = Arc::new(RwLock::new(Arc::new(Roster::read(registry.as_ref()).await?)));
+        let presences = Arc::<Presences>::default();
+        let budget = Arc::new(Budget::new(
+            (scale, Arc::clone(&clock), Arc::clone(&policy)),
+            (Arc::clone(&roster), Arc::clone(&presences)),
+            Arc::clone(&draw),
+        ));
+        let parts = (Arc::clone(&clock), Arc::clone(&policy));
+        let ledger = Ledger::new(Arc::clone(&registry), parts, outbox, Arc::clone(&budget));
         let reads = Arc::new(Semaphore::new(policy.reads_total));
         let core = Arc::new(Core {
             registry,
@@ -190,15 +200,16 @@ impl Engine {
             host,
             dice: Dice::new(draw),
             ledger,
+            budget,
             posts,
             parcels,
             board,
             pulse,
             scope: supervisor.scope(),
             reads,
-            roster: RwLock::new(Arc::new(roster)),
+            roster,
             roster_read: tokio::sync::watch::Sender::new(()),
-            presences: Presences::default(),
+            presences,
             repeats: Repeats::default(),
             companies: Companies::default(),
             stopping: AtomicBool::new(false),
@@ -208,6 +219,7 @@ impl Engine {
         Box::pin(recover::recover(&core, &servers)).await?;
         Box::pin(leftover::record(&core, &servers)).await?;
         Box::pin(leftover::find_undelivered(&core)).await?;
+        Box::pin(budget::come_back(&core)).await?;
         for server in servers {
             lines::follow(&core, server);
         }
@@ -222,6 +234,8 @@ impl Engine {
         steady("attend", |core| Box::pin(attend::run(core)));
         steady("presences", |core| Box::pin(presence::run(core)));
         steady("receipts", |core| Box::pin(repeats::run(core)));
+        steady("counting", |core| Box::pin(budget::flush::count(core)));
+        steady("budget", |core| Box::pin(budget::flush::keep(core)));
         Ok(Self { core })
     }
 

@@ -98,11 +98,16 @@ impl Errand {
     }
 
     /// Whether this reply must be remembered: a task, a question that is asked here, a result that a person looks at
-    /// first, or anything when the agent wants a task.
+    /// first or that may be larger than allowed, or anything when the agent wants a task.
     pub(crate) fn needs_row(&self, reply: &CallReply) -> bool {
         match reply {
             CallReply::Task { .. } => true,
-            CallReply::Result { .. } | CallReply::Error { .. } => self.call.own_task || self.rules.hold_results,
+            CallReply::Result { .. } | CallReply::Error { .. } if self.call.own_task || self.rules.hold_results => true,
+            CallReply::Result { payload, .. } => {
+                let AgentCall { agent, server, tool, .. } = &self.call;
+                self.core.budget.may_hold(*agent, *server, tool, payload)
+            }
+            CallReply::Error { .. } => false,
             CallReply::NeedsInput { questions, .. } => {
                 // One question for people keeps the round here: the agent is asked for the rest alone.
                 let agents = !questions.is_empty() && questions.values().all(|ask| !ask.is_for_people());
@@ -162,7 +167,7 @@ impl Errand {
         let kin = kin::of(&self.core, &self.call, &self.job()).await;
         let (core, mut home, mut failures) = (&self.core, self.flight.live.home.clone(), 0);
         loop {
-            match core.ledger.admit(&self.born(kin, reply, &home)).await {
+            match core.ledger.admit(self.born(kin, reply, &home)).await {
                 Ok(_) => break,
                 // The server's own list was faster, or it uses an id again: as in `admission.rs`.
                 Err(CommitError::Exists(other)) if other != self.id => {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use domain::decider::Decider;
-use domain::handle::TaskHandle;
+use domain::handle::{Form, TaskHandle};
 use domain::ids::{AgentId, HandleId, PersonId, ServerId};
 use domain::payload::{Payload, PayloadKind};
 use domain::ports::Abilities;
@@ -71,7 +71,7 @@ impl Engine {
         decide::hold(&self.core, id, &by).await
     }
 
-    /// Lets a held result go to its agent, or withholds it for good.
+    /// Lets a held result go to its agent in this form, or withholds it for good (`None`).
     ///
     /// # Errors
     /// A refusal when it is not held, or somebody decided before.
@@ -79,10 +79,18 @@ impl Engine {
         &self,
         id: HandleId,
         by: PersonId,
-        deliver: bool,
+        form: Option<Form>,
         reason: Option<String>,
     ) -> Result<(), EngineError> {
-        decide::release(&self.core, id, &by, deliver, reason.as_deref()).await
+        decide::release(&self.core, id, &by, form, reason.as_deref()).await
+    }
+
+    /// Lets a task go on past its limit of tokens.
+    ///
+    /// # Errors
+    /// A refusal when nobody was asked, or somebody decided before.
+    pub async fn let_go_on(&self, id: HandleId, by: PersonId) -> Result<(), EngineError> {
+        decide::let_go_on(&self.core, id, &by).await
     }
 
     /// A stored payload of a task.

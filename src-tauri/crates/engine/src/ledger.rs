@@ -14,6 +14,7 @@ use domain::ports::{Clock, CommitError, ContactNote, Registry, RegistryError};
 use domain::time::Timestamp;
 use parking_lot::Mutex;
 
+use crate::budget::Budget;
 use crate::core::then;
 use crate::line::Line;
 use crate::open::OpenHandles;
@@ -53,6 +54,8 @@ pub(crate) struct Ledger {
     clock: Arc<dyn Clock>,
     policy: Arc<Policy>,
     outbox: Outbox,
+    /// Looks at results before they are committed, and at every commit after it.
+    budget: Arc<Budget>,
     open: Mutex<OpenHandles>,
     /// Who waits for a change of one handle.
     pub(crate) watchers: Arc<Watchers>,
@@ -61,12 +64,18 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    pub(crate) fn new(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Arc<Policy>, outbox: Outbox) -> Self {
+    pub(crate) fn new(
+        registry: Arc<dyn Registry>,
+        (clock, policy): (Arc<dyn Clock>, Arc<Policy>),
+        outbox: Outbox,
+        budget: Arc<Budget>,
+    ) -> Self {
         Self {
             registry,
             clock,
             policy,
             outbox,
+            budget,
             open: Mutex::default(),
             watchers: Arc::default(),
             receipts: Receipts::default(),
@@ -156,11 +165,13 @@ impl Ledger {
     }
 
     /// Records a new handle; durable when this returns.
-    pub(crate) async fn admit(&self, born: &Transition) -> Result<Arc<TaskHandle>, CommitError> {
+    pub(crate) async fn admit(&self, born: Transition) -> Result<Arc<TaskHandle>, CommitError> {
+        let born = &self.budget.within_limits(born, self.clock.now()).await;
         let recorded = self.registry.admit(born.unit(self.clock.now(), &self.policy)).await?;
         let handle = Arc::new(TaskHandle { version: recorded.version, ..born.next.clone() });
         self.keep(&handle);
         self.outbox.perform(&handle, born, recorded.seq, self.clock.now());
+        self.budget.committed(None, born, &handle);
         Ok(handle)
     }
 
@@ -212,6 +223,7 @@ impl Ledger {
                 self.refresh(&next);
                 return Ok((Applied { handle: next, changed: false }, said));
             }
+            let transition = self.budget.within_limits(transition, now).await;
             let delivered = self.receipts.take(id);
             let transition = if delivered { then(transition, |next| next.delivered(now)) } else { transition };
             let on_its_way = OnItsWay::new(self, id);
@@ -221,6 +233,7 @@ impl Ledger {
                     self.keep(&next);
                     drop(on_its_way);
                     self.outbox.perform(&next, &transition, recorded.seq, now);
+                    self.budget.committed(Some(&handle), &transition, &next);
                     return Ok((Applied { handle: next, changed: true }, said));
                 }
                 Err(error) => {

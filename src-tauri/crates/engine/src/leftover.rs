@@ -79,7 +79,7 @@ async fn record_one(
         Some(server) if may_live_on(core, server) => born,
         Some(_) => then(born, |next| next.reply_lost("the core was restarted while the call was in flight", now)),
     };
-    match core.ledger.admit(&then(found, |next| next.undeliver(now))).await {
+    match core.ledger.admit(then(found, |next| next.undeliver(now))).await {
         Ok(_) | Err(CommitError::Conflict | CommitError::Exists(_)) => Ok(id),
         Err(CommitError::Registry(error)) => Err(error),
     }

@@ -7,6 +7,7 @@
 mod admission;
 mod agent_call;
 mod attend;
+mod budget;
 mod clock;
 mod company;
 mod core;
@@ -44,6 +45,7 @@ mod watch;
 
 pub use admission::arguments_digest;
 pub use agent_call::{AgentCall, HangUp, Landed};
+pub use budget::{AgentBudget, Coming, ComingState, Passed, Seen};
 pub use clock::SystemClock;
 pub use engine::{Draw, Engine, EngineError, Frame, LiveFacts, Parts, StartCall};
 pub use lines::{LineHold, LineUp};

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::admission::holds_server;
 use crate::core::Core;
 use crate::recover::may_live_on;
-use crate::{deliver, presence, repeats, sweep};
+use crate::{budget, deliver, presence, repeats, sweep};
 
 /// Ends the engine in order.
 pub(crate) async fn stop(core: &Arc<Core>) {
@@ -43,6 +43,7 @@ pub(crate) async fn stop(core: &Arc<Core>) {
         }
     });
     join_all(lost).await;
+    budget::flush::finish(core).await;
     sweep::flush(core).await;
     repeats::flush(core).await;
     presence::flush(core).await;

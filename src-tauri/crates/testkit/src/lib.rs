@@ -10,6 +10,7 @@ pub mod intents;
 pub mod kill;
 pub mod memory_registry;
 pub mod notifier;
+pub mod scale;
 pub mod scripted;
 pub mod secrets;
 pub mod story;

@@ -8,7 +8,7 @@ use domain::handle::{AnswerInput, TaskHandle};
 use domain::ids::{HandleId, HostId, RequestKey, ServerId};
 use domain::payload::{Payload, PayloadKind};
 use domain::policy::Policy;
-use domain::ports::{CallReply, Clock, Connector, Registry, ServerUnit};
+use domain::ports::{CallReply, Clock, Connector, Registry, Scale, ServerUnit};
 use domain::request::{AnswerAction, Ask, RequestState};
 use domain::server::{Server, ServerHealth};
 use domain::status::Phase;
@@ -20,6 +20,7 @@ use testkit::clock::TestClock;
 use testkit::intents::MemoryIntents;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
+use testkit::scale::PlainScale;
 use testkit::scripted::{ScriptedConnector, ScriptedServer};
 
 /// Longest wait on a level, by the paused clock.
@@ -37,6 +38,7 @@ pub(crate) struct World {
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) scripted: Arc<ScriptedConnector>,
     pub(crate) notifier: Arc<RecordingNotifier>,
+    pub(crate) scale: Arc<dyn Scale>,
     pub(crate) policy: Policy,
     pub(crate) engine: Engine,
     pub(crate) supervisor: Supervisor,
@@ -88,6 +90,7 @@ impl World {
     ) -> Self {
         let notifier = Arc::new(RecordingNotifier::default());
         let intents = MemoryIntents::default();
+        let scale: Arc<dyn Scale> = Arc::new(PlainScale);
         let supervisor = Supervisor::new();
         let counted = counting_draw();
         let draw: Draw = Arc::new(move || counted() ^ (run << 96));
@@ -97,13 +100,27 @@ impl World {
             connector: connector.clone(),
             clock: clock.clone(),
             notifier: notifier.clone(),
+            scale: scale.clone(),
             draw: draw.clone(),
             policy: policy.clone(),
             host: HostId::from_random(run),
             supervisor: supervisor.clone(),
         };
         let engine = Box::pin(Engine::start(parts)).await.expect("the engine starts");
-        Self { clock, registry, intents, connector, scripted, notifier, policy, engine, supervisor, draw, runs: run }
+        Self {
+            clock,
+            registry,
+            intents,
+            connector,
+            scripted,
+            notifier,
+            scale,
+            policy,
+            engine,
+            supervisor,
+            draw,
+            runs: run,
+        }
     }
 
     /// Ends the engine as a kill would, and starts a new one on the same registry.
@@ -129,6 +146,7 @@ impl World {
             connector: self.connector.clone(),
             clock: self.clock.clone(),
             notifier: self.notifier.clone(),
+            scale: self.scale.clone(),
             draw: self.draw.clone(),
             policy: self.policy.clone(),
             host: HostId::from_random(self.runs),

@@ -1,0 +1,471 @@
+//! The windows of agents in memory: which session fills which, what came into them, and when they are emptied.
+//!
+//! Whatever enters a window is added to the series in the same breath, so the sums of both are equal. Sessions are kept
+//! as marks of their ids. It counts nothing, stores nothing and reads no clock: counts and moments come in, and
+//! `flush.rs` takes out what is to be stored.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::ids::{AgentId, ServerId, WindowId};
+use domain::policy::Counting;
+use domain::ports::BudgetNote;
+use domain::time::Timestamp;
+use domain::tokens::{Count, Exactness, Family};
+use domain::waste::Waste;
+use domain::window::{Door, Flow, Source, Window};
+
+use super::coming::{Pending, Sizes, Unread};
+use super::series::Series;
+
+/// Where something of an agent passed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) agent: AgentId,
+    pub(super) door: Door,
+    /// The mark of the session.
+    pub(super) session: Option<Arc<str>>,
+}
+
+/// A window that fills.
+struct Open {
+    window: Arc<Window>,
+    /// It is not stored as it is.
+    stale: bool,
+    /// What stands in it beyond what makers of results say: limits count it.
+    unsaid: u64,
+}
+
+/// What is known of one agent.
+#[derive(Default)]
+struct Desk {
+    /// The one that something last came into is the last.
+    open: Vec<Open>,
+    /// Ended because nothing came in for long: whoever still talks in one goes on with it.
+    dozing: VecDeque<Arc<Window>>,
+    /// Sessions that were heard of in this run of the core.
+    heard: HashSet<(Door, Arc<str>)>,
+    pending: Pending,
+}
+
+/// All windows, and what flowed.
+pub(super) struct Books {
+    desks: HashMap<AgentId, Desk>,
+    /// Ended windows that are not stored yet.
+    ended: Vec<Arc<Window>>,
+    series: Series,
+    sizes: Sizes,
+    started: Timestamp,
+    numbers: Counting,
+    draw: Box<dyn Fn() -> WindowId + Send>,
+    changed: bool,
+}
+
+/// The windows of an agent, and what it has not read.
+pub(super) struct Standing {
+    pub(super) now: Option<Arc<Window>>,
+    pub(super) beside: Vec<Arc<Window>>,
+    pub(super) coming: Vec<super::coming::Coming>,
+}
+
+impl Books {
+    pub(super) fn new(numbers: Counting, started: Timestamp, draw: Box<dyn Fn() -> WindowId + Send>) -> Self {
+        Self {
+            desks: HashMap::new(),
+            ended: Vec::new(),
+            series: Series::default(),
+            sizes: Sizes::default(),
+            started,
+            numbers,
+            draw,
+            changed: false,
+        }
+    }
+
+    /// Takes up a window of an earlier run that was not emptied.
+    pub(super) fn take_up(&mut self, window: Window) {
+        let desk = self.desks.entry(window.agent).or_default();
+        desk.open.push(Open { window: Arc::new(window), stale: false, unsaid: 0 });
+        desk.open.sort_by_key(|open| (open.window.last, open.window.began));
+    }
+
+    /// A client began to talk at a door.
+    pub(super) fn began(&mut self, place: &Place, family: Family, now: Timestamp) {
+        let coming_back = now.since(self.started) <= self.numbers.comes_back_within;
+        let quiet = self.numbers.quiet_is_new;
+        let desk = self.desks.entry(place.agent).or_default();
+        let newest = desk.open.len().checked_sub(1);
+        let goes_on = match &place.session {
+            Some(_) => desk
+                .knowing(place)
+                .or_else(|| if coming_back { desk.left_by_another(&place.door) } else { None })
+                .or_else(|| newest.filter(|at| desk.has_no(*at, &place.door))),
+            None => newest.filter(|at| coming_back || desk.quiet(*at, now) < quiet),
+        };
+        let at = match goes_on {
+            Some(at) => at,
+            None => self.open(place.agent, Window::new((self.draw)(), place.agent, family, now), now),
+        };
+        let Some(desk) = self.desks.get_mut(&place.agent) else { return };
+        desk.claim(place);
+        let Some(open) = desk.move_last(at) else { return };
+        let shelf = Arc::make_mut(&mut open.window).shelves.entry(place.door).or_default();
+        if place.session.is_some() {
+            shelf.session.clone_from(&place.session);
+        }
+        open.stale = true;
+        self.changed = true;
+    }
+
+    /// Something came into the window of this place. Returns which.
+    pub(super) fn came_in(
+        &mut self,
+        place: &Place,
+        server: Option<ServerId>,
+        source: Source,
+        (count, unsaid): (Count, u64),
+        family: Family,
+        now: Timestamp,
+    ) -> Option<WindowId> {
+        let span = self.numbers.burn_over;
+        let open = self.window(place, family, now)?;
+        let window = Arc::make_mut(&mut open.window);
+        window.take_in(source, count, now, span);
+        open.unsaid = open.unsaid.saturating_add(unsaid);
+        let id = window.id;
+        self.series.flowed(now, (place.agent, server, family), Flow::In(source), count, 1);
+        Some(id)
+    }
+
+    /// The tools behind a door are these. What is new of them is spent.
+    pub(super) fn has_tools(
+        &mut self,
+        place: &Place,
+        server: Option<ServerId>,
+        (tools, own): (BTreeMap<Arc<str>, Count>, Count),
+        family: Family,
+        now: Timestamp,
+    ) {
+        let Some(open) = self.window(place, family, now) else { return };
+        let window = Arc::make_mut(&mut open.window);
+        let before = window.shelves.get(&place.door).cloned().unwrap_or_default();
+        let new =
+            tools.iter().filter(|(name, count)| before.tools.get(*name).map(|old| old.tokens) != Some(count.tokens));
+        let new: Count = new.map(|(_, count)| *count).sum();
+        window.put_tools(place.door, tools, own, now);
+        if let (Some(session), Some(shelf)) = (&place.session, window.shelves.get_mut(&place.door)) {
+            shelf.session.get_or_insert_with(|| Arc::clone(session));
+        }
+        let (agent, server) = (place.agent, server.or(place.door));
+        if new.tokens > 0 {
+            self.series.flowed(now, (agent, server, family), Flow::In(Source::Tools), new, 1);
+        }
+        if own.tokens != before.own.tokens && own.tokens > 0 {
+            self.series.flowed(now, (agent, None, family), Flow::In(Source::OwnTools), own, 1);
+        }
+    }
+
+    /// Tasks kept this out of the agent's newest window.
+    pub(super) fn kept_out(&mut self, agent: AgentId, server: ServerId, count: Count, family: Family, now: Timestamp) {
+        let place = Place { agent, door: None, session: None };
+        let newest = self.desks.get(&agent).and_then(|desk| desk.open.last()).map(|open| open.window.id);
+        let id = newest.or_else(|| self.window(&place, family, now).map(|open| open.window.id));
+        if let Some(id) = id {
+            self.keep_out(agent, id, server, count, family, now);
+        }
+    }
+
+    /// Declares the agent's newest window empty. The tools behind its doors stand in the next one again.
+    pub(super) fn empty(&mut self, agent: AgentId, now: Timestamp) {
+        let Some(emptied) = self.desks.get_mut(&agent).and_then(|desk| desk.open.pop()) else { return };
+        let (family, shelves) = (emptied.window.family, emptied.window.shelves.clone());
+        let next = Window { shelves, ..Window::new((self.draw)(), agent, family, now) };
+        for (door, shelf) in &next.shelves {
+            let tools: Count = shelf.tools.values().copied().sum();
+            for (server, source, count) in [(*door, Source::Tools, tools), (None, Source::OwnTools, shelf.own)] {
+                if count.tokens > 0 {
+                    self.series.flowed(now, (agent, server, family), Flow::In(source), count, 1);
+                }
+            }
+        }
+        self.end(emptied.window, true, now);
+        self.open(agent, next, now);
+    }
+
+    /// Ends windows beside the newest into which nothing came for long.
+    pub(super) fn end_quiet(&mut self, now: Timestamp) {
+        let (quiet, most) = (self.numbers.quiet_is_new, self.numbers.windows_max);
+        let mut ended = Vec::new();
+        for desk in self.desks.values_mut() {
+            let beside = desk.open.len().saturating_sub(1);
+            let over: Vec<usize> = (0..beside).filter(|at| desk.quiet(*at, now) >= quiet).collect();
+            for at in over.into_iter().rev() {
+                ended.push(desk.doze(at, most));
+            }
+        }
+        for window in ended {
+            self.end(window, false, now);
+        }
+    }
+
+    /// Counts waste.
+    pub(super) fn wasted(
+        &mut self,
+        agent: Option<AgentId>,
+        server: ServerId,
+        waste: Waste,
+        count: Count,
+        now: Timestamp,
+    ) {
+        self.series.wasted(now, (agent, server), waste, count);
+    }
+
+    /// What the agent has not read, to be changed; what it lost by that is booked.
+    pub(super) fn pending(
+        &mut self,
+        agent: AgentId,
+        family: Family,
+        now: Timestamp,
+        change: impl FnOnce(&mut Pending) -> Option<Unread>,
+    ) {
+        let gone = change(&mut self.desks.entry(agent).or_default().pending);
+        self.changed = true;
+        if let Some(gone) = gone {
+            self.lost(agent, None, gone, family, now);
+        }
+    }
+
+    /// What results of tools are like.
+    pub(super) fn sizes(&mut self) -> &mut Sizes {
+        &mut self.sizes
+    }
+
+    /// What stands in the agent's window for limits, with what comes in whatever the agent does.
+    pub(super) fn occupied(&self, agent: AgentId) -> u64 {
+        let Some(desk) = self.desks.get(&agent) else { return 0 };
+        let stands = desk.open.last().map_or(0, |open| open.window.occupancy().tokens.saturating_add(open.unsaid));
+        stands.saturating_add(desk.pending.ready())
+    }
+
+    /// The windows of an agent at this moment, in this family.
+    pub(super) fn standing(&mut self, agent: AgentId, family: Family) -> Option<Standing> {
+        let desk = self.desks.get_mut(&agent)?;
+        for open in &mut desk.open {
+            open.in_family(family);
+        }
+        let mut windows = desk.open.iter().rev().map(|open| Arc::clone(&open.window));
+        Some(Standing { now: windows.next(), beside: windows.collect(), coming: desk.pending.all().collect() })
+    }
+
+    /// When the agent's oldest open window began.
+    pub(super) fn oldest(&self, agent: AgentId) -> Option<Timestamp> {
+        self.desks.get(&agent)?.open.iter().map(|open| open.window.began).min()
+    }
+
+    /// Whether anything changed since this was asked last.
+    pub(super) fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Takes what is not stored.
+    pub(super) fn take(&mut self) -> BudgetNote {
+        let stale = self.desks.values_mut().flat_map(|desk| desk.open.iter_mut()).filter(|open| open.stale);
+        let stale = stale.map(|open| {
+            open.stale = false;
+            Arc::clone(&open.window)
+        });
+        let open: Vec<Window> = stale.map(|window| Window::clone(&window)).collect();
+        // One that was ended and goes on again is open.
+        let ended = std::mem::take(&mut self.ended).into_iter();
+        let ended = ended.filter(|window| !self.is_open(window.agent, window.id));
+        let windows = ended.map(|window| Window::clone(&window)).chain(open).collect();
+        let (spend, waste) = self.series.take();
+        BudgetNote { windows, spend, waste }
+    }
+
+    /// Puts back what could not be stored.
+    pub(super) fn put_back(&mut self, note: BudgetNote) {
+        self.series.put_back(note.spend, note.waste);
+        for window in note.windows {
+            let desk = self.desks.get_mut(&window.agent);
+            match desk.and_then(|desk| desk.open.iter_mut().find(|open| open.window.id == window.id)) {
+                Some(open) => open.stale = true,
+                None => self.ended.push(Arc::new(window)),
+            }
+        }
+    }
+
+    fn is_open(&self, agent: AgentId, id: WindowId) -> bool {
+        self.desks.get(&agent).is_some_and(|desk| desk.open.iter().any(|open| open.window.id == id))
+    }
+
+    /// The window of a place: the one that knows its session, one that dozed, the newest, or a new one.
+    fn window(&mut self, place: &Place, family: Family, now: Timestamp) -> Option<&mut Open> {
+        let desk = self.desks.entry(place.agent).or_default();
+        desk.claim(place);
+        let known = desk.knowing(place).or_else(|| desk.wake(place)).or(desk.open.len().checked_sub(1));
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let mut window = Window::new((self.draw)(), place.agent, family, now);
+                window.shelves.entry(place.door).or_default().session.clone_from(&place.session);
+                self.open(place.agent, window, now)
+            }
+        };
+        self.changed = true;
+        let open = self.desks.get_mut(&place.agent)?.move_last(at)?;
+        open.in_family(family);
+        open.stale = true;
+        Some(open)
+    }
+
+    /// Opens a window; beyond the most, the one that was quiet for longest ends.
+    fn open(&mut self, agent: AgentId, window: Window, now: Timestamp) -> usize {
+        let most = self.numbers.windows_max;
+        let desk = self.desks.entry(agent).or_default();
+        let ended = (desk.open.len() >= most).then(|| desk.doze(0, most));
+        desk.open.push(Open { window: Arc::new(window), stale: true, unsaid: 0 });
+        let at = desk.open.len().saturating_sub(1);
+        if let Some(ended) = ended {
+            self.end(ended, false, now);
+        }
+        self.changed = true;
+        at
+    }
+
+    /// A window is over: what of its results was not read is kept out of it.
+    fn end(&mut self, window: Arc<Window>, newest: bool, now: Timestamp) {
+        let (agent, id, family) = (window.agent, window.id, window.family);
+        self.ended.push(Arc::new(Window { ended: Some(now), ..Window::clone(&window) }));
+        let unread = self.desks.get_mut(&agent).map(|desk| desk.pending.close(id, newest)).unwrap_or_default();
+        for gone in unread {
+            self.lost(agent, Some(id), gone, family, now);
+        }
+        self.changed = true;
+    }
+
+    /// A result is not read any more.
+    fn lost(&mut self, agent: AgentId, window: Option<WindowId>, gone: Unread, family: Family, now: Timestamp) {
+        let Unread { server, left, wasted } = gone;
+        if let Some(cost) = wasted {
+            self.series.wasted(now, (Some(agent), server), Waste::UnreadResult, cost);
+        }
+        match window {
+            _ if left.tokens == 0 => {}
+            Some(id) => self.keep_out(agent, id, server, left, family, now),
+            None => self.kept_out(agent, server, left, family, now),
+        }
+    }
+
+    fn keep_out(
+        &mut self,
+        agent: AgentId,
+        id: WindowId,
+        server: ServerId,
+        count: Count,
+        family: Family,
+        now: Timestamp,
+    ) {
+        let open = self.desks.get_mut(&agent).and_then(|desk| desk.open.iter_mut().find(|open| open.window.id == id));
+        let window = match open {
+            Some(open) => {
+                open.stale = true;
+                Some(&mut open.window)
+            }
+            None => self.ended.iter_mut().find(|window| window.id == id),
+        };
+        let Some(window) = window else { return };
+        let window = Arc::make_mut(window);
+        window.kept_out = window.kept_out + count;
+        self.series.flowed(now, (agent, Some(server), family), Flow::KeptOut, count, 1);
+        self.changed = true;
+    }
+}
+
+impl Open {
+    /// Counts in another family from now on. What was counted before is about as much in it.
+    fn in_family(&mut self, family: Family) {
+        if self.window.family == family {
+            return;
+        }
+        let window = Arc::make_mut(&mut self.window);
+        let marked = if window.family == Family::Unknown { Exactness::AtMost } else { Exactness::About };
+        window.family = family;
+        let shelves = window.shelves.values_mut();
+        let tools = shelves.flat_map(|shelf| shelf.tools.values_mut().chain(std::iter::once(&mut shelf.own)));
+        let all = tools.chain(window.sums.values_mut()).chain(std::iter::once(&mut window.kept_out));
+        for count in all.filter(|count| count.tokens > 0) {
+            count.exactness = count.exactness.max(marked);
+        }
+        self.stale = true;
+    }
+}
+
+impl Desk {
+    /// The window that knows this session at this door, the newest first.
+    fn knowing(&self, place: &Place) -> Option<usize> {
+        self.open.iter().rposition(|open| knows(&open.window, place))
+    }
+
+    /// The window whose session at this door nobody was heard of since the start, the newest first.
+    fn left_by_another(&self, door: &Door) -> Option<usize> {
+        self.open.iter().rposition(|open| {
+            let session = open.window.shelves.get(door).and_then(|shelf| shelf.session.clone());
+            session.is_some_and(|session| !self.heard.contains(&(*door, session)))
+        })
+    }
+
+    fn has_no(&self, at: usize, door: &Door) -> bool {
+        let shelf = self.open.get(at).and_then(|open| open.window.shelves.get(door));
+        shelf.is_none_or(|shelf| shelf.session.is_none())
+    }
+
+    fn quiet(&self, at: usize, now: Timestamp) -> Duration {
+        self.open.get(at).map(|open| now.since(open.window.last)).unwrap_or_default()
+    }
+
+    /// Remembers that this session was heard of; those of windows that are gone are forgotten.
+    fn claim(&mut self, place: &Place) {
+        let Some(session) = &place.session else { return };
+        let claimed = (place.door, Arc::clone(session));
+        if self.heard.contains(&claimed) {
+            return;
+        }
+        let windows = || self.open.iter().map(|open| &open.window).chain(&self.dozing);
+        self.heard.retain(|(door, session)| {
+            windows().any(|window| window.shelves.get(door).and_then(|shelf| shelf.session.as_ref()) == Some(session))
+        });
+        self.heard.insert(claimed);
+    }
+
+    fn move_last(&mut self, at: usize) -> Option<&mut Open> {
+        if let Some(tail) = self.open.get_mut(at..) {
+            tail.rotate_left(1.min(tail.len()));
+        }
+        self.open.last_mut()
+    }
+
+    /// Takes a window out because it was quiet for long, and remembers it.
+    fn doze(&mut self, at: usize, most: usize) -> Arc<Window> {
+        let window = self.open.remove(at).window;
+        if self.dozing.len() >= most {
+            self.dozing.pop_front();
+        }
+        self.dozing.push_back(Arc::clone(&window));
+        window
+    }
+
+    /// A session talks whose window was taken for over: it goes on.
+    fn wake(&mut self, place: &Place) -> Option<usize> {
+        place.session.as_ref()?;
+        let at = self.dozing.iter().rposition(|window| knows(window, place))?;
+        let window = self.dozing.remove(at)?;
+        self.open.push(Open { window, stale: true, unsaid: 0 });
+        self.open.len().checked_sub(1)
+    }
+}
+
+fn knows(window: &Window, place: &Place) -> bool {
+    window.shelves.get(&place.door).is_some_and(|shelf| shelf.session == place.session)
+}

@@ -1,0 +1,132 @@
+//! What each change of a task means for the budget: output to be counted, a result that is here, waste.
+//!
+//! Called after every commit, so it only looks and leaves things to be counted; nothing here waits or counts. What is
+//! wasted is read off the change itself, so that it is counted once, whatever restarts in between.
+
+use std::sync::Arc;
+
+use domain::handle::{TaskHandle, Told, Transition};
+use domain::ids::{AgentId, ServerId};
+use domain::payload::{Payload, PayloadKind};
+use domain::status::{Contact, GoneWhy};
+use domain::time::Timestamp;
+use domain::tokens::Count;
+use domain::waste::Waste;
+
+use super::coming::TaskFacts;
+use super::tap::{Item, Matter};
+use super::{Budget, count};
+
+impl Budget {
+    /// A task was committed as `next`; `before` is `None` at its birth.
+    pub(crate) fn committed(&self, before: Option<&TaskHandle>, step: &Transition, next: &TaskHandle) {
+        if !self.numbers().on {
+            return;
+        }
+        if let Some(before) = before {
+            self.note_waste(before, next);
+        }
+        let Some(agent) = next.agent else { return };
+        for write in &step.payloads {
+            let Some(text) = &write.payload else { continue };
+            match &write.kind {
+                PayloadKind::Arguments => self.leave(Item::Arguments(matter(next, agent, text.clone()))),
+                PayloadKind::Result => self.result_is_here(next, agent, text),
+                PayloadKind::Error => self.leave(Item::Failure(matter(next, agent, text.clone()))),
+                PayloadKind::Answer(_)
+                | PayloadKind::RequestState
+                | PayloadKind::Unreadable
+                | PayloadKind::Task
+                | PayloadKind::Question(_) => {}
+            }
+        }
+        for line in step.log.iter().filter(|line| !line.text.is_empty()) {
+            self.leave(Item::Aside(matter(next, agent, Payload::new(line.text.as_str()))));
+        }
+        let said = |handle: &TaskHandle| handle.progress.as_ref().and_then(|progress| progress.message.clone());
+        if let Some(words) = said(next)
+            && before.and_then(said).as_ref() != Some(&words)
+        {
+            self.leave(Item::Aside(matter(next, agent, Payload::new(words))));
+        }
+        if before.is_some_and(|before| before.hold != next.hold || before.intent != next.intent) {
+            let (family, now) = (self.measure(agent).family, self.now());
+            self.books.lock().pending(agent, family, now, |pending| pending.settle(next));
+        }
+    }
+
+    /// A result that was weighed on its way in is booked at once; any other is counted first.
+    fn result_is_here(&self, next: &TaskHandle, agent: AgentId, text: &Payload) {
+        match self.limits.take(next.id) {
+            Some((weighed, _, weight)) if weighed == *text => {
+                let result = count::shown(&weight, text.bytes());
+                self.expect(agent, (next.server, next.tool.as_ref()), TaskFacts::of(next), result);
+            }
+            Some(_) | None => self.leave(Item::Outcome(matter(next, agent, text.clone()), TaskFacts::of(next))),
+        }
+    }
+
+    /// A result of this size is about to come in.
+    pub(super) fn expect(
+        &self,
+        agent: AgentId,
+        (server, tool): (ServerId, Option<&Arc<str>>),
+        facts: Option<TaskFacts>,
+        result: Count,
+    ) {
+        let (family, now) = (self.measure(agent).family, self.now());
+        let mut books = self.books.lock();
+        books.sizes().learn(server, tool, result.tokens);
+        if let Some(facts) = facts {
+            books.pending(agent, family, now, |pending| pending.came(&facts, result));
+        }
+    }
+
+    fn note_waste(&self, before: &TaskHandle, next: &TaskHandle) {
+        let now = self.now();
+        let waited = self.policy.remind_after;
+        let told = |handle: &TaskHandle| handle.told.contains(&Told::Disobeyed);
+        let mut wasted = Vec::new();
+        if told(next) && !told(before) {
+            wasted.push(Waste::DisobeyedCancel);
+        }
+        if is_lost(next, now) && !is_gone(before) {
+            wasted.push(Waste::LostTask);
+        }
+        if before.requests.len() == next.requests.len() && before.requests == next.requests && wasted.is_empty() {
+            return;
+        }
+        let stalled = before.requests.values().filter(|request| {
+            let closed = next.requests.get(&request.key).is_none_or(|later| !later.state.is_open());
+            request.state.is_open() && closed && now.since(request.opened) >= waited
+        });
+        wasted.extend(stalled.map(|_| Waste::StalledQuestion));
+        let mut books = self.books.lock();
+        for waste in wasted {
+            books.wasted(next.agent, next.server, waste, Count::ZERO, now);
+        }
+    }
+}
+
+fn matter(handle: &TaskHandle, agent: AgentId, text: Payload) -> Matter {
+    Matter { agent, server: handle.server, tool: handle.tool.clone(), handle: handle.id, text }
+}
+
+fn is_gone(handle: &TaskHandle) -> bool {
+    match handle.contact {
+        Contact::Gone { .. } => true,
+        Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => false,
+    }
+}
+
+/// Whether the server lost it before its time was over.
+fn is_lost(handle: &TaskHandle, now: Timestamp) -> bool {
+    let expired = handle.view.task().and_then(|task| task.expires).is_some_and(|expires| expires <= now);
+    match &handle.contact {
+        Contact::Gone { why, .. } => match why {
+            GoneWhy::Unknown | GoneWhy::ProcessEnded(_) | GoneWhy::Replaced => !expired,
+            GoneWhy::Expired | GoneWhy::ServerRemoved => false,
+        },
+        Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => false,
+    }
+}

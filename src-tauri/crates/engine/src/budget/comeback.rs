@@ -1,0 +1,77 @@
+//! What a start takes up again: windows that were not emptied, and results that their agents have not read.
+//!
+//! From the registry alone. Figures of tasks stand in their handles; a result that came while nobody counted, or whose
+//! count died with the core, is weighed as soon as the engine runs (`flush.rs`).
+
+use std::sync::Arc;
+
+use domain::handle::TaskHandle;
+use domain::ports::RegistryError;
+use domain::status::{Outcome, ServerView, TaskStatus};
+use domain::tokens::Count;
+
+use super::coming::TaskFacts;
+use crate::core::Core;
+
+/// Tasks of an agent that are looked through at a start, the newest. Judgement: what an agent may still read; what is
+/// older is known by its own figures.
+const LOOKED_THROUGH: u32 = 64;
+
+/// Takes up what an earlier run left.
+pub(crate) async fn come_back(core: &Arc<Core>) -> Result<(), RegistryError> {
+    let budget = &core.budget;
+    if !budget.numbers().on {
+        return Ok(());
+    }
+    for window in core.registry.windows(0).await? {
+        if window.ended.is_none() {
+            budget.books.lock().take_up(window);
+        }
+    }
+    let agents = core.roster().all();
+    for agent in agents.iter().filter(|agent| agent.revoked.is_none()) {
+        let tasks = core.registry.agent_tasks(agent.id, None, LOOKED_THROUGH).await?;
+        let since = budget.books.lock().oldest(agent.id);
+        for handle in tasks.into_iter().filter(has_result) {
+            let lately = since.is_some_and(|since| handle.ended_at().is_some_and(|ended| ended >= since));
+            let facts = TaskFacts::of(&handle).filter(|_| lately);
+            match handle.tokens.and_then(|tokens| tokens.result.map(|_| tokens)) {
+                None => budget.unseen.lock().push((handle, facts)),
+                Some(tokens) => {
+                    let left = tokens.coming() > 0 && !facts.as_ref().is_some_and(TaskFacts::is_done);
+                    if let Some(facts) = facts.filter(|_| left) {
+                        let result = Count { tokens: tokens.result.unwrap_or(0), exactness: tokens.exactness };
+                        let now = core.now();
+                        let came = |pending: &mut super::coming::Pending| pending.came(&facts, result);
+                        budget.books.lock().pending(agent.id, tokens.family, now, came);
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn has_result(handle: &TaskHandle) -> bool {
+    let here = |outcome: &Outcome| match outcome {
+        Outcome::Ok(_) | Outcome::ToolError(_) => true,
+        Outcome::NotFetched | Outcome::Unavailable => false,
+    };
+    match &handle.view {
+        ServerView::Direct(outcome) => here(outcome),
+        ServerView::Task(task) => match &task.status {
+            TaskStatus::Completed(outcome) => here(outcome),
+            TaskStatus::Working
+            | TaskStatus::InputRequired
+            | TaskStatus::Failed(_)
+            | TaskStatus::Cancelled
+            | TaskStatus::Other(_) => false,
+        },
+        ServerView::Awaiting { .. }
+        | ServerView::OwnCall { .. }
+        | ServerView::Asking { .. }
+        | ServerView::NotSent { .. }
+        | ServerView::Unanswered { .. }
+        | ServerView::Refused(_) => false,
+    }
+}

@@ -1,0 +1,334 @@
+//! What is about to come in: results that their agent has not read, and what tools usually bring.
+//!
+//! A result is expected from the moment it is here until its agent read it, or will not: then what was left of it was
+//! kept out. Nothing is stored; after a start it is found again from the tasks (`comeback.rs`). Which window it will
+//! enter is `books.rs`'s to say.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use domain::handle::{Form, TaskHandle};
+use domain::ids::{HandleId, ServerId, WindowId};
+use domain::status::Intent;
+use domain::tokens::{Count, Exactness};
+
+/// Results of one agent that are expected at most; the oldest count as not read. Judgement: more than an agent starts
+/// in a day.
+const EXPECTED_MAX: usize = 1_024;
+
+/// Tools whose usual results are remembered. Judgement: a machine has a few dozen servers of a few dozen tools.
+const TOOLS_MAX: usize = 4_096;
+
+/// Results of a tool from which its usual size is taken. Judgement: enough to have seen a large one.
+const SIZES_KEPT: usize = 10;
+
+/// Something that is about to come into a window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Coming {
+    /// The task.
+    pub handle: HandleId,
+    /// Its server.
+    pub server: ServerId,
+    /// Its tool, where known.
+    pub tool: Option<Arc<str>>,
+    /// Tokens; `None` while nothing is known.
+    pub tokens: Option<Count>,
+    /// What keeps it.
+    pub state: ComingState,
+    /// How far the task is, in percent, while it works and says so.
+    pub percent: Option<u8>,
+}
+
+/// Why something is not in the window yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComingState {
+    /// A person decides.
+    Held,
+    /// The agent reads it in slices.
+    Slices,
+    /// The task works; the tokens are what its tool usually brings, at most.
+    Working,
+    /// It comes with the agent's next look.
+    Ready,
+}
+
+/// A result that was not read, or not whole.
+#[derive(Debug, Clone)]
+struct Expected {
+    server: ServerId,
+    tool: Option<Arc<str>>,
+    state: ComingState,
+    trimmed: bool,
+    /// `None` while it was read before it was counted.
+    result: Option<Count>,
+    delivered: u64,
+    /// The window in which its agent dealt with it last.
+    window: Option<WindowId>,
+    /// What its handle cost that window.
+    cost: Count,
+}
+
+impl Expected {
+    fn left(&self) -> Count {
+        let result = self.result.unwrap_or_default();
+        Count { tokens: result.tokens.saturating_sub(self.delivered), exactness: result.exactness }
+    }
+
+    /// Whether all of it was read. Slices have a few tokens more or less than the whole: words are cut at their ends.
+    fn is_read(&self) -> bool {
+        const SLACK: u64 = 64;
+        self.delivered > 0 && self.left().tokens <= self.result.unwrap_or_default().tokens / SLACK
+    }
+}
+
+/// A result that its agent does not read any more.
+#[derive(Debug)]
+pub(super) struct Unread {
+    pub(super) server: ServerId,
+    /// What of it was kept out.
+    pub(super) left: Count,
+    /// What its handle cost, when nothing of the result was read.
+    pub(super) wasted: Option<Count>,
+}
+
+/// What the agent's own words about a task mean for its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Read {
+    /// It saw the handle, or looked.
+    Handle,
+    /// It got a part.
+    Part,
+    /// It got it as it will ever get it.
+    Whole,
+}
+
+/// The results that one agent has not read.
+#[derive(Debug, Default)]
+pub(super) struct Pending(BTreeMap<HandleId, Expected>);
+
+impl Pending {
+    /// The result of a task is here. Returns what had to go for it.
+    pub(super) fn came(&mut self, handle: &TaskFacts, result: Count) -> Option<Unread> {
+        if let Some(known) = self.0.get_mut(&handle.id) {
+            match known.result {
+                // It was read before it was counted.
+                None => {
+                    self.0.remove(&handle.id);
+                }
+                Some(_) => known.result = Some(result),
+            }
+            return None;
+        }
+        let gone = self.make_room();
+        let expected = Expected {
+            server: handle.server,
+            tool: handle.tool.clone(),
+            state: handle.state,
+            trimmed: handle.trimmed,
+            result: Some(result),
+            delivered: handle.delivered,
+            window: None,
+            cost: Count::ZERO,
+        };
+        self.0.insert(handle.id, expected);
+        gone
+    }
+
+    /// The agent saw something of a task in this window. Returns what was kept out for good.
+    pub(super) fn read(
+        &mut self,
+        seen: (HandleId, Option<ServerId>),
+        read: Read,
+        count: Count,
+        window: WindowId,
+    ) -> Option<Unread> {
+        let (id, server) = seen;
+        let Some(known) = self.0.get_mut(&id) else {
+            if let (Read::Whole, Some(server)) = (read, server) {
+                let early = Expected {
+                    server,
+                    tool: None,
+                    state: ComingState::Ready,
+                    trimmed: false,
+                    result: None,
+                    delivered: count.tokens,
+                    window: Some(window),
+                    cost: Count::ZERO,
+                };
+                let gone = self.make_room();
+                self.0.insert(id, early);
+                return gone;
+            }
+            return None;
+        };
+        known.window = Some(window);
+        match read {
+            Read::Handle => known.cost = known.cost + count,
+            Read::Part | Read::Whole => known.delivered = known.delivered.saturating_add(count.tokens),
+        }
+        let over = known.result.is_some() && (read == Read::Whole || known.is_read());
+        if !over {
+            return None;
+        }
+        let known = self.0.remove(&id)?;
+        let kept = if known.trimmed { known.left() } else { Count::ZERO };
+        (kept.tokens > 0).then_some(Unread { server: known.server, left: kept, wasted: None })
+    }
+
+    /// The task changed: whether its result is held, and in which form it goes.
+    pub(super) fn settle(&mut self, handle: &TaskHandle) -> Option<Unread> {
+        let known = self.0.get_mut(&handle.id)?;
+        match state(handle) {
+            Some(state) => {
+                known.state = state;
+                known.trimmed = is_trimmed(handle);
+                None
+            }
+            // Withheld, or taken from its agent: nobody is to blame for not reading it.
+            None => {
+                let gone = self.0.remove(&handle.id)?;
+                Some(Unread { server: gone.server, left: gone.left(), wasted: None })
+            }
+        }
+    }
+
+    /// The window is over: its results are not read any more.
+    pub(super) fn close(&mut self, window: WindowId, newest: bool) -> Vec<Unread> {
+        let ends = |known: &Expected| known.window.map_or(newest, |of| of == window);
+        let gone: Vec<HandleId> = self.0.iter().filter(|(_, known)| ends(known)).map(|(id, _)| *id).collect();
+        gone.into_iter().filter_map(|id| self.0.remove(&id)).filter_map(unread).collect()
+    }
+
+    /// Tokens that come with the agent's next looks, whatever it does.
+    pub(super) fn ready(&self) -> u64 {
+        let ready = self.0.values().filter(|known| known.state == ComingState::Ready && !known.trimmed);
+        ready.map(|known| known.left().tokens).fold(0, u64::saturating_add)
+    }
+
+    /// All, in no order.
+    pub(super) fn all(&self) -> impl Iterator<Item = Coming> + '_ {
+        let known = self.0.iter().filter(|(_, known)| known.result.is_some());
+        known.map(|(id, known)| Coming {
+            handle: *id,
+            server: known.server,
+            tool: known.tool.clone(),
+            tokens: Some(known.left()),
+            state: known.state,
+            percent: None,
+        })
+    }
+
+    /// Makes room for one more: the oldest goes.
+    fn make_room(&mut self) -> Option<Unread> {
+        if self.0.len() < EXPECTED_MAX {
+            return None;
+        }
+        self.0.pop_first().and_then(|(_, known)| unread(known))
+    }
+}
+
+fn unread(known: Expected) -> Option<Unread> {
+    known.result?;
+    let wasted = (known.delivered == 0).then_some(known.cost);
+    Some(Unread { server: known.server, left: known.left(), wasted })
+}
+
+/// What matters of a task whose result is here.
+#[derive(Debug, Clone)]
+pub(super) struct TaskFacts {
+    pub(super) id: HandleId,
+    pub(super) server: ServerId,
+    pub(super) tool: Option<Arc<str>>,
+    pub(super) state: ComingState,
+    pub(super) trimmed: bool,
+    pub(super) delivered: u64,
+}
+
+impl TaskFacts {
+    /// Of a task as it is; `None` when its agent will not get the result.
+    pub(super) fn of(handle: &TaskHandle) -> Option<Self> {
+        Some(Self {
+            id: handle.id,
+            server: handle.server,
+            tool: handle.tool.clone(),
+            state: state(handle)?,
+            trimmed: is_trimmed(handle),
+            delivered: handle.tokens.map_or(0, |tokens| tokens.delivered),
+        })
+    }
+}
+
+impl TaskFacts {
+    /// Whether its agent has all that it will get: a trimmed result is read in one piece.
+    pub(super) fn is_done(&self) -> bool {
+        self.trimmed && self.delivered > 0
+    }
+}
+
+/// What keeps a result from its agent; `None` when it will not get it.
+fn state(handle: &TaskHandle) -> Option<ComingState> {
+    match handle.intent {
+        Intent::Revoked(_) => return None,
+        Intent::None | Intent::Cancel(_) | Intent::Unwatched { .. } => {}
+    }
+    if handle.cancelled_for_agent.is_some() || handle.failed_for_agent.is_some() {
+        return None;
+    }
+    if handle.is_held() {
+        return Some(ComingState::Held);
+    }
+    match handle.form() {
+        Some(Form::Slices) => Some(ComingState::Slices),
+        Some(Form::Whole | Form::Trimmed { .. }) => Some(ComingState::Ready),
+        None => None,
+    }
+}
+
+fn is_trimmed(handle: &TaskHandle) -> bool {
+    match handle.form() {
+        Some(Form::Trimmed { .. }) => true,
+        Some(Form::Whole | Form::Slices) | None => false,
+    }
+}
+
+/// A task that works, with what its tool usually brings.
+pub(super) fn working(handle: &TaskHandle, usual: Option<u64>) -> Coming {
+    let percent = handle.progress.as_ref().and_then(|progress| {
+        let share = progress.done? / progress.total.filter(|total| *total > 0.0)?;
+        // In range by the clamp; a number that is none becomes 0.
+        Some((share * 100.0).clamp(0.0, 100.0) as u8)
+    });
+    Coming {
+        handle: handle.id,
+        server: handle.server,
+        tool: handle.tool.clone(),
+        tokens: usual.map(|tokens| Count { tokens, exactness: Exactness::AtMost }),
+        state: ComingState::Working,
+        percent,
+    }
+}
+
+/// What tools brought lately.
+#[derive(Debug, Default)]
+pub(super) struct Sizes(HashMap<(ServerId, Arc<str>), VecDeque<u64>>);
+
+impl Sizes {
+    /// A result came.
+    pub(super) fn learn(&mut self, server: ServerId, tool: Option<&Arc<str>>, tokens: u64) {
+        let Some(tool) = tool else { return };
+        let key = (server, Arc::clone(tool));
+        if self.0.len() >= TOOLS_MAX && !self.0.contains_key(&key) {
+            return;
+        }
+        let sizes = self.0.entry(key).or_default();
+        if sizes.len() >= SIZES_KEPT {
+            sizes.pop_front();
+        }
+        sizes.push_back(tokens);
+    }
+
+    /// The largest of the last results of a tool; `None` when none was seen.
+    pub(super) fn usual(&self, server: ServerId, tool: Option<&Arc<str>>) -> Option<u64> {
+        self.0.get(&(server, Arc::clone(tool?)))?.iter().max().copied()
+    }
+}

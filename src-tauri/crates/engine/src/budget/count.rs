@@ -1,0 +1,159 @@
+//! Counting: which scale a text is put on, and what it weighs. The one part of the budget that costs time.
+//!
+//! Runs in a thread for blocking work, a batch at a time, so that neither a call nor the runtime waits for it. A scale
+//! that fails costs the batch its exactness, not its count: everything in it is taken as one token a byte.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use domain::payload::Payload;
+use domain::ports::{Load, Scale, Weight};
+use domain::tokens::{Count, Exactness, Family};
+use serde_json::value::RawValue;
+
+use super::seen::Passed;
+use super::tap::Item;
+
+/// The name under which a list of tools stands that nobody had the time to read.
+const UNREAD_LIST: &str = "(not counted)";
+
+/// What an item weighs.
+#[derive(Debug)]
+pub(super) enum Weighed {
+    /// A list of tools, by tool, and our own.
+    Tools(BTreeMap<Arc<str>, Count>, Count),
+    /// Anything else: the figure to show, and how much more it is by our own count when its maker says less.
+    Sum(Count, u64),
+}
+
+impl Weighed {
+    const NOTHING: Self = Self::Sum(Count::ZERO, 0);
+
+    /// Our own count, whole.
+    fn own(count: Count) -> Self {
+        Self::Sum(count, 0)
+    }
+
+    /// Of a text of so many bytes. What its maker says is believed unless it cannot be: a byte is at most one token.
+    fn of(weight: &Weight, bytes: u64) -> Self {
+        let shown = shown(weight, bytes);
+        Self::Sum(shown, weight.count.tokens.saturating_sub(shown.tokens))
+    }
+}
+
+/// The figure that limits are held against, of a text of so many bytes.
+pub(super) fn cautious(weight: &Weight, bytes: u64) -> u64 {
+    shown(weight, bytes).tokens.max(weight.count.tokens)
+}
+
+/// The figure to show of a text of so many bytes.
+pub(super) fn shown(weight: &Weight, bytes: u64) -> Count {
+    let believed = weight.reported.is_none_or(|reported| reported <= bytes.max(weight.count.tokens));
+    if believed { weight.shown() } else { weight.count }
+}
+
+/// Weighs a batch, each item in the family beside it. Does not wait on the caller's thread.
+pub(super) async fn weigh_all(
+    scale: &Arc<dyn Scale>,
+    batch: &Arc<Vec<Item>>,
+    families: Arc<Vec<Family>>,
+) -> Vec<Weighed> {
+    let (held, items, by_item) = (Arc::clone(scale), Arc::clone(batch), Arc::clone(&families));
+    let work = move || {
+        let pairs = items.iter().zip(by_item.iter());
+        pairs.map(|(item, family)| weigh(held.as_ref(), item, *family)).collect()
+    };
+    match tokio::task::spawn_blocking(work).await {
+        Ok(weighed) => weighed,
+        Err(failed) => {
+            if failed.is_panic() {
+                tracing::error!(messages = batch.len(), "counting failed, its figures are upper bounds");
+            }
+            batch.iter().map(at_most).collect()
+        }
+    }
+}
+
+/// Weighs one result for a limit, off the caller's thread.
+pub(super) async fn weigh_result(scale: &Arc<dyn Scale>, family: Family, result: &Payload) -> Weight {
+    let (held, text) = (Arc::clone(scale), result.clone());
+    let work = move || held.weigh(family, Load::Result(text.as_str()));
+    match tokio::task::spawn_blocking(work).await {
+        Ok(weight) => weight,
+        Err(failed) => {
+            if failed.is_panic() {
+                tracing::error!("weighing a result failed, it is taken as one token a byte");
+            }
+            Weight { count: per_byte(result.bytes()), reported: None }
+        }
+    }
+}
+
+/// One token a byte: an upper bound of every text.
+fn per_byte(bytes: u64) -> Count {
+    Count { tokens: bytes, exactness: Exactness::AtMost }
+}
+
+/// What an item weighs at most, without reading it.
+pub(super) fn at_most(item: &Item) -> Weighed {
+    match item {
+        Item::Saw(seen) => match &seen.what {
+            Passed::Tools { list, own } => {
+                let unread = BTreeMap::from([(Arc::from(UNREAD_LIST), per_byte(list.bytes()))]);
+                Weighed::Tools(unread, per_byte(own.bytes()))
+            }
+            what @ (Passed::Call(_)
+            | Passed::Result(_)
+            | Passed::Slice(_)
+            | Passed::Error(_)
+            | Passed::Handle(_)
+            | Passed::Look { .. }
+            | Passed::Prompt(_)
+            | Passed::Resource(_)) => Weighed::own(per_byte(what.bytes())),
+        },
+        Item::Arguments(matter) | Item::Outcome(matter, _) | Item::Failure(matter) | Item::Aside(matter) => {
+            Weighed::own(per_byte(matter.text.bytes()))
+        }
+        Item::Mark(_) => Weighed::NOTHING,
+    }
+}
+
+fn weigh(scale: &dyn Scale, item: &Item, family: Family) -> Weighed {
+    let weighed = |load, text: &Payload| Weighed::of(&scale.weigh(family, load), text.bytes());
+    match item {
+        Item::Saw(seen) => match &seen.what {
+            Passed::Tools { list, own } => {
+                let own = scale.tools(family, own.as_str()).into_values().sum();
+                Weighed::Tools(scale.tools(family, list.as_str()), own)
+            }
+            Passed::Call(text) => weighed(Load::Call(text.as_str()), text),
+            Passed::Result(text) => weighed(Load::Result(text.as_str()), text),
+            Passed::Error(text) => weighed(Load::Error(text.as_str()), text),
+            Passed::Slice(text) | Passed::Handle(text) | Passed::Look { said: text, .. } => {
+                Weighed::own(scale.weigh(family, shape(text.as_str())).count)
+            }
+            Passed::Prompt(text) => weighed(Load::Prompt(text.as_str()), text),
+            Passed::Resource(text) => weighed(Load::Resource(text.as_str()), text),
+        },
+        Item::Arguments(matter) => {
+            let name = matter.tool.as_deref().unwrap_or_default();
+            let name = scale.weigh(family, Load::Text(name)).count;
+            Weighed::own(name + scale.weigh(family, Load::Text(matter.text.as_str())).count)
+        }
+        Item::Outcome(matter, _) => weighed(Load::Result(matter.text.as_str()), &matter.text),
+        Item::Failure(matter) => weighed(Load::Error(matter.text.as_str()), &matter.text),
+        Item::Aside(matter) => weighed(Load::Text(matter.text.as_str()), &matter.text),
+        Item::Mark(_) => Weighed::NOTHING,
+    }
+}
+
+/// What a message of ours is: a result of a tool, a resource, or a task object.
+fn shape(text: &str) -> Load<'_> {
+    match serde_json::from_str::<BTreeMap<String, &RawValue>>(text) {
+        Ok(members) if members.contains_key("content") => Load::Result(text),
+        Ok(members) if members.contains_key("contents") => Load::Resource(text),
+        Ok(members) if members.contains_key("message") && members.contains_key("code") => Load::Error(text),
+        Ok(_) => Load::Task(text),
+        Err(_) => Load::Text(text),
+    }
+}

@@ -1,0 +1,142 @@
+//! Entering what was counted: into windows and series, into the figures of tasks, and into what is expected or wasted.
+//!
+//! One item at a time, without waiting. What passed that nobody had room to count comes the same way, as an upper bound.
+
+use std::sync::Arc;
+
+use domain::ids::{AgentId, HandleId, ServerId};
+use domain::time::Timestamp;
+use domain::tokens::{Count, Family};
+use domain::waste::Waste;
+use domain::window::Source;
+use sha2::{Digest, Sha256};
+
+use super::books::Place;
+use super::coming::Read;
+use super::count::Weighed;
+use super::figures::Figure;
+use super::seen::{Passed, Seen};
+use super::tap::{Item, Matter};
+use super::{Budget, count};
+
+/// Bytes of a session's digest that stand for it. Enough that no two of an agent's are taken for one.
+const MARK_BYTES: usize = 8;
+
+/// What stands for a session in windows: its id opens doors and is kept nowhere.
+pub(super) fn mark(session: &str) -> Arc<str> {
+    let digest = Sha256::digest(session.as_bytes());
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+    let hex: String = digest.iter().take(MARK_BYTES).flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
+    Arc::from(hex)
+}
+
+impl Budget {
+    /// Counts a batch and enters it.
+    pub(super) async fn take_in(&self, batch: &Arc<Vec<Item>>) {
+        let families: Arc<Vec<Family>> = Arc::new(batch.iter().map(|item| self.family_of(item)).collect());
+        let weighed = count::weigh_all(&self.scale, batch, Arc::clone(&families)).await;
+        let now = self.now();
+        for ((item, weighed), family) in batch.iter().zip(weighed).zip(families.iter()) {
+            self.enter(item, weighed, *family, now);
+        }
+        self.tap.is_booked(batch);
+    }
+
+    /// Enters a batch without counting it.
+    pub(super) fn take_at_most(&self, batch: &[Item]) {
+        for item in batch {
+            self.enter(item, count::at_most(item), self.family_of(item), self.now());
+        }
+        self.tap.is_booked(batch);
+    }
+
+    /// Leaves something to be counted; what does not fit is entered at once, as an upper bound.
+    pub(super) fn leave(&self, item: Item) {
+        if let Err(item) = self.tap.leave(item) {
+            self.enter(&item, count::at_most(&item), self.family_of(&item), self.now());
+        }
+    }
+
+    fn family_of(&self, item: &Item) -> Family {
+        let agent = match item {
+            Item::Saw(seen) => seen.agent,
+            Item::Arguments(matter) | Item::Outcome(matter, _) | Item::Failure(matter) | Item::Aside(matter) => {
+                matter.agent
+            }
+            Item::Mark(_) => return Family::Unknown,
+        };
+        self.measure(agent).family
+    }
+
+    fn enter(&self, item: &Item, weighed: Weighed, family: Family, now: Timestamp) {
+        match (item, weighed) {
+            (Item::Saw(seen), Weighed::Tools(tools, own)) => {
+                self.books.lock().has_tools(&place(seen), seen.server, (tools, own), family, now);
+            }
+            (Item::Saw(seen), Weighed::Sum(count, unsaid)) => self.enter_seen(seen, (count, unsaid), family, now),
+            (Item::Arguments(matter), Weighed::Sum(count, _)) => {
+                self.figures.add(matter.handle, family, Figure::Arguments, count);
+            }
+            (Item::Outcome(matter, facts), Weighed::Sum(count, _)) => {
+                self.figures.add(matter.handle, family, Figure::Result, count);
+                self.expect(matter.agent, (matter.server, matter.tool.as_ref()), facts.clone(), count);
+            }
+            (Item::Failure(matter), Weighed::Sum(count, _)) => {
+                self.figures.add(matter.handle, family, Figure::Result, count);
+            }
+            (Item::Aside(matter), Weighed::Sum(count, _)) => self.enter_aside(matter, count, family, now),
+            (Item::Mark(told), _) => {
+                if let Some(told) = told.lock().take() {
+                    // Whoever waited may have stopped waiting.
+                    let _ = told.send(());
+                }
+            }
+            // Lists of tools alone are weighed by tool.
+            (Item::Arguments(_) | Item::Outcome(..) | Item::Failure(_) | Item::Aside(_), Weighed::Tools(..)) => {}
+        }
+    }
+
+    fn enter_seen(&self, seen: &Seen, (count, unsaid): (Count, u64), family: Family, now: Timestamp) {
+        let (source, figure, read) = match &seen.what {
+            // A list is weighed by tool; what a task's call weighs is counted at its birth.
+            Passed::Tools { .. } => (Source::Tools, None, None),
+            Passed::Call(_) => (Source::Arguments, None, None),
+            Passed::Result(_) => (Source::Results, Some(Figure::Delivered), Some(Read::Whole)),
+            Passed::Slice(_) => (Source::Results, Some(Figure::Delivered), Some(Read::Part)),
+            Passed::Error(_) => (Source::Results, Some(Figure::Delivered), None),
+            Passed::Handle(_) | Passed::Look { .. } => (Source::Handles, Some(Figure::Handle), Some(Read::Handle)),
+            Passed::Prompt(_) | Passed::Resource(_) => (Source::Prompts, None, None),
+        };
+        let mut books = self.books.lock();
+        let window = books.came_in(&place(seen), seen.server, source, (count, unsaid), family, now);
+        if let (Some(handle), Some(window), Some(read)) = (seen.handle, window, read) {
+            let about = (handle, seen.server);
+            books.pending(seen.agent, family, now, |pending| pending.read(about, read, count, window));
+        }
+        if let (Passed::Look { empty, hasty, .. }, Some(server)) = (&seen.what, seen.server) {
+            let mut waste = |waste, cost| books.wasted(Some(seen.agent), server, waste, cost, now);
+            waste(Waste::Look, Count::ZERO);
+            if *empty {
+                // What it cost is counted with this alone, so that the sum over all kinds is what was wasted.
+                waste(Waste::EmptyLook, count);
+            }
+            if *hasty {
+                waste(Waste::HastyLook, Count::ZERO);
+            }
+        }
+        drop(books);
+        if let (Some(handle), Some(figure)) = (seen.handle, figure) {
+            self.figures.add(handle, family, figure, count);
+        }
+    }
+
+    fn enter_aside(&self, matter: &Matter, count: Count, family: Family, now: Timestamp) {
+        let Matter { agent, server, handle, .. } = matter;
+        self.figures.add(HandleId::clone(handle), family, Figure::Interim, count);
+        self.books.lock().kept_out(AgentId::clone(agent), ServerId::clone(server), count, family, now);
+    }
+}
+
+fn place(seen: &Seen) -> Place {
+    Place { agent: seen.agent, door: seen.door, session: seen.session.as_deref().map(mark) }
+}

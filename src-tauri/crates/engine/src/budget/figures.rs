@@ -1,0 +1,179 @@
+//! What each task costs and keeps out, gathered until it is committed with the task.
+//!
+//! What is here are additions: the figures themselves are the handle's, so a restart goes on with them and a conflict adds
+//! to what another commit stored. Committed at most each `task_every` while a task is open, and at once at its end, after
+//! a read, and when it went past its limit. Counting is `count.rs`'s, the limit of results `limits.rs`'s.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::handle::{TaskHandle, Transition};
+use domain::ids::HandleId;
+use domain::ports::RegistryError;
+use domain::rule::TokenLimit;
+use domain::time::Timestamp;
+use domain::tokens::{Count, Exactness, Family, TaskTokens};
+use futures::stream::{self, StreamExt};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::core::{Core, then};
+use crate::ledger::LedgerError;
+use crate::roster::Roster;
+
+/// Tasks whose figures are committed at a time, so that their commits share fsyncs.
+const COMMITTED_AT_ONCE: usize = 64;
+
+/// Which figure of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Figure {
+    /// The name of the tool and the arguments.
+    Arguments,
+    /// Its handle, and looks at it.
+    Handle,
+    /// Output on the way.
+    Interim,
+    /// Its result, as it came.
+    Result,
+    /// What of its result was read.
+    Delivered,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Added {
+    tokens: TaskTokens,
+    since: Instant,
+    soon: bool,
+}
+
+/// Additions that are not committed yet.
+#[derive(Default)]
+pub(super) struct Figures(Mutex<HashMap<HandleId, Added>>);
+
+impl Figures {
+    /// Adds to a figure of a task.
+    pub(super) fn add(&self, id: HandleId, family: Family, figure: Figure, count: Count) {
+        let one = single(family, figure, count);
+        let soon = match figure {
+            Figure::Result | Figure::Delivered => true,
+            Figure::Arguments | Figure::Handle | Figure::Interim => false,
+        };
+        let mut all = self.0.lock();
+        let added =
+            all.entry(id).or_insert_with(|| Added { tokens: TaskTokens::new(family), since: Instant::now(), soon });
+        added.tokens = sum(added.tokens, one);
+        added.soon |= soon;
+    }
+
+    fn put_back(&self, id: HandleId, taken: Added) {
+        let mut all = self.0.lock();
+        let tokens = all.get(&id).map_or(taken.tokens, |later| sum(taken.tokens, later.tokens));
+        all.insert(id, Added { tokens, ..taken });
+    }
+
+    /// Takes those that are due: which are past a limit is the caller's to say.
+    fn take(&self, every: Duration, over: impl Fn(HandleId, &TaskTokens) -> bool) -> Vec<(HandleId, Added)> {
+        let now = Instant::now();
+        let due = |id: &HandleId, added: &Added| {
+            added.soon || now.duration_since(added.since) >= every || over(*id, &added.tokens)
+        };
+        let mut all = self.0.lock();
+        let ids: Vec<HandleId> = all.iter().filter(|(id, added)| due(id, added)).map(|(id, _)| *id).collect();
+        ids.into_iter().filter_map(|id| all.remove(&id).map(|added| (id, added))).collect()
+    }
+}
+
+fn single(family: Family, figure: Figure, count: Count) -> TaskTokens {
+    let mut one = TaskTokens { exactness: count.exactness, ..TaskTokens::new(family) };
+    match figure {
+        Figure::Arguments => one.arguments = count.tokens,
+        Figure::Handle => one.handle = count.tokens,
+        Figure::Interim => one.interim = count.tokens,
+        Figure::Result => one.result = Some(count.tokens),
+        Figure::Delivered => one.delivered = count.tokens,
+    }
+    one
+}
+
+/// The figures of a task with what was added. In another family than before, they are about as much.
+fn sum(before: TaskTokens, added: TaskTokens) -> TaskTokens {
+    let moved = match before.family {
+        family if family == added.family => Exactness::Exact,
+        Family::Unknown => Exactness::AtMost,
+        Family::O200k | Family::Cl100k | Family::Claude3 | Family::Claude47 | Family::Gemini | Family::Llama => {
+            Exactness::About
+        }
+    };
+    TaskTokens {
+        family: added.family,
+        exactness: before.exactness.max(added.exactness).max(moved),
+        arguments: before.arguments.saturating_add(added.arguments),
+        handle: before.handle.saturating_add(added.handle),
+        interim: before.interim.saturating_add(added.interim),
+        result: added.result.or(before.result),
+        delivered: before.delivered.saturating_add(added.delivered),
+    }
+}
+
+/// The figures of this task with what was added.
+fn with(handle: &TaskHandle, added: TaskTokens) -> TaskTokens {
+    handle.tokens.map_or(added, |before| sum(before, added))
+}
+
+/// The result of a task is this large: part of the commit that brings it.
+pub(super) fn weighed(handle: &TaskHandle, family: Family, result: Count) -> Transition {
+    handle.counted(with(handle, single(family, Figure::Result, result)))
+}
+
+/// All that a task said and brought.
+fn total(tokens: &TaskTokens) -> u64 {
+    let beyond = tokens.delivered.saturating_sub(tokens.result.unwrap_or(0));
+    let parts = [tokens.arguments, tokens.handle, tokens.interim, tokens.result.unwrap_or(0), beyond];
+    parts.into_iter().fold(0, u64::saturating_add)
+}
+
+/// How much this task may say and bring.
+fn limit(roster: &Roster, handle: &TaskHandle) -> Option<TokenLimit> {
+    let tool = handle.tool.as_deref().unwrap_or_default();
+    roster.resolve(handle.agent?, handle.server, tool).task_limit
+}
+
+/// The new figures, and what follows when they are too much.
+fn step(roster: &Roster, handle: &TaskHandle, added: TaskTokens, now: Timestamp) -> Transition {
+    let tokens = with(handle, added);
+    let counted = handle.counted(tokens);
+    match limit(roster, handle).filter(|limit| total(&tokens) > limit.tokens) {
+        Some(limit) => then(counted, |next| next.goes_over(total(&tokens), limit, now)),
+        None => counted,
+    }
+}
+
+/// Commits the figures that are due, or all of them.
+pub(super) async fn commit(core: &Arc<Core>, all: bool) {
+    let roster = core.roster();
+    let limited = roster.rules().all().iter().any(|rule| rule.task_limit.is_some());
+    let over = |id: HandleId, added: &TaskTokens| {
+        limited
+            && core.ledger.held(id).is_some_and(|handle| {
+                let tokens = with(&handle, *added);
+                handle.over_limit.is_none()
+                    && limit(&roster, &handle).is_some_and(|limit| total(&tokens) > limit.tokens)
+            })
+    };
+    let every = if all { Duration::ZERO } else { core.policy.counting.task_every };
+    let due = core.budget.figures.take(every, over);
+    let stored = stream::iter(due).map(|(id, added)| {
+        let roster = &roster;
+        async move {
+            match core.ledger.apply(id, |handle, now| step(roster, handle, added.tokens, now)).await {
+                Ok(_) | Err(LedgerError::Unknown | LedgerError::Registry(RegistryError::Closed)) => {}
+                Err(error) => {
+                    tracing::warn!(handle.id = %id, %error, "what a task costs could not be stored, trying again");
+                    core.budget.figures.put_back(id, added);
+                }
+            }
+        }
+    });
+    stored.buffer_unordered(COMMITTED_AT_ONCE).collect::<()>().await;
+}

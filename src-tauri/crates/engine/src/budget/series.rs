@@ -1,0 +1,89 @@
+//! Hours of spend and waste, gathered in memory until they are flushed.
+//!
+//! Only ever added to: spend never falls. Rows of one hour, agent, server and kind are one row here as in the registry,
+//! so what gathers while the registry cannot write stays small. Where it is added up with windows is `books.rs`.
+
+use std::collections::BTreeMap;
+
+use domain::ids::{AgentId, ServerId};
+use domain::ports::{SpendRow, WasteRow};
+use domain::time::Timestamp;
+use domain::tokens::{Count, Exactness, Family};
+use domain::waste::Waste;
+use domain::window::Flow;
+
+type SpendKey = (Timestamp, AgentId, Option<ServerId>, Flow, Family);
+type WasteKey = (Timestamp, Option<AgentId>, ServerId, Waste);
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    count: Count,
+    times: u64,
+}
+
+impl Sum {
+    fn add(&mut self, count: Count, times: u64) {
+        self.count = self.count + count;
+        self.times = self.times.saturating_add(times);
+    }
+}
+
+/// What is not flushed yet.
+#[derive(Debug, Default)]
+pub(super) struct Series {
+    spend: BTreeMap<SpendKey, Sum>,
+    waste: BTreeMap<WasteKey, Sum>,
+}
+
+/// The beginning of the hour of a moment.
+fn hour(now: Timestamp) -> Timestamp {
+    const HOUR_MS: i64 = 3_600_000;
+    Timestamp::from_millis(now.as_millis() - now.as_millis().rem_euclid(HOUR_MS))
+}
+
+impl Series {
+    /// Tokens flowed, in so many messages.
+    pub(super) fn flowed(
+        &mut self,
+        now: Timestamp,
+        whose: (AgentId, Option<ServerId>, Family),
+        flow: Flow,
+        count: Count,
+        messages: u64,
+    ) {
+        let (agent, server, family) = whose;
+        self.spend.entry((hour(now), agent, server, flow, family)).or_default().add(count, messages);
+    }
+
+    /// Something was wasted once.
+    pub(super) fn wasted(&mut self, now: Timestamp, whose: (Option<AgentId>, ServerId), waste: Waste, count: Count) {
+        let (agent, server) = whose;
+        self.waste.entry((hour(now), agent, server, waste)).or_default().add(count, 1);
+    }
+
+    /// Takes everything.
+    pub(super) fn take(&mut self) -> (Vec<SpendRow>, Vec<WasteRow>) {
+        let spend = std::mem::take(&mut self.spend).into_iter().map(|((hour, agent, server, flow, family), sum)| {
+            let Count { tokens, exactness } = sum.count;
+            SpendRow { hour, agent, server, flow, family, exactness, tokens, messages: sum.times }
+        });
+        let waste = std::mem::take(&mut self.waste).into_iter().map(|((hour, agent, server, waste), sum)| {
+            let Count { tokens, exactness } = sum.count;
+            WasteRow { hour, agent, server, waste, count: sum.times, tokens, exactness }
+        });
+        (spend.collect(), waste.collect())
+    }
+
+    /// Puts back what could not be flushed.
+    pub(super) fn put_back(&mut self, spend: Vec<SpendRow>, waste: Vec<WasteRow>) {
+        let count = |tokens: u64, exactness: Exactness| Count { tokens, exactness };
+        for row in spend {
+            let key = (row.hour, row.agent, row.server, row.flow, row.family);
+            self.spend.entry(key).or_default().add(count(row.tokens, row.exactness), row.messages);
+        }
+        for row in waste {
+            let key = (row.hour, row.agent, row.server, row.waste);
+            self.waste.entry(key).or_default().add(count(row.tokens, row.exactness), row.count);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Where what passed waits to be counted: a queue bounded by messages and by bytes, that never makes anybody wait.
+//!
+//! What does not fit is not lost: it is booked at once as one token a byte, which is an upper bound. One worker takes
+//! from the queue and counts in a thread for such work (`count.rs`); what it has in hand is kept here, so that neither
+//! a panic nor the end of the core loses it. It knows no window: see `books.rs`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use domain::ids::{AgentId, HandleId, ServerId};
+use domain::payload::Payload;
+use domain::policy::Counting;
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, oneshot};
+
+use super::coming::TaskFacts;
+use super::seen::Seen;
+
+/// Messages that are counted at a time. Judgement: enough to make the change of threads cheap, few enough that a gauge
+/// moves while a burst is counted.
+const BATCH: usize = 256;
+
+/// Bytes that are counted at a time, at least one message. Judgement: a tenth of a second of counting.
+const BATCH_BYTES: usize = domain::policy::MIB;
+
+/// Something to be counted.
+#[derive(Debug)]
+pub(super) enum Item {
+    /// An agent saw it, or said it.
+    Saw(Seen),
+    /// The arguments with which a task of an agent began.
+    Arguments(Matter),
+    /// The result of a task of an agent came, and nobody weighed it on its way in. With what it means for the agent, when
+    /// that may still read it.
+    Outcome(Matter, Option<TaskFacts>),
+    /// The error that a task of an agent ended with.
+    Failure(Matter),
+    /// Output of a task that did not go to its agent.
+    Aside(Matter),
+    /// Everything before this is counted and booked.
+    Mark(Mutex<Option<oneshot::Sender<()>>>),
+}
+
+/// A text of a task.
+#[derive(Debug)]
+pub(super) struct Matter {
+    pub(super) agent: AgentId,
+    pub(super) server: ServerId,
+    pub(super) tool: Option<Arc<str>>,
+    pub(super) handle: HandleId,
+    pub(super) text: Payload,
+}
+
+impl Item {
+    fn bytes(&self) -> usize {
+        let bytes = match self {
+            Self::Saw(seen) => seen.what.bytes(),
+            Self::Arguments(matter) | Self::Outcome(matter, _) | Self::Failure(matter) | Self::Aside(matter) => {
+                matter.text.bytes()
+            }
+            Self::Mark(_) => 0,
+        };
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+}
+
+/// The queue.
+pub(super) struct Tap {
+    send: mpsc::Sender<Item>,
+    /// Taken by the worker for its life, and by the orderly end after it.
+    receive: tokio::sync::Mutex<mpsc::Receiver<Item>>,
+    bytes: AtomicUsize,
+    bytes_max: usize,
+    in_hand: Mutex<Option<Arc<Vec<Item>>>>,
+}
+
+impl Tap {
+    pub(super) fn new(numbers: &Counting) -> Self {
+        let (send, receive) = mpsc::channel(numbers.queue_messages);
+        Self {
+            send,
+            receive: tokio::sync::Mutex::new(receive),
+            bytes: AtomicUsize::new(0),
+            bytes_max: numbers.queue_bytes,
+            in_hand: Mutex::new(None),
+        }
+    }
+
+    /// Leaves something to be counted; gives it back when there is no room.
+    pub(super) fn leave(&self, item: Item) -> Result<(), Item> {
+        let bytes = item.bytes();
+        let before = self.bytes.fetch_add(bytes, Ordering::AcqRel);
+        if before.saturating_add(bytes) > self.bytes_max {
+            self.bytes.fetch_sub(bytes, Ordering::AcqRel);
+            return Err(item);
+        }
+        self.send.try_send(item).map_err(|refused| {
+            self.bytes.fetch_sub(bytes, Ordering::AcqRel);
+            match refused {
+                mpsc::error::TrySendError::Full(item) | mpsc::error::TrySendError::Closed(item) => item,
+            }
+        })
+    }
+
+    /// Leaves something that may wait for room.
+    pub(super) async fn leave_later(&self, item: Item) {
+        if let Ok(room) = self.send.reserve().await {
+            self.bytes.fetch_add(item.bytes(), Ordering::AcqRel);
+            room.send(item);
+        }
+    }
+
+    /// The receiving end, for whoever counts.
+    pub(super) async fn receive(&self) -> tokio::sync::MutexGuard<'_, mpsc::Receiver<Item>> {
+        self.receive.lock().await
+    }
+
+    /// What was in hand when somebody stopped counting.
+    pub(super) fn left_in_hand(&self) -> Option<Arc<Vec<Item>>> {
+        self.in_hand.lock().clone()
+    }
+
+    /// The next batch, kept in hand until [`Tap::is_booked`]. Cancel-safe: nothing is taken before the first message.
+    pub(super) async fn next(&self, receive: &mut mpsc::Receiver<Item>) -> Option<Arc<Vec<Item>>> {
+        let first = receive.recv().await?;
+        Some(self.fill(first, receive))
+    }
+
+    /// As [`Tap::next`], of what is there.
+    pub(super) fn next_now(&self, receive: &mut mpsc::Receiver<Item>) -> Option<Arc<Vec<Item>>> {
+        let first = receive.try_recv().ok()?;
+        Some(self.fill(first, receive))
+    }
+
+    fn fill(&self, first: Item, receive: &mut mpsc::Receiver<Item>) -> Arc<Vec<Item>> {
+        let mut bytes = first.bytes();
+        let mut batch = vec![first];
+        while batch.len() < BATCH && bytes < BATCH_BYTES {
+            let Ok(next) = receive.try_recv() else { break };
+            bytes = bytes.saturating_add(next.bytes());
+            batch.push(next);
+        }
+        let batch = Arc::new(batch);
+        *self.in_hand.lock() = Some(Arc::clone(&batch));
+        batch
+    }
+
+    /// The batch in hand is booked.
+    pub(super) fn is_booked(&self, batch: &[Item]) {
+        *self.in_hand.lock() = None;
+        let bytes: usize = batch.iter().map(Item::bytes).fold(0, usize::saturating_add);
+        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
+    }
+}
