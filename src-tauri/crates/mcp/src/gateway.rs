@@ -3,12 +3,15 @@
 //!
 //! It stands in the path so that every long call becomes a handle that cannot be lost. `service.rs` takes requests in
 //! and says who answers them (`route.rs`); `guest.rs` is who asks. Calls are `call.rs` and `hold.rs`; tasks are
-//! `modern.rs` and `legacy_tasks.rs`; everything else is forwarded raw (`forward.rs`, `merge.rs`, `subscribe.rs`).
+//! `modern.rs` and `legacy_tasks.rs`; everything else is forwarded raw (`forward.rs`, `merge.rs`, `subscribe.rs`). What
+//! stands in an agent's window is told to the engine (`budget.rs`), and results that are too large for it are given in
+//! slices (`short.rs`, `slices.rs`).
 //! It stores nothing and decides nothing about tasks: rows are the engine's, and what an agent sees of one is
 //! `domain::handle::agent_sight`. No method of an agent reaches the configuration of servers or agents.
 
 mod asking;
 mod bridge;
+mod budget;
 mod call;
 mod clients;
 mod courier;
@@ -30,7 +33,10 @@ mod own_tools;
 mod questions;
 mod reach;
 mod route;
+mod scale;
 mod service;
+mod short;
+mod slices;
 mod standing;
 mod subscribe;
 mod tell;
@@ -92,6 +98,12 @@ pub(crate) struct Gate {
     pub(crate) claims: asking::Claims,
     /// Which sessions are told about which tasks.
     pub(crate) couriers: courier::Couriers,
+    /// The last looks of agents at their tasks.
+    pub(crate) looks: budget::Looks,
+    /// Lists of tools that are read page by page.
+    pub(crate) shelves: budget::Shelves,
+    /// Room for cutting results.
+    pub(crate) scaling: Arc<Semaphore>,
 }
 
 impl Gateway {
@@ -125,6 +137,9 @@ impl Gateway {
             listens,
             claims: asking::Claims::default(),
             couriers: courier::Couriers::default(),
+            looks: budget::Looks::default(),
+            shelves: budget::Shelves::default(),
+            scaling: Arc::new(Semaphore::new(scale::AT_ONCE)),
         });
         let watched = Arc::clone(&gate);
         gate.scope.spawn("agents without access", async move { watched.expel().await });

@@ -17,6 +17,7 @@ use domain::time::Timestamp;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::wire;
 use crate::dialect::experimental2025::RELATED_TASK;
 use crate::message::text::{Inside, member, text_member, with_members};
 use crate::serve::version;
@@ -53,7 +54,8 @@ pub(super) fn legacy_task(
     let mut set = vec![("taskId", quoted(&handle.id.to_string())), ("status", quoted(word))];
     let mut drop = Vec::new();
     // The server's own words stay as it spelled them, unless the agent sees something else.
-    if text_member(theirs, "status").as_deref() != Some(word) {
+    let is_stopped = sight == Sight::Cancelled && handle.stopped_by_limit().is_some();
+    if is_stopped || text_member(theirs, "status").as_deref() != Some(word) {
         match message(handle, &sight, now) {
             Some(message) => set.push(("statusMessage", quoted(&message))),
             None => drop.push("statusMessage"),
@@ -75,7 +77,8 @@ fn message(handle: &TaskHandle, sight: &Sight, now: Timestamp) -> Option<String>
     let servers = || handle.view.task().and_then(|task| task.message.clone());
     match sight {
         Sight::Working { message } => message.clone(),
-        Sight::InputRequired { .. } | Sight::Completed | Sight::Cancelled => servers(),
+        Sight::InputRequired { .. } | Sight::Completed => servers(),
+        Sight::Cancelled => wire::stopped_message(handle).or_else(servers),
         Sight::Failed => match agent_failure(handle, now)? {
             AgentFailure::Ours(error) => Some(error.message),
             AgentFailure::Stored => servers().or_else(|| told_error(&handle.view)),
@@ -178,8 +181,8 @@ fn without_meta(object: &str, names: &[&str]) -> String {
 }
 
 /// A result as `tasks/result` gives it: tied to its task, all else as it came.
-pub(super) fn related_result(result: &RawValue, id: HandleId) -> Option<Box<RawValue>> {
-    raw(tied(result.get(), id))
+pub(super) fn related_result(result: &str, id: HandleId) -> Payload {
+    Payload::new(tied(result, id))
 }
 
 /// A question on its way to an agent of the older eras.

@@ -10,10 +10,11 @@ use domain::handle::TaskHandle;
 use domain::payload::Payload;
 use domain::ports::{AnswerToSend, CallListener, Continuation};
 use domain::request::{AnswerAction, AskDoor};
-use engine::{AgentCall, HangUp, Landed};
+use engine::{AgentCall, HangUp, Landed, Passed};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use super::budget::Tap;
 use super::guest::Guest;
 use super::hold::{Held, Patience, hold};
 use super::names::ToolPlace;
@@ -28,35 +29,46 @@ use crate::serve::{Answered, Params, Request, Seat};
 ///
 /// # Errors
 /// The server's own, raw, or why it cannot be reached.
-pub(super) async fn call(gate: &Arc<Gate>, guest: &Guest, request: Request, seat: &Seat) -> Result<Answered, Fault> {
+pub(super) async fn call(
+    gate: &Arc<Gate>,
+    guest: &Guest,
+    request: Request,
+    seat: &Seat,
+    tap: &mut Tap<'_>,
+) -> Result<Answered, Fault> {
     let begun = Instant::now();
     let params = &request.params;
     let name = params.text("name").ok_or_else(|| Fault::params("`name` must be a text"))?;
     if own_tools::is_ours(gate, guest, &name).await {
-        return own_tools::call(gate, guest, &name, params, seat).await.map(Answered::Raw);
+        tap.called_here(&name, params);
+        return own_tools::call(gate, guest, &name, params, seat, tap).await;
     }
-    let place = names::tool(gate, guest, &name).await?;
-    mirrored::check(gate, &place, &request)?;
+    let place = names::tool(gate, guest, &name).await.inspect_err(|_| tap.called_here(&name, params))?;
+    mirrored::check(gate, &place, &request).inspect_err(|_| tap.called_here(&name, params))?;
     let (mut teller, listener) = Teller::new(gate, guest, place.server, params.progress_token());
     let patience = Patience::of(gate, guest, &place, begun);
     if guest.is_modern()
         && let Some(id) = questions::resume(gate, guest, &place, params).await?
     {
         let held = Held { id, place, patience, waits: false };
-        return hold(gate, guest, held, &mut teller, seat).await.map(Answered::Raw);
+        return hold(gate, guest, held, &mut teller, seat, tap).await;
     }
-    let outgoing = agent_call(gate, guest, &place, params, seat, listener)?;
+    let outgoing = agent_call(gate, guest, &place, params, seat, listener);
+    let outgoing = outgoing.inspect_err(|_| tap.called_here(&name, params))?;
+    tap.calls(&outgoing);
     match land(gate, outgoing, &mut teller, seat).await? {
         Landed::Result { payload, .. } => {
-            let result = forward::down_text(gate, guest, place.server, payload);
-            Ok(Answered::Text(if guest.is_modern() { complete_text(result) } else { result }))
+            let result = forward::down_text(gate, guest, place.server, None, payload);
+            let result = if guest.is_modern() { complete_text(result) } else { result };
+            tap.shows(Passed::Result(result.clone()));
+            Ok(Answered::Text(result))
         }
         Landed::Error { payload } => Err(Fault::raw(&forward::down(gate, guest, place.server, None, &payload).await?)),
         // The agent is asked as its server asked: its retry goes there too, because there is no row.
-        Landed::NeedsInput { whole } => Ok(Answered::Text(forward::down_text(gate, guest, place.server, whole))),
+        Landed::NeedsInput { whole } => Ok(Answered::Text(forward::down_text(gate, guest, place.server, None, whole))),
         Landed::Handle(id) | Landed::Joined(id) => {
             let held = Held { id, place, patience, waits: false };
-            hold(gate, guest, held, &mut teller, seat).await.map(Answered::Raw)
+            hold(gate, guest, held, &mut teller, seat, tap).await
         }
     }
 }

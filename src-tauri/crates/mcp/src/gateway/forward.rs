@@ -10,12 +10,14 @@ use std::sync::Arc;
 use domain::handle::TaskHandle;
 use domain::ids::{HandleId, ServerId};
 use domain::payload::Payload;
+use engine::Passed;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
+use super::budget::Tap;
 use super::guest::Guest;
 use super::reach::{self, Reach, declares, reach};
 use super::{Gate, lists, names, questions, service, wire};
@@ -24,7 +26,7 @@ use crate::link::{Answer, LinkError, Response};
 use crate::message::text::{member, text_member, with_members};
 use crate::rewrite::{Half, Identity, json_text, meaning, rewrite, rewrite_raw};
 use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Client, Request, Seat, Session};
+use crate::serve::{Answered, Client, Request, Seat, Session};
 use crate::view::ELICITATION;
 
 /// What waits for one client on the way to its answer. Judgement: progress replaces itself, so a few are enough.
@@ -47,11 +49,39 @@ pub(super) async fn request(
     guest: &Guest,
     request: Request,
     seat: &Seat,
+    tap: &mut Tap<'_>,
 ) -> Result<Box<RawValue>, Fault> {
     let (server, named) = target(gate, guest, &request).await?;
+    tap.at(server);
     let there = reach(gate, guest, server).await?;
     let params = up(gate, guest, &request, named.as_deref());
     exchange(gate, guest, &there, &request, params, seat).await
+}
+
+/// As [`request`], for what its agent's model may be shown: a prompt, or a resource.
+///
+/// # Errors
+/// As [`request`].
+pub(super) async fn shown(
+    gate: &Arc<Gate>,
+    guest: &Guest,
+    asked: Request,
+    seat: &Seat,
+    tap: &mut Tap<'_>,
+) -> Result<Answered, Fault> {
+    let passed = match asked.method.as_str() {
+        "prompts/get" => Passed::Prompt,
+        "resources/read" => Passed::Resource,
+        _ => return request(gate, guest, asked, seat, tap).await.map(Answered::Raw),
+    };
+    tap.shows_errors();
+    let raw = request(gate, guest, asked, seat, tap).await?;
+    if asks(&raw) {
+        return Ok(Answered::Raw(raw));
+    }
+    let text = Payload::new(Box::<str>::from(raw));
+    tap.shows(passed(text.clone()));
+    Ok(Answered::Text(text))
 }
 
 /// Which server a request is for, and what it names there where that differs.
@@ -180,8 +210,14 @@ pub(super) async fn down(
 }
 
 /// As [`down`] for a result that is JSON text already: where nothing changes, nothing is copied.
-pub(super) fn down_text(gate: &Gate, guest: &Guest, server: ServerId, text: Payload) -> Payload {
-    let exchange = outward(gate, guest, server, None);
+pub(super) fn down_text(
+    gate: &Gate,
+    guest: &Guest,
+    server: ServerId,
+    handle: Option<&TaskHandle>,
+    text: Payload,
+) -> Payload {
+    let exchange = outward(gate, guest, server, handle);
     match rewrite(Half::Result("tools/call"), text.as_str(), &exchange) {
         std::borrow::Cow::Borrowed(_) => text.clone(),
         std::borrow::Cow::Owned(changed) => Payload::new(changed),

@@ -33,6 +33,11 @@ impl Guest {
         }
     }
 
+    /// The name of its session, to tell it from others; never for logs.
+    pub(crate) fn session_name(&self) -> Option<Arc<str>> {
+        self.session().map(|session| Arc::from(session.id()))
+    }
+
     /// Whether it is of the modern era.
     pub(crate) fn is_modern(&self) -> bool {
         self.session().is_none()

@@ -9,16 +9,18 @@ use std::sync::Arc;
 
 use domain::handle::{Sight, TaskHandle, agent_sight};
 use domain::ids::HandleId;
+use domain::payload::Payload;
 use engine::HangUp;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use super::budget::Tap;
 use super::guest::Guest;
 use super::names::ToolPlace;
 use super::tell::Teller;
 use super::{Gate, clients, outcome, own_tools, questions, service, wire};
 use crate::serve::fault::Fault;
-use crate::serve::{GivenUp, Seat};
+use crate::serve::{Answered, GivenUp, Seat};
 
 /// A call to hold.
 pub(super) struct Held {
@@ -76,9 +78,14 @@ pub(super) async fn hold(
     held: Held,
     teller: &mut Teller,
     seat: &Seat,
-) -> Result<Box<RawValue>, Fault> {
+    tap: &mut Tap<'_>,
+) -> Result<Answered, Fault> {
     let watch = gate.engine.watch(held.id).await.map_err(|error| service::fault(&error))?;
     let mut watch = watch.ok_or_else(Fault::unknown_task)?;
+    match held.waits {
+        true => tap.about(&watch.now()),
+        false => tap.becomes(&watch.now()),
+    }
     let mut grip = Grip { gate: Arc::clone(gate), id: (!held.waits).then_some(held.id), seat: seat.clone() };
     loop {
         let handle = watch.now();
@@ -90,7 +97,10 @@ pub(super) async fn hold(
                 gate.engine.give(held.id).await.map_err(|error| service::fault(&error))?
             };
             grip.arrives();
-            return created(gate, guest, &given).await;
+            let task = created(gate, guest, &given).await?;
+            gate.looks.told(gate, guest, &given, false);
+            tap.handle(&task);
+            return Ok(Answered::Raw(task));
         }
         match &sight {
             Sight::Completed | Sight::Failed | Sight::Cancelled | Sight::Gone => {
@@ -100,7 +110,8 @@ pub(super) async fn hold(
                     grip.let_go();
                     gate.engine.delivered(held.id);
                 }
-                return outcome::reply(guest, end);
+                tap.ended(&end);
+                return outcome::reply(guest, end).map(Answered::Text);
             }
             Sight::InputRequired { keys } => {
                 let asked = questions::on_call(gate, guest, &handle, keys, seat);
@@ -111,7 +122,7 @@ pub(super) async fn hold(
                         asked = &mut asked => match asked? {
                             Some(result) => {
                                 grip.let_go();
-                                return Ok(result);
+                                return Ok(Answered::Raw(result));
                             }
                             None => break,
                         },
@@ -135,7 +146,15 @@ pub(super) async fn hold(
         {
             let given = gate.engine.give(held.id).await.map_err(|error| service::fault(&error))?;
             grip.arrives();
-            return own_tools::goes_on(gate, guest, &given, &held.place).await;
+            let note = own_tools::goes_on(gate, guest, &given, &held).await?;
+            if held.waits {
+                let look = gate.looks.at(gate, guest, &given).look(Payload::new(note.get()));
+                tap.shows(look);
+            } else {
+                gate.looks.told(gate, guest, &given, false);
+                tap.handle(&note);
+            }
+            return Ok(Answered::Raw(note));
         }
     }
 }

@@ -8,15 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::policy::Policy;
-use engine::{HangUp, Landed};
+use engine::{HangUp, Landed, Passed};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::budget::{self, Tap};
 use super::guest::Guest;
 use super::tell::Teller;
 use super::{Gate, asking, bridge, call, courier, forward, legacy_tasks, merge, names, service};
 use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Params, Request, Seat, Session};
+use crate::serve::{Answered, Params, Request, Seat, Session};
 
 /// Answers `initialize`.
 ///
@@ -30,6 +31,8 @@ pub(super) async fn initialize(gate: &Arc<Gate>, guest: &Guest, request: &Reques
     if guest.wants_own_tools() {
         capabilities.entry("tools").or_insert_with(|| json!({}));
     }
+    // Results are resources of ours, whatever stands behind.
+    capabilities.entry("resources").or_insert_with(|| json!({}));
     if session.has_tasks() {
         let tasks = json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}});
         capabilities.insert("tasks".to_owned(), tasks);
@@ -41,7 +44,9 @@ pub(super) async fn initialize(gate: &Arc<Gate>, guest: &Guest, request: &Reques
     if let Some(words) = greeting.instructions {
         hello.insert("instructions".to_owned(), words.into());
     }
-    service::result(&hello)
+    let hello = service::result(&hello)?;
+    budget::begins(gate, guest);
+    Ok(hello)
 }
 
 /// A `tools/call` with `params.task` in a session that has tasks. Calls without it are `call::call`.
@@ -53,13 +58,17 @@ pub(super) async fn call(
     guest: &Guest,
     request: Request,
     seat: &Seat,
-) -> Result<Box<RawValue>, Fault> {
+    tap: &mut Tap<'_>,
+) -> Result<Answered, Fault> {
     let name = request.params.text("name").ok_or_else(|| Fault::params("`name` must be a text"))?;
-    let place = names::tool(gate, guest, &name).await?;
+    let params = &request.params;
+    let place = names::tool(gate, guest, &name).await.inspect_err(|_| tap.called_here(&name, params))?;
     let server = place.server;
     let token = request.params.progress_token();
     let (_, listener) = Teller::new(gate, guest, server, None);
-    let mut order = call::agent_call(gate, guest, &place, &request.params, seat, listener)?;
+    let order = call::agent_call(gate, guest, &place, params, seat, listener);
+    let mut order = order.inspect_err(|_| tap.called_here(&name, params))?;
+    tap.calls(&order);
     // What is said on the way goes to the standing stream, from the row.
     order.listener = None;
     order.own_task = true;
@@ -69,7 +78,9 @@ pub(super) async fn call(
         Landed::Handle(id) | Landed::Joined(id) => id,
         // Refused before anything was sent, or by a server that keeps no word: as it is.
         Landed::Result { payload, .. } | Landed::NeedsInput { whole: payload } => {
-            return forward::down(gate, guest, server, None, &payload).await;
+            let result = forward::down_text(gate, guest, server, None, payload);
+            tap.shows(Passed::Result(result.clone()));
+            return Ok(Answered::Text(result));
         }
         Landed::Error { payload } => {
             return Err(Fault::raw(&forward::down(gate, guest, server, None, &payload).await?));
@@ -77,7 +88,11 @@ pub(super) async fn call(
     };
     gate.engine.give(id).await.map_err(|failed| service::fault(&failed))?;
     let watch = asking::watch(gate, id).await?.ok_or_else(Fault::unknown_task)?;
-    let task = legacy_tasks::task(gate, guest, &watch.now()).await?;
+    let handle = watch.now();
+    let task = legacy_tasks::task(gate, guest, &handle).await?;
+    tap.becomes(&handle);
+    tap.handle(&task.raw);
+    gate.looks.told(gate, guest, &handle, false);
     courier::follow(gate, guest, watch, token);
     if seat.is_gone() {
         gate.engine.hung_up(id, HangUp::Keep).await;
@@ -85,7 +100,8 @@ pub(super) async fn call(
         gate.engine.delivered(id);
     }
     let reply = bridge::raw(format!("{{\"task\":{}}}", task.raw.get()));
-    reply.ok_or_else(|| Fault::new(FaultKind::Internal, "the task could not be written"))
+    let unwritten = || Fault::new(FaultKind::Internal, "the task could not be written");
+    reply.map(Answered::Raw).ok_or_else(unwritten)
 }
 
 /// How long the agent wants the task kept (`params.task.ttl`); `None` when it does not say.

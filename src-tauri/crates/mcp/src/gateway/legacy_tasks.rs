@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use domain::handle::{Sight, TaskHandle, agent_sight};
 use domain::ids::HandleId;
-use domain::payload::PayloadKind;
+use domain::payload::{Payload, PayloadKind};
 use domain::policy::LATE_REPLY_WAIT;
 use domain::status::{ServerView, TaskStatus};
 use engine::HandleWatch;
@@ -17,6 +17,7 @@ use serde_json::value::RawValue;
 
 use super::asking::{self, Asked, Stream};
 use super::bridge::{self, LegacyTask};
+use super::budget::Tap;
 use super::guest::Guest;
 use super::{Gate, courier, find, outcome, service};
 use crate::serve::fault::{Fault, FaultKind};
@@ -26,9 +27,17 @@ use crate::serve::{Params, Seat, Session};
 ///
 /// # Errors
 /// When the task is unknown to this agent.
-pub(super) async fn get(gate: &Arc<Gate>, guest: &Guest, params: &Params) -> Result<Box<RawValue>, Fault> {
+pub(super) async fn get(
+    gate: &Arc<Gate>,
+    guest: &Guest,
+    params: &Params,
+    tap: &mut Tap<'_>,
+) -> Result<Box<RawValue>, Fault> {
     let watch = named(gate, guest, params).await?;
-    let task = task(gate, guest, &watch.now()).await?;
+    let handle = watch.now();
+    let task = task(gate, guest, &handle).await?;
+    tap.about(&handle);
+    tap.shows(gate.looks.at(gate, guest, &handle).look(Payload::new(task.raw.get())));
     if !task.is_over() {
         courier::follow(gate, guest, watch, None);
     }
@@ -45,15 +54,18 @@ pub(super) async fn result(
     session: &Arc<Session>,
     params: &Params,
     seat: &Seat,
-) -> Result<Box<RawValue>, Fault> {
+    tap: &mut Tap<'_>,
+) -> Result<Payload, Fault> {
     let mut watch = named(gate, guest, params).await?;
     loop {
         let freed = gate.claims.freed();
         let handle = watch.now();
         let sight = agent_sight(&handle, gate.clock.now());
         if sight.is_terminal() || sight == Sight::Gone {
-            let ended = outcome::reply(guest, outcome::end(gate, guest, &handle, &sight).await?)?;
-            return bridge::related_result(&ended, handle.id).ok_or_else(unwritten);
+            tap.about(&handle);
+            let end = outcome::end(gate, guest, &handle, &sight).await?;
+            tap.ended(&end);
+            return Ok(bridge::related_result(outcome::reply(guest, end)?.as_str(), handle.id));
         }
         match asking::ask_next(gate, session, Stream::Call(seat), &handle).await? {
             Asked::Settled => continue,
@@ -72,7 +84,12 @@ pub(super) async fn result(
 ///
 /// # Errors
 /// When the cursor is none of ours.
-pub(super) async fn list(gate: &Arc<Gate>, guest: &Guest, params: &Params) -> Result<Box<RawValue>, Fault> {
+pub(super) async fn list(
+    gate: &Arc<Gate>,
+    guest: &Guest,
+    params: &Params,
+    tap: &mut Tap<'_>,
+) -> Result<Box<RawValue>, Fault> {
     let unknown = || Fault::params("this `cursor` is not known here");
     let mut after = match params.said("cursor") {
         None => None,
@@ -106,14 +123,21 @@ pub(super) async fn list(gate: &Arc<Gate>, guest: &Guest, params: &Params) -> Re
         }
     };
     let next = after.filter(|_| more).map(|id| format!(",\"nextCursor\":{}", Value::from(id.to_string())));
-    bridge::raw(format!("{{\"tasks\":[{}]{}}}", tasks.join(","), next.unwrap_or_default())).ok_or_else(unwritten)
+    let list = format!("{{\"tasks\":[{}]{}}}", tasks.join(","), next.unwrap_or_default());
+    tap.shows(gate.looks.at_list(gate, guest, &list).look(Payload::new(list.as_str())));
+    bridge::raw(list).ok_or_else(unwritten)
 }
 
 /// `tasks/cancel`.
 ///
 /// # Errors
 /// When the task is unknown to this agent, or over.
-pub(super) async fn cancel(gate: &Arc<Gate>, guest: &Guest, params: &Params) -> Result<Box<RawValue>, Fault> {
+pub(super) async fn cancel(
+    gate: &Arc<Gate>,
+    guest: &Guest,
+    params: &Params,
+    tap: &mut Tap<'_>,
+) -> Result<Box<RawValue>, Fault> {
     let watch = named(gate, guest, params).await?;
     let handle = watch.now();
     match agent_sight(&handle, gate.clock.now()) {
@@ -122,7 +146,12 @@ pub(super) async fn cancel(gate: &Arc<Gate>, guest: &Guest, params: &Params) -> 
         Sight::Gone => return Err(Fault::unknown_task()),
     }
     gate.engine.told_cancelled(handle.id, guest.agent).await.map_err(|failed| service::fault(&failed))?;
-    Ok(task(gate, guest, &watch.now()).await?.raw)
+    let handle = watch.now();
+    let task = task(gate, guest, &handle).await?;
+    tap.about(&handle);
+    tap.handle(&task.raw);
+    gate.looks.told(gate, guest, &handle, false);
+    Ok(task.raw)
 }
 
 /// The task that the params name, if this agent may know it.

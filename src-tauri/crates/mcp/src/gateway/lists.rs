@@ -15,12 +15,12 @@ use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::Gate;
 use super::forward::unreached;
 use super::guest::Guest;
 use super::names::{Named, named, unwrap_uri, wrap_uri};
 use super::reach::{Reach, declares, family, reach, reach_soon};
 use super::route::ListKind;
+use super::{Gate, slices};
 use crate::client::{Filter, Forwarding, Hearing, Listening, Unasked};
 use crate::link::Answer;
 use crate::message::text::{Inside, member, text_member};
@@ -294,6 +294,10 @@ pub(super) async fn names(gate: &Gate, guest: &Guest, server: &Named, kind: List
 /// # Errors
 /// When no server, or more than one, may have it.
 pub(super) async fn resource(gate: &Gate, guest: &Guest, uri: &str) -> Result<(ServerId, String), Fault> {
+    if slices::is_result(uri) {
+        // No server has it, and none hears of it.
+        return Err(unknown_resource());
+    }
     let servers = named(gate.engine.servers());
     if let Some((slug, plain)) = unwrap_uri(uri) {
         let server = servers.iter().find(|server| server.slug == slug);
@@ -360,6 +364,7 @@ fn may_be(template: &str, uri: &str) -> bool {
     !before.is_empty() && uri.starts_with(before)
 }
 
-fn unknown_resource() -> Fault {
+/// The one answer for resources that are not there.
+pub(super) fn unknown_resource() -> Fault {
     Fault::params("there is no resource of this URI")
 }

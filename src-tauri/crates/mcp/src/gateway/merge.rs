@@ -9,22 +9,24 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::ids::ServerId;
 use futures::future::join_all;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::budget::{self, Tap};
 use super::guest::Guest;
 use super::lists::{self, List};
 use super::names::{self, Named, named, prefixed, wrap_template, wrap_uri};
 use super::reach::{Reach, declares, reach, reach_soon};
 use super::route::ListKind;
 use super::wire::{self, Written};
-use super::{Gate, forward, own_tools, service};
+use super::{Gate, forward, own_tools, service, slices};
 use crate::client::Forwarding;
 use crate::link::Answer;
 use crate::message::text::{Inside, member, text_member, with_members};
 use crate::rewrite::{Half, Identity, json_text, meaning, rewrite, rewrite_raw};
-use crate::serve::fault::Fault;
+use crate::serve::fault::{Fault, FaultKind};
 use crate::serve::{Request, Seat};
 
 /// Tools of one server that are remembered. As the engine's own list of them.
@@ -105,7 +107,7 @@ fn instructions(there: &Reach) -> Option<String> {
     Some(domain::policy::plain_text(&words, INSTRUCTIONS_CHARS)).filter(|words| !words.is_empty())
 }
 
-/// A list. For tools, `own_tools::definitions` of the guest follow the last page.
+/// A list. Of tools and templates, ours follow on the last page.
 ///
 /// # Errors
 /// The server's own, raw, or a cursor that is none.
@@ -115,37 +117,86 @@ pub(super) async fn list(
     kind: ListKind,
     request: Request,
     seat: &Seat,
+    tap: &mut Tap<'_>,
 ) -> Result<Box<RawValue>, Fault> {
-    if guest.server.is_none() {
-        return merged(gate, guest, kind, &request, seat).await;
+    let Some(server) = guest.server else {
+        return merged(gate, guest, kind, &request, seat, tap).await;
+    };
+    match kind {
+        ListKind::Tools => tools(gate, guest, server, request, seat, tap).await,
+        ListKind::Prompts => forward::request(gate, guest, request, seat, tap).await,
+        ListKind::Resources | ListKind::Templates => resources(gate, guest, kind, request, seat, tap).await,
     }
-    let is_first = request.params.said("cursor").is_none();
-    let server = guest.server;
-    let mut page = forward::request(gate, guest, request, seat).await?;
-    if kind != ListKind::Tools {
-        return Ok(page);
-    }
-    if let Some(server) = server {
-        gate.lists.note_tools(server, page.get(), is_first, TOOLS_MAX);
-    }
-    page = with_support(guest, page);
-    if text_member(page.get(), "nextCursor").is_some_and(|next| !next.is_empty()) {
-        return Ok(page);
-    }
-    let taken = |name: &str| server.is_some_and(|server| gate.lists.tool(server, name).is_some());
-    let ours = own_tools::definitions(guest, &taken);
-    Ok(appended(page, ours))
 }
 
-/// A page of tools with more of them at its end.
-fn appended(page: Box<RawValue>, more: Vec<Box<RawValue>>) -> Box<RawValue> {
+/// The tools of one server, and ours behind the last of them.
+async fn tools(
+    gate: &Arc<Gate>,
+    guest: &Guest,
+    server: ServerId,
+    request: Request,
+    seat: &Seat,
+    tap: &mut Tap<'_>,
+) -> Result<Box<RawValue>, Fault> {
+    let is_first = request.params.said("cursor").is_none();
+    let page = forward::request(gate, guest, request, seat, tap).await?;
+    gate.lists.note_tools(server, page.get(), is_first, TOOLS_MAX);
+    let page = with_support(guest, page);
+    let is_last = is_last(&page);
+    let taken = |name: &str| gate.lists.tool(server, name).is_some();
+    let own = if is_last { own_tools::definitions(guest, &taken) } else { Vec::new() };
+    let list = member(page.get(), "tools").unwrap_or("[]");
+    let told = budget::Page { list, own: &own, is_first, is_last };
+    tap.shows(gate.shelves.page(guest, &told, gate.policy.message_cap_bytes));
+    Ok(appended(page, ListKind::Tools, &own))
+}
+
+fn is_last(page: &RawValue) -> bool {
+    text_member(page.get(), "nextCursor").is_none_or(|next| next.is_empty())
+}
+
+/// The resources or templates of one server. A server that has none answers nothing: results are resources of ours, so
+/// that its agents may ask.
+async fn resources(
+    gate: &Arc<Gate>,
+    guest: &Guest,
+    kind: ListKind,
+    request: Request,
+    seat: &Seat,
+    tap: &mut Tap<'_>,
+) -> Result<Box<RawValue>, Fault> {
+    let ours = match kind {
+        ListKind::Templates => vec![service::result(&slices::template())?],
+        ListKind::Tools | ListKind::Prompts | ListKind::Resources => Vec::new(),
+    };
+    let is_first = request.params.said("cursor").is_none();
+    let has_some = match guest.server {
+        Some(server) => reach(gate, guest, server).await?.may_list(kind),
+        None => false,
+    };
+    if has_some {
+        match forward::request(gate, guest, request, seat, tap).await {
+            Ok(page) if is_last(&page) => return Ok(appended(page, kind, &ours)),
+            Ok(page) => return Ok(page),
+            // Some servers have resources and no templates.
+            Err(fault) if kind == ListKind::Templates && is_first && fault.kind == FaultKind::MethodNotFound => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    let mut page = Page { entries: String::new(), most: usize::MAX, next: None };
+    ours.iter().for_each(|entry| page.push(entry.get()));
+    page.written(guest, kind, &[])
+}
+
+/// A page with more entries at its end.
+fn appended(page: Box<RawValue>, kind: ListKind, more: &[Box<RawValue>]) -> Box<RawValue> {
     let text = page.get();
-    let Some(tools) = member(text, "tools").filter(|_| !more.is_empty()) else { return page };
-    let Some(open) = tools.trim_end().strip_suffix(']') else { return page };
-    let more: Vec<&str> = more.iter().map(|tool| tool.get()).collect();
-    let comma = if Inside::of(tools).is_some_and(|mut inside| inside.next().is_some()) { "," } else { "" };
-    let tools = format!("{open}{comma}{}]", more.join(","));
-    RawValue::from_string(with_members(text, &[("tools", tools.into())], &[])).unwrap_or(page)
+    let Some(list) = member(text, kind.member()).filter(|_| !more.is_empty()) else { return page };
+    let Some(open) = list.trim_end().strip_suffix(']') else { return page };
+    let more: Vec<&str> = more.iter().map(|entry| entry.get()).collect();
+    let comma = if Inside::of(list).is_some_and(|mut inside| inside.next().is_some()) { "," } else { "" };
+    let list = format!("{open}{comma}{}]", more.join(","));
+    RawValue::from_string(with_members(text, &[(kind.member(), list.into())], &[])).unwrap_or(page)
 }
 
 /// Sessions of 2025-11-25 are told that any tool may be called as a task, where its server says nothing: the gateway
@@ -184,6 +235,7 @@ async fn merged(
     kind: ListKind,
     request: &Request,
     seat: &Seat,
+    tap: &mut Tap<'_>,
 ) -> Result<Box<RawValue>, Fault> {
     let from = match request.params.said("cursor") {
         Some(cursor) => {
@@ -214,10 +266,17 @@ async fn merged(
             break;
         }
     }
-    if kind == ListKind::Tools && page.next.is_none() {
-        for ours in own_tools::definitions(guest, &|_| false) {
-            page.push(ours.get());
+    let is_last = page.next.is_none();
+    match kind {
+        ListKind::Tools => {
+            let own = if is_last { own_tools::definitions(guest, &|_| false) } else { Vec::new() };
+            let list = format!("[{}]", page.entries);
+            let told = budget::Page { list: &list, own: &own, is_first: from.is_none(), is_last };
+            tap.shows(gate.shelves.page(guest, &told, gate.policy.message_cap_bytes));
+            own.iter().for_each(|ours| page.push(ours.get()));
         }
+        ListKind::Templates if is_last => page.push(service::result(&slices::template())?.get()),
+        ListKind::Templates | ListKind::Prompts | ListKind::Resources => {}
     }
     let page = page.written(guest, kind, &shares)?;
     Ok(if kind == ListKind::Tools { with_support(guest, page) } else { page })

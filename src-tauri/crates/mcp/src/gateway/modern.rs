@@ -9,15 +9,17 @@ use std::sync::Arc;
 use domain::decider::Decider;
 use domain::handle::{Sight, TaskHandle, agent_sight};
 use domain::ids::HandleId;
-use domain::payload::PayloadKind;
+use domain::payload::{Payload, PayloadKind};
 use engine::{EngineError, HandleWatch};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::budget::{self, Tap};
 use super::guest::Guest;
 use super::subscribe::TaskPart;
+use super::wire::End;
 use super::{Gate, find, merge, outcome, questions, service, wire};
 use crate::serve::fault::{Fault, TASKS_EXTENSION};
 use crate::serve::version;
@@ -33,7 +35,9 @@ pub(super) async fn discover(gate: &Arc<Gate>, guest: &Guest) -> Result<Box<RawV
     // Of the extensions of servers only this one is routed, and we route it whatever stands behind (protocol.md §7.3).
     capabilities.insert("extensions".to_owned(), json!({TASKS_EXTENSION: {}}));
     capabilities.remove("tasks");
-    capabilities.entry("tools").or_insert_with(|| json!({}));
+    for ours in ["tools", "resources"] {
+        capabilities.entry(ours).or_insert_with(|| json!({}));
+    }
     let mut found = json!({
         "supportedVersions": version::MODERN,
         "capabilities": capabilities,
@@ -43,7 +47,9 @@ pub(super) async fn discover(gate: &Arc<Gate>, guest: &Guest) -> Result<Box<RawV
     if let (Some(instructions), Some(found)) = (greeting.instructions, found.as_object_mut()) {
         found.insert("instructions".to_owned(), instructions.into());
     }
-    wire::ours("complete", &found)
+    let found = wire::ours("complete", &found)?;
+    budget::begins(gate, guest);
+    Ok(found)
 }
 
 /// The task that a request names, from a client that declares the extension.
@@ -58,30 +64,88 @@ async fn named(gate: &Gate, guest: &Guest, params: &Params) -> Result<Arc<TaskHa
 ///
 /// # Errors
 /// When the task is unknown to this agent.
-pub(super) async fn get(gate: &Arc<Gate>, guest: &Guest, params: &Params) -> Result<Box<RawValue>, Fault> {
+pub(super) async fn get(
+    gate: &Arc<Gate>,
+    guest: &Guest,
+    params: &Params,
+    tap: &mut Tap<'_>,
+) -> Result<Box<RawValue>, Fault> {
     let handle = named(gate, guest, params).await?;
-    whole(gate, guest, &handle, Some("complete")).await
+    whole(gate, guest, &handle, Way::Asked, tap).await
+}
+
+/// How a task comes to its agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// It looked.
+    Asked,
+    /// It is told.
+    Pushed,
+}
+
+impl Way {
+    const fn kind(self) -> Option<&'static str> {
+        match self {
+            Self::Asked => Some("complete"),
+            Self::Pushed => None,
+        }
+    }
+
+    /// What stands for the task and what it ended with are two things in the window. A result that was pushed and is
+    /// then fetched came once: its client shows it once.
+    fn shows(self, tap: &mut Tap<'_>, gate: &Gate, guest: &Guest, of: (&TaskHandle, &RawValue, Option<&End>)) {
+        let (handle, bare, end) = of;
+        let came_before = match self {
+            Self::Asked => {
+                let glance = gate.looks.at(gate, guest, handle);
+                tap.shows(glance.look(Payload::new(bare.get())));
+                glance.pushed
+            }
+            Self::Pushed => {
+                gate.looks.told(gate, guest, handle, end.is_some());
+                tap.handle(bare);
+                false
+            }
+        };
+        if let Some(end) = end.filter(|_| !came_before) {
+            tap.ended(end);
+        }
+    }
 }
 
 /// The whole task as its agent sees it now.
-async fn whole(gate: &Gate, guest: &Guest, handle: &TaskHandle, kind: Option<&str>) -> Result<Box<RawValue>, Fault> {
+async fn whole(
+    gate: &Gate,
+    guest: &Guest,
+    handle: &TaskHandle,
+    way: Way,
+    tap: &mut Tap<'_>,
+) -> Result<Box<RawValue>, Fault> {
+    tap.about(handle);
     let now = gate.clock.now();
     let sight = agent_sight(handle, now);
+    let write = |filling| wire::task(handle, way.kind(), filling, now, &gate.policy)?.end();
     let mut filling = wire::Filling::default();
     if handle.view.task().is_some() {
         filling.said = outcome::stored(gate, guest, handle, PayloadKind::Task).await?;
     }
     match &sight {
         Sight::Completed | Sight::Failed => {
-            filling.end = Some(match outcome::end(gate, guest, handle, &sight).await? {
-                wire::End::Result(result) => wire::End::Result(wire::complete(result)),
-                wire::End::Error(error) => wire::End::Error(error),
-            });
+            let end = match outcome::end(gate, guest, handle, &sight).await? {
+                End::Result { text, form } => End::Result { text: wire::complete_text(text), form },
+                End::Error(error) => End::Error(error),
+            };
+            let bare = write(wire::Filling { said: filling.said.clone(), ..wire::Filling::default() })?;
+            way.shows(tap, gate, guest, (handle, &bare, Some(&end)));
+            filling.end = Some(end);
+            return write(filling);
         }
         Sight::InputRequired { keys } => filling.asks = Some(questions::input_requests(gate, handle, keys).await?),
         Sight::Working { .. } | Sight::Cancelled | Sight::Gone => {}
     }
-    wire::task(handle, kind, filling, now, &gate.policy)?.end()
+    let task = write(filling)?;
+    way.shows(tap, gate, guest, (handle, &task, None));
+    Ok(task)
 }
 
 /// `tasks/update`.
@@ -164,7 +228,9 @@ fn news(gate: Arc<Gate>, guest: Guest, watch: HandleWatch) -> BoxStream<'static,
             if sight == told {
                 continue;
             }
-            let Ok(task) = whole(&gate, &guest, &handle, None).await else { continue };
+            let mut tap = Tap::new(&gate, &guest);
+            let Ok(task) = whole(&gate, &guest, &handle, Way::Pushed, &mut tap).await else { continue };
+            tap.pushed();
             let over = sight.is_terminal();
             return Some((task, (!over).then_some((gate, guest, watch, sight))));
         }

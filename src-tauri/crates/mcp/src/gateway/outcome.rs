@@ -1,17 +1,18 @@
 //! How a call ended, in the words of the call itself: what `tools/call` would have returned.
 //!
 //! The same for a held call, for `tasks/get`, for `tasks/result` and for the task tools, so that an agent cannot be told
-//! two ends. Payloads are read from the registry as they came; only identities change.
+//! two ends. Payloads are read from the registry as they came; only identities change, and a result that a person or a
+//! limit gives in another form is cut the same way each time (`short.rs`, `scale.rs`).
 
-use domain::handle::{AgentFailure, Sight, TaskHandle, agent_failure};
-use domain::payload::PayloadKind;
+use domain::handle::{AgentFailure, Form, Sight, TaskHandle, agent_failure, agent_sight};
+use domain::payload::{Payload, PayloadKind};
 use domain::status::{RpcError, ServerView, TaskStatus};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::guest::Guest;
-use super::wire::{End, complete};
-use super::{Gate, forward};
+use super::wire::{End, complete_text};
+use super::{Gate, forward, scale, short};
 use crate::serve::fault::Fault;
 
 /// The code of failures that are ours: the range that the specification leaves to implementations.
@@ -23,15 +24,54 @@ const OURS: i64 = -32_000;
 /// The one answer when the agent does not see it; ours when the registry cannot be read.
 pub(super) async fn end(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: &Sight) -> Result<End, Fault> {
     match sight {
-        Sight::Completed => match stored(gate, guest, handle, PayloadKind::Result).await? {
-            Some(result) => Ok(End::Result(result)),
+        Sight::Completed => match result(gate, guest, handle).await? {
+            Some((text, form @ (Form::Whole | Form::Trimmed { .. }))) => Ok(End::Result { text, form }),
+            Some((whole, form @ Form::Slices)) => {
+                Ok(End::Result { text: short::of(gate, guest, handle, &whole).await?, form })
+            }
             None => Ok(End::Error(error(&ours("the server finished it, but its result can no longer be had"))?)),
         },
         Sight::Failed => failure(gate, guest, handle).await,
-        Sight::Cancelled => Ok(End::Error(error(&ours("the call was cancelled"))?)),
+        Sight::Cancelled => Ok(End::Error(error(&match handle.stopped_by_limit() {
+            Some(why) => ours(&format!("a limit stopped the task: {why}")),
+            None => ours("the call was cancelled"),
+        })?)),
         Sight::Gone => Err(Fault::unknown_task()),
         Sight::Working { .. } | Sight::InputRequired { .. } => Ok(End::Error(error(&ours("the work goes on"))?)),
     }
+}
+
+/// The result as far as its agent may read it: whole, also where it gets it in slices, or trimmed. `None` where there is
+/// none for it, whatever the reason.
+///
+/// # Errors
+/// When the registry cannot be read.
+pub(super) async fn readable(
+    gate: &Gate,
+    guest: &Guest,
+    handle: &TaskHandle,
+) -> Result<Option<(Payload, Form)>, Fault> {
+    match agent_sight(handle, gate.clock.now()) {
+        Sight::Completed => result(gate, guest, handle).await,
+        Sight::Working { .. } | Sight::InputRequired { .. } | Sight::Failed | Sight::Cancelled | Sight::Gone => {
+            Ok(None)
+        }
+    }
+}
+
+/// The stored result and the form in which its agent gets it; trimmed where that is the form.
+async fn result(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<Option<(Payload, Form)>, Fault> {
+    let Some(form) = handle.form() else { return Ok(None) };
+    let stored = gate.registry.payload(handle.id, PayloadKind::Result).await;
+    let Some(stored) = stored.map_err(|error| super::service::unreadable(&error))? else { return Ok(None) };
+    let whole = forward::down_text(gate, guest, handle.server, Some(handle), stored);
+    Ok(Some(match form {
+        Form::Whole | Form::Slices => (whole, form),
+        Form::Trimmed { tokens } => {
+            let family = scale::family(gate, guest, handle);
+            (scale::beside(gate, move |scale| scale.trim(family, whole.as_str(), tokens)).await?, form)
+        }
+    }))
 }
 
 async fn failure(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<End, Fault> {
@@ -85,10 +125,10 @@ pub(super) async fn stored(
 ///
 /// # Errors
 /// The error that the call ended with.
-pub(super) fn reply(guest: &Guest, end: End) -> Result<Box<RawValue>, Fault> {
+pub(super) fn reply(guest: &Guest, end: End) -> Result<Payload, Fault> {
     match end {
-        End::Result(result) if guest.is_modern() => Ok(complete(result)),
-        End::Result(result) => Ok(result),
+        End::Result { text, .. } if guest.is_modern() => Ok(complete_text(text)),
+        End::Result { text, .. } => Ok(text),
         End::Error(error) => Err(Fault::raw(&error)),
     }
 }

@@ -7,22 +7,28 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::handle::{Sight, TaskHandle, agent_sight};
+use domain::handle::{Form, Hold, Sight, TaskHandle, Verdict, agent_sight};
+use domain::payload::Payload;
+use engine::Passed;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+use super::budget::Tap;
 use super::guest::Guest;
 use super::hold::{Held, Patience, hold};
 use super::names::ToolPlace;
+use super::slices::{self, META_SLICE, Range, Slice};
 use super::tell::Teller;
-use super::wire::{End, META_TASK};
-use super::{Gate, clients, find, merge, modern, outcome, service, wire};
+use super::wire::META_TASK;
+use super::{Gate, clients, find, merge, modern, outcome, scale, service, short, wire};
 use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Params, Seat};
+use crate::serve::{Answered, Params, Seat};
 
+/// The key under which a text of the task tools says that it brings nothing of a result.
+const META_BRINGS: &str = "io.taskwarden/brings";
 const WAIT: &str = "tasks_wait";
-const RESULT: &str = "tasks_result";
+pub(super) const RESULT: &str = "tasks_result";
 const LIST: &str = "tasks_list";
 const CANCEL: &str = "tasks_cancel";
 
@@ -125,35 +131,37 @@ pub(super) async fn call(
     name: &str,
     params: &Params,
     seat: &Seat,
-) -> Result<Box<RawValue>, Fault> {
+    tap: &mut Tap<'_>,
+) -> Result<Answered, Fault> {
     let arguments = params.value("arguments").and_then(|said| match said {
         Value::Object(members) => Some(members),
         _ => None,
     });
     let arguments = arguments.unwrap_or_default();
     if name == LIST {
-        return list(gate, guest).await;
+        return list(gate, guest, tap).await;
     }
     let Some(task) = arguments.get("task").and_then(Value::as_str) else {
-        return says(guest, "`task` must be the handle of a task.", true, None);
+        return note(guest, "`task` must be the handle of a task.", true, None, tap);
     };
     let handle = match find::in_words(gate, guest, task).await {
         Ok(handle) => handle,
         Err(fault) if fault.kind == FaultKind::InvalidParams => {
-            return says(guest, "There is no such task. `tasks_list` shows yours.", true, None);
+            return note(guest, "There is no such task. `tasks_list` shows yours.", true, None, tap);
         }
         Err(fault) => return Err(fault),
     };
+    tap.about(&handle);
     match name {
-        WAIT => wait(gate, guest, &handle, &arguments, params, seat).await,
-        RESULT => result(gate, guest, &handle, &arguments).await,
+        WAIT => wait(gate, guest, &handle, &arguments, (params, seat), tap).await,
+        RESULT => result(gate, guest, &handle, &arguments, tap).await,
         _ => {
             modern::ask_stop(gate, guest, handle.id).await?;
             let text = match agent_sight(&handle, gate.clock.now()) {
                 sight if sight.is_terminal() => "The task is over already.",
                 _ => "The server was asked to stop. It may finish all the same; `tasks_wait` tells how it ends.",
             };
-            says(guest, text, false, Some(&handle))
+            note(guest, text, false, Some(&handle), tap)
         }
     }
 }
@@ -163,16 +171,16 @@ async fn wait(
     guest: &Guest,
     handle: &Arc<TaskHandle>,
     arguments: &Map<String, Value>,
-    params: &Params,
-    seat: &Seat,
-) -> Result<Box<RawValue>, Fault> {
+    (params, seat): (&Params, &Seat),
+    tap: &mut Tap<'_>,
+) -> Result<Answered, Fault> {
     let asked = arguments.get("seconds").and_then(Value::as_u64).map(Duration::from_secs);
     let most = gate.policy.gateway.wait_max.min(clients::patience(guest.client.program(), &gate.policy));
     let patience = Patience::Limit(Instant::now() + asked.unwrap_or(most).min(most));
     let (mut teller, _listener) = Teller::new(gate, guest, handle.server, params.progress_token());
     let place = ToolPlace { server: handle.server, tool: handle.tool.clone().unwrap_or_else(|| Arc::from("")) };
     // Whoever gives up waiting wants nothing of the task.
-    hold(gate, guest, Held { id: handle.id, place, patience, waits: true }, &mut teller, seat).await
+    hold(gate, guest, Held { id: handle.id, place, patience, waits: true }, &mut teller, seat, tap).await
 }
 
 async fn result(
@@ -180,61 +188,72 @@ async fn result(
     guest: &Guest,
     handle: &Arc<TaskHandle>,
     arguments: &Map<String, Value>,
-) -> Result<Box<RawValue>, Fault> {
+    tap: &mut Tap<'_>,
+) -> Result<Answered, Fault> {
     let sight = agent_sight(handle, gate.clock.now());
     if !sight.is_terminal() {
-        let message = last_word(handle, &sight);
-        let text = format!("The task still runs.{message} `tasks_wait` waits for it.");
-        return says(guest, &text, false, Some(handle));
+        let text = match short::waits(gate, guest, handle) {
+            Some(waits) => format!("{waits} `{WAIT}` waits for that."),
+            None => format!("The task still runs.{} `{WAIT}` waits for it.", last_word(handle, &sight)),
+        };
+        let said = says(guest, &text, false, Some(handle), Brings::Nothing)?;
+        tap.shows(gate.looks.at(gate, guest, handle).look(Payload::new(said.get())));
+        return Ok(Answered::Raw(said));
     }
-    let end = outcome::end(gate, guest, handle, &sight).await?;
     let number = |name: &str| arguments.get(name).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
     let (offset, limit) = (number("offset"), number("limit"));
     let page = gate.policy.gateway.result_page_bytes;
-    match end {
-        End::Result(raw) if offset.is_some() || limit.is_some() || raw.get().len() > page => {
-            let text = words(&raw);
-            let part = part(&text, offset.unwrap_or(0), limit.unwrap_or(page).min(page));
-            says(guest, &part, false, Some(handle))
+    if let Some((text, form)) = outcome::readable(gate, guest, handle).await? {
+        let is_part = match form {
+            Form::Slices => true,
+            Form::Whole | Form::Trimmed { .. } => offset.is_some() || limit.is_some() || text.as_str().len() > page,
+        };
+        if is_part {
+            let range = Range { offset: offset.unwrap_or(0), tokens: None, chars: limit, bytes: Some(page) };
+            return part(gate, guest, handle, (text, range), tap).await;
         }
-        end => outcome::reply(guest, end),
     }
+    if let (Sight::Failed, Some(Hold { verdict: Some(Verdict::Withhold { reason, .. }), .. })) = (&sight, &handle.hold)
+    {
+        // A word of ours, not an error of the tool.
+        let why = reason.as_deref().map_or_else(String::new, |reason| format!(": {reason}"));
+        let text = format!("A person withheld the result of this task{why}. There is nothing to read.");
+        return note(guest, &text, true, Some(handle), tap);
+    }
+    let end = outcome::end(gate, guest, handle, &sight).await?;
+    tap.ended(&end);
+    outcome::reply(guest, end).map(Answered::Text)
 }
 
-/// What a result says in words: its texts, or the whole of it where it has none.
-fn words(result: &RawValue) -> String {
-    let value: Value = serde_json::from_str(result.get()).unwrap_or_default();
-    let blocks = value.get("content").and_then(Value::as_array).into_iter().flatten();
-    let texts: Vec<&str> = blocks.filter_map(|block| block.get("text").and_then(Value::as_str)).collect();
-    if texts.is_empty() { result.get().to_owned() } else { texts.join("\n") }
+/// A part of a result, as text, with where it goes on.
+async fn part(
+    gate: &Gate,
+    guest: &Guest,
+    handle: &TaskHandle,
+    (result, range): (Payload, Range),
+    tap: &mut Tap<'_>,
+) -> Result<Answered, Fault> {
+    let family = scale::family(gate, guest, handle);
+    let most = gate.policy.counting.slice_tokens;
+    let cut =
+        scale::beside(gate, move |scale| slices::slice(scale, family, &scale.words(result.as_str()), range, most));
+    let Slice { mut text, offset, next, of } = cut.await?;
+    if let Some(next) = next {
+        text.push_str(&format!("\n[{next} of {of} characters; continue with offset {next}]"));
+    }
+    let said =
+        says(guest, &text, false, Some(handle), Brings::Slice(json!({"offset": offset, "next": next, "of": of})))?;
+    tap.shows(Passed::Slice(Payload::new(said.get())));
+    Ok(Answered::Raw(said))
 }
 
-/// The characters from `offset` on, at most `limit` bytes of them, and where to go on.
-fn part(text: &str, offset: usize, limit: usize) -> String {
-    let all = text.chars().count();
-    let mut said = String::new();
-    let mut count = 0;
-    for character in text.chars().skip(offset) {
-        if said.len() + character.len_utf8() > limit && count > 0 {
-            break;
-        }
-        said.push(character);
-        count += 1;
-    }
-    let upto = offset.saturating_add(count);
-    if upto < all {
-        said.push_str(&format!("\n[{upto} of {all} characters; continue with offset {upto}]"));
-    }
-    said
-}
-
-async fn list(gate: &Arc<Gate>, guest: &Guest) -> Result<Box<RawValue>, Fault> {
+async fn list(gate: &Arc<Gate>, guest: &Guest, tap: &mut Tap<'_>) -> Result<Answered, Fault> {
     let most = gate.policy.gateway.tasks_per_page;
     let tasks =
         gate.registry.agent_tasks(guest.agent, None, most).await.map_err(|error| service::unreadable(&error))?;
     let servers = gate.engine.servers();
     let now = gate.clock.now();
-    let mut lines = Vec::new();
+    let (mut lines, mut sights) = (Vec::new(), Vec::new());
     for task in tasks {
         let sight = agent_sight(&task, now);
         let (Some(word), true) = (wire::status(&sight), guest.server.is_none_or(|server| server == task.server)) else {
@@ -247,11 +266,14 @@ async fn list(gate: &Arc<Gate>, guest: &Guest) -> Result<Box<RawValue>, Fault> {
             Sight::Working { message: Some(message) } => format!(" ({message})"),
             _ => String::new(),
         };
+        sights.push((task.id, word, waits.clone()));
         let short = find::short(gate, guest, task.id).await;
         lines.push(format!("{short}  {word}{waits}  {server} {tool}  {age} s ago"));
     }
     let text = if lines.is_empty() { "There are no tasks of yours.".to_owned() } else { lines.join("\n") };
-    says(guest, &text, false, None)
+    let said = says(guest, &text, false, None, Brings::Nothing)?;
+    tap.shows(gate.looks.at_list(gate, guest, sights).look(Payload::new(said.get())));
+    Ok(Answered::Raw(said))
 }
 
 /// The ordinary result of a call that outlasts its client: the work goes on under a short handle.
@@ -262,11 +284,14 @@ pub(super) async fn goes_on(
     gate: &Gate,
     guest: &Guest,
     handle: &TaskHandle,
-    place: &ToolPlace,
+    held: &Held,
 ) -> Result<Box<RawValue>, Fault> {
     let short = find::short(gate, guest, handle.id).await;
     let sight = agent_sight(handle, gate.clock.now());
-    let message = last_word(handle, &sight);
+    let state = match short::waits(gate, guest, handle) {
+        Some(waits) => format!("{waits} The task is {short}."),
+        None => format!("The work goes on in the background as task {short}.{}", last_word(handle, &sight)),
+    };
     let next = if guest.wants_own_tools() {
         format!(
             "Call `{WAIT}` with {{\"task\":\"{short}\"}} to wait for it, `{RESULT}` to read its result later, or \
@@ -275,10 +300,9 @@ pub(super) async fn goes_on(
     } else {
         "A person can follow it in Taskwarden.".to_owned()
     };
-    let text = format!("The work goes on in the background as task {short}.{message} {next}");
     // A client that knows the tool's output schema takes no result without structured content but an error.
-    let shaped = merge::listed_tool(gate, place).is_some_and(|tool| tool.contains("\"outputSchema\""));
-    says(guest, &text, shaped, Some(handle))
+    let shaped = merge::listed_tool(gate, &held.place).is_some_and(|tool| tool.contains("\"outputSchema\""));
+    says(guest, &format!("{state} {next}"), shaped, Some(handle), Brings::Nothing)
 }
 
 /// What was said last about the work: words of a server, shown as such.
@@ -286,12 +310,43 @@ fn last_word(handle: &TaskHandle, sight: &Sight) -> String {
     wire::message(handle, sight).map_or_else(String::new, |said| format!(" Its last word: \"{said}\"."))
 }
 
+/// What of a result is in a text of ours.
+enum Brings {
+    /// Nothing.
+    Nothing,
+    /// A part: where it stands.
+    Slice(Value),
+}
+
+/// A word of ours that brings nothing of a result.
+fn note(
+    guest: &Guest,
+    text: &str,
+    is_error: bool,
+    task: Option<&TaskHandle>,
+    tap: &mut Tap<'_>,
+) -> Result<Answered, Fault> {
+    let said = says(guest, text, is_error, task, Brings::Nothing)?;
+    tap.handle(&said);
+    Ok(Answered::Raw(said))
+}
+
 /// A tool result of ours.
-fn says(guest: &Guest, text: &str, is_error: bool, task: Option<&TaskHandle>) -> Result<Box<RawValue>, Fault> {
-    let mut said = json!({"content": [{"type": "text", "text": text}], "isError": is_error});
-    if let (Some(task), Some(members)) = (task, said.as_object_mut()) {
-        members.insert("_meta".to_owned(), json!({META_TASK: {"id": task.id.to_string()}}));
+fn says(
+    guest: &Guest,
+    text: &str,
+    is_error: bool,
+    task: Option<&TaskHandle>,
+    brings: Brings,
+) -> Result<Box<RawValue>, Fault> {
+    let mut meta = match brings {
+        Brings::Nothing => json!({META_BRINGS: false}),
+        Brings::Slice(place) => json!({META_SLICE: place}),
+    };
+    if let (Some(task), Some(meta)) = (task, meta.as_object_mut()) {
+        meta.insert(META_TASK.to_owned(), json!({"id": task.id.to_string()}));
     }
+    let said = json!({"content": [{"type": "text", "text": text}], "isError": is_error, "_meta": meta});
     if guest.is_modern() { wire::ours("complete", &said) } else { service::result(&said) }
 }
 
@@ -306,22 +361,5 @@ mod tests {
         let bytes: usize = four().iter().map(|(_, tool)| tool.to_string().len()).sum();
         assert!((bytes as f64) / BYTES_A_TOKEN < 1_500.0, "{bytes} bytes");
         assert!(bytes <= domain::policy::Policy::default().gateway.own_tools_cap_bytes, "{bytes} bytes");
-    }
-
-    #[test]
-    fn a_long_result_is_read_in_parts_without_losing_a_character() {
-        let text = "äöü".repeat(100);
-        let (mut offset, mut read) = (0, String::new());
-        for _ in 0..1_000 {
-            let said = part(&text, offset, 64);
-            let Some((piece, note)) = said.split_once("\n[") else {
-                read.push_str(&said);
-                break;
-            };
-            read.push_str(piece);
-            offset = note.split(' ').next().and_then(|upto| upto.parse().ok()).expect("it says where to go on");
-        }
-        assert_eq!(read, text, "the parts are the whole");
-        assert_eq!(part("a", 7, 64), "", "nothing is beyond the end");
     }
 }

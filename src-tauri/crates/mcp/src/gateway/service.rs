@@ -1,7 +1,8 @@
 //! Takes requests in: lets the agent in, finds who answers, and ends everything of an agent whose access is gone.
 //!
 //! The door has checked the token; here the agent is looked up again for every request, because a session may be
-//! older than a decision. Who answers what is `route.rs`. It never looks into params or results.
+//! older than a decision. Who answers what is `route.rs`; what of it an agent's window holds is told by the tap that goes
+//! with each request (`budget.rs`). It never looks into params or results.
 
 use std::sync::Arc;
 
@@ -9,9 +10,10 @@ use domain::ports::{PortFuture, RegistryError, UpstreamError};
 use engine::EngineError;
 use serde_json::value::RawValue;
 
+use super::budget::Tap;
 use super::guest::Guest;
 use super::route::{Route, TaskVerb, route};
-use super::{Gate, Gateway, call, forward, legacy, legacy_tasks, merge, modern, subscribe};
+use super::{Gate, Gateway, call, forward, legacy, legacy_tasks, merge, modern, slices, subscribe};
 use crate::serve::fault::{Fault, FaultKind};
 use crate::serve::{Answered, Client, Request, Seat, Service, Session};
 
@@ -21,12 +23,15 @@ impl Service for Gateway {
         Box::pin(async move {
             let guest = gate.guest(client, &request)?;
             let pass = gate.limits.enter(&gate.engine, guest.agent)?;
+            let mut tap = Tap::new(&gate, &guest);
             // Everything of an agent ends with its access: open streams and held calls too.
-            tokio::select! {
+            let answered = tokio::select! {
                 biased;
                 () = pass.out.cancelled() => Err(Fault::revoked()),
-                answered = answer(&gate, &guest, request, &seat) => answered,
-            }
+                answered = answer(&gate, &guest, request, &seat, &mut tap) => answered,
+            };
+            tap.close(&answered, seat.is_gone());
+            answered
         })
     }
 
@@ -80,7 +85,13 @@ impl Gate {
     }
 }
 
-async fn answer(gate: &Arc<Gate>, guest: &Guest, request: Request, seat: &Seat) -> Result<Answered, Fault> {
+async fn answer(
+    gate: &Arc<Gate>,
+    guest: &Guest,
+    request: Request,
+    seat: &Seat,
+    tap: &mut Tap<'_>,
+) -> Result<Answered, Fault> {
     let answered = match route(&guest.client, &request.method)? {
         Route::Initialize => {
             if let Some(session) = guest.session() {
@@ -90,21 +101,30 @@ async fn answer(gate: &Arc<Gate>, guest: &Guest, request: Request, seat: &Seat) 
         }
         Route::Discover => modern::discover(gate, guest).await,
         Route::Ping => result(&serde_json::json!({})),
-        Route::Call => match guest.session() {
-            Some(session) if session.has_tasks() && request.params.said("task").is_some() => {
-                legacy::call(gate, guest, request, seat).await
-            }
-            Some(_) | None => return call::call(gate, guest, request, seat).await,
-        },
-        Route::Task(verb) => task(gate, guest, verb, request, seat).await,
-        Route::List(kind) => merge::list(gate, guest, kind, request, seat).await,
+        Route::Call => {
+            tap.shows_errors();
+            return match guest.session() {
+                Some(session) if session.has_tasks() && request.params.said("task").is_some() => {
+                    legacy::call(gate, guest, request, seat, tap).await
+                }
+                Some(_) | None => call::call(gate, guest, request, seat, tap).await,
+            };
+        }
+        Route::Task(verb) => {
+            tap.shows_errors();
+            return task(gate, guest, verb, request, seat, tap).await;
+        }
+        Route::List(kind) => merge::list(gate, guest, kind, request, seat, tap).await,
         Route::Listen => {
             let tasks = modern::task_part(gate, guest, &request).await?;
             subscribe::listen(gate, guest, request, tasks, seat).await
         }
         Route::Subscribe(on) => subscribe::resource(gate, guest, request, on).await,
         Route::SetLevel => merge::set_level(gate, guest, request).await,
-        Route::Forward => forward::request(gate, guest, request, seat).await,
+        Route::Forward => match slices::asked(&request) {
+            Some(uri) => slices::read(gate, guest, &uri, &request.params, tap).await,
+            None => return forward::shown(gate, guest, request, seat, tap).await,
+        },
     };
     answered.map(Answered::Raw)
 }
@@ -115,17 +135,23 @@ async fn task(
     verb: TaskVerb,
     request: Request,
     seat: &Seat,
-) -> Result<Box<RawValue>, Fault> {
-    match (verb, guest.session()) {
-        (TaskVerb::Get, None) => modern::get(gate, guest, &request.params).await,
-        (TaskVerb::Update, None) => modern::update(gate, guest, &request.params).await,
-        (TaskVerb::Cancel, None) => modern::cancel(gate, guest, &request.params).await,
-        (TaskVerb::Get, Some(_)) => legacy_tasks::get(gate, guest, &request.params).await,
-        (TaskVerb::Cancel, Some(_)) => legacy_tasks::cancel(gate, guest, &request.params).await,
-        (TaskVerb::Result, Some(session)) => legacy_tasks::result(gate, guest, session, &request.params, seat).await,
-        (TaskVerb::List, Some(_)) => legacy_tasks::list(gate, guest, &request.params).await,
+    tap: &mut Tap<'_>,
+) -> Result<Answered, Fault> {
+    let params = &request.params;
+    let raw = match (verb, guest.session()) {
+        (TaskVerb::Get, None) => modern::get(gate, guest, params, tap).await,
+        (TaskVerb::Update, None) => modern::update(gate, guest, params).await,
+        (TaskVerb::Cancel, None) => modern::cancel(gate, guest, params).await,
+        (TaskVerb::Get, Some(_)) => legacy_tasks::get(gate, guest, params, tap).await,
+        (TaskVerb::Cancel, Some(_)) => legacy_tasks::cancel(gate, guest, params, tap).await,
+        (TaskVerb::Result, Some(session)) => {
+            let ended = legacy_tasks::result(gate, guest, session, params, seat, tap).await;
+            return ended.map(Answered::Text);
+        }
+        (TaskVerb::List, Some(_)) => legacy_tasks::list(gate, guest, params, tap).await,
         (TaskVerb::Result | TaskVerb::List, None) | (TaskVerb::Update, Some(_)) => Err(Fault::no_method()),
-    }
+    };
+    raw.map(Answered::Raw)
 }
 
 /// An object as a result.

@@ -20,7 +20,7 @@ use super::following::{Ear, about, changed, follow, servers_changed, tagged};
 use super::forward::{self, session_guest};
 use super::guest::Guest;
 use super::reach::reach;
-use super::{Gate, lists, service};
+use super::{Gate, lists, service, slices};
 use crate::client::Filter;
 use crate::link::Answer;
 use crate::serve::fault::{Fault, FaultKind};
@@ -210,6 +210,7 @@ pub(super) async fn resource(
     let session = guest.session().ok_or_else(Fault::no_method)?;
     let uri = request.params.text("uri").ok_or_else(|| Fault::params("`uri` must be a text"))?;
     let (server, uri) = match guest.server {
+        Some(_) if slices::is_result(&uri) => return Err(lists::unknown_resource()),
         Some(server) => (server, uri),
         None => lists::resource(gate, guest, &uri).await?,
     };

@@ -3,6 +3,7 @@
 //! `world.rs` is the stage: agents that send requests as a face would hand them over, and what they hear. What passes
 //! through real servers and sockets is tested by the programs of the `tests` crate.
 
+mod budget;
 mod calls;
 mod holds;
 mod isolation;
@@ -11,6 +12,7 @@ mod legacy_stage;
 mod modern_tasks;
 mod passing;
 mod questions;
+mod slices;
 mod task_tools;
 mod wired;
 mod world;

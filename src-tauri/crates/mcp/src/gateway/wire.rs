@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use domain::handle::{Sight, TaskHandle, agent_sight, agent_task_facts};
+use domain::handle::{Form, Sight, TaskHandle, agent_sight, agent_task_facts};
 use domain::payload::Payload;
 use domain::policy::Policy;
 use domain::status::Ttl;
@@ -128,8 +128,13 @@ fn kinded(result: &str) -> Option<String> {
 
 /// What a finished task ended with, for its agent.
 pub(super) enum End {
-    /// What the call returned.
-    Result(Box<RawValue>),
+    /// What the call returned, in the form in which its agent gets it.
+    Result {
+        /// JSON text.
+        text: Payload,
+        /// The form.
+        form: Form,
+    },
     /// The error it ended with.
     Error(Box<RawValue>),
 }
@@ -196,7 +201,7 @@ pub(super) fn task(
         }
     }
     match (&sight, filling.end, filling.asks) {
-        (Sight::Completed, Some(End::Result(result)), _) => task.raw("result", result.get()),
+        (Sight::Completed, Some(End::Result { text, .. }), _) => task.raw("result", text.as_str()),
         (Sight::Failed, Some(End::Error(error)), _) => task.raw("error", error.get()),
         (Sight::InputRequired { .. }, _, Some(asks)) => task.raw("inputRequests", asks.get()),
         _ => {}
@@ -211,12 +216,17 @@ pub(super) fn task(
 
 /// The words beside the status: what people are doing about it, else what the server says.
 pub(super) fn message(handle: &TaskHandle, sight: &Sight) -> Option<String> {
+    let servers = || handle.view.task().and_then(|task| task.message.clone());
     match sight {
         Sight::Working { message } => message.clone(),
-        Sight::InputRequired { .. } | Sight::Completed | Sight::Failed | Sight::Cancelled | Sight::Gone => {
-            handle.view.task().and_then(|task| task.message.clone())
-        }
+        Sight::Cancelled => stopped_message(handle).or_else(servers),
+        Sight::InputRequired { .. } | Sight::Completed | Sight::Failed | Sight::Gone => servers(),
     }
+}
+
+/// That a limit stopped it, for its agent; `None` where none did.
+pub(super) fn stopped_message(handle: &TaskHandle) -> Option<String> {
+    handle.stopped_by_limit().map(|why| format!("A limit stopped this task: {why}."))
 }
 
 /// Whole milliseconds.

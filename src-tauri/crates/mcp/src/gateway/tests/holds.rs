@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use domain::handle::Form;
 use domain::ids::HandleId;
 use serde_json::Value;
 use testkit::build::person;
@@ -36,7 +37,7 @@ async fn a_held_result_reaches_its_agent_when_a_person_delivers_it() {
     let world = World::new().await;
     let agent = world.modern(1);
     let id = held(&world, &agent).await;
-    world.engine.release(id, person("ada"), true, None).await.expect("it is delivered");
+    world.engine.release(id, person("ada"), Some(Form::Whole), None).await.expect("it is delivered");
     let done: Value = agent.until_status(&id.to_string(), "completed").await;
     assert_eq!(done["result"]["content"][0]["text"], "a canary in the coal mine", "as it came");
 }
@@ -47,7 +48,7 @@ async fn a_withheld_result_never_reaches_its_agent() {
     let agent = world.modern(1);
     let id = held(&world, &agent).await;
     let reason = Some("it names a customer".to_owned());
-    world.engine.release(id, person("ada"), false, reason).await.expect("it is withheld");
+    world.engine.release(id, person("ada"), None, reason).await.expect("it is withheld");
     let failed = agent.until_status(&id.to_string(), "failed").await;
     let said = failed["error"]["message"].as_str().unwrap_or_default();
     assert!(said.contains("it names a customer"), "the person's reason is told: {failed}");
@@ -65,6 +66,6 @@ async fn a_call_that_waits_for_its_result_gets_it_when_a_person_delivers_it() {
     let early = tokio::time::timeout(5 * SECOND, &mut calling).await;
     assert!(early.is_err(), "the result is ready and held");
     let row = world.rows(1).await.into_iter().next().expect("a row");
-    world.engine.release(row.id, person("ada"), true, None).await.expect("it is delivered");
+    world.engine.release(row.id, person("ada"), Some(Form::Whole), None).await.expect("it is delivered");
     assert!(calling.await.raw().contains("canary"), "the call ends with its result");
 }

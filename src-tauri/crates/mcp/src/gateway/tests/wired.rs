@@ -323,6 +323,7 @@ pub(super) async fn wired_by(policy: Policy, servers: &[Arc<Wired>]) -> World {
         host: domain::ids::HostId::from_random(1),
         supervisor: supervisor.clone(),
         intents: Arc::new(testkit::intents::MemoryIntents::default()),
+        scale: Arc::new(testkit::scale::PlainScale),
     };
     let engine = Engine::start(parts).await.expect("the engine starts");
     let gateway = Gateway::new(GatewayParts {

@@ -20,6 +20,7 @@ use testkit::build::{counting_draw, http_server};
 use testkit::clock::TestClock;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
+use testkit::scale::PlainScale;
 use testkit::scripted::{ScriptedConnector, ScriptedServer};
 
 use crate::gateway::{Gateway, GatewayParts};
@@ -120,11 +121,13 @@ impl World {
             connector,
             clock: clock.clone(),
             notifier: Arc::new(RecordingNotifier::default()),
+            scale: Arc::new(PlainScale),
             draw: draw.clone(),
             policy: policy.clone(),
             host: HostId::from_random(1),
             supervisor: supervisor.clone(),
             intents: Arc::new(testkit::intents::MemoryIntents::default()),
+            scale: Arc::new(testkit::scale::PlainScale),
         };
         let engine = Engine::start(parts).await.expect("the engine starts");
         let gateway = Gateway::new(GatewayParts {
@@ -167,8 +170,17 @@ impl World {
         self.legacy_through(Door::Http, n, version, capabilities)
     }
 
+    /// Agent `n` with another session of `version`.
+    pub(super) fn legacy_named(&self, name: &str, n: u128, version: &str) -> Caller {
+        self.session(name.to_owned(), Door::Http, n, version, &json!({}))
+    }
+
     /// Agent `n` with a session of `version` through this door.
     pub(super) fn legacy_through(&self, door: Door, n: u128, version: &str, capabilities: &Value) -> Caller {
+        self.session(format!("session-{n}"), door, n, version, capabilities)
+    }
+
+    fn session(&self, name: String, door: Door, n: u128, version: &str, capabilities: &Value) -> Caller {
         let hello = json!({
             "protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "tester", "version": "1"},
         });
@@ -176,7 +188,7 @@ impl World {
         let visitor = Visitor { agent: AgentId::from_random(n), server: Some(self.server) };
         let scope = self.supervisor.scope();
         let serving = &self.policy.serving;
-        let session = Session::open(format!("session-{n}"), door, &hello, Some(visitor), scope, serving);
+        let session = Session::open(name, door, &hello, Some(visitor), scope, serving);
         self.caller(n, Client::Legacy(session.expect("a session")))
     }
 
@@ -199,7 +211,7 @@ impl World {
     /// Puts a rule for this tool.
     pub(super) async fn rule(&self, tool: &str, change: impl FnOnce(&mut Rule)) {
         let scope = RuleScope::Tool(self.server, Arc::from(tool));
-        let mut rule = Rule { scope, asked: None, repeat: None, hold_results: None, promote_after: None };
+        let mut rule = Rule::new(scope);
         change(&mut rule);
         self.registry.put_rule(RuleUnit { rule, remove: false, audit: Vec::new() }).await.expect("the rule is taken");
         self.engine.agents_changed().await.expect("the rules are read");
@@ -230,6 +242,11 @@ impl Caller {
             Client::Legacy(session) => session,
             Client::Modern(_) => panic!("a modern client has no session"),
         }
+    }
+
+    /// Whether it is at the door of all servers.
+    pub(super) fn is_at_all(&self) -> bool {
+        self.door.is_none()
     }
 
     /// The same at the door of all servers.
@@ -365,6 +382,7 @@ pub(super) fn agent(n: u128) -> Agent {
         client: None,
         task_tools: true,
         calls: 0,
+        meter: domain::window::Meter::default(),
     }
 }
 

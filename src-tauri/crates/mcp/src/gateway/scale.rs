@@ -1,0 +1,43 @@
+//! Work of the scale for the gateway: beside the runtime, a few at a time, and in whose tokens a task is cut.
+//!
+//! Cutting and trimming read a whole result, which takes milliseconds a megabyte; a call that needs none of it never
+//! comes here. What is made is the same each time: it follows from the stored result, the verdict and the family alone.
+//! What it is made into is `short.rs` and `slices.rs`.
+
+use std::sync::Arc;
+
+use domain::handle::TaskHandle;
+use domain::ports::Scale;
+use domain::tokens::Family;
+
+use super::Gate;
+use super::guest::Guest;
+use crate::serve::fault::{Fault, FaultKind};
+
+/// Results that are cut at once. Judgement: more would take the machine from calls, and each is over in milliseconds.
+pub(super) const AT_ONCE: usize = 2;
+
+/// Does this work with the scale. Dropped, the work ends by itself and keeps its place until then.
+///
+/// # Errors
+/// When Taskwarden is stopping.
+pub(super) async fn beside<T: Send + 'static>(
+    gate: &Gate,
+    work: impl FnOnce(&dyn Scale) -> T + Send + 'static,
+) -> Result<T, Fault> {
+    let stopping = || Fault::new(FaultKind::Internal, "Taskwarden is stopping");
+    let place = Arc::clone(&gate.scaling).acquire_owned().await.map_err(|_| stopping())?;
+    let scale = Arc::clone(gate.engine.scale());
+    let working = tokio::task::spawn_blocking(move || {
+        let done = work(&*scale);
+        drop(place);
+        done
+    });
+    working.await.map_err(|_| stopping())
+}
+
+/// In whose tokens this task is counted. What was counted once stays so, whatever is set for its agent later: an end that
+/// was shown does not change.
+pub(super) fn family(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Family {
+    handle.tokens.map_or_else(|| gate.engine.measure(guest.agent).family, |tokens| tokens.family)
+}

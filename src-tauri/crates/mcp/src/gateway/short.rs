@@ -1,0 +1,206 @@
+//! The short result that stands for one that is too large: its size, how it begins, and where the rest is.
+//!
+//! It follows from the stored result and the hold alone, so that it reads the same in a held call, in `tasks/get`, in
+//! `tasks/result` and in the task tools (statement 69). Words of ours and lines of the server are told apart by the
+//! words around them. The rest is read by `slices.rs`; what counts as too large is the engine's matter.
+
+use domain::handle::{Hold, HoldWhy, TaskHandle};
+use domain::ids::HandleId;
+use domain::payload::Payload;
+use domain::policy::Counting;
+use domain::ports::{Load, Scale};
+use domain::tokens::{Exactness, Family};
+use serde_json::json;
+
+use super::guest::Guest;
+use super::own_tools::RESULT;
+use super::{Gate, bridge, scale, slices};
+use crate::message::text::member;
+use crate::serve::fault::Fault;
+
+/// The key under which a short result tells what it stands for.
+pub(super) const META_HELD: &str = "io.taskwarden/held";
+/// The first version that knows links to resources in results.
+const WITH_LINKS: &str = "2025-06-18";
+
+/// How a result begins.
+struct Beginning {
+    /// Its first lines.
+    text: String,
+    /// Characters of them, with the end of the last line.
+    chars: usize,
+    /// Whether that is all of it.
+    is_all: bool,
+    /// Tokens of the whole, where nobody counted them before.
+    tokens: Option<u64>,
+    /// Whether the result has structured content.
+    is_structured: bool,
+}
+
+/// The short result that stands for `whole`.
+///
+/// # Errors
+/// When Taskwarden is stopping.
+pub(super) async fn of(gate: &Gate, guest: &Guest, handle: &TaskHandle, whole: &Payload) -> Result<Payload, Fault> {
+    let family = scale::family(gate, guest, handle);
+    let counted = counted(handle);
+    let counting = gate.policy.counting.clone();
+    let result = whole.clone();
+    let begins =
+        scale::beside(gate, move |scale| begins(scale, family, result.as_str(), &counting, counted.is_none())).await?;
+    let tokens = counted.or(begins.tokens).unwrap_or_default();
+    let text = text(gate, guest, handle, &begins, (family, tokens));
+    // A client that knows the tool's output schema takes no result without structured content but an error.
+    let is_error = begins.is_structured || bridge::is_tool_error(&handle.view);
+    let mut content = vec![json!({"type": "text", "text": text})];
+    if has_links(guest) {
+        let name = handle.tool.as_deref().map_or_else(|| "a result".to_owned(), |tool| format!("result of {tool}"));
+        let uri = slices::uri(handle.id);
+        content.push(json!({"type": "resource_link", "uri": uri, "name": name, "mimeType": slices::PLAIN}));
+    }
+    let held = json!({
+        "id": handle.id.to_string(),
+        "tokens": tokens,
+        "exactness": family.exactness().word(),
+        "family": family.word(),
+        "limit": limit(handle),
+    });
+    Ok(Payload::new(json!({"content": content, "isError": is_error, "_meta": {META_HELD: held}}).to_string()))
+}
+
+/// Reads how a result begins: whole lines, as many as are shown and no more than may be.
+fn begins(scale: &dyn Scale, family: Family, result: &str, counting: &Counting, counts: bool) -> Beginning {
+    let words = scale.words(result);
+    let lines = words.match_indices('\n').nth(counting.short_lines.saturating_sub(1));
+    let lines = words.get(..lines.map_or(words.len(), |(at, _)| at + 1)).unwrap_or_default();
+    let lines = slices::near(lines, counting.short_tokens);
+    let upto = scale.cut(family, lines, counting.short_tokens).bytes;
+    let shown = words.get(..upto).unwrap_or_default();
+    Beginning {
+        text: shown.strip_suffix('\n').unwrap_or(shown).to_owned(),
+        chars: shown.chars().count(),
+        is_all: shown.len() == words.len(),
+        tokens: counts.then(|| scale.weigh(family, Load::Result(result)).cautious()),
+        is_structured: member(result, "structuredContent").is_some_and(|said| said != "null"),
+    }
+}
+
+fn why(handle: &TaskHandle) -> HoldWhy {
+    handle.hold.as_ref().map_or(HoldWhy::Review, |Hold { why, .. }| *why)
+}
+
+/// Tokens of the result, as they were counted when it was held.
+fn counted(handle: &TaskHandle) -> Option<u64> {
+    why(handle).tokens()
+}
+
+fn limit(handle: &TaskHandle) -> Option<u64> {
+    match why(handle) {
+        HoldWhy::TooLarge { limit, .. } => Some(limit),
+        HoldWhy::DoesNotFit { free, .. } => Some(free),
+        HoldWhy::Review => None,
+    }
+}
+
+/// Whether the client knows links to resources in results.
+fn has_links(guest: &Guest) -> bool {
+    // Versions are dates.
+    guest.session().is_none_or(|session| session.version() >= WITH_LINKS)
+}
+
+fn text(
+    gate: &Gate,
+    guest: &Guest,
+    handle: &TaskHandle,
+    begins: &Beginning,
+    (family, tokens): (Family, u64),
+) -> String {
+    let size = size(family, tokens);
+    let why = match why(handle) {
+        HoldWhy::TooLarge { limit, .. } => format!("{size}, more than the {} that are allowed here.", grouped(limit)),
+        HoldWhy::DoesNotFit { free, .. } => format!("{size}, and {} are free for it.", grouped(free)),
+        HoldWhy::Review => format!("{size}, and a person lets it come in slices."),
+    };
+    let first = &begins.text;
+    match (begins.is_all, first.is_empty()) {
+        (true, true) => format!("This result has {why} It has no text to show."),
+        (true, false) => format!("This result has {why} Its text is:\n\n{first}"),
+        (false, _) => {
+            let way = way(guest, handle.id, begins.chars);
+            let most = grouped(gate.policy.counting.slice_tokens);
+            format!(
+                "This result has {why} It begins with:\n\n{first}\n\n[… it goes on. Read it with {way}, in slices of up \
+                 to {most} tokens.]"
+            )
+        }
+    }
+}
+
+/// How the rest is read.
+fn way(guest: &Guest, id: HandleId, offset: usize) -> String {
+    let resource = if has_links(guest) {
+        format!("the resource below (from `?offset={offset}` on)")
+    } else {
+        format!("the resource {}?offset={offset}", slices::uri(id))
+    };
+    if guest.wants_own_tools() {
+        let arguments = json!({"task": id.to_string(), "offset": offset});
+        return format!("{RESULT} {arguments} or {resource}");
+    }
+    resource
+}
+
+/// So many tokens, with their family and how exact that is, in words.
+pub(super) fn size(family: Family, tokens: u64) -> String {
+    let (tokens, label) = (grouped(tokens), family.label());
+    match family.exactness() {
+        Exactness::Exact => format!("{tokens} tokens ({label}, exact)"),
+        Exactness::About => format!("about {tokens} tokens ({label}, estimated)"),
+        Exactness::AtMost => format!("at most {tokens} tokens ({label}, an upper bound)"),
+    }
+}
+
+/// A number with its thousands apart.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut told = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            told.push(',');
+        }
+        told.push(digit);
+    }
+    told
+}
+
+/// Why the result of a task waits for a person, in words for a model; `None` when it does not.
+pub(super) fn waits(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Option<String> {
+    if !handle.is_held() || !handle.view.is_terminal() {
+        return None;
+    }
+    let family = scale::family(gate, guest, handle);
+    let said = match why(handle) {
+        HoldWhy::Review => "a person looks at it first".to_owned(),
+        HoldWhy::TooLarge { tokens, limit } => format!(
+            "it has {}, more than the {} that are allowed, and a person decides",
+            size(family, tokens),
+            grouped(limit)
+        ),
+        HoldWhy::DoesNotFit { tokens, free } => {
+            format!("it has {}, {} are free for it, and a person decides", size(family, tokens), grouped(free))
+        }
+    };
+    Some(format!("The work is done, but its result is held back: {said}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_says_whose_tokens_and_how_exact() {
+        assert_eq!(size(Family::O200k, 61_402), "61,402 tokens (GPT o200k, exact)");
+        assert_eq!(size(Family::Claude47, 999), "about 999 tokens (Claude 4.7 and later, estimated)");
+        assert_eq!(size(Family::Unknown, 1_000_000), "at most 1,000,000 tokens (unknown model, an upper bound)");
+    }
+}

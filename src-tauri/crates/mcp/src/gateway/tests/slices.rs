@@ -1,0 +1,303 @@
+//! Results that are too large for their agent: what stands for them, and how they are read.
+
+use std::time::Duration;
+
+use domain::decider::Decider;
+use domain::handle::{Form, TaskHandle};
+use domain::ids::HandleId;
+use domain::rule::{AtTokens, TokenLimit};
+use serde_json::{Value, json};
+use testkit::build::person;
+use testkit::scripted::{Look, OnCancel};
+
+use super::legacy_stage::{Talker, ended};
+use super::world::{Caller, World, task_id};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A report that is longer than a slice, in letters of one to four bytes.
+fn report() -> String {
+    (0..3_000).map(|line| format!("{line}: bees, 蜜蜂在跳舞, 🐝 and ärger\n")).collect()
+}
+
+fn result(text: &str) -> String {
+    json!({"content": [{"type": "text", "text": text}]}).to_string()
+}
+
+async fn limited(world: &World, tool: &str, tokens: u64, at: AtTokens) {
+    world.rule(tool, |rule| rule.result_limit = Some(TokenLimit { tokens, at })).await;
+}
+
+/// The newest task of agent 1.
+async fn row(world: &World) -> TaskHandle {
+    world.rows(1).await.into_iter().next().expect("a row")
+}
+
+fn link(short: &Value) -> String {
+    let link = short["content"].as_array().expect("blocks").iter().find(|block| block["type"] == "resource_link");
+    link.expect("a link")["uri"].as_str().expect("a URI").to_owned()
+}
+
+async fn read(agent: &Caller, uri: &str) -> Value {
+    agent.ask("resources/read", json!({"uri": uri})).await.result()
+}
+
+/// All slices of a result, joined.
+async fn all(agent: &Caller, uri: &str) -> (String, usize) {
+    let (mut joined, mut offset, mut slices) = (String::new(), 0, 0);
+    loop {
+        let said = read(agent, &format!("{uri}?offset={offset}")).await;
+        let slice = &said["contents"][0];
+        joined.push_str(slice["text"].as_str().expect("a text"));
+        slices += 1;
+        match slice["_meta"]["io.taskwarden/slice"]["next"].as_u64() {
+            Some(next) => {
+                let on = said["contents"][1]["text"].as_str().expect("it says where it goes on");
+                assert!(on.contains(&format!("?offset={next}")), "also to a model that sees texts alone: {on}");
+                offset = next;
+            }
+            None => return (joined, slices),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_over_its_limit_is_short_and_its_slices_are_the_whole() {
+    let world = World::new().await;
+    let text = report();
+    world.replies("huge", Duration::ZERO, &result(&text));
+    limited(&world, "huge", 20_000, AtTokens::Hold).await;
+    let agent = world.plain(1);
+    let heard = agent.call("huge").await;
+    let short = heard.result();
+    let said = short["content"][0]["text"].as_str().expect("a text");
+    let size = super::super::short::grouped(text.len() as u64);
+    assert!(said.starts_with(&format!("This result has at most {size} tokens")), "its size comes first: {said}");
+    assert!(said.contains("more than the 20,000 that are allowed here"), "and the limit: {said}");
+    assert!(said.contains("\n\n0: bees, 蜜蜂在跳舞, 🐝 and ärger\n1: bees"), "then how it begins: {said}");
+    assert!(heard.raw().len() < 4_000, "and not much of it: {} bytes", heard.raw().len());
+    let held = &short["_meta"]["io.taskwarden/held"];
+    let row = row(&world).await;
+    assert_eq!(
+        (&held["id"], &held["tokens"]),
+        (&json!(row.id.to_string()), &json!(text.len())),
+        "for programs: {held}"
+    );
+    assert_eq!(short["isError"], false, "{short}");
+    let (joined, slices) = all(&agent, &link(&short)).await;
+    assert_eq!(joined, text, "the slices together are the whole, to the character");
+    assert!(slices as u64 >= text.len() as u64 / world.policy.counting.slice_tokens, "none is too large: {slices}");
+    // And by the task tool, from where the short result says.
+    let at = said.find("\"offset\":").expect("it names an offset") + "\"offset\":".len();
+    let mut offset: usize = said[at..].split('}').next().and_then(|n| n.parse().ok()).expect("a number");
+    let mut joined: String = text.chars().take(offset).collect();
+    assert!(said.contains(joined.trim_end_matches('\n')), "up to there it was shown");
+    loop {
+        let call = json!({"name": "tasks_result", "arguments": {"task": row.id.to_string(), "offset": offset}});
+        let part = agent.ask("tools/call", call).await.result();
+        let text = part["content"][0]["text"].as_str().expect("a text").to_owned();
+        match part["_meta"]["io.taskwarden/slice"]["next"].as_u64() {
+            Some(next) => {
+                let note =
+                    format!("\n[{next} of {} characters; continue with offset {next}]", report().chars().count());
+                joined.push_str(text.strip_suffix(&note).expect("it says where to go on"));
+                offset = next as usize;
+            }
+            None => {
+                joined.push_str(&text);
+                break;
+            }
+        }
+    }
+    assert_eq!(joined, text, "nothing was lost on this way either");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_end_reads_the_same_wherever_it_is_read() {
+    let world = World::new().await;
+    let whole = json!({"content": [{"type": "text", "text": report()}], "structuredContent": {"a": 1}});
+    let looks = vec![Look::working(), Look::Completed(whole.to_string())];
+    world.scripted.reply_task("huge", "upstream-1", looks);
+    limited(&world, "huge", 20_000, AtTokens::Hold).await;
+    let talker = Talker::new(&world);
+    let id = talker.task("huge").await;
+    let by_result = ended(&talker.awaits(&id)).await.expect("a result");
+    let short = (by_result["content"].clone(), by_result["isError"].clone());
+    assert_eq!(short.1, true, "its tool has structured results, and this has none: {by_result}");
+    let modern = world.modern(1);
+    for _ in 0..2 {
+        let read = modern.get(&id).await.result();
+        assert_eq!((read["result"]["content"].clone(), read["result"]["isError"].clone()), short, "{read}");
+    }
+    let mut plain =
+        world.plain(1).ask("tools/call", json!({"name": "tasks_wait", "arguments": {"task": id}})).await.result();
+    let way = plain["content"][0]["text"].take();
+    assert_eq!(plain["content"][1], short.0[1], "the same link");
+    let (before, _) = way.as_str().and_then(|text| text.split_once("[… it goes on")).expect("a text");
+    assert!(short.0[0]["text"].as_str().expect("a text").starts_with(before), "but for the tools that it can use");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_waits_for_a_person_says_so_with_its_size_and_limit() {
+    let world = World::new().await;
+    world.replies("huge", 30 * SECOND, &result(&report()));
+    limited(&world, "huge", 20_000, AtTokens::Ask).await;
+    let agent = world.plain(1);
+    agent.call("huge").await.result();
+    tokio::time::sleep(10 * SECOND).await;
+    let id = row(&world).await.id.to_string();
+    let size = super::super::short::grouped(report().len() as u64);
+    for name in ["tasks_wait", "tasks_result"] {
+        let call = json!({"name": name, "arguments": {"task": id, "seconds": 1}});
+        let waits = agent.ask("tools/call", call).await.result();
+        let said = waits["content"][0]["text"].as_str().expect("a text");
+        assert!(said.contains("The work is done, but its result is held back"), "`{name}`: {said}");
+        assert!(said.contains(&size) && said.contains("20,000 that are allowed"), "`{name}`: {said}");
+        assert!(!said.contains("bees"), "and nothing of it: {said}");
+    }
+    let uri = format!("taskwarden://results/{id}");
+    assert_eq!(agent.ask("resources/read", json!({"uri": uri})).await.error()["code"], -32_602, "nothing to read yet");
+    world.engine.release(row(&world).await.id, person("ada"), Some(Form::Whole), None).await.expect("released");
+    let call = json!({"name": "tasks_wait", "arguments": {"task": id}});
+    let done = agent.ask("tools/call", call).await.result();
+    assert_eq!(done["content"][0]["text"], report(), "whole, because a person said so");
+    let said = read(&agent, &uri).await;
+    assert_eq!(said["contents"][0]["text"], report(), "without a range the whole is read");
+    assert_eq!(said["contents"].as_array().map(Vec::len), Some(1), "and it goes on nowhere");
+    let part = read(&agent, &format!("{uri}?offset=3&tokens=4")).await;
+    assert_eq!(part["contents"][0]["text"], "bees", "with one a part");
+    assert_eq!(part["contents"][1]["uri"], format!("{uri}?offset=7&tokens=4"), "and the next one is as large");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trimmed_result_is_valid_json_and_always_the_same() {
+    let world = World::new().await;
+    let members: Vec<(String, Value)> = (0..200).map(|n| (format!("m{n}"), json!({"text": "蜜".repeat(20)}))).collect();
+    let members: serde_json::Map<String, Value> = members.into_iter().collect();
+    let whole = json!({"content": [{"type": "text", "text": report()}], "structuredContent": members});
+    world.scripted.reply_task("huge", "upstream-1", vec![Look::working(), Look::Completed(whole.to_string())]);
+    limited(&world, "huge", 2_000, AtTokens::Ask).await;
+    let agent = world.modern(1);
+    let id = task_id(&agent.call("huge").await.result());
+    let handle: HandleId = id.parse().expect("an id");
+    let begun = tokio::time::Instant::now();
+    while !row(&world).await.is_held() || !row(&world).await.view.is_terminal() {
+        assert!(begun.elapsed() < 60 * SECOND, "it is held");
+        tokio::time::sleep(SECOND / 10).await;
+    }
+    world.engine.release(handle, person("ada"), Some(Form::Trimmed { tokens: 1_000 }), None).await.expect("trimmed");
+    let done = agent.until_status(&id, "completed").await;
+    let text = done["result"]["content"][0]["text"].as_str().expect("a text");
+    assert!(text.starts_with("0: bees") && text.len() < 1_200, "cut: {} bytes", text.len());
+    let kept = done["result"]["structuredContent"].as_object().expect("still an object");
+    assert!(!kept.is_empty() && kept.len() < 200, "members from its end are left out: {}", kept.len());
+    assert_eq!(agent.get(&id).await.result()["result"], done["result"], "the same each time");
+    let (joined, _) = all(&agent, &format!("taskwarden://results/{id}")).await;
+    assert!(joined.len() < 1_300, "what is read in slices is the trimmed one: {} bytes", joined.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn withheld_foreign_and_unknown_results_are_one_answer() {
+    let world = World::new().await;
+    world.replies("huge", SECOND, &result(&report()));
+    limited(&world, "huge", 20_000, AtTokens::Hold).await;
+    let agent = world.plain(1);
+    let short = agent.call("huge").await.result();
+    let uri = link(&short);
+    let unknown = world.plain(1).ask("resources/read", json!({"uri": "taskwarden://results/hdl_x"})).await.error();
+    for stranger in [world.plain(2), world.plain(2).at_all()] {
+        let foreign = stranger.ask("resources/read", json!({"uri": uri})).await.error();
+        assert_eq!(foreign, unknown, "nothing tells them apart");
+    }
+    let id = row(&world).await.id;
+    let reason = Some("it names a customer".to_owned());
+    world.engine.release(id, person("ada"), None, reason).await.expect("withheld after all");
+    assert_eq!(agent.ask("resources/read", json!({"uri": uri})).await.error(), unknown, "nor a withheld one");
+    let call = json!({"name": "tasks_result", "arguments": {"task": id.to_string(), "offset": 0}});
+    let refused = agent.ask("tools/call", call).await.result();
+    assert_eq!(refused["isError"], true, "{refused}");
+    let said = refused["content"][0]["text"].as_str().expect("a text");
+    assert!(said.contains("withheld") && said.contains("it names a customer"), "the person's reason: {said}");
+    assert!(!said.contains("bees"), "and nothing else: {said}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn ranges_out_of_bounds_are_empty_and_wrong_ones_are_refused() {
+    let world = World::new().await;
+    world.replies("huge", Duration::ZERO, &result(&report()));
+    limited(&world, "huge", 20_000, AtTokens::Hold).await;
+    let agent = world.modern(1);
+    let uri = link(&agent.call("huge").await.result());
+    let of = report().chars().count();
+    let past = read(&agent, &format!("{uri}?offset={}", of + 7)).await;
+    let place = json!({"offset": of, "next": null, "of": of});
+    assert_eq!(past["contents"][0]["text"], "");
+    assert_eq!(past["contents"][0]["_meta"]["io.taskwarden/slice"], place, "it says where the end is");
+    let one = read(&agent, &format!("{uri}?tokens=0")).await;
+    assert_eq!(one["contents"][0]["text"], "0", "a slice is never empty before the end");
+    let most = read(&agent, &format!("{uri}?tokens=999999999")).await;
+    assert!(most["contents"][0]["text"].as_str().is_some_and(|text| text.len() <= 8_000), "nor larger than allowed");
+    let wrong = agent.ask("resources/read", json!({"uri": format!("{uri}?offset=-1")})).await.error();
+    assert_eq!(wrong["code"], -32_602, "{wrong}");
+    let beside = json!({"uri": uri, "_meta": {"io.taskwarden/range": {"offset": 3, "tokens": 4}}});
+    let part = agent.ask("resources/read", beside).await.result();
+    assert_eq!(part["contents"][0]["text"], "bees", "a range may stand beside the URI");
+    assert_eq!((&part["ttlMs"], &part["cacheScope"]), (&json!(0), &json!("private")), "as this era has it: {part}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_knows_no_links_is_told_in_words() {
+    let world = World::new().await;
+    world.replies("huge", Duration::ZERO, &result(&report()));
+    limited(&world, "huge", 20_000, AtTokens::Hold).await;
+    let old = world.legacy(1, "2025-03-26", &json!({})).call("huge").await.result();
+    assert_eq!(old["content"].as_array().map(Vec::len), Some(1), "a text alone: {old}");
+    let said = old["content"][0]["text"].as_str().expect("a text");
+    assert!(said.contains("taskwarden://results/hdl_") && said.contains("tasks_result"), "with both ways: {said}");
+    let newer = world.legacy(1, "2025-06-18", &json!({})).call("huge").await.result();
+    assert_eq!(newer["content"][1]["type"], "resource_link", "{newer}");
+    let knows = world.modern(1).call("huge").await.result();
+    let said = knows["content"][0]["text"].as_str().expect("a text");
+    assert!(!said.contains("tasks_result"), "who has no task tools is not told of them: {said}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_are_resources_of_every_door() {
+    let world = World::new().await;
+    for version in ["2025-11-25", "2025-03-26"] {
+        let hello = world.legacy(1, version, &json!({})).ask("initialize", json!({})).await.result();
+        assert!(hello["capabilities"]["resources"].is_object(), "{hello}");
+    }
+    let found = world.modern(1).ask("server/discover", json!({})).await.result();
+    assert!(found["capabilities"]["resources"].is_object(), "{found}");
+    for agent in [world.modern(1), world.modern(1).at_all(), world.legacy(1, "2025-11-25", &json!({}))] {
+        let list = agent.ask("resources/list", json!({})).await.result();
+        assert_eq!(list["resources"], json!([]), "the server has none: {list}");
+        let templates = agent.ask("resources/templates/list", json!({})).await.result();
+        let template = &templates["resourceTemplates"][0]["uriTemplate"];
+        assert_eq!(template, "taskwarden://results/{handle}{?offset,tokens}", "{templates}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_by_a_limit_is_read_by_the_agent() {
+    let world = World::new().await;
+    world.scripted.on_cancel(OnCancel::Obey);
+    world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+    let (modern, talker) = (world.modern(1), Talker::new(&world));
+    let id = task_id(&modern.call("long").await.result());
+    let waiting = world.plain(1);
+    let call = json!({"name": "tasks_wait", "arguments": {"task": id}});
+    let waiting = waiting.ask("tools/call", call);
+    tokio::pin!(waiting);
+    assert!(tokio::time::timeout(SECOND, &mut waiting).await.is_err(), "it works");
+    let why = "61000 tokens, the limit of a task is 60000";
+    world.engine.cancel(id.parse().expect("an id"), Decider::Limit, Some(why)).await.expect("asked to stop");
+    let ended = modern.until_status(&id, "cancelled").await;
+    assert!(ended["statusMessage"].as_str().is_some_and(|said| said.contains(why)), "{ended}");
+    let error = waiting.await.error();
+    assert_eq!(error["message"], format!("a limit stopped the task: {why}"), "{error}");
+    let legacy = talker.caller.get(&id).await.result();
+    assert_eq!(legacy["status"], "cancelled", "{legacy}");
+    assert!(legacy["statusMessage"].as_str().is_some_and(|said| said.contains(why)), "{legacy}");
+}
