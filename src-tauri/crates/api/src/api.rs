@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use domain::ids::{HandleId, PersonId};
 use domain::policy::Policy;
-use domain::ports::{Clock, Registry, Secrets};
+use domain::ports::{Clock, Registry, Scale, Secrets};
 use domain::time::Timestamp;
 use engine::{Draw, Engine};
 use tokio::sync::watch;
@@ -57,21 +57,24 @@ pub struct Api {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) policy: Policy,
     pub(crate) feeds: Feeds,
+    /// How exact each family is; a running core weighs with the same.
+    pub(crate) scale: Arc<dyn Scale>,
     live: Option<Live>,
 }
 
 impl Api {
     /// An api that only reads, on a registry without a core beside it.
     #[must_use]
-    pub fn reading(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Policy) -> Self {
-        Self { registry, clock, policy, feeds: Feeds::new(), live: None }
+    pub fn reading(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Policy, scale: Arc<dyn Scale>) -> Self {
+        Self { registry, clock, policy, feeds: Feeds::new(), scale, live: None }
     }
 
     /// The api of a running core.
     #[must_use]
     pub fn running(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Policy, mut live: Live) -> Self {
         live.place.started.get_or_insert_with(|| clock.now());
-        Self { registry, clock, policy, feeds: Feeds::new(), live: Some(live) }
+        let scale = Arc::clone(live.engine.scale());
+        Self { registry, clock, policy, feeds: Feeds::new(), scale, live: Some(live) }
     }
 
     /// Whether a core runs behind this api.

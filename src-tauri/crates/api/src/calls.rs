@@ -4,9 +4,11 @@
 //! `domain` decides.
 
 pub mod agents;
+pub mod budgets;
 pub mod content;
 pub mod desk;
 pub mod doctor;
+pub mod flows;
 pub mod holds;
 pub mod inbox;
 pub mod lists;

@@ -22,8 +22,9 @@ use crate::calls::tasks::{AdoptTask, ListTasks, ShownTask, StartTask, TaskResult
 use crate::calls::watching::Unwatch;
 use crate::calls::{Done, Nothing, OneServer, OneTask};
 use crate::dto::{
-    AddressDto, ContentDto, HistoryDto, InboxDto, PieceDto, RawListDto, RuleDto, ServerDto, SettingsDto, TaskDto,
-    TaskListDto,
+    AddressDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ContentDto, HistoryDto, InboxDto, OneAgent,
+    PieceDto, RawListDto, RuleDto, SeriesDto, ServerDto, SetBudget, SettingsDto, ShowSeries, ShowWaste, TaskDto,
+    TaskListDto, WasteList,
 };
 use crate::error::{ApiError, Code};
 use crate::frame::FocusInput;
@@ -92,11 +93,19 @@ calls! {
     "tasks.lookNow" acts look_now: OneTask => TaskDto;
     "tasks.hold" acts task_hold: OneTask => TaskDto;
     "tasks.release" acts task_release: ReleaseTask => TaskDto;
+    "tasks.goOn" acts task_go_on: OneTask => TaskDto;
     "agents.add" acts agent_add: AddAgent => AgentAdded;
     "agents.list" reads agent_list: Nothing => AgentList;
     "agents.revoke" acts agent_revoke: RevokeAgent => AgentRevoked;
     "rules.list" reads rule_list: Nothing => RuleList;
     "rules.put" acts rule_put: RuleDto => RuleList;
+    "budgets.list" reads budget_list: Nothing => BudgetList;
+    "budgets.show" reads budget_show: OneAgent => BudgetShown;
+    "budgets.set" acts budget_set: SetBudget => BudgetDto;
+    "budgets.empty" acts budget_empty: OneAgent => BudgetDto;
+    "budgets.series" reads budget_series: ShowSeries => SeriesDto;
+    "budgets.waste" reads budget_waste: ShowWaste => WasteList;
+    "budgets.choices" reads budget_choices: Nothing => BudgetChoices;
     "inbox" reads inbox: Nothing => InboxDto;
     "desk.list" reads desk_list: ListDesk => DeskList;
     "desk.put" acts desk_put: PutAtDesk => Done;

@@ -3,11 +3,13 @@
 //! camelCase keys, ISO 8601 times with milliseconds, durations that end in `Ms`. Nothing here decides: phases come
 //! from `domain`, and upstream ids and sessions never stand here. `task.rs` is a task, `request.rs` its questions,
 //! `server.rs` a server with its tools, `agent.rs` an agent with its rules, `kin.rs` what tasks have to do with each
-//! other; `row.rs`, `waiting.rs` and `list.rs` are what lists show.
+//! other; `budget.rs` what stands in windows; `row.rs`, `waiting.rs` and `list.rs` are what lists show.
 
 pub mod agent;
+pub mod budget;
 pub mod content;
 pub mod core;
+mod counted;
 pub mod desk;
 pub mod facts;
 pub mod history;
@@ -20,12 +22,18 @@ pub mod task;
 pub mod waiting;
 
 pub use agent::{AgentFacts, AgentsAt, ReadySettings, RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
+pub use budget::{
+    AtLimitDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ComingDto, ComingState, ExactnessDto, FamilyDto,
+    LimitDto, ModelDto, OneAgent, OverLimitDto, SeriesDto, SeriesPoint, SetBudget, ShowSeries, ShowWaste, SizeFromDto,
+    SourceDto, SourcePart, TokensDto, ToolCost, WasteDto, WasteList, WindowDto,
+};
 pub use content::{ContentDto, PartDto, PieceDto};
 pub use core::{CoreDto, NoticesGo};
+pub(crate) use counted::sources;
 pub use desk::{DeskItemDto, SettingsDto, Theme};
 pub use facts::{ContactDto, ErrorDto, IntentDto, ProgressDto, ResultDto, UsualDto};
 pub use history::{HistoryDto, HistoryEvent, RawDto, RawListDto};
-pub use kin::{HeldDto, JobDto, KinDto, ParentDto, VerdictDto};
+pub use kin::{FormDto, HeldDto, HeldWhy, JobDto, KinDto, ParentDto, VerdictDto};
 pub use list::{Flag, ListGroup, ListQuery, ListView, Totals};
 pub use request::{AnswerDto, InboxDto, InboxRow, RequestDto};
 pub use row::TaskRow;

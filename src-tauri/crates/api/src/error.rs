@@ -156,6 +156,9 @@ impl From<Refusal> for ApiError {
             Refusal::NotForAgent(_) => (Code::Refused, "People are asked; the task goes on when one of them answers."),
             Refusal::AlreadyHeld => (Code::Refused, "`taskwarden tasks release ID` decides about the result."),
             Refusal::NotHeld => (Code::Refused, "Only a result that an agent waits for can be held or released."),
+            Refusal::NotAskedToGoOn => {
+                (Code::Refused, "`taskwarden tasks show ID` tells whether it went past a limit, and what happened.")
+            }
             Refusal::AlreadyDecided { .. } => (Code::Refused, "The first decision counts; it cannot be taken back."),
             Refusal::AlreadyOver(_) => (Code::Refused, "`taskwarden tasks result ID` shows what it left."),
             Refusal::AlreadyAsked { .. } => {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::dto::{
-    AgentFacts, CoreDto, DeskItemDto, ListQuery, ListView, RuleDto, ServerDto, SettingsDto, TaskDto, TaskRow, Totals,
-    WaitingRow,
+    AgentFacts, BudgetList, CoreDto, DeskItemDto, ListQuery, ListView, RuleDto, ServerDto, SettingsDto, TaskDto,
+    TaskRow, Totals, WaitingRow,
 };
 
 /// What a window watches.
@@ -74,6 +74,8 @@ pub struct Snapshot {
     pub agents: Vec<AgentFacts>,
     /// All rules.
     pub rules: Vec<RuleDto>,
+    /// What stands in the windows of agents.
+    pub budgets: BudgetList,
     /// How many tasks there are.
     pub totals: Totals,
     /// All that waits for a person.
@@ -104,6 +106,8 @@ pub struct Delta {
     pub agents: Vec<AgentFacts>,
     /// All rules.
     pub rules: Option<Vec<RuleDto>>,
+    /// What stands in the windows of agents, all of it; told once a second at most.
+    pub budgets: Option<BudgetList>,
     /// How many tasks there are.
     pub totals: Option<Totals>,
     /// Inbox rows that changed or are new.
@@ -133,6 +137,7 @@ impl Delta {
             gone_servers,
             agents,
             rules,
+            budgets,
             totals,
             inbox,
             gone_inbox,
@@ -148,6 +153,7 @@ impl Delta {
             && gone_servers.is_empty()
             && agents.is_empty()
             && rules.is_none()
+            && budgets.is_none()
             && totals.is_none()
             && inbox.is_empty()
             && gone_inbox.is_empty()

@@ -6,11 +6,13 @@
 
 mod api;
 pub mod bindings;
+mod budgets;
 pub mod caller;
 pub mod calls;
 mod dispatch;
 pub mod dto;
 pub mod error;
+pub mod figures;
 pub mod form;
 pub mod frame;
 mod kin;

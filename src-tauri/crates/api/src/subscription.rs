@@ -6,6 +6,7 @@
 //! `watching.rs` knows all feeds; `news.rs` is the older feed of the command line.
 
 mod agents;
+mod budgets;
 mod inbox;
 mod state;
 

@@ -190,6 +190,74 @@ host?: string,
 /** The host in ASCII, when that reads differently. */
 hostAscii?: string, };
 
+/** What happens at a limit. */
+export type AtLimitDto = "warn" | "ask" | "hold" | "stop";
+
+/** What can be set for an agent. */
+export type BudgetChoices = {
+/** Families of tokenizers. */
+families: Array<FamilyDto>,
+/** Models. */
+models: Array<ModelDto>, };
+
+/** The budget of one agent, as lists show it. */
+export type BudgetDto = {
+/** The agent's name. */
+agent: string,
+/** Its id. */
+agentId: string,
+/** In which tokens. */
+family: FamilyDto,
+/** Size of the window, in tokens; null when nothing says it. */
+windowTokens: number | null,
+/** How that is known. */
+windowFrom: SizeFromDto | null,
+/** The model that a person set. */
+model: string | null,
+/** The window that something last came into; null before anything was seen. */
+now: WindowDto | null,
+/** Windows of conversations beside it. */
+beside: Array<WindowDto>,
+/** Tokens a minute that come in, over the last minutes. */
+burnPerMinute: number,
+/**
+ * How long until it is full at that burn, or at its limit where that is lower, in milliseconds; null when never or
+ * not known.
+ */
+fullInMs: number | null,
+/** What is about to come in, the largest first. */
+coming: Array<ComingDto>,
+/** The limit of its window, where a rule sets one. */
+limit: LimitDto | null, };
+
+/** All budgets. */
+export type BudgetList = {
+/** Agents with access, those nearest to their limit first; those without a window last. */
+budgets: Array<BudgetDto>,
+/** Agents beyond those that are given. */
+more: number,
+/** Share of a window, in percent, from which people are told that it fills. */
+warnPercent: number,
+/** Share from which it is nearly full. */
+fullPercent: number, };
+
+/** The budget of one agent, whole. */
+export type BudgetShown = {
+/** As in lists. */
+budget: BudgetDto,
+/** What each tool's definition costs, the most costly first. */
+tools: Array<ToolCost>,
+/** Windows that were emptied, the newest first. */
+earlier: Array<WindowDto>,
+/** What it spent today, by source. */
+spentToday: Array<SourcePart>,
+/** What tasks kept out today. */
+keptOutToday: number,
+/** How exact. */
+keptOutExactness: ExactnessDto,
+/** What it wasted today, by server. */
+waste: Array<WasteDto>, };
+
 /** Tasks to cancel. */
 export type CancelTasks = {
 /** Their handles. */
@@ -222,6 +290,26 @@ export type Choice = "accept" | "decline" | "dismiss";
 
 /** What a caller can branch on. */
 export type Code = "failed" | "usage" | "noCore" | "notFound" | "refused" | "needsInput" | "timedOut";
+
+/** Something that is about to come into a window. */
+export type ComingDto = {
+/** The task, `hdl_…`. */
+id: string,
+/** Its server. */
+server: string,
+/** Its tool. */
+tool: string | null,
+/** Tokens; null while nothing is known. */
+tokens: number | null,
+/** How exact. */
+exactness: ExactnessDto,
+/** What keeps it. */
+state: ComingState,
+/** How far the task is, in percent, while it works and says so. */
+percent: number | null, };
+
+/** Why something is not in the window yet. */
+export type ComingState = "held" | "slices" | "working" | "ready";
 
 /** What is known about reaching a task. */
 export type ContactDto = {
@@ -311,6 +399,8 @@ goneServers: Array<string>,
 agents: Array<AgentFacts>,
 /** All rules. */
 rules: Array<RuleDto> | null,
+/** What stands in the windows of agents, all of it; told once a second at most. */
+budgets: BudgetList | null,
 /** How many tasks there are. */
 totals: Totals | null,
 /** Inbox rows that changed or are new. */
@@ -354,6 +444,20 @@ code: number | null,
 /** What it says. */
 message: string, };
 
+/** How exact a figure is. */
+export type ExactnessDto = "exact" | "about" | "atMost";
+
+/** In which tokens an agent is counted. */
+export type FamilyDto = {
+/** Its word: `o200k`, `cl100k`, `claude3`, `claude47`, `gemini`, `llama`, `unknown`. */
+id: string,
+/** For people: `GPT o200k`. */
+label: string,
+/** How exact its counts of text are. */
+exactness: ExactnessDto,
+/** The measured error of an estimate, in percent either way; 0 where it is exact or a bound. */
+errorPercent: number, };
+
 /** What is said of a task beside its phase (ruling 3). */
 export type Flag = "orphaned" | "held";
 
@@ -369,6 +473,9 @@ ids: Array<string>,
 task: string | null,
 /** Whether the window is shown and has the focus. */
 visible: boolean, };
+
+/** In which form an agent gets a result. */
+export type FormDto = "whole" | "slices" | "trimmed";
 
 /** A piece of news. */
 export type Frame = { "type": "snapshot" } & Snapshot | { "type": "delta" } & Delta | { "type": "resync",
@@ -395,10 +502,21 @@ retryAt: string | null, };
 export type HeldDto = {
 /** Since when. */
 at: string,
-/** Who holds it: a person, or the rule that does. */
+/** Who holds it: a person, or the rule or the limit that does. */
 by: string,
-/** What a person decided; null while nobody did. */
+/** Why. */
+why: HeldWhy,
+/** Its size in tokens, where it is held for it. */
+tokens: number | null,
+/** The limit, with `tooLarge`. */
+limit: number | null,
+/** What was free in the window below the limit, with `doesNotFit`. */
+free: number | null,
+/** What was decided; null while nobody did. */
 verdict: VerdictDto | null, };
+
+/** Why a result is held back. */
+export type HeldWhy = "review" | "tooLarge" | "doesNotFit";
 
 /** What happened to a task. */
 export type HistoryDto = {
@@ -434,7 +552,7 @@ export type InboxRow = {
 /** `hdl_…/KEY` for a question, `hdl_…/overdue` and so on for a task, `NAME/blocked` for a server. */
 id: string,
 /** What it is. */
-kind: "form" | "url" | "unsupported" | "held" | "overdue" | "lost" | "unconfirmed" | "blocked",
+kind: "form" | "url" | "unsupported" | "held" | "overLimit" | "overdue" | "lost" | "unconfirmed" | "blocked",
 /** The task. */
 task: string | null,
 /** The question. */
@@ -460,7 +578,13 @@ changedAt: string,
 /** Set for a few seconds after somebody answered. */
 answeredBy: string | null,
 /** The server says that the tool destroys something; false when it says nothing. */
-destructive: boolean, };
+destructive: boolean,
+/** Tokens of a held result, or of a task that went past its limit; null elsewhere and while they are not counted. */
+tokens: number | null,
+/** The limit that it is held for, or that the task went past. */
+limit: number | null,
+/** How exact `tokens` is. */
+exactness: ExactnessDto | null, };
 
 /** What people want of a task. */
 export type IntentDto = {
@@ -506,6 +630,13 @@ attempt: number,
 createdAt: string,
 /** When nothing more was expected of it. */
 endedAt: string | null, };
+
+/** A limit of tokens. */
+export type LimitDto = {
+/** So many are allowed. */
+tokens: number,
+/** What happens with more. */
+at: AtLimitDto, };
 
 /** Which kind to list. */
 export type ListDesk = {
@@ -573,8 +704,24 @@ status: string,
 /** The server's sentence. */
 text: string, };
 
+/** A model whose window is known. */
+export type ModelDto = {
+/** Its name. */
+name: string,
+/** Its family's word. */
+family: string,
+/** The size of its window, in tokens. */
+windowTokens: number,
+/** Where the size stands. */
+source: string, };
+
 /** No input. */
 export type Nothing = Record<symbol, never>;
+
+/** An agent whose budget is wanted. */
+export type OneAgent = {
+/** Its name or id. */
+agent: string, };
 
 /** Names one server. */
 export type OneServer = {
@@ -585,6 +732,17 @@ name: string, };
 export type OneTask = {
 /** The handle. */
 id: string, };
+
+/** A task said and brought more than it may. */
+export type OverLimitDto = {
+/** Tokens, when it was noticed. */
+tokens: number,
+/** The limit that it went past, and what happens at it. */
+limit: LimitDto,
+/** When it was noticed. */
+at: string,
+/** Who let it go on; null while nobody did. */
+settledBy: string | null, };
 
 /** A stretch of a list. */
 export type PageTasks = {
@@ -706,6 +864,10 @@ export type ReleaseTask = {
 id: string,
 /** Whether the agent gets it. */
 deliver: boolean,
+/** In which form it gets it; whole when left out. */
+form?: FormDto | null,
+/** To about how many tokens it is cut, with `trimmed`. */
+trimTokens?: number | null,
 /** Why not, in the person's words; told to the agent. */
 reason?: string | null, };
 
@@ -782,7 +944,13 @@ repeat?: RepeatDto | null,
 /** Whether results wait for a person before the agent gets them. */
 holdResults?: boolean | null,
 /** How long a plain call lasts before it becomes a task, for agents that know tasks. */
-promoteAfterMs?: number | null, };
+promoteAfterMs?: number | null,
+/** How large one result may be: warn, ask or hold. */
+resultLimit?: LimitDto | null,
+/** How much one task may say and bring: warn, ask or stop. */
+taskLimit?: LimitDto | null,
+/** How full the window of an agent may be: warn, ask or hold. In rules of agents alone. */
+windowLimit?: LimitDto | null, };
 
 /** All rules. */
 export type RuleList = {
@@ -799,6 +967,28 @@ server: string, } | { "kind": "tool",
 server: string,
 /** The tool. */
 tool: string, };
+
+/** What flowed over time. */
+export type SeriesDto = {
+/** Points, the oldest first, without gaps. */
+points: Array<SeriesPoint>,
+/** How long one is. */
+stepMs: number,
+/** The least exact of the figures. */
+exactness: ExactnessDto,
+/** The families they were counted in, by their words: sums over several are what was spent, not comparable sizes. */
+families: Array<string>, };
+
+/** One point of a series. */
+export type SeriesPoint = {
+/** When it begins. */
+at: string,
+/** Tokens that came in, by source, all of them, in order. */
+sources: Array<SourcePart>,
+/** What tasks kept out. */
+keptOut: number,
+/** Messages. */
+messages: number, };
 
 /** What became of it. */
 export type ServerAdded = {
@@ -862,6 +1052,17 @@ name: string,
 /** Open tasks that are lost with it. */
 lostTasks: number, };
 
+/** How an agent is counted. What is left out stays; null takes it back to what is known of its client. */
+export type SetBudget = {
+/** The agent's name or id. */
+agent: string,
+/** The model, such as `claude-opus-4-7`. */
+model?: string | null,
+/** The family, by its word. */
+family?: string | null,
+/** The size of its window, in tokens. */
+windowTokens?: number | null, };
+
 /** How the window and its notices behave. */
 export type SettingsDto = {
 /** Which colours. */
@@ -893,6 +1094,22 @@ export type ShowContent = {
 id: string,
 /** Which payload. */
 of: "result" | "arguments" | "error", };
+
+/** Which hours. */
+export type ShowSeries = {
+/** Of this agent, by name or id; of all when left out. */
+agent?: string | null,
+/** How far back, in milliseconds. */
+spanMs: number,
+/** How long one point is, in milliseconds: a whole number of hours. */
+stepMs: number, };
+
+/** Which waste. */
+export type ShowWaste = {
+/** How far back, in milliseconds. */
+spanMs: number,
+/** Of this agent, by name or id; of all when left out. */
+agent?: string | null, };
 
 /** A task with its status log. */
 export type ShownTask = {
@@ -947,8 +1164,10 @@ expiresAt: string | null,
 requests: Array<RequestDto>,
 /** What people want of it. */
 intent: IntentDto | null,
-/** Context tokens; null until they are counted. */
-tokens: unknown,
+/** What it costs its agent's window; null until it is counted, and for tasks without an agent. */
+tokens: TokensDto | null,
+/** That it said and brought more than it may; null while it did not. */
+overLimit: OverLimitDto | null,
 /** `agreed` or `usual` when the phase is `overdue`. */
 overdueWhy: "agreed" | "usual" | null,
 /** When it should be finished. */
@@ -984,6 +1203,9 @@ job: JobDto | null,
 /** Who started or adopted it, when a person did; said of a single task, null in lists. */
 startedBy: string | null, };
 
+/** How the size of a window is known. */
+export type SizeFromDto = "set" | "model" | "client";
+
 /** Everything, as it is. */
 export type Snapshot = {
 /** Names the feed, for `feed.focus`. */
@@ -1000,6 +1222,8 @@ servers: Array<ServerDto>,
 agents: Array<AgentFacts>,
 /** All rules. */
 rules: Array<RuleDto>,
+/** What stands in the windows of agents. */
+budgets: BudgetList,
 /** How many tasks there are. */
 totals: Totals,
 /** All that waits for a person. */
@@ -1013,6 +1237,18 @@ task: TaskDto | null, };
 
 /** Which tasks come first. */
 export type Sorting = "newest" | "oldest" | "changed";
+
+/** What a token came from; the order of lists and bars. */
+export type SourceDto = "tools" | "ownTools" | "arguments" | "results" | "handles" | "prompts";
+
+/** One source of a window. */
+export type SourcePart = {
+/** Which. */
+source: SourceDto,
+/** Tokens. */
+tokens: number,
+/** How exact. */
+exactness: ExactnessDto, };
 
 /** A call to start. Has no `Debug`: it carries arguments. */
 export type StartTask = {
@@ -1106,8 +1342,10 @@ expiresAt: string | null,
 requests: Array<RequestDto>,
 /** What people want of it. */
 intent: IntentDto | null,
-/** Context tokens; null until they are counted. */
-tokens: unknown,
+/** What it costs its agent's window; null until it is counted, and for tasks without an agent. */
+tokens: TokensDto | null,
+/** That it said and brought more than it may; null while it did not. */
+overLimit: OverLimitDto | null,
 /** `agreed` or `usual` when the phase is `overdue`. */
 overdueWhy: "agreed" | "usual" | null,
 /** When it should be finished. */
@@ -1233,10 +1471,38 @@ stopState: "asked" | "acknowledged" | "stopped" | "finishedAnyway" | "refused" |
 /** Size of its stored result. */
 resultBytes: number | null,
 /** Whether its tool reported an error. */
-isError: boolean, };
+isError: boolean,
+/** What it costs its agent's window; null until it is counted. */
+tokens: TokensDto | null, };
 
 /** Which colours. */
 export type Theme = "system" | "light" | "dark";
+
+/** What a task costs its agent's window, and keeps out of it (ruling 20). */
+export type TokensDto = {
+/** Its handle and all looks at it. */
+handle: number,
+/** What did not enter the window: output on the way, and the unread part of the result. */
+keptOut: number,
+/** Its result; null while there is none. */
+result: number | null,
+/** What of the result entered the window. */
+delivered: number,
+/** The call's name and arguments. */
+arguments: number,
+/** The family's word. */
+family: string,
+/** The least exact of the figures. */
+exactness: ExactnessDto, };
+
+/** A tool and what its definition costs each window. */
+export type ToolCost = {
+/** As the agent knows it. */
+tool: string,
+/** Tokens. */
+tokens: number,
+/** How exact. */
+exactness: ExactnessDto, };
 
 /** A tool. All text is the server's. */
 export type ToolDto = {
@@ -1296,19 +1562,76 @@ p95Ms: number,
 /** Finished calls behind the figures. */
 samples: number, };
 
-/** What a person decided about a held result. */
+/** What was decided about a held result. */
 export type VerdictDto = {
 /** Whether the agent gets it. */
 delivered: boolean,
+/** In which form; null when it does not. */
+form: FormDto | null,
+/** To how many tokens it is cut, with `trimmed`. */
+trimTokens: number | null,
 /** Who. */
 by: string,
+/** Whether the limit decided so by itself: a person can still decide otherwise. */
+byLimit: boolean,
 /** When. */
 at: string,
 /** Why not, in the person's words. */
 reason: string | null, };
 
+/** What a server cost that brought nothing. */
+export type WasteDto = {
+/** The server. */
+server: string,
+/** Looks of agents at its tasks. */
+looks: number,
+/** Those that brought nothing new. */
+empty: number,
+/** Those that came sooner than the interval. */
+hasty: number,
+/** Questions that waited too long. */
+stalled: number,
+/** Tasks that it lost before their time. */
+lost: number,
+/** Results that nobody read. */
+unread: number,
+/** Cancels that it did not obey. */
+disobeyed: number,
+/** Tokens of all that. */
+tokens: number,
+/** How exact. */
+exactness: ExactnessDto,
+/** What to do about the worst of it, in a sentence; null when there is nothing to do. */
+advice: string | null, };
+
+/** Waste by server. */
+export type WasteList = {
+/** The worst first; servers without any are left out. */
+servers: Array<WasteDto>, };
+
 /** Who is asked when a task asks. */
 export type WhoIsAsked = "people" | "agent" | "agentThenPeople" | "both";
+
+/** One window. */
+export type WindowDto = {
+/** `win_…`. */
+id: string,
+/** Since when it fills. */
+beganAt: string,
+/** When something last came in. */
+lastAt: string,
+/** When it was emptied; null while it fills. */
+endedAt: string | null,
+/** What stands in it. */
+tokens: number,
+/** How exact. */
+exactness: ExactnessDto,
+/** By source, all of them, in order. */
+sources: Array<SourcePart>,
+/** What tasks kept out of it. */
+keptOut: number,
+/** How exact. */
+keptOutExactness: ExactnessDto, };
 
 /** Every call: its input and its output. */
 export interface Calls {
@@ -1337,11 +1660,19 @@ export interface Calls {
   "tasks.lookNow": [OneTask, TaskDto];
   "tasks.hold": [OneTask, TaskDto];
   "tasks.release": [ReleaseTask, TaskDto];
+  "tasks.goOn": [OneTask, TaskDto];
   "agents.add": [AddAgent, AgentAdded];
   "agents.list": [Nothing, AgentList];
   "agents.revoke": [RevokeAgent, AgentRevoked];
   "rules.list": [Nothing, RuleList];
   "rules.put": [RuleDto, RuleList];
+  "budgets.list": [Nothing, BudgetList];
+  "budgets.show": [OneAgent, BudgetShown];
+  "budgets.set": [SetBudget, BudgetDto];
+  "budgets.empty": [OneAgent, BudgetDto];
+  "budgets.series": [ShowSeries, SeriesDto];
+  "budgets.waste": [ShowWaste, WasteList];
+  "budgets.choices": [Nothing, BudgetChoices];
   "inbox": [Nothing, InboxDto];
   "desk.list": [ListDesk, DeskList];
   "desk.put": [PutAtDesk, Done];

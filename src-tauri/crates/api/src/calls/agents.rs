@@ -10,6 +10,7 @@ use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::AgentId;
 use domain::ports::{AgentUnit, PageQuery, TaskQuery};
 use domain::status::Phase;
+use domain::window::Meter;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -119,6 +120,7 @@ impl Api {
             client: None,
             task_tools: task_tools.unwrap_or(true),
             calls: 0,
+            meter: Meter::default(),
         };
         let fact = AuditEvent {
             at: now,

@@ -1,20 +1,21 @@
-//! Rules: who is asked, what a repeated call means, whether results are held, when a call becomes a task.
+//! Rules: who is asked, what a repeated call means, whether results are held, when a call becomes a task, and limits of
+//! tokens.
 //!
-//! One rule a scope; putting one replaces it, and one that says nothing takes it away. How rules are resolved is
-//! `domain::agent`'s.
+//! One rule a scope; putting one replaces it, and one that says nothing takes it away. Only people put rules, so that no
+//! agent can raise a limit. How rules are resolved is `domain::rule`'s.
 
 use std::time::Duration;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ports::RuleUnit;
-use domain::rule::{Asked, Repeat, Rule, RuleScope};
+use domain::rule::{Asked, AtTokens, Limited, Repeat, Rule, RuleScope, TokenLimit};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::Nothing;
 use crate::api::Api;
 use crate::caller::Caller;
-use crate::dto::{RepeatDto, RuleDto, ScopeDto, WhoIsAsked, millis};
+use crate::dto::{LimitDto, RepeatDto, RuleDto, ScopeDto, WhoIsAsked, millis};
 use crate::error::{ApiError, Code};
 use crate::lookup::Names;
 
@@ -38,7 +39,7 @@ impl Api {
     /// Puts a rule, replacing the one of the same scope; one that says nothing takes that away.
     ///
     /// # Errors
-    /// When the scope is unknown, a time is missing or out of range, or it cannot be recorded.
+    /// When the scope is unknown, a time is missing or out of range, a limit cannot be, or it cannot be recorded.
     pub async fn rule_put(&self, caller: &Caller, input: RuleDto) -> Result<RuleList, ApiError> {
         let live = self.live()?;
         caller.may_decide()?;
@@ -105,12 +106,15 @@ impl Api {
             }),
             hold_results: rule.hold_results,
             promote_after_ms: rule.promote_after.map(millis),
+            result_limit: rule.result_limit.map(LimitDto::from),
+            task_limit: rule.task_limit.map(LimitDto::from),
+            window_limit: rule.window_limit.map(LimitDto::from),
         })
     }
 
     /// What a person wrote, checked.
     async fn rule(&self, input: &RuleDto) -> Result<Rule, ApiError> {
-        let RuleDto { scope, asked, people_after_ms, repeat, hold_results, promote_after_ms } = input;
+        let RuleDto { scope, asked, people_after_ms, repeat, hold_results, promote_after_ms, .. } = input;
         let scope = match scope {
             ScopeDto::Agent { agent } => RuleScope::Agent(self.find_agent(agent).await?.id),
             ScopeDto::Server { server } => RuleScope::Server(self.find_server(server).await?.id),
@@ -156,7 +160,54 @@ impl Api {
             Some(after) => Some(self.span(*after, "the time until a call becomes a task")?),
             None => None,
         };
-        Ok(Rule { scope, asked, repeat, hold_results: *hold_results, promote_after })
+        let window_limit = self.limit(Limited::Window, input.window_limit)?;
+        if window_limit.is_some() && !matches!(scope, RuleScope::Agent(_)) {
+            return Err(ApiError::new(
+                Code::Usage,
+                "only an agent has a window that can be limited",
+                "Put this limit in a rule of an agent; results and tasks are limited for servers and tools as well.",
+            ));
+        }
+        Ok(Rule {
+            scope,
+            asked,
+            repeat,
+            hold_results: *hold_results,
+            promote_after,
+            result_limit: self.limit(Limited::Result, input.result_limit)?,
+            task_limit: self.limit(Limited::Task, input.task_limit)?,
+            window_limit,
+        })
+    }
+
+    /// A limit that a person wrote, checked.
+    fn limit(&self, limited: Limited, limit: Option<LimitDto>) -> Result<Option<TokenLimit>, ApiError> {
+        let Some(limit) = limit else { return Ok(None) };
+        let (word, at) = (limited.word(), AtTokens::from(limit.at));
+        let tokens = self.tokens(limit.tokens, &format!("the limit of a {word}"))?;
+        if limited.allows(at) {
+            return Ok(Some(TokenLimit { tokens, at }));
+        }
+        let allowed = [AtTokens::Warn, AtTokens::Ask, AtTokens::Hold, AtTokens::Stop];
+        let allowed: Vec<_> = allowed.into_iter().filter(|at| limited.allows(*at)).map(AtTokens::word).collect();
+        Err(ApiError::new(
+            Code::Usage,
+            format!("`{}` cannot happen at the limit of a {word}", at.word()),
+            format!("What can happen there: {}.", allowed.join(", ")),
+        ))
+    }
+
+    /// A number of tokens that a person wrote, checked.
+    pub(crate) fn tokens(&self, tokens: u64, what: &str) -> Result<u64, ApiError> {
+        let most = self.policy.counting.tokens_settable_max;
+        if (1..=most).contains(&tokens) {
+            return Ok(tokens);
+        }
+        Err(ApiError::new(
+            Code::Usage,
+            format!("{what} cannot be {tokens} tokens"),
+            format!("It can be 1 to {most} tokens."),
+        ))
     }
 
     fn span(&self, span_ms: u64, what: &str) -> Result<Duration, ApiError> {
@@ -200,6 +251,13 @@ fn words(rule: &RuleDto) -> String {
     }
     if let Some(after) = rule.promote_after_ms {
         said.push(format!("a task after {after} ms"));
+    }
+    for (what, limit) in
+        [("a result", rule.result_limit), ("a task", rule.task_limit), ("the window", rule.window_limit)]
+    {
+        if let Some(LimitDto { tokens, at }) = limit {
+            said.push(format!("{what} over {tokens} tokens: {}", AtTokens::from(at).word()));
+        }
     }
     if said.is_empty() { "taken away".into() } else { said.join(", ") }
 }

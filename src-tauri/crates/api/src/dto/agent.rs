@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use super::LimitDto;
+
 /// An agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -118,6 +120,18 @@ pub struct RuleDto {
     #[serde(default)]
     #[ts(optional = nullable)]
     pub promote_after_ms: Option<u64>,
+    /// How large one result may be: warn, ask or hold.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub result_limit: Option<LimitDto>,
+    /// How much one task may say and bring: warn, ask or stop.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub task_limit: Option<LimitDto>,
+    /// How full the window of an agent may be: warn, ask or hold. In rules of agents alone.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub window_limit: Option<LimitDto>,
 }
 
 /// Settings that can be pasted into an agent's program. They may hold the token: shown once, kept nowhere.

@@ -2,6 +2,7 @@
 //!
 //! Each piece is made from one of the three truths alone and decides nothing. `task.rs` and `row.rs` put them together.
 
+use domain::decider::Decider;
 use domain::handle::{TaskHandle, Usual};
 use domain::observation::Progress;
 use domain::status::{
@@ -147,7 +148,10 @@ pub(crate) fn intent(task: &TaskHandle) -> Option<IntentDto> {
     Some(IntentDto {
         kind: kind.into(),
         at: iso(wish.at),
-        by: wish.by.to_string(),
+        by: match &wish.by {
+            Decider::Limit => "a limit".into(),
+            by @ (Decider::Person(_) | Decider::Agent(_)) => by.to_string(),
+        },
         reason: wish.reason.clone(),
         state: task.stop_state().map(|state: StopState| state.word().to_owned()),
         refused_why: match &wish.delivery {

@@ -2,7 +2,7 @@
 //!
 //! Each is a few words about another task, enough to go there. Counting and finding them is the registry's.
 
-use domain::handle::{Hold, Verdict};
+use domain::handle::{Form, Hold, HoldWhy, Verdict};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -56,26 +56,64 @@ pub struct JobDto {
     pub attempts: Vec<KinDto>,
 }
 
+/// Why a result is held back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum HeldWhy {
+    /// A person or a rule wants to see it first.
+    Review,
+    /// It is larger than one result may be.
+    TooLarge,
+    /// With it the window would be fuller than it may be.
+    DoesNotFit,
+}
+
+/// In which form an agent gets a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum FormDto {
+    /// As it came.
+    Whole,
+    /// A short result, and the rest in slices that the agent reads.
+    Slices,
+    /// Cut to a number of tokens.
+    Trimmed,
+}
+
 /// A result that waits for a person before the agent gets it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HeldDto {
     /// Since when.
     pub at: String,
-    /// Who holds it: a person, or the rule that does.
+    /// Who holds it: a person, or the rule or the limit that does.
     pub by: String,
-    /// What a person decided; null while nobody did.
+    /// Why.
+    pub why: HeldWhy,
+    /// Its size in tokens, where it is held for it.
+    pub tokens: Option<u64>,
+    /// The limit, with `tooLarge`.
+    pub limit: Option<u64>,
+    /// What was free in the window below the limit, with `doesNotFit`.
+    pub free: Option<u64>,
+    /// What was decided; null while nobody did.
     pub verdict: Option<VerdictDto>,
 }
 
-/// What a person decided about a held result.
+/// What was decided about a held result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct VerdictDto {
     /// Whether the agent gets it.
     pub delivered: bool,
+    /// In which form; null when it does not.
+    pub form: Option<FormDto>,
+    /// To how many tokens it is cut, with `trimmed`.
+    pub trim_tokens: Option<u64>,
     /// Who.
     pub by: String,
+    /// Whether the limit decided so by itself: a person can still decide otherwise.
+    pub by_limit: bool,
     /// When.
     pub at: String,
     /// Why not, in the person's words.
@@ -84,14 +122,43 @@ pub struct VerdictDto {
 
 impl HeldDto {
     pub(crate) fn of(hold: &Hold) -> Self {
-        let verdict = hold.verdict.as_ref().map(|verdict| match verdict {
-            Verdict::Deliver { by, at } => {
-                VerdictDto { delivered: true, by: by.to_string(), at: iso(*at), reason: None }
-            }
-            Verdict::Withhold { by, at, reason } => {
-                VerdictDto { delivered: false, by: by.to_string(), at: iso(*at), reason: reason.clone() }
-            }
-        });
-        Self { at: iso(hold.at), by: hold.by.as_ref().map_or_else(|| "a rule".into(), ToString::to_string), verdict }
+        let (why, tokens, limit, free) = match hold.why {
+            HoldWhy::Review => (HeldWhy::Review, None, None, None),
+            HoldWhy::TooLarge { tokens, limit } => (HeldWhy::TooLarge, Some(tokens), Some(limit), None),
+            HoldWhy::DoesNotFit { tokens, free } => (HeldWhy::DoesNotFit, Some(tokens), None, Some(free)),
+        };
+        let holder = match why {
+            HeldWhy::Review => "a rule",
+            HeldWhy::TooLarge | HeldWhy::DoesNotFit => "a limit",
+        };
+        Self {
+            at: iso(hold.at),
+            by: hold.by.as_ref().map_or_else(|| holder.into(), ToString::to_string),
+            why,
+            tokens,
+            limit,
+            free,
+            verdict: hold.verdict.as_ref().map(VerdictDto::of),
+        }
+    }
+}
+
+impl VerdictDto {
+    fn of(verdict: &Verdict) -> Self {
+        let (delivered, by, at) = match verdict {
+            Verdict::ByLimit { at } => (true, "a limit".into(), at),
+            Verdict::Deliver { by, at, .. } => (true, by.to_string(), at),
+            Verdict::Withhold { by, at, .. } => (false, by.to_string(), at),
+        };
+        let plain = Self { delivered, form: None, trim_tokens: None, by, by_limit: false, at: iso(*at), reason: None };
+        match verdict {
+            Verdict::ByLimit { .. } => Self { form: Some(FormDto::Slices), by_limit: true, ..plain },
+            Verdict::Withhold { reason, .. } => Self { reason: reason.clone(), ..plain },
+            Verdict::Deliver { form, .. } => match form {
+                Form::Whole => Self { form: Some(FormDto::Whole), ..plain },
+                Form::Slices => Self { form: Some(FormDto::Slices), ..plain },
+                Form::Trimmed { tokens } => Self { form: Some(FormDto::Trimmed), trim_tokens: Some(*tokens), ..plain },
+            },
+        }
     }
 }

@@ -9,10 +9,9 @@ use domain::status::Outcome;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::HeldDto;
 use super::facts::{self, ProgressDto, UsualDto};
-use super::iso;
 use super::task::Beside;
+use super::{HeldDto, TokensDto, iso};
 
 /// A task, briefly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
@@ -82,6 +81,8 @@ pub struct TaskRow {
     pub result_bytes: Option<u64>,
     /// Whether its tool reported an error.
     pub is_error: bool,
+    /// What it costs its agent's window; null until it is counted.
+    pub tokens: Option<TokensDto>,
 }
 
 impl TaskRow {
@@ -135,6 +136,7 @@ impl TaskRow {
             stop_state: task.stop_state().map(|state| state.word().to_owned()),
             result_bytes,
             is_error,
+            tokens: task.tokens.map(TokensDto::from),
         }
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::facts::{self, ContactDto, ErrorDto, IntentDto, ProgressDto, ResultDto, UsualDto};
-use super::{HeldDto, JobDto, KinDto, ParentDto, RequestDto, iso, millis};
+use super::{HeldDto, JobDto, KinDto, OverLimitDto, ParentDto, RequestDto, TokensDto, iso, millis};
 
 /// A task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
@@ -68,9 +68,10 @@ pub struct TaskDto {
     pub requests: Vec<RequestDto>,
     /// What people want of it.
     pub intent: Option<IntentDto>,
-    /// Context tokens; null until they are counted.
-    #[ts(type = "unknown")]
-    pub tokens: Option<serde_json::Value>,
+    /// What it costs its agent's window; null until it is counted, and for tasks without an agent.
+    pub tokens: Option<TokensDto>,
+    /// That it said and brought more than it may; null while it did not.
+    pub over_limit: Option<OverLimitDto>,
     /// `agreed` or `usual` when the phase is `overdue`.
     #[ts(type = "\"agreed\" | \"usual\" | null")]
     pub overdue_why: Option<String>,
@@ -181,7 +182,8 @@ impl TaskDto {
             expires_at: upstream.and_then(|known| known.expires).map(iso),
             requests: requests.into_iter().map(RequestDto::of).collect(),
             intent: facts::intent(task),
-            tokens: None,
+            tokens: task.tokens.map(TokensDto::from),
+            over_limit: task.over_limit.as_ref().map(OverLimitDto::from),
             overdue_why: facts::overdue_why(task, phase),
             due_at: task.due.map(|due| iso(due.at)),
             usual: task.usual.map(UsualDto::of),

@@ -3,16 +3,17 @@
 //! Rows are made from the task as it is now; whether one is told is the feed's. A question is known by its key, a task
 //! that asks nothing by its phase, a server by its name. The inbox of the command line is `request.rs`.
 
-use domain::handle::TaskHandle;
+use domain::handle::{HoldWhy, TaskHandle};
 use domain::policy::{Policy, plain_text};
 use domain::request::{Ask, InputRequest, RequestState};
 use domain::server::ServerHealth;
 use domain::status::{Contact, Phase, ServerView};
 use domain::time::Timestamp;
+use domain::tokens::Exactness;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::iso;
+use super::{ExactnessDto, iso};
 use crate::url_host::Host;
 
 /// Something that waits for a person.
@@ -24,7 +25,7 @@ pub struct WaitingRow {
     pub id: String,
     /// What it is.
     #[ts(
-        type = "\"form\" | \"url\" | \"unsupported\" | \"held\" | \"overdue\" | \"lost\" | \"unconfirmed\" | \"blocked\""
+        type = "\"form\" | \"url\" | \"unsupported\" | \"held\" | \"overLimit\" | \"overdue\" | \"lost\" | \"unconfirmed\" | \"blocked\""
     )]
     pub kind: String,
     /// The task.
@@ -53,6 +54,12 @@ pub struct WaitingRow {
     pub answered_by: Option<String>,
     /// The server says that the tool destroys something; false when it says nothing.
     pub destructive: bool,
+    /// Tokens of a held result, or of a task that went past its limit; null elsewhere and while they are not counted.
+    pub tokens: Option<u64>,
+    /// The limit that it is held for, or that the task went past.
+    pub limit: Option<u64>,
+    /// How exact `tokens` is.
+    pub exactness: Option<ExactnessDto>,
     /// When the server may forget the task: a deadline once it is near.
     #[serde(skip)]
     pub(crate) expires: Option<Timestamp>,
@@ -77,22 +84,46 @@ impl WaitingRow {
             let open = task.requests.values().filter(|request| task.asks_people(request, asked.now));
             rows.extend(open.map(|request| Self::of_request(task, request, asked)));
         }
-        let held = task.hold.as_ref().filter(|_| task.is_held() && task.view.is_terminal());
-        let held = held.map(|_| ("held", task.ended_at().unwrap_or(task.changed)));
-        if let Some((kind, since)) = held.or_else(|| trouble(task, phase)) {
+        if let Some(over) = task.over_limit.as_ref().filter(|_| task.asks_to_go_on()) {
             rows.push(Self {
-                id: format!("{}/{kind}", task.id),
-                kind: kind.into(),
-                message: task
-                    .view
-                    .task()
-                    .and_then(|known| known.message.as_deref())
-                    .map(|text| plain_text(text, asked.policy.asking.row_text_chars)),
-                opened_at: iso(since),
-                ..Self::blank(task, asked)
+                tokens: Some(over.tokens),
+                limit: Some(over.limit.tokens),
+                exactness: exactness(task),
+                ..Self::of_state(task, "overLimit", over.at, asked)
             });
         }
+        let held = task.hold.as_ref().filter(|_| task.is_held() && task.view.is_terminal());
+        if let Some(hold) = held {
+            let counted = task.tokens.and_then(|tokens| tokens.result);
+            let tokens = hold.why.tokens().or(counted);
+            rows.push(Self {
+                tokens,
+                limit: match hold.why {
+                    HoldWhy::TooLarge { limit, .. } => Some(limit),
+                    HoldWhy::Review | HoldWhy::DoesNotFit { .. } => None,
+                },
+                exactness: tokens.and_then(|_| exactness(task)),
+                ..Self::of_state(task, "held", task.ended_at().unwrap_or(task.changed), asked)
+            });
+        } else if let Some((kind, since)) = trouble(task, phase) {
+            rows.push(Self::of_state(task, kind, since, asked));
+        }
         rows
+    }
+
+    /// The row of what a task is, not of what it asks.
+    fn of_state(task: &TaskHandle, kind: &str, since: Timestamp, asked: Asked<'_>) -> Self {
+        Self {
+            id: format!("{}/{kind}", task.id),
+            kind: kind.into(),
+            message: task
+                .view
+                .task()
+                .and_then(|known| known.message.as_deref())
+                .map(|text| plain_text(text, asked.policy.asking.row_text_chars)),
+            opened_at: iso(since),
+            ..Self::blank(task, asked)
+        }
     }
 
     /// The row of one question.
@@ -137,6 +168,9 @@ impl WaitingRow {
                 changed_at: iso(*since),
                 answered_by: None,
                 destructive: false,
+                tokens: None,
+                limit: None,
+                exactness: None,
                 expires: None,
             }),
             ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } | ServerHealth::Down { .. } => {
@@ -178,9 +212,17 @@ impl WaitingRow {
             changed_at: iso(task.changed),
             answered_by: None,
             destructive: asked.destructive,
+            tokens: None,
+            limit: None,
+            exactness: None,
             expires: None,
         }
     }
+}
+
+/// How exact what is known of a task's tokens is; at most that much where its figures are not stored yet.
+fn exactness(task: &TaskHandle) -> Option<ExactnessDto> {
+    Some(task.tokens.map_or(Exactness::AtMost, |tokens| tokens.exactness).into())
 }
 
 /// The id of the row of a question.

@@ -2,6 +2,9 @@
 //!
 //! Rows are read from memory where the engine holds the task, else from the registry. Each frame costs in proportion to
 //! what changed and is on screen, not to what there is. It never counts: totals and views are the registry's.
+//! `state/servers.rs` is the part about servers.
+
+mod servers;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -9,7 +12,6 @@ use std::sync::Arc;
 use domain::handle::TaskHandle;
 use domain::ids::{HandleId, PersonId, ServerId};
 use domain::ports::{Flag, PageQuery, TaskQuery};
-use domain::server::{Server, ServerHealth};
 use engine::{Engine, Frame as Stretch, LiveFacts};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -17,6 +19,7 @@ use futures::stream::{BoxStream, FuturesUnordered};
 use tokio::time::Instant;
 
 use super::agents::Agents;
+use super::budgets::Budgets;
 use super::inbox::Inbox;
 use crate::api::Api;
 use crate::calls::desk::Kind;
@@ -46,6 +49,7 @@ pub(super) struct Following {
     /// Servers whose counts may have moved.
     stale_servers: BTreeSet<ServerId>,
     agents: Agents,
+    budgets: Budgets,
     totals: Totals,
     settings: SettingsDto,
     views: Vec<DeskItemDto>,
@@ -71,6 +75,7 @@ enum Woken {
     Focus,
     Desk,
     Listed(ServerId),
+    Counted,
     Clock,
     End,
 }
@@ -82,7 +87,6 @@ impl Following {
         seat.desk.mark_unchanged();
         Self {
             person,
-            engine,
             news: futures::stream::empty().boxed(),
             upto: 0,
             rows: interest.ids.iter().copied().collect(),
@@ -92,6 +96,7 @@ impl Following {
             servers: BTreeMap::new(),
             stale_servers: BTreeSet::new(),
             agents: Agents::default(),
+            budgets: Budgets::new(engine.budgets_watch(), now),
             totals: Totals::default(),
             settings: SettingsDto::default(),
             views: Vec::new(),
@@ -105,6 +110,7 @@ impl Following {
             asked_for_tools: HashSet::new(),
             rest_until: now,
             seat,
+            engine,
             api,
         }
     }
@@ -137,6 +143,7 @@ impl Following {
             self.put_server(server.id, &configured, &mut Delta::default()).await?;
         }
         self.agents.read(&self.api).await?;
+        let budgets = self.budgets.read(&self.api, &mut self.names).await?;
         self.totals = self.read_totals().await?;
         self.counts_at = Instant::now();
         self.settings = self.api.settings().await?;
@@ -150,6 +157,7 @@ impl Following {
             servers: self.servers.values().cloned().collect(),
             agents: self.agents.all(),
             rules: self.agents.rules(),
+            budgets,
             totals: self.totals.clone(),
             inbox: self.inbox.all(),
             views: self.views.clone(),
@@ -175,6 +183,7 @@ impl Following {
                 Woken::Focus => self.refocus(&mut delta).await?,
                 Woken::Desk => self.read_desk(&mut delta).await?,
                 Woken::Listed(server) => self.reread_waiting(server).await?,
+                Woken::Counted => self.budgets.stale(),
                 Woken::Clock => {}
             }
             self.clocks(&mut delta).await?;
@@ -188,13 +197,14 @@ impl Following {
 
     async fn woken(&mut self) -> Woken {
         let clock = self.next_clock();
-        let Self { seat: Seat { interest, desk, .. }, news, unlisted, .. } = self;
+        let Self { seat: Seat { interest, desk, .. }, news, unlisted, budgets, .. } = self;
         // Each arm may be dropped: watches keep their mark, the streams keep their place.
         tokio::select! {
             changed = interest.changed() => if changed.is_ok() { Woken::Focus } else { Woken::End },
             changed = desk.changed() => if changed.is_ok() { Woken::Desk } else { Woken::End },
             stretch = news.next() => stretch.map_or(Woken::End, Woken::News),
             Some(server) = unlisted.next() => Woken::Listed(server),
+            () = budgets.changed() => Woken::Counted,
             () = tokio::time::sleep_until(clock) => Woken::Clock,
         }
     }
@@ -206,7 +216,8 @@ impl Following {
         let heard = self.watches_contact().then(|| self.heard_at + asking.heard_tick);
         let deadlines = self.deadlines_at + asking.deadline_tick;
         let agents = self.interest.visible.then(|| self.agents_heard_at + asking.agents_tick);
-        [counts, heard, agents, self.inbox.next_sweep()].into_iter().flatten().fold(deadlines, Instant::min)
+        let budgets = self.budgets.due(&self.api);
+        [counts, heard, agents, budgets, self.inbox.next_sweep()].into_iter().flatten().fold(deadlines, Instant::min)
     }
 
     fn watches_contact(&self) -> bool {
@@ -225,6 +236,10 @@ impl Following {
             let Some(task) = task else { continue };
             self.stale_servers.insert(task.server);
             self.agents.task_changed(task.agent);
+            if task.agent.is_some() {
+                // What is about to come in may be another.
+                self.budgets.stale();
+            }
             self.put_task(&task).await?;
             if self.interest.task == Some(id) {
                 delta.task = self.task_on_screen().await?;
@@ -235,6 +250,7 @@ impl Following {
         }
         if !stretch.agents.is_empty() {
             self.names.forget_agents();
+            self.budgets.stale();
             self.agents.changed(&self.api, stretch.agents, delta).await?;
         }
         let is_of_servers = !stretch.servers.is_empty();
@@ -253,6 +269,7 @@ impl Following {
         // Most changes are of tasks that nobody has to look at: they cost a look at two words.
         let matters = task.phase(now).needs_attention()
             || task.is_held()
+            || task.asks_to_go_on()
             || task.requests.values().any(|request| request.state.is_open());
         if !matters && !self.inbox.knows(&about) {
             return Ok(());
@@ -265,84 +282,11 @@ impl Following {
         let destructive = task.tool.as_deref().is_some_and(|tool| self.engine.says_destructive(task.server, tool));
         let asked = Asked { server: &server, agent: agent.as_deref(), destructive, now, policy: &self.api.policy };
         let mut rows = WaitingRow::of_task(task, asked);
-        if is_blocked(&self.engine.health(task.server)) {
+        if servers::is_blocked(&self.engine.health(task.server)) {
             // One row for the server stands for all of them.
             rows.retain(|row| row.kind != "blocked");
         }
         self.inbox.put(&about, rows, |row| waiting::answered_by(task, row), Instant::now());
-        Ok(())
-    }
-
-    async fn put_servers(&mut self, ids: Vec<ServerId>, delta: &mut Delta) -> Result<(), ApiError> {
-        if ids.is_empty() {
-            return Ok(());
-        }
-        let configured = self.api.registry.servers().await?;
-        for id in ids {
-            self.put_server(id, &configured, delta).await?;
-        }
-        Ok(())
-    }
-
-    /// A server as it is now.
-    async fn put_server(&mut self, id: ServerId, configured: &[Server], delta: &mut Delta) -> Result<(), ApiError> {
-        self.stale_servers.remove(&id);
-        let Some(server) = configured.iter().find(|server| server.id == id) else {
-            if let Some(gone) = self.servers.remove(&id) {
-                self.inbox.put(&gone.name, Vec::new(), |_| None, Instant::now());
-                delta.servers.retain(|told| told.name != gone.name);
-                delta.gone_servers.push(gone.name);
-            }
-            return Ok(());
-        };
-        let was_blocked = self.servers.get(&id).map(|told| told.health.kind == "blocked");
-        let mut dto = self.api.server_dto(server).await?;
-        tail(&mut dto.stderr_tail, self.api.policy.asking.feed_stderr_bytes);
-        let health = self.engine.health(id);
-        self.learn_tools(id, &health);
-        let row = WaitingRow::of_server(&server.name, &health);
-        self.inbox.put(&server.name, row.into_iter().collect(), |_| None, Instant::now());
-        if was_blocked.is_some_and(|was| was != is_blocked(&health)) {
-            self.reread_attention(id).await?;
-        }
-        if self.servers.get(&id) != Some(&dto) {
-            delta.servers.retain(|told| told.name != dto.name);
-            delta.servers.push(dto.clone());
-            self.servers.insert(id, dto);
-        }
-        Ok(())
-    }
-
-    /// Asks a server that is up for its tools, when they are not known in this run of the core.
-    fn learn_tools(&mut self, id: ServerId, health: &ServerHealth) {
-        let is_up = matches!(health, ServerHealth::Up { .. });
-        if is_up && self.engine.known_tools(id).is_none() && self.asked_for_tools.insert(id) {
-            let engine = self.engine.clone();
-            self.unlisted.push(Box::pin(async move {
-                // Without them nothing is known to destroy anything; what went wrong shows as the server's health.
-                let _ = engine.tools(id).await;
-                id
-            }));
-        }
-    }
-
-    /// The tools of a server became known: what waits on it says anew whether it is about something that destroys.
-    async fn reread_waiting(&mut self, server: ServerId) -> Result<(), ApiError> {
-        for id in self.inbox.tasks() {
-            if let Some(task) = self.api.registry.handle(id).await?.filter(|task| task.server == server) {
-                self.put_task(&task).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// A server became blocked or is no longer: its one row stands for its tasks, or they stand for themselves.
-    async fn reread_attention(&mut self, server: ServerId) -> Result<(), ApiError> {
-        for task in self.api.registry.attention(self.api.policy.inbox_rows_max).await? {
-            if task.server == server {
-                self.put_task(&task).await?;
-            }
-        }
         Ok(())
     }
 
@@ -395,6 +339,7 @@ impl Following {
             self.deadlines_at = now;
             self.inbox.approach(self.api.now(), &self.api.policy);
         }
+        self.budgets.listen(&self.api, &mut self.names, delta).await?;
         self.inbox.sweep(now);
         let told = self.inbox.take();
         delta.inbox = told.rows.into_values().collect();
@@ -472,17 +417,4 @@ impl Following {
     async fn read_totals(&mut self) -> Result<Totals, ApiError> {
         Ok(Totals::of(&self.api.registry.counts(TaskQuery { limit: 1, ..TaskQuery::default() }).await?))
     }
-}
-
-fn is_blocked(health: &ServerHealth) -> bool {
-    match health {
-        ServerHealth::Blocked { .. } => true,
-        ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } | ServerHealth::Down { .. } => false,
-    }
-}
-
-/// The end of a text, from a whole character on.
-fn tail(text: &mut String, bytes: usize) {
-    let from = text.ceil_char_boundary(text.len().saturating_sub(bytes));
-    text.drain(..from);
 }

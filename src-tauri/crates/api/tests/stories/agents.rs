@@ -14,14 +14,14 @@ use crate::reader::Reader;
 use crate::world::World;
 
 /// An agent and its token.
-async fn agent(world: &World, name: &str) -> (AgentId, String) {
+pub(crate) async fn agent(world: &World, name: &str) -> (AgentId, String) {
     let added = world.call("agents.add", json!({"name": name})).await;
     let id = added["agent"]["id"].as_str().expect("an id").parse().expect("ours");
     (id, added["token"].as_str().expect("a token").to_owned())
 }
 
 /// A call of an agent whose reply is a task; gives its handle.
-async fn handle(world: &World, agent: AgentId, tool: &str) -> String {
+pub(crate) async fn handle(world: &World, agent: AgentId, tool: &str) -> String {
     let server = world.registry.servers().await.expect("servers")[0].id;
     let call = AgentCall {
         agent,
@@ -92,6 +92,9 @@ async fn what_a_server_or_an_agent_started_decides_nothing_about_agents() {
         ("rules.put", json!({"scope": {"kind": "server", "server": "ci"}, "asked": "agent"})),
         ("tasks.hold", json!({"id": "hdl_aaaa"})),
         ("tasks.release", json!({"id": "hdl_aaaa", "deliver": true})),
+        ("tasks.goOn", json!({"id": "hdl_aaaa"})),
+        ("budgets.set", json!({"agent": "claude", "windowTokens": 1_000_000})),
+        ("budgets.empty", json!({"agent": "claude"})),
     ] {
         let error = world.api.dispatch(&descendant, name, &input.to_string()).await.expect_err("refused");
         assert_eq!(error.code, Code::Refused, "`{name}`: {error:?}");

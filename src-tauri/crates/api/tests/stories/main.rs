@@ -4,9 +4,11 @@
 
 mod agents;
 mod bindings;
+mod budgets;
 mod contents;
 mod desk;
 mod feed;
+mod limits;
 mod lists;
 mod reader;
 mod reading;

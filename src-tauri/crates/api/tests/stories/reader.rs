@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use api::ApiError;
-use api::dto::{AgentFacts, ListView, RuleDto, ServerDto, SettingsDto, TaskDto, TaskRow, Totals, WaitingRow};
+use api::dto::{
+    AgentFacts, BudgetList, ListView, RuleDto, ServerDto, SettingsDto, TaskDto, TaskRow, Totals, WaitingRow,
+};
 use api::frame::{Frame, SubscribeInput};
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -19,6 +21,7 @@ pub(crate) struct Reader {
     pub(crate) servers: BTreeMap<String, ServerDto>,
     pub(crate) agents: BTreeMap<String, AgentFacts>,
     pub(crate) rules: Vec<RuleDto>,
+    pub(crate) budgets: BudgetList,
     pub(crate) totals: Totals,
     pub(crate) inbox: BTreeMap<String, WaitingRow>,
     pub(crate) rows: BTreeMap<String, TaskRow>,
@@ -43,6 +46,7 @@ impl Reader {
             servers: first.servers.into_iter().map(|server| (server.name.clone(), server)).collect(),
             agents: first.agents.into_iter().map(|agent| (agent.name.clone(), agent)).collect(),
             rules: first.rules,
+            budgets: first.budgets,
             totals: first.totals,
             inbox: first.inbox.into_iter().map(|row| (row.id.clone(), row)).collect(),
             rows: BTreeMap::new(),
@@ -73,6 +77,7 @@ impl Reader {
         self.servers.extend(delta.servers.iter().map(|server| (server.name.clone(), server.clone())));
         self.agents.extend(delta.agents.iter().map(|agent| (agent.name.clone(), agent.clone())));
         self.rules = delta.rules.clone().unwrap_or_else(|| std::mem::take(&mut self.rules));
+        self.budgets = delta.budgets.clone().unwrap_or_else(|| self.budgets.clone());
         self.inbox.extend(delta.inbox.iter().map(|row| (row.id.clone(), row.clone())));
         self.rows.extend(delta.rows.iter().map(|row| (row.id.clone(), row.clone())));
         self.totals = delta.totals.clone().unwrap_or_else(|| self.totals.clone());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use api::{Api, CALLS, Code};
 use domain::ports::Clock;
 use serde_json::json;
+use testkit::scale::PlainScale;
 use testkit::scripted::Look;
 
 use crate::world::World;
@@ -15,12 +16,16 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
     world.server.reply_task("build", "t1", vec![Look::done()]);
     let id = world.start("build").await;
     world.until(&id, "done").await;
+    world.call("agents.add", json!({"name": "claude"})).await;
     let clock: Arc<dyn Clock> = world.clock.clone();
-    let alone = Api::reading(world.registry.clone(), clock, world.policy.clone());
+    let alone = Api::reading(world.registry.clone(), clock, world.policy.clone(), Arc::new(PlainScale));
     for (name, reads) in CALLS {
         let input = match name {
-            "servers.list" | "agents.list" | "rules.list" | "inbox" | "doctor" | "tasks.list" | "demo.address"
-            | "settings.change" => json!({}),
+            "budgets.list" | "budgets.choices" | "servers.list" | "agents.list" | "rules.list" | "inbox" | "doctor"
+            | "tasks.list" | "demo.address" | "settings.change" => json!({}),
+            "budgets.show" | "budgets.set" | "budgets.empty" => json!({"agent": "claude"}),
+            "budgets.series" => json!({"spanMs": 86_400_000, "stepMs": 3_600_000}),
+            "budgets.waste" => json!({"spanMs": 86_400_000}),
             "agents.add" => json!({"name": "claude"}),
             "agents.revoke" => json!({"agent": "claude"}),
             "rules.put" => json!({"scope": {"kind": "server", "server": "ci"}, "asked": "people"}),

@@ -17,6 +17,7 @@ use testkit::clock::TestClock;
 use testkit::intents::MemoryIntents;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
+use testkit::scale::PlainScale;
 use testkit::scripted::{ScriptedConnector, ScriptedServer};
 use testkit::secrets::MapSecrets;
 
@@ -69,6 +70,7 @@ impl World {
             policy: policy.clone(),
             host: HostId::from_random(9),
             supervisor: Supervisor::new(),
+            scale: Arc::new(PlainScale),
         })
         .await
         .expect("the engine starts");

@@ -1,0 +1,416 @@
+//! Windows, spend, waste and limits, as JSON shows them.
+//!
+//! Every figure of tokens stands beside its family and its exactness; a window that is not known has no size, and what is
+//! not seen here is no number. What the figures mean is `domain::window` and `domain::tokens`; how they are made is
+//! `counted.rs` and `crate::budgets`.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use ts_rs::TS;
+
+/// How exact a figure is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum ExactnessDto {
+    /// Counted with the tokenizer itself, or reported: no mark.
+    Exact,
+    /// An estimate with a measured error: `≈`.
+    About,
+    /// An upper bound: `≤`.
+    AtMost,
+}
+
+/// What a token came from; the order of lists and bars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum SourceDto {
+    /// Definitions of servers' tools.
+    Tools,
+    /// Definitions of the gateway's own tools.
+    OwnTools,
+    /// Names and arguments of calls.
+    Arguments,
+    /// Results and errors.
+    Results,
+    /// Handles, looks at tasks and their messages.
+    Handles,
+    /// Prompts and resources.
+    Prompts,
+}
+
+/// One source of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SourcePart {
+    /// Which.
+    pub source: SourceDto,
+    /// Tokens.
+    pub tokens: u64,
+    /// How exact.
+    pub exactness: ExactnessDto,
+}
+
+/// In which tokens an agent is counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct FamilyDto {
+    /// Its word: `o200k`, `cl100k`, `claude3`, `claude47`, `gemini`, `llama`, `unknown`.
+    pub id: String,
+    /// For people: `GPT o200k`.
+    pub label: String,
+    /// How exact its counts of text are.
+    pub exactness: ExactnessDto,
+    /// The measured error of an estimate, in percent either way; 0 where it is exact or a bound.
+    pub error_percent: u8,
+}
+
+/// How the size of a window is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum SizeFromDto {
+    /// A person set it.
+    Set,
+    /// From the model that a person set.
+    Model,
+    /// From the client's name.
+    Client,
+}
+
+/// Something that is about to come into a window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ComingDto {
+    /// The task, `hdl_…`.
+    pub id: String,
+    /// Its server.
+    pub server: String,
+    /// Its tool.
+    pub tool: Option<String>,
+    /// Tokens; null while nothing is known.
+    pub tokens: Option<u64>,
+    /// How exact.
+    pub exactness: ExactnessDto,
+    /// What keeps it.
+    pub state: ComingState,
+    /// How far the task is, in percent, while it works and says so.
+    pub percent: Option<u8>,
+}
+
+/// Why something is not in the window yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum ComingState {
+    /// A person decides.
+    Held,
+    /// The agent reads it in slices.
+    Slices,
+    /// The task works; `tokens` is what this tool usually brings, at most.
+    Working,
+    /// It comes with the agent's next look.
+    Ready,
+}
+
+/// One window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct WindowDto {
+    /// `win_…`.
+    pub id: String,
+    /// Since when it fills.
+    pub began_at: String,
+    /// When something last came in.
+    pub last_at: String,
+    /// When it was emptied; null while it fills.
+    pub ended_at: Option<String>,
+    /// What stands in it.
+    pub tokens: u64,
+    /// How exact.
+    pub exactness: ExactnessDto,
+    /// By source, all of them, in order.
+    pub sources: Vec<SourcePart>,
+    /// What tasks kept out of it.
+    pub kept_out: u64,
+    /// How exact.
+    pub kept_out_exactness: ExactnessDto,
+}
+
+/// The budget of one agent, as lists show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetDto {
+    /// The agent's name.
+    pub agent: String,
+    /// Its id.
+    pub agent_id: String,
+    /// In which tokens.
+    pub family: FamilyDto,
+    /// Size of the window, in tokens; null when nothing says it.
+    pub window_tokens: Option<u64>,
+    /// How that is known.
+    pub window_from: Option<SizeFromDto>,
+    /// The model that a person set.
+    pub model: Option<String>,
+    /// The window that something last came into; null before anything was seen.
+    pub now: Option<WindowDto>,
+    /// Windows of conversations beside it.
+    pub beside: Vec<WindowDto>,
+    /// Tokens a minute that come in, over the last minutes.
+    pub burn_per_minute: u64,
+    /// How long until it is full at that burn, or at its limit where that is lower, in milliseconds; null when never or
+    /// not known.
+    pub full_in_ms: Option<u64>,
+    /// What is about to come in, the largest first.
+    pub coming: Vec<ComingDto>,
+    /// The limit of its window, where a rule sets one.
+    pub limit: Option<LimitDto>,
+}
+
+/// What happens at a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum AtLimitDto {
+    /// People are told.
+    Warn,
+    /// A person decides.
+    Ask,
+    /// The result is held and given in slices.
+    Hold,
+    /// The task is asked to stop.
+    Stop,
+}
+
+/// A limit of tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LimitDto {
+    /// So many are allowed.
+    pub tokens: u64,
+    /// What happens with more.
+    pub at: AtLimitDto,
+}
+
+/// All budgets.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetList {
+    /// Agents with access, those nearest to their limit first; those without a window last.
+    pub budgets: Vec<BudgetDto>,
+    /// Agents beyond those that are given.
+    pub more: u64,
+    /// Share of a window, in percent, from which people are told that it fills.
+    pub warn_percent: u32,
+    /// Share from which it is nearly full.
+    pub full_percent: u32,
+}
+
+/// A tool and what its definition costs each window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCost {
+    /// As the agent knows it.
+    pub tool: String,
+    /// Tokens.
+    pub tokens: u64,
+    /// How exact.
+    pub exactness: ExactnessDto,
+}
+
+/// The budget of one agent, whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetShown {
+    /// As in lists.
+    pub budget: BudgetDto,
+    /// What each tool's definition costs, the most costly first.
+    pub tools: Vec<ToolCost>,
+    /// Windows that were emptied, the newest first.
+    pub earlier: Vec<WindowDto>,
+    /// What it spent today, by source.
+    pub spent_today: Vec<SourcePart>,
+    /// What tasks kept out today.
+    pub kept_out_today: u64,
+    /// How exact.
+    pub kept_out_exactness: ExactnessDto,
+    /// What it wasted today, by server.
+    pub waste: Vec<WasteDto>,
+}
+
+/// An agent whose budget is wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OneAgent {
+    /// Its name or id.
+    pub agent: String,
+}
+
+/// How an agent is counted. What is left out stays; null takes it back to what is known of its client.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SetBudget {
+    /// The agent's name or id.
+    pub agent: String,
+    /// The model, such as `claude-opus-4-7`.
+    #[serde(default, deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "string | null")]
+    pub model: Option<Option<String>>,
+    /// The family, by its word.
+    #[serde(default, deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "string | null")]
+    pub family: Option<Option<String>>,
+    /// The size of its window, in tokens.
+    #[serde(default, deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "number | null")]
+    pub window_tokens: Option<Option<u64>>,
+}
+
+/// What was said, also when it is null: what is left out is another thing.
+fn said<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(from).map(Some)
+}
+
+/// Which hours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ShowSeries {
+    /// Of this agent, by name or id; of all when left out.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub agent: Option<String>,
+    /// How far back, in milliseconds.
+    pub span_ms: u64,
+    /// How long one point is, in milliseconds: a whole number of hours.
+    pub step_ms: u64,
+}
+
+/// One point of a series.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SeriesPoint {
+    /// When it begins.
+    pub at: String,
+    /// Tokens that came in, by source, all of them, in order.
+    pub sources: Vec<SourcePart>,
+    /// What tasks kept out.
+    pub kept_out: u64,
+    /// Messages.
+    pub messages: u64,
+}
+
+/// What flowed over time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SeriesDto {
+    /// Points, the oldest first, without gaps.
+    pub points: Vec<SeriesPoint>,
+    /// How long one is.
+    pub step_ms: u64,
+    /// The least exact of the figures.
+    pub exactness: ExactnessDto,
+    /// The families they were counted in, by their words: sums over several are what was spent, not comparable sizes.
+    pub families: Vec<String>,
+}
+
+/// Which waste.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ShowWaste {
+    /// How far back, in milliseconds.
+    pub span_ms: u64,
+    /// Of this agent, by name or id; of all when left out.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub agent: Option<String>,
+}
+
+/// What a server cost that brought nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct WasteDto {
+    /// The server.
+    pub server: String,
+    /// Looks of agents at its tasks.
+    pub looks: u64,
+    /// Those that brought nothing new.
+    pub empty: u64,
+    /// Those that came sooner than the interval.
+    pub hasty: u64,
+    /// Questions that waited too long.
+    pub stalled: u64,
+    /// Tasks that it lost before their time.
+    pub lost: u64,
+    /// Results that nobody read.
+    pub unread: u64,
+    /// Cancels that it did not obey.
+    pub disobeyed: u64,
+    /// Tokens of all that.
+    pub tokens: u64,
+    /// How exact.
+    pub exactness: ExactnessDto,
+    /// What to do about the worst of it, in a sentence; null when there is nothing to do.
+    pub advice: Option<String>,
+}
+
+/// Waste by server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct WasteList {
+    /// The worst first; servers without any are left out.
+    pub servers: Vec<WasteDto>,
+}
+
+/// What a task costs its agent's window, and keeps out of it (ruling 20).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TokensDto {
+    /// Its handle and all looks at it.
+    pub handle: u64,
+    /// What did not enter the window: output on the way, and the unread part of the result.
+    pub kept_out: u64,
+    /// Its result; null while there is none.
+    pub result: Option<u64>,
+    /// What of the result entered the window.
+    pub delivered: u64,
+    /// The call's name and arguments.
+    pub arguments: u64,
+    /// The family's word.
+    pub family: String,
+    /// The least exact of the figures.
+    pub exactness: ExactnessDto,
+}
+
+/// A task said and brought more than it may.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct OverLimitDto {
+    /// Tokens, when it was noticed.
+    pub tokens: u64,
+    /// The limit that it went past, and what happens at it.
+    pub limit: LimitDto,
+    /// When it was noticed.
+    pub at: String,
+    /// Who let it go on; null while nobody did.
+    pub settled_by: Option<String>,
+}
+
+/// A model whose window is known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelDto {
+    /// Its name.
+    pub name: String,
+    /// Its family's word.
+    pub family: String,
+    /// The size of its window, in tokens.
+    pub window_tokens: u64,
+    /// Where the size stands.
+    pub source: String,
+}
+
+/// What can be set for an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetChoices {
+    /// Families of tokenizers.
+    pub families: Vec<FamilyDto>,
+    /// Models.
+    pub models: Vec<ModelDto>,
+}

@@ -1,0 +1,177 @@
+//! Counts, sources, limits and holds of the domain as JSON shows them.
+//!
+//! One to one and without a decision: what a figure means is `domain::tokens`, what a limit does `domain::rule`. The
+//! types are in `budget.rs` and `kin.rs`; whole budgets are made in `crate::budgets`.
+
+use domain::handle::OverLimit;
+use domain::models::{Model, SizeFrom};
+use domain::rule::{AtTokens, TokenLimit};
+use domain::tokens::{Count, Exactness, Family, TaskTokens};
+use domain::window::{Source, Window};
+
+use super::budget::{
+    AtLimitDto, ExactnessDto, FamilyDto, LimitDto, ModelDto, OverLimitDto, SizeFromDto, SourceDto, SourcePart,
+    TokensDto, WindowDto,
+};
+use super::iso;
+
+impl From<Exactness> for ExactnessDto {
+    fn from(exactness: Exactness) -> Self {
+        match exactness {
+            Exactness::Exact => Self::Exact,
+            Exactness::About => Self::About,
+            Exactness::AtMost => Self::AtMost,
+        }
+    }
+}
+
+impl ExactnessDto {
+    /// The mark before a figure, with its space.
+    #[must_use]
+    pub const fn mark(self) -> &'static str {
+        match self {
+            Self::Exact => Exactness::Exact.mark(),
+            Self::About => Exactness::About.mark(),
+            Self::AtMost => Exactness::AtMost.mark(),
+        }
+    }
+}
+
+impl From<Source> for SourceDto {
+    fn from(source: Source) -> Self {
+        match source {
+            Source::Tools => Self::Tools,
+            Source::OwnTools => Self::OwnTools,
+            Source::Arguments => Self::Arguments,
+            Source::Results => Self::Results,
+            Source::Handles => Self::Handles,
+            Source::Prompts => Self::Prompts,
+        }
+    }
+}
+
+impl SourceDto {
+    /// What people read.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Tools => "tool definitions",
+            Self::OwnTools => "the gateway's own tools",
+            Self::Arguments => "arguments",
+            Self::Results => "results",
+            Self::Handles => "handles and polls",
+            Self::Prompts => "prompts and resources",
+        }
+    }
+}
+
+impl From<SizeFrom> for SizeFromDto {
+    fn from(from: SizeFrom) -> Self {
+        match from {
+            SizeFrom::Set => Self::Set,
+            SizeFrom::Model => Self::Model,
+            SizeFrom::Client => Self::Client,
+        }
+    }
+}
+
+impl From<AtTokens> for AtLimitDto {
+    fn from(at: AtTokens) -> Self {
+        match at {
+            AtTokens::Warn => Self::Warn,
+            AtTokens::Ask => Self::Ask,
+            AtTokens::Hold => Self::Hold,
+            AtTokens::Stop => Self::Stop,
+        }
+    }
+}
+
+impl From<AtLimitDto> for AtTokens {
+    fn from(at: AtLimitDto) -> Self {
+        match at {
+            AtLimitDto::Warn => Self::Warn,
+            AtLimitDto::Ask => Self::Ask,
+            AtLimitDto::Hold => Self::Hold,
+            AtLimitDto::Stop => Self::Stop,
+        }
+    }
+}
+
+impl From<TokenLimit> for LimitDto {
+    fn from(limit: TokenLimit) -> Self {
+        Self { tokens: limit.tokens, at: limit.at.into() }
+    }
+}
+
+impl From<&OverLimit> for OverLimitDto {
+    fn from(over: &OverLimit) -> Self {
+        Self {
+            tokens: over.tokens,
+            limit: over.limit.into(),
+            at: iso(over.at),
+            settled_by: over.settled.as_ref().map(|(by, _)| by.to_string()),
+        }
+    }
+}
+
+impl From<TaskTokens> for TokensDto {
+    fn from(tokens: TaskTokens) -> Self {
+        Self {
+            handle: tokens.handle,
+            kept_out: tokens.kept_out(),
+            result: tokens.result,
+            delivered: tokens.delivered,
+            arguments: tokens.arguments,
+            family: tokens.family.word().into(),
+            exactness: tokens.exactness.into(),
+        }
+    }
+}
+
+impl FamilyDto {
+    pub(crate) fn of(family: Family, error_percent: u8) -> Self {
+        Self {
+            id: family.word().into(),
+            label: family.label().into(),
+            exactness: family.exactness().into(),
+            error_percent,
+        }
+    }
+}
+
+impl From<&Model> for ModelDto {
+    fn from(model: &Model) -> Self {
+        Self {
+            name: model.name.into(),
+            family: model.family.word().into(),
+            window_tokens: model.window,
+            source: model.source.into(),
+        }
+    }
+}
+
+/// All sources, in order, each with its count.
+pub(crate) fn sources(count: impl Fn(Source) -> Count) -> Vec<SourcePart> {
+    let part = |source| {
+        let Count { tokens, exactness } = count(source);
+        SourcePart { source: SourceDto::from(source), tokens, exactness: exactness.into() }
+    };
+    Source::ALL.into_iter().map(part).collect()
+}
+
+impl From<&Window> for WindowDto {
+    fn from(window: &Window) -> Self {
+        let occupancy = window.occupancy();
+        Self {
+            id: window.id.to_string(),
+            began_at: iso(window.began),
+            last_at: iso(window.last),
+            ended_at: window.ended.map(iso),
+            tokens: occupancy.tokens,
+            exactness: occupancy.exactness.into(),
+            sources: sources(|source| window.of(source)),
+            kept_out: window.kept_out.tokens,
+            kept_out_exactness: window.kept_out.exactness.into(),
+        }
+    }
+}
