@@ -9,6 +9,7 @@
 //! It stores nothing and decides nothing about tasks: rows are the engine's, and what an agent sees of one is
 //! `domain::handle::agent_sight`. No method of an agent reaches the configuration of servers or agents.
 
+mod additions;
 mod asking;
 mod bridge;
 mod budget;

@@ -3,13 +3,12 @@
 //! Behind the door to one server a list goes through raw, page by page. On the door to all of them lists are merged: by
 //! the servers' names, each in its own order, with prefixed names; a server that is away is left out and said so. Hints
 //! about keeping a merged list are private and as short as the shortest (protocol.md §2.10). Reading and keeping lists is
-//! `lists.rs`.
+//! `lists.rs`; what the gateway adds to one server's is `additions.rs`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::ids::ServerId;
 use futures::future::join_all;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -21,16 +20,14 @@ use super::names::{self, Named, named, prefixed, wrap_template, wrap_uri};
 use super::reach::{Reach, declares, reach, reach_soon};
 use super::route::ListKind;
 use super::wire::{self, Written};
-use super::{Gate, forward, own_tools, service, slices};
+use super::{Gate, additions, forward, own_tools, service, slices};
 use crate::client::Forwarding;
 use crate::link::Answer;
-use crate::message::text::{Inside, member, text_member, with_members};
+use crate::message::text::{member, text_member};
 use crate::rewrite::{Half, Identity, json_text, meaning, rewrite, rewrite_raw};
-use crate::serve::fault::{Fault, FaultKind};
+use crate::serve::fault::Fault;
 use crate::serve::{Request, Seat};
 
-/// Tools of one server that are remembered. As the engine's own list of them.
-const TOOLS_MAX: usize = 10_000;
 /// Longest words of servers passed on with a greeting.
 const INSTRUCTIONS_CHARS: usize = 8_000;
 /// What a modern request says when it wants log messages.
@@ -123,107 +120,16 @@ pub(super) async fn list(
         return merged(gate, guest, kind, &request, seat, tap).await;
     };
     match kind {
-        ListKind::Tools => tools(gate, guest, server, request, seat, tap).await,
+        ListKind::Tools => additions::tools(gate, guest, server, request, seat, tap).await,
         ListKind::Prompts => forward::request(gate, guest, request, seat, tap).await,
-        ListKind::Resources | ListKind::Templates => resources(gate, guest, kind, request, seat, tap).await,
-    }
-}
-
-/// The tools of one server, and ours behind the last of them.
-async fn tools(
-    gate: &Arc<Gate>,
-    guest: &Guest,
-    server: ServerId,
-    request: Request,
-    seat: &Seat,
-    tap: &mut Tap<'_>,
-) -> Result<Box<RawValue>, Fault> {
-    let is_first = request.params.said("cursor").is_none();
-    let page = forward::request(gate, guest, request, seat, tap).await?;
-    gate.lists.note_tools(server, page.get(), is_first, TOOLS_MAX);
-    let page = with_support(guest, page);
-    let is_last = is_last(&page);
-    let taken = |name: &str| gate.lists.tool(server, name).is_some();
-    let own = if is_last { own_tools::definitions(guest, &taken) } else { Vec::new() };
-    let list = member(page.get(), "tools").unwrap_or("[]");
-    let told = budget::Page { list, own: &own, is_first, is_last };
-    tap.shows(gate.shelves.page(guest, &told, gate.policy.message_cap_bytes));
-    Ok(appended(page, ListKind::Tools, &own))
-}
-
-fn is_last(page: &RawValue) -> bool {
-    text_member(page.get(), "nextCursor").is_none_or(|next| next.is_empty())
-}
-
-/// The resources or templates of one server. A server that has none answers nothing: results are resources of ours, so
-/// that its agents may ask.
-async fn resources(
-    gate: &Arc<Gate>,
-    guest: &Guest,
-    kind: ListKind,
-    request: Request,
-    seat: &Seat,
-    tap: &mut Tap<'_>,
-) -> Result<Box<RawValue>, Fault> {
-    let ours = match kind {
-        ListKind::Templates => vec![service::result(&slices::template())?],
-        ListKind::Tools | ListKind::Prompts | ListKind::Resources => Vec::new(),
-    };
-    let is_first = request.params.said("cursor").is_none();
-    let has_some = match guest.server {
-        Some(server) => reach(gate, guest, server).await?.may_list(kind),
-        None => false,
-    };
-    if has_some {
-        match forward::request(gate, guest, request, seat, tap).await {
-            Ok(page) if is_last(&page) => return Ok(appended(page, kind, &ours)),
-            Ok(page) => return Ok(page),
-            // Some servers have resources and no templates.
-            Err(fault) if kind == ListKind::Templates && is_first && fault.kind == FaultKind::MethodNotFound => {}
-            Err(fault) => return Err(fault),
+        ListKind::Resources | ListKind::Templates => {
+            additions::resources(gate, guest, server, kind, request, seat, tap).await
         }
     }
-    let mut page = Page { entries: String::new(), most: usize::MAX, next: None };
-    ours.iter().for_each(|entry| page.push(entry.get()));
-    page.written(guest, kind, &[])
-}
-
-/// A page with more entries at its end.
-fn appended(page: Box<RawValue>, kind: ListKind, more: &[Box<RawValue>]) -> Box<RawValue> {
-    let text = page.get();
-    let Some(list) = member(text, kind.member()).filter(|_| !more.is_empty()) else { return page };
-    let Some(open) = list.trim_end().strip_suffix(']') else { return page };
-    let more: Vec<&str> = more.iter().map(|entry| entry.get()).collect();
-    let comma = if Inside::of(list).is_some_and(|mut inside| inside.next().is_some()) { "," } else { "" };
-    let list = format!("{open}{comma}{}]", more.join(","));
-    RawValue::from_string(with_members(text, &[(kind.member(), list.into())], &[])).unwrap_or(page)
-}
-
-/// Sessions of 2025-11-25 are told that any tool may be called as a task, where its server says nothing: the gateway
-/// makes one of every call (protocol.md §7.3).
-fn with_support(guest: &Guest, page: Box<RawValue>) -> Box<RawValue> {
-    if !guest.session().is_some_and(|session| session.has_tasks()) {
-        return page;
-    }
-    let told: Vec<Cow<'_, str>> = lists::entries(page.get(), ListKind::Tools).map(supported).collect();
-    if told.iter().all(|entry| matches!(entry, Cow::Borrowed(_))) {
-        return page;
-    }
-    let tools = format!("[{}]", told.join(","));
-    RawValue::from_string(with_members(page.get(), &[("tools", tools.into())], &[])).unwrap_or(page)
-}
-
-fn supported(entry: &str) -> Cow<'_, str> {
-    let execution = member(entry, "execution").unwrap_or("{}");
-    if member(execution, "taskSupport").is_some() || !entry.starts_with('{') {
-        return Cow::Borrowed(entry);
-    }
-    let execution = with_members(execution, &[("taskSupport", "\"optional\"".into())], &[]);
-    Cow::Owned(with_members(entry, &[("execution", execution.into())], &[]))
 }
 
 /// What one server adds to a merged list.
-struct Share {
+pub(super) struct Share {
     server: Named,
     list: Option<Arc<List>>,
     away: bool,
@@ -250,7 +156,7 @@ async fn merged(
     if from.is_none() {
         tell_who_is_away(gate, guest, request, &shares, seat).await;
     }
-    let mut page = Page { entries: String::new(), most: gate.policy.gateway.merged_page_bytes, next: None };
+    let mut page = Page::empty(gate.policy.gateway.merged_page_bytes);
     let mut begun = from.is_none();
     for share in &shares {
         let at = match from {
@@ -279,7 +185,7 @@ async fn merged(
         ListKind::Templates | ListKind::Prompts | ListKind::Resources => {}
     }
     let page = page.written(guest, kind, &shares)?;
-    Ok(if kind == ListKind::Tools { with_support(guest, page) } else { page })
+    Ok(if kind == ListKind::Tools { additions::with_support(guest, page) } else { page })
 }
 
 async fn share(gate: &Gate, guest: &Guest, kind: ListKind, server: Named) -> Share {
@@ -294,14 +200,20 @@ async fn share(gate: &Gate, guest: &Guest, kind: ListKind, server: Named) -> Sha
 }
 
 /// One page of a merged list.
-struct Page {
+pub(super) struct Page {
     entries: String,
     most: usize,
     next: Option<String>,
 }
 
 impl Page {
-    fn push(&mut self, entry: &str) {
+    /// A page that nothing is on yet.
+    pub(super) const fn empty(most: usize) -> Self {
+        Self { entries: String::new(), most, next: None }
+    }
+
+    /// One more entry.
+    pub(super) fn push(&mut self, entry: &str) {
         if !self.entries.is_empty() {
             self.entries.push(',');
         }
@@ -319,7 +231,11 @@ impl Page {
         }
     }
 
-    fn written(self, guest: &Guest, kind: ListKind, shares: &[Share]) -> Result<Box<RawValue>, Fault> {
+    /// The page as the answer to its request; `shares` are those whose hints about keeping it count.
+    ///
+    /// # Errors
+    /// When an entry is no JSON.
+    pub(super) fn written(self, guest: &Guest, kind: ListKind, shares: &[Share]) -> Result<Box<RawValue>, Fault> {
         let mut written = Written::new();
         if guest.is_modern() {
             written.say("resultType", &"complete");

@@ -73,7 +73,6 @@ fn begins(scale: &dyn Scale, family: Family, result: &str, counting: &Counting, 
     let words = scale.words(result);
     let lines = words.match_indices('\n').nth(counting.short_lines.saturating_sub(1));
     let lines = words.get(..lines.map_or(words.len(), |(at, _)| at + 1)).unwrap_or_default();
-    let lines = slices::near(lines, counting.short_tokens);
     let upto = scale.cut(family, lines, counting.short_tokens).bytes;
     let shown = words.get(..upto).unwrap_or_default();
     Beginning {

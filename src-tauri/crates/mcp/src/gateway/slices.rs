@@ -28,9 +28,6 @@ pub(super) const PLAIN: &str = "text/plain";
 const META_RANGE: &str = "io.taskwarden/range";
 /// The key under which a slice says where it stands: `{offset, next, of}`, in characters.
 pub(super) const META_SLICE: &str = "io.taskwarden/slice";
-/// Bytes of a token at the most that are looked at for a cut: the rest of a result need not be split for its next slice.
-/// Texts whose tokens are longer, such as long rows of one letter, come in shorter slices.
-const BYTES_A_TOKEN: usize = 32;
 
 /// The URI of a result.
 pub(super) fn uri(id: HandleId) -> String {
@@ -94,7 +91,6 @@ pub(super) fn slice(scale: &dyn Scale, family: Family, text: &str, range: Range,
     let begin = text.char_indices().nth(offset).map_or(text.len(), |(at, _)| at);
     let rest = text.get(begin..).unwrap_or_default();
     let tokens = range.tokens.unwrap_or(most).clamp(1, most);
-    let rest = near(rest, tokens);
     let by_tokens = scale.cut(family, rest, tokens).bytes;
     let by_bytes = range.bytes.map_or(rest.len(), |bytes| floor(rest, bytes));
     let by_chars = match range.chars {
@@ -106,12 +102,6 @@ pub(super) fn slice(scale: &dyn Scale, family: Family, text: &str, range: Range,
     let part = rest.get(..upto).unwrap_or(rest);
     let end = offset + part.chars().count();
     Slice { text: part.to_owned(), offset, next: (end < of).then_some(end), of }
-}
-
-/// The beginning of a text in which a cut at so many tokens is looked for.
-pub(super) fn near(text: &str, tokens: u64) -> &str {
-    let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_A_TOKEN);
-    text.get(..floor(text, bytes)).unwrap_or(text)
 }
 
 /// The last border between characters at or before `bytes`.

@@ -43,7 +43,7 @@ const LIST: [Allowed; 12] = [
         outside: "axum base64 bytes futures futures-core getrandom http hyper hyper-util jiff jsonschema memchr \
                   parking_lot process-wrap reqwest rmcp rustix serde serde_json serde_json_canonicalizer sha2 thiserror tokio \
                   tokio-stream tokio-util tracing url",
-        dev: "testkit tracing-subscriber",
+        dev: "testkit tokens tracing-subscriber",
         build: "",
     },
     Allowed { name: "tokens", ours: "domain", outside: "bpe-openai serde serde_json", dev: "", build: "" },
