@@ -17,6 +17,8 @@ mod limits;
 mod seen;
 mod series;
 mod tap;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

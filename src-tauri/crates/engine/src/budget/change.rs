@@ -60,14 +60,14 @@ impl Budget {
         match self.limits.take(next.id) {
             Some((weighed, _, weight)) if weighed == *text => {
                 let result = count::shown(&weight, text.bytes());
-                self.expect(agent, (next.server, next.tool.as_ref()), TaskFacts::of(next), result);
+                self.expects(agent, (next.server, next.tool.as_ref()), TaskFacts::of(next), result);
             }
             Some(_) | None => self.leave(Item::Outcome(matter(next, agent, text.clone()), TaskFacts::of(next))),
         }
     }
 
     /// A result of this size is about to come in.
-    pub(super) fn expect(
+    pub(super) fn expects(
         &self,
         agent: AgentId,
         (server, tool): (ServerId, Option<&Arc<str>>),

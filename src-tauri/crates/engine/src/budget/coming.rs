@@ -166,7 +166,9 @@ impl Pending {
             Read::Handle => known.cost = known.cost + count,
             Read::Part | Read::Whole => known.delivered = known.delivered.saturating_add(count.tokens),
         }
-        let over = known.result.is_some() && (read == Read::Whole || known.is_read());
+        // A trimmed result is read in one piece, whatever is left of it.
+        let whole = read == Read::Whole || (read == Read::Part && known.trimmed);
+        let over = known.result.is_some() && (whole || known.is_read());
         if !over {
             return None;
         }

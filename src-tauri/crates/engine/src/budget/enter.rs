@@ -52,7 +52,7 @@ impl Budget {
 
     /// Leaves something to be counted; what does not fit is entered at once, as an upper bound.
     pub(super) fn leave(&self, item: Item) {
-        if let Err(item) = self.tap.leave(item) {
+        if let Some(item) = self.tap.leave(item) {
             self.enter(&item, count::at_most(&item), self.family_of(&item), self.now());
         }
     }
@@ -79,7 +79,7 @@ impl Budget {
             }
             (Item::Outcome(matter, facts), Weighed::Sum(count, _)) => {
                 self.figures.add(matter.handle, family, Figure::Result, count);
-                self.expect(matter.agent, (matter.server, matter.tool.as_ref()), facts.clone(), count);
+                self.expects(matter.agent, (matter.server, matter.tool.as_ref()), facts.clone(), count);
             }
             (Item::Failure(matter), Weighed::Sum(count, _)) => {
                 self.figures.add(matter.handle, family, Figure::Result, count);

@@ -90,7 +90,7 @@ pub(super) async fn flush_all(core: &Arc<Core>) {
         return;
     }
     let (told, counted) = oneshot::channel();
-    if core.budget.tap.leave(Item::Mark(parking_lot::Mutex::new(Some(told)))).is_ok() {
+    if core.budget.tap.leave(Item::Mark(parking_lot::Mutex::new(Some(told)))).is_none() {
         // Late is no error: what is counted later is stored later.
         let _ = timeout(core.policy.counting.flush_every, counted).await;
     }

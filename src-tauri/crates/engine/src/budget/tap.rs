@@ -87,19 +87,18 @@ impl Tap {
     }
 
     /// Leaves something to be counted; gives it back when there is no room.
-    pub(super) fn leave(&self, item: Item) -> Result<(), Item> {
+    pub(super) fn leave(&self, item: Item) -> Option<Item> {
         let bytes = item.bytes();
         let before = self.bytes.fetch_add(bytes, Ordering::AcqRel);
         if before.saturating_add(bytes) > self.bytes_max {
             self.bytes.fetch_sub(bytes, Ordering::AcqRel);
-            return Err(item);
+            return Some(item);
         }
-        self.send.try_send(item).map_err(|refused| {
-            self.bytes.fetch_sub(bytes, Ordering::AcqRel);
-            match refused {
-                mpsc::error::TrySendError::Full(item) | mpsc::error::TrySendError::Closed(item) => item,
-            }
-        })
+        let refused = self.send.try_send(item).err()?;
+        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
+        match refused {
+            mpsc::error::TrySendError::Full(item) | mpsc::error::TrySendError::Closed(item) => Some(item),
+        }
     }
 
     /// Leaves something that may wait for room.

@@ -8,6 +8,7 @@ use domain::ids::{AgentId, HandleId, ServerId};
 use domain::payload::Payload;
 use domain::ports::{Abilities, AgentUnit, CallReply, RuleUnit};
 use domain::rule::{Rule, RuleScope};
+use domain::window::Meter;
 use engine::{AgentCall, EngineError, HangUp, Landed};
 use testkit::scripted::payload;
 
@@ -20,7 +21,7 @@ pub(crate) fn plain(text: &str) -> CallReply {
 
 /// A rule that says nothing yet.
 pub(crate) fn rule(scope: RuleScope) -> Rule {
-    Rule { scope, asked: None, repeat: None, hold_results: None, promote_after: None }
+    Rule::new(scope)
 }
 
 /// A call of an agent without arguments, that goes on when the agent hangs up.
@@ -50,12 +51,30 @@ impl World {
         let name = format!("agent-{number}");
         let token = TokenDigest::of(&name);
         let created = self.now();
-        let agent =
-            Agent { id, name, created, revoked: None, token, seen: None, client: None, task_tools: true, calls: 0 };
+        let agent = Agent {
+            id,
+            name,
+            created,
+            revoked: None,
+            token,
+            seen: None,
+            client: None,
+            task_tools: true,
+            calls: 0,
+            meter: Meter::default(),
+        };
         self.registry.put_agent(AgentUnit { agent, audit: Vec::new() }).await.expect("an agent can be added");
         self.engine.agents_changed().await.expect("the roster can be read");
         self.engine.agent_seen(id, Some("testbed 1"));
         id
+    }
+
+    /// The agent is counted like this from now on.
+    pub(crate) async fn meter(&self, id: AgentId, meter: Meter) {
+        let agent = self.engine.agents().get(id).expect("there is such an agent");
+        let agent = Agent { meter, ..Agent::clone(&agent) };
+        self.registry.put_agent(AgentUnit { agent, audit: Vec::new() }).await.expect("an agent can be changed");
+        self.engine.agents_changed().await.expect("the roster can be read");
     }
 
     /// A rule that holds from now on.

@@ -8,6 +8,8 @@
 )]
 
 mod agents;
+mod budget;
+mod budget_limits;
 mod calls;
 mod deciding;
 mod driving;

@@ -1,0 +1,136 @@
+//! Properties of the books: windows and series say the same, and spend never falls.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use domain::ids::{AgentId, ServerId, WindowId};
+use domain::policy::Counting;
+use domain::time::Timestamp;
+use domain::tokens::{Count, Exactness, Family};
+use domain::window::{Flow, Source, Window};
+use proptest::prelude::*;
+
+use super::books::{Books, Place};
+
+const FAMILY: Family = Family::O200k;
+
+/// Something that happens to the windows of one agent, at a door, in a session.
+#[derive(Debug, Clone)]
+enum Act {
+    Began(u8, Option<u8>),
+    Came(u8, Option<u8>, Source, u64),
+    Tools(u8, Option<u8>),
+    KeptOut(u64),
+    Emptied,
+    Quiet,
+    Passes(u64),
+    Stored,
+    NotStored,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let source =
+        prop_oneof![Just(Source::Arguments), Just(Source::Results), Just(Source::Handles), Just(Source::Prompts)];
+    let session = || proptest::option::of(0..3_u8);
+    prop_oneof![
+        2 => (0..2_u8, session()).prop_map(|(door, session)| Act::Began(door, session)),
+        6 => (0..2_u8, session(), source, 0..5_000_u64).prop_map(|(door, s, source, n)| Act::Came(door, s, source, n)),
+        2 => (0..2_u8, session()).prop_map(|(door, session)| Act::Tools(door, session)),
+        1 => (0..5_000_u64).prop_map(Act::KeptOut),
+        1 => Just(Act::Emptied),
+        1 => Just(Act::Quiet),
+        2 => (0..1_200_u64).prop_map(Act::Passes),
+        1 => Just(Act::Stored),
+        1 => Just(Act::NotStored),
+    ]
+}
+
+fn exact(tokens: u64) -> Count {
+    Count { tokens, exactness: Exactness::Exact }
+}
+
+fn agent() -> AgentId {
+    AgentId::from_random(1)
+}
+
+fn place(door: u8, session: Option<u8>) -> Place {
+    let session = session.map(|number| Arc::from(format!("s{number}").as_str()));
+    Place { agent: agent(), door: Some(ServerId::from_random(u128::from(door))), session }
+}
+
+/// What a registry would have after it took these.
+#[derive(Default)]
+struct Stored {
+    windows: BTreeMap<WindowId, Window>,
+    flows: BTreeMap<Flow, u64>,
+}
+
+impl Stored {
+    fn take(&mut self, books: &mut Books) {
+        let note = books.take();
+        self.windows.extend(note.windows.into_iter().map(|window| (window.id, window)));
+        for row in note.spend {
+            *self.flows.entry(row.flow).or_default() += row.tokens;
+        }
+    }
+
+    fn of(&self, source: Source) -> u64 {
+        self.windows.values().map(|window| window.of(source).tokens).sum()
+    }
+}
+
+proptest! {
+    #[test]
+    fn all_windows_together_hold_what_the_series_say_and_none_loses_anything(
+        acts in proptest::collection::vec(act(), 1..120)
+    ) {
+        let drawn = AtomicU64::new(0);
+        let draw = Box::new(move || WindowId::from_random(u128::from(drawn.fetch_add(1, Ordering::Relaxed))));
+        let mut books = Books::new(Counting::default(), Timestamp::EPOCH, draw);
+        let (mut stored, mut now) = (Stored::default(), Timestamp::from_millis(0));
+        let mut came: BTreeMap<Source, u64> = BTreeMap::new();
+        let mut least: BTreeMap<WindowId, u64> = BTreeMap::new();
+        for act in acts {
+            match act {
+                Act::Began(door, session) => books.began(&place(door, session), FAMILY, now),
+                Act::Came(door, session, source, tokens) => {
+                    *came.entry(source).or_default() += tokens;
+                    let at = place(door, session);
+                    prop_assert!(books.came_in(&at, at.door, source, (exact(tokens), 0), FAMILY, now).is_some());
+                }
+                Act::Tools(door, session) => {
+                    let tools = BTreeMap::from([(Arc::from("a"), exact(70 + u64::from(door))), (Arc::from("b"), exact(9))]);
+                    let at = place(door, session);
+                    books.has_tools(&at, at.door, (tools, exact(11)), FAMILY, now);
+                }
+                Act::KeptOut(tokens) => books.kept_out(agent(), ServerId::from_random(1), exact(tokens), FAMILY, now),
+                Act::Emptied => books.empty(agent(), now),
+                Act::Quiet => books.end_quiet(now),
+                Act::Passes(seconds) => now = now.plus(Duration::from_secs(seconds)),
+                Act::Stored => stored.take(&mut books),
+                Act::NotStored => {
+                    let note = books.take();
+                    books.put_back(note);
+                }
+            }
+            if let Some(standing) = books.standing(agent(), FAMILY) {
+                for window in standing.now.iter().chain(&standing.beside) {
+                    let before = least.insert(window.id, window.occupancy().tokens).unwrap_or(0);
+                    prop_assert!(window.occupancy().tokens >= before, "a window that is not emptied only fills");
+                }
+            }
+        }
+        stored.take(&mut books);
+        for source in Source::ALL {
+            let flowed = stored.flows.get(&Flow::In(source)).copied().unwrap_or(0);
+            prop_assert_eq!(stored.of(source), flowed, "{:?} adds up", source);
+            if let Some(came) = came.get(&source) {
+                prop_assert_eq!(*came, flowed, "nothing of {:?} is lost or counted twice", source);
+            }
+        }
+        let kept: u64 = stored.windows.values().map(|window| window.kept_out.tokens).sum();
+        prop_assert_eq!(kept, stored.flows.get(&Flow::KeptOut).copied().unwrap_or(0), "kept out adds up");
+    }
+}

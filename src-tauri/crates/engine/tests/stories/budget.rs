@@ -1,0 +1,441 @@
+//! Windows of agents: what fills them, when they are emptied, and that counting delays nobody.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::ids::AgentId;
+use domain::payload::Payload;
+use domain::policy::{Counting, Policy};
+use domain::ports::{Cut, Load, Scale, SeriesQuery, Weight};
+use domain::time::Timestamp;
+use domain::tokens::{Count, Exactness, Family};
+use domain::waste::Waste;
+use domain::window::{Door, Flow, Meter, Source, Window};
+use engine::{AgentBudget, ComingState, Landed, Passed, Seen};
+use parking_lot::{Condvar, Mutex};
+use testkit::build::{http_server, person};
+use testkit::scale::PlainScale;
+use testkit::scripted::Look;
+
+use crate::driving::{call, plain};
+use crate::world::World;
+
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A result whose text has so many bytes, and so tokens on the plain scale.
+pub(crate) fn sized(bytes: usize) -> String {
+    format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(bytes))
+}
+
+/// Something that an agent saw at a door.
+pub(crate) fn seen(agent: AgentId, (door, session): (Door, Option<&str>), what: Passed) -> Seen {
+    Seen { agent, door, session: session.map(Arc::from), server: door, tool: None, handle: None, what }
+}
+
+/// A result of so many tokens.
+pub(crate) fn result(bytes: usize) -> Passed {
+    Passed::Result(Payload::new(sized(bytes)))
+}
+
+impl World {
+    /// The budget of an agent, when everything so far is counted.
+    pub(crate) async fn budget(&self, agent: AgentId) -> AgentBudget {
+        self.engine.flush_budget().await;
+        let mut all = self.engine.budgets();
+        all.retain(|budget| budget.agent == agent);
+        all.pop().expect("the agent has a budget")
+    }
+
+    /// What stands in the agent's window, when everything so far is counted.
+    pub(crate) async fn occupancy(&self, agent: AgentId) -> Count {
+        self.budget(agent).await.now.expect("there is a window").occupancy()
+    }
+
+    /// All hours of an agent.
+    async fn spent(&self, agent: AgentId) -> BTreeMap<Flow, u64> {
+        self.engine.flush_budget().await;
+        let query = SeriesQuery { agent: Some(agent), from: Timestamp::EPOCH, to: Timestamp::from_millis(i64::MAX) };
+        let mut sums = BTreeMap::new();
+        for row in self.registry.spend(query).await.expect("the series can be read") {
+            *sums.entry(row.flow).or_default() += row.tokens;
+        }
+        sums
+    }
+
+    /// All waste of an agent.
+    pub(crate) async fn wasted(&self, agent: AgentId) -> BTreeMap<Waste, u64> {
+        self.engine.flush_budget().await;
+        let query = SeriesQuery { agent: Some(agent), from: Timestamp::EPOCH, to: Timestamp::from_millis(i64::MAX) };
+        let mut counts = BTreeMap::new();
+        for row in self.registry.waste(query).await.expect("the series can be read") {
+            *counts.entry(row.waste).or_default() += row.count;
+        }
+        counts
+    }
+
+    async fn windows(&self, agent: AgentId) -> Vec<Window> {
+        self.engine.flush_budget().await;
+        let mut all = self.registry.windows(100).await.expect("windows can be read");
+        all.retain(|window| window.agent == agent);
+        all
+    }
+}
+
+/// A scale that lets nothing through while it is shut, as one that takes for ever.
+struct Gate {
+    open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn shut() -> Arc<Self> {
+        Arc::new(Self { open: Mutex::new(false), opened: Condvar::new() })
+    }
+
+    fn open(&self) {
+        *self.open.lock() = true;
+        self.opened.notify_all();
+    }
+
+    fn pass(&self) {
+        let mut open = self.open.lock();
+        while !*open {
+            self.opened.wait(&mut open);
+        }
+    }
+}
+
+impl Scale for Gate {
+    fn weigh(&self, family: Family, load: Load<'_>) -> Weight {
+        self.pass();
+        PlainScale.weigh(family, load)
+    }
+
+    fn tools(&self, family: Family, list: &str) -> BTreeMap<Arc<str>, Count> {
+        self.pass();
+        PlainScale.tools(family, list)
+    }
+
+    fn cut(&self, family: Family, text: &str, tokens: u64) -> Cut {
+        PlainScale.cut(family, text, tokens)
+    }
+
+    fn words(&self, result: &str) -> String {
+        PlainScale.words(result)
+    }
+
+    fn trim(&self, family: Family, result: &str, tokens: u64) -> Payload {
+        PlainScale.trim(family, result, tokens)
+    }
+
+    fn error_percent(&self, family: Family) -> u8 {
+        PlainScale.error_percent(family)
+    }
+}
+
+/// Opens the gate however the test ends, so that its threads end with it.
+struct Opens(Arc<Gate>);
+
+impl Drop for Opens {
+    fn drop(&mut self) {
+        self.0.open();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scale_that_takes_for_ever_holds_up_no_call() {
+    let (mut world, server, id) = World::new().await;
+    let agent = world.agent(1).await;
+    let gate = Gate::shut();
+    let _opens = Opens(Arc::clone(&gate));
+    world.scale = gate.clone();
+    world.restart().await;
+    world.until_up(id).await;
+    world.engine.saw(seen(agent, (Some(id), None), result(100)));
+    let begun = world.now();
+    server.reply("add", Duration::ZERO, Ok(plain(&sized(10))));
+    let landed = world.engine.agent_call(call(agent, id, "add")).await.expect("the call is made");
+    assert!(matches!(landed, Landed::Result { .. }), "it came back at once: {landed:?}");
+    assert_eq!(world.now(), begun, "no time passed");
+    world.engine.saw(seen(agent, (Some(id), None), result(10)));
+    gate.open();
+    assert_eq!(world.occupancy(agent).await.tokens, 110, "both were counted when the scale could");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_does_not_fit_the_queue_is_an_upper_bound_and_is_not_lost() {
+    let counting = Counting { queue_messages: 1, ..Counting::default() };
+    let policy = Policy { counting, ..Policy::default() };
+    let (mut world, _, id) = World::with(http_server(1, "one"), policy).await;
+    let agent = world.agent(1).await;
+    let gate = Gate::shut();
+    let _opens = Opens(Arc::clone(&gate));
+    world.scale = gate.clone();
+    world.restart().await;
+    world.until_up(id).await;
+    for _ in 0..10 {
+        world.engine.saw(seen(agent, (Some(id), None), result(100)));
+    }
+    gate.open();
+    let occupancy = world.occupancy(agent).await;
+    let each = u64::try_from(sized(100).len()).expect("it is small");
+    assert_eq!(occupancy.exactness, Exactness::AtMost, "some were not counted: {occupancy:?}");
+    assert!(occupancy.tokens >= 1_000 && occupancy.tokens <= 10 * each, "all ten are in it: {occupancy:?}");
+    let spent: u64 = world.spent(agent).await.values().sum();
+    assert_eq!(spent, occupancy.tokens, "and the series say the same");
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_source_has_its_place_and_the_window_adds_up_to_the_series() {
+    let (world, _, id) = World::new().await;
+    let agent = world.agent(1).await;
+    let at = (Some(id), Some("s1"));
+    let list = Payload::new(r#"{"tools":[{"name":"add","inputSchema":{}},{"name":"sum","inputSchema":{}}]}"#);
+    let own = Payload::new(r#"{"tools":[{"name":"tasks_get","inputSchema":{}}]}"#);
+    world.engine.session_began(agent, Some(id), Some("s1".into()), Some("testbed"));
+    for _ in 0..3 {
+        world.engine.saw(seen(agent, at, Passed::Tools { list: list.clone(), own: own.clone() }));
+    }
+    let text = |text: &str| Payload::new(text);
+    world.engine.saw(seen(agent, at, Passed::Call(text(r#"{"name":"add","arguments":{"a":1}}"#))));
+    world.engine.saw(seen(agent, at, result(50)));
+    world.engine.saw(seen(agent, at, Passed::Error(text(r#"{"code":-1,"message":"not now"}"#))));
+    world.engine.saw(seen(agent, at, Passed::Handle(text(r#"{"taskId":"t1"}"#))));
+    let look = Passed::Look { said: text(r#"{"status":"working"}"#), empty: true, hasty: true };
+    world.engine.saw(seen(agent, at, look));
+    world.engine.saw(seen(agent, at, Passed::Resource(text(r#"{"contents":[{"uri":"a:b","text":"abcd"}]}"#))));
+    let window = world.budget(agent).await.now.expect("there is a window");
+    assert_eq!(window.of(Source::Tools).tokens, 2 * 31, "the set, once");
+    assert_eq!(window.of(Source::OwnTools).tokens, 37);
+    assert_eq!(window.of(Source::Arguments).tokens, 3 + 7);
+    assert_eq!(window.of(Source::Results).tokens, 50 + 7, "results and errors");
+    assert_eq!(window.of(Source::Handles).tokens, 15 + 20);
+    assert_eq!(window.of(Source::Prompts).tokens, 4);
+    let spent = world.spent(agent).await;
+    for source in Source::ALL {
+        assert_eq!(spent.get(&Flow::In(source)).copied(), Some(window.of(source).tokens), "{source:?} adds up");
+    }
+    let wasted = world.wasted(agent).await;
+    let one_each = BTreeMap::from([(Waste::Look, 1), (Waste::EmptyLook, 1), (Waste::HastyLook, 1)]);
+    assert_eq!(wasted, one_each, "a look that was empty and hasty");
+    let stored = world.windows(agent).await;
+    assert_eq!(stored.len(), 1, "there is one window");
+    assert_eq!(stored.first().map(Window::occupancy), Some(window.occupancy()), "stored as it is shown");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_sessions_at_one_door_have_two_windows_and_a_new_one_begins_empty() {
+    let (world, _, id) = World::new().await;
+    let agent = world.agent(1).await;
+    world.pass(2 * MINUTE).await;
+    world.engine.session_began(agent, Some(id), Some("s1".into()), None);
+    world.engine.saw(seen(agent, (Some(id), Some("s1")), result(100)));
+    world.engine.session_began(agent, None, Some("s1-all".into()), None);
+    world.engine.saw(seen(agent, (None, Some("s1-all")), result(7)));
+    assert_eq!(world.occupancy(agent).await.tokens, 107, "another door of the same conversation");
+    world.engine.session_began(agent, Some(id), Some("s2".into()), None);
+    assert_eq!(world.occupancy(agent).await, Count::ZERO, "the new conversation begins empty");
+    world.engine.saw(seen(agent, (Some(id), Some("s2")), result(20)));
+    world.engine.saw(seen(agent, (Some(id), Some("s1")), result(3)));
+    let budget = world.budget(agent).await;
+    assert_eq!(budget.now.map(|window| window.occupancy().tokens), Some(110), "the one that something last came into");
+    let beside: Vec<u64> = budget.beside.iter().map(|window| window.occupancy().tokens).collect();
+    assert_eq!(beside, [20], "and the other beside it");
+
+    world.pass(20 * MINUTE).await;
+    let budget = world.budget(agent).await;
+    assert!(budget.beside.is_empty(), "a window beside that is quiet for long is over");
+    world.engine.saw(seen(agent, (Some(id), Some("s2")), result(1)));
+    let budget = world.budget(agent).await;
+    assert_eq!(budget.now.map(|window| window.occupancy().tokens), Some(21), "but its session goes on with it");
+    assert!(world.windows(agent).await.iter().all(|window| window.ended.is_none()), "and so it is stored");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_comes_back_after_a_restart_goes_on_with_its_window() {
+    let (mut world, _, id) = World::new().await;
+    let agent = world.agent(1).await;
+    world.pass(2 * MINUTE).await;
+    for session in ["s1", "s2"] {
+        world.engine.session_began(agent, Some(id), Some(session.into()), None);
+    }
+    world.engine.saw(seen(agent, (Some(id), Some("s1")), result(100)));
+    world.engine.saw(seen(agent, (Some(id), Some("s2")), result(20)));
+    world.engine.flush_budget().await;
+    world.restart().await;
+    assert_eq!(world.occupancy(agent).await.tokens, 20, "the window is taken up again");
+    world.engine.session_began(agent, Some(id), Some("s3".into()), None);
+    world.engine.saw(seen(agent, (Some(id), Some("s3")), result(1)));
+    world.engine.session_began(agent, Some(id), Some("s4".into()), None);
+    world.engine.saw(seen(agent, (Some(id), Some("s4")), result(2)));
+    let budget = world.budget(agent).await;
+    let all: Vec<u64> = budget.now.iter().chain(&budget.beside).map(|window| window.occupancy().tokens).collect();
+    assert_eq!(all, [102, 21], "each came back to one of the two, and none is new");
+    world.pass(2 * MINUTE).await;
+    world.engine.session_began(agent, Some(id), Some("s5".into()), None);
+    assert_eq!(world.occupancy(agent).await, Count::ZERO, "later a new session is a new conversation");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_modern_client_begins_a_new_window_only_after_being_quiet() {
+    let (world, _, id) = World::new().await;
+    let agent = world.agent(1).await;
+    world.pass(2 * MINUTE).await;
+    world.engine.session_began(agent, Some(id), None, None);
+    world.engine.saw(seen(agent, (Some(id), None), result(100)));
+    world.engine.flush_budget().await;
+    world.pass(10 * MINUTE).await;
+    world.engine.session_began(agent, Some(id), None, None);
+    assert_eq!(world.occupancy(agent).await.tokens, 100, "it only looked again");
+    world.pass(20 * MINUTE).await;
+    assert_eq!(world.occupancy(agent).await.tokens, 100, "being quiet alone empties nothing");
+    world.engine.session_began(agent, Some(id), None, None);
+    assert_eq!(world.occupancy(agent).await, Count::ZERO, "it began anew after being quiet");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_window_that_is_emptied_by_hand_keeps_the_tools_behind_its_doors() {
+    let (world, _, id) = World::new().await;
+    let agent = world.agent(1).await;
+    let list = Payload::new(r#"{"tools":[{"name":"add","inputSchema":{}}]}"#);
+    let own = Payload::new(r#"{"tools":[]}"#);
+    world.engine.session_began(agent, Some(id), Some("s1".into()), None);
+    world.engine.saw(seen(agent, (Some(id), Some("s1")), Passed::Tools { list, own }));
+    world.engine.saw(seen(agent, (Some(id), Some("s1")), result(100)));
+    world.engine.empty_window(agent, person("ada")).await.expect("it can be emptied");
+    assert_eq!(world.occupancy(agent).await.tokens, 31, "their definitions stand in every window");
+    world.engine.saw(seen(agent, (Some(id), Some("s1")), result(5)));
+    assert_eq!(world.occupancy(agent).await.tokens, 36, "its session goes on in the new one");
+    let windows = world.windows(agent).await;
+    let sum: u64 = windows.iter().map(|window| window.occupancy().tokens).sum();
+    let spent: u64 = world.spent(agent).await.values().sum();
+    assert_eq!((windows.len(), sum), (2, spent), "both windows together are what was spent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_family_marks_what_was_counted_before() {
+    let (world, _, id) = World::new().await;
+    let agent = world.agent(1).await;
+    world.engine.saw(seen(agent, (Some(id), None), result(100)));
+    let before = world.budget(agent).await;
+    assert_eq!(before.measure.family, Family::Unknown, "nothing says what `testbed` works with");
+    world.meter(agent, Meter { family: Some(Family::O200k), ..Meter::default() }).await;
+    let window = world.budget(agent).await.now.expect("there is a window");
+    assert_eq!(window.family, Family::O200k, "it is counted in what the person set");
+    assert_eq!(window.occupancy(), Count { tokens: 100, exactness: Exactness::AtMost }, "what was before is a bound");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_task_says_on_the_way_is_kept_out_and_its_figures_survive_a_restart() {
+    let (mut world, server, id) = World::new().await;
+    let agent = world.agent(1).await;
+    server.reply_task("index", "t1", vec![Look::says("half"), Look::says("nearly"), Look::Completed(sized(500))]);
+    let task = world.handle_of(call(agent, id, "index")).await;
+    let handle = Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#));
+    world.engine.saw(Seen { handle: Some(task), ..seen(agent, (Some(id), Some("s1")), handle) });
+    world.until(task, "counted", |handle| handle.tokens.is_some_and(|tokens| tokens.result.is_some())).await;
+    let tokens = world.handle(task).await.tokens.expect("it is counted");
+    assert_eq!(tokens.arguments, 5 + 2, "the name and the arguments");
+    assert_eq!((tokens.handle, tokens.interim), (15, 4 + 6), "the handle came in, the messages did not");
+    assert_eq!((tokens.result, tokens.delivered), (Some(500), 0), "the result is not read yet");
+    let budget = world.budget(agent).await;
+    let coming: Vec<_> = budget.coming.iter().map(|one| (one.state, one.tokens.map(|count| count.tokens))).collect();
+    assert_eq!(coming, [(ComingState::Ready, Some(500))], "it is about to come in");
+    assert_eq!(budget.now.map(|window| window.kept_out.tokens), Some(10));
+
+    world.restart().await;
+    let coming = world.budget(agent).await.coming;
+    assert_eq!(coming.first().map(|one| one.handle), Some(task), "still");
+    world.engine.saw(Seen { handle: Some(task), ..seen(agent, (Some(id), Some("s1")), result(500)) });
+    world.until(task, "read", |handle| handle.tokens.is_some_and(|tokens| tokens.delivered == 500)).await;
+    let after = world.handle(task).await.tokens.expect("it is counted");
+    assert_eq!((after.handle, after.interim), (15, 10), "what was counted before the restart still counts");
+    assert!(world.budget(agent).await.coming.is_empty(), "it came in");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_works_shows_what_its_tool_brought_last() {
+    let (world, server, id) = World::new().await;
+    let agent = world.agent(1).await;
+    for (task, size) in [("t1", 300), ("t2", 100)] {
+        server.reply_task("index", task, vec![Look::Completed(sized(size))]);
+        let task = world.handle_of(call(agent, id, "index")).await;
+        world.until(task, "counted", |handle| handle.tokens.is_some_and(|tokens| tokens.result.is_some())).await;
+        world.engine.saw(Seen { handle: Some(task), ..seen(agent, (Some(id), None), result(size)) });
+    }
+    server.reply_task("index", "t3", vec![Look::working()]);
+    let task = world.handle_of(call(agent, id, "index")).await;
+    let coming = world.budget(agent).await.coming;
+    let only = coming.first().expect("something is about to come in");
+    assert_eq!((only.handle, only.state, coming.len()), (task, ComingState::Working, 1));
+    assert_eq!(only.tokens, Some(Count { tokens: 300, exactness: Exactness::AtMost }), "the largest of the last");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_nobody_read_until_the_window_was_emptied_is_waste() {
+    let (world, server, id) = World::new().await;
+    let agent = world.agent(1).await;
+    server.reply_task("index", "t1", vec![Look::Completed(sized(500))]);
+    let task = world.handle_of(call(agent, id, "index")).await;
+    let handle = Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#));
+    world.engine.saw(Seen { handle: Some(task), ..seen(agent, (Some(id), None), handle) });
+    world.until(task, "counted", |handle| handle.tokens.is_some_and(|tokens| tokens.result.is_some())).await;
+    world.engine.empty_window(agent, person("ada")).await.expect("it can be emptied");
+    assert_eq!(world.wasted(agent).await.get(&Waste::UnreadResult), Some(&1), "the agent never read it");
+    assert_eq!(world.spent(agent).await.get(&Flow::KeptOut), Some(&500), "and it was kept out");
+    assert!(world.budget(agent).await.coming.is_empty(), "it is not expected any more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_task_and_a_stalled_question_are_waste_of_their_server() {
+    let (world, server, id) = World::new().await;
+    let agent = world.agent(1).await;
+    server.reply_task("index", "t1", vec![Look::working()]);
+    let lost = world.handle_of(call(agent, id, "index")).await;
+    server.forget("t1");
+    world.until(lost, "lost", |handle| handle.ended_at().is_some()).await;
+    server.reply_task("tidy", "t2", vec![Look::asks(&["a"]), Look::done()]);
+    let asked = world.handle_of(call(agent, id, "tidy")).await;
+    world.until(asked, "asked", |handle| !handle.requests.is_empty()).await;
+    world.pass(11 * MINUTE).await;
+    world.accept(asked, "ada").await.expect("a person answers, late");
+    world.until(asked, "over", |handle| handle.ended_at().is_some()).await;
+    let wasted = world.wasted(agent).await;
+    assert_eq!(wasted.get(&Waste::LostTask), Some(&1), "the server forgot it before its time: {wasted:?}");
+    assert_eq!(wasted.get(&Waste::StalledQuestion), Some(&1), "nobody answered for long: {wasted:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_counted_when_counting_is_off() {
+    let policy = Policy { counting: Counting { on: false, ..Counting::default() }, ..Policy::default() };
+    let (world, server, id) = World::with(http_server(1, "one"), policy).await;
+    let agent = world.agent(1).await;
+    world.engine.session_began(agent, Some(id), Some("s1".into()), None);
+    world.engine.saw(seen(agent, (Some(id), Some("s1")), result(100)));
+    server.reply_task("index", "t1", vec![Look::Completed(sized(500))]);
+    let task = world.handle_of(call(agent, id, "index")).await;
+    world.until(task, "over", |handle| handle.ended_at().is_some()).await;
+    world.pass(10 * SECOND).await;
+    assert!(world.engine.budgets().is_empty(), "there is no window");
+    assert_eq!(world.handle(task).await.tokens, None, "and no figure");
+}
+
+#[tokio::test(start_paused = true)]
+async fn watchers_are_told_of_a_burst_once_in_a_while() {
+    let (world, _, id) = World::new().await;
+    let agent = world.agent(1).await;
+    let mut watch = world.engine.budgets_watch();
+    watch.mark_unchanged();
+    let begun = world.now();
+    let mut told = 0;
+    for _ in 0..50 {
+        world.engine.saw(seen(agent, (Some(id), None), result(1)));
+        world.pass(SECOND / 10).await;
+        told += u32::from(watch.has_changed().expect("the engine lives"));
+        watch.mark_unchanged();
+    }
+    let seconds = u32::try_from(world.now().since(begun).as_secs()).expect("a short while");
+    assert!(told >= 1 && told <= seconds + 1, "told {told} times in {seconds} s");
+}

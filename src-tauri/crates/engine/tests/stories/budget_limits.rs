@@ -1,0 +1,229 @@
+//! Limits of tokens: what is over one is held in the commit that brings it, whichever way it comes.
+
+use std::time::Duration;
+
+use domain::handle::{Form, HoldWhy, Sight, TaskHandle, agent_sight};
+use domain::ids::{AgentId, HandleId, ServerId};
+use domain::policy::{Counting, Policy};
+use domain::rule::{AtTokens, RuleScope, TokenLimit};
+use domain::status::Phase;
+use engine::{ComingState, Landed};
+use testkit::build::{http_server, person};
+use testkit::scripted::{Act, Look, ScriptedServer};
+
+use crate::budget::{result, seen, sized};
+use crate::driving::{call, plain, rule};
+use crate::world::World;
+
+const SECOND: Duration = Duration::from_secs(1);
+const LIMIT: u64 = 1_000;
+
+/// A world in which results of an agent may have so many tokens, and figures are committed with results alone.
+async fn limited(at: AtTokens) -> (World, ScriptedServer, ServerId, AgentId) {
+    let counting = Counting { task_every: Duration::from_secs(3_600), ..Counting::default() };
+    let (world, server, id) = World::with(http_server(1, "one"), Policy { counting, ..Policy::default() }).await;
+    let agent = world.agent(1).await;
+    let mut limits = rule(RuleScope::Agent(agent));
+    limits.result_limit = Some(TokenLimit { tokens: LIMIT, at });
+    world.rule(limits).await;
+    world.until_up(id).await;
+    (world, server, id, agent)
+}
+
+fn large() -> String {
+    sized(5_000)
+}
+
+impl World {
+    /// The task once its result is here, which must have come held, with its size, in one commit after `before`.
+    async fn held_at_once(&self, id: HandleId, before: u64) -> TaskHandle {
+        let handle = self.until(id, "over", |handle| handle.view.is_terminal()).await;
+        assert_eq!(handle.version, before + 1, "the result and its hold are one commit");
+        let hold = handle.hold.clone().expect("it is held");
+        assert_eq!(hold.why, HoldWhy::TooLarge { tokens: 5_000, limit: LIMIT });
+        assert_eq!(handle.tokens.and_then(|tokens| tokens.result), Some(5_000), "with its size");
+        handle
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quick_result_over_its_limit_becomes_a_task_with_slices() {
+    let (world, server, id, agent) = limited(AtTokens::Hold).await;
+    server.reply("report", Duration::ZERO, Ok(plain(&large())));
+    let task = world.handle_of(call(agent, id, "report")).await;
+    let handle = world.handle(task).await;
+    assert_eq!(handle.form(), Some(Form::Slices), "it is born held, and goes in slices");
+    assert_eq!(agent_sight(&handle, world.now()), Sight::Completed, "its agent need not wait");
+    assert_eq!(world.result(task).await, Some(large()), "the record is whole");
+    server.reply("report", Duration::ZERO, Ok(plain(&sized(900))));
+    let landed = world.engine.agent_call(call(agent, id, "report")).await.expect("the call is made");
+    assert!(matches!(landed, Landed::Result { .. }), "within the limit it goes back as it came: {landed:?}");
+    let coming = world.budget(agent).await.coming;
+    assert_eq!(coming.first().map(|one| one.state), Some(ComingState::Slices), "it is read in slices");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quick_result_that_only_looked_large_is_delivered_whole() {
+    let (world, server, id, agent) = limited(AtTokens::Ask).await;
+    let padded = format!(r#"{{"content":[{{"type":"text","text":"ok"}}],"_meta":{{"pad":"{}"}}}}"#, "x".repeat(2_000));
+    server.reply("report", Duration::ZERO, Ok(plain(&padded)));
+    let task = world.handle_of(call(agent, id, "report")).await;
+    let handle = world.handle(task).await;
+    assert_eq!((handle.form(), handle.hold), (Some(Form::Whole), None), "its agent gets it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_late_result_of_a_plain_call_is_held_in_its_commit() {
+    let (world, server, id, agent) = limited(AtTokens::Hold).await;
+    server.reply("report", 10 * SECOND, Ok(plain(&large())));
+    let task = world.handle_of(call(agent, id, "report")).await;
+    let given = world.engine.give(task).await.expect("it is promoted");
+    let handle = world.held_at_once(task, given.version).await;
+    assert_eq!(handle.form(), Some(Form::Slices));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_result_of_a_task_is_held_in_its_commit_when_a_look_brings_it() {
+    let (world, server, id, agent) = limited(AtTokens::Hold).await;
+    server.reply_task("report", "t1", vec![Look::Completed(large())]);
+    let task = world.handle_of(call(agent, id, "report")).await;
+    let before = world.handle(task).await.version;
+    let handle = world.held_at_once(task, before).await;
+    assert_eq!(handle.form(), Some(Form::Slices));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_result_of_a_task_is_held_in_its_commit_when_it_is_pushed() {
+    let (world, server, id, agent) = limited(AtTokens::Ask).await;
+    server.reply_task("report", "t1", vec![Look::working()]);
+    server.hint("t1", Duration::from_secs(600));
+    let task = world.handle_of(call(agent, id, "report")).await;
+    world.until_true("looked at", || !server.reads("t1").is_empty()).await;
+    let before = world.handle(task).await.version;
+    assert!(server.push("t1", &Look::Completed(large())), "it is pushed");
+    let handle = world.held_at_once(task, before).await;
+    assert!(handle.is_held(), "a person decides");
+    assert_eq!(server.reads("t1").len(), 1, "no look brought it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_legacy_result_that_is_fetched_after_the_end_is_held_in_its_commit() {
+    let (world, server, id, agent) = limited(AtTokens::Ask).await;
+    server.legacy();
+    server.close_connection(testkit::scripted::hung_up());
+    world.until_up(id).await;
+    server.reply_task("report", "t1", vec![Look::NotFetched, Look::Completed(large())]);
+    let task = world.handle_of(call(agent, id, "report")).await;
+    let done = |handle: &TaskHandle| handle.view.is_terminal();
+    let before = world.until(task, "finished", done).await;
+    let handle = world.until(task, "fetched", |handle| handle.hold.is_some()).await;
+    assert_eq!(handle.version, before.version + 1, "the result and its hold are one commit");
+    assert!(matches!(agent_sight(&before, world.now()), Sight::Working { .. }), "before, it was being fetched");
+    assert_eq!(handle.phase(world.now()), Phase::Waiting, "and now a person decides");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_that_warns_lets_the_result_go_and_says_so() {
+    let (world, server, id, agent) = limited(AtTokens::Warn).await;
+    server.reply_task("report", "t1", vec![Look::Completed(large())]);
+    let task = world.handle_of(call(agent, id, "report")).await;
+    let handle = world.until(task, "over", |handle| handle.view.is_terminal()).await;
+    assert_eq!(handle.form(), Some(Form::Whole), "its agent gets it");
+    let over = handle.over_limit.expect("it is noted");
+    assert_eq!((over.tokens, over.limit.at), (5_000, AtTokens::Warn));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_that_asks_waits_and_does_what_the_person_says() {
+    let answers = [
+        (Some(Form::Whole), Sight::Completed),
+        (Some(Form::Slices), Sight::Completed),
+        (Some(Form::Trimmed { tokens: 100 }), Sight::Completed),
+        (None, Sight::Failed),
+    ];
+    let (world, server, id, agent) = limited(AtTokens::Ask).await;
+    for (number, (form, sight)) in answers.into_iter().enumerate() {
+        let name = format!("t{number}");
+        server.reply_task("report", &name, vec![Look::Completed(large())]);
+        let task = world.handle_of(call(agent, id, "report")).await;
+        let held = world.until(task, "held", TaskHandle::is_held).await;
+        let waits = agent_sight(&held, world.now());
+        assert!(matches!(waits, Sight::Working { .. }), "its agent waits: {waits:?}");
+        let coming = world.budget(agent).await.coming;
+        assert_eq!(coming.first().map(|one| (one.handle, one.state)), Some((task, ComingState::Held)));
+        world.engine.release(task, person("ada"), form, None).await.expect("it is held");
+        let decided = world.handle(task).await;
+        assert_eq!((decided.form(), agent_sight(&decided, world.now())), (form, sight), "as the person said");
+        world.engine.saw(engine::Seen { handle: Some(task), ..seen(agent, (Some(id), None), result(5_000)) });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_does_not_fit_into_the_window_is_held() {
+    let (world, server, id, agent) = limited(AtTokens::Hold).await;
+    let mut limits = rule(RuleScope::Agent(agent));
+    limits.window_limit = Some(TokenLimit { tokens: 1_000, at: AtTokens::Ask });
+    world.rule(limits).await;
+    world.engine.saw(seen(agent, (Some(id), None), result(800)));
+    world.engine.flush_budget().await;
+    server.reply_task("report", "t1", vec![Look::Completed(sized(150))]);
+    let fits = world.handle_of(call(agent, id, "report")).await;
+    let handle = world.until(fits, "over", |handle| handle.view.is_terminal()).await;
+    assert_eq!(handle.hold, None, "800 and 150 are less than 1,000");
+    world.until(fits, "counted", |handle| handle.tokens.is_some_and(|tokens| tokens.result.is_some())).await;
+    server.reply_task("report", "t2", vec![Look::Completed(sized(100))]);
+    let task = world.handle_of(call(agent, id, "report")).await;
+    let held = world.until(task, "held", TaskHandle::is_held).await;
+    let why = held.hold.map(|hold| hold.why);
+    assert_eq!(why, Some(HoldWhy::DoesNotFit { tokens: 100, free: 50 }), "the first one comes in whatever happens");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_says_too_much_is_stopped_with_the_reason() {
+    let (world, server, id) = World::new().await;
+    let agent = world.agent(1).await;
+    let mut limits = rule(RuleScope::Tool(id, "chatter".into()));
+    limits.task_limit = Some(TokenLimit { tokens: 100, at: AtTokens::Stop });
+    world.rule(limits).await;
+    let lines: Vec<Look> = (0..20).map(|line| Look::says(&format!("line {line} of many words"))).collect();
+    server.reply_task("chatter", "t1", lines);
+    let task = world.handle_of(call(agent, id, "chatter")).await;
+    let handle = world.until_phase(task, Phase::Cancelled).await;
+    let why = handle.stopped_by_limit().map(str::to_owned).expect("a limit stopped it");
+    assert!(why.contains("the limit is 100"), "it says which: {why}");
+    let cancels = server.times(|act| matches!(act, Act::Cancel(_)));
+    assert_eq!(cancels.len(), 1, "through the way of every cancel");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_past_a_limit_that_asks_goes_on_when_a_person_says_so() {
+    let (world, server, id) = World::new().await;
+    let agent = world.agent(1).await;
+    let mut limits = rule(RuleScope::Agent(agent));
+    limits.task_limit = Some(TokenLimit { tokens: 20, at: AtTokens::Ask });
+    world.rule(limits).await;
+    server.reply_task("chatter", "t1", vec![Look::says("many words at once, more than it may")]);
+    let task = world.handle_of(call(agent, id, "chatter")).await;
+    world.until(task, "asked about", TaskHandle::asks_to_go_on).await;
+    world.engine.let_go_on(task, person("ada")).await.expect("somebody is asked");
+    let handle = world.handle(task).await;
+    assert!(!handle.asks_to_go_on(), "it was settled");
+    server.becomes("t1", Look::says("and more, and more, and more, and more"));
+    world.pass(60 * SECOND).await;
+    assert!(!world.handle(task).await.asks_to_go_on(), "nobody is asked twice");
+    let again = world.engine.let_go_on(task, person("bob")).await;
+    assert!(again.is_err(), "who comes late is told so: {again:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_limit_holds_anything_while_counting_is_off() {
+    let policy = Policy { counting: Counting { on: false, ..Counting::default() }, ..Policy::default() };
+    let (world, server, id) = World::with(http_server(1, "one"), policy).await;
+    let agent = world.agent(1).await;
+    let mut limits = rule(RuleScope::Agent(agent));
+    limits.result_limit = Some(TokenLimit { tokens: 10, at: AtTokens::Ask });
+    world.rule(limits).await;
+    server.reply("report", Duration::ZERO, Ok(plain(&large())));
+    let landed = world.engine.agent_call(call(agent, id, "report")).await.expect("the call is made");
+    assert!(matches!(landed, Landed::Result { .. }), "it goes back as it came: {landed:?}");
+}
