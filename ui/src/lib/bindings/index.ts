@@ -545,7 +545,9 @@ note: string, };
 /** Everything that waits for a person, oldest first. */
 export type InboxDto = {
 /** The open questions. */
-items: Array<AskedDto>, };
+items: Array<AskedDto>,
+/** Held results, and tasks past a limit that asks: rows of the window's inbox of these two kinds. */
+decisions: Array<InboxRow>, };
 
 /** Something that waits for a person. */
 export type InboxRow = {

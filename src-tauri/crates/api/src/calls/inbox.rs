@@ -1,15 +1,25 @@
 //! The inbox: everything that waits for a person, oldest first.
+//!
+//! Questions with their forms, and what people decide about tasks that ask nothing. What is wrong with tasks is told by
+//! the feed of the window (`subscription/inbox.rs`) alone.
 
+use std::collections::BTreeMap;
+
+use domain::handle::TaskHandle;
+use domain::ids::HandleId;
+use domain::ports::{Flag, PageQuery};
 use domain::request::RequestState;
 
 use super::Nothing;
 use crate::api::Api;
 use crate::caller::Caller;
-use crate::dto::{InboxDto, InboxRow, RequestDto};
+use crate::dto::waiting::Asked;
+use crate::dto::{InboxDto, InboxRow, RequestDto, WaitingRow};
 use crate::error::ApiError;
+use crate::lookup::Names;
 
 impl Api {
-    /// All open questions.
+    /// All open questions, and all decisions that wait.
     ///
     /// # Errors
     /// When the registry cannot be read.
@@ -33,6 +43,28 @@ impl Api {
                 request: RequestDto::of(&item.request),
             });
         }
-        Ok(InboxDto { items })
+        Ok(InboxDto { items, decisions: self.decisions(&mut names).await? })
+    }
+
+    /// Held results, and tasks past a limit that asks.
+    async fn decisions(&self, names: &mut Names) -> Result<Vec<WaitingRow>, ApiError> {
+        let limit = self.policy.page_rows_max;
+        let held = PageQuery { flags: vec![Flag::Held], ..PageQuery::default() };
+        let held = self.registry.page(held, 0, limit).await?.rows.into_iter().map(|(task, _)| task);
+        let asking = self.registry.attention(limit).await?.into_iter().filter(TaskHandle::asks_to_go_on);
+        let tasks: BTreeMap<HandleId, TaskHandle> = held.chain(asking).map(|task| (task.id, task)).collect();
+        let mut rows = Vec::new();
+        for task in tasks.values() {
+            let server = self.server_name(task.server, names).await?;
+            let agent = match task.agent {
+                Some(agent) => Some(self.agent_name(agent, names).await?),
+                None => None,
+            };
+            let (agent, now) = (agent.as_deref(), self.now());
+            let asked = Asked { server: &server, agent, destructive: false, now, policy: &self.policy };
+            rows.extend(WaitingRow::of_task(task, asked).into_iter().filter(WaitingRow::is_decision));
+        }
+        rows.sort_by(WaitingRow::before);
+        Ok(rows)
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use super::iso;
+use super::{WaitingRow, iso};
 use crate::url_host::Host;
 
 /// A question of a task.
@@ -97,6 +97,8 @@ pub struct InboxRow {
 pub struct InboxDto {
     /// The open questions.
     pub items: Vec<InboxRow>,
+    /// Held results, and tasks past a limit that asks: rows of the window's inbox of these two kinds.
+    pub decisions: Vec<WaitingRow>,
 }
 
 /// The word for how far something got on its way to the server.

@@ -179,6 +179,11 @@ impl WaitingRow {
         }
     }
 
+    /// Whether a person decides about a task that asks nothing itself.
+    pub(crate) fn is_decision(&self) -> bool {
+        self.kind == "held" || self.kind == "overLimit"
+    }
+
     /// Shows the expiry as a deadline once it is near; returns whether that changed the row.
     pub(crate) fn approach(&mut self, now: Timestamp, policy: &Policy) -> bool {
         let near = self.expires.filter(|at| at.since(now) <= policy.asking.deadline_near).map(iso);
