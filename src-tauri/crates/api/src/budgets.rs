@@ -91,7 +91,8 @@ impl Api {
 
     /// The hours of the last day.
     pub(crate) fn today(&self, agent: Option<domain::ids::AgentId>) -> SeriesQuery {
-        let to = self.now().plus(std::time::Duration::from_millis(1));
+        // The hour that begins at this very moment is in it.
+        let to = domain::time::Timestamp::from_millis(self.now().as_millis().saturating_add(1));
         let day = i64::try_from(self.policy.counting.day.as_millis()).unwrap_or(i64::MAX);
         SeriesQuery { agent, from: domain::time::Timestamp::from_millis(to.as_millis().saturating_sub(day)), to }
     }

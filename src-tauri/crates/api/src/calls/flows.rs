@@ -115,7 +115,7 @@ impl Api {
         let span = i64::try_from(input.span_ms).unwrap_or(i64::MAX);
         let now = self.now();
         let from = Timestamp::from_millis(now.as_millis().saturating_sub(span));
-        let query = SeriesQuery { agent, from, to: now.plus(std::time::Duration::from_millis(1)) };
+        let query = SeriesQuery { agent, from, to: Timestamp::from_millis(now.as_millis().saturating_add(1)) };
         Ok(WasteList { servers: self.wasted(query, &mut Names::default()).await? })
     }
 
