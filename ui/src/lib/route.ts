@@ -1,5 +1,5 @@
-/* Addresses of the app: `#/inbox[/ID]`, `#/tasks[/HANDLE][?FILTER]`, `#/servers[/NAME]`, `#/agents[/ID]`, `#/settings`. Pure. */
-export type Place = "inbox" | "tasks" | "servers" | "agents" | "settings";
+/* Addresses of the app: `#/inbox[/ID]`, `#/tasks[/HANDLE][?FILTER]`, `#/servers[/NAME]`, `#/agents[/ID]`, `#/budgets[/ID]`, `#/settings`. Pure. */
+export type Place = "inbox" | "tasks" | "servers" | "agents" | "budgets" | "settings";
 export interface Route {
   readonly place: Place;
   /** What is open there; null for none. */
@@ -8,7 +8,7 @@ export interface Route {
   readonly search: string;
 }
 
-const PLACES: readonly Place[] = ["inbox", "tasks", "servers", "agents", "settings"];
+const PLACES: readonly Place[] = ["inbox", "tasks", "servers", "agents", "budgets", "settings"];
 
 /** Null when the address means nothing to us. */
 export function readHash(hash: string): Route | null {

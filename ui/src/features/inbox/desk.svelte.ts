@@ -1,12 +1,13 @@
 /* What a person does at the inbox: answer, decline, hide, open, check, resolve; and what is half done meanwhile. It
    asks the core and says what became of it; it decides nothing about a question (stands.ts) and draws nothing. */
 import { getContext, setContext } from "svelte";
-import type { ApiError, InboxRow, RequestDto, TaskDto } from "$lib/bindings";
+import type { ApiError, HeldDto, InboxRow, ReleaseTask, RequestDto, TaskDto } from "$lib/bindings";
 import { apiError, type Backend } from "$lib/backend/backend";
 import type { Toasts } from "$lib/act";
 import { FormState, type JsonObject } from "$lib/form";
 import { coarse, ms } from "$lib/model/time";
 import { inboxText } from "$lib/text/inbox";
+import { firstDelivery, releaseForm, type Delivery } from "./delivery";
 import { Drafts } from "./drafts";
 import { snoozeUntil } from "./order";
 
@@ -39,6 +40,10 @@ export class Desk {
   opened = $state.raw<ReadonlyMap<string, number>>(new Map());
   /** Items whose draft is kept at the core. */
   kept = $state.raw<ReadonlySet<string>>(new Set());
+  /** By item: in which form a held result goes to its agent. */
+  deliveries = $state.raw<ReadonlyMap<string, Delivery>>(new Map());
+  /** Items that were to be delivered with something to correct. */
+  tried = $state.raw<ReadonlySet<string>>(new Set());
   readonly #forms = new Map<string, FormState>();
   #formsAt = $state(0);
   readonly #restored = new Map<string, string>();
@@ -204,14 +209,42 @@ export class Desk {
   }
 
   /** The agent gets the result of its task, or never does. */
-  async release(row: InboxRow, deliver: boolean, reason: string): Promise<void> {
+  async release(row: InboxRow, deliver: boolean, reason: string, form: Pick<ReleaseTask, "form" | "trimTokens"> = {}): Promise<void> {
     const { task } = row;
     if (task === null) return;
-    const done = await this.#try(row.id, () => this.#to.backend.call("tasks.release", { id: task, deliver, reason: reason.trim() === "" ? null : reason.trim() }));
+    const done = await this.#try(row.id, () => this.#to.backend.call("tasks.release", { id: task, deliver, reason: reason.trim() === "" ? null : reason.trim(), ...form }));
     if (!done) return;
     this.popup = null;
     this.#to.leave(row.id);
-    this.#to.toasts.show(deliver ? inboxText.held.delivered(row.agent ?? inboxText.held.agent) : inboxText.held.withheld(row.agent ?? inboxText.held.agent));
+    const agent = row.agent ?? inboxText.held.agent;
+    this.#to.toasts.show(!deliver ? inboxText.held.withheld(agent) : form.form == null ? inboxText.held.delivered(agent) : inboxText.sized.delivered[form.form](agent));
+  }
+
+  /** What a person chose for a result that is held because of its size. */
+  deliverAs(id: string, delivery: Delivery): void {
+    this.deliveries = new Map([...this.deliveries, [id, delivery]]);
+    this.clearError(id);
+  }
+
+  /** Sends it in the chosen form; false when something must be corrected first. */
+  deliver(row: InboxRow, held: HeldDto | null): boolean {
+    const form = releaseForm(this.deliveries.get(row.id) ?? firstDelivery(held));
+    if (form === null) {
+      this.tried = changed(this.tried, row.id, true);
+      return false;
+    }
+    void this.release(row, true, "", form);
+    return true;
+  }
+
+  /** The task goes on past its limit of tokens. */
+  async goOn(row: InboxRow): Promise<void> {
+    const { task } = row;
+    if (task === null) return;
+    const done = await this.#try(row.id, () => this.#to.backend.call("tasks.goOn", { id: task }));
+    if (!done) return;
+    this.#to.leave(row.id);
+    this.#to.toasts.show(inboxText.overLimit.wentOn(row.tool ?? inboxText.titleOf.aTask));
   }
 
   /** The person left an item that nobody can answer any more: what was half written goes with it. */

@@ -1,5 +1,5 @@
 /* Made-up items for the stories of the inbox: one of each kind, and what a hostile server would send. */
-import type { InboxRow, RequestDto, TaskDto, TaskRow } from "$lib/bindings";
+import type { HeldDto, InboxRow, RequestDto, TaskDto, TaskRow } from "$lib/bindings";
 import { iso } from "$lib/fake/chance";
 import { makeRow } from "$lib/fake/rows";
 import { detail, FORM_SCHEMA, request } from "$lib/fake/things";
@@ -34,7 +34,7 @@ export function item({ at, kind, server = "ci-server", tool = "deploy_prod", age
   const key = isQuestion ? `ask-${at}` : null;
   const row: InboxRow = {
     id: `${taskRow.id}/${key ?? kind}`, kind, task: taskRow.id, key, server, tool, agent, message: key === null ? null : message.slice(0, 300), host: kind === "url" ? "id.ledgerly.example" : null,
-    openedAt: before(4), deadline: null, snoozedUntil: null, changedAt: before(4), answeredBy: null, destructive: false, ...more.row,
+    openedAt: before(4), deadline: null, snoozedUntil: null, changedAt: before(4), answeredBy: null, destructive: false, tokens: null, limit: null, exactness: null, ...more.row,
   };
   const asked = key === null ? [] : [{ ...request(taskRow, key, kind === "url" ? "url" : kind === "unsupported" ? "sampling" : "form", message), openedAt: row.openedAt, ...more.request }];
   return { row, taskRow, task: { ...detail(taskRow, asked, STORY_NOW), ...more.task } };
@@ -48,7 +48,16 @@ export const DESTRUCTIVE = item({ at: 2, kind: "form", server: "github", tool: "
 export const LINK = item({ at: 3, kind: "url", server: "warehouse", tool: "export_ledger", agent: "nightly-ops", message: "The ledger export needs your consent. Sign in and allow read access for Q3.", row: { deadline: after(89), openedAt: before(18) } });
 export const LOST = item({ at: 4, kind: "lost", server: "warehouse", tool: "rebuild_stats", agent: "nightly-ops", row: { openedAt: before(33) } });
 export const OVERDUE = item({ at: 5, kind: "overdue", server: "warehouse", tool: "nightly_import", agent: "nightly-ops", row: { openedAt: before(27) }, task: { createdAt: before(41), usual: { medianMs: 9 * MINUTE, p90Ms: 13 * MINUTE, p95Ms: 14 * MINUTE, samples: 23 }, progress: { done: 88, total: 100, message: null }, statusMessage: "Merging order lines, 3 of 4", overdueWhy: "usual", dueAt: before(27) } });
-export const RESULT_HELD = item({ at: 12, kind: "held", server: "warehouse", tool: "quarter_report", agent: "research-7", row: { openedAt: before(3) }, task: { phase: "done", group: "finished", over: true, status: "completed", result: { bytes: 48_213, isError: false, state: "stored" }, held: { at: before(12), by: "Mara Lindqvist", verdict: null } } });
+export const RESULT_HELD = item({ at: 12, kind: "held", server: "warehouse", tool: "quarter_report", agent: "research-7", row: { openedAt: before(3) }, task: { phase: "done", group: "finished", over: true, status: "completed", result: { bytes: 48_213, isError: false, state: "stored" }, held: { at: before(12), by: "Mara Lindqvist", verdict: null, why: "review", tokens: null, limit: null, free: null } } });
+const limited = (held: Partial<HeldDto>): HeldDto => ({ at: before(11), by: "limit", verdict: null, why: "tooLarge", tokens: 61_402, limit: 20_000, free: null, ...held });
+const finished = { phase: "done" as const, group: "finished" as const, over: true, status: "completed", result: { bytes: 245_608, isError: false, state: "stored" as const } };
+export const TOO_LARGE = item({ at: 20, kind: "held", server: "docs", tool: "index_folder", agent: "pr-reviewer", row: { openedAt: before(11), tokens: 61_402, limit: 20_000, exactness: "about" }, task: { ...finished, held: limited({}) } });
+export const DOES_NOT_FIT = item({ at: 21, kind: "held", server: "docs", tool: "index_folder", agent: "research-7", row: { openedAt: before(11), tokens: 61_402, exactness: "exact" }, task: { ...finished, held: limited({ why: "doesNotFit", limit: null, free: 36_792 }) } });
+export const OF_NOBODY_KNOWN = item({ at: 22, kind: "held", server: "docs", tool: "index_folder", agent: "long-gone", row: { openedAt: before(11), tokens: 61_402, limit: 20_000, exactness: "atMost" }, task: { ...finished, held: limited({}) } });
+export const OVER_LIMIT = item({
+  at: 23, kind: "overLimit", server: "warehouse", tool: "index_folder", agent: "research-7", row: { openedAt: before(2), tokens: 61_204, limit: 60_000, exactness: "exact" },
+  task: { phase: "running", group: "moving", status: "working", tokens: { handle: 1_204, keptOut: 58_120, result: null, delivered: 0, arguments: 1_880, family: "o200k", exactness: "exact" }, overLimit: { tokens: 61_204, limit: { tokens: 60_000, at: "ask" }, at: before(2), settledBy: null } },
+});
 export const UNCONFIRMED = item({ at: 6, kind: "unconfirmed", server: "docs", tool: "index_folder", agent: null, row: { openedAt: before(12) } });
 export const UNSUPPORTED = item({ at: 7, kind: "unsupported", server: "docs", tool: "render_site", agent: "research-7", message: "the server asks for a model's reply", row: { openedAt: before(6) } });
 export const BLOCKED: Item = (() => {

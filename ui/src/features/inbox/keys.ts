@@ -9,6 +9,8 @@ export interface InboxKeys {
   /** A popover or a menu is open: keys are its own then. */
   readonly isCovered: boolean;
   readonly mayAnswer: boolean;
+  /** A result is held because of its size: its form is chosen. */
+  readonly sized: boolean;
   readonly off: boolean;
   readonly arrived: boolean;
   readonly move: (by: number) => void;
@@ -39,14 +41,15 @@ export function inboxKeys(can: InboxKeys): readonly Binding[] {
   ];
   if (row === null) return bindings;
   const isQuestion = row.kind === "form" || row.kind === "url" || row.kind === "unsupported";
+  const { sized } = can;
   return [
     ...bindings,
     { key: "n", label: words.next, group, run: can.next },
-    { key: row.kind === "form" ? ["Enter", "r"] : "Enter", label: row.kind === "form" ? words.answer : words.primary, group, run: () => can.primary(row) },
-    { key: "$mod+Enter", label: inboxText.act.send, group, run: can.send, when: () => row.kind === "form" && can.mayAnswer },
-    { key: "d", label: inboxText.act.decline, group, run: () => can.decline(row), when: () => isQuestion && can.mayAnswer },
+    { key: row.kind === "form" || sized ? ["Enter", "r"] : "Enter", label: row.kind === "form" || sized ? words.answer : words.primary, group, run: () => can.primary(row) },
+    { key: "$mod+Enter", label: sized ? inboxText.held.deliver : inboxText.act.send, group, run: can.send, when: () => (row.kind === "form" && can.mayAnswer) || (sized && !can.off) },
+    { key: "d", label: sized ? inboxText.sized.withhold : inboxText.act.decline, group, run: () => can.decline(row), when: () => (isQuestion && can.mayAnswer) || (sized && !can.off) },
     { key: "z", label: inboxText.act.notNow, group, run: () => can.snooze(row), when: () => !can.off },
-    { key: "c", label: inboxText.stop.ask, group, run: can.stop, when: () => !can.off && (row.kind === "overdue" || row.kind === "unsupported") },
+    { key: "c", label: inboxText.stop.ask, group, run: can.stop, when: () => !can.off && (row.kind === "overdue" || row.kind === "overLimit" || row.kind === "unsupported") },
     { key: ".", label: inboxText.act.more, group, move: true, run: can.menu },
     { key: "y", label: inboxText.act.copyHandle, group, run: () => can.copy(row), when: () => row.task !== null },
   ];

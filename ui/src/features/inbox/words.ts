@@ -2,6 +2,7 @@
 import type { InboxRow, TaskDto } from "$lib/bindings";
 import { line, type IconName } from "$lib/design";
 import { coarse, elapsed } from "$lib/model/time";
+import { shortTokens, tokens } from "$lib/model/tokens";
 import { inboxText } from "$lib/text/inbox";
 
 const TITLE_CAP = 140;
@@ -13,6 +14,11 @@ export function firstSentence(message: string): string {
   const sentences = text.match(/[^.!?…]+(?:[.!?…](?![\s"”')\]]|$)[^.!?…]*)*[.!?…]*["”')\]]*/g) ?? [];
   const asks = sentences.find((one) => /\?["”')\]]*$/.test(one.trim()));
   return line(asks ?? sentences[0] ?? text, TITLE_CAP).replace(/(?<![.])\.$/, "");
+}
+
+/** Whether its size is why it waits. Until the task is heard, what the row says counts. */
+export function isSized(row: InboxRow, task: TaskDto | null): boolean {
+  return row.kind === "held" && (task?.held ? task.held.why !== "review" : row.limit !== null);
 }
 
 export function titleOf(row: InboxRow): string {
@@ -33,7 +39,9 @@ export function titleOf(row: InboxRow): string {
     case "blocked":
       return words.blocked(row.server);
     case "held":
-      return words.held(tool, row.agent);
+      return row.tokens === null ? words.held(tool, row.agent) : words.sized(shortTokens(row.tokens, row.exactness ?? "atMost"));
+    case "overLimit":
+      return words.overLimit(line(tool, 80), row.limit === null ? null : tokens(row.limit, "exact"));
     default:
       row.kind satisfies never;
       return row.server;
@@ -56,7 +64,8 @@ export function usualRange(usual: { medianMs: number; p95Ms: number }): string {
   return inboxText.facts.usualRange(to.endsWith(` ${unit ?? ""}`) ? (amount ?? from) : from, to);
 }
 
-export function iconOf(kind: InboxRow["kind"]): IconName {
+export function iconOf(row: InboxRow): IconName {
+  const { kind } = row;
   switch (kind) {
     case "form": return "form";
     case "url": return "link";
@@ -65,7 +74,8 @@ export function iconOf(kind: InboxRow["kind"]): IconName {
     case "lost": return "cross-dashed";
     case "unconfirmed": return "question";
     case "blocked": return "key";
-    case "held": return "hand";
+    case "held": return row.limit !== null ? "gauge" : "hand";
+    case "overLimit": return "gauge";
     default:
       kind satisfies never;
       return "info";

@@ -1,7 +1,9 @@
 /* The words of a row's cells. Every one is short enough for its column; what the cell leaves out stands in the title. */
-import type { ProgressDto, TaskRow } from "$lib/bindings";
+import type { ProgressDto, TaskRow, TokensDto } from "$lib/bindings";
 import { line } from "$lib/design";
 import { ago, coarse, ms } from "$lib/model/time";
+import { shortTokens, tokens as written } from "$lib/model/tokens";
+import { budgetsText, exactnessWords, familyLabel } from "$lib/text/budgets";
 import { TASKS } from "$lib/text/tasks";
 
 const MINUTE = 60_000;
@@ -35,6 +37,15 @@ export function elapsedText(length: number): string {
 export function settled(length: number): number {
   const step = length < 2 * MINUTE ? 1_000 : length < HOUR ? 15_000 : MINUTE;
   return Math.floor(length / step) * step;
+}
+
+/** What it costs its agent's window: what was said so far, and its result whether it was read or not. */
+const costOf = (cost: TokensDto): number => cost.arguments + cost.handle + Math.max(cost.result ?? 0, cost.delivered);
+
+export const tokensText = (cost: TokensDto): string => shortTokens(costOf(cost), cost.exactness);
+
+export function tokensTitle(cost: TokensDto): string {
+  return budgetsText.task.cell(written(costOf(cost), cost.exactness), familyLabel(cost.family), exactnessWords[cost.exactness]);
 }
 
 /** How long the server still keeps it. */

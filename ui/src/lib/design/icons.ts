@@ -4,7 +4,7 @@ export const ICONS = [
   "lock", "eye-bar", "ring-dashed", "cross-dashed", "mark", "inbox", "tasks", "servers", "search", "theme", "chev",
   "down", "plus", "more", "copy", "link", "form", "hand", "plug", "terminal", "down-tray", "person", "bell", "pause",
   "undo", "play", "snooze", "filter", "pulse", "seal", "file", "warn", "clock-dashed", "settings", "refresh",
-  "keyboard", "back", "moon", "sun", "trash", "star", "eye", "info", "fold", "agents",
+  "keyboard", "back", "moon", "sun", "trash", "star", "eye", "info", "fold", "agents", "gauge",
 ] as const;
 
 export type IconName = (typeof ICONS)[number];

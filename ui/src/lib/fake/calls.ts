@@ -1,7 +1,8 @@
 /* What a made-up core answers. Effects that take time at a real server take time here, so that in-between states
    can be seen; stories override single calls. */
-import type { AgentFacts, ApiError, Calls, RequestDto, RuleDto, TaskDto, TaskRow } from "$lib/bindings";
+import type { AgentFacts, ApiError, BudgetDto, Calls, RequestDto, RuleDto, TaskDto, TaskRow } from "$lib/bindings";
 import type { CallName } from "$lib/backend/backend";
+import { CHOICES, makeSeries, makeShown, makeWaste } from "./budgets";
 import { iso } from "./chance";
 import { fits, page, view } from "./query";
 import { makeRow } from "./rows";
@@ -29,6 +30,11 @@ export function answers(world: World): Answers {
   const server = (name: string) => {
     const found = world.servers.get(name);
     if (!found) throw missing(`server \`${name}\``);
+    return found;
+  };
+  const budget = (agent: string): BudgetDto => {
+    const found = world.budgets.find((one) => one.agentId === agent || one.agent === agent);
+    if (!found) throw missing(`agent \`${agent}\``);
     return found;
   };
   const me = world.core.person;
@@ -180,16 +186,48 @@ export function answers(world: World): Answers {
       return task(id);
     },
     "tasks.hold": ({ id }) => {
-      const held = { at: iso(world.now()), by: me, verdict: null };
+      const held: NonNullable<TaskDto["held"]> = { at: iso(world.now()), by: me, verdict: null, why: "review", tokens: null, limit: null, free: null };
       world.change(id, { held }, { held });
       return task(id);
     },
-    "tasks.release": ({ id, deliver, reason }) => {
+    "tasks.release": ({ id, deliver, reason, form, trimTokens }) => {
       const before = task(id).held;
-      const held = { at: before?.at ?? iso(world.now()), by: before?.by ?? me, verdict: { delivered: deliver, by: me, at: iso(world.now()), reason: reason ?? null } };
+      const verdict = { delivered: deliver, by: me, at: iso(world.now()), reason: reason ?? null, form: deliver ? (form ?? "whole") : null, byLimit: false, trimTokens: trimTokens ?? null };
+      const held: NonNullable<TaskDto["held"]> = { at: before?.at ?? iso(world.now()), by: before?.by ?? me, why: before?.why ?? "review", tokens: before?.tokens ?? null, limit: before?.limit ?? null, free: before?.free ?? null, verdict };
       world.change(id, { held }, { held });
+      for (const { agentId, coming } of world.budgets) {
+        if (coming.some((one) => one.id === id)) world.budget(agentId, (budget) => ({ ...budget, coming: budget.coming.filter((one) => one.id !== id) }));
+      }
+      leave(`${id}/held`, me);
       return task(id);
     },
+    "tasks.goOn": ({ id }) => {
+      const { overLimit } = task(id);
+      if (overLimit === null) throw { code: "refused", message: "nobody was asked whether it may go on", hint: "It may have ended meanwhile." } satisfies ApiError;
+      world.change(id, {}, { overLimit: { ...overLimit, settledBy: me } });
+      leave(`${id}/overLimit`, me);
+      return task(id);
+    },
+    "budgets.list": () => world.budgetList(),
+    "budgets.show": ({ agent }) => makeShown(budget(agent), world.now()),
+    "budgets.set": ({ agent, model, family, windowTokens }) => {
+      const held = budget(agent);
+      const set = CHOICES.models.find((one) => one.name === model);
+      const known = CHOICES.families.find((one) => one.id === (family ?? set?.family)) ?? held.family;
+      world.budget(held.agentId, (one) => ({ ...one, model: model ?? null, family: known, windowTokens: windowTokens ?? set?.windowTokens ?? null, windowFrom: windowTokens != null ? "set" : set ? "model" : null }));
+      return budget(agent);
+    },
+    "budgets.empty": ({ agent }) => {
+      const { agentId } = budget(agent);
+      world.budget(agentId, (one) => ({ ...one, now: null, burnPerMinute: 0, fullInMs: null }));
+      return budget(agent);
+    },
+    "budgets.series": ({ agent, spanMs, stepMs }) => {
+      const whose = agent == null ? world.budgets : [budget(agent)];
+      return makeSeries(spanMs, stepMs, world.now(), whose.length, [...new Set(whose.map((one) => one.family.id))]);
+    },
+    "budgets.waste": () => ({ servers: makeWaste() }),
+    "budgets.choices": () => CHOICES,
     "tasks.lookNow": ({ id }) => {
       world.change(id, { lastSeenAt: iso(world.now()) });
       return task(id);

@@ -1,5 +1,6 @@
 /* Made-up tasks: every phase, believable words, times that fit. */
 import type { InboxRow, Phase, PhaseGroup, TaskRow } from "$lib/bindings";
+import { makeTokens } from "./budgets";
 import { chance, iso, pick, type Chance } from "./chance";
 
 export const SERVERS = ["ci-server", "github", "warehouse", "docs", "memory-box"] as const;
@@ -43,7 +44,7 @@ export function makeRow(at: number, phase: Phase, now: number, roll: Chance = ch
   const ended = group === "finished" ? Math.min(now - 4_000, created + median) : null;
   const changed = ended ?? Math.max(created, now - Math.floor(roll() * 4 * MINUTE));
   const total = roll() < 0.6 ? 100 : null;
-  return {
+  const row = {
     id: `hdl_${(at + 46_656 * 36).toString(36)}${seedless(at)}`, server, ...owner(pick(AGENTS, roll())), parentId: null, attempt: 1, orphanedAt: null, held: null, tool, phase, group, over: isOver(phase),
     status: group === "finished" ? (phase === "failed" ? "failed" : phase === "cancelled" ? "cancelled" : "completed") : phase === "waiting" ? "input_required" : "working",
     statusMessage: group === "moving" || phase === "overdue" ? pick(WORDS, roll()) : null,
@@ -56,7 +57,8 @@ export function makeRow(at: number, phase: Phase, now: number, roll: Chance = ch
     usual: roll() < 0.75 ? { medianMs: median, p90Ms: median * 1.3, p95Ms: median * 1.5, samples: 23 } : null,
     openRequests: phase === "waiting" ? 1 : 0, stopState: phase === "cancelling" ? "acknowledged" : phase === "cancelled" ? "stopped" : null,
     resultBytes: phase === "done" || phase === "doneWithError" ? Math.floor(roll() * 90_000) : null, isError: phase === "doneWithError" || phase === "failed",
-  };
+  } satisfies Omit<TaskRow, "tokens">;
+  return { ...row, tokens: makeTokens(row, at) };
 }
 
 const owner = (agent: string | null) => ({ agent, agentId: agent === null ? null : `agt_${agent}` });
@@ -87,6 +89,6 @@ export function inboxRow(row: TaskRow, at: number, now: number): InboxRow | null
     id: `${row.id}/${key ?? kind}`, kind, task: row.id, key, server: row.server, tool: row.tool, agent: row.agent,
     message: key === null ? null : kind === "url" ? "Allow the export in your browser." : pick(QUESTIONS, (at % QUESTIONS.length) / QUESTIONS.length),
     host: kind === "url" ? "id.ledgerly.example" : null, openedAt: row.changedAt,
-    deadline: at % 3 === 0 ? iso(now + (at % 30) * MINUTE + 288_000) : null, snoozedUntil: null, changedAt: row.changedAt, answeredBy: null, destructive: at % 9 === 4,
+    deadline: at % 3 === 0 ? iso(now + (at % 30) * MINUTE + 288_000) : null, snoozedUntil: null, changedAt: row.changedAt, answeredBy: null, destructive: at % 9 === 4, tokens: null, limit: null, exactness: null,
   };
 }

@@ -81,7 +81,7 @@ export function detail(row: TaskRow, requests: RequestDto[], now: number): TaskD
     view: row.phase, status: row.status, statusMessage: row.statusMessage, progress: row.progress, createdAt: row.createdAt, changedAt: row.changedAt, endedAt: row.endedAt,
     pausedMs: row.pausedMs, pausedSince: row.pausedSince, lastSeenAt: row.lastSeenAt, nextLookAt: row.nextLookAt, expiresAt: row.expiresAt, requests,
     intent: stopped ? { kind: "cancel", at: iso(now - 34_000), by: "Mara Lindqvist", reason: null, state: row.stopState, refusedWhy: null, sentAt: iso(now - 34_000), acknowledgedAt: row.stopState === "asked" ? null : iso(now - 33_000) } : null,
-    tokens: null, overdueWhy: row.overdueWhy, dueAt: row.dueAt, usual: row.usual, elapsedMs: Math.max(0, (row.endedAt ? Date.parse(row.endedAt) : now) - Date.parse(row.createdAt) - row.pausedMs),
+    tokens: row.tokens, overLimit: null, overdueWhy: row.overdueWhy, dueAt: row.dueAt, usual: row.usual, elapsedMs: Math.max(0, (row.endedAt ? Date.parse(row.endedAt) : now) - Date.parse(row.createdAt) - row.pausedMs),
     contact: { kind: row.phase === "silent" ? "silent" : row.phase === "lost" ? "gone" : row.phase === "blocked" ? "blocked" : "fresh", since: row.lastSeenAt, failures: row.phase === "silent" ? 3 : 0, last: null },
     error: row.phase === "failed" ? { code: -32603, message: "the worker ran out of memory" } : null,
     result: row.resultBytes === null ? null : { bytes: row.resultBytes, isError: row.isError, state: "stored" }, startedBy: row.agent === null ? "Mara Lindqvist" : null,

@@ -1,5 +1,6 @@
 /* A core made up in memory: what it holds and how it changes. Calls are in calls.ts, the wire in backend/fake.ts. */
-import type { AgentFacts, CoreDto, DeskItem, Frame, InboxRow, RuleDto, ServerDto, SettingsDto, SubscribeInput, TaskDto, TaskRow } from "$lib/bindings";
+import type { AgentFacts, BudgetDto, BudgetList, CoreDto, DeskItem, Frame, InboxRow, RuleDto, ServerDto, SettingsDto, SubscribeInput, TaskDto, TaskRow } from "$lib/bindings";
+import { makeBudgets } from "./budgets";
 import { chance, iso, type Chance } from "./chance";
 import { EVERYTHING, totals, view } from "./query";
 import { inboxRow, isOver, makeRows } from "./rows";
@@ -13,6 +14,8 @@ export interface WorldOptions {
   servers?: number | ServerDto[];
   agents?: number | AgentFacts[];
   rules?: RuleDto[];
+  /** Made from the agents when left out. */
+  budgets?: BudgetDto[];
   /** Whole tasks that stand in for made details. */
   details?: TaskDto[];
   views?: DeskItem[];
@@ -26,12 +29,16 @@ export interface WorldOptions {
 
 type Delta = Extract<Frame, { type: "delta" }>;
 
+/** As `counting.agents_shown` of the core. */
+const BUDGETS_SHOWN = 50;
+
 export class World {
   readonly rows = new Map<string, TaskRow>();
   readonly inbox = new Map<string, InboxRow>();
   readonly servers = new Map<string, ServerDto>();
   readonly agents = new Map<string, AgentFacts>();
   rules: RuleDto[];
+  budgets: BudgetDto[];
   readonly details = new Map<string, TaskDto>();
   readonly desk = new Map<string, DeskItem>();
   readonly core: CoreDto;
@@ -60,6 +67,7 @@ export class World {
     const agents = Array.isArray(options.agents) ? options.agents : makeAgents(options.agents ?? 5, now);
     for (const agent of agents) this.agents.set(agent.id, agent);
     this.rules = options.rules ?? [];
+    this.budgets = options.budgets ?? makeBudgets([...this.agents.values()], rows, now);
     for (const task of options.details ?? []) this.details.set(task.id, task);
     for (const item of [...(options.views ?? []), ...(options.desk ?? [])]) this.desk.set(`${item.kind}/${item.key}`, item);
   }
@@ -81,6 +89,17 @@ export class World {
     return made;
   }
 
+  /** As the core gives them: the first fifty. */
+  budgetList(): BudgetList {
+    return { budgets: this.budgets.slice(0, BUDGETS_SHOWN), more: Math.max(0, this.budgets.length - BUDGETS_SHOWN), warnPercent: 80, fullPercent: 95 };
+  }
+
+  /** One budget is otherwise now. */
+  budget(agentId: string, change: (budget: BudgetDto) => BudgetDto): void {
+    this.budgets = this.budgets.map((one) => (one.agentId === agentId ? change(one) : one));
+    this.send({ budgets: this.budgetList() });
+  }
+
   viewsOf(): DeskItem[] {
     return [...this.desk.values()].filter((item) => item.kind === "view");
   }
@@ -88,7 +107,7 @@ export class World {
   snapshot(): Frame {
     return {
       type: "snapshot", feed: "feed-1", upto: this.upto, core: this.core, settings: this.settings, servers: [...this.servers.values()], agents: [...this.agents.values()], rules: this.rules, totals: totals(this.rows.values()),
-      inbox: [...this.inbox.values()], views: this.viewsOf(), view: this.#view(), task: this.focus.task === null ? null : this.task(this.focus.task),
+      inbox: [...this.inbox.values()], views: this.viewsOf(), budgets: this.budgetList(), view: this.#view(), task: this.focus.task === null ? null : this.task(this.focus.task),
     };
   }
 
@@ -96,7 +115,7 @@ export class World {
   send(change: Partial<Delta>): void {
     const after = this.upto;
     this.upto += Math.max(1, change.changes ?? 0);
-    this.onframe({ type: "delta", after, upto: this.upto, changes: 0, servers: [], goneServers: [], agents: [], rules: null, totals: null, inbox: [], goneInbox: [], rows: [], view: null, task: null, settings: null, views: null, ...change });
+    this.onframe({ type: "delta", after, upto: this.upto, changes: 0, servers: [], goneServers: [], agents: [], rules: null, totals: null, inbox: [], goneInbox: [], rows: [], view: null, task: null, settings: null, views: null, budgets: null, ...change });
   }
 
   refocus(focus: SubscribeInput): void {

@@ -37,6 +37,7 @@ export class Feed {
   readonly servers = $derived(this.state?.servers ?? null);
   readonly agents = $derived(this.state?.agents ?? null);
   readonly rules = $derived(this.state?.rules ?? null);
+  readonly budgets = $derived(this.state?.budgets ?? null);
   readonly inbox = $derived(this.state?.inbox ?? null);
   readonly views = $derived(this.state?.views ?? null);
   readonly view = $derived(this.state?.view ?? null);

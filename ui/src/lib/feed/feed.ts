@@ -1,6 +1,6 @@
 /* The state behind the screens, as a pure function of frames. Entities keep their identity while they do
    not change, so that a row is drawn again only when it differs. No runes, no clock, no network here. */
-import type { AgentFacts, CoreDto, DeskItem, Frame, InboxRow, ListView, RuleDto, ServerDto, SettingsDto, TaskDto, TaskRow, Totals } from "$lib/bindings";
+import type { AgentFacts, BudgetList, CoreDto, DeskItem, Frame, InboxRow, ListView, RuleDto, ServerDto, SettingsDto, TaskDto, TaskRow, Totals } from "$lib/bindings";
 
 export interface FeedState {
   /** Name of the running feed, for `feed.focus`. */
@@ -13,6 +13,8 @@ export interface FeedState {
   /** By id. */
   readonly agents: ReadonlyMap<string, AgentFacts>;
   readonly rules: readonly RuleDto[];
+  /** Those nearest to their limit; occupancy, never spend. */
+  readonly budgets: BudgetList;
   readonly totals: Totals;
   /** By id. Insertion order means nothing: order with `inboxOrder`. */
   readonly inbox: ReadonlyMap<string, InboxRow>;
@@ -54,6 +56,7 @@ function fromSnapshot(frame: Extract<Frame, { type: "snapshot" }>): FeedState {
     servers: new Map(frame.servers.map((server) => [server.name, server])),
     agents: new Map(frame.agents.map((agent) => [agent.id, agent])),
     rules: frame.rules,
+    budgets: frame.budgets,
     totals: frame.totals,
     inbox: new Map(frame.inbox.map((row) => [row.id, row])),
     views: frame.views,
@@ -72,6 +75,7 @@ function apply(state: FeedState, delta: Extract<Frame, { type: "delta" }>): Feed
     servers: merged(state.servers, delta.servers, (server) => server.name, delta.goneServers),
     agents: merged(state.agents, delta.agents, (agent) => agent.id, []),
     rules: delta.rules ?? state.rules,
+    budgets: delta.budgets ?? state.budgets,
     totals: delta.totals ?? state.totals,
     inbox: merged(state.inbox, delta.inbox, (row) => row.id, delta.goneInbox),
     views: delta.views ?? state.views,

@@ -1,5 +1,6 @@
 /* What a rule's form holds, and the rule it makes. Pure. An empty choice leaves the matter to the wider rule. */
 import type { RepeatDto, RuleDto, ScopeDto, WhoIsAsked } from "$lib/bindings";
+import { isBad, limitedBy, limitOf, limitsOf, type LimitDrafts } from "./limits";
 
 export interface RuleDraft {
   readonly asked: WhoIsAsked | "";
@@ -7,6 +8,7 @@ export interface RuleDraft {
   readonly seconds: string;
   readonly repeat: RepeatDto | "";
   readonly hold: boolean;
+  readonly limits: LimitDrafts;
 }
 
 const DEFAULT_SECONDS = "60";
@@ -18,6 +20,7 @@ export function draftOf(rule: RuleDto | null): RuleDraft {
     seconds: rule?.peopleAfterMs == null ? DEFAULT_SECONDS : String(Math.round(rule.peopleAfterMs / 1_000)),
     repeat: rule?.repeat ?? "",
     hold: rule?.holdResults ?? false,
+    limits: limitsOf(rule),
   };
 }
 
@@ -31,6 +34,8 @@ export function secondsOf(typed: string): number | null {
 export function ruleOf(scope: ScopeDto, draft: RuleDraft, before: RuleDto | null): RuleDto | null {
   const seconds = secondsOf(draft.seconds);
   if (draft.asked === "agentThenPeople" && seconds === null) return null;
+  const limited = limitedBy(scope.kind);
+  if (limited.some((what) => isBad(draft.limits[what]))) return null;
   return {
     scope,
     asked: draft.asked === "" ? null : draft.asked,
@@ -38,5 +43,8 @@ export function ruleOf(scope: ScopeDto, draft: RuleDraft, before: RuleDto | null
     repeat: draft.repeat === "" ? null : draft.repeat,
     holdResults: draft.hold ? true : null,
     promoteAfterMs: before?.promoteAfterMs ?? null,
+    resultLimit: limitOf(draft.limits.result),
+    taskLimit: limitOf(draft.limits.task),
+    windowLimit: limited.includes("window") ? limitOf(draft.limits.window) : (before?.windowLimit ?? null),
   };
 }

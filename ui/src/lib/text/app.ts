@@ -5,7 +5,7 @@ const plural = (n: number, one: string, many: string) => `${count(n)} ${n === 1 
 
 export const APP = {
   name: "Taskwarden",
-  places: { inbox: "Inbox", tasks: "Tasks", servers: "Servers", agents: "Agents", settings: "Settings" },
+  places: { inbox: "Inbox", tasks: "Tasks", servers: "Servers", agents: "Agents", budgets: "Budgets", settings: "Settings" },
   placesLabel: "Places",
   skip: "Skip to the content",
   search: "Search and commands",

@@ -15,6 +15,7 @@ export const COMMANDS = {
     lost: (name: string) => `${name} is lost by its server`,
     unconfirmed: (name: string) => `${name} was not confirmed by its server`,
     blocked: (name: string) => `${name} needs sign-in`,
+    overLimit: (name: string) => `${name} went past its limit of tokens`,
     held: (name: string) => `${name} has a result that waits for you`,
   },
   keys: "Keys",

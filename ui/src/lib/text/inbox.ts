@@ -40,7 +40,7 @@ export const inboxText = {
   gone: { title: "This no longer waits for you", body: "It was answered, withdrawn or it ended meanwhile.", next: "Show the next one" },
   noTask: "The rest of it is shown as soon as the core answers.",
 
-  kind: { form: "Question", url: "Link", unsupported: "Request nobody here can answer", overdue: "Later than agreed", lost: "Lost task", unconfirmed: "Not confirmed", blocked: "Server needs sign-in", held: "Result held" },
+  kind: { form: "Question", url: "Link", unsupported: "Request nobody here can answer", overdue: "Later than agreed", lost: "Lost task", unconfirmed: "Not confirmed", blocked: "Server needs sign-in", held: "Result held", overLimit: "Past its limit" },
 
   titleOf: {
     form: (server: string) => `${server} asks a question`,
@@ -53,6 +53,8 @@ export const inboxText = {
     unconfirmed: (tool: string, server: string) => `${tool} was never confirmed by ${server}`,
     blocked: (server: string) => `${server} needs sign-in`,
     held: (tool: string, agent: string | null) => (agent === null ? `The result of ${tool} waits for you` : `The result of ${tool} waits before ${agent} gets it`),
+    sized: (tokens: string) => `A result of ${tokens} tokens is held`,
+    overLimit: (tool: string, limit: string | null) => (limit === null ? `${tool} went past its limit of tokens` : `${tool} went past ${limit} tokens`),
     aTask: "A task",
   },
 
@@ -158,6 +160,50 @@ export const inboxText = {
     reasonHint: "Optional; the agent sees it",
   },
 
+  sized: {
+    tooLarge: "It is more than one result may bring",
+    doesNotFit: "It does not fit",
+    bar: (inside: string, coming: string) => `${inside} tokens in the window, ${coming} about to come in`,
+    inside: (figure: string) => `${figure} in the window`,
+    free: (figure: string) => `at most ${figure} free`,
+    is: ["The result is ", (how: "exact" | "about" | "atMost", family: string) => (how === "exact" ? `, counted exactly for ${family}.` : `, an upper bound for ${family}.`)] as const,
+    size: (figure: string) => `${figure} tokens`,
+    limit: (figure: string) => `A limit holds anything over ${figure}.`,
+    below: (figure: string) => `Below the limit of the window, ${figure} were free.`,
+    sub: (tool: string, server: string, agent: string) => [tool, ` on ${server} finished; ${agent} has not seen the result`] as const,
+    done: "no deadline; the task itself is done",
+    how: (agent: string) => `How should ${agent} get it?`,
+    slices: (slice: string) => `In slices of up to ${slice} tokens`,
+    slicesNote: (n: number) => `its first lines and a link now, then ${many(n, "slice")} as it asks`,
+    whole: "Whole, once",
+    wholeNot: "does not fit",
+    fits: "fits what is free, at most",
+    trim: "Trimmed",
+    trimNote: "cut, and still a valid result; the rest stays here",
+    trimTo: "To about",
+    badTrim: "Give a whole number of tokens, such as 5,000 or 5k.",
+    begins: "Begins with",
+    from: (server: string) => `text from ${server}`,
+    noText: "There is no text in it.",
+    noBeginning: "Its beginning cannot be read now.",
+    showAll: "Show all of it here",
+    deliver: { slices: "Deliver in slices", whole: "Let it in whole", trimmed: "Trim and deliver" },
+    delivered: { slices: (agent: string) => `${agent} reads it in slices.`, whole: (agent: string) => `Delivered to ${agent}, whole.`, trimmed: (agent: string) => `Delivered to ${agent}, trimmed.` },
+    withhold: "Do not deliver…",
+  },
+
+  overLimit: {
+    heading: "What it cost so far",
+    said: (tool: string, figure: string, limit: string) => `${tool} has said and brought ${figure} tokens. Its limit asks you at ${limit}.`,
+    goes: "It goes on working until you decide.",
+    can: "What you can do",
+    stop: "Stop it",
+    stopWhat: (server: string, agent: string) => `asks ${server} to cancel it; ${agent} reads that a person stopped it`,
+    goOn: "Let it go on",
+    goOnWhat: "it is not asked about again for this limit",
+    wentOn: (tool: string) => `${tool} goes on.`,
+  },
+
   led: {
     heading: "What led here",
     answeredByYou: "Answered by you",
@@ -199,6 +245,7 @@ export const inboxText = {
     copied: "The handle was copied.",
     task: "Show the task",
     adopted: "found at the server",
+    window: "Window", full: (size: string, percent: number) => `${size}, ${percent} % full`, sizeUnknown: "size not known", kept: "Kept out so far", keptTokens: (figure: string) => `${figure} tokens`,
   },
 
   act: {

@@ -20,7 +20,7 @@ export const TASKS = {
   views: "Views",
   groupBy: { need: "By what they need", server: "By server", agent: "By agent", none: "Not grouped" },
   sortBy: { newest: "Newest first", oldest: "Oldest first", changed: "Last changed first" },
-  columns: { phase: "Phase", task: "Task", done: "Done", elapsed: "Elapsed, usual", kept: "Kept", agent: "Agent", message: "Last message" },
+  columns: { phase: "Phase", task: "Task", done: "Done", elapsed: "Elapsed, usual", tokens: "Tokens", kept: "Kept", agent: "Agent", message: "Last message" },
   noAgent: "Started by people",
   keptOver: "over",
   lookedAway: "Not watched any more",

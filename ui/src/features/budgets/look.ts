@@ -1,0 +1,96 @@
+/* What stands on the screen of budgets, worked out: who is found, how something that comes in stands, sums of spend, and
+   the file of figures. Pure. */
+import type { BudgetDto, ComingDto, ExactnessDto, SeriesDto, SourcePart } from "$lib/bindings";
+import type { IconName } from "$lib/design/icons";
+import type { Tone } from "$lib/design/tones";
+import { least } from "$lib/model/tokens";
+import { budgetsText } from "$lib/text/budgets";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+export const SPANS = {
+  day: { spanMs: DAY_MS, stepMs: HOUR_MS },
+  week: { spanMs: 7 * DAY_MS, stepMs: 6 * HOUR_MS },
+  month: { spanMs: 30 * DAY_MS, stepMs: DAY_MS },
+} as const;
+export type Span = keyof typeof SPANS;
+
+export interface ComingLook {
+  readonly tone: Tone;
+  readonly icon: IconName;
+  readonly word: string;
+}
+
+export function comingLook(one: ComingDto, free: number | null): ComingLook {
+  const words = budgetsText.coming;
+  switch (one.state) {
+    case "held": return { tone: "attention", icon: "hand", word: free !== null && one.tokens !== null && one.tokens > free ? words.heldOver : words.held };
+    case "slices": return { tone: "neutral", icon: "file", word: words.slices };
+    case "working": return { tone: "running", icon: "ring", word: words.working(one.percent) };
+    case "ready": return { tone: "neutral", icon: "down-tray", word: words.ready };
+  }
+}
+
+/** By name; the first ones. */
+export function namesFound<T extends { readonly name: string }>(all: readonly T[], typed: string, most: number): readonly T[] {
+  const words = typed.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const found: T[] = [];
+  for (const one of all) {
+    if (found.length >= most) break;
+    if (words.every((word) => one.name.toLowerCase().includes(word))) found.push(one);
+  }
+  return found;
+}
+
+export interface Sums {
+  readonly sources: readonly SourcePart[];
+  readonly tokens: number;
+  readonly keptOut: number;
+  readonly messages: number;
+}
+
+export function sumsOf(series: SeriesDto): Sums {
+  const bySource = new Map<SourcePart["source"], { tokens: number; exactness: ExactnessDto }>();
+  let keptOut = 0;
+  let messages = 0;
+  for (const point of series.points) {
+    keptOut += point.keptOut;
+    messages += point.messages;
+    for (const part of point.sources) {
+      const held = bySource.get(part.source);
+      // A source that brought nothing yet says nothing of how exact it is.
+      const exactness = part.tokens === 0 ? (held?.exactness ?? "exact") : least([part.exactness, held?.exactness ?? "exact"]);
+      bySource.set(part.source, { tokens: (held?.tokens ?? 0) + part.tokens, exactness });
+    }
+  }
+  const sources = [...bySource].map(([source, sum]) => ({ source, ...sum }));
+  return { sources, tokens: sources.reduce((sum, part) => sum + part.tokens, 0), keptOut, messages };
+}
+
+export const inPoint = (sources: readonly SourcePart[]): number => sources.reduce((sum, part) => sum + part.tokens, 0);
+
+const COLUMNS: readonly SourcePart["source"][] = ["tools", "ownTools", "arguments", "results", "handles", "prompts"];
+
+/** The figures as a file: plain numbers, with whose they are and how exact in every line. */
+export function csvOf(series: SeriesDto, whose: string): string {
+  const families = series.families.join(" ");
+  const lines = series.points.map((point) => [
+    point.at, ...COLUMNS.map((source) => String(point.sources.find((part) => part.source === source)?.tokens ?? 0)), String(point.keptOut), String(point.messages), series.exactness, families, whose,
+  ]);
+  return [["from", ...COLUMNS, "keptOut", "messages", "exactness", "tokenizers", "agent"], ...lines].map((line) => line.map(cell).join(",")).join("\r\n").concat("\r\n");
+}
+
+/** A text is never a formula to the program that opens the file. */
+function cell(value: string): string {
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
+}
+
+/** Those beyond the core's list that were looked up, at the end. */
+export function together(listed: readonly BudgetDto[], looked: ReadonlyMap<string, BudgetDto>, ids: readonly string[]): readonly BudgetDto[] {
+  const wanted = new Set(ids);
+  const known = listed.filter((one) => wanted.has(one.agentId));
+  const have = new Set(known.map((one) => one.agentId));
+  return [...known, ...ids.flatMap((id) => (have.has(id) ? [] : (looked.get(id) ?? [])))];
+}

@@ -1,0 +1,215 @@
+/* Words of tokens, windows, spend and waste. What stands in a window now and what was spent are never one word. */
+import type { AtLimitDto, ExactnessDto, FamilyDto, SizeFromDto } from "$lib/bindings";
+import { count } from "$lib/model/bytes";
+import type { ShownSource } from "$lib/model/tokens";
+
+const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
+
+/** As the core calls them; one that it learned since is shown by its word. */
+const FAMILIES: Readonly<Record<string, string>> = {
+  o200k: "GPT o200k", cl100k: "GPT cl100k", claude3: "Claude 3 to 4.6", claude47: "Claude 4.7 and later", gemini: "Gemini", llama: "Llama", unknown: "unknown model",
+};
+export const familyLabel = (id: string): string => (Object.hasOwn(FAMILIES, id) ? (FAMILIES[id] ?? id) : id);
+
+export const exactnessWords: Readonly<Record<ExactnessDto, string>> = { exact: "exact", about: "estimate", atMost: "upper bound" };
+
+/** "GPT o200k · exact", "Claude 4.7 and later · ≈ ±4 %", "unknown model · ≤". */
+export function familyWords(family: FamilyDto): string {
+  const how = family.exactness === "exact" ? "exact" : family.exactness === "atMost" ? "≤" : family.errorPercent > 0 ? `≈ ±${count(family.errorPercent)} %` : "≈";
+  return `${family.label} · ${how}`;
+}
+
+export const sourceWords: Readonly<Record<ShownSource, string>> = {
+  tools: "Tool definitions", arguments: "Arguments", results: "Results", handles: "Handles and polls", prompts: "Prompts and resources",
+};
+
+export const budgetsText = {
+  title: "Budgets",
+  agents: (n: number) => many(n, "agent"),
+  views: { label: "What is shown", now: "In windows now", spent: "Spent today" },
+  limits: "Limits…",
+  keys: { next: "Next agent", previous: "Previous agent", now: "Show what stands in windows now", spent: "Show what was spent today", limits: "Limits of tokens" },
+  loading: "Loading the budgets",
+  loadFailed: "The budgets cannot be read",
+  failed: (what: string) => `${what} cannot be read now`,
+  again: "Try again",
+  stale: "as of",
+  empty: { title: "No agent yet", unused: "No agent has filled a window yet", show: "Show agents", body: "When an agent connects through Taskwarden, what fills its window stands here.", add: "Add an agent" },
+
+  windows: {
+    title: "What fills each window",
+    marks: "no mark: counted exactly · ≈ measured error · ≤ upper bound",
+    list: "Windows of agents",
+    columns: { agent: "Agent, tokenizer", share: "Share of its window", now: "In the window", kept: "Kept out by tasks", burn: "Burn" },
+    of: (size: string) => `of ${size}`,
+    sizeUnknown: "size not known",
+    unknown: "The size of its window is not known, so there is no share.",
+    set: "Set it",
+    nothing: "Nothing seen yet",
+    burn: (rate: string) => `${rate}/min`,
+    toLimit: (length: string) => `${length} to limit`,
+    full: "full",
+    quiet: "quiet",
+    label: (agent: string, now: string, size: string | null, percent: string | null) => `${agent}: ${now} ${size === null ? "in a window of unknown size" : `of ${size}${percent === null ? "" : `, ${percent}`}`}`,
+    search: "Find an agent",
+    noMatch: (typed: string) => `No agent is called “${typed}”`,
+    clear: "Show all again",
+    more: (n: number) => `${many(n, "more agent is", "more agents are")} not shown: find them by name. Those nearest to their limit stand here.`,
+    found: (n: number) => `${many(n, "agent")} found`,
+    soon: "About to come in",
+    unseen: "Not seen here",
+    unseenWhy: "What does not pass through Taskwarden has no figure: the system prompt, the conversation, tools of the program itself.",
+    free: "Free, at most",
+  },
+
+  source: {
+    title: (agent: string) => `${agent} by source`,
+    columns: { source: "Source", tokens: "Tokens", of: (size: string) => `Of ${size}`, ofWindow: "Of what is seen" },
+    own: "of these, Taskwarden’s own",
+    unseen: "Not seen here",
+    noFigure: "no figure",
+    sum: "In the window",
+    kept: "Kept out by its tasks",
+    nothing: "Nothing of it passed through here yet.",
+    since: (when: string) => `since ${when}`,
+  },
+
+  coming: {
+    title: "About to come in",
+    note: (agent: string, free: string) => `before ${agent} reads it · at most ${free} free`,
+    noteUnknown: (agent: string) => `before ${agent} reads it`,
+    none: "Nothing waits to come in.",
+    columns: { of: "Result of", tokens: "Tokens", state: "State" },
+    unknown: "not known",
+    aTask: "a task",
+    held: "Held", heldOver: "Held: does not fit", slices: "Read in slices", working: (percent: number | null) => (percent === null ? "Working" : `Working, ${percent} %`), ready: "Arrives at next read",
+    inSlices: "Deliver in slices", whole: "Let it in", withhold: "Do not deliver…",
+    acts: (tool: string) => `What to do with the result of ${tool}`,
+    more: (n: number) => `Show ${count(n)} more`,
+    done: { slices: (agent: string) => `${agent} reads it in slices.`, whole: (agent: string) => `Let in: ${agent} gets the whole result.`, withheld: (agent: string) => `Withheld from ${agent}.` },
+    withholdTitle: (agent: string) => `Withhold the result from ${agent}?`,
+    withholdWhat: (agent: string) => `${agent} is told that a person withheld it, and never gets it. It stays here.`,
+    withholdDo: "Do not deliver", keep: "Back", reason: "Reason", reasonHint: "Optional; the agent sees it",
+  },
+
+  tools: {
+    title: "What each tool costs",
+    note: "its definition, in every window",
+    columns: { tool: "Tool", tokens: "Tokens", share: "Of the definitions" },
+    none: "No tool was listed to it yet.",
+    more: (n: number) => `Show ${count(n)} more`,
+  },
+
+  others: {
+    title: "Other windows",
+    note: "beside this one, and emptied",
+    columns: { window: "Window", tokens: "Tokens", kept: "Kept out" },
+    beside: (when: string) => `Open beside it, last ${when}`,
+    earlier: (when: string) => `Emptied ${when}`,
+    none: "There is no other one.",
+    empty: "Empty the window…",
+    emptyTitle: (agent: string) => `Empty the window of ${agent}?`,
+    emptyWhat: "What stands in it counts as gone, as after a new conversation. Nothing is sent to the agent, and what was spent stays spent.",
+    emptyUnread: "Results that were ready and never read count as waste.",
+    emptyDo: "Empty the window",
+    keep: "Keep it",
+    emptied: (agent: string) => `The window of ${agent} is counted from zero now.`,
+  },
+
+  counted: {
+    title: "How it is counted",
+    model: "Model", modelNote: "Sets tokenizer and window", modelNone: "not set",
+    modelIs: (name: string, size: string) => `${name}, ${size}`,
+    family: "Tokenizer", familyNone: "as its model or program says",
+    window: "Window", windowUnit: "tokens", windowNone: "as its model says",
+    windowUnknown: "Not known: nothing says which model it runs.",
+    from: { set: "set by a person", model: "from its model", client: "from the name of its program" } satisfies Record<SizeFromDto, string>,
+    bad: "Give a whole number of tokens, such as 200,000 or 200k.",
+    save: "Save",
+    saved: (agent: string) => `${agent} is counted anew from here on.`,
+    choicesFailed: "The models and tokenizers cannot be listed now.",
+  },
+
+  waste: {
+    title: "Waste by server",
+    note: "last 24 hours",
+    columns: { server: "Server", looks: "Looks", empty: "Nothing new", share: "Share", hasty: "Too soon", stalled: "Stalled questions", lost: "Lost tasks", unread: "Never read", disobeyed: "Not obeyed", tokens: "Tokens wasted" },
+    none: "Nothing was wasted.",
+    what: "Waste",
+  },
+
+  spent: {
+    title: "Spent",
+    note: "sums over time, not what stands in a window",
+    whose: "Whose",
+    all: "All agents",
+    bySource: (who: string) => `${who}, last 24 hours`,
+    columns: { source: "Source", tokens: "Tokens", share: "Share" },
+    sum: "Spent", kept: "Kept out by tasks", messages: "Messages",
+    families: (n: number) => `Counted in ${count(n)} tokenizers: the sum says what was spent, not a size to compare.`,
+    nothing: "Nothing was spent in this time.",
+    what: "What was spent",
+  },
+
+  history: {
+    title: "Over time",
+    spans: { label: "How far back", day: "24 hours", week: "7 days", month: "30 days" },
+    steps: { day: "by the hour", week: "by six hours", month: "by the day" },
+    chart: (who: string, span: string) => `Tokens that came in for ${who}, ${span}. The table beside it has the figures.`,
+    table: "Figures of the chart",
+    columns: { at: "From", tokens: "Came in", kept: "Kept out", messages: "Messages" },
+    export: "Export CSV",
+    exportFailed: "The figures could not be saved",
+    most: (figure: string) => `${figure} at most`,
+    nothing: "Nothing flowed in this time.",
+  },
+
+  limit: {
+    title: "Limits of tokens",
+    about: "A limit for a tool beats one for its server, and that one beats the agent’s. What stands in a window is limited for agents alone.",
+    for: "For",
+    kinds: { agent: "Agent", server: "Server", tool: "Tool" },
+    agent: "Agent", server: "Server", tool: "Tool", toolHint: "Its name at the server",
+    noTool: "Name the tool to set its limits.",
+    set: "Limits that are set",
+    none: "No limit is set yet.",
+    noAgent: "There is no agent yet.", noServer: "There is no server yet.",
+    done: "Done",
+    edit: (what: string) => `Change the limits of ${what}`,
+  },
+
+  rule: {
+    heading: "Limits of tokens",
+    result: "One result", task: "One task", window: "The window",
+    resultHint: "What one result may bring in", taskHint: "All that it says and brings", windowHint: "What may stand in it",
+    unit: "tokens",
+    none: "no limit",
+    at: (what: string) => `${what}: what happens with more`,
+    then: { warn: "tell people", ask: "ask a person", hold: "hold it, give slices", stop: "stop the task" } satisfies Record<AtLimitDto, string>,
+    bad: "Give a whole number of tokens, such as 20,000 or 20k. Empty means no limit.",
+    said: { result: (n: string) => `results over ${n}`, task: (n: string) => `tasks over ${n}`, window: (n: string) => `windows over ${n}` },
+  },
+
+  task: {
+    title: "Tokens",
+    note: (family: string, how: string) => `${family}, ${how}`,
+    arguments: "Arguments", handle: "Handle and looks", kept: "Kept out of the window", result: "Result", delivered: "Of it, read by the agent", none: "no result yet",
+    over: (tokens: string, limit: string) => `It is past its limit of ${limit}: ${tokens}.`,
+    settled: (who: string) => `${who} let it go on.`,
+    cell: (cost: string, family: string, how: string) => `${cost} in or about to come in (${family}, ${how})`,
+    viewer: (figure: string, how: string, family: string) => `${figure} tokens, ${how}, ${family}`,
+  },
+
+  gauge: {
+    label: (agent: string, percent: number) => `${agent} fills ${percent} % of its window`,
+    of: (percent: number) => `${percent} %`,
+    noSize: "size not known",
+    nothing: "",
+    rail: (percent: number, agent: string) => `${percent} %, ${agent}`,
+  },
+
+  status: {
+    rate: (figure: string) => `${figure} tokens/min into windows`,
+    some: (n: number) => `of the ${count(n)} agents nearest to their limit`,
+  },
+} as const;
