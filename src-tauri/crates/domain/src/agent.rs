@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::ids::AgentId;
 pub use crate::rule::{Asked, Repeat, Resolved, Rule, RuleScope, Rules};
 use crate::time::Timestamp;
+use crate::window::Meter;
 
 /// SHA-256 of an agent's token. Compared in constant time, redacted in `Debug`.
 #[derive(Clone, Copy)]
@@ -59,6 +60,8 @@ pub struct Agent {
     pub task_tools: bool,
     /// Calls of tools so far, as last flushed.
     pub calls: u64,
+    /// How its tokens are counted, as far as a person set it.
+    pub meter: Meter,
 }
 
 /// A name that cannot be an agent's.

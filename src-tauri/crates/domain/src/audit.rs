@@ -95,6 +95,12 @@ pub enum Verb {
     ResultReleased,
     /// A person withheld a result from its agent.
     ResultWithheld,
+    /// A task or a window went past a limit of tokens.
+    OverLimit,
+    /// A person let a task go on past its limit of tokens.
+    LimitLifted,
+    /// How an agent's tokens are counted was changed, or its window was declared empty.
+    BudgetChanged,
 }
 
 impl Verb {
@@ -132,6 +138,9 @@ impl Verb {
             Self::ResultHeld => "resultHeld",
             Self::ResultReleased => "resultReleased",
             Self::ResultWithheld => "resultWithheld",
+            Self::OverLimit => "overLimit",
+            Self::LimitLifted => "limitLifted",
+            Self::BudgetChanged => "budgetChanged",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who decided something about a task: a person, or the agent whose task it is.
+//! Who decided something about a task: a person, the agent whose task it is, or a limit that a person set.
 //!
 //! Both may answer, and both may ask for a stop; whether they may is decided by the audience and by ownership in
 //! `handle/` and `engine`. What only people decide (holding a result, leaving a task alone) keeps its `PersonId`.
@@ -10,14 +10,18 @@ use crate::ids::{AgentId, PersonId};
 
 /// What the text form of an agent begins with. No user of an operating system can have a colon in its name.
 const AGENT: &str = "agent:";
+/// The text form of a limit; no name of a user either.
+const LIMIT: &str = "limit:tokens";
 
-/// A person or an agent.
+/// A person, an agent, or a limit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Decider {
     /// A person of this machine.
     Person(PersonId),
     /// An agent, about a task of its own.
     Agent(AgentId),
+    /// A limit of tokens that people set beforehand.
+    Limit,
 }
 
 impl Decider {
@@ -26,7 +30,7 @@ impl Decider {
     pub fn person(&self) -> Option<&PersonId> {
         match self {
             Self::Person(id) => Some(id),
-            Self::Agent(_) => None,
+            Self::Agent(_) | Self::Limit => None,
         }
     }
 
@@ -34,7 +38,7 @@ impl Decider {
     #[must_use]
     pub fn agent(&self) -> Option<AgentId> {
         match self {
-            Self::Person(_) => None,
+            Self::Person(_) | Self::Limit => None,
             Self::Agent(id) => Some(*id),
         }
     }
@@ -45,12 +49,16 @@ impl Decider {
         match self {
             Self::Person(id) => Actor::Person(id.clone()),
             Self::Agent(id) => Actor::Agent(*id),
+            Self::Limit => Actor::System("budget"),
         }
     }
 
-    /// Reads the text form back: `agent:agt_…`, or anything else as a person's name.
+    /// Reads the text form back: `agent:agt_…`, `limit:tokens`, or anything else as a person's name.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
+        if text == LIMIT {
+            return Self::Limit;
+        }
         let agent = text.strip_prefix(AGENT).and_then(|id| id.parse().ok());
         agent.map_or_else(|| Self::Person(PersonId::new(text)), Self::Agent)
     }
@@ -61,6 +69,7 @@ impl fmt::Display for Decider {
         match self {
             Self::Person(id) => write!(f, "{id}"),
             Self::Agent(id) => write!(f, "{AGENT}{id}"),
+            Self::Limit => f.write_str(LIMIT),
         }
     }
 }
@@ -94,8 +103,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_person_and_an_agent_read_back_from_their_text() {
-        for decider in [Decider::Person(PersonId::new("ann")), Decider::Agent(AgentId::from_random(7))] {
+    fn whoever_decided_reads_back_from_the_text() {
+        let agent = Decider::Agent(AgentId::from_random(7));
+        for decider in [Decider::Person(PersonId::new("ann")), agent, Decider::Limit] {
             assert_eq!(Decider::from_text(&decider.to_string()), decider, "who decided is kept as text");
         }
         let odd = Decider::from_text("agent:nobody");

@@ -2,7 +2,7 @@
 //!
 //! A [`TaskHandle`] is changed only by the transitions in the files beside this one: `observe.rs` (what servers say),
 //! `contact.rs` (what we fail to see), `birth.rs` and `call.rs` (admission and reply), `live.rs` and `question.rs` (what is asked and
-//! answered), `audience.rs` (who is asked), `stop.rs` (what people want), `gift.rs` and `hold.rs` (what the agent gets),
+//! answered), `audience.rs` (who is asked), `stop.rs` (what people want), `gift.rs`, `hold.rs` and `weigh.rs` (what the agent gets, and what it costs),
 //! `phase.rs` (the one word, and time). What an agent sees of it is `agent.rs`. Each is pure: it takes a moment, returns a [`Transition`], and
 //! neither stores nor sends anything.
 
@@ -20,6 +20,7 @@ mod phase;
 mod question;
 mod step;
 mod stop;
+mod weigh;
 #[cfg(test)]
 mod tests;
 
@@ -30,9 +31,10 @@ use std::time::Duration;
 pub use agent::{AgentFailure, AgentTask, Sight, agent_failure, agent_sight, agent_task_facts};
 pub use birth::{FoundTask, NewCall};
 pub use contact::MissCount;
-pub use hold::{Hold, Verdict};
+pub use hold::{Form, Hold, HoldWhy, Verdict};
 pub use live::LiveOutcome;
 pub use question::AnswerInput;
+pub use weigh::OverLimit;
 
 use crate::audit::AuditEvent;
 use crate::decider::Decider;
@@ -43,6 +45,7 @@ use crate::raw::RawMessage;
 use crate::request::InputRequest;
 use crate::status::{Contact, Due, Intent, ServerView};
 use crate::time::Timestamp;
+use crate::tokens::TaskTokens;
 
 /// How a handle came to be (promise T3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,6 +197,10 @@ pub struct TaskHandle {
     pub orphaned: Option<Timestamp>,
     /// Its result waits, or waited, for a person before the agent gets it.
     pub hold: Option<Hold>,
+    /// What it costs its agent's window; `None` until something was counted.
+    pub tokens: Option<TaskTokens>,
+    /// That it said and brought more than a task may.
+    pub over_limit: Option<OverLimit>,
     /// When it was declared cancelled to its agent, whatever the server does since (protocol.md §7.3).
     pub cancelled_for_agent: Option<Timestamp>,
     /// The words with which it failed for its agent, when the server's word came too late (statement 69).
@@ -365,6 +372,9 @@ pub enum Refusal {
     /// The result is not held back, or nobody waits for it.
     #[error("the result is not held back")]
     NotHeld,
+    /// Nobody is asked whether it may go on.
+    #[error("the task is not past a limit that asks")]
+    NotAskedToGoOn,
     /// Somebody decided about the held result before.
     #[error("already decided by {by} at {at}")]
     AlreadyDecided {

@@ -111,6 +111,10 @@ random_id!(
     ConnectionId, "con_"
 );
 random_id!(
+    /// One context window of an agent, from when it was empty to when it was emptied.
+    WindowId, "win_"
+);
+random_id!(
     /// One run of the core, from start to stop.
     HostId, "hst_"
 );

@@ -5,6 +5,7 @@
 
 mod asking;
 mod doorway;
+mod counting;
 mod gateway;
 mod hosting;
 mod keeping;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 pub use asking::Asking;
 pub use doorway::Doorway;
+pub use counting::Counting;
 pub use gateway::{Gateway, LATE_REPLY_WAIT};
 pub use hosting::Hosting;
 pub use keeping::Keeping;
@@ -230,6 +232,8 @@ pub struct Policy {
     pub gateway: Gateway,
     /// What keepers of children allow themselves.
     pub keeping: Keeping,
+    /// How tokens are counted.
+    pub counting: Counting,
 }
 
 impl Default for Policy {
@@ -319,6 +323,7 @@ impl Default for Policy {
             asking: Asking::default(),
             gateway: Gateway::default(),
             keeping: Keeping::default(),
+            counting: Counting::default(),
         }
     }
 }
@@ -356,6 +361,7 @@ impl Policy {
         rule(self.message_cap_bytes >= 64 * KIB, "message_cap_bytes", "must be 64 KiB or more")?;
         rule((8..=120).contains(&self.message_depth_max), "message_depth_max", "must be between 8 and 120")?;
         rule(self.progress_per_second > 0, "progress_per_second", "must be above zero")?;
+        self.counting.check()?;
         self.gateway.check()
     }
 }

@@ -4,19 +4,23 @@
 //! objects; every method is cancel-safe in the sense that dropping its future leaves the other side consistent,
 //! though the act may have happened. Where to read next: `registry` (Registry), `mcp::client` (Connector, Upstream).
 
+mod budget;
 mod intents;
 mod listing;
 mod registry;
+mod scale;
 mod upstream;
 
 use futures_core::future::BoxFuture;
 
+pub use budget::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
 pub use intents::{Intent, Intents};
 pub use listing::{Alike, CancelFacts, DeskItem, Flag, GroupBy, Page, PageQuery, TaskOrder, View};
 pub use registry::{
     AgentNote, AgentUnit, AuditLink, AuditPage, Commit, CommitError, ContactNote, InboxItem, Recorded, Registry,
     RegistryError, RuleUnit, ServerUnit, StoreFacts, TaskCursor, TaskPage, TaskQuery,
 };
+pub use scale::{Cut, Load, Scale, Weight};
 pub use upstream::{
     Abilities, AnswerToSend, ArgumentError, CallError, CallListener, CallReply, CallRequest, Closure, Connected,
     Connector, Continuation, HearsCall, LineFacts, Listed, ToolFacts, Upstream, UpstreamError, UpstreamEvent,

@@ -50,6 +50,80 @@ pub enum Repeat {
     New,
 }
 
+/// What happens at a limit of tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AtTokens {
+    /// People are told, and it goes on.
+    Warn,
+    /// A person decides; the agent waits.
+    Ask,
+    /// The result is held and given in slices, without asking.
+    Hold,
+    /// The task is asked to stop.
+    Stop,
+}
+
+impl AtTokens {
+    /// Its word in JSON, settings and the registry.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Warn => "warn",
+            Self::Ask => "ask",
+            Self::Hold => "hold",
+            Self::Stop => "stop",
+        }
+    }
+
+    /// Reads [`AtTokens::word`] back.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Warn, Self::Ask, Self::Hold, Self::Stop].into_iter().find(|at| at.word() == word)
+    }
+}
+
+/// A limit of tokens, and what happens at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenLimit {
+    /// So many are allowed.
+    pub tokens: u64,
+    /// What happens with more.
+    pub at: AtTokens,
+}
+
+/// What tokens are limited: each with what may happen at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Limited {
+    /// One result: warn, ask or hold.
+    Result,
+    /// What one task puts into the window and says on the way, together: warn, ask or stop.
+    Task,
+    /// What stands in the window of an agent: warn, ask or hold. With `ask` and `hold`, a result that does not fit.
+    Window,
+}
+
+impl Limited {
+    /// Its word in JSON, settings and the registry.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Result => "result",
+            Self::Task => "task",
+            Self::Window => "window",
+        }
+    }
+
+    /// Whether this may happen at it.
+    #[must_use]
+    pub const fn allows(self, at: AtTokens) -> bool {
+        match (self, at) {
+            (_, AtTokens::Warn) | (Self::Result | Self::Window, AtTokens::Ask | AtTokens::Hold) => true,
+            (Self::Task, AtTokens::Ask | AtTokens::Stop) => true,
+            (Self::Task, AtTokens::Hold) | (Self::Result | Self::Window, AtTokens::Stop) => false,
+        }
+    }
+}
+
 /// For what a rule speaks.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RuleScope {
@@ -74,14 +148,41 @@ pub struct Rule {
     pub hold_results: Option<bool>,
     /// How long a plain call lasts before it becomes a task of its own, for agents that know tasks.
     pub promote_after: Option<Duration>,
+    /// How large one result may be.
+    pub result_limit: Option<TokenLimit>,
+    /// How much one task may say and bring.
+    pub task_limit: Option<TokenLimit>,
+    /// How full the window may be. Rules of agents alone have it.
+    pub window_limit: Option<TokenLimit>,
 }
 
 impl Rule {
+    /// A rule that decides nothing yet.
+    #[must_use]
+    pub const fn new(scope: RuleScope) -> Self {
+        Self {
+            scope,
+            asked: None,
+            repeat: None,
+            hold_results: None,
+            promote_after: None,
+            result_limit: None,
+            task_limit: None,
+            window_limit: None,
+        }
+    }
+
     /// Whether it decides nothing, so that there is no need to keep it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { scope: _, asked, repeat, hold_results, promote_after } = self;
-        asked.is_none() && repeat.is_none() && hold_results.is_none() && promote_after.is_none()
+        let Self { scope: _, asked, repeat, hold_results, promote_after, result_limit, task_limit, window_limit } = self;
+        asked.is_none()
+            && repeat.is_none()
+            && hold_results.is_none()
+            && promote_after.is_none()
+            && result_limit.is_none()
+            && task_limit.is_none()
+            && window_limit.is_none()
     }
 }
 
@@ -96,6 +197,12 @@ pub struct Resolved {
     pub hold_results: bool,
     /// When a plain call becomes a task of its own; `None` leaves it to the policy.
     pub promote_after: Option<Duration>,
+    /// How large one result may be.
+    pub result_limit: Option<TokenLimit>,
+    /// How much one task may say and bring.
+    pub task_limit: Option<TokenLimit>,
+    /// How full the window may be.
+    pub window_limit: Option<TokenLimit>,
 }
 
 /// All rules of this machine.
@@ -129,6 +236,9 @@ impl Rules {
             repeat: narrow.iter().find_map(|rule| rule.repeat).unwrap_or_default(),
             hold_results: narrow.iter().find_map(|rule| rule.hold_results).unwrap_or_default(),
             promote_after: narrow.iter().find_map(|rule| rule.promote_after),
+            result_limit: narrow.iter().find_map(|rule| rule.result_limit),
+            task_limit: narrow.iter().find_map(|rule| rule.task_limit),
+            window_limit: self.of(&RuleScope::Agent(agent)).and_then(|rule| rule.window_limit),
         }
     }
 }
@@ -138,7 +248,7 @@ mod tests {
     use super::*;
 
     fn rule(scope: RuleScope) -> Rule {
-        Rule { scope, asked: None, repeat: None, hold_results: None, promote_after: None }
+        Rule::new(scope)
     }
 
     #[test]
@@ -161,6 +271,24 @@ mod tests {
         assert_eq!(rules.resolve(agent, server, "other").asked, Asked::Agent, "another tool of the server");
         let stranger = rules.resolve(AgentId::from_random(9), ServerId::from_random(9), "tidy");
         assert_eq!(stranger, Resolved::default(), "nothing was decided: people, join, deliver");
+    }
+
+    #[test]
+    fn a_limit_is_the_narrowest_and_the_window_is_the_agents_alone() {
+        let (agent, server) = (AgentId::from_random(1), ServerId::from_random(2));
+        let limit = |tokens, at| Some(TokenLimit { tokens, at });
+        let rules = Rules::new(vec![
+            Rule {
+                result_limit: limit(20_000, AtTokens::Hold),
+                window_limit: limit(160_000, AtTokens::Ask),
+                ..rule(RuleScope::Agent(agent))
+            },
+            Rule { result_limit: limit(50_000, AtTokens::Warn), ..rule(RuleScope::Tool(server, "report".into())) },
+        ]);
+        assert_eq!(rules.resolve(agent, server, "report").result_limit, limit(50_000, AtTokens::Warn));
+        assert_eq!(rules.resolve(agent, server, "other").result_limit, limit(20_000, AtTokens::Hold));
+        assert_eq!(rules.resolve(agent, server, "report").window_limit, limit(160_000, AtTokens::Ask));
+        assert!(Limited::Task.allows(AtTokens::Stop) && !Limited::Result.allows(AtTokens::Stop));
     }
 
     #[test]

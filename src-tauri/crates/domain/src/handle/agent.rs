@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::{Hold, TaskHandle, Verdict};
+use super::{Hold, HoldWhy, TaskHandle, Verdict};
 use crate::ids::RequestKey;
 use crate::policy::{LATE_REPLY_WAIT, Policy};
 use crate::status::{Contact, Intent, Outcome, RpcError, ServerView, TaskStatus, Ttl};
@@ -141,14 +141,29 @@ fn outcome_sight(handle: &TaskHandle, outcome: &Outcome) -> Sight {
 /// What a hold makes of an end; `None` when the agent gets it.
 fn held_sight(handle: &TaskHandle) -> Option<Sight> {
     match &handle.hold {
-        Some(Hold { verdict: None, .. }) => Some(Sight::working("A person is checking the result.")),
+        Some(Hold { verdict: None, why, .. }) => Some(Sight::Working { message: Some(held_message(*why)) }),
         Some(Hold { verdict: Some(Verdict::Withhold { .. }), .. }) => Some(Sight::Failed),
-        Some(Hold { verdict: Some(Verdict::Deliver { .. }), .. }) | None => None,
+        Some(Hold { verdict: Some(Verdict::Deliver { .. } | Verdict::ByLimit { .. }), .. }) | None => None,
+    }
+}
+
+fn held_message(why: HoldWhy) -> String {
+    match why {
+        HoldWhy::Review => "A person is checking the result.".to_owned(),
+        HoldWhy::TooLarge { tokens, limit } => {
+            format!("The result has {tokens} tokens, more than the {limit} that are allowed; a person decides.")
+        }
+        HoldWhy::DoesNotFit { tokens, free } => {
+            format!("The result has {tokens} tokens and {free} are free in the window; a person decides.")
+        }
     }
 }
 
 /// What is said of work that goes on: what it waits for here, or else the server's own words.
 fn work_message(handle: &TaskHandle) -> Option<String> {
+    if let Some(why) = handle.stopped_by_limit() {
+        return Some(format!("A limit stops this task: {why}."));
+    }
     let ours = match (&handle.intent, &handle.contact) {
         (Intent::Unwatched { .. }, _) => Some("A person stopped watching this task; nothing more is heard of it."),
         (Intent::Cancel(_), _) if handle.stopped_unsent() => Some("The server was asked to stop."),

@@ -91,6 +91,8 @@ impl TaskHandle {
                 let theirs = self.agent == Some(*id) && self.may_ask_agent(&request.ask);
                 if theirs { Ok(()) } else { Err(Refusal::NotForAgent(request.key.clone())) }
             }
+            // A limit stops; it answers nothing.
+            Decider::Limit => Err(Refusal::NotForAgent(request.key.clone())),
         }
     }
 }

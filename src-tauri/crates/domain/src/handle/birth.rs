@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Attention, Audience, Effect, Hold, Home, Origin, Parent, TaskHandle, Transition, Usual};
+use super::{Attention, Audience, Effect, Hold, HoldWhy, Home, Origin, Parent, TaskHandle, Transition, Usual};
 use crate::audit::{Actor, Verb};
 use crate::ids::{AgentId, HandleId, HostId, JobKey, ServerId, UpstreamTaskId};
 use crate::observation::Observation;
@@ -94,7 +94,12 @@ impl TaskHandle {
             trace: call.trace,
             job: call.job,
             attempt: call.attempt.max(1),
-            hold: (call.hold && call.agent.is_some()).then_some(Hold { by: None, at: now, verdict: None }),
+            hold: (call.hold && call.agent.is_some()).then_some(Hold {
+                by: None,
+                at: now,
+                why: HoldWhy::Review,
+                verdict: None,
+            }),
             agent_ttl: call.agent_ttl,
             tool: Some(call.tool),
             arguments_digest: Some(call.arguments_digest),
@@ -164,6 +169,8 @@ impl TaskHandle {
             undelivered: None,
             orphaned: None,
             hold: None,
+            tokens: None,
+            over_limit: None,
             cancelled_for_agent: None,
             failed_for_agent: None,
             parent: None,

@@ -1,23 +1,77 @@
-//! A result that a person looks at before the agent gets it (promise R2).
+//! A result that is held back from its agent: for a person to look at (promise R2), or because it is too large (B4).
 //!
-//! A rule or a person holds it back before the end; a person delivers or withholds it, once. The server knows nothing
+//! A rule, a limit or a person holds it back before the end; a person delivers it in some form or withholds it, once. A
+//! limit may decide by itself that it goes in slices; then a person can still decide otherwise. The server knows nothing
 //! of it and the record stays whole: only what the agent sees changes (`agent.rs`).
 
-use super::{Refusal, TaskHandle, Transition};
+use super::{Attention, Effect, Refusal, TaskHandle, Transition};
 use crate::audit::{Actor, Verb};
 use crate::ids::PersonId;
 use crate::status::Intent;
 use crate::time::Timestamp;
 
-/// What a person decided about a held result. Final.
+/// In which form an agent gets a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// As it came.
+    Whole,
+    /// A short result with its size, its first lines and a link, from which the agent reads slices.
+    Slices,
+    /// Cut to about so many tokens, still a valid result.
+    Trimmed {
+        /// In tokens of the agent's family.
+        tokens: u64,
+    },
+}
+
+/// Why a result is held back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HoldWhy {
+    /// A person or a rule wants to see it first.
+    Review,
+    /// It is larger than one result may be.
+    TooLarge {
+        /// Its size, in tokens of the agent's family.
+        tokens: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// With it the window would be fuller than it may be.
+    DoesNotFit {
+        /// Its size.
+        tokens: u64,
+        /// What was free below the limit.
+        free: u64,
+    },
+}
+
+impl HoldWhy {
+    /// The size of the result where it is held for it.
+    #[must_use]
+    pub const fn tokens(self) -> Option<u64> {
+        match self {
+            Self::Review => None,
+            Self::TooLarge { tokens, .. } | Self::DoesNotFit { tokens, .. } => Some(tokens),
+        }
+    }
+}
+
+/// What was decided about a held result. Final, where a person did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
+    /// The limit says that it goes in slices.
+    ByLimit {
+        /// When.
+        at: Timestamp,
+    },
     /// The agent gets it.
     Deliver {
         /// Who.
         by: PersonId,
         /// When.
         at: Timestamp,
+        /// How.
+        form: Form,
     },
     /// The agent does not get it.
     Withhold {
@@ -37,6 +91,8 @@ pub struct Hold {
     pub by: Option<PersonId>,
     /// Since when.
     pub at: Timestamp,
+    /// Why.
+    pub why: HoldWhy,
     /// What was decided.
     pub verdict: Option<Verdict>,
 }
@@ -61,48 +117,101 @@ impl TaskHandle {
             return Err(Refusal::NotHeld);
         }
         match &self.hold {
-            Some(Hold { verdict: Some(Verdict::Deliver { by, at } | Verdict::Withhold { by, at, .. }), .. }) => {
+            Some(Hold { verdict: Some(Verdict::Deliver { by, at, .. } | Verdict::Withhold { by, at, .. }), .. }) => {
                 return Err(Refusal::AlreadyDecided { by: by.clone(), at: *at });
             }
-            Some(Hold { verdict: None, .. }) => return Err(Refusal::AlreadyHeld),
+            Some(Hold { verdict: None | Some(Verdict::ByLimit { .. }), .. }) => return Err(Refusal::AlreadyHeld),
             None => {}
         }
         if self.view.is_terminal() || self.is_over() {
             return Err(Refusal::AlreadyOver(self.phase(now).word()));
         }
         let mut step = Transition::none(self);
-        step.next.hold = Some(Hold { by: Some(by.clone()), at: now, verdict: None });
+        step.next.hold = Some(Hold { by: Some(by.clone()), at: now, why: HoldWhy::Review, verdict: None });
         step.fact(now, Actor::Person(by.clone()), Verb::ResultHeld, "");
         Ok(step.settle(self, now))
     }
 
-    /// Lets a held result go to its agent, or withholds it for good. May be decided before the end.
+    /// Lets a held result go to its agent in this form, or withholds it for good (`None`). May be decided before the end.
     ///
     /// # Errors
     /// A [`Refusal`] when it is not held, or somebody decided before.
     pub fn release(
         &self,
         by: &PersonId,
-        deliver: bool,
+        form: Option<Form>,
         reason: Option<&str>,
         now: Timestamp,
     ) -> Result<Transition, Refusal> {
         let held = match &self.hold {
-            Some(Hold { verdict: Some(Verdict::Deliver { by, at } | Verdict::Withhold { by, at, .. }), .. }) => {
+            Some(Hold { verdict: Some(Verdict::Deliver { by, at, .. } | Verdict::Withhold { by, at, .. }), .. }) => {
                 return Err(Refusal::AlreadyDecided { by: by.clone(), at: *at });
             }
-            Some(held) if self.is_held() => held,
+            Some(held) if self.is_held() || self.is_sliced_by_limit() => held,
             Some(_) | None => return Err(Refusal::NotHeld),
         };
-        let (verb, verdict) = if deliver {
-            (Verb::ResultReleased, Verdict::Deliver { by: by.clone(), at: now })
-        } else {
-            let reason = reason.map(str::to_owned);
-            (Verb::ResultWithheld, Verdict::Withhold { by: by.clone(), at: now, reason })
+        let (verb, verdict, note) = match form {
+            Some(form) => {
+                let how = match form {
+                    Form::Whole => "whole".to_owned(),
+                    Form::Slices => "in slices".to_owned(),
+                    Form::Trimmed { tokens } => format!("trimmed to {tokens} tokens"),
+                };
+                (Verb::ResultReleased, Verdict::Deliver { by: by.clone(), at: now, form }, how)
+            }
+            None => {
+                let verdict = Verdict::Withhold { by: by.clone(), at: now, reason: reason.map(str::to_owned) };
+                (Verb::ResultWithheld, verdict, String::new())
+            }
         };
         let mut step = Transition::none(self);
         step.next.hold = Some(Hold { verdict: Some(verdict), ..held.clone() });
-        step.fact(now, Actor::Person(by.clone()), verb, reason.unwrap_or_default());
+        let note = match reason {
+            Some(reason) if note.is_empty() => reason.to_owned(),
+            Some(reason) => format!("{note}: {reason}"),
+            None => note,
+        };
+        step.fact(now, Actor::Person(by.clone()), verb, note);
         Ok(step.settle(self, now))
+    }
+
+    /// Whether a limit decided that its result goes in slices, and no person decided otherwise.
+    #[must_use]
+    pub fn is_sliced_by_limit(&self) -> bool {
+        self.hold.as_ref().is_some_and(|hold| matches!(hold.verdict, Some(Verdict::ByLimit { .. })))
+    }
+
+    /// In which form its agent gets the result; `None` while it is held, or for good.
+    #[must_use]
+    pub fn form(&self) -> Option<Form> {
+        match &self.hold {
+            None => Some(Form::Whole),
+            Some(Hold { verdict: Some(Verdict::ByLimit { .. }), .. }) => Some(Form::Slices),
+            Some(Hold { verdict: Some(Verdict::Deliver { form, .. }), .. }) => Some(*form),
+            Some(Hold { verdict: None | Some(Verdict::Withhold { .. }), .. }) => None,
+        }
+    }
+
+    /// A limit holds the result that has just come: until a person decides, or in slices at once. Does nothing where it is
+    /// held or decided already, or no agent waits for it.
+    #[must_use]
+    pub fn hold_at_limit(&self, why: HoldWhy, in_slices: bool, now: Timestamp) -> Transition {
+        let mut step = Transition::none(self);
+        if self.agent.is_none() || self.hold.is_some() {
+            return step;
+        }
+        let verdict = in_slices.then_some(Verdict::ByLimit { at: now });
+        let asks = verdict.is_none();
+        step.next.hold = Some(Hold { by: None, at: now, why, verdict });
+        let note = match why {
+            HoldWhy::Review => String::new(),
+            HoldWhy::TooLarge { tokens, limit } => format!("{tokens} tokens, the limit is {limit}"),
+            HoldWhy::DoesNotFit { tokens, free } => format!("{tokens} tokens, {free} are free"),
+        };
+        step.fact(now, Actor::System("budget"), Verb::ResultHeld, note);
+        if asks {
+            step.effect(Effect::Tell(Attention::Waiting));
+        }
+        step.settle(self, now)
     }
 }

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use super::PortFuture;
+use super::budget::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
 use super::listing::{CancelFacts, DeskItem, Page, PageQuery, View};
 use crate::agent::Agent;
 use crate::audit::AuditEvent;
@@ -20,6 +21,7 @@ use crate::rule::Rule;
 use crate::server::Server;
 use crate::status::Phase;
 use crate::time::Timestamp;
+use crate::window::Window;
 
 /// Why the registry could not do its work. The text is one line; the hint says the way out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -311,6 +313,8 @@ pub trait Registry: Send + Sync + 'static {
     fn put_agent(&self, unit: AgentUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
     /// Flushes what changes all the time; unknown agents are skipped. No change rows.
     fn note_agents(&self, notes: Vec<AgentNote>) -> PortFuture<'_, Result<(), RegistryError>>;
+    /// Flushes what was counted. No change rows. Adding is exact: nothing is added twice or lost when this returns.
+    fn note_budget(&self, note: BudgetNote) -> PortFuture<'_, Result<(), RegistryError>>;
     /// Puts or takes away a rule.
     fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
     /// Records facts that belong to no handle.
@@ -322,6 +326,12 @@ pub trait Registry: Send + Sync + 'static {
     fn server(&self, id: ServerId) -> PortFuture<'_, Result<Option<Server>, RegistryError>>;
     /// All agents ever added, by name, those with access first.
     fn agents(&self) -> PortFuture<'_, Result<Vec<Agent>, RegistryError>>;
+    /// The windows that are not emptied, and the last `ended` of each agent that are, the newest first.
+    fn windows(&self, ended: u32) -> PortFuture<'_, Result<Vec<Window>, RegistryError>>;
+    /// What flowed in these hours, the oldest first.
+    fn spend(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<SpendRow>, RegistryError>>;
+    /// What was wasted in these hours, the oldest first.
+    fn waste(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<WasteRow>, RegistryError>>;
     /// All rules, by scope.
     fn rules(&self) -> PortFuture<'_, Result<Vec<Rule>, RegistryError>>;
     /// The attempts of a job, newest first, at most `limit`.

@@ -1,7 +1,7 @@
 //! What passes between a task and its agent: the handle, the reply, the hold, and whether the agent is there.
 
 use super::*;
-use crate::handle::{Attention, Effect, Hold, Refusal, Sight, Verdict, agent_sight};
+use crate::handle::{Attention, Effect, Form, Hold, HoldWhy, Refusal, Sight, Verdict, agent_sight};
 use crate::status::{Intent, Phase};
 
 fn wait_for_reply() -> TaskHandle {
@@ -78,11 +78,11 @@ fn a_held_result_waits_for_a_person_who_decides_once() {
     assert!(done.is_held(), "a rule holds it back");
     let checking = Sight::Working { message: Some("A person is checking the result.".into()) };
     assert_eq!(agent_sight(&done, at(20)), checking, "the agent is told why");
-    let delivered = done.release(&ann(), true, None, at(30)).expect("it is held");
+    let delivered = done.release(&ann(), Some(Form::Whole), None, at(30)).expect("it is held");
     assert_eq!(verbs(&delivered), [Verb::ResultReleased]);
     assert_eq!(agent_sight(&delivered.next, at(30)), Sight::Completed, "now it has it");
     assert!(!delivered.next.is_held());
-    let again = delivered.next.release(&ben(), false, None, at(40)).map(|_| ());
+    let again = delivered.next.release(&ben(), None, None, at(40)).map(|_| ());
     assert_eq!(again, Err(Refusal::AlreadyDecided { by: ann(), at: at(30) }), "it cannot be taken back");
 }
 
@@ -90,8 +90,8 @@ fn a_held_result_waits_for_a_person_who_decides_once() {
 fn a_withheld_result_fails_for_its_agent_with_the_persons_words() {
     let held = given(Audience::People).hold(&ann(), at(15)).expect("it goes on");
     assert_eq!(verbs(&held), [Verb::ResultHeld]);
-    assert_eq!(held.next.hold, Some(Hold { by: Some(ann()), at: at(15), verdict: None }));
-    let early = held.next.release(&ann(), false, Some("wrong folder"), at(18)).expect("before the end, too").next;
+    assert_eq!(held.next.hold, Some(Hold { by: Some(ann()), at: at(15), why: HoldWhy::Review, verdict: None }));
+    let early = held.next.release(&ann(), None, Some("wrong folder"), at(18)).expect("before the end, too").next;
     assert!(!agent_sight(&early, at(18)).is_terminal(), "the task goes on until it ends");
     let done = early.observe(&completed(20), &policy()).next;
     assert_eq!(agent_sight(&done, at(20)), Sight::Failed);
@@ -111,7 +111,7 @@ fn a_hold_comes_before_the_end_and_only_where_an_agent_waits() {
     assert_eq!(held.hold(&ben(), at(16)).map(|_| ()), Err(Refusal::AlreadyHeld));
     let gone = held.revoke(&ann(), None, at(17)).expect("open").next;
     assert!(!gone.is_held(), "a handle that was taken away holds nothing");
-    assert_eq!(gone.release(&ann(), true, None, at(18)).map(|_| ()), Err(Refusal::NotHeld));
+    assert_eq!(gone.release(&ann(), Some(Form::Whole), None, at(18)).map(|_| ()), Err(Refusal::NotHeld));
     let cancelled = Observation { payload: None, ..sight(TaskStatus::Cancelled, 20) };
     let stopped = held.observe(&cancelled, &policy()).next;
     assert!(!stopped.is_held(), "there is no result to check");

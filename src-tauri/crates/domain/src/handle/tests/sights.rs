@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::happenings::{Happening, any_history, perform};
 use super::*;
-use crate::handle::{AgentFailure, Sight, agent_failure, agent_sight, agent_task_facts};
+use crate::handle::{AgentFailure, Form, Sight, agent_failure, agent_sight, agent_task_facts};
 use crate::policy::LATE_REPLY_WAIT;
 use crate::status::{GoneWhy, Phase};
 
@@ -167,7 +167,7 @@ fn deal(handle: &TaskHandle, dealing: &Dealing, now: Timestamp) -> Transition {
         Dealing::Back => handle.agent_back(now),
         Dealing::ToldCancelled => handle.told_cancelled(now),
         Dealing::Hold => handle.hold(&ann(), now).unwrap_or_else(nothing),
-        Dealing::Release(deliver) => handle.release(&ben(), *deliver, None, now).unwrap_or_else(nothing),
+        Dealing::Release(deliver) => handle.release(&ben(), deliver.then_some(Form::Whole), None, now).unwrap_or_else(nothing),
         Dealing::Answered(which) => {
             let key = handle.requests.keys().nth(*which).cloned();
             let input = AnswerInput { key, ..forwarded("") };

@@ -1,0 +1,95 @@
+//! What a task costs its agent's window, as it is counted bit by bit, and what follows when that is too much.
+//!
+//! Counting is not news of the task: the agent is not told that it changed. A limit that stops a task asks for it like
+//! anybody else (`stop.rs`) and leaves a reason that the agent can read (`agent.rs`).
+
+use super::{Attention, Effect, Refusal, TaskHandle, Transition};
+use crate::audit::{Actor, Verb};
+use crate::decider::Decider;
+use crate::ids::PersonId;
+use crate::rule::{AtTokens, TokenLimit};
+use crate::status::Intent;
+use crate::time::Timestamp;
+use crate::tokens::TaskTokens;
+
+/// A task said and brought more than it may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OverLimit {
+    /// Tokens, when it was noticed.
+    pub tokens: u64,
+    /// The limit that it went past, and what happens at it.
+    pub limit: TokenLimit,
+    /// When it was noticed.
+    pub at: Timestamp,
+    /// Who let it go on, and when.
+    pub settled: Option<(PersonId, Timestamp)>,
+}
+
+impl TaskHandle {
+    /// The figures are these now.
+    #[must_use]
+    pub fn counted(&self, tokens: TaskTokens) -> Transition {
+        let mut step = Transition::none(self);
+        step.changed = self.tokens != Some(tokens);
+        step.next.tokens = Some(tokens);
+        step
+    }
+
+    /// It went past its limit: people are told, or asked, or it is asked to stop. Noticed once; of one that is over,
+    /// people are only told.
+    #[must_use]
+    pub fn goes_over(&self, tokens: u64, limit: TokenLimit, now: Timestamp) -> Transition {
+        let mut step = Transition::none(self);
+        if self.over_limit.is_some() || (self.is_over() && limit.at != AtTokens::Warn) {
+            return step;
+        }
+        let why = format!("{tokens} tokens, the limit is {}", limit.tokens);
+        if limit.at == AtTokens::Stop
+            && let Ok(stop) = self.cancel(Decider::Limit, Some(&why), now)
+        {
+            step = stop;
+        }
+        step.next.over_limit = Some(OverLimit { tokens, limit, at: now, settled: None });
+        step.fact(now, Actor::System("budget"), Verb::OverLimit, why);
+        step.effect(Effect::Tell(match limit.at {
+            AtTokens::Ask => Attention::Waiting,
+            AtTokens::Warn | AtTokens::Hold | AtTokens::Stop => Attention::Problem,
+        }));
+        step.settle(self, now)
+    }
+
+    /// Whether a person is asked if it may go on past its limit.
+    #[must_use]
+    pub fn asks_to_go_on(&self) -> bool {
+        let asked = |over: &OverLimit| over.limit.at == AtTokens::Ask && over.settled.is_none();
+        !self.is_over() && self.wish().is_none() && self.over_limit.as_ref().is_some_and(asked)
+    }
+
+    /// A person lets it go on past its limit.
+    ///
+    /// # Errors
+    /// A [`Refusal`] when nobody was asked, or it was settled before.
+    pub fn let_go_on(&self, by: &PersonId, now: Timestamp) -> Result<Transition, Refusal> {
+        match &self.over_limit {
+            Some(OverLimit { settled: Some((by, at)), .. }) => {
+                Err(Refusal::AlreadyDecided { by: by.clone(), at: *at })
+            }
+            Some(over) if self.asks_to_go_on() => {
+                let mut step = Transition::none(self);
+                step.next.over_limit = Some(OverLimit { settled: Some((by.clone(), now)), ..over.clone() });
+                step.fact(now, Actor::Person(by.clone()), Verb::LimitLifted, "");
+                Ok(step.settle(self, now))
+            }
+            Some(_) | None => Err(Refusal::NotAskedToGoOn),
+        }
+    }
+
+    /// Why a limit asked it to stop, in words for its agent; `None` where no limit did.
+    #[must_use]
+    pub fn stopped_by_limit(&self) -> Option<&str> {
+        match &self.intent {
+            Intent::Cancel(wish) | Intent::Revoked(wish) if wish.by == Decider::Limit => wish.reason.as_deref(),
+            Intent::Cancel(_) | Intent::Revoked(_) | Intent::None | Intent::Unwatched { .. } => None,
+        }
+    }
+}

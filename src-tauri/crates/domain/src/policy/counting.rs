@@ -1,0 +1,97 @@
+//! The numbers of counting tokens: how much may wait, how results are cut, and when people are told.
+//!
+//! Sizes of windows are in `crate::models`; limits are people's, in rules. Used by the engine's budget, by the gateway's
+//! slices and by the notices of the host.
+
+use std::time::Duration;
+
+use super::{BadPolicy, HOUR, KIB, MIB, MINUTE, SECOND};
+
+/// Limits and times of counting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counting {
+    /// Whether anything is counted. Off, no limit of tokens holds anything.
+    pub on: bool,
+    /// Messages that wait to be counted; what is more is taken as one token a byte, an upper bound. Judgement.
+    pub queue_messages: usize,
+    /// Bytes that wait to be counted; as `queue_messages`. Judgement: a burst of large results.
+    pub queue_bytes: usize,
+    /// How long counted figures are gathered before windows are shown anew. Judgement: a gauge that is read by people.
+    pub show_every: Duration,
+    /// How long counted figures are gathered before windows and series are stored. Judgement: what a crash may lose.
+    pub flush_every: Duration,
+    /// How often the figures of an open task are committed at most; at its end they always are. Judgement.
+    pub task_every: Duration,
+    /// Over how long the burn is taken. Judgement: a few turns of an agent.
+    pub burn_over: Duration,
+    /// A modern client that finds out about the gateway anew after being quiet for so long begins a new window: it has no
+    /// sessions that would say so. Judgement.
+    pub quiet_is_new: Duration,
+    /// A session that begins so soon after the core did goes on with the window from before: clients only come back.
+    /// Judgement: reconnects back off up to half a minute.
+    pub comes_back_within: Duration,
+    /// Windows of an agent that are kept open beside each other: conversations at the same time. Judgement.
+    pub windows_max: usize,
+    /// Emptied windows that are shown of an agent. Judgement.
+    pub windows_shown: u32,
+    /// Tokens of one slice, unless its reader asks for less. Judgement: about a screen of a report ten times over.
+    pub slice_tokens: u64,
+    /// Lines of a held result that stand in the short one. From the design (`inbox-budget`).
+    pub short_lines: usize,
+    /// Tokens that those lines may have together. Judgement.
+    pub short_tokens: u64,
+    /// Share of a window, in percent, at which people are told, once for each window. From the design (80 %).
+    pub warn_percent: u32,
+    /// Share at which they are told again. Judgement.
+    pub full_percent: u32,
+    /// Largest limit or window that a person can set, in tokens. Judgement: a thousand of today's largest windows.
+    pub tokens_settable_max: u64,
+    /// How far back the figures of a day go. A day.
+    pub day: Duration,
+    /// How long series are kept. Judgement: a year of comparing.
+    pub series_kept: Duration,
+    /// Points of a series that are given at once: a month by the hour. Judgement.
+    pub points_max: usize,
+    /// Agents shown on a screen before one searches. From the design README (Budgets, 10,000).
+    pub agents_shown: usize,
+}
+
+impl Default for Counting {
+    fn default() -> Self {
+        Self {
+            on: true,
+            queue_messages: 65_536,
+            queue_bytes: 64 * MIB,
+            show_every: SECOND,
+            flush_every: 3 * SECOND,
+            task_every: 5 * SECOND,
+            burn_over: 10 * MINUTE,
+            quiet_is_new: 15 * MINUTE,
+            comes_back_within: MINUTE,
+            windows_max: 8,
+            windows_shown: 10,
+            slice_tokens: 8_000,
+            short_lines: 40,
+            short_tokens: 1_000,
+            warn_percent: 80,
+            full_percent: 95,
+            tokens_settable_max: 1_000_000_000,
+            day: 24 * HOUR,
+            series_kept: 400 * 24 * HOUR,
+            points_max: 31 * 24,
+            agents_shown: 50,
+        }
+    }
+}
+
+impl Counting {
+    /// Whether the numbers fit together.
+    pub(super) fn check(&self) -> Result<(), BadPolicy> {
+        let rule = |holds: bool, field, why| if holds { Ok(()) } else { Err(BadPolicy { field, why }) };
+        rule(self.queue_messages > 0, "counting.queue_messages", "must be above zero")?;
+        rule(self.queue_bytes >= 64 * KIB, "counting.queue_bytes", "must be 64 KiB or more")?;
+        rule(self.slice_tokens >= 100, "counting.slice_tokens", "must be 100 or more")?;
+        rule(self.burn_over >= MINUTE, "counting.burn_over", "must be a minute or more")?;
+        rule(self.windows_max > 0, "counting.windows_max", "must be above zero")
+    }
+}

@@ -1,0 +1,87 @@
+//! The scale: weighs what stands in MCP messages, in tokens, and cuts results to a size.
+//!
+//! Knows how hosts show MCP messages to their models (decision 0014) and how families split text. Pure and synchronous:
+//! microseconds a kilobyte, so callers keep it off the paths of calls. It stores nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::payload::Payload;
+use crate::tokens::{Count, Family};
+
+/// A part of a message, as JSON text that is to be weighed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Load<'a> {
+    /// The params of `tools/call`: the name and the arguments.
+    Call(&'a str),
+    /// The result of `tools/call`: its content blocks, or its structured content where it has none.
+    Result(&'a str),
+    /// An error object: its message.
+    Error(&'a str),
+    /// A task object: all of it but `result`, `error` and `_meta`.
+    Task(&'a str),
+    /// The result of `prompts/get`.
+    Prompt(&'a str),
+    /// The result of `resources/read`.
+    Resource(&'a str),
+    /// Plain text, as it is.
+    Text(&'a str),
+}
+
+/// What a load weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Weight {
+    /// By our own count.
+    pub count: Count,
+    /// What its maker says it counts (`_meta.usage`, `usage`). Wins where figures are shown, never where a limit is held.
+    pub reported: Option<u64>,
+}
+
+impl Weight {
+    /// The figure to show.
+    #[must_use]
+    pub fn shown(&self) -> Count {
+        match self.reported {
+            Some(tokens) => Count { tokens, exactness: crate::tokens::Exactness::Exact },
+            None => self.count,
+        }
+    }
+
+    /// The figure that limits are held against: the larger one.
+    #[must_use]
+    pub fn cautious(&self) -> u64 {
+        self.count.tokens.max(self.reported.unwrap_or(0))
+    }
+}
+
+/// A cut text: where it ends in the whole, and what it weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// Bytes of the whole, at the border of a character, before the cut.
+    pub bytes: usize,
+    /// Their weight.
+    pub count: Count,
+}
+
+/// Weighs and cuts.
+pub trait Scale: Send + Sync + 'static {
+    /// Weighs a part of a message. What cannot be read is weighed as plain text.
+    fn weigh(&self, family: Family, load: Load<'_>) -> Weight;
+
+    /// Weighs each tool of a `tools/list` result, by name: its name, description and input schema.
+    fn tools(&self, family: Family, list: &str) -> BTreeMap<Arc<str>, Count>;
+
+    /// The longest beginning of a text that is at most so many tokens. At least one character, unless the text is empty.
+    fn cut(&self, family: Family, text: &str, tokens: u64) -> Cut;
+
+    /// What a result says in words, for reading it in slices: its texts, one after the other; its structured content as
+    /// JSON where it has no text.
+    fn words(&self, result: &str) -> String;
+
+    /// A result trimmed to about so many tokens that is still a valid result: texts are cut and say so, other blocks that
+    /// do not fit are left out, structured content loses members from its end and stays valid JSON.
+    fn trim(&self, family: Family, result: &str, tokens: u64) -> Payload;
+
+    /// The measured error of a family's counts, in percent of the true count, either way; 0 where they are exact.
+    fn error_percent(&self, family: Family) -> u8;
+}

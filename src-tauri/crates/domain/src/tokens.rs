@@ -1,0 +1,246 @@
+//! Tokens: in which tokenizer family they are counted, how exact a figure is, and what a task costs its agent's window.
+//!
+//! No figure stands alone: a [`Count`] carries its exactness, and whoever shows it names the family. Counting is behind
+//! the port [`crate::ports::Scale`]; what fills a window is `window.rs`.
+
+use std::ops::Add;
+
+/// A family of models that share a tokenizer, as far as it is known offline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// `OpenAI` since GPT-4o: `o200k_base`.
+    O200k,
+    /// `OpenAI` before GPT-4o: `cl100k_base`.
+    Cl100k,
+    /// Claude 3 to 4.6. Estimated: there is no public tokenizer.
+    Claude3,
+    /// Claude 4.7 and later. Estimated.
+    Claude47,
+    /// Gemini. Estimated.
+    Gemini,
+    /// Llama 3 and 4. Estimated.
+    Llama,
+    /// Not known: the most cautious of all.
+    Unknown,
+}
+
+impl Family {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::O200k, Self::Cl100k, Self::Claude3, Self::Claude47, Self::Gemini, Self::Llama, Self::Unknown];
+
+    /// Its word in JSON, settings and the registry.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::O200k => "o200k",
+            Self::Cl100k => "cl100k",
+            Self::Claude3 => "claude3",
+            Self::Claude47 => "claude47",
+            Self::Gemini => "gemini",
+            Self::Llama => "llama",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Reads [`Family::word`] back.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|family| family.word() == word)
+    }
+
+    /// What people read.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::O200k => "GPT o200k",
+            Self::Cl100k => "GPT cl100k",
+            Self::Claude3 => "Claude 3 to 4.6",
+            Self::Claude47 => "Claude 4.7 and later",
+            Self::Gemini => "Gemini",
+            Self::Llama => "Llama",
+            Self::Unknown => "unknown model",
+        }
+    }
+
+    /// How exact its counts of text are.
+    #[must_use]
+    pub const fn exactness(self) -> Exactness {
+        match self {
+            Self::O200k | Self::Cl100k => Exactness::Exact,
+            Self::Claude3 | Self::Claude47 | Self::Gemini | Self::Llama => Exactness::About,
+            Self::Unknown => Exactness::AtMost,
+        }
+    }
+}
+
+/// How exact a figure is. The later, the less: a sum is as exact as its least exact part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Exactness {
+    /// Counted with the tokenizer itself, or reported by the provider. Shown without a mark.
+    #[default]
+    Exact,
+    /// An estimate with a measured error. Shown as `≈`.
+    About,
+    /// An upper bound. Shown as `≤`.
+    AtMost,
+}
+
+impl Exactness {
+    /// Lower camel case word for JSON and the registry.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::About => "about",
+            Self::AtMost => "atMost",
+        }
+    }
+
+    /// Reads [`Exactness::word`] back.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Exact, Self::About, Self::AtMost].into_iter().find(|exactness| exactness.word() == word)
+    }
+
+    /// The mark before the figure, with its space.
+    #[must_use]
+    pub const fn mark(self) -> &'static str {
+        match self {
+            Self::Exact => "",
+            Self::About => "≈ ",
+            Self::AtMost => "≤ ",
+        }
+    }
+}
+
+/// So many tokens, so exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Count {
+    /// Tokens.
+    pub tokens: u64,
+    /// How exact.
+    pub exactness: Exactness,
+}
+
+impl Count {
+    /// Nothing, exactly.
+    pub const ZERO: Self = Self { tokens: 0, exactness: Exactness::Exact };
+}
+
+impl Add for Count {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { tokens: self.tokens.saturating_add(other.tokens), exactness: self.exactness.max(other.exactness) }
+    }
+}
+
+impl std::iter::Sum for Count {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::ZERO, Add::add)
+    }
+}
+
+/// What a task costs its agent's window, and keeps out of it. In tokens of one family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskTokens {
+    /// Whose tokens.
+    pub family: Family,
+    /// The least exact of the figures.
+    pub exactness: Exactness,
+    /// The name of the tool and the arguments of the call.
+    pub arguments: u64,
+    /// Its handle, and all looks of its agent at it: what stands in the window instead of the work.
+    pub handle: u64,
+    /// Output on the way (status messages, progress, logs, our looks) that did not enter the window.
+    pub interim: u64,
+    /// Its result, as soon as there is one, whether the agent read it or not.
+    pub result: Option<u64>,
+    /// What of its result entered the window; more than `result` when it was read several times.
+    pub delivered: u64,
+}
+
+impl TaskTokens {
+    /// Nothing counted yet.
+    #[must_use]
+    pub const fn new(family: Family) -> Self {
+        Self {
+            family,
+            exactness: Exactness::Exact,
+            arguments: 0,
+            handle: 0,
+            interim: 0,
+            result: None,
+            delivered: 0,
+        }
+    }
+
+    /// What the task kept out of the window so far: what was said on the way, and what of its result was not read. A
+    /// result that can still be read counts once the task is `over` for its agent.
+    #[must_use]
+    pub fn kept_out(&self) -> u64 {
+        self.interim.saturating_add(self.result.unwrap_or(0).saturating_sub(self.delivered))
+    }
+
+    /// What is about to come in: the part of the result that the agent has not read.
+    #[must_use]
+    pub fn coming(&self) -> u64 {
+        self.result.unwrap_or(0).saturating_sub(self.delivered)
+    }
+}
+
+/// The family that a client's own name speaks for; `None` when the name says nothing about the model.
+///
+/// Programs that work with one maker's models by default. Editors and frameworks that work with any are left out. Names
+/// as clients send them in `clientInfo`; judgement, because a program can be set to another model.
+#[must_use]
+pub fn family_of_client(name: &str) -> Option<Family> {
+    const KNOWN: [(&str, Family); 8] = [
+        ("claude", Family::Claude47),
+        ("anthropic", Family::Claude47),
+        ("codex", Family::O200k),
+        ("openai", Family::O200k),
+        ("chatgpt", Family::O200k),
+        ("gemini", Family::Gemini),
+        ("antigravity", Family::Gemini),
+        ("llama", Family::Llama),
+    ];
+    let name = name.to_ascii_lowercase();
+    KNOWN.into_iter().find(|(part, _)| name.contains(part)).map(|(_, family)| family)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_is_as_exact_as_its_least_exact_part() {
+        let of = |tokens, exactness| Count { tokens, exactness };
+        let sum: Count = [of(1, Exactness::Exact), of(2, Exactness::AtMost), of(3, Exactness::About)].into_iter().sum();
+        assert_eq!(sum, of(6, Exactness::AtMost));
+        assert_eq!(of(u64::MAX, Exactness::Exact) + of(1, Exactness::Exact), of(u64::MAX, Exactness::Exact));
+    }
+
+    #[test]
+    fn words_are_read_back() {
+        assert!(Family::ALL.into_iter().all(|family| Family::from_word(family.word()) == Some(family)));
+        assert_eq!(Exactness::from_word("atMost"), Some(Exactness::AtMost));
+        assert_eq!(Family::from_word("gpt-9"), None);
+    }
+
+    #[test]
+    fn a_client_speaks_for_its_makers_family_and_an_editor_for_none() {
+        assert_eq!(family_of_client("claude-code"), Some(Family::Claude47));
+        assert_eq!(family_of_client("codex-mcp-client"), Some(Family::O200k));
+        assert_eq!(family_of_client("Visual Studio Code"), None);
+    }
+
+    #[test]
+    fn what_was_not_read_is_kept_out() {
+        let tokens = TaskTokens { interim: 50, result: Some(1_000), delivered: 300, ..TaskTokens::new(Family::O200k) };
+        assert_eq!((tokens.kept_out(), tokens.coming()), (750, 700));
+        let twice = TaskTokens { delivered: 2_000, ..tokens };
+        assert_eq!((twice.kept_out(), twice.coming()), (50, 0), "reading twice keeps nothing out");
+    }
+}
