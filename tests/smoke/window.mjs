@@ -1,7 +1,7 @@
 // The real window, started by WebKitWebDriver and driven through the W3C protocol. Nothing in the program is built for
 // this: the web view itself offers it when the driver's variable is set.
 import { spawn } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { until } from './until.mjs';
@@ -12,6 +12,8 @@ export class Window {
   #driver;
   #at;
   #session;
+  /** What the driver started: the program itself. */
+  #programs = [];
 
   static async open(program, environment) {
     const window = new Window();
@@ -24,6 +26,7 @@ export class Window {
     const options = { 'webkitgtk:browserOptions': { binary: program, args: [] } };
     const { sessionId } = await window.#ask('POST', '/session', { capabilities: { alwaysMatch: options } });
     window.#session = `/session/${sessionId}`;
+    window.#programs = await childrenOf(window.#driver.pid);
     return window;
   }
 
@@ -91,7 +94,29 @@ export class Window {
   async close() {
     if (this.#session) await this.#ask('DELETE', this.#session).catch(() => undefined);
     this.#driver?.kill();
+    // The driver only closes the window, and a closed window goes on in the tray.
+    for (const pid of this.#programs) {
+      if (isRunning(pid)) process.kill(pid, 'SIGTERM');
+      await until('the program to end', () => !isRunning(pid));
+    }
   }
+}
+
+/** Whether a process is there. */
+export function isRunning(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** The processes that this one started, as the system knows them. */
+async function childrenOf(parent) {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
+  // The name in brackets may hold anything; what follows it is `state parent …`.
+  return pids.filter((_, at) => Number(stats[at].slice(stats[at].lastIndexOf(')') + 2).split(' ')[1]) === parent);
 }
 
 async function freePort() {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Desktop } from './desktop.mjs';
 import { until } from './until.mjs';
-import { Window } from './window.mjs';
+import { Window, isRunning } from './window.mjs';
 
 const PROGRAM = process.env.TASKWARDEN_WINDOW;
 
@@ -240,11 +240,3 @@ test('a signal drains the core, and everything is there when the window opens ag
   await window.sees('Inbox');
   assert.deepEqual(await handles(), before, 'every handle is known as before');
 });
-
-function isRunning(pid) {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
