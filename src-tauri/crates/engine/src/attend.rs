@@ -198,7 +198,9 @@ async fn round(core: &Core, pinned: BTreeMap<HandleId, Attention>) -> Vec<(Handl
         let Ok(Some(handle)) = core.ledger.load(id).await else { continue };
         let holds = match attention {
             // Answered or taken back meanwhile: nobody needs to come.
-            Attention::Waiting => handle.has_request_for_people(core.now()),
+            Attention::Waiting => {
+                handle.has_request_for_people(core.now()) || handle.is_held() || handle.asks_to_go_on()
+            }
             Attention::Problem | Attention::Finished => true,
         };
         if holds {
@@ -224,7 +226,7 @@ fn tell_together(core: &Core, handles: &[Arc<TaskHandle>], attention: Attention)
     let server = core.server_name(oldest.server);
     let line = if handles.len() == 1 {
         let tool = oldest.tool.as_deref().unwrap_or("a task");
-        format!("{server}: {tool} {}", words(oldest.phase(core.now())))
+        format!("{server}: {tool} {}", sentence(oldest, attention, oldest.phase(core.now())))
     } else {
         let what = match attention {
             Attention::Waiting => "wait for you",
@@ -235,6 +237,21 @@ fn tell_together(core: &Core, handles: &[Arc<TaskHandle>], attention: Attention)
     };
     let also = handles.iter().map(|handle| handle.id).filter(|id| *id != oldest.id).collect();
     core.notifier.tell(Notice { attention, handle: oldest.id, also, line });
+}
+
+/// What is told of a task, as the end of a sentence.
+fn sentence(handle: &TaskHandle, attention: Attention, phase: Phase) -> &'static str {
+    let past_limit = handle.over_limit.is_some();
+    match attention {
+        Attention::Waiting if handle.asks_to_go_on() && phase != Phase::Waiting => {
+            "went past its limit of tokens and waits for you"
+        }
+        // Other trouble is said by its own word.
+        Attention::Problem if past_limit && matches!(phase, Phase::Running | Phase::Cancelling | Phase::Done) => {
+            "went past its limit of tokens"
+        }
+        Attention::Waiting | Attention::Problem | Attention::Finished => words(phase),
+    }
 }
 
 /// A phase as the end of a sentence.

@@ -5,6 +5,7 @@
 //! test can restart everything else around it. What it keeps is in `state.rs`.
 
 mod agents;
+mod budget;
 mod chain;
 mod port;
 mod screen;

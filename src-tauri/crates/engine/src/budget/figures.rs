@@ -96,17 +96,18 @@ fn single(family: Family, figure: Figure, count: Count) -> TaskTokens {
     one
 }
 
-/// The figures of a task with what was added. In another family than before, they are about as much.
+/// The figures of a task with what was added. A task stays in its family, so that what was shown of its end stays the
+/// same; what was counted in another is about as much.
 fn sum(before: TaskTokens, added: TaskTokens) -> TaskTokens {
-    let moved = match before.family {
-        family if family == added.family => Exactness::Exact,
+    let moved = match added.family {
+        family if family == before.family => Exactness::Exact,
         Family::Unknown => Exactness::AtMost,
         Family::O200k | Family::Cl100k | Family::Claude3 | Family::Claude47 | Family::Gemini | Family::Llama => {
             Exactness::About
         }
     };
     TaskTokens {
-        family: added.family,
+        family: before.family,
         exactness: before.exactness.max(added.exactness).max(moved),
         arguments: before.arguments.saturating_add(added.arguments),
         handle: before.handle.saturating_add(added.handle),

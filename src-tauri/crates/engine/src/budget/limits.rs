@@ -130,7 +130,7 @@ impl Budget {
     }
 
     async fn judged(&self, step: Transition, case: Case, now: Timestamp) -> Transition {
-        let family = self.measure(case.agent).family;
+        let family = step.next.tokens.map_or_else(|| self.measure(case.agent).family, |tokens| tokens.family);
         let weight = self.limits.weigh(&self.scale, step.next.id, family, &case.result).await;
         let tokens = count::cautious(&weight, case.result.bytes());
         let shown = count::shown(&weight, case.result.bytes());

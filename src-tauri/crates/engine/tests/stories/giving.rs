@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::agent::TokenDigest;
 use domain::audit::Verb;
-use domain::handle::{Sight, agent_sight};
+use domain::handle::{Form, Sight, agent_sight};
 use domain::ports::AuditPage;
 use domain::rule::RuleScope;
 use domain::status::{GoneWhy, Phase, StopState};
@@ -29,10 +29,14 @@ async fn a_held_result_reaches_its_agent_only_after_a_person_lets_it() {
         let task = world.handle_of(call(agent, id, "read")).await;
         let mut watch = world.engine.watch(task).await.expect("readable").expect("there is such a task");
         assert!(matches!(agent_sight(&watch.now(), world.now()), Sight::Working { .. }), "a person checks it");
-        world.engine.release(task, person("ada"), deliver, Some("seen".into())).await.expect("it can be decided");
+        world
+            .engine
+            .release(task, person("ada"), deliver.then_some(Form::Whole), Some("seen".into()))
+            .await
+            .expect("it can be decided");
         let decided = watch.changed().await;
         assert_eq!(agent_sight(&decided, world.now()), sight, "the watch shows the verdict, though the task is over");
-        let again = world.engine.release(task, person("bob"), true, None).await;
+        let again = world.engine.release(task, person("bob"), Some(Form::Whole), None).await;
         assert!(matches!(again, Err(EngineError::Refused(_))), "a verdict is final: {again:?}");
     }
 }

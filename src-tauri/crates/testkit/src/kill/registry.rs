@@ -11,15 +11,16 @@ use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, Upstream
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
 use domain::ports::{
-    AgentNote, AgentUnit, AuditPage, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem, Page,
-    PageQuery, PortFuture, Recorded, Registry, RegistryError, RuleUnit, ServerUnit, StoreFacts, TaskPage, TaskQuery,
-    View,
+    AgentNote, AgentUnit, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem,
+    Page, PageQuery, PortFuture, Recorded, Registry, RegistryError, RuleUnit, SeriesQuery, ServerUnit, SpendRow,
+    StoreFacts, TaskPage, TaskQuery, View, WasteRow,
 };
 use domain::raw::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
 use domain::status::Phase;
 use domain::time::Timestamp;
+use domain::window::Window;
 
 use super::KillPoints;
 
@@ -94,6 +95,22 @@ impl Registry for KilledRegistry {
 
     fn note_agents(&self, notes: Vec<AgentNote>) -> Answer<'_, ()> {
         Box::pin(self.write("registry.note_agents", self.inner.note_agents(notes)))
+    }
+
+    fn note_budget(&self, note: BudgetNote) -> Answer<'_, ()> {
+        Box::pin(self.write("registry.note_budget", self.inner.note_budget(note)))
+    }
+
+    fn windows(&self, ended: u32) -> Answer<'_, Vec<Window>> {
+        self.inner.windows(ended)
+    }
+
+    fn spend(&self, query: SeriesQuery) -> Answer<'_, Vec<SpendRow>> {
+        self.inner.spend(query)
+    }
+
+    fn waste(&self, query: SeriesQuery) -> Answer<'_, Vec<WasteRow>> {
+        self.inner.waste(query)
     }
 
     fn put_rule(&self, unit: RuleUnit) -> Answer<'_, Seq> {

@@ -10,15 +10,16 @@ use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, Upstream
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
 use domain::ports::{
-    AgentNote, AgentUnit, AuditPage, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem, Page,
-    PageQuery, PortFuture, Recorded, Registry, RegistryError, RuleUnit, ServerUnit, StoreFacts, TaskCursor, TaskPage,
-    TaskQuery, View,
+    AgentNote, AgentUnit, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem,
+    Page, PageQuery, PortFuture, Recorded, Registry, RegistryError, RuleUnit, SeriesQuery, ServerUnit, SpendRow,
+    StoreFacts, TaskCursor, TaskPage, TaskQuery, View, WasteRow,
 };
 use domain::raw::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
 use domain::status::Phase;
 use domain::time::Timestamp;
+use domain::window::Window;
 
 use super::MemoryRegistry;
 use super::state::Row;
@@ -52,6 +53,11 @@ fn due<'a>(
     due.into_iter().take(size(limit)).map(|(_, id)| id).collect()
 }
 
+/// Whether people are to look at it: by its phase, or because it asks whether it may go on.
+fn needs_attention(row: &Row) -> bool {
+    row.phase.needs_attention() || row.stored().is_held() || row.stored().asks_to_go_on()
+}
+
 impl Registry for MemoryRegistry {
     fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
         ready(self.with(|state, policy| state.admit(unit, policy)).map_err(CommitError::from).flatten())
@@ -79,6 +85,22 @@ impl Registry for MemoryRegistry {
 
     fn note_agents(&self, notes: Vec<AgentNote>) -> PortFuture<'_, Result<(), RegistryError>> {
         ready(self.with(|state, _| agents::note(state, notes)))
+    }
+
+    fn note_budget(&self, note: BudgetNote) -> PortFuture<'_, Result<(), RegistryError>> {
+        ready(self.with(|state, _| state.budgets.note(note)))
+    }
+
+    fn windows(&self, ended: u32) -> PortFuture<'_, Result<Vec<Window>, RegistryError>> {
+        ready(self.with(|state, _| state.budgets.windows(ended)))
+    }
+
+    fn spend(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<SpendRow>, RegistryError>> {
+        ready(self.with(|state, _| state.budgets.spend(&query)))
+    }
+
+    fn waste(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<WasteRow>, RegistryError>> {
+        ready(self.with(|state, _| state.budgets.waste(&query)))
     }
 
     fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
@@ -258,7 +280,7 @@ impl Registry for MemoryRegistry {
 
     fn attention(&self, limit: u32) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>> {
         ready(self.with(|state, policy| {
-            let mut found: Vec<&Row> = state.rows.values().filter(|row| row.phase.needs_attention()).collect();
+            let mut found: Vec<&Row> = state.rows.values().filter(|row| needs_attention(row)).collect();
             found.sort_unstable_by_key(|row| std::cmp::Reverse((row.stored().changed, row.stored().id)));
             found.into_iter().take(size(limit.min(policy.inbox_rows_max))).map(Row::handle).collect()
         }))

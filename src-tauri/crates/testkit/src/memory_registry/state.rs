@@ -19,6 +19,7 @@ use domain::server::Server;
 use domain::status::{Contact, Phase};
 use domain::time::Timestamp;
 
+use super::budget::Budgets;
 use super::chain;
 
 /// Change rows looked at per stretch of pruning, as in the real one.
@@ -77,6 +78,7 @@ pub(super) struct State {
     changed_at: i64,
     pub(super) audit: Vec<AuditLink>,
     durations: HashMap<(ServerId, String), VecDeque<u64>>,
+    pub(super) budgets: Budgets,
     /// By kind and key: JSON text and when it was put.
     pub(super) desk: BTreeMap<(String, String), (String, Timestamp)>,
 }

@@ -6,11 +6,11 @@ use domain::agent::{Agent, TokenDigest};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::change::Entity;
 use domain::decider::Decider;
-use domain::handle::{Audience, Hold, Origin, Parent, ParentWhy, TaskHandle, Verdict};
+use domain::handle::{Audience, Hold, HoldWhy, Origin, Parent, ParentWhy, TaskHandle, Verdict};
 use domain::ids::{AgentId, HandleId, JobKey, PersonId, Seq};
 use domain::ports::{AgentNote, AgentUnit, Flag, GroupBy, PageQuery, Registry, RegistryError, RuleUnit};
 use domain::request::{Ask, InputRequest};
-use domain::rule::{Asked, Repeat, Rule, RuleScope};
+use domain::rule::{Asked, AtTokens, Repeat, Rule, RuleScope, TokenLimit};
 use domain::status::{Delivery, Intent, Phase, Wish};
 use domain::time::Timestamp;
 
@@ -47,6 +47,7 @@ fn agent(number: u64, name: &str) -> Agent {
         client: None,
         task_tools: true,
         calls: 0,
+        meter: domain::window::Meter::default(),
     }
 }
 
@@ -95,7 +96,7 @@ async fn agents(registry: &dyn Registry) {
 }
 
 async fn rules(registry: &dyn Registry) {
-    let nothing = |scope| Rule { scope, asked: None, repeat: None, hold_results: None, promote_after: None };
+    let nothing = Rule::new;
     let put = |rule: &Rule, remove| {
         let audit = vec![fact(CAST.agent(1), Verb::RuleChanged)];
         registry.put_rule(RuleUnit { rule: rule.clone(), remove, audit })
@@ -106,6 +107,9 @@ async fn rules(registry: &dyn Registry) {
         repeat: Some(Repeat::New),
         hold_results: Some(true),
         promote_after: Some(Duration::from_secs(3)),
+        result_limit: Some(TokenLimit { tokens: 20_000, at: AtTokens::Hold }),
+        task_limit: Some(TokenLimit { tokens: 60_000, at: AtTokens::Stop }),
+        window_limit: None,
     };
     let of_agent = Rule { asked: Some(Asked::Both), ..nothing(RuleScope::Agent(CAST.agent(1))) };
     let of_server = Rule { hold_results: Some(false), ..nothing(RuleScope::Server(CAST.server(1))) };
@@ -204,7 +208,7 @@ async fn flags(registry: &dyn Registry) {
     for number in [11, 13] {
         let task = registry.handle(CAST.id(number)).await.expect("reads").expect("is here");
         let gone = task.agent_gone(at(300)).next;
-        let hold = Some(Hold { by: Some(PersonId::new("ada")), at: at(300), verdict: None });
+        let hold = Some(Hold { by: Some(PersonId::new("ada")), at: at(300), why: HoldWhy::Review, verdict: None });
         let next = TaskHandle { hold: hold.filter(|_| number == 13), ..gone };
         registry.commit(unit(&next, Phase::Running)).await.expect("its agent is gone");
     }
@@ -225,7 +229,7 @@ async fn flags(registry: &dyn Registry) {
     assert_eq!(view.total, 2, "all of them");
 
     let task = registry.handle(CAST.id(13)).await.expect("reads").expect("is here");
-    let decided = task.release(&PersonId::new("bob"), false, Some("wrong folder"), at(310)).expect("it is held").next;
+    let decided = task.release(&PersonId::new("bob"), None, Some("wrong folder"), at(310)).expect("it is held").next;
     assert!(
         matches!(decided.hold, Some(Hold { verdict: Some(Verdict::Withhold { .. }), .. })),
         "the agent goes without"

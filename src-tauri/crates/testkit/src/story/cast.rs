@@ -70,6 +70,8 @@ impl Cast {
             undelivered: None,
             orphaned: None,
             hold: None,
+            tokens: None,
+            over_limit: None,
             cancelled_for_agent: None,
             failed_for_agent: None,
             parent: None,
