@@ -156,7 +156,7 @@ async fn a_limit_that_stops_a_task_says_that_it_was_the_limit() {
     world.server.reply_task("index", "t1", vec![Look::working()]);
     let task = handle(&world, id, "index").await;
     world.engine.kept_out(task.parse().expect("ours"), Payload::new("y".repeat(1_000)));
-    let shown = world.until_field(&task, "phase", "cancelling").await;
+    let shown = world.until(&task, "cancelled").await;
     assert_eq!((&shown["intent"]["kind"], &shown["intent"]["by"]), (&json!("cancel"), &json!("a limit")), "{shown}");
     assert!(shown["intent"]["reason"].as_str().is_some_and(|why| why.contains("300")), "with its number: {shown}");
 }
