@@ -20,9 +20,9 @@ mod phase;
 mod question;
 mod step;
 mod stop;
-mod weigh;
 #[cfg(test)]
 mod tests;
+mod weigh;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -44,8 +44,62 @@ pub struct Measure {
 /// A judgement of how long a name in the table is believed: models come and go. Shown beside the source.
 pub const REVIEWED_EVERY: Duration = Duration::from_secs(90 * 24 * 3_600);
 
-/// The table. The first line whose name begins the asked one counts, so longer names stand first.
-pub const MODELS: &[Model] = &[];
+/// The table, as it was read on 2026-11-21. The first line whose name begins the asked one counts, so longer names stand
+/// first; the last line of a maker takes what is not named. Tokenizer families of Claude are told apart by generation: up
+/// to 4.6, and later.
+pub const MODELS: &[Model] = &[
+    line("claude-fable", Family::Claude47, 1_000_000, CLAUDE),
+    line("claude-opus-5", Family::Claude47, 1_000_000, CLAUDE),
+    line("claude-opus-4-8", Family::Claude47, 1_000_000, CLAUDE),
+    line("claude-opus-4-7", Family::Claude47, 1_000_000, CLAUDE),
+    line("claude-opus-4-6", Family::Claude3, 1_000_000, CLAUDE),
+    line("claude-opus-4", Family::Claude3, 200_000, CLAUDE),
+    line("claude-sonnet-5", Family::Claude47, 1_000_000, CLAUDE),
+    line("claude-sonnet-4-6", Family::Claude3, 1_000_000, CLAUDE),
+    line("claude-sonnet-4", Family::Claude3, 200_000, CLAUDE),
+    line("claude-haiku-4-5", Family::Claude3, 200_000, CLAUDE),
+    line("claude-3", Family::Claude3, 200_000, CLAUDE),
+    line("claude-", Family::Claude47, 200_000, CLAUDE_CODE),
+    line("gpt-5.6", Family::O200k, 1_050_000, GPT),
+    line("gpt-5.5", Family::O200k, 1_050_000, GPT),
+    line("gpt-5.4-mini", Family::O200k, 400_000, GPT),
+    line("gpt-5.4-nano", Family::O200k, 400_000, GPT),
+    line("gpt-5.4", Family::O200k, 1_050_000, GPT),
+    line("gpt-5.3-codex-spark", Family::O200k, 128_000, GPT),
+    line("gpt-5", Family::O200k, 400_000, GPT),
+    line("gpt-oss", Family::O200k, 131_072, GPT),
+    line("gpt-4.1", Family::O200k, 1_047_576, GPT),
+    line("gpt-4o", Family::O200k, 128_000, GPT),
+    line("gpt-4-turbo", Family::Cl100k, 128_000, GPT),
+    line("gpt-4", Family::Cl100k, 8_192, GPT),
+    line("gpt-3.5-turbo", Family::Cl100k, 16_385, GPT),
+    line("gpt-", Family::O200k, 272_000, CODEX),
+    line("o4-mini", Family::O200k, 200_000, GPT),
+    line("o3", Family::O200k, 200_000, GPT),
+    line("o1", Family::O200k, 200_000, GPT),
+    line("gemini-3", Family::Gemini, 1_048_576, GEMINI),
+    line("gemini-2", Family::Gemini, 1_048_576, GEMINI),
+    line("gemini-", Family::Gemini, 1_048_576, GEMINI),
+    line("llama-4-scout", Family::Llama, 10_485_760, LLAMA4),
+    line("llama-4-maverick", Family::Llama, 1_048_576, LLAMA4),
+    line("llama-4", Family::Llama, 1_048_576, LLAMA4),
+    line("llama-3.3", Family::Llama, 131_072, LLAMA3),
+    line("llama-3.2", Family::Llama, 131_072, LLAMA3),
+    line("llama-3.1", Family::Llama, 131_072, LLAMA3),
+    line("llama-3", Family::Llama, 8_192, LLAMA3),
+];
+
+const CLAUDE: &str = "Claude docs, Models overview, 2026-11";
+const CLAUDE_CODE: &str = "Claude Code docs, Model configuration (window without the long-context setting), 2026-11";
+const GPT: &str = "OpenAI API docs, Models, 2026-11";
+const CODEX: &str = "Codex CLI release notes 0.144.6 (context window of its models), 2026-07";
+const GEMINI: &str = "Gemini API docs, Gemini models (input token limit), 2026-11";
+const LLAMA3: &str = "Llama docs, model cards of Llama 3, 2025-04";
+const LLAMA4: &str = "Llama docs, model card of Llama 4, 2025-04";
+
+const fn line(name: &'static str, family: Family, window: u64, source: &'static str) -> Model {
+    Model { name, family, window, source }
+}
 
 /// The model of this name.
 #[must_use]
@@ -54,9 +108,17 @@ pub fn model(name: &str) -> Option<&'static Model> {
     MODELS.iter().find(|model| name.starts_with(model.name))
 }
 
-/// The size of window that a family's current models have by default.
-fn usual_window(family: Family) -> Option<u64> {
-    MODELS.iter().find(|model| model.family == family).map(|model| model.window)
+/// The window that a family's own clients work with when nobody set a model. The smaller one where plans differ: a gauge
+/// that is full too early is seen, one that is never full is not.
+const fn usual_window(family: Family) -> Option<u64> {
+    match family {
+        Family::Claude3 | Family::Claude47 => Some(200_000),
+        Family::O200k => Some(272_000),
+        Family::Cl100k => Some(128_000),
+        Family::Gemini => Some(1_048_576),
+        Family::Llama => Some(131_072),
+        Family::Unknown => None,
+    }
 }
 
 /// How an agent is measured: by what a person set, else by its client's name, else most cautiously.
@@ -69,4 +131,54 @@ pub fn measure(meter: &Meter, client: Option<&str>) -> Measure {
         .or(set.map(|model| (model.window, SizeFrom::Model)))
         .or_else(|| by_client.and_then(usual_window).map(|size| (size, SizeFrom::Client)));
     Measure { family, window }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn meter(model: &str) -> Meter {
+        Meter { model: Some(Arc::from(model)), ..Meter::default() }
+    }
+
+    #[test]
+    fn every_line_of_the_table_can_be_reached_and_has_a_source() {
+        for line in MODELS {
+            assert_eq!(model(line.name), Some(line), "`{}` stands behind a shorter name", line.name);
+            assert!(line.window > 0 && !line.source.is_empty(), "`{}`", line.name);
+            assert_eq!(line.name, line.name.to_ascii_lowercase(), "names are asked in lower case");
+        }
+    }
+
+    #[test]
+    fn a_model_is_known_with_its_date_and_in_any_case() {
+        let of = |name| model(name).map(|model| (model.family, model.window));
+        assert_eq!(of("claude-sonnet-4-5-20250929"), Some((Family::Claude3, 200_000)));
+        assert_eq!(of("Claude-Opus-4-8"), Some((Family::Claude47, 1_000_000)));
+        assert_eq!(of("gpt-5.4-mini-2026-03-17"), Some((Family::O200k, 400_000)));
+        assert_eq!(of("gpt-4-0613"), Some((Family::Cl100k, 8_192)));
+        assert_eq!(of("mistral-large"), None);
+    }
+
+    #[test]
+    fn what_a_person_set_wins_over_the_client_and_the_client_over_nothing() {
+        let by_client = measure(&Meter::default(), Some("claude-code"));
+        let claude = Measure { family: Family::Claude47, window: Some((200_000, SizeFrom::Client)) };
+        assert_eq!(by_client, claude, "the usual window of a Claude client");
+        let by_model = measure(&meter("gemini-3-flash-preview"), Some("claude-code"));
+        assert_eq!(by_model, Measure { family: Family::Gemini, window: Some((1_048_576, SizeFrom::Model)) });
+        let set = Meter { family: Some(Family::Llama), window: Some(9_000), ..meter("gpt-4o") };
+        assert_eq!(measure(&set, None), Measure { family: Family::Llama, window: Some((9_000, SizeFrom::Set)) });
+        assert_eq!(measure(&Meter::default(), Some("zed")), Measure { family: Family::Unknown, window: None });
+    }
+
+    #[test]
+    fn a_family_that_a_person_set_has_no_window_of_another() {
+        let set = Meter { family: Some(Family::O200k), ..Meter::default() };
+        let measured = measure(&set, Some("claude-code"));
+        assert_eq!(measured.family, Family::O200k);
+        assert_eq!(measured.window, Some((200_000, SizeFrom::Client)), "the client's program still has its window");
+    }
 }

@@ -4,8 +4,8 @@
 //! re-reads the policy at each decision. "Judgement" marks a value we chose; others name their source.
 
 mod asking;
-mod doorway;
 mod counting;
+mod doorway;
 mod gateway;
 mod hosting;
 mod keeping;
@@ -14,8 +14,8 @@ mod serving;
 use std::time::Duration;
 
 pub use asking::Asking;
-pub use doorway::Doorway;
 pub use counting::Counting;
+pub use doorway::Doorway;
 pub use gateway::{Gateway, LATE_REPLY_WAIT};
 pub use hosting::Hosting;
 pub use keeping::Keeping;

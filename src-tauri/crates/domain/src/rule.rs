@@ -175,7 +175,8 @@ impl Rule {
     /// Whether it decides nothing, so that there is no need to keep it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { scope: _, asked, repeat, hold_results, promote_after, result_limit, task_limit, window_limit } = self;
+        let Self { scope: _, asked, repeat, hold_results, promote_after, result_limit, task_limit, window_limit } =
+            self;
         asked.is_none()
             && repeat.is_none()
             && hold_results.is_none()

@@ -165,15 +165,7 @@ impl TaskTokens {
     /// Nothing counted yet.
     #[must_use]
     pub const fn new(family: Family) -> Self {
-        Self {
-            family,
-            exactness: Exactness::Exact,
-            arguments: 0,
-            handle: 0,
-            interim: 0,
-            result: None,
-            delivered: 0,
-        }
+        Self { family, exactness: Exactness::Exact, arguments: 0, handle: 0, interim: 0, result: None, delivered: 0 }
     }
 
     /// What the task kept out of the window so far: what was said on the way, and what of its result was not read. A

@@ -63,7 +63,9 @@ impl Waste {
                 Some("The agent looks more often than the server asks for: its client ignores the interval.")
             }
             Self::StalledQuestion => Some("Answer sooner, or let the agent answer by a rule."),
-            Self::LostTask => Some("The server forgets tasks before their time: ask for a longer ttl, or for an update."),
+            Self::LostTask => {
+                Some("The server forgets tasks before their time: ask for a longer ttl, or for an update.")
+            }
             Self::UnreadResult => Some("The agent starts work whose results it never reads."),
             Self::DisobeyedCancel => Some("The server finishes what it was asked to stop: hold its results."),
         }

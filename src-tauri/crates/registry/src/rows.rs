@@ -6,6 +6,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod audit;
+pub(crate) mod budget;
 pub(crate) mod contact;
 pub(crate) mod handle;
 pub(crate) mod intent;
@@ -13,6 +14,7 @@ pub(crate) mod request;
 pub(crate) mod rule;
 pub(crate) mod server;
 pub(crate) mod view;
+pub(crate) mod window;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

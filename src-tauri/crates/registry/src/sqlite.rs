@@ -6,6 +6,7 @@
 
 mod agents;
 mod audit;
+mod budget;
 mod changes;
 mod commit;
 mod desk;
@@ -39,6 +40,7 @@ pub use open::Opening;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::ports::RegistryError;
 use sqlx::SqlitePool;
@@ -78,6 +80,8 @@ pub(crate) struct Limits {
     raw_messages_per_task: u32,
     reserve_file_bytes: u64,
     repeats_max: u32,
+    windows_shown: u32,
+    series_kept: Duration,
 }
 
 impl Base {

@@ -117,7 +117,9 @@ impl TaskHandle {
             return Err(Refusal::NotHeld);
         }
         match &self.hold {
-            Some(Hold { verdict: Some(Verdict::Deliver { by, at, .. } | Verdict::Withhold { by, at, .. }), .. }) => {
+            Some(Hold {
+                verdict: Some(Verdict::Deliver { by, at, .. } | Verdict::Withhold { by, at, .. }), ..
+            }) => {
                 return Err(Refusal::AlreadyDecided { by: by.clone(), at: *at });
             }
             Some(Hold { verdict: None | Some(Verdict::ByLimit { .. }), .. }) => return Err(Refusal::AlreadyHeld),
@@ -144,7 +146,9 @@ impl TaskHandle {
         now: Timestamp,
     ) -> Result<Transition, Refusal> {
         let held = match &self.hold {
-            Some(Hold { verdict: Some(Verdict::Deliver { by, at, .. } | Verdict::Withhold { by, at, .. }), .. }) => {
+            Some(Hold {
+                verdict: Some(Verdict::Deliver { by, at, .. } | Verdict::Withhold { by, at, .. }), ..
+            }) => {
                 return Err(Refusal::AlreadyDecided { by: by.clone(), at: *at });
             }
             Some(held) if self.is_held() || self.is_sliced_by_limit() => held,

@@ -71,9 +71,7 @@ impl TaskHandle {
     /// A [`Refusal`] when nobody was asked, or it was settled before.
     pub fn let_go_on(&self, by: &PersonId, now: Timestamp) -> Result<Transition, Refusal> {
         match &self.over_limit {
-            Some(OverLimit { settled: Some((by, at)), .. }) => {
-                Err(Refusal::AlreadyDecided { by: by.clone(), at: *at })
-            }
+            Some(OverLimit { settled: Some((by, at)), .. }) => Err(Refusal::AlreadyDecided { by: by.clone(), at: *at }),
             Some(over) if self.asks_to_go_on() => {
                 let mut step = Transition::none(self);
                 step.next.over_limit = Some(OverLimit { settled: Some((by.clone(), now)), ..over.clone() });

@@ -326,7 +326,7 @@ pub trait Registry: Send + Sync + 'static {
     fn server(&self, id: ServerId) -> PortFuture<'_, Result<Option<Server>, RegistryError>>;
     /// All agents ever added, by name, those with access first.
     fn agents(&self) -> PortFuture<'_, Result<Vec<Agent>, RegistryError>>;
-    /// The windows that are not emptied, and the last `ended` of each agent that are, the newest first.
+    /// The windows that are not emptied, then the last `ended` of each agent that are; each the newest first.
     fn windows(&self, ended: u32) -> PortFuture<'_, Result<Vec<Window>, RegistryError>>;
     /// What flowed in these hours, the oldest first.
     fn spend(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<SpendRow>, RegistryError>>;
@@ -382,7 +382,8 @@ pub trait Registry: Send + Sync + 'static {
     fn view(&self, query: PageQuery) -> PortFuture<'_, Result<View, RegistryError>>;
     /// The tasks of a list on a screen by id, in its order, at most `limit`.
     fn matching_ids(&self, query: PageQuery, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
-    /// Tasks whose [`Phase::needs_attention`], the last changed first, at most `limit`.
+    /// Tasks whose [`Phase::needs_attention`], that [are held](TaskHandle::is_held) or that
+    /// [ask to go on](TaskHandle::asks_to_go_on), the last changed first, at most `limit`.
     fn attention(&self, limit: u32) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>>;
     /// How the cancels of a server ended.
     fn cancels(&self, server: ServerId) -> PortFuture<'_, Result<CancelFacts, RegistryError>>;

@@ -1,26 +1,66 @@
 //! What passes between a task and its agent, as parts of the task's body.
 //!
 //! Tasks from before the gateway have none of it: what is missing reads as nothing known, and only here (the other
-//! encodings refuse a missing field). A hold's reason is in the sealed body. Columns for lists are in `sqlite/unit.rs`.
+//! encodings refuse a missing field); a hold without a reason is one for review, a delivery without a form is whole. A
+//! hold's reason is in the sealed body. Columns for lists are in `sqlite/unit.rs`.
 
-use domain::handle::{Hold, Parent, ParentWhy, TaskHandle, Verdict};
+use domain::handle::{Form, Hold, HoldWhy, Parent, ParentWhy, TaskHandle, Verdict};
 use domain::ids::{JobKey, PersonId};
 use serde_json::{Map, Value, json};
 
+use super::budget::{over, read_over, read_tokens, tokens};
 use super::{Fields, Flaw, Read, maybe_time, span, time};
 
 fn hold(hold: &Hold) -> Value {
-    let Hold { by, at, verdict: decided } = hold;
+    let Hold { by, at, why: because, verdict: decided } = hold;
     json!({
         "by": by.as_ref().map(PersonId::as_str),
         "at": time(*at),
+        "why": why(*because),
         "verdict": decided.as_ref().map(verdict),
     })
 }
 
+fn why(why: HoldWhy) -> Value {
+    match why {
+        HoldWhy::Review => json!({ "is": "review" }),
+        HoldWhy::TooLarge { tokens, limit } => json!({ "is": "tooLarge", "tokens": tokens, "limit": limit }),
+        HoldWhy::DoesNotFit { tokens, free } => json!({ "is": "doesNotFit", "tokens": tokens, "free": free }),
+    }
+}
+
+fn read_why(fields: Fields<'_>) -> Read<HoldWhy> {
+    match fields.text("is")? {
+        "review" => Ok(HoldWhy::Review),
+        "tooLarge" => Ok(HoldWhy::TooLarge { tokens: fields.u64("tokens")?, limit: fields.u64("limit")? }),
+        "doesNotFit" => Ok(HoldWhy::DoesNotFit { tokens: fields.u64("tokens")?, free: fields.u64("free")? }),
+        other => Err(Flaw::word("is", other)),
+    }
+}
+
+fn form(form: Form) -> Value {
+    match form {
+        Form::Whole => json!({ "is": "whole" }),
+        Form::Slices => json!({ "is": "slices" }),
+        Form::Trimmed { tokens } => json!({ "is": "trimmed", "tokens": tokens }),
+    }
+}
+
+fn read_form(fields: Fields<'_>) -> Read<Form> {
+    match fields.text("is")? {
+        "whole" => Ok(Form::Whole),
+        "slices" => Ok(Form::Slices),
+        "trimmed" => Ok(Form::Trimmed { tokens: fields.u64("tokens")? }),
+        other => Err(Flaw::word("is", other)),
+    }
+}
+
 fn verdict(verdict: &Verdict) -> Value {
     match verdict {
-        Verdict::Deliver { by, at } => json!({ "is": "deliver", "by": by.as_str(), "at": time(*at) }),
+        Verdict::ByLimit { at } => json!({ "is": "byLimit", "at": time(*at) }),
+        Verdict::Deliver { by, at, form: how } => {
+            json!({ "is": "deliver", "by": by.as_str(), "at": time(*at), "form": form(*how) })
+        }
         Verdict::Withhold { by, at, reason } => {
             json!({ "is": "withhold", "by": by.as_str(), "at": time(*at), "reason": reason })
         }
@@ -28,10 +68,15 @@ fn verdict(verdict: &Verdict) -> Value {
 }
 
 fn read_verdict(fields: Fields<'_>) -> Read<Verdict> {
-    let (by, at) = (PersonId::new(fields.text("by")?), fields.time("at")?);
+    let at = fields.time("at")?;
+    let by = || fields.text("by").map(PersonId::new);
     match fields.text("is")? {
-        "deliver" => Ok(Verdict::Deliver { by, at }),
-        "withhold" => Ok(Verdict::Withhold { by, at, reason: fields.maybe_text("reason")?.map(Into::into) }),
+        "byLimit" => Ok(Verdict::ByLimit { at }),
+        "deliver" => {
+            let form = fields.maybe_inner("form", read_form)?.unwrap_or(Form::Whole);
+            Ok(Verdict::Deliver { by: by()?, at, form })
+        }
+        "withhold" => Ok(Verdict::Withhold { by: by()?, at, reason: fields.maybe_text("reason")?.map(Into::into) }),
         other => Err(Flaw::word("is", other)),
     }
 }
@@ -40,6 +85,7 @@ fn read_hold(fields: Fields<'_>) -> Read<Hold> {
     Ok(Hold {
         by: fields.maybe_text("by")?.map(PersonId::new),
         at: fields.time("at")?,
+        why: fields.maybe_inner("why", read_why)?.unwrap_or(HoldWhy::Review),
         verdict: fields.maybe_inner("verdict", read_verdict)?,
     })
 }
@@ -57,6 +103,8 @@ pub(crate) fn write(handle: &TaskHandle, body: &mut Map<String, Value>) {
         ("undelivered", maybe_time(handle.undelivered)),
         ("orphaned", maybe_time(handle.orphaned)),
         ("hold", handle.hold.as_ref().map_or(Value::Null, hold)),
+        ("tokens", handle.tokens.map_or(Value::Null, tokens)),
+        ("overLimit", handle.over_limit.as_ref().map_or(Value::Null, over)),
         ("cancelledForAgent", maybe_time(handle.cancelled_for_agent)),
         ("failedForAgent", handle.failed_for_agent.as_deref().map_or(Value::Null, Value::from)),
         ("parent", handle.parent.map_or(Value::Null, |of| json!({ "id": of.id.to_string(), "why": of.why.word() }))),
@@ -75,6 +123,8 @@ pub(crate) fn read(fields: &Fields<'_>, handle: &mut TaskHandle) -> Read<()> {
     handle.undelivered = fields.maybe_time("undelivered")?;
     handle.orphaned = fields.maybe_time("orphaned")?;
     handle.hold = fields.maybe_inner("hold", read_hold)?;
+    handle.tokens = fields.maybe_inner("tokens", read_tokens)?;
+    handle.over_limit = fields.maybe_inner("overLimit", read_over)?;
     handle.cancelled_for_agent = fields.maybe_time("cancelledForAgent")?;
     handle.failed_for_agent = fields.maybe_text("failedForAgent")?.map(Into::into);
     handle.parent = fields.maybe_inner("parent", read_parent)?;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use domain::rule::{Asked, Repeat, Rule, RuleScope};
 use serde_json::{Value, json};
 
+use super::budget::{limit, read_limit};
 use super::{ENCODING, Fields, Flaw, Read, span};
 
 /// The scope as text.
@@ -68,13 +69,25 @@ fn read_repeat(word: &str) -> Read<Repeat> {
 
 /// Writes the body of a rule.
 pub(crate) fn body(rule: &Rule) -> Value {
-    let Rule { scope: _, asked: who, repeat: again, hold_results, promote_after } = rule;
+    let Rule {
+        scope: _,
+        asked: who,
+        repeat: again,
+        hold_results,
+        promote_after,
+        result_limit,
+        task_limit,
+        window_limit,
+    } = rule;
     json!({
         "v": ENCODING,
         "asked": who.map(asked),
         "repeat": again.map(repeat),
         "holdResults": hold_results,
         "promoteAfter": promote_after.map(span),
+        "resultLimit": result_limit.map(limit),
+        "taskLimit": task_limit.map(limit),
+        "windowLimit": window_limit.map(limit),
     })
 }
 
@@ -88,5 +101,8 @@ pub(crate) fn read(scope: &str, body: &Value) -> Read<Rule> {
         repeat: fields.maybe_text("repeat")?.map(read_repeat).transpose()?,
         hold_results: fields.get("holdResults").map(|_| fields.flag("holdResults")).transpose()?,
         promote_after: maybe_span("promoteAfter")?,
+        result_limit: fields.maybe_inner("resultLimit", read_limit)?,
+        task_limit: fields.maybe_inner("taskLimit", read_limit)?,
+        window_limit: fields.maybe_inner("windowLimit", read_limit)?,
     })
 }

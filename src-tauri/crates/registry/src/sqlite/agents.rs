@@ -12,7 +12,7 @@ use sqlx::sqlite::SqliteRow;
 
 use super::script::Script;
 use super::{Base, Sqlite, unsigned, whole};
-use crate::rows::Flaw;
+use crate::rows::{self, Flaw};
 
 /// Agents read at most. People add agents by hand; the limit only keeps a damaged file from filling the memory.
 const AGENTS_MAX: u32 = 100_000;
@@ -32,13 +32,13 @@ pub(crate) fn notes(notes: &[AgentNote]) -> String {
 
 /// Writes an agent.
 pub(crate) fn put(script: &mut Script, agent: &Agent) {
-    let Agent { id, name, created, revoked, token, seen, client, task_tools, calls } = agent;
+    let Agent { id, name, created, revoked, token, seen, client, task_tools, calls, meter } = agent;
     script
         .add(
-            "INSERT INTO agents (id, name, created, revoked, token, task_tools, seen, client, calls) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, \
+            "INSERT INTO agents (id, name, created, revoked, token, task_tools, seen, client, calls, meter) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, \
              revoked = excluded.revoked, token = excluded.token, task_tools = excluded.task_tools, \
-             seen = excluded.seen, client = excluded.client, calls = excluded.calls",
+             seen = excluded.seen, client = excluded.client, calls = excluded.calls, meter = excluded.meter",
         )
         .with(id.to_string())
         .with(name.clone())
@@ -48,7 +48,8 @@ pub(crate) fn put(script: &mut Script, agent: &Agent) {
         .with(*task_tools)
         .with(seen.map(Timestamp::as_millis))
         .with(client.clone())
-        .with(whole(*calls));
+        .with(whole(*calls))
+        .with(rows::budget::meter(meter).map(|meter| meter.to_string()));
 }
 
 fn agent(base: &Base, row: &SqliteRow) -> Result<Agent, RegistryError> {
@@ -58,6 +59,10 @@ fn agent(base: &Base, row: &SqliteRow) -> Result<Agent, RegistryError> {
     let token: &[u8] = row.try_get(4).map_err(trouble())?;
     let revoked: Option<i64> = row.try_get(3).map_err(trouble())?;
     let seen: Option<i64> = row.try_get(6).map_err(trouble())?;
+    let meter: Option<&str> = row.try_get(9).map_err(trouble())?;
+    let meter: Option<Value> =
+        meter.map(serde_json::from_str).transpose().map_err(|error| Base::not_json("read `agents`", id, &error))?;
+    let meter = meter.as_ref().map(rows::budget::read_meter).transpose();
     Ok(Agent {
         id: id.parse().map_err(|_| flaw("id"))?,
         name: row.try_get(1).map_err(trouble())?,
@@ -68,6 +73,7 @@ fn agent(base: &Base, row: &SqliteRow) -> Result<Agent, RegistryError> {
         seen: seen.map(Timestamp::from_millis),
         client: row.try_get(7).map_err(trouble())?,
         calls: unsigned(row.try_get(8).map_err(trouble())?),
+        meter: meter.map_err(|flaw| Base::bad_row("read `agents`", id, &flaw))?.unwrap_or_default(),
     })
 }
 
@@ -76,7 +82,7 @@ impl Sqlite {
     pub(crate) async fn read_agents(&self) -> Result<Vec<Agent>, RegistryError> {
         let mut reader = self.reader().await?;
         let found = sqlx::query(
-            "SELECT id, name, created, revoked, token, task_tools, seen, client, calls FROM agents \
+            "SELECT id, name, created, revoked, token, task_tools, seen, client, calls, meter FROM agents \
              ORDER BY revoked IS NOT NULL, name, id LIMIT ?",
         )
         .bind(AGENTS_MAX)

@@ -14,7 +14,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::known::{Counters, Knowledge};
 use super::script::Script;
 use super::unit::{Unit, Written, entity};
-use super::{Limits, agents, changes, log, rules, servers, whole};
+use super::{Limits, agents, budget, changes, log, rules, servers, whole};
 use crate::rows::audit::{hash, hex};
 use crate::seal::Sealer;
 
@@ -57,6 +57,7 @@ impl Shape {
             Unit::PutAgent(unit) => alike(7, unit.audit.len()),
             Unit::Agents(_) => alike(8, 0),
             Unit::PutRule(unit) => alike(9, unit.audit.len()),
+            Unit::Budget(rows) => alike(10, rows.windows.len()),
         }
     }
 }
@@ -100,7 +101,8 @@ impl<'a> Group<'a> {
                 | Unit::Agents(_)
                 | Unit::PutRule(_)
                 | Unit::Record(_)
-                | Unit::Desk(_) => {}
+                | Unit::Desk(_)
+                | Unit::Budget(_) => {}
             }
         }
         let mut script = Script::default();
@@ -190,6 +192,15 @@ impl<'a> Group<'a> {
             }
             Unit::Desk(row) => {
                 super::desk::put(&mut self.script, row, self.limits);
+                Ok(Written::Done)
+            }
+            Unit::Budget(rows) => {
+                for window in &rows.windows {
+                    self.room(connection).await?;
+                    budget::put(&mut self.script, window, self.limits);
+                }
+                self.room(connection).await?;
+                budget::add(&mut self.script, rows, self.limits);
                 Ok(Written::Done)
             }
         }

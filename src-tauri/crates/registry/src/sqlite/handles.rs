@@ -23,8 +23,8 @@ pub(crate) fn insert(script: &mut Script, unit: &HandleUnit, known: &Known) {
         .add(
             "INSERT INTO handles (number, id, server, agent, tool, phase, is_open, version, created, changed, tick_at, \
              deliver_at, log_number, task_mark, body_sealed, stop, stop_ms, job_mark, parent, given, undelivered, \
-             orphaned, held) \
-             VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             orphaned, held, over_limit) \
+             VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .with(known.number)
         .with(unit.key.clone())
@@ -47,7 +47,8 @@ pub(crate) fn insert(script: &mut Script, unit: &HandleUnit, known: &Known) {
         .with(flag(unit.kin.given))
         .with(flag(unit.kin.undelivered))
         .with(flag(unit.kin.orphaned))
-        .with(flag(unit.kin.held));
+        .with(flag(unit.kin.held))
+        .with(flag(unit.kin.over_limit));
 }
 
 /// A flag as its column keeps it: null when it is down, so that its index holds only what is up.
@@ -61,7 +62,7 @@ pub(crate) fn update(script: &mut Script, unit: &HandleUnit, known: &Known) {
         .add(
             "UPDATE handles SET tool = ?, phase = ?, is_open = ?, version = ?, changed = ?, tick_at = ?, \
              deliver_at = ?, task_mark = ?, body_sealed = ?, stop = ?, stop_ms = ?, given = ?, undelivered = ?, \
-             orphaned = ?, held = ? WHERE number = ?",
+             orphaned = ?, held = ?, over_limit = ? WHERE number = ?",
         )
         .with(unit.tool.clone())
         .with(unit.phase)
@@ -78,6 +79,7 @@ pub(crate) fn update(script: &mut Script, unit: &HandleUnit, known: &Known) {
         .with(flag(unit.kin.undelivered))
         .with(flag(unit.kin.orphaned))
         .with(flag(unit.kin.held))
+        .with(flag(unit.kin.over_limit))
         .with(known.number);
 }
 

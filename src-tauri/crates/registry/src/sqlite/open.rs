@@ -70,6 +70,8 @@ impl Limits {
             raw_messages_per_task: policy.raw_messages_per_task,
             reserve_file_bytes: policy.reserve_file_bytes,
             repeats_max: policy.gateway.repeats_max,
+            windows_shown: policy.counting.windows_shown,
+            series_kept: policy.counting.series_kept,
         }
     }
 }

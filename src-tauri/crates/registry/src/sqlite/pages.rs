@@ -128,14 +128,20 @@ impl Sqlite {
         Ok(View { total, groups: if undivided { Vec::new() } else { merged(groups) } })
     }
 
-    /// Tasks that need attention, the last changed first.
+    /// Tasks that need attention, are held or ask to go on past a limit, the last changed first.
     pub(crate) async fn read_attention(&self, limit: u32) -> Result<Vec<TaskHandle>, RegistryError> {
         let mut find = Script::default();
         find.add(
-            "SELECT number FROM handles INDEXED BY handles_attention \
-             WHERE phase IN ('overdue', 'lost', 'unconfirmed', 'blocked') ORDER BY changed DESC, id DESC LIMIT ?",
-        )
-        .with(limit.min(self.base.limits.inbox_rows_max));
+            "SELECT number FROM ( \
+             SELECT * FROM (SELECT number, changed, id FROM handles INDEXED BY handles_attention \
+             WHERE phase IN ('overdue', 'lost', 'unconfirmed', 'blocked') ORDER BY changed DESC, id DESC LIMIT ?) \
+             UNION SELECT * FROM (SELECT number, changed, id FROM handles INDEXED BY handles_held \
+             WHERE held = 1 ORDER BY changed DESC, id DESC LIMIT ?) \
+             UNION SELECT * FROM (SELECT number, changed, id FROM handles INDEXED BY handles_over_limit \
+             WHERE over_limit = 1 ORDER BY changed DESC, id DESC LIMIT ?)) ORDER BY changed DESC, id DESC LIMIT ?",
+        );
+        let limit = limit.min(self.base.limits.inbox_rows_max);
+        find.with(limit).with(limit).with(limit).with(limit);
         let found: Vec<(TaskHandle, Option<Timestamp>)> = self.read_handles(find).await?;
         Ok(found.into_iter().map(|(handle, _)| handle).collect())
     }

@@ -11,18 +11,20 @@ use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, Upstream
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
 use domain::ports::{
-    AgentNote, AgentUnit, AuditPage, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem, Page,
-    PageQuery, PortFuture, Recorded, Registry, RegistryError, RuleUnit, ServerUnit, StoreFacts, TaskPage, TaskQuery,
-    View,
+    AgentNote, AgentUnit, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem,
+    Page, PageQuery, PortFuture, Recorded, Registry, RegistryError, RuleUnit, SeriesQuery, ServerUnit, SpendRow,
+    StoreFacts, TaskPage, TaskQuery, View, WasteRow,
 };
 use domain::raw::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
 use domain::status::Phase;
 use domain::time::Timestamp;
+use domain::window::Window;
 
 use super::Sqlite;
 use super::agents;
+use super::budget::BudgetRows;
 use super::desk::DeskRow;
 use super::unit::{HandleUnit, ServerRow, Unit, Written};
 use super::writer::Writer;
@@ -83,6 +85,28 @@ impl Registry for Sqlite {
             }
             self.write(Unit::Agents(agents::notes(&notes))).await?.done()
         })
+    }
+
+    fn note_budget(&self, note: BudgetNote) -> PortFuture<'_, Result<(), RegistryError>> {
+        Box::pin(async move {
+            if note == BudgetNote::default() {
+                return Ok(());
+            }
+            let rows = BudgetRows::of(&note, &self.base.sealer)?;
+            self.write(Unit::Budget(Box::new(rows))).await?.done()
+        })
+    }
+
+    fn windows(&self, ended: u32) -> PortFuture<'_, Result<Vec<Window>, RegistryError>> {
+        Box::pin(self.read_windows(ended))
+    }
+
+    fn spend(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<SpendRow>, RegistryError>> {
+        Box::pin(self.read_spend(query))
+    }
+
+    fn waste(&self, query: SeriesQuery) -> PortFuture<'_, Result<Vec<WasteRow>, RegistryError>> {
+        Box::pin(self.read_waste(query))
     }
 
     fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {

@@ -12,6 +12,7 @@ use domain::status::Intent;
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 
+use super::budget::BudgetRows;
 use super::desk::DeskRow;
 use super::kin::job_mark;
 use super::raw::RawRow;
@@ -42,6 +43,8 @@ pub(crate) enum Unit {
     Record(Vec<AuditEvent>),
     /// Something at a person's desk.
     Desk(DeskRow),
+    /// What was counted.
+    Budget(Box<BudgetRows>),
 }
 
 /// What became of a unit.
@@ -155,6 +158,8 @@ pub(crate) struct Kin {
     pub(crate) orphaned: bool,
     /// Its result waits for a person.
     pub(crate) held: bool,
+    /// A person is asked whether it may go on past its limit.
+    pub(crate) over_limit: bool,
 }
 
 impl Kin {
@@ -166,6 +171,7 @@ impl Kin {
             undelivered: handle.is_undelivered(),
             orphaned: handle.is_orphaned(),
             held: handle.is_held(),
+            over_limit: handle.asks_to_go_on(),
         }
     }
 }
@@ -354,7 +360,12 @@ impl Unit {
     /// Whether it can wait when only the reserve is left: everything but changes of handles that are here and facts.
     pub(crate) fn can_wait(&self) -> bool {
         match self {
-            Self::Admit(_) | Self::Contacts(_) | Self::PutServer(_) | Self::Agents(_) | Self::Desk(_) => true,
+            Self::Admit(_)
+            | Self::Contacts(_)
+            | Self::PutServer(_)
+            | Self::Agents(_)
+            | Self::Desk(_)
+            | Self::Budget(_) => true,
             Self::PutRule(unit) => !unit.remove,
             // An agent's access is taken away also when the disk is full (ruling 28).
             Self::PutAgent(unit) => unit.agent.revoked.is_none(),

@@ -167,7 +167,9 @@ fn deal(handle: &TaskHandle, dealing: &Dealing, now: Timestamp) -> Transition {
         Dealing::Back => handle.agent_back(now),
         Dealing::ToldCancelled => handle.told_cancelled(now),
         Dealing::Hold => handle.hold(&ann(), now).unwrap_or_else(nothing),
-        Dealing::Release(deliver) => handle.release(&ben(), deliver.then_some(Form::Whole), None, now).unwrap_or_else(nothing),
+        Dealing::Release(deliver) => {
+            handle.release(&ben(), deliver.then_some(Form::Whole), None, now).unwrap_or_else(nothing)
+        }
         Dealing::Answered(which) => {
             let key = handle.requests.keys().nth(*which).cloned();
             let input = AnswerInput { key, ..forwarded("") };
