@@ -5,7 +5,7 @@ import { fake, type FakeOptions } from "$lib/backend/fake";
 import type { ApiError } from "$lib/bindings";
 import { STORY_NOW } from "$lib/story";
 import { Desk } from "./desk.svelte";
-import { DESTRUCTIVE, LINK, QUESTION, SECRET, type Item } from "./inbox.example";
+import { DESTRUCTIVE, LINK, OVER_LIMIT, QUESTION, SECRET, TOO_LARGE, type Item } from "./inbox.example";
 
 beforeEach(() => void vi.useFakeTimers({ now: STORY_NOW }));
 afterEach(() => void vi.useRealTimers());
@@ -17,8 +17,10 @@ function begin(item: Item, more: FakeOptions = {}) {
   const selected: string[] = [];
   const desk = new Desk({ backend, toasts, now: () => STORY_NOW, leave: (id) => left.push(id), select: (id) => selected.push(id) });
   const [request] = item.task.requests;
-  if (!request) throw new Error("the item asks something");
-  const form = () => desk.form(item.row, request);
+  const form = () => {
+    if (!request) throw new Error("the item asks something");
+    return desk.form(item.row, request);
+  };
   const field = (name: string) => {
     const found = form().model.fields.find((one) => one.name === name);
     if (!found) throw new Error(`no field ${name}`);
@@ -136,4 +138,40 @@ it("with seconds left an answer leaves at once", async () => {
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.answer")).toMatchObject([{ hold: false }]);
   expect(toasts.undoable).toBeNull();
+});
+
+it("a large result goes in slices, and in another form when a person says so", async () => {
+  const { desk, sent, left, row } = begin(TOO_LARGE);
+  expect(desk.deliver(row, TOO_LARGE.task.held)).toBe(true);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(sent("tasks.release")).toEqual([{ id: row.task, deliver: true, reason: null, form: "slices" }]);
+  expect(left).toEqual([row.id]);
+  desk.deliverAs(row.id, { form: "trimmed", trim: "5k" });
+  desk.deliver(row, TOO_LARGE.task.held);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(sent("tasks.release").at(-1)).toEqual({ id: row.task, deliver: true, reason: null, form: "trimmed", trimTokens: 5_000 });
+});
+
+it("a trim that is no number is not sent, and its error stands at the field", async () => {
+  const { desk, sent, row } = begin(TOO_LARGE);
+  desk.deliverAs(row.id, { form: "trimmed", trim: "a bit" });
+  expect(desk.deliver(row, TOO_LARGE.task.held)).toBe(false);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(sent("tasks.release")).toEqual([]);
+  expect(desk.tried.has(row.id)).toBe(true);
+});
+
+it("a result that is not delivered tells its agent why", async () => {
+  const { desk, sent, row } = begin(TOO_LARGE);
+  void desk.release(row, false, " too much ");
+  await vi.advanceTimersByTimeAsync(10);
+  expect(sent("tasks.release")).toEqual([{ id: row.task, deliver: false, reason: "too much" }]);
+});
+
+it("a task past its limit goes on when a person lets it", async () => {
+  const { desk, sent, left, row } = begin(OVER_LIMIT);
+  void desk.goOn(row);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(sent("tasks.goOn")).toEqual([{ id: row.task }]);
+  expect(left).toEqual([row.id]);
 });

@@ -24,6 +24,8 @@ const cancelling: TaskDto = { ...base, phase: "cancelling", intent: wish({ state
 const ended = { over: true, endedAt: ago(3), nextLookAt: null, group: "finished" } as const;
 const bad = "<img src=x onerror=alert(1)>\u001b[31m\u202Egnp.exe";
 const long = "x".repeat(100_000);
+const cost: NonNullable<TaskDto["tokens"]> = { handle: 312, keptOut: 61_402, result: 61_402, delivered: 8_000, arguments: 204, family: "o200k", exactness: "exact" };
+const tooLarge = (verdict: NonNullable<TaskDto["held"]>["verdict"]): TaskDto["held"] => ({ at: ago(90), by: "limit", why: "tooLarge", tokens: 61_402, limit: 20_000, free: null, verdict });
 const gone: ApiError = { code: "notFound", message: "there is no task", hint: "It may have been removed." };
 const failed: ApiError = { code: "failed", message: "the registry could not be read", hint: "Taskwarden tries again by itself." };
 
@@ -61,6 +63,11 @@ export default {
     "raw fails": one({ intent: null }, { click: tab("Raw"), fake: { calls: { "tasks.raw": () => { throw failed; } } } }),
     "no history yet": one({ intent: null }, { fake: { calls: { "tasks.history": () => ({ events: [], log: [], looks: [] }) } } }),
     "long history": one({ intent: null }, { fake: { calls: { "tasks.history": () => ({ events: Array.from({ length: 500 }, (_, at) => event(4_320 - at * 8, at % 2 ? "server" : "policy", at % 2 ? "asked" : "lost", "warehouse")), log: Array.from({ length: 500 }, (_, at) => ({ at: ago(4_320 - at * 8), status: "working", text: `Partition ${at}` })), looks: history.looks }) } } }),
+    "tokens": one({ ...ended, phase: "done", status: "completed", intent: null, result: { bytes: 245_608, isError: false, state: "stored" }, tokens: cost }, { click: tab("Result") }),
+    "result too large": one({ ...ended, phase: "done", status: "completed", intent: null, result: { bytes: 245_608, isError: false, state: "stored" }, tokens: cost, held: tooLarge(null) }),
+    "result in slices by a limit": one({ ...ended, phase: "done", status: "completed", intent: null, result: { bytes: 245_608, isError: false, state: "stored" }, tokens: cost, held: tooLarge({ delivered: true, by: "limit", at: ago(60), reason: null, form: "slices", byLimit: true, trimTokens: null }) }),
+    "past its limit": one({ intent: null, tokens: { ...cost, result: null, delivered: 0 }, overLimit: { tokens: 61_204, limit: { tokens: 60_000, at: "ask" }, at: ago(60), settledBy: null } }),
+    "past its limit, let go on": one({ intent: null, overLimit: { tokens: 61_204, limit: { tokens: 60_000, at: "ask" }, at: ago(60), settledBy: "Mara Lindqvist" } }),
     "started by a person": one({ intent: null, origin: "started", agent: null, startedBy: "Mara Lindqvist" }),
     revoke: one({ intent: null }, { click: ["button[aria-haspopup=menu]", "[role=menuitem]:has-text('Take it from')"] }),
     "mark resolved": one({ phase: "lost", over: true, intent: null }, { click: ["footer button:has-text('Mark resolved')"] }),

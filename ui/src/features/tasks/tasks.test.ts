@@ -4,7 +4,7 @@ import { fake } from "$lib/backend/fake";
 import { makeRow } from "$lib/fake/rows";
 import { read } from "$lib/query";
 import { byTrouble, meant, rowOf, stoppable, tally, type Stops } from "./bulk";
-import { compact, doneText, elapsedText, keptText, messageText } from "./cells";
+import { compact, doneText, elapsedText, keptText, messageText, tokensText, tokensTitle } from "./cells";
 import { chipValue } from "./chips";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
@@ -22,6 +22,14 @@ describe("the cells of a row", () => {
   test("times_fit_their_columns", () => {
     expect([40_000, 25 * MINUTE, 72 * MINUTE, 23 * 60 * MINUTE, 3 * 1_440 * MINUTE].map(elapsedText)).toEqual(["40 s", "25 min", "1 h 12", "23 h 00", "3 d"]);
     expect([keptText(null, NOW), keptText(new Date(NOW + 33 * MINUTE).toISOString(), NOW), keptText(new Date(NOW - 1).toISOString(), NOW)]).toEqual(["", "33 min", "over"]);
+  });
+
+  test("tokens_stand_with_their_mark_whose_they_are_and_fit_their_column", () => {
+    const cost = { handle: 312, keptOut: 9, result: 61_402, delivered: 8_000, arguments: 204, family: "o200k", exactness: "exact" as const };
+    expect(tokensText(cost)).toBe("62k");
+    expect(tokensTitle(cost)).toBe("61,918 in or about to come in (GPT o200k, exact)");
+    expect(tokensText({ ...cost, result: null, delivered: 0, exactness: "about" })).toBe("≈ 516");
+    for (const result of [9, 9_999, 999_999, 1e9, Number.MAX_SAFE_INTEGER]) expect(tokensText({ ...cost, result, exactness: "atMost" }).length, `${result} fits its column`).toBeLessThanOrEqual(8);
   });
 
   test("a_lost_task_says_when_it_was_last_seen_not_what_the_server_said", () => {

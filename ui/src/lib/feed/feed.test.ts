@@ -77,6 +77,18 @@ describe("frames", () => {
   it("a_resync_means_to_subscribe_anew", () => expect(reduce(begun().state, { type: "resync", why: "behind" }), "the core says so").toBe("resubscribe"));
 });
 
+describe("budgets", () => {
+  it("come_whole_and_stay_when_a_frame_has_none", () => {
+    const { world, state } = begun();
+    expect(state.budgets.budgets.length, "those of the snapshot").toBeGreaterThan(0);
+    const same = applied(state, next(world, () => world.stir(1)));
+    expect(same.budgets, "nothing said of them: the same list").toBe(state.budgets);
+    const [first] = state.budgets.budgets;
+    const after = applied(same, next(world, () => world.budget(first?.agentId ?? "", (one) => ({ ...one, burnPerMinute: 7 }))));
+    expect(after.budgets.budgets[0]?.burnPerMinute).toBe(7);
+  });
+});
+
 describe("the inbox", () => {
   const row = (id: string, openedAt: string, deadline: string | null): InboxRow => ({
     id, openedAt, deadline, kind: "form", task: id, key: "k", server: "s", tool: null, agent: null, message: null, host: null, snoozedUntil: null, changedAt: openedAt, answeredBy: null, destructive: false, tokens: null, limit: null, exactness: null,

@@ -3,7 +3,7 @@ import { least, readTokens, share, shortTokens, shownParts, size, tokens } from 
 
 describe("tokens", () => {
   it.each([
-    [163_208, "exact", "163,208"], [0, "exact", "0"], [118_204, "about", "≈ 118k"], [70_100, "atMost", "≤ 71k"], [1_841_000, "about", "≈ 1.84M"],
+    [163_208, "exact", "163,208"], [0, "exact", "0"], [0, "atMost", "0"], [118_204, "about", "≈ 118k"], [70_100, "atMost", "≤ 71k"], [1_841_000, "about", "≈ 1.84M"],
     [6_130, "about", "≈ 6.1k"], [900, "atMost", "≤ 900"], [999_999, "about", "≈ 1M"], [999_001, "atMost", "≤ 1M"], [9_999, "about", "≈ 10k"], [2_000_000_000, "about", "≈ 2G"],
   ] as const)("%i that are %s read %s", (value, exactness, text) => expect(tokens(value, exactness)).toBe(text));
 

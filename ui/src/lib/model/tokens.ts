@@ -7,13 +7,16 @@ const MARKS: Readonly<Record<ExactnessDto, string>> = { exact: "", about: "≈ "
 const ORDER: readonly ExactnessDto[] = ["exact", "about", "atMost"];
 
 export function tokens(value: number, exactness: ExactnessDto): string {
-  return `${MARKS[exactness]}${exactness === "exact" ? count(value) : short(value, exactness === "atMost")}`;
+  return `${markOf(value, exactness)}${exactness === "exact" ? count(value) : short(value, exactness === "atMost")}`;
 }
 
 /** Always short, for cells and sentences that have no room: 61.4k, ≈ 118k. */
 export function shortTokens(value: number, exactness: ExactnessDto): string {
-  return `${MARKS[exactness]}${short(value, exactness === "atMost")}`;
+  return `${markOf(value, exactness)}${short(value, exactness === "atMost")}`;
 }
+
+/** Nothing is nothing, however it is counted. */
+const markOf = (value: number, exactness: ExactnessDto): string => (value === 0 ? "" : MARKS[exactness]);
 
 /** A size that somebody set, such as that of a window: 200k, 1M; written out where short would not be true. */
 export function size(value: number): string {

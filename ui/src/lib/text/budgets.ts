@@ -1,4 +1,5 @@
 /* Words of tokens, windows, spend and waste. What stands in a window now and what was spent are never one word. */
+import { line } from "$lib/design/plain";
 import type { AtLimitDto, ExactnessDto, FamilyDto, SizeFromDto } from "$lib/bindings";
 import { count } from "$lib/model/bytes";
 import type { ShownSource } from "$lib/model/tokens";
@@ -9,14 +10,15 @@ const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 
 const FAMILIES: Readonly<Record<string, string>> = {
   o200k: "GPT o200k", cl100k: "GPT cl100k", claude3: "Claude 3 to 4.6", claude47: "Claude 4.7 and later", gemini: "Gemini", llama: "Llama", unknown: "unknown model",
 };
-export const familyLabel = (id: string): string => (Object.hasOwn(FAMILIES, id) ? (FAMILIES[id] ?? id) : id);
+export const familyLabel = (id: string): string => (Object.hasOwn(FAMILIES, id) ? (FAMILIES[id] ?? id) : line(id, FAMILY_CAP));
+const FAMILY_CAP = 40;
 
 export const exactnessWords: Readonly<Record<ExactnessDto, string>> = { exact: "exact", about: "estimate", atMost: "upper bound" };
 
 /** "GPT o200k · exact", "Claude 4.7 and later · ≈ ±4 %", "unknown model · ≤". */
 export function familyWords(family: FamilyDto): string {
   const how = family.exactness === "exact" ? "exact" : family.exactness === "atMost" ? "≤" : family.errorPercent > 0 ? `≈ ±${count(family.errorPercent)} %` : "≈";
-  return `${family.label} · ${how}`;
+  return `${line(family.label, FAMILY_CAP)} · ${how}`;
 }
 
 export const sourceWords: Readonly<Record<ShownSource, string>> = {
@@ -42,7 +44,7 @@ export const budgetsText = {
     list: "Windows of agents",
     columns: { agent: "Agent, tokenizer", share: "Share of its window", now: "In the window", kept: "Kept out by tasks", burn: "Burn" },
     of: (size: string) => `of ${size}`,
-    sizeUnknown: "size not known",
+    sizeUnknown: "size unknown",
     unknown: "The size of its window is not known, so there is no share.",
     set: "Set it",
     nothing: "Nothing seen yet",

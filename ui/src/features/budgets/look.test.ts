@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { makeSeries } from "$lib/fake/budgets";
+import { STORY_NOW } from "$lib/story";
+import { budgets, coming } from "./budgets.example";
+import { comingLook, csvOf, namesFound, SPANS, sumsOf, together } from "./look";
+
+describe("what is about to come in", () => {
+  it("does not fit when more is held than is free", () => {
+    expect(comingLook(coming(), 36_792).word).toBe("Held: does not fit");
+    expect(comingLook(coming(), 90_000).word).toBe("Held");
+    expect(comingLook(coming(), null).word, "of an unknown size nothing is said").toBe("Held");
+    expect(comingLook(coming({ tokens: null }), 1).word).toBe("Held");
+  });
+  it("says how far it is, or nothing of it", () => {
+    expect(comingLook(coming({ state: "working", percent: 8 }), 1).word).toBe("Working, 8 %");
+    expect(comingLook(coming({ state: "working", percent: null }), 1).word).toBe("Working");
+  });
+});
+
+describe("figures over time", () => {
+  const series = makeSeries(SPANS.week.spanMs, SPANS.week.stepMs, STORY_NOW, 3, ["o200k", "unknown"]);
+
+  it("sum to what the points say, by source", () => {
+    const sums = sumsOf(series);
+    expect(sums.tokens).toBe(series.points.flatMap((point) => point.sources).reduce((sum, part) => sum + part.tokens, 0));
+    expect(sums.sources.map((part) => part.source)).toEqual(["tools", "ownTools", "arguments", "results", "handles", "prompts"]);
+    expect(sumsOf({ ...series, points: [] })).toEqual({ sources: [], tokens: 0, keptOut: 0, messages: 0 });
+  });
+
+  it("are kept as a file whose every line says whose tokens they are and how exact", () => {
+    const lines = csvOf(series, "research-7").trimEnd().split("\r\n");
+    expect(lines).toHaveLength(series.points.length + 1);
+    expect(lines[0]).toBe("from,tools,ownTools,arguments,results,handles,prompts,keptOut,messages,exactness,tokenizers,agent");
+    expect(lines.at(-1)).toContain(",atMost,o200k unknown,research-7");
+  });
+
+  it("never make a formula of a name", () => {
+    expect(csvOf(series, "-cmd").split("\r\n")[1]).toMatch(/,'-cmd$/);
+    expect(csvOf(series, 'a"b,c').split("\r\n")[1]).toMatch(/,"a""b,c"$/);
+  });
+});
+
+describe("agents beyond the core's list", () => {
+  it("are found by name, the first ones", () => {
+    const names = ["nightly-ops", "order-bot", "nightly-import"].map((name) => ({ name }));
+    expect(namesFound(names, " NIGHT ", 5).map((one) => one.name)).toEqual(["nightly-ops", "nightly-import"]);
+    expect(namesFound(names, "o", 1)).toHaveLength(1);
+  });
+  it("stand after those that are listed", () => {
+    const [first, second, third] = budgets(3);
+    if (!first || !second || !third) throw new Error("three were made");
+    expect(together([first, second], new Map([[third.agentId, third]]), [third.agentId, second.agentId, "agt_gone"]).map((one) => one.agentId)).toEqual([second.agentId, third.agentId]);
+  });
+});
