@@ -161,8 +161,7 @@ impl Drop for Tap<'_> {
     }
 }
 
-/// The client said hello: a conversation may begin.
+/// The client said hello: a conversation may begin. What program it is was told with the request (`service.rs`).
 pub(super) fn begins(gate: &Gate, guest: &Guest) {
-    let client = guest.client.program().map(|program| program.name.as_str());
-    gate.engine.session_began(guest.agent, guest.server, guest.session_name(), client);
+    gate.engine.session_began(guest.agent, guest.server, guest.session_name(), None);
 }

@@ -11,6 +11,7 @@ use testkit::build::person;
 use testkit::scripted::{Look, OnCancel};
 
 use super::legacy_stage::{Talker, ended};
+use super::wired::{Does, Wired, wired};
 use super::world::{Caller, World, task_id};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -122,19 +123,22 @@ async fn an_end_reads_the_same_wherever_it_is_read() {
     let talker = Talker::new(&world);
     let id = talker.task("huge").await;
     let by_result = ended(&talker.awaits(&id)).await.expect("a result");
-    let short = (by_result["content"].clone(), by_result["isError"].clone());
+    let of = |result: &Value| (result["content"].clone(), result["isError"].clone());
+    let short = of(&by_result);
     assert_eq!(short.1, true, "its tool has structured results, and this has none: {by_result}");
+    let wait = json!({"name": "tasks_wait", "arguments": {"task": id}});
+    let waited = talker.caller.ask("tools/call", wait.clone()).await.result();
+    assert_eq!(of(&waited), short, "waited for by the task tool");
+    assert_eq!(of(&ended(&talker.awaits(&id)).await.expect("a result")), short, "and once more");
+    assert_eq!(of(&world.plain(1).ask("tools/call", wait).await.result()), short, "in the other era");
     let modern = world.modern(1);
-    for _ in 0..2 {
-        let read = modern.get(&id).await.result();
-        assert_eq!((read["result"]["content"].clone(), read["result"]["isError"].clone()), short, "{read}");
-    }
-    let mut plain =
-        world.plain(1).ask("tools/call", json!({"name": "tasks_wait", "arguments": {"task": id}})).await.result();
-    let way = plain["content"][0]["text"].take();
-    assert_eq!(plain["content"][1], short.0[1], "the same link");
-    let (before, _) = way.as_str().and_then(|text| text.split_once("[… it goes on")).expect("a text");
-    assert!(short.0[0]["text"].as_str().expect("a text").starts_with(before), "but for the tools that it can use");
+    let read = modern.get(&id).await.result();
+    assert_eq!(modern.get(&id).await.result(), read, "by a look, and the next one");
+    assert_eq!(read["result"]["content"][1], short.0[1], "the same link");
+    let text = |content: &Value| content[0]["text"].as_str().map(str::to_owned).expect("a text");
+    let (theirs, ours) = (text(&read["result"]["content"]), text(&short.0));
+    let (before, _) = theirs.split_once("[… it goes on").expect("it says how to go on");
+    assert!(ours.starts_with(before), "the same but for the tools that a client has: {theirs}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -248,7 +252,9 @@ async fn ranges_out_of_bounds_are_empty_and_wrong_ones_are_refused() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_knows_no_links_is_told_in_words() {
     let world = World::new().await;
-    world.replies("huge", Duration::ZERO, &result(&report()));
+    for _ in 0..3 {
+        world.replies("huge", Duration::ZERO, &result(&report()));
+    }
     limited(&world, "huge", 20_000, AtTokens::Hold).await;
     let old = world.legacy(1, "2025-03-26", &json!({})).call("huge").await.result();
     assert_eq!(old["content"].as_array().map(Vec::len), Some(1), "a text alone: {old}");
@@ -263,7 +269,18 @@ async fn a_client_that_knows_no_links_is_told_in_words() {
 
 #[tokio::test(start_paused = true)]
 async fn results_are_resources_of_every_door() {
-    let world = World::new().await;
+    let bare = Wired::modern(11, json!({"tools": {}}), |_, _| Does::Error(r#"{"code":-7,"message":"no"}"#.into()));
+    // Some have resources and no templates, and say so this way.
+    let without = Wired::legacy(12, json!({"resources": {}}), |method, _| match method {
+        "resources/list" => Does::Result(r#"{"resources":[]}"#.into()),
+        _ => Does::Error(r#"{"code":-32601,"message":"no such method"}"#.into()),
+    });
+    for servers in [vec![bare], vec![without]] {
+        offers_results(&wired(&servers).await).await;
+    }
+}
+
+async fn offers_results(world: &World) {
     for version in ["2025-11-25", "2025-03-26"] {
         let hello = world.legacy(1, version, &json!({})).ask("initialize", json!({})).await.result();
         assert!(hello["capabilities"]["resources"].is_object(), "{hello}");
@@ -292,7 +309,7 @@ async fn a_stop_by_a_limit_is_read_by_the_agent() {
     tokio::pin!(waiting);
     assert!(tokio::time::timeout(SECOND, &mut waiting).await.is_err(), "it works");
     let why = "61000 tokens, the limit of a task is 60000";
-    world.engine.cancel(id.parse().expect("an id"), Decider::Limit, Some(why)).await.expect("asked to stop");
+    world.engine.cancel(id.parse().expect("an id"), Decider::Limit, Some(why.to_owned())).await.expect("asked to stop");
     let ended = modern.until_status(&id, "cancelled").await;
     assert!(ended["statusMessage"].as_str().is_some_and(|said| said.contains(why)), "{ended}");
     let error = waiting.await.error();

@@ -127,7 +127,6 @@ impl World {
             host: HostId::from_random(1),
             supervisor: supervisor.clone(),
             intents: Arc::new(testkit::intents::MemoryIntents::default()),
-            scale: Arc::new(testkit::scale::PlainScale),
         };
         let engine = Engine::start(parts).await.expect("the engine starts");
         let gateway = Gateway::new(GatewayParts {
