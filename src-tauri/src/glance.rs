@@ -1,12 +1,13 @@
 //! What the tray, the shortcut and the way out must know, kept from the frames of one feed.
 //!
 //! Pure: frames in, words and choices out. It decides nothing about tasks and knows of each only what the inbox row
-//! says. Texts of servers are cut to one line and lose what could disturb a menu. `tray.rs` shows it.
+//! says. How a line of a menu reads is `host::menu`'s. `tray.rs` shows it.
 
 use std::collections::BTreeMap;
 
-use api::dto::{AddressDto, ServerDto, SettingsDto, Totals, WaitingRow};
+use api::dto::{AddressDto, BudgetList, ServerDto, SettingsDto, Totals, WaitingRow};
 use api::frame::{Delta, Frame, Snapshot};
+use host::menu;
 
 /// What a frame asks of its reader.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,6 +36,7 @@ pub(crate) struct Glance {
     servers: BTreeMap<String, ServerDto>,
     totals: Totals,
     inbox: BTreeMap<String, WaitingRow>,
+    budgets: BudgetList,
 }
 
 impl Glance {
@@ -42,13 +44,14 @@ impl Glance {
     pub(crate) fn hear(&mut self, frame: &str) -> Heard {
         match serde_json::from_str(frame) {
             Ok(Frame::Snapshot(snapshot)) => {
-                let Snapshot { settings, servers, totals, inbox, .. } = *snapshot;
-                *self = Self { settings: Some(settings), totals, ..Self::default() };
+                let Snapshot { settings, servers, totals, inbox, budgets, .. } = *snapshot;
+                *self = Self { settings: Some(settings), totals, budgets, ..Self::default() };
                 self.put(servers, inbox);
                 Heard::News
             }
             Ok(Frame::Delta(delta)) => {
-                let Delta { settings, servers, gone_servers, totals, inbox, gone_inbox, .. } = *delta;
+                let Delta { settings, servers, gone_servers, totals, inbox, gone_inbox, budgets, .. } = *delta;
+                self.budgets = budgets.unwrap_or(std::mem::take(&mut self.budgets));
                 self.settings = settings.or(self.settings.take());
                 self.totals = totals.unwrap_or(std::mem::take(&mut self.totals));
                 self.servers.retain(|name, _| !gone_servers.contains(name));
@@ -113,9 +116,14 @@ impl Glance {
         if moving == 0 { needs } else { format!("{needs}, {moving} working") }
     }
 
+    /// The fullest window, once it is so full that people are told.
+    pub(crate) fn gauge(&self) -> Option<String> {
+        menu::gauge(&self.budgets)
+    }
+
     /// The first items of the inbox as lines of a menu, each with its id.
     pub(crate) fn lines(&self, now: &str, most: usize) -> Vec<(String, String)> {
-        self.waiting(now).into_iter().take(most).map(|row| (row.id.clone(), line(row))).collect()
+        self.waiting(now).into_iter().take(most).map(|row| (row.id.clone(), menu::item(row))).collect()
     }
 
     /// Whether notifications are paused at this moment.
@@ -144,42 +152,6 @@ impl Glance {
         let is_free = goes_on.is_empty() && ends.is_empty();
         (!is_free).then(|| format!("{goes_on}{ends}Supervision stops until you reopen Taskwarden."))
     }
-}
-
-/// One line about one item: the server's words, or ours where it has none, and where it comes from.
-fn line(row: &WaitingRow) -> String {
-    /// Letters of a part; more is cut. Judgement: menus do not wrap.
-    const LETTERS: usize = 60;
-    let tool = row.tool.as_deref().unwrap_or("A task");
-    let said = row.message.as_deref().map(plain).filter(|said| !said.is_empty());
-    let (what, names_tool) = match row.kind.as_str() {
-        "overdue" => (format!("{tool} runs long"), true),
-        "lost" => (format!("{tool} was lost"), true),
-        "unconfirmed" => (format!("{tool} is not confirmed"), true),
-        "blocked" => ("A server needs you".to_owned(), false),
-        _ => (said.unwrap_or_else(|| format!("{tool} asks")), false),
-    };
-    let place = match &row.tool {
-        Some(tool) if !names_tool => format!("{}, {tool}", row.server),
-        _ => row.server.clone(),
-    };
-    format!("{} · {}", cut(&plain(&what), LETTERS), cut(&plain(&place), LETTERS))
-}
-
-/// Text on one line without letters that steer: controls, and those that change the direction of writing.
-fn plain(text: &str) -> String {
-    let steers =
-        |c: char| matches!(c, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}');
-    let kept = text.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| !steers(*c));
-    kept.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn cut(text: &str, letters: usize) -> String {
-    if text.chars().count() <= letters {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(letters.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The tray: three faces, a tooltip with the counts, a menu of what waits.
+//! The tray: three faces, a tooltip with the counts and the fullest window, a menu of what waits.
 //!
 //! It is fed by a feed of its own and shows what `glance.rs` says. Where the desktop has no tray there is none, and
 //! closing the window then means quitting. Nothing can be answered from here; every line opens its item.
@@ -19,6 +19,7 @@ const LINES_MOST: usize = 5;
 
 const ITEM: &str = "item:";
 const INBOX: &str = "inbox";
+const BUDGETS: &str = "budgets";
 const PAUSE: &str = "pause";
 const RESUME: &str = "resume";
 const QUIT: &str = "quit";
@@ -29,6 +30,8 @@ struct Look {
     face: Face,
     is_dark: bool,
     counts: String,
+    /// The fullest window, when people are told of it.
+    gauge: Option<String>,
     lines: Vec<(String, String)>,
     is_paused: bool,
 }
@@ -133,6 +136,7 @@ impl Tray {
             face: glance.face(&now),
             is_dark,
             counts: glance.counts(&now),
+            gauge: glance.gauge(),
             lines: glance.lines(&now, LINES_MOST),
             is_paused: glance.is_paused(&now),
         }
@@ -143,12 +147,17 @@ impl Tray {
         let Some(icon) = icon.as_ref() else { return };
         let drawn = icon
             .set_icon(Some(picture(look.face, look.is_dark)))
-            .and_then(|()| icon.set_tooltip(Some(&look.counts)))
+            .and_then(|()| icon.set_tooltip(Some(tooltip(look))))
             .and_then(|()| icon.set_menu(Some(menu(app, look)?)));
         if let Err(why) = drawn {
             tracing::warn!(%why, "the tray could not be drawn");
         }
     }
+}
+
+/// The counts, and the fullest window below them.
+fn tooltip(look: &Look) -> String {
+    look.gauge.as_ref().map_or_else(|| look.counts.clone(), |gauge| format!("{}\n{gauge}", look.counts))
 }
 
 /// The picture of a face, for a light or a dark panel.
@@ -171,6 +180,9 @@ fn menu(app: &AppHandle, look: &Look) -> tauri::Result<Menu<tauri::Wry>> {
     };
     let menu = Menu::new(app)?;
     menu.append(&entry("counts", &look.counts, false)?)?;
+    if let Some(gauge) = &look.gauge {
+        menu.append(&entry(BUDGETS, gauge, true)?)?;
+    }
     for (id, text) in &look.lines {
         menu.append(&entry(&format!("{ITEM}{id}"), text, true)?)?;
     }
@@ -189,6 +201,7 @@ fn menu(app: &AppHandle, look: &Look) -> tauri::Result<Menu<tauri::Wry>> {
 fn chosen(app: &AppHandle, id: &str) {
     match id {
         INBOX => windows::open(app, places::INBOX),
+        BUDGETS => windows::open(app, places::BUDGETS),
         PAUSE => pause(app, Some(host::moment::pause_end())),
         RESUME => pause(app, None),
         QUIT => quit::ask(app),

@@ -12,7 +12,7 @@ fn row(id: &str, kind: &str, opened: &str) -> Value {
     json!({
         "id": id, "kind": kind, "task": null, "key": null, "server": "ci", "tool": "deploy", "agent": null,
         "message": null, "host": null, "openedAt": opened, "deadline": null, "snoozedUntil": null, "changedAt": opened,
-        "answeredBy": null, "destructive": false,
+        "answeredBy": null, "destructive": false, "tokens": null, "limit": null, "exactness": null,
     })
 }
 
@@ -99,12 +99,50 @@ fn items_without_words_of_a_server_get_ours() {
         ("form", "deploy asks · ci, deploy"),
         ("overdue", "deploy runs long · ci"),
         ("lost", "deploy was lost · ci"),
+        ("held", "A result is held · ci, deploy"),
+        ("overLimit", "deploy went past its limit of tokens · ci"),
         ("unconfirmed", "deploy is not confirmed · ci"),
         ("blocked", "A server needs you · ci, deploy"),
     ] {
         let glance = glance(vec![plain_row(row("a", kind, NOW))], 1, 0);
         assert_eq!(glance.lines(NOW, 1).remove(0).1, expected);
     }
+}
+
+#[test]
+fn the_fullest_window_is_shown_once_people_are_told_of_it() {
+    let family = json!({"id": "o200k", "label": "GPT o200k", "exactness": "exact", "errorPercent": 0});
+    let budget = |agent: &str, tokens: u64| {
+        json!({
+            "agent": agent, "agentId": agent, "family": family, "windowTokens": 200_000, "windowFrom": "set",
+            "model": null, "beside": [], "burnPerMinute": 0, "fullInMs": null, "coming": [], "limit": null,
+            "now": {
+                "id": "win_1", "beganAt": NOW, "lastAt": NOW, "endedAt": null, "tokens": tokens, "exactness": "exact",
+                "sources": [], "keptOut": 0, "keptOutExactness": "exact",
+            },
+        })
+    };
+    let heard = |budgets: Vec<Value>| {
+        let list = json!({"budgets": budgets, "more": 0, "warnPercent": 80, "fullPercent": 95});
+        let mut glance = glance(Vec::new(), 0, 0);
+        hear(&mut glance, Delta { budgets: serde_json::from_value(list).unwrap(), ..Delta::default() });
+        glance
+    };
+    assert_eq!(heard(vec![budget("calm", 159_999)]).gauge(), None, "79 % is nothing to say");
+    let full = heard(vec![budget("calm", 160_000), budget("research-7", 164_000)]);
+    assert_eq!(full.gauge().as_deref(), Some("research-7: 82 % of its window"));
+    let mut full = full;
+    hear(&mut full, Delta::default());
+    assert!(full.gauge().is_some(), "what a delta does not name stays");
+}
+
+#[test]
+fn a_held_result_says_how_large_it_is() {
+    let mut held = row("a", "held", NOW);
+    held["tokens"] = 61_402.into();
+    held["exactness"] = "exact".into();
+    let (_, line) = glance(vec![plain_row(held)], 1, 0).lines(NOW, 1).remove(0);
+    assert_eq!(line, "A result of 61,402 tokens is held · ci, deploy");
 }
 
 #[test]

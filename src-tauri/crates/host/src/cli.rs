@@ -5,8 +5,10 @@
 //! object. Nothing here decides what may be done.
 
 mod agents;
+mod amount;
 mod answer;
 mod ask;
+mod budget;
 mod call;
 mod connect;
 mod consent;
@@ -26,6 +28,7 @@ mod table;
 mod tasks;
 mod ui;
 mod watch;
+mod weigh;
 mod words;
 
 use std::ffi::OsString;
@@ -64,6 +67,8 @@ enum Command {
     Agents(agents::Agents),
     /// Carry an agent's standard input and output to its servers; for the settings of agents' programs.
     Connect(connect::Connect),
+    /// Show what stands in the windows of agents, and set how it is counted.
+    Budget(budget::Budget),
     /// List and set what holds for calls of agents.
     #[command(subcommand)]
     Rules(rules::Rules),
@@ -182,6 +187,7 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
         Command::Servers(command) => servers::run(command, &config, screen).await,
         Command::Agents(command) => agents::run(command, &config, screen).await,
         Command::Connect(command) => Box::pin(connect::run(command, config, screen)).await,
+        Command::Budget(command) => budget::run(command, &config, screen).await,
         Command::Rules(command) => rules::run(command, &config, screen).await,
         Command::Call(command) => call::run(command, &config, screen).await,
         Command::Tasks(command) => tasks::run(command, &config, screen).await,

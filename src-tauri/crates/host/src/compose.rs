@@ -12,7 +12,7 @@ use api::{Api, Live, Place};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::HostId;
 use domain::policy::Policy;
-use domain::ports::{Clock, Connector, Intents, Notifier, Registry, RegistryError, Secrets};
+use domain::ports::{Clock, Connector, Intents, Notifier, Registry, RegistryError, Scale, Secrets};
 use domain::server::ServerAddress;
 use engine::supervisor::Supervisor;
 use engine::{Draw, Engine, Parts, SystemClock};
@@ -22,6 +22,7 @@ use mcp::serve::FaceParts;
 use mcp::transport::KeeperProgram;
 use parking_lot::Mutex;
 use registry::{IntentsOpening, Opening, SealKey, Sqlite, SqliteIntents};
+use tokens::Weigher;
 use tokio_util::sync::CancellationToken;
 
 use crate::agents::AgentDoor;
@@ -217,6 +218,7 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
         policy: policy.clone(),
         host: HostId::from_random(draw()),
         supervisor: supervisor.clone(),
+        scale: scale(),
     })
     .await?;
     let seen = (Arc::clone(&registry), Arc::clone(&clock));
@@ -311,6 +313,11 @@ impl Running {
         }
         tracing::info!("the core stopped");
     }
+}
+
+/// What weighs messages. Cheap to make: its tables are made when something is first weighed.
+pub(crate) fn scale() -> Arc<dyn Scale> {
+    Arc::new(Weigher::new())
 }
 
 /// How keepers of children are started: they are in this program too.

@@ -190,7 +190,7 @@ async fn registry_alone(config: &Config) -> Vec<Finding> {
         Ok(registry) => registry,
         Err(error) => return vec![Finding::broken("registry", error.to_string(), error.hint())],
     };
-    let api = Api::reading(registry, Arc::new(SystemClock), config.policy.clone());
+    let api = Api::reading(registry, Arc::new(SystemClock), config.policy.clone(), compose::scale());
     match api.doctor(&Caller::here(person::here()), Nothing {}).await {
         Ok(facts) => with_facts(config, &facts),
         Err(error) => vec![Finding::broken("registry", error.message, error.hint)],

@@ -94,7 +94,7 @@ impl Door {
             StartError::Registry(inner) => ApiError::from(inner),
             other => ApiError::new(Code::Failed, other.to_string(), other.hint()),
         })?;
-        let api = Api::reading(registry, Arc::new(SystemClock), config.policy.clone());
+        let api = Api::reading(registry, Arc::new(SystemClock), config.policy.clone(), compose::scale());
         Ok(Self::by(Way::Reading(Box::new(api)), config))
     }
 

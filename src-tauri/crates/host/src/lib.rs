@@ -17,6 +17,7 @@ mod frames;
 mod http;
 pub mod lock;
 mod logging;
+pub mod menu;
 pub mod moment;
 mod notices;
 pub mod paths;

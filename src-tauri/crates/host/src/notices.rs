@@ -1,11 +1,13 @@
 //! Tells people through the desktop, where there is one; else through the log (rulings 31 to 33).
 //!
 //! The engine says what to tell; [`run`] reads the task as it is, asks whether its person wants to be told now
-//! (`hours.rs`), and keeps one card for each task on the screen (`plan.rs`, `item.rs`, `words.rs`). Cards go when what
+//! (`hours.rs`), and keeps one card for each task on the screen (`plan.rs`, `item.rs`, `words.rs`), and one for each
+//! window that fills (`fill.rs`). Cards go when what
 //! they say is over, because the change log says so, not because somebody remembered to take them away. A notice is
 //! never a fact: everything it says is in the inbox. `desktop.rs` is the system's side.
 
 mod desktop;
+mod fill;
 mod hours;
 mod item;
 mod plan;

@@ -9,6 +9,9 @@ use url::Url;
 /// The inbox.
 pub const INBOX: &str = "#/inbox";
 
+/// The budgets of all agents.
+pub const BUDGETS: &str = "#/budgets";
+
 /// Letters of an id in a link; ours are far shorter. Judgement.
 const LETTERS_MOST: usize = 512;
 
@@ -16,6 +19,12 @@ const LETTERS_MOST: usize = 512;
 #[must_use]
 pub fn inbox_item(id: &str) -> String {
     format!("{INBOX}/{}", encoded(id))
+}
+
+/// The budget of an agent, by its id.
+#[must_use]
+pub fn budget(agent: &str) -> String {
+    format!("{BUDGETS}/{}", encoded(agent))
 }
 
 /// The place that a link names; `None` when it makes no sense.
@@ -27,6 +36,7 @@ pub fn place(link: &Url) -> Option<String> {
     let id = decoded(link.path().trim_start_matches('/'))?;
     match (link.host_str(), id.as_str()) {
         (Some("inbox"), "") => Some(INBOX.to_owned()),
+        (Some("budgets"), "") => Some(BUDGETS.to_owned()),
         (Some("inbox"), id) if id.len() <= LETTERS_MOST && !id.contains(char::is_control) => Some(inbox_item(id)),
         (Some("task"), id) if is_handle(id) => Some(format!("#/tasks/{id}")),
         _ => None,
@@ -82,6 +92,7 @@ mod tests {
     fn links_to_tasks_and_items_open_their_place() {
         check("taskwarden://task/hdl_01ABC", Some("#/tasks/hdl_01ABC"));
         check("taskwarden://inbox", Some("#/inbox"));
+        check("taskwarden://budgets", Some("#/budgets"));
         check("taskwarden://inbox/hdl_1/go", Some("#/inbox/hdl_1%2Fgo"));
         check("taskwarden://inbox/hdl_1%2Fkey%20one", Some("#/inbox/hdl_1%2Fkey%20one"));
         check("taskwarden://inbox/d%C3%A9mo/blocked", Some("#/inbox/d%C3%A9mo%2Fblocked"));

@@ -3,13 +3,14 @@
 //! It only shows. `answer.rs` sends answers; `ask.rs` asks at the terminal while another command waits.
 
 use api::calls::Nothing;
-use api::dto::{InboxDto, InboxRow};
+use api::dto::{InboxDto, InboxRow, WaitingRow, moment};
+use api::figures::{grouped, tokens};
 use api::{form, when};
 
 use super::screen::Screen;
 use super::table::text;
 use super::words::{one_line, shell_word, short_id};
-use super::{DONE, Ended, consent, table};
+use super::{DONE, Ended, consent, table, words};
 use crate::config::Config;
 use crate::door::Door;
 
@@ -20,10 +21,23 @@ pub(crate) async fn run(config: &Config, screen: &Screen) -> Ended {
         screen.json(&inbox)?;
         return Ok(DONE);
     }
-    if inbox.items.is_empty() {
+    if inbox.items.is_empty() && inbox.decisions.is_empty() {
         screen.line("Nothing waits for you. Questions of tasks appear here as soon as a server asks.");
         return Ok(DONE);
     }
+    if !inbox.items.is_empty() {
+        questions(&inbox, screen);
+    }
+    if !inbox.decisions.is_empty() {
+        decisions(&inbox.decisions, screen);
+    }
+    if door.is_reading() {
+        screen.note("No core is running: answers need one. Start it with `taskwarden serve`.");
+    }
+    Ok(DONE)
+}
+
+fn questions(inbox: &InboxDto, screen: &Screen) {
     let whole = !screen.is_terminal();
     let rows = inbox
         .items
@@ -46,10 +60,30 @@ pub(crate) async fn run(config: &Config, screen: &Screen) -> Ended {
         }
         screen.line(&format!("  {}", how_to_answer(row, whole)));
     }
-    if door.is_reading() {
-        screen.note("No core is running: answers need one. Start it with `taskwarden serve`.");
+}
+
+/// Held results and tasks past a limit, each with the command that decides.
+fn decisions(rows: &[WaitingRow], screen: &Screen) {
+    let (whole, now) = (!screen.is_terminal(), words::now());
+    screen.line("To decide:");
+    for row in rows {
+        let id = row.task.as_deref().map_or("", |id| short_id(id, whole));
+        let tool = row.tool.as_deref().map_or_else(|| "a task".into(), one_line);
+        let since = moment(&row.opened_at).map(|at| when::ago(at, now)).unwrap_or_default();
+        let size = row.tokens.zip(row.exactness).map(|(number, exactness)| tokens(number, exactness));
+        let allowed = row.limit.map(|limit| format!(", {} are allowed", grouped(limit))).unwrap_or_default();
+        let (what, how) = if row.kind == "held" {
+            let size = size.map(|size| format!(" of {size} tokens")).unwrap_or_default();
+            let how = format!("taskwarden tasks release {id} --slices, --deliver, --trim N or --withhold");
+            (format!("a result{size} is held{allowed}"), how)
+        } else {
+            let size = size.map(|size| format!(": {size} tokens")).unwrap_or_default();
+            let how = format!("taskwarden tasks go-on {id}, or taskwarden tasks cancel {id}");
+            (format!("it went past its limit{size}{allowed}"), how)
+        };
+        screen.line(&format!("  {tool} on {}, {since}: {what}", one_line(&row.server)));
+        screen.line(&format!("    {how}"));
     }
-    Ok(DONE)
 }
 
 /// The exact command, with the fields of its form.

@@ -1,17 +1,19 @@
-//! `taskwarden rules`: who is asked, what a repeated call means, whether results are held, when a call becomes a task.
+//! `taskwarden rules`: who is asked, what a repeated call means, whether results are held, when a call becomes a task, and
+//! limits of tokens.
 //!
 //! Setting one field leaves the others of the same rule as they are. Which rule wins is not decided here.
 
 use api::calls::Nothing;
 use api::calls::rules::RuleList;
-use api::dto::{RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
+use api::dto::{AtLimitDto, RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
+use api::figures::grouped;
 use api::{ApiError, Code, when};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 use super::screen::Screen;
 use super::table::text;
 use super::words::one_line;
-use super::{DONE, Ended, table};
+use super::{DONE, Ended, amount, table};
 use crate::config::{self, Config};
 use crate::door::Door;
 
@@ -43,7 +45,9 @@ pub(crate) struct Scope {
 
 /// What a rule says.
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("what").required(true).multiple(true).args(["ask", "repeat", "hold_results", "task_after"])))]
+#[command(group(ArgGroup::new("what").required(true).multiple(true).args([
+    "ask", "repeat", "hold_results", "task_after", "result_tokens", "task_tokens", "window_tokens",
+])))]
 pub(crate) struct Set {
     #[command(flatten)]
     scope: Scope,
@@ -62,6 +66,16 @@ pub(crate) struct Set {
     /// How long a call lasts before it becomes a task, for agents that know tasks, such as `2s`.
     #[arg(long, value_name = "TIME")]
     task_after: Option<String>,
+    /// How large one result may be, and what happens with a larger one: `warn`, `ask` or `hold` (in slices). `none` takes
+    /// the limit away.
+    #[arg(long, value_name = "N[:WHAT]")]
+    result_tokens: Option<String>,
+    /// How much one task may say and bring, and what happens then: `warn`, `ask` or `stop`.
+    #[arg(long, value_name = "N[:WHAT]")]
+    task_tokens: Option<String>,
+    /// How full the window of an agent may be, and what happens with a result that does not fit: `warn`, `ask` or `hold`.
+    #[arg(long, value_name = "N[:WHAT]", conflicts_with = "server")]
+    window_tokens: Option<String>,
 }
 
 /// Who is asked.
@@ -96,7 +110,8 @@ pub(crate) async fn run(command: Rules, config: &Config, screen: &Screen) -> End
 }
 
 async fn set(input: Set, config: &Config, screen: &Screen) -> Ended {
-    let Set { scope, ask, people_after, repeat, hold_results, task_after } = input;
+    let Set { scope, ask, people_after, repeat, hold_results, task_after, result_tokens, task_tokens, window_tokens } =
+        input;
     let door = Door::core(config)?;
     let scope = scope.named();
     let kept: RuleList = door.ask("rules.list", &Nothing {}).await?;
@@ -119,6 +134,15 @@ async fn set(input: Set, config: &Config, screen: &Screen) -> Ended {
     rule.hold_results = hold_results.or(rule.hold_results);
     if let Some(after) = task_after {
         rule.promote_after_ms = Some(span(&after)?);
+    }
+    for (said, usually, limit) in [
+        (result_tokens, AtLimitDto::Hold, &mut rule.result_limit),
+        (task_tokens, AtLimitDto::Ask, &mut rule.task_limit),
+        (window_tokens, AtLimitDto::Ask, &mut rule.window_limit),
+    ] {
+        if let Some(said) = said {
+            *limit = amount::limit(&said, usually)?;
+        }
     }
     let list: RuleList = door.ask("rules.put", &rule).await?;
     print(&list, screen)
@@ -144,10 +168,11 @@ fn print(list: &RuleList, screen: &Screen) -> Ended {
                 text(rule.repeat.map_or_else(unsaid, |repeat| repeat_word(repeat).into())),
                 text(rule.hold_results.map_or_else(unsaid, |hold| if hold { "yes" } else { "no" }.into())),
                 text(rule.promote_after_ms.map_or_else(unsaid, when::span_ms)),
+                text(limit_words(rule).unwrap_or_else(unsaid)),
             ]
         })
         .collect();
-    table::print(screen, &["FOR", "ASKS", "REPEAT", "HOLDS RESULTS", "TASK AFTER"], &["FOR"], rows);
+    table::print(screen, &["FOR", "ASKS", "REPEAT", "HOLDS RESULTS", "TASK AFTER", "LIMITS OF TOKENS"], &["FOR"], rows);
     Ok(DONE)
 }
 
@@ -170,6 +195,19 @@ fn asked_words(rule: &RuleDto) -> Option<String> {
     })
 }
 
+/// `result 20,000 hold, window 160,000 ask`.
+fn limit_words(rule: &RuleDto) -> Option<String> {
+    let limits = [("result", rule.result_limit), ("task", rule.task_limit), ("window", rule.window_limit)];
+    let said: Vec<String> = limits
+        .into_iter()
+        .filter_map(|(what, limit)| {
+            let limit = limit?;
+            Some(format!("{what} {} {}", grouped(limit.tokens), amount::at_word(limit.at)))
+        })
+        .collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
 const fn repeat_word(repeat: RepeatDto) -> &'static str {
     match repeat {
         RepeatDto::Join => "joins",
@@ -189,7 +227,17 @@ fn span(text: &str) -> Result<u64, ApiError> {
 }
 
 fn blank(scope: ScopeDto) -> RuleDto {
-    RuleDto { scope, asked: None, people_after_ms: None, repeat: None, hold_results: None, promote_after_ms: None }
+    RuleDto {
+        scope,
+        asked: None,
+        people_after_ms: None,
+        repeat: None,
+        hold_results: None,
+        promote_after_ms: None,
+        result_limit: None,
+        task_limit: None,
+        window_limit: None,
+    }
 }
 
 impl Scope {

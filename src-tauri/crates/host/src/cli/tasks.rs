@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::screen::Screen;
 use super::table::{text, toned};
 use super::words::{coloured_phase, elapsed, one_line, quoted, saying, short_id, tone, truth};
-use super::{DONE, Ended, FAILED, answer, consent, hold, stop, table, watch, words};
+use super::{DONE, Ended, FAILED, answer, consent, hold, stop, table, watch, weigh, words};
 use crate::config::Config;
 use crate::door::Door;
 
@@ -56,6 +56,11 @@ pub(crate) enum Tasks {
     },
     /// Decide about a held result.
     Release(hold::Release),
+    /// Let a task go on past the limit of tokens that asks about it.
+    GoOn {
+        /// Its handle, or a unique beginning of it.
+        id: String,
+    },
 }
 
 /// Which tasks to list.
@@ -93,6 +98,7 @@ pub(crate) async fn run(command: Tasks, config: &Config, screen: &Screen) -> End
         Tasks::Revoke(input) => stop::revoke(input, config, screen).await,
         Tasks::Hold { id } => hold::hold(id, config, screen).await,
         Tasks::Release(input) => hold::release(input, config, screen).await,
+        Tasks::GoOn { id } => hold::go_on(id, config, screen).await,
     }
 }
 
@@ -171,6 +177,7 @@ async fn show(id: String, config: &Config, screen: &Screen) -> Ended {
         }
     }
     show_agent(task, screen);
+    weigh::show(task, screen);
     if let Some(error) = &task.error {
         let code = error.code.map(|code| format!("error {code}: ")).unwrap_or_default();
         screen.line(&format!("  {code}{}", one_line(&error.message)));
@@ -200,15 +207,6 @@ fn show_agent(task: &TaskDto, screen: &Screen) {
     }
     if let Some(since) = &task.orphaned_at {
         screen.line(&format!("  orphaned: its agent is gone since {}", at(since)));
-    }
-    if let Some(held) = &task.held {
-        screen.line(&match &held.verdict {
-            None => format!("  its result is held back by {} since {}", one_line(&held.by), at(&held.at)),
-            Some(verdict) => {
-                let what = if verdict.delivered { "delivered" } else { "withheld" };
-                format!("  its result was held back; {what} by {} {}", one_line(&verdict.by), at(&verdict.at))
-            }
-        });
     }
     let whole = !screen.is_terminal();
     if let Some(parent) = &task.parent {

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use domain::policy::{Gateway, KIB, Keeping, MIB, Policy};
+use domain::policy::{Counting, Gateway, KIB, Keeping, MIB, Policy};
 
 use super::ConfigError;
 
@@ -58,6 +58,14 @@ impl Setting for f64 {
 
     fn read(text: &str) -> Option<Self> {
         text.trim().parse().ok().filter(|number: &Self| number.is_finite())
+    }
+}
+
+impl Setting for bool {
+    const EXPECTED: &'static str = "`true` or `false`";
+
+    fn read(text: &str) -> Option<Self> {
+        text.trim().parse().ok()
     }
 }
 
@@ -115,6 +123,8 @@ pub(super) fn set(policy: &mut Policy, name: &str, text: &str) -> Result<(), Mis
         set_gateway(&mut policy.gateway, name, text)
     } else if let Some(name) = of_part(name, "keeping") {
         set_keeping(&mut policy.keeping, name, text)
+    } else if let Some(name) = of_part(name, "counting") {
+        set_counting(&mut policy.counting, name, text)
     } else {
         set_plain(policy, name, text)
     }
@@ -156,6 +166,12 @@ numbers! { KEEPING_NAMES set_keeping Keeping:
     alone_limit, kept_bytes, greeting_limit, handover_limit, input_bytes, input_messages, replies_kept,
 }
 
+numbers! { COUNTING_NAMES set_counting Counting:
+    on, queue_messages, queue_bytes, show_every, flush_every, task_every, burn_over, quiet_is_new, comes_back_within,
+    windows_max, windows_shown, slice_tokens, short_lines, short_tokens, warn_percent, full_percent, day, series_kept,
+    points_max, agents_shown,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,7 +201,9 @@ mod tests {
         // The sections of their own (`serving`, `hosting`, `asking`, …) are named after all plain numbers.
         let plain = whole.split(" serving: ").next().unwrap_or_default().to_owned();
         let (gateway, keeping) = (format!("{:?}", policy.gateway), format!("{:?}", policy.keeping));
-        for (shown, names) in [(plain, NAMES), (gateway, GATEWAY_NAMES), (keeping, KEEPING_NAMES)] {
+        let counting = format!("{:?}", policy.counting);
+        let parts = [(plain, NAMES), (gateway, GATEWAY_NAMES), (keeping, KEEPING_NAMES), (counting, COUNTING_NAMES)];
+        for (shown, names) in parts {
             for name in names {
                 assert!(shown.contains(&format!("{name}: ")), "`{name}` is a field");
             }
@@ -197,9 +215,11 @@ mod tests {
     #[test]
     fn a_number_of_a_part_is_named_with_it() {
         let mut policy = Policy::default();
-        for (name, value) in [("gateway.shown_after", "1s"), ("gateway_requests_burst", "7")] {
+        for (name, value) in [("gateway.shown_after", "1s"), ("gateway_requests_burst", "7"), ("counting.on", "false")]
+        {
             assert!(set(&mut policy, name, value).is_ok(), "{name}");
         }
+        assert!(!policy.counting.on, "a switch is one of the numbers");
         assert_eq!((policy.gateway.shown_after, policy.gateway.requests_burst), (Duration::from_secs(1), 7));
         assert!(set(&mut policy, "gateway.shown_aftr", "1s").is_err(), "and misspelt ones are told");
     }

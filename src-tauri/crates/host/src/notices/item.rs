@@ -66,10 +66,10 @@ pub(crate) fn item(handle: &TaskHandle, attention: Attention, around: Around<'_>
         return None;
     }
     let (inbox, since) = match attention {
-        Attention::Waiting => {
-            let since = asked.iter().map(|request| request.opened).min()?;
-            (asked.iter().map(|request| format!("{}/{}", handle.id, request.key)).collect(), since)
-        }
+        Attention::Waiting => match asked.iter().map(|request| request.opened).min() {
+            Some(since) => (asked.iter().map(|request| format!("{}/{}", handle.id, request.key)).collect(), since),
+            None => decision(handle)?,
+        },
         Attention::Problem => (problem_row(handle, phase, around.server).into_iter().collect(), handle.changed),
         Attention::Finished => (Vec::new(), handle.changed),
     };
@@ -87,17 +87,27 @@ pub(crate) fn item(handle: &TaskHandle, attention: Attention, around: Around<'_>
         | ServerView::Direct(_)
         | ServerView::Refused(_) => None,
     };
-    let deadline = expires.filter(|_| attention == Attention::Waiting);
+    let deadline = expires.filter(|_| attention == Attention::Waiting && !asked.is_empty());
     let place = match inbox.first() {
         Some(row) => places::inbox_item(row),
         None => format!("#/tasks/{}", handle.id),
     };
     let (title, body) = match attention {
+        Attention::Waiting if asked.is_empty() => words::decision(handle, since, around),
         Attention::Waiting => words::waiting(handle, &asked, yes_no.as_ref(), deadline, since, around),
         Attention::Problem => words::problem(handle, phase, around),
         Attention::Finished => words::finished(handle, phase, around),
     };
     Some(Item { handle: handle.id, attention, phase, title, body, place, inbox, yes_no, deadline, since })
+}
+
+/// What a person decides about a task that asks nothing itself: a held result, or whether it goes on past its limit.
+fn decision(handle: &TaskHandle) -> Option<(Vec<String>, Timestamp)> {
+    if handle.is_held() && handle.view.is_terminal() {
+        return Some((vec![format!("{}/held", handle.id)], handle.ended_at().unwrap_or(handle.changed)));
+    }
+    let over = handle.over_limit.as_ref().filter(|_| handle.asks_to_go_on())?;
+    Some((vec![format!("{}/overLimit", handle.id)], over.at))
 }
 
 /// The row of the inbox that a problem has, where it has one.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use domain::handle::Attention;
-use domain::ids::HandleId;
+use domain::ids::{AgentId, HandleId};
 use domain::policy::Hosting;
 use domain::time::Timestamp;
 
@@ -23,6 +23,8 @@ pub(crate) enum Key {
     Many,
     /// About many that are over.
     ManyOver,
+    /// About the window of an agent; `fill.rs` keeps these.
+    Window(AgentId),
 }
 
 /// What the desktop does next.
@@ -98,6 +100,7 @@ impl Plan {
             Key::Task(id) => self.shown.get(&id).into_iter().collect(),
             Key::Many => self.many.values().collect(),
             Key::ManyOver => self.many_over.values().collect(),
+            Key::Window(_) => Vec::new(),
         }
     }
 
@@ -179,6 +182,7 @@ impl Plan {
             }
             Key::Many => self.many.clear(),
             Key::ManyOver => self.many_over.clear(),
+            Key::Window(_) => {}
         }
     }
 
@@ -264,7 +268,7 @@ impl Plan {
 
     fn of(&mut self, key: Key) -> &mut BTreeMap<HandleId, Item> {
         match key {
-            Key::Many | Key::Task(_) => &mut self.many,
+            Key::Many | Key::Task(_) | Key::Window(_) => &mut self.many,
             Key::ManyOver => &mut self.many_over,
         }
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use domain::handle::Attention;
-use domain::ids::HandleId;
+use domain::ids::{AgentId, HandleId};
 use domain::ports::Notice;
 use domain::time::Timestamp;
 use futures::StreamExt as _;
@@ -16,11 +16,13 @@ use jiff::tz::TimeZone;
 use tokio::sync::mpsc::Receiver;
 
 use super::desktop::{Desktop, Press};
+use super::fill::Fill;
 use super::hours::Wishes;
 use super::item::Item;
 use super::plan::{Act, Key, Plan};
 use super::sources::Sources;
 use super::words::Local;
+use crate::places;
 
 /// Runs until the core stops; then takes its cards from the screen, because nobody would hear what is pressed on them.
 pub(crate) async fn run(
@@ -32,6 +34,7 @@ pub(crate) async fn run(
     desktop.look().await;
     let stopping = sources.supervisor.stopping();
     let mut desk = sources.api.desk_moves();
+    let mut budgets = sources.engine.budgets_watch();
     let mut teller = Teller::new(sources, desktop);
     loop {
         let next = teller.next();
@@ -45,6 +48,7 @@ pub(crate) async fn run(
             Some((key, press)) = pressed.recv() => teller.press(key, press).await,
             changed = changes(&mut teller.news) => teller.changed(changed).await,
             Ok(()) = desk.changed() => teller.desk_moved().await,
+            Ok(()) = budgets.changed() => teller.windows().await,
             () = tokio::time::sleep(next) => teller.tick().await,
         }
     }
@@ -81,6 +85,7 @@ struct Teller {
     sources: Sources,
     desktop: Desktop,
     plan: Plan,
+    fill: Fill,
     local: Local,
     held: BTreeMap<HandleId, Held>,
     /// With which the held ones were held.
@@ -93,7 +98,8 @@ impl Teller {
     fn new(sources: Sources, desktop: Desktop) -> Self {
         let local = Local(TimeZone::system());
         let plan = Plan::new(&sources.policy.hosting, local.clone());
-        Self { sources, desktop, plan, local, held: BTreeMap::new(), wishes: None, news: None }
+        let fill = Fill::new(&sources.engine.budgets(), &sources.policy.counting);
+        Self { sources, desktop, plan, fill, local, held: BTreeMap::new(), wishes: None, news: None }
     }
 
     /// How long until there is something to do by itself.
@@ -173,6 +179,21 @@ impl Teller {
         if !due.is_empty() {
             self.offer(due, true).await;
         }
+    }
+
+    /// Something was counted: windows that fill are told, unless the person wants no such thing now; then it is looked at
+    /// again with the next count.
+    async fn windows(&mut self) {
+        let wishes = self.sources.wishes().await;
+        let now = self.sources.now();
+        if !wishes.wants(Attention::Problem) || wishes.held_until(None, now, &self.local).is_some() {
+            return;
+        }
+        let budgets = self.sources.engine.budgets();
+        let agents = self.sources.engine.agents();
+        let name = |id: AgentId| agents.get(id).map_or_else(|| id.to_string(), |agent| agent.name.clone());
+        let acts = self.fill.news(&budgets, &self.sources.policy.counting, name);
+        self.perform(acts).await;
     }
 
     /// Settings or snoozes changed: cards of what is snoozed now go, and what was held may be told.
@@ -276,6 +297,7 @@ impl Teller {
     async fn leave(&mut self) {
         let mut keys: Vec<Key> = self.plan.items().map(|item| Key::Task(item.handle)).collect();
         keys.extend([Key::Many, Key::ManyOver]);
+        keys.extend(self.fill.shown().map(Key::Window));
         for key in keys {
             self.desktop.perform(Act::Withdraw(key)).await;
         }
@@ -291,5 +313,6 @@ fn place(key: Key, items: &[Item]) -> String {
         (Key::Task(_) | Key::Many, [one]) => one.place.clone(),
         (Key::Task(_) | Key::Many, _) => "#/inbox".into(),
         (Key::ManyOver, _) => "#/tasks".into(),
+        (Key::Window(agent), _) => places::budget(&agent.to_string()),
     }
 }

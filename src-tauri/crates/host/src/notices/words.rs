@@ -4,10 +4,12 @@
 //! server's: they lose everything that acts on a screen and everything beyond a length (style 86). There are no
 //! arguments, no answers and no results here.
 
+use api::figures;
 use domain::handle::{Attention, TaskHandle};
 use domain::request::{Ask, InputRequest, RequestState};
 use domain::status::{Delivery, Intent, Phase};
 use domain::time::Timestamp;
+use domain::tokens::Exactness;
 use jiff::tz::TimeZone;
 
 use super::item::{Around, YesNo};
@@ -100,11 +102,42 @@ pub(super) fn waiting(
     (title, body)
 }
 
+/// A held result, or a task past a limit that asks.
+pub(super) fn decision(handle: &TaskHandle, since: Timestamp, around: Around<'_>) -> (String, String) {
+    let (tool, server) = (tool(handle), around.server);
+    let clock = around.local.clock(since, around.now);
+    if handle.is_held() {
+        let size = handle.hold.as_ref().and_then(|hold| hold.why.tokens());
+        let size = size.or_else(|| handle.tokens.and_then(|tokens| tokens.result));
+        let title = size.map_or_else(
+            || "A result is held".into(),
+            |size| format!("A result of {} tokens is held", counted_tokens(handle, size)),
+        );
+        return (title, format!("{tool} on {server} finished at {clock}; its agent has not seen the result."));
+    }
+    (past_limit(handle, &tool), format!("Stop it or let it go on. On {server} · since {clock}"))
+}
+
+/// `index_folder went past 60,000 tokens`.
+fn past_limit(handle: &TaskHandle, tool: &str) -> String {
+    let limit = handle.over_limit.as_ref().map(|over| figures::grouped(over.limit.tokens));
+    limit.map_or_else(|| format!("{tool} is large"), |limit| format!("{tool} went past {limit} tokens"))
+}
+
+/// With the mark of its figures; what is not counted further is a bound.
+fn counted_tokens(handle: &TaskHandle, size: u64) -> String {
+    let exactness = handle.tokens.map_or(Exactness::AtMost, |tokens| tokens.exactness);
+    figures::tokens(size, exactness.into())
+}
+
 /// Something is wrong.
 pub(super) fn problem(handle: &TaskHandle, phase: Phase, around: Around<'_>) -> (String, String) {
     let (server, tool) = (around.server, tool(handle));
     let seen = around.local.clock(handle.contact.seen(), around.now);
     match phase {
+        Phase::Cancelling if handle.stopped_by_limit().is_some() => {
+            (past_limit(handle, &tool), format!("A limit stops it. {}", not_stopped(handle, around)))
+        }
         Phase::Overdue => overdue(handle, &tool, around),
         Phase::Lost => (format!("{server} lost {tool}"), format!("Last heard of at {seen}. It may have finished.")),
         Phase::Expired => (
@@ -153,6 +186,10 @@ fn refused(handle: &TaskHandle, tool: &str, around: Around<'_>) -> (String, Stri
             format!("{server} did not take an answer"),
             format!("It was for {tool}; its reason is with the task."),
         );
+    }
+    if let Some(over) = &handle.over_limit {
+        let reached = counted_tokens(handle, over.tokens);
+        return (past_limit(handle, tool), format!("{reached} tokens on {server}; it goes on."));
     }
     (format!("{tool} needs a look"), format!("Something did not go as asked on {server}."))
 }

@@ -14,7 +14,7 @@ use crate::home::Home;
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// An agent's program that speaks through a bridge.
-struct Agent<'a> {
+pub(crate) struct Agent<'a> {
     home: &'a Home,
     bridge: Child,
     input: Option<ChildStdin>,
@@ -22,7 +22,7 @@ struct Agent<'a> {
 }
 
 impl<'a> Agent<'a> {
-    fn start(home: &'a Home) -> Self {
+    pub(crate) fn start(home: &'a Home) -> Self {
         let mut command = home.command(&["connect", "demo", "--agent", "claude"]);
         let mut bridge =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
@@ -40,17 +40,17 @@ impl<'a> Agent<'a> {
         Self { home, bridge, input, lines }
     }
 
-    fn say(&mut self, message: &Value) {
+    pub(crate) fn say(&mut self, message: &Value) {
         let input = self.input.as_mut().expect("it is open");
         writeln!(input, "{message}").and_then(|()| input.flush()).expect("the bridge reads");
     }
 
-    fn ask(&mut self, id: i64, method: &str, params: Value) {
+    pub(crate) fn ask(&mut self, id: i64, method: &str, params: Value) {
         self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
     }
 
     /// The answer to a request; anything else that comes is passed over, but no other answer.
-    fn answer(&self, id: i64) -> Value {
+    pub(crate) fn answer(&self, id: i64) -> Value {
         loop {
             let value = self.lines.recv_timeout(LIMIT).expect("an answer in time");
             if value.get("method").is_none() {
@@ -60,7 +60,7 @@ impl<'a> Agent<'a> {
         }
     }
 
-    fn greet(&mut self) {
+    pub(crate) fn greet(&mut self) {
         let who = json!({"name": "agent", "version": "1"});
         self.ask(1, "initialize", json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": who}));
         assert_eq!(self.answer(1)["result"]["protocolVersion"], "2025-11-25");

@@ -6,6 +6,7 @@ mod agents;
 mod bridge;
 mod broken;
 mod browser;
+mod budget;
 mod doors;
 mod home;
 mod listener;

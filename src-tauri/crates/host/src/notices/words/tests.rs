@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use domain::audit::Actor;
-use domain::handle::{Audience, Home, NewCall, Usual};
+use domain::decider::Decider;
+use domain::handle::{Audience, Hold, HoldWhy, Home, NewCall, OverLimit, Usual, Verdict};
 use domain::ids::{HandleId, HostId, PersonId, ServerId};
-use domain::payload::Payload;
-use domain::status::{Contact, Due, DueWhy, GoneWhy, Wish};
+use domain::payload::{Payload, ResultRef};
+use domain::rule::{AtTokens, TokenLimit};
+use domain::status::{Contact, Due, DueWhy, GoneWhy, Outcome, ServerView, Wish};
+use domain::tokens::{Family, TaskTokens};
 
 use super::*;
 use crate::notices::item::item;
@@ -106,6 +109,43 @@ fn a_stop_that_is_not_obeyed_or_refused_says_how_far_it_got() {
     assert_eq!(told(&wished, Attention::Problem), card(title, body, "#/tasks/ID"));
     wished.intent = wish(Delivery::Refused { at: at("14:40"), why: "it said no".into() });
     assert_eq!(told(&wished, Attention::Problem), card(title, "Asked at 14:40, refused by the server.", "#/tasks/ID"));
+}
+
+#[test]
+fn a_held_result_says_how_large_it_is_and_goes_when_it_is_decided() {
+    let mut held = task();
+    held.view = ServerView::Direct(Outcome::Ok(ResultRef { bytes: 180_000 }));
+    let why = HoldWhy::TooLarge { tokens: 61_402, limit: 20_000 };
+    held.hold = Some(Hold { by: None, at: at("14:20"), why, verdict: None });
+    held.tokens = Some(TaskTokens { result: Some(61_402), ..TaskTokens::new(Family::O200k) });
+    let (title, body, place) = told(&held, Attention::Waiting).expect("somebody must decide");
+    assert_eq!(title, "A result of 61,402 tokens is held");
+    assert!(body.starts_with("rebuild_stats on warehouse finished at "), "{body}");
+    assert!(place.ends_with("%2Fheld"), "it opens its item: {place}");
+    held.hold = Some(Hold { by: None, at: at("14:20"), why, verdict: Some(Verdict::ByLimit { at: at("14:20") }) });
+    assert_eq!(told(&held, Attention::Waiting), None, "in slices nobody has to decide");
+}
+
+#[test]
+fn a_task_past_its_limit_says_which_and_what_happens() {
+    let over = |at_tokens| {
+        let mut over = task();
+        over.due = None;
+        let limit = TokenLimit { tokens: 60_000, at: at_tokens };
+        over.over_limit = Some(OverLimit { tokens: 61_000, limit, at: at("14:30"), settled: None });
+        over.tokens = Some(TaskTokens::new(Family::O200k));
+        over
+    };
+    let title = "rebuild_stats went past 60,000 tokens";
+    let asked = "Stop it or let it go on. On warehouse · since 14:30";
+    assert_eq!(told(&over(AtTokens::Ask), Attention::Waiting), card(title, asked, "#/inbox/ID%2FoverLimit"));
+    let warned = "61,000 tokens on warehouse; it goes on.";
+    assert_eq!(told(&over(AtTokens::Warn), Attention::Problem), card(title, warned, "#/tasks/ID"));
+    let mut stopped = over(AtTokens::Stop);
+    let wish = Wish::new(&Decider::Limit, at("14:30"), Some("61000 tokens"), Delivery::Recorded);
+    stopped.intent = Intent::Cancel(wish);
+    let said = "A limit stops it. Asked at 14:30, not acknowledged yet.";
+    assert_eq!(told(&stopped, Attention::Problem), card(title, said, "#/tasks/ID"));
 }
 
 #[test]

@@ -1,0 +1,111 @@
+//! Numbers of tokens and limits of them as people type them: `20000`, `20k`, `1.5M`, `60k:ask`.
+//!
+//! Reads only; what a limit may do is the core's to say. How such numbers are shown is `api::figures`.
+
+use api::dto::{AtLimitDto, LimitDto};
+use api::{ApiError, Code};
+
+use super::words::one_line;
+
+/// A number of tokens.
+pub(crate) fn tokens(text: &str) -> Result<u64, ApiError> {
+    read(text).ok_or_else(|| {
+        ApiError::new(
+            Code::Usage,
+            format!("`{}` is not a number of tokens", one_line(text)),
+            "Give a whole number, such as `20000`, `20k` or `1.5M`.",
+        )
+    })
+}
+
+/// A limit with what happens at it; `None` takes it away.
+pub(crate) fn limit(text: &str, usually: AtLimitDto) -> Result<Option<LimitDto>, ApiError> {
+    if text.eq_ignore_ascii_case("none") {
+        return Ok(None);
+    }
+    let (number, at) = match text.split_once(':') {
+        Some((number, word)) => (number, at_limit(word)?),
+        None => (text, usually),
+    };
+    Ok(Some(LimitDto { tokens: tokens(number)?, at }))
+}
+
+/// The word for what happens.
+pub(crate) const fn at_word(at: AtLimitDto) -> &'static str {
+    match at {
+        AtLimitDto::Warn => "warn",
+        AtLimitDto::Ask => "ask",
+        AtLimitDto::Hold => "hold",
+        AtLimitDto::Stop => "stop",
+    }
+}
+
+fn at_limit(word: &str) -> Result<AtLimitDto, ApiError> {
+    const ALL: [AtLimitDto; 4] = [AtLimitDto::Warn, AtLimitDto::Ask, AtLimitDto::Hold, AtLimitDto::Stop];
+    ALL.into_iter().find(|at| at_word(*at) == word).ok_or_else(|| {
+        ApiError::new(
+            Code::Usage,
+            format!("`{}` is nothing that can happen at a limit", one_line(word)),
+            "After the colon stands `warn`, `ask`, `hold` or `stop`, such as `20k:hold`.",
+        )
+    })
+}
+
+fn read(text: &str) -> Option<u64> {
+    let text = text.trim().replace([',', '_'], "");
+    let (number, unit) = match text.strip_suffix(['k', 'K']) {
+        Some(number) => (number, 1_000),
+        None => match text.strip_suffix(['m', 'M']) {
+            Some(number) => (number, 1_000_000),
+            None => (text.as_str(), 1),
+        },
+    };
+    let (whole, rest) = number.split_once('.').unwrap_or((number, ""));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || number.contains('.') && !digits(rest) {
+        return None;
+    }
+    let whole = whole.parse::<u64>().ok()?.checked_mul(unit)?;
+    if rest.is_empty() {
+        return Some(whole);
+    }
+    let places = 10_u64.checked_pow(u32::try_from(rest.len()).ok()?)?;
+    let part = rest.parse::<u64>().ok()?.checked_mul(unit)?;
+    // Half a token is none.
+    if part % places == 0 { whole.checked_add(part / places) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_tokens_are_read_as_people_write_them() {
+        for (text, number) in [
+            ("20000", Some(20_000)),
+            ("20,000", Some(20_000)),
+            ("20k", Some(20_000)),
+            ("1.5M", Some(1_500_000)),
+            ("0.5k", Some(500)),
+            ("1.0005k", None),
+            ("1.5", None),
+            ("1.", None),
+            ("-3", None),
+            ("", None),
+            ("k", None),
+            ("99999999999999999999", None),
+        ] {
+            assert_eq!(read(text), number, "`{text}`");
+        }
+    }
+
+    #[test]
+    fn a_limit_says_what_happens_or_leaves_it_to_the_usual() {
+        let hold = |tokens| Some(LimitDto { tokens, at: AtLimitDto::Hold });
+        assert_eq!(limit("20k", AtLimitDto::Hold).expect("a limit"), hold(20_000));
+        let ask = Some(LimitDto { tokens: 5, at: AtLimitDto::Ask });
+        assert_eq!(limit("5:ask", AtLimitDto::Hold).expect("a limit"), ask);
+        assert_eq!(limit("none", AtLimitDto::Hold).expect("no limit"), None);
+        assert!(limit("5:explode", AtLimitDto::Hold).is_err(), "nothing of ours");
+    }
+}

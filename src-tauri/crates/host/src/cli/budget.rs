@@ -1,0 +1,345 @@
+//! `taskwarden budget`: what stands in the windows of agents, what it costs, and how it is counted.
+//!
+//! Every figure stands with its mark (`≈` measured error, `≤` upper bound) or is exact. What an agent's program puts into
+//! its window besides is not seen here, and that is said. `budget/history.rs` has what flowed and what was wasted.
+
+mod history;
+
+use anstyle::AnsiColor;
+use api::calls::Nothing;
+use api::dto::{
+    BudgetDto, BudgetList, BudgetShown, ComingDto, ComingState, ExactnessDto, FamilyDto, OneAgent, SetBudget,
+    SizeFromDto, SourcePart, WindowDto, moment,
+};
+use api::figures::{grouped, share, short, tokens};
+use api::when;
+use clap::{ArgGroup, Args, Subcommand};
+
+use super::screen::Screen;
+use super::table::{Column, text, toned};
+use super::words::{self, one_line};
+use super::{DONE, Ended, amount, table};
+use crate::config::Config;
+use crate::door::Door;
+
+/// Letters of a gauge. Judgement: a tenth of a window each.
+const GAUGE: u64 = 10;
+/// Tools shown of one agent. Judgement: what to look at first; `--json` has all.
+const TOOLS: usize = 10;
+
+/// What to show, or to change.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Budget {
+    #[command(subcommand)]
+    change: Option<Change>,
+    /// Only this agent, with its sources, its tools and what is about to come in.
+    agent: Option<String>,
+    /// What came in over the last day, in place of what stands there now.
+    #[arg(long, conflicts_with_all = ["history", "waste"])]
+    today: bool,
+    /// What came in over the last so many hours, by the hour; by the day when they are many.
+    #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u64).range(1..=8_784))]
+    history: Option<u64>,
+    /// Print the history as comma-separated values.
+    #[arg(long, requires = "history", conflicts_with = "json")]
+    csv: bool,
+    /// What cost tokens or time over the last day and brought nothing, by server.
+    #[arg(long, conflicts_with = "history")]
+    waste: bool,
+}
+
+/// Changes.
+#[derive(Debug, Subcommand)]
+enum Change {
+    /// Set how an agent is counted.
+    Set(Set),
+    /// Say that an agent's window is empty, because its program began anew.
+    Empty {
+        /// Its name or id.
+        agent: String,
+    },
+}
+
+/// How an agent is counted; `auto` leaves it to what its client says.
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("what").required(true).multiple(true).args(["model", "tokenizer", "window"])))]
+struct Set {
+    /// Its name or id.
+    agent: String,
+    /// The model that it uses: gives tokenizer and window.
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// The family of its tokenizer, such as `o200k`.
+    #[arg(long, value_name = "FAMILY")]
+    tokenizer: Option<String>,
+    /// The size of its window in tokens, such as `200k`.
+    #[arg(long, value_name = "TOKENS")]
+    window: Option<String>,
+}
+
+pub(crate) async fn run(command: Budget, config: &Config, screen: &Screen) -> Ended {
+    let Budget { change, agent, today, history, csv, waste } = command;
+    match change {
+        Some(Change::Set(input)) => return set(input, config, screen).await,
+        Some(Change::Empty { agent }) => {
+            let budget: BudgetDto = Door::core(config)?.ask("budgets.empty", &OneAgent { agent }).await?;
+            return changed(&budget, "Its window is empty from now on.", screen);
+        }
+        None => {}
+    }
+    let door = Door::any(config).await?;
+    if let Some(hours) = history {
+        return history::series(agent, hours, csv, &door, screen).await;
+    }
+    if waste {
+        return history::waste(agent, &door, config, screen).await;
+    }
+    if today {
+        return history::today(agent, &door, config, screen).await;
+    }
+    match agent {
+        Some(agent) => show(&door.ask("budgets.show", &OneAgent { agent }).await?, screen)?,
+        None => list(&door.ask("budgets.list", &Nothing {}).await?, screen)?,
+    };
+    if door.is_reading() && !screen.is_json() {
+        screen.note("No core is running: this is what was last counted. Start one with `taskwarden serve`.");
+    }
+    Ok(DONE)
+}
+
+async fn set(input: Set, config: &Config, screen: &Screen) -> Ended {
+    let Set { agent, model, tokenizer, window } = input;
+    let said = |text: String| if text == "auto" { None } else { Some(text) };
+    let window_tokens = match window {
+        Some(text) if text == "auto" => Some(None),
+        Some(text) => Some(Some(amount::tokens(&text)?)),
+        None => None,
+    };
+    let input = SetBudget { agent, model: model.map(said), family: tokenizer.map(said), window_tokens };
+    let budget: BudgetDto = Door::core(config)?.ask("budgets.set", &input).await?;
+    changed(&budget, &format!("Counted as {}.", measured(&budget)), screen)
+}
+
+fn changed(budget: &BudgetDto, text: &str, screen: &Screen) -> Ended {
+    if screen.is_json() {
+        screen.json(budget)?;
+    } else {
+        screen.line(text);
+    }
+    Ok(DONE)
+}
+
+fn list(list: &BudgetList, screen: &Screen) -> Ended {
+    if screen.is_json() {
+        screen.json(list)?;
+        return Ok(DONE);
+    }
+    if list.budgets.is_empty() {
+        screen
+            .line("Nothing was counted yet. Budgets appear here when an agent reaches its servers through Taskwarden.");
+        return Ok(DONE);
+    }
+    let rows = list.budgets.iter().map(|budget| row(budget, list)).collect();
+    let header = ["AGENT", "TOKENIZER", "SHARE OF ITS WINDOW", "IN IT", "OF", "COMING", "KEPT OUT", "BURN", "FULL IN"];
+    table::print(screen, &header, &["TOKENIZER"], rows);
+    if list.more > 0 {
+        screen.note(&format!("And {}: taskwarden budget AGENT", when::count(list.more, "more agent")));
+    }
+    screen.note(
+        "No mark: counted exactly; ≈ measured error; ≤ upper bound. What an agent's own program puts in is not seen here.",
+    );
+    Ok(DONE)
+}
+
+fn row(budget: &BudgetDto, list: &BudgetList) -> Vec<Column> {
+    let unknown = || "-".to_owned();
+    let now = budget.now.as_ref();
+    vec![
+        text(one_line(&budget.agent)),
+        text(family(&budget.family)),
+        match share(budget) {
+            Some(percent) if percent >= u64::from(list.full_percent) => toned(gauge(percent), AnsiColor::Red),
+            Some(percent) if percent >= u64::from(list.warn_percent) => toned(gauge(percent), AnsiColor::Yellow),
+            Some(percent) => text(gauge(percent)),
+            None => text("-"),
+        },
+        text(now.map_or_else(unknown, |window| tokens(window.tokens, window.exactness))),
+        text(budget.window_tokens.map_or_else(unknown, short)),
+        text(coming_sum(&budget.coming).unwrap_or_else(unknown)),
+        text(now.map_or_else(unknown, |window| tokens(window.kept_out, window.kept_out_exactness))),
+        text(burn(budget).unwrap_or_else(unknown)),
+        text(budget.full_in_ms.map_or_else(unknown, when::span_ms)),
+    ]
+}
+
+/// `████████░░ 82 %`.
+fn gauge(percent: u64) -> String {
+    let full = (percent.min(100) * GAUGE + 50) / 100;
+    let letters = |letter: &str, many: u64| letter.repeat(usize::try_from(many).unwrap_or(0));
+    format!("{}{} {percent} %", letters("█", full), letters("░", GAUGE - full))
+}
+
+/// `GPT o200k, exact`, `Claude 4.7 and later, ≈ ±4 %`.
+fn family(family: &FamilyDto) -> String {
+    let how = match (family.exactness, family.error_percent) {
+        (ExactnessDto::Exact, _) => "exact".to_owned(),
+        (ExactnessDto::About, error) => format!("≈ ±{error} %"),
+        (ExactnessDto::AtMost, _) => "≤".to_owned(),
+    };
+    format!("{}, {how}", family.label)
+}
+
+fn burn(budget: &BudgetDto) -> Option<String> {
+    let exactness = budget.now.as_ref()?.exactness;
+    Some(format!("{}/min", tokens(budget.burn_per_minute, exactness)))
+}
+
+/// What is about to come in, as far as it is known.
+fn coming_sum(coming: &[ComingDto]) -> Option<String> {
+    let known: Vec<(u64, ExactnessDto)> = coming.iter().filter_map(|one| Some((one.tokens?, one.exactness))).collect();
+    let sum = known.iter().map(|(tokens, _)| *tokens).fold(0, u64::saturating_add);
+    let loosest = known.iter().map(|(_, exactness)| *exactness).max_by_key(|exactness| rank(*exactness));
+    loosest.map(|exactness| tokens(sum, exactness))
+}
+
+/// `GPT o200k, exact, in a window of 200k`.
+fn measured(budget: &BudgetDto) -> String {
+    let size = match (budget.window_tokens, budget.window_from) {
+        (Some(size), Some(SizeFromDto::Set)) => format!("in a window of {}", short(size)),
+        (Some(size), Some(SizeFromDto::Model)) => format!("in a window of {} as its model has", short(size)),
+        (Some(size), Some(SizeFromDto::Client) | None) => {
+            format!("in a window of {} as its client usually has", short(size))
+        }
+        (None, _) => "in a window of unknown size".into(),
+    };
+    format!("{}, {size}", family(&budget.family))
+}
+
+fn show(shown: &BudgetShown, screen: &Screen) -> Ended {
+    if screen.is_json() {
+        screen.json(shown)?;
+        return Ok(DONE);
+    }
+    let budget = &shown.budget;
+    screen.line(&format!("{}  {}", one_line(&budget.agent), measured(budget)));
+    let moments = words::now();
+    let ago = |at: &str| moment(at).map(|at| when::ago(at, moments)).unwrap_or_default();
+    match &budget.now {
+        None => screen.line("  nothing was seen of it yet"),
+        Some(window) => {
+            let mut parts = Vec::new();
+            parts.extend(share(budget).map(gauge));
+            let of = budget.window_tokens.map(|size| format!(" of {}", grouped(size))).unwrap_or_default();
+            parts.push(format!("{}{of}", tokens(window.tokens, window.exactness)));
+            parts.push(format!("began {}", ago(&window.began_at)));
+            parts.extend(burn(budget).filter(|_| budget.burn_per_minute > 0));
+            parts.extend(budget.full_in_ms.map(|left| format!("full in {}", when::span_ms(left))));
+            screen.line(&format!("  {}", parts.join(" · ")));
+            let kept_out = tokens(window.kept_out, window.kept_out_exactness);
+            screen.line(&format!("  tasks kept {kept_out} out of it"));
+        }
+    }
+    if let Some(limit) = budget.limit {
+        let (limit, at) = (grouped(limit.tokens), amount::at_word(limit.at));
+        screen.line(&format!("  the limit of its window is {limit}: {at}"));
+    }
+    for window in &budget.beside {
+        let tokens = tokens(window.tokens, window.exactness);
+        screen.line(&format!("  beside it a window with {tokens}, last used {}", ago(&window.last_at)));
+    }
+    if let Some(window) = &budget.now {
+        show_sources(window, budget.window_tokens, screen);
+    }
+    show_coming(&budget.coming, screen);
+    show_tools(shown, screen);
+    let today: u64 = shown.spent_today.iter().map(|part| part.tokens).fold(0, u64::saturating_add);
+    let exactness = loosest(&shown.spent_today);
+    let kept_out = tokens(shown.kept_out_today, shown.kept_out_exactness);
+    screen.line(&format!("\nOver the last day: {} came in, {kept_out} kept out", tokens(today, exactness)));
+    history::print_waste(&shown.waste, "\nOver the last day it wasted:", screen);
+    if !shown.earlier.is_empty() {
+        screen.line("\nEarlier windows:");
+        for window in &shown.earlier {
+            let (tokens, ended) = (tokens(window.tokens, window.exactness), window.ended_at.as_deref().map(ago));
+            screen.line(&format!("  {tokens:>12}  emptied {}", ended.unwrap_or_default()));
+        }
+    }
+    Ok(DONE)
+}
+
+fn show_sources(window: &WindowDto, size: Option<u64>, screen: &Screen) {
+    screen.line("\nIn its window:");
+    let rows = window.sources.iter().map(|part| {
+        let share = size.filter(|size| *size > 0).map(|size| {
+            let permille = u128::from(part.tokens) * 1_000 / u128::from(size);
+            format!("{}.{} %", permille / 10, permille % 10)
+        });
+        (part.source.label(), tokens(part.tokens, part.exactness), share.unwrap_or_default())
+    });
+    for (label, tokens, share) in rows {
+        screen.line(&format!("  {label:<26}{tokens:>12}{share:>10}"));
+    }
+    screen.line(&format!("  {:<26}{:>12}", "its own program's", "not seen here"));
+}
+
+fn show_coming(coming: &[ComingDto], screen: &Screen) {
+    if coming.is_empty() {
+        return;
+    }
+    screen.line("\nAbout to come in:");
+    for one in coming {
+        let size = one.tokens.map_or_else(|| "not known".into(), |number| tokens(number, one.exactness));
+        let state = match (one.state, one.percent) {
+            (ComingState::Held, _) => "held: a person decides".into(),
+            (ComingState::Slices, _) => "in slices, as it reads them".into(),
+            (ComingState::Working, Some(percent)) => format!("working, {percent} %"),
+            (ComingState::Working, None) => "working".into(),
+            (ComingState::Ready, _) => "arrives at its next read".to_owned(),
+        };
+        let tool = one.tool.as_deref().map_or_else(|| "a task".into(), one_line);
+        let id = words::short_id(&one.id, !screen.is_terminal());
+        screen.line(&format!("  {size:>12}  {tool} on {}, {state}  {id}", one_line(&one.server)));
+    }
+}
+
+fn show_tools(shown: &BudgetShown, screen: &Screen) {
+    if shown.tools.is_empty() {
+        return;
+    }
+    screen.line("\nTools, the most costly first:");
+    for cost in shown.tools.iter().take(TOOLS) {
+        screen.line(&format!("  {:>12}  {}", tokens(cost.tokens, cost.exactness), one_line(&cost.tool)));
+    }
+    let more = shown.tools.len().saturating_sub(TOOLS);
+    if more > 0 {
+        screen.line(&format!("  and {more} more; `--json` has all of them"));
+    }
+}
+
+/// How exact a sum of these is.
+fn loosest(parts: &[SourcePart]) -> ExactnessDto {
+    let counted = parts.iter().filter(|part| part.tokens > 0).map(|part| part.exactness);
+    counted.max_by_key(|exactness| rank(*exactness)).unwrap_or(ExactnessDto::Exact)
+}
+
+const fn rank(exactness: ExactnessDto) -> u8 {
+    match exactness {
+        ExactnessDto::Exact => 0,
+        ExactnessDto::About => 1,
+        ExactnessDto::AtMost => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gauge_is_as_full_as_its_window() {
+        assert_eq!(gauge(0), "░░░░░░░░░░ 0 %");
+        assert_eq!(gauge(82), "████████░░ 82 %");
+        assert_eq!(gauge(100), "██████████ 100 %");
+        assert_eq!(gauge(130), "██████████ 130 %", "more than it holds is said");
+    }
+}

@@ -1,0 +1,187 @@
+//! What flowed into windows over hours and days, and what was wasted, as tables and as comma-separated values.
+//!
+//! A part of `budget.rs`. Sums are the core's; points lie at whole hours in UTC.
+
+use api::calls::Nothing;
+use api::dto::{
+    BudgetList, BudgetShown, ExactnessDto, OneAgent, SeriesDto, SeriesPoint, ShowSeries, ShowWaste, SourcePart,
+    WasteDto, WasteList,
+};
+use api::figures::tokens;
+
+use super::super::screen::Screen;
+use super::super::table::text;
+use super::super::words::one_line;
+use super::super::{DONE, Ended, table};
+use super::loosest;
+use crate::config::Config;
+use crate::door::Door;
+
+/// An hour, in which the core sums what flowed.
+const HOUR_MS: u64 = 3_600_000;
+/// Hours of a point that is a day.
+const DAY: u64 = 24;
+
+pub(super) async fn series(agent: Option<String>, hours: u64, csv: bool, door: &Door, screen: &Screen) -> Ended {
+    // Three days by the hour are a screenful; in files a month is.
+    let by_hour = if csv || screen.is_json() { 31 * DAY } else { 3 * DAY };
+    let step = if hours <= by_hour { 1 } else { DAY };
+    let query = ShowSeries { agent, span_ms: hours * HOUR_MS, step_ms: step * HOUR_MS };
+    let series: SeriesDto = door.ask("budgets.series", &query).await?;
+    if screen.is_json() {
+        screen.json(&series)?;
+        return Ok(DONE);
+    }
+    if csv {
+        print_csv(&series, screen);
+        return Ok(DONE);
+    }
+    let shown: Vec<&SeriesPoint> =
+        series.points.iter().filter(|point| point.messages > 0 || point.kept_out > 0).collect();
+    if shown.is_empty() {
+        screen.line("Nothing came in over this time.");
+        return Ok(DONE);
+    }
+    let rows = shown
+        .into_iter()
+        .map(|point| {
+            let at = point.at.get(..16).unwrap_or(&point.at).replace('T', " ");
+            let sum: u64 = point.sources.iter().map(|part| part.tokens).fold(0, u64::saturating_add);
+            vec![
+                text(at),
+                text(tokens(sum, loosest(&point.sources))),
+                text(source(&point.sources, 0, 2)),
+                text(source(&point.sources, 2, 1)),
+                text(source(&point.sources, 3, 1)),
+                text(source(&point.sources, 4, 1)),
+                text(source(&point.sources, 5, 1)),
+                text(tokens(point.kept_out, series.exactness)),
+                text(point.messages.to_string()),
+            ]
+        })
+        .collect();
+    let header =
+        ["FROM (UTC)", "CAME IN", "TOOLS", "ARGUMENTS", "RESULTS", "HANDLES", "PROMPTS", "KEPT OUT", "MESSAGES"];
+    table::print(screen, &header, &[], rows);
+    screen.note(&format!("Counted as: {}. Hours in which nothing came in are left out.", series.families.join(", ")));
+    Ok(DONE)
+}
+
+/// The sum of some sources in a row.
+fn source(parts: &[SourcePart], from: usize, many: usize) -> String {
+    let parts: Vec<SourcePart> = parts.iter().skip(from).take(many).copied().collect();
+    tokens(parts.iter().map(|part| part.tokens).fold(0, u64::saturating_add), loosest(&parts))
+}
+
+fn print_csv(series: &SeriesDto, screen: &Screen) {
+    let exactness = match series.exactness {
+        ExactnessDto::Exact => "exact",
+        ExactnessDto::About => "about",
+        ExactnessDto::AtMost => "atMost",
+    };
+    screen.line("at,tools,ownTools,arguments,results,handles,prompts,keptOut,messages,exactness,families");
+    for point in &series.points {
+        let sources: Vec<String> = point.sources.iter().map(|part| part.tokens.to_string()).collect();
+        // Words of ours alone: nothing in a line needs quotes.
+        let families = series.families.join(" ");
+        let (at, kept_out, messages) = (&point.at, point.kept_out, point.messages);
+        screen.line(&format!("{at},{},{kept_out},{messages},{exactness},{families}", sources.join(",")));
+    }
+}
+
+pub(super) async fn waste(agent: Option<String>, door: &Door, config: &Config, screen: &Screen) -> Ended {
+    let day = config.policy.counting.day.as_millis();
+    let query = ShowWaste { agent, span_ms: u64::try_from(day).unwrap_or(u64::MAX) };
+    let list: WasteList = door.ask("budgets.waste", &query).await?;
+    if screen.is_json() {
+        screen.json(&list)?;
+    } else if list.servers.is_empty() {
+        screen.line("Nothing was wasted over the last day.");
+    } else {
+        print_waste(&list.servers, "Over the last day:", screen);
+    }
+    Ok(DONE)
+}
+
+pub(super) fn print_waste(servers: &[WasteDto], head: &str, screen: &Screen) {
+    if servers.is_empty() {
+        return;
+    }
+    screen.line(head);
+    let rows = servers
+        .iter()
+        .map(|waste| {
+            let share = (waste.empty * 100).checked_div(waste.looks);
+            vec![
+                text(one_line(&waste.server)),
+                text(waste.looks.to_string()),
+                text(waste.empty.to_string()),
+                text(share.map_or_else(|| "-".into(), |share| format!("{share} %"))),
+                text(waste.hasty.to_string()),
+                text(waste.stalled.to_string()),
+                text(waste.lost.to_string()),
+                text(waste.unread.to_string()),
+                text(waste.disobeyed.to_string()),
+                text(tokens(waste.tokens, waste.exactness)),
+                text(waste.advice.clone().unwrap_or_default()),
+            ]
+        })
+        .collect();
+    let header = [
+        "SERVER",
+        "LOOKS",
+        "NOTHING NEW",
+        "SHARE",
+        "TOO SOON",
+        "STALLED",
+        "LOST",
+        "UNREAD",
+        "NOT STOPPED",
+        "TOKENS",
+        "WHY",
+    ];
+    table::print(screen, &header, &["WHY"], rows);
+}
+
+pub(super) async fn today(agent: Option<String>, door: &Door, config: &Config, screen: &Screen) -> Ended {
+    let agents: Vec<String> = match agent {
+        Some(agent) => vec![agent],
+        None => {
+            let list: BudgetList = door.ask("budgets.list", &Nothing {}).await?;
+            list.budgets.into_iter().map(|budget| budget.agent).take(config.policy.counting.agents_shown).collect()
+        }
+    };
+    let mut shown: Vec<BudgetShown> = Vec::with_capacity(agents.len());
+    for agent in agents {
+        shown.push(door.ask("budgets.show", &OneAgent { agent }).await?);
+    }
+    if screen.is_json() {
+        screen.json(&shown)?;
+        return Ok(DONE);
+    }
+    if shown.is_empty() {
+        screen.line("Nothing was counted yet.");
+        return Ok(DONE);
+    }
+    let rows = shown
+        .iter()
+        .map(|one| {
+            let parts = &one.spent_today;
+            let sum: u64 = parts.iter().map(|part| part.tokens).fold(0, u64::saturating_add);
+            vec![
+                text(one_line(&one.budget.agent)),
+                text(tokens(sum, loosest(parts))),
+                text(source(parts, 0, 2)),
+                text(source(parts, 2, 1)),
+                text(source(parts, 3, 1)),
+                text(source(parts, 4, 1)),
+                text(source(parts, 5, 1)),
+                text(tokens(one.kept_out_today, one.kept_out_exactness)),
+            ]
+        })
+        .collect();
+    let header = ["AGENT", "CAME IN", "TOOLS", "ARGUMENTS", "RESULTS", "HANDLES", "PROMPTS", "KEPT OUT"];
+    table::print(screen, &header, &[], rows);
+    screen.note("What came in over the last day, in all windows together: spend, not what stands in one now.");
+    Ok(DONE)
+}

@@ -1,0 +1,74 @@
+//! What a task costs its agent's window, why its result is held, and that it went past a limit, in words.
+//!
+//! A part of `taskwarden tasks show`. Figures and decisions are the core's.
+
+use api::dto::{FormDto, HeldDto, HeldWhy, TaskDto, TokensDto, moment};
+use api::figures::{grouped, tokens};
+use api::when;
+
+use super::amount;
+use super::screen::Screen;
+use super::words::{now, one_line, short_id};
+
+/// Prints the lines of a task; nothing for one that costs no window anything.
+pub(crate) fn show(task: &TaskDto, screen: &Screen) {
+    if let Some(counted) = &task.tokens {
+        screen.line(&format!("  tokens: {}", line(counted)));
+    }
+    let ago = |at: &str| moment(at).map(|at| when::ago(at, now())).unwrap_or_default();
+    let id = short_id(&task.id, !screen.is_terminal());
+    if let Some(over) = &task.over_limit {
+        let (reached, limit) = (grouped(over.tokens), grouped(over.limit.tokens));
+        let at = amount::at_word(over.limit.at);
+        let settled = match &over.settled_by {
+            Some(by) => format!("; {} let it go on", one_line(by)),
+            None if at == "ask" && !task.over && task.intent.is_none() => {
+                format!("; taskwarden tasks go-on {id}, or cancel it")
+            }
+            None => String::new(),
+        };
+        screen.line(&format!("  it went past {limit} tokens {} ({reached}): {at}{settled}", ago(&over.at)));
+    }
+    if let Some(held) = &task.held {
+        screen.line(&format!("  {}", hold(held, &ago, id)));
+    }
+}
+
+/// `412 for its handle · 61,402 result, 8,000 of it read · 1,204 kept out (o200k)`.
+fn line(counted: &TokensDto) -> String {
+    let shown = |number| tokens(number, counted.exactness);
+    let mut parts = vec![format!("{} for the call", shown(counted.arguments))];
+    parts.push(format!("{} for its handle", shown(counted.handle)));
+    match counted.result {
+        Some(result) if counted.delivered > 0 => {
+            parts.push(format!("result {}, {} of it read", shown(result), shown(counted.delivered)));
+        }
+        Some(result) => parts.push(format!("result {}, not read yet", shown(result))),
+        None => {}
+    }
+    parts.push(format!("{} kept out", shown(counted.kept_out)));
+    format!("{} ({})", parts.join(" · "), one_line(&counted.family))
+}
+
+fn hold(held: &HeldDto, ago: &impl Fn(&str) -> String, id: &str) -> String {
+    let why = match (held.why, held.tokens, held.limit, held.free) {
+        (HeldWhy::TooLarge, Some(size), Some(limit), _) => {
+            format!(": {} tokens, {} are allowed", grouped(size), grouped(limit))
+        }
+        (HeldWhy::DoesNotFit, Some(size), _, Some(free)) => {
+            format!(": {} tokens, {} are free in the window", grouped(size), grouped(free))
+        }
+        (HeldWhy::Review | HeldWhy::TooLarge | HeldWhy::DoesNotFit, ..) => String::new(),
+    };
+    let Some(verdict) = &held.verdict else {
+        let by = one_line(&held.by);
+        return format!("its result is held back by {by} since {}{why}; taskwarden tasks release {id}", ago(&held.at));
+    };
+    let what = match (verdict.delivered, verdict.form, verdict.trim_tokens) {
+        (false, ..) => "withheld".to_owned(),
+        (true, Some(FormDto::Slices), _) => "delivered in slices".into(),
+        (true, Some(FormDto::Trimmed), Some(most)) => format!("delivered, trimmed to {} tokens", grouped(most)),
+        (true, Some(FormDto::Trimmed | FormDto::Whole) | None, _) => "delivered".into(),
+    };
+    format!("its result was held back{why}; {what} by {} {}", one_line(&verdict.by), ago(&verdict.at))
+}

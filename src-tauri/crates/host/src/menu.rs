@@ -1,0 +1,59 @@
+//! Lines of a menu or a tooltip: an item of the inbox, and the window that is fullest, in few harmless words.
+//!
+//! Texts of servers and names are cut to one line and lose what could disturb a menu. Which items are shown, and where, is
+//! the shell's; nothing can be answered from a line.
+
+use api::dto::{BudgetList, WaitingRow};
+use api::figures::{share, tokens};
+
+/// Letters of a part of a line; more is cut. Judgement: menus do not wrap.
+const LETTERS: usize = 60;
+
+/// The fullest window, once it is so full that people are told: `research-7: 82 % of its window`.
+#[must_use]
+pub fn gauge(list: &BudgetList) -> Option<String> {
+    let full = list.budgets.iter().filter_map(|budget| Some((share(budget)?, budget)));
+    let (percent, budget) = full.max_by_key(|(percent, _)| *percent)?;
+    let is_told = percent >= u64::from(list.warn_percent);
+    is_told.then(|| format!("{}: {percent} % of its window", cut(&plain(&budget.agent), LETTERS)))
+}
+
+/// One line about one item of the inbox: the server's words, or ours where it has none, and where it comes from.
+#[must_use]
+pub fn item(row: &WaitingRow) -> String {
+    let tool = row.tool.as_deref().unwrap_or("A task");
+    let said = row.message.as_deref().map(plain).filter(|said| !said.is_empty());
+    let (what, names_tool) = match row.kind.as_str() {
+        "overdue" => (format!("{tool} runs long"), true),
+        "lost" => (format!("{tool} was lost"), true),
+        "unconfirmed" => (format!("{tool} is not confirmed"), true),
+        "held" => {
+            let size = row.tokens.zip(row.exactness).map(|(number, exactness)| tokens(number, exactness));
+            (size.map_or_else(|| "A result is held".into(), |size| format!("A result of {size} tokens is held")), false)
+        }
+        "overLimit" => (format!("{tool} went past its limit of tokens"), true),
+        "blocked" => ("A server needs you".to_owned(), false),
+        _ => (said.unwrap_or_else(|| format!("{tool} asks")), false),
+    };
+    let place = match &row.tool {
+        Some(tool) if !names_tool => format!("{}, {tool}", row.server),
+        _ => row.server.clone(),
+    };
+    format!("{} · {}", cut(&plain(&what), LETTERS), cut(&plain(&place), LETTERS))
+}
+
+/// Text on one line without letters that steer: controls, and those that change the direction of writing.
+fn plain(text: &str) -> String {
+    let steers =
+        |c: char| matches!(c, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}');
+    let kept = text.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| !steers(*c));
+    kept.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn cut(text: &str, letters: usize) -> String {
+    if text.chars().count() <= letters {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(letters.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}

@@ -1,0 +1,123 @@
+//! Budgets on the command line: what fills a window, limits that hold, and decisions that are obeyed.
+
+use serde_json::{Value, json};
+
+use crate::bridge::Agent;
+use crate::home::Home;
+
+/// The one decision that waits.
+fn until_asked(home: &Home) -> Value {
+    let mut last = Value::Null;
+    for _ in 0..500 {
+        last = home.ok(&["inbox", "--json"]).json();
+        if last["decisions"][0]["task"].is_string() {
+            return last["decisions"][0].clone();
+        }
+    }
+    panic!("nobody is asked: {last}");
+}
+
+#[test]
+fn a_large_result_is_held_with_its_cost_and_reaches_its_agent_in_the_form_that_was_chosen() {
+    let (home, _core) = Home::with_demo();
+    home.ok(&["agents", "add", "claude", "--save"]);
+    home.ok(&["budget", "set", "claude", "--tokenizer", "o200k", "--window", "200k"]);
+    home.ok(&["rules", "set", "--agent", "claude", "--result-tokens", "2k:ask"]);
+    let mut agent = Agent::start(&home);
+    agent.greet();
+    agent.ask(2, "tools/list", json!({}));
+    agent.answer(2);
+    let folder = home.folder("work", &["a.txt"]);
+    agent.ask(3, "tools/call", json!({"name": "huge_report", "arguments": {"tokens": 5_000, "path": folder}}));
+    let row = until_asked(&home);
+    assert_eq!(
+        (&row["kind"], &row["limit"], &row["exactness"]),
+        (&json!("held"), &json!(2_000), &json!("exact")),
+        "{row}"
+    );
+    let size = row["tokens"].as_u64().expect("its cost is known before the agent reads it");
+    let id = row["task"].as_str().expect("a task").to_owned();
+    let inbox = home.ok(&["inbox"]).out;
+    assert!(inbox.contains("To decide:") && inbox.contains("taskwarden tasks release"), "{inbox}");
+    let shown = home.ok(&["tasks", "show", &id]).out;
+    assert!(shown.contains("its result is held back by a limit") && shown.contains("2,000 are allowed"), "{shown}");
+
+    let released = home.ok(&["tasks", "release", &id, "--slices"]).out;
+    assert!(released.contains("in slices"), "{released}");
+    let answer = agent.answer(3);
+    let text = answer.to_string();
+    assert!(text.contains("taskwarden://results/") && text.len() < 20_000, "a short result with a link: {answer}");
+    assert_eq!(home.ok(&["inbox", "--json"]).json()["decisions"], json!([]), "the decision is made");
+    assert_eq!(home.run(&["tasks", "release", &id, "--deliver"]).code, Some(5), "once");
+
+    let list = home.ok(&["budget", "--json"]).json();
+    let budget = &list["budgets"][0];
+    assert_eq!((&budget["agent"], &budget["windowTokens"]), (&json!("claude"), &json!(200_000)), "{list}");
+    let standing = budget["now"]["tokens"].as_u64().expect("a figure");
+    assert!(standing > 0 && standing < size, "the handle stands there and not the report: {standing} of {size}");
+    let table = home.ok(&["budget"]).out;
+    assert!(table.contains("claude") && table.contains("GPT o200k, exact") && table.contains("200k"), "{table}");
+    let one = home.ok(&["budget", "claude"]).out;
+    assert!(one.contains("not seen here") && one.contains("About to come in") && one.contains("huge_report"), "{one}");
+    let today = home.ok(&["budget", "--today"]).out;
+    assert!(today.contains("CAME IN") && today.contains("claude"), "{today}");
+    let csv = home.ok(&["budget", "--history", "3", "--csv"]).out;
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 4, "a head and three hours: {csv}");
+    assert!(lines[0].starts_with("at,tools,ownTools,") && lines[3].ends_with("exact,o200k"), "{csv}");
+    let shown = home.ok(&["tasks", "show", &id]).out;
+    assert!(shown.contains("tokens:") && shown.contains("o200k"), "{shown}");
+}
+
+#[test]
+fn limits_are_set_by_people_in_their_words_and_taken_away() {
+    let (home, _core) = Home::with_demo();
+    home.ok(&["agents", "add", "claude"]);
+    let set = |args: &[&str]| {
+        let mut all = vec!["rules", "set", "--agent", "claude"];
+        all.extend(args);
+        home.run(&all)
+    };
+    let all = set(&["--result-tokens", "20k", "--task-tokens", "60,000:stop", "--window-tokens", "0.16M", "--json"]);
+    let rule = all.json()["rules"][0].clone();
+    assert_eq!(rule["resultLimit"], json!({"tokens": 20_000, "at": "hold"}), "{rule}");
+    assert_eq!(rule["taskLimit"], json!({"tokens": 60_000, "at": "stop"}), "{rule}");
+    assert_eq!(rule["windowLimit"], json!({"tokens": 160_000, "at": "ask"}), "{rule}");
+    let shown = home.ok(&["rules", "list"]).out;
+    assert!(shown.contains("result 20,000 hold, task 60,000 stop, window 160,000 ask"), "{shown}");
+    let wrong = set(&["--result-tokens", "20k:stop"]);
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+    assert!(wrong.err.contains("warn, ask, hold"), "what is allowed is named: {}", wrong.err);
+    assert_eq!(set(&["--result-tokens", "many"]).code, Some(2));
+    assert_eq!(home.run(&["rules", "set", "--server", "demo", "--window-tokens", "5k"]).code, Some(2), "no window");
+    let gone = set(&["--result-tokens", "none", "--task-tokens", "none", "--window-tokens", "none", "--json"]);
+    assert_eq!(gone.json()["rules"], json!([]), "{gone:?}");
+}
+
+#[test]
+fn how_an_agent_is_counted_is_set_and_taken_back() {
+    let (home, core) = Home::with_demo();
+    home.ok(&["agents", "add", "claude"]);
+    let told = home.ok(&["budget"]).out;
+    assert!(told.contains("Nothing was counted yet"), "an empty screen says what will be there: {told}");
+    let told = home.ok(&["budget", "set", "claude", "--tokenizer", "cl100k", "--window", "128k"]).out;
+    assert!(told.contains("GPT cl100k, exact, in a window of 128k"), "{told}");
+    let back = home.ok(&["budget", "set", "claude", "--tokenizer", "auto", "--json"]).json();
+    assert_eq!((&back["family"]["id"], &back["windowTokens"]), (&json!("unknown"), &json!(128_000)), "{back}");
+    home.ok(&["budget", "empty", "claude"]);
+    for (args, code) in [
+        (vec!["budget", "set", "claude"], 2),
+        (vec!["budget", "set", "claude", "--tokenizer", "gpt-9"], 2),
+        (vec!["budget", "set", "claude", "--model", "hal-9000"], 2),
+        (vec!["budget", "set", "claude", "--window", "0"], 2),
+        (vec!["budget", "nobody"], 4),
+        (vec!["budget", "--csv"], 2),
+    ] {
+        let ran = home.run(&args);
+        assert_eq!(ran.code, Some(code), "`{args:?}`: {ran:?}");
+    }
+    core.kill();
+    let alone = home.ok(&["budget"]);
+    assert!(alone.out.contains("claude") && alone.err.contains("No core is running"), "{alone:?}");
+    assert_eq!(home.run(&["budget", "set", "claude", "--window", "5k"]).code, Some(3), "that needs one");
+}
