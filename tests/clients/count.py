@@ -86,15 +86,10 @@ class Tally:
             self.text("results", task["error"]["message"])
 
     def ended_call(self, result):
-        """A held result in its short form stands for the task; anything else is the result."""
+        """A short result, or a note that brings nothing of one, stands for the task; anything else is the result."""
         meta = result.get("_meta") or {}
-        stands_for_task = "io.taskwarden/held" in meta or "io.taskwarden/task" in meta
+        stands_for_task = "io.taskwarden/held" in meta or meta.get("io.taskwarden/brings") is False
         self.result("handles" if stands_for_task else "results", result)
-
-    def own_call(self, name, result):
-        meta = result.get("_meta") or {}
-        brings = name in ("tasks_result", "tasks_wait") and meta.get("io.taskwarden/brings", True)
-        self.result("results" if brings else "handles", result)
 
     def answered(self, request, answer):
         method, params = request["method"], request.get("params") or {}
@@ -104,8 +99,6 @@ class Tally:
         result = answer["result"]
         if method == "tools/list":
             self.tools(result["tools"])
-        elif method == "tools/call" and params["name"] in OWN:
-            self.own_call(params["name"], result)
         elif method == "tools/call" and result.get("resultType") == "task":
             self.task(result)
         elif method == "tools/call":

@@ -7,6 +7,8 @@
 #![expect(clippy::indexing_slicing, reason = "a wrong JSON path in a test should fail loudly")]
 #![expect(clippy::expect_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
+mod budget;
+mod budget_kill;
 mod clients;
 mod conformance;
 mod gateway_guess;
@@ -17,6 +19,7 @@ mod kill;
 mod kill_kept;
 mod peers;
 mod statements;
+mod transcript;
 
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_core-under-test");

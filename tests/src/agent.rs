@@ -51,7 +51,8 @@ impl Agent {
     /// When no answer comes.
     pub fn ask(&mut self, method: &str, params: Value) -> Result<Value, Gone> {
         self.next += 1;
-        let name = params.get("taskId").or_else(|| params.get("name")).and_then(Value::as_str).map(str::to_owned);
+        let name = params.get("taskId").or_else(|| params.get("name")).or_else(|| params.get("uri"));
+        let name = name.and_then(Value::as_str).map(str::to_owned);
         let mut params = params;
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -8,6 +8,7 @@
 
 pub mod agent;
 pub mod bench;
+pub mod budget;
 pub mod by_hand;
 pub mod clients;
 pub mod forwarder;
@@ -16,5 +17,6 @@ pub mod home;
 pub mod hostile;
 pub mod load;
 pub mod peers;
+pub mod reader;
 pub mod server;
 pub mod tiny;
