@@ -246,6 +246,7 @@ fn sentence(handle: &TaskHandle, attention: Attention, phase: Phase) -> &'static
         Attention::Waiting if handle.asks_to_go_on() && phase != Phase::Waiting => {
             "went past its limit of tokens and waits for you"
         }
+        Attention::Waiting if handle.is_held() && phase != Phase::Waiting => "has a result that waits for you",
         // Other trouble is said by its own word.
         Attention::Problem if past_limit && matches!(phase, Phase::Running | Phase::Cancelling | Phase::Done) => {
             "went past its limit of tokens"

@@ -262,6 +262,8 @@ async fn a_client_that_comes_back_after_a_restart_goes_on_with_its_window() {
         world.engine.session_began(agent, Some(id), Some(session.into()), None);
     }
     world.engine.saw(seen(agent, (Some(id), Some("s1")), result(100)));
+    world.engine.flush_budget().await;
+    world.pass(SECOND).await;
     world.engine.saw(seen(agent, (Some(id), Some("s2")), result(20)));
     world.engine.flush_budget().await;
     world.restart().await;

@@ -232,7 +232,7 @@ async fn the_end_of_one_server_leaves_the_others_untouched() {
     world.engine.server_removed(id).await.expect("it is removed");
     world.pass(60 * SECOND).await;
     let after = world.handle(task).await;
-    assert_eq!((after.view, after.version), (before.view, before.version), "nothing happened to it");
+    assert_eq!((after.view, after.changed), (before.view, before.changed), "nothing happened to it");
     let names: Vec<_> = world.engine.servers().into_iter().map(|(_, name)| name.to_string()).collect();
     assert_eq!(names, ["two"], "and only the other is left");
 }

@@ -347,17 +347,17 @@ async fn every_kill_point(story: Story) {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_with_questions_survives_a_kill_at_every_point() {
-    every_kill_point(Story::Listed).await;
+    Box::pin(every_kill_point(Story::Listed)).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_with_a_round_survives_a_kill_at_every_point() {
-    every_kill_point(Story::Round).await;
+    Box::pin(every_kill_point(Story::Round)).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_survives_a_kill_at_every_point() {
-    every_kill_point(Story::Stop).await;
+    Box::pin(every_kill_point(Story::Stop)).await;
 }
 
 #[tokio::test(start_paused = true)]
