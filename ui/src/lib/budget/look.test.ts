@@ -56,8 +56,9 @@ describe("figures", () => {
   });
 
   it("that a limit went by are upper bounds unless they are exact", () => {
-    expect(atLimit(research())).toBe("exact");
-    expect(atLimit(budgetOf(all, "claude-code"))).toBe("atMost");
-    expect(atLimit(null)).toBe("atMost");
+    expect(atLimit(null, research())).toBe("exact");
+    expect(atLimit(null, budgetOf(all, "claude-code"))).toBe("atMost");
+    expect(atLimit(null, null)).toBe("atMost");
+    expect(atLimit({ handle: 1, keptOut: 0, result: null, delivered: 0, arguments: 1, family: "o200k", exactness: "exact" }, null), "the task itself knows").toBe("exact");
   });
 });

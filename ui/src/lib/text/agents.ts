@@ -31,6 +31,7 @@ export const agentsText = {
     tasks: "Tasks",
     open: (n: number) => (n === 0 ? "none open" : `${count(n)} open`),
     waiting: (n: number) => `${count(n)} of them ${n === 1 ? "needs" : "need"} you`,
+    budget: "What fills its window",
     showTasks: "Show its tasks",
     tools: "Task tools",
     toolsOn: "offered to programs that know no tasks",

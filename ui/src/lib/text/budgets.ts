@@ -196,7 +196,7 @@ export const budgetsText = {
     title: "Tokens",
     note: (family: string, how: string) => `${family}, ${how}`,
     arguments: "Arguments", handle: "Handle and looks", kept: "Kept out of the window", result: "Result", delivered: "Of it, read by the agent", none: "no result yet",
-    over: (tokens: string, limit: string) => `It is past its limit of ${limit}: ${tokens}.`,
+    over: (tokens: string, limit: string) => `${tokens} tokens, past its limit of ${limit}.`,
     settled: (who: string) => `${who} let it go on.`,
     cell: (cost: string, family: string, how: string) => `${cost} in or about to come in (${family}, ${how})`,
     viewer: (figure: string, how: string, family: string) => `${figure} tokens, ${how}, ${family}`,
