@@ -60,6 +60,7 @@ pub const MODELS: &[Model] = &[
     line("claude-haiku-4-5", Family::Claude3, 200_000, CLAUDE),
     line("claude-3", Family::Claude3, 200_000, CLAUDE),
     line("claude-", Family::Claude47, 200_000, CLAUDE_CODE),
+    line("gpt-6", Family::O200k, 1_050_000, GPT),
     line("gpt-5.6", Family::O200k, 1_050_000, GPT),
     line("gpt-5.5", Family::O200k, 1_050_000, GPT),
     line("gpt-5.4-mini", Family::O200k, 400_000, GPT),
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_that_a_person_set_has_no_window_of_another() {
+    fn a_family_that_a_person_set_keeps_the_window_of_the_client() {
         let set = Meter { family: Some(Family::O200k), ..Meter::default() };
         let measured = measure(&set, Some("claude-code"));
         assert_eq!(measured.family, Family::O200k);

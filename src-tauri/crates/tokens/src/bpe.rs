@@ -4,6 +4,7 @@
 //! This file adds nothing to the counts. How other families are estimated from the same pieces is `estimate.rs`.
 
 use bpe_openai::Tokenizer;
+use bpe_openai::appendable_encoder::AppendableEncoder;
 
 /// A vocabulary that we have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,14 +28,53 @@ impl Vocabulary {
         wide(self.tokenizer().count(text))
     }
 
-    /// The pieces that a text is split into before it is encoded, each with its tokens. No token spans two pieces.
-    pub(crate) fn pieces(self, text: &str) -> impl Iterator<Item = (&str, u64)> {
-        let tokenizer = self.tokenizer();
-        tokenizer.split(text).map(|piece| (piece, wide(tokenizer.bpe.count(piece.as_bytes()))))
+    /// The pieces that a text is split into before it is encoded. No token spans two of them.
+    pub(crate) fn pieces(self, text: &str) -> impl Iterator<Item = &str> {
+        self.tokenizer().split(text)
+    }
+
+    /// Tokens of one piece.
+    pub(crate) fn piece(self, piece: &str) -> u64 {
+        wide(self.tokenizer().bpe.count(piece.as_bytes()))
+    }
+
+    /// A piece that grows by characters and always knows its tokens; all together as cheap as counting it once.
+    pub(crate) fn growing(self) -> Growing {
+        Growing(AppendableEncoder::new(&self.tokenizer().bpe))
+    }
+}
+
+/// A growing piece.
+pub(crate) struct Growing(AppendableEncoder<'static>);
+
+impl Growing {
+    /// Adds to it and says its tokens.
+    pub(crate) fn push(&mut self, text: &str) -> u64 {
+        self.0.extend(text.bytes());
+        wide(self.0.token_count())
     }
 }
 
 /// A length as a count.
 pub(crate) fn wide(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_growing_piece_has_the_tokens_of_the_whole_at_each_step() {
+        for piece in ["internationalisation", "======----", "中文字符很多", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"]
+        {
+            let mut growing = Vocabulary::O200k.growing();
+            let mut end = 0;
+            for character in piece.chars() {
+                end += character.len_utf8();
+                let tokens = growing.push(&piece[end - character.len_utf8()..end]);
+                assert_eq!(tokens, Vocabulary::O200k.piece(&piece[..end]), "`{}`", &piece[..end]);
+            }
+        }
+    }
 }

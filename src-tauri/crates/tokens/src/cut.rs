@@ -11,6 +11,8 @@ use crate::tally::{Tally, at_most, count};
 
 /// Bytes from which a piece is cut inside. Judgement: longer than words are.
 const LONG_PIECE: usize = 48;
+/// Characters that are looked at beyond the first that does not fit. Judgement: as long as words are.
+const BEYOND: usize = 12;
 /// How often a cut steps back when the end of the beginning weighs more alone than it did in the whole. Judgement: one
 /// step is what the split rules need.
 const STEPS_BACK: usize = 8;
@@ -33,44 +35,53 @@ pub(crate) fn cut(family: Family, text: &str, tokens: u64) -> Cut {
 /// Bytes of the pieces that fit, with the part of a long one that does.
 fn fitting(family: Family, text: &str, tokens: u64) -> usize {
     let mut tally = Tally::new(family);
+    let vocabulary = tally.vocabulary();
     let mut bytes = 0;
-    for (piece, of) in tally.vocabulary().pieces(text) {
-        tally.piece(piece, of);
-        if tally.at_most() > tokens {
-            let long = piece.len() > LONG_PIECE || bytes == 0;
-            let rest = tokens.saturating_sub(at_most(family, text.get(..bytes).unwrap_or_default()));
-            return bytes + if long { inside(family, piece, rest) } else { 0 };
+    for piece in vocabulary.pieces(text) {
+        if piece.len() > LONG_PIECE || bytes == 0 {
+            let fits = inside(&mut tally, piece, tokens);
+            bytes += fits;
+            if fits < piece.len() {
+                return bytes;
+            }
+        } else {
+            tally.piece(piece, vocabulary.piece(piece));
+            if tally.at_most() > tokens {
+                return bytes;
+            }
+            bytes += piece.len();
         }
-        bytes += piece.len();
     }
     bytes
 }
 
-/// Bytes of the beginning of one piece that fit, by halving.
-fn inside(family: Family, piece: &str, tokens: u64) -> usize {
-    // No token of any family is longer than 128 bytes of one piece, so what is far beyond is not looked at.
-    let far = usize::try_from(tokens.saturating_add(1).saturating_mul(256)).unwrap_or(usize::MAX).min(piece.len());
-    let (mut fits, mut over) = (0, far.saturating_add(1));
-    while over - fits > 1 {
-        let middle = piece.floor_char_boundary(fits + (over - fits) / 2);
-        if middle <= fits {
-            // No border of a character in the lower half: try the next one above.
-            let next = piece.ceil_char_boundary(fits + 1);
-            if next >= over || at_most(family, piece.get(..next).unwrap_or_default()) > tokens {
+/// Bytes of the beginning of one piece that fit, and adds them to the tally. Goes a little beyond: one more character can
+/// join two tokens into one.
+fn inside(tally: &mut Tally, piece: &str, tokens: u64) -> usize {
+    let mut growing = tally.vocabulary().growing();
+    let mut fits = 0;
+    let mut best = tally.clone();
+    let mut beyond = 0;
+    for (start, character) in piece.char_indices() {
+        let end = start + character.len_utf8();
+        let (Some(whole), Some(added)) = (piece.get(..end), piece.get(start..end)) else { break };
+        let mut with = tally.clone();
+        with.piece(whole, growing.push(added));
+        if with.at_most() <= tokens {
+            (fits, best, beyond) = (end, with, 0);
+        } else {
+            beyond += 1;
+            if beyond > BEYOND {
                 break;
             }
-            fits = next;
-        } else if at_most(family, piece.get(..middle).unwrap_or_default()) <= tokens {
-            fits = middle;
-        } else {
-            over = middle;
         }
     }
+    *tally = best;
     fits
 }
 
 /// Where the last piece of a text starts.
 fn last_start(family: Family, text: &str) -> usize {
-    let last = Tally::new(family).vocabulary().pieces(text).last().map_or(0, |(piece, _)| piece.len());
+    let last = Tally::new(family).vocabulary().pieces(text).last().map_or(0, str::len);
     text.len() - last
 }

@@ -7,11 +7,12 @@ use domain::tokens::{Count, Exactness, Family};
 
 use crate::bpe::Vocabulary;
 use crate::classes::Features;
-use crate::factors::{CLAUDE3, CLAUDE47, GEMINI, OLD};
+use crate::factors::{CL100K, CLAUDE3, CLAUDE47, GEMINI, LLAMA};
 use crate::families::{Counter, counter};
 use crate::media::{Medium, weigh};
 
 /// A sum of texts and media.
+#[derive(Debug, Clone)]
 pub(crate) struct Tally {
     family: Family,
     counter: Counter,
@@ -30,8 +31,8 @@ impl Tally {
         match self.counter {
             Counter::Exact(vocabulary) => self.exact += vocabulary.count(text),
             Counter::About(_) | Counter::Most => {
-                for (piece, tokens) in Vocabulary::O200k.pieces(text) {
-                    self.piece(piece, tokens);
+                for piece in Vocabulary::O200k.pieces(text) {
+                    self.piece(piece, Vocabulary::O200k.piece(piece));
                 }
             }
         }
@@ -64,7 +65,7 @@ impl Tally {
         let tokens = match self.counter {
             Counter::Exact(_) => self.exact,
             Counter::About(factors) => factors.tokens(&self.features),
-            Counter::Most => [&CLAUDE3, &CLAUDE47, &GEMINI, &OLD]
+            Counter::Most => [&CLAUDE3, &CLAUDE47, &GEMINI, &LLAMA, &CL100K]
                 .into_iter()
                 .map(|factors| factors.tokens_at_most(&self.features))
                 .fold(self.exact, u64::max),

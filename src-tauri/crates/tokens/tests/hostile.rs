@@ -1,0 +1,213 @@
+//! Messages that are made to be expensive, or to break their reader.
+//!
+//! Time is asked as a ratio to harmless text of the same size in the same run, with much room: what must not happen is
+//! time that grows with the square of the length. What is counted is in `calibration.rs`.
+
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use std::time::{Duration, Instant};
+
+use domain::ports::{Load, Scale};
+use domain::tokens::Family;
+use tokens::Weigher;
+
+/// How much slower than harmless text a hostile one of the same size may be. Squared time would be thousands.
+const SLOWER_AT_MOST: u32 = 40;
+const LONG: usize = 400_000;
+
+fn loads(text: &str) -> [Load<'_>; 7] {
+    [
+        Load::Call(text),
+        Load::Result(text),
+        Load::Error(text),
+        Load::Task(text),
+        Load::Prompt(text),
+        Load::Resource(text),
+        Load::Text(text),
+    ]
+}
+
+fn took(work: impl FnOnce()) -> Duration {
+    let began = Instant::now();
+    work();
+    began.elapsed().max(Duration::from_millis(1))
+}
+
+#[test]
+fn texts_that_are_one_endless_piece_cost_no_more_than_others_of_their_length() {
+    let scale = Weigher::new();
+    let harmless = "The quick brown fox jumps over the lazy dog. ".repeat(LONG / 45);
+    // The first count reads the tables.
+    scale.weigh(Family::Unknown, Load::Text("a"));
+    scale.weigh(Family::Cl100k, Load::Text("a"));
+    let hostile = [
+        "a".repeat(1_000_000),
+        " ".repeat(LONG),
+        "\n".repeat(LONG),
+        " \n".repeat(LONG / 2),
+        "=".repeat(LONG),
+        "aA".repeat(LONG / 2),
+        "中".repeat(LONG / 3),
+        "é".repeat(LONG / 2),
+        "\u{301}".repeat(LONG / 2),
+        "👩‍👩‍👧‍👦".repeat(LONG / 25),
+        format!("{}x", " ".repeat(LONG)),
+    ];
+    for family in [Family::O200k, Family::Cl100k, Family::Unknown] {
+        let usual = took(|| _ = scale.weigh(family, Load::Text(&harmless)));
+        for text in &hostile {
+            let start: String = text.chars().take(3).collect();
+            let odd = took(|| _ = scale.weigh(family, Load::Text(text)));
+            assert!(odd <= usual * SLOWER_AT_MOST, "`{start}…` in {family:?}: {odd:?} against {usual:?}");
+            let cutting = took(|| _ = scale.cut(family, text, 1_000));
+            assert!(cutting <= usual * SLOWER_AT_MOST, "cutting `{start}…` in {family:?}: {cutting:?}");
+        }
+    }
+}
+
+#[test]
+fn depth_breaks_nothing() {
+    let scale = Weigher::new();
+    let deep = |open: &str, close: &str| format!("{}{}", open.repeat(50_000), close.repeat(50_000));
+    for json in [deep("[", "]"), deep("{\"content\":", "}"), "[".repeat(100_000), "{\"a\":[".repeat(50_000)] {
+        let wrapped = [
+            json.clone(),
+            format!("{{\"content\":{json}}}"),
+            format!("{{\"content\":[{{\"type\":\"text\",\"text\":{json}}}]}}"),
+            format!("{{\"content\":[],\"structuredContent\":{{\"a\":{json}}}}}"),
+        ];
+        for text in &wrapped {
+            for load in loads(text) {
+                assert!(scale.weigh(Family::Claude47, load).count.tokens > 0, "it weighs something");
+            }
+            scale.tools(Family::O200k, text);
+            scale.words(text);
+            let trimmed = scale.trim(Family::O200k, text, 100);
+            assert!(trimmed.as_str().starts_with("{\"content\":"), "still a result");
+        }
+    }
+}
+
+#[test]
+fn what_is_broken_is_weighed_as_the_text_that_it_is() {
+    let scale = Weigher::new();
+    let odd = [
+        "",
+        "{",
+        "null",
+        "\"\\ud800\"",
+        r#"{"content":[{"type":"text","text":"\ud800"}]}"#,
+        r#"{"content":[{"type":"image","data":"////","mimeType":"image/png"}]}"#,
+        r#"{"content":null}"#,
+        r#"{"content":[],"content":[{"type":"text","text":"b"}]}"#,
+        r#"{"tools":[{"name":1}],"name":"x"}"#,
+        "{\"content\":[{\"type\":\"text\",\"text\":\"a\u{0}b\"}]}",
+    ];
+    for text in odd {
+        for family in Family::ALL {
+            for load in loads(text) {
+                let weight = scale.weigh(family, load);
+                assert!(weight.count.tokens <= 20_000, "`{text}` weighs {}", weight.count.tokens);
+            }
+            for tokens in [0, 1, 5, u64::MAX] {
+                scale.trim(family, text, tokens);
+                let cut = scale.cut(family, text, tokens);
+                assert!(text.is_char_boundary(cut.bytes), "`{text}` is cut inside a character");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cut_fits_is_stable_and_gets_through_any_text() {
+    let scale = Weigher::new();
+    let texts = [
+        include_str!("golden/prose-english.txt").to_owned(),
+        include_str!("golden/prose-chinese.txt").to_owned(),
+        include_str!("golden/base64.txt").to_owned(),
+        include_str!("golden/code-python.txt").to_owned(),
+        include_str!("golden/chat-emoji.txt").to_owned(),
+        "x".repeat(5_000),
+        " \n".repeat(3_000),
+    ];
+    for family in Family::ALL {
+        for text in &texts {
+            for size in [1, 7, 100] {
+                let mut rest = text.as_str();
+                let mut slices = 0;
+                while !rest.is_empty() {
+                    let cut = scale.cut(family, rest, size);
+                    assert!(cut.bytes > 0, "a reader gets on");
+                    let (slice, after) = rest.split_at(cut.bytes);
+                    assert_eq!(
+                        scale.weigh(family, Load::Text(slice)).count,
+                        cut.count,
+                        "the weight is that of the slice"
+                    );
+                    let one = slice.chars().count() == 1;
+                    assert!(one || cut.count.tokens <= size, "{family:?}: {} for {size}", cut.count.tokens);
+                    rest = after;
+                    slices += 1;
+                    if slices == 40 {
+                        break;
+                    }
+                }
+            }
+            let whole = scale.cut(family, text, u64::MAX);
+            assert_eq!(whole.bytes, text.len(), "everything fits into enough");
+        }
+    }
+}
+
+#[test]
+fn a_slice_of_a_usual_size_is_filled() {
+    let scale = Weigher::new();
+    for family in Family::ALL {
+        let text = include_str!("golden/prose-english.txt").repeat(20);
+        let cut = scale.cut(family, &text, 8_000);
+        let stated = u64::from(scale.error_percent(family));
+        assert!(cut.count.tokens >= 8_000 * (98 - stated) / 100, "{family:?}: only {}", cut.count.tokens);
+    }
+    let base64 = include_str!("golden/base64.txt").trim().repeat(20);
+    let cut = scale.cut(Family::O200k, &base64, 8_000);
+    assert!(cut.count.tokens > 7_900, "a line without words is cut inside: {}", cut.count.tokens);
+}
+
+#[test]
+fn trimmed_results_are_valid_smaller_and_the_same_each_time() {
+    let scale = Weigher::new();
+    let prose = include_str!("golden/prose-english.txt");
+    let json = include_str!("golden/json-compact.txt").trim();
+    let text = |text: &str| serde_json::json!({"type": "text", "text": text});
+    let link = serde_json::json!({"type": "resource_link", "uri": "file:///report", "name": "report"});
+    let embedded = serde_json::json!({"type": "resource", "resource": {"uri": "file:///a", "text": prose}});
+    let structured: serde_json::Value = serde_json::from_str(json).unwrap();
+    let results = [
+        serde_json::json!({"content": [text(prose)], "isError": true}),
+        serde_json::json!({"content": [text("short"), text(prose), text(prose), link.clone()], "_meta": {"a": 1}}),
+        serde_json::json!({"content": [embedded]}),
+        serde_json::json!({"content": [text(json)], "structuredContent": structured.clone()}),
+        serde_json::json!({"content": [], "structuredContent": structured}),
+        serde_json::json!({"content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}, text(prose)]}),
+    ];
+    for result in results {
+        let whole = result.to_string();
+        for family in Family::ALL {
+            for size in [150, 400, 700] {
+                let trimmed = scale.trim(family, &whole, size);
+                let weight = scale.weigh(family, Load::Result(trimmed.as_str())).count.tokens;
+                assert!(
+                    weight <= size + size / 10,
+                    "{family:?}: {weight} for {size} of {trimmed}",
+                    trimmed = trimmed.as_str()
+                );
+                let value: serde_json::Value = serde_json::from_str(trimmed.as_str()).unwrap();
+                assert!(value["content"].is_array(), "still a result");
+                assert_eq!(value.get("isError"), result.get("isError"), "what else it says stays");
+                assert_eq!(value.get("structuredContent").is_some(), result.get("structuredContent").is_some());
+                assert_eq!(scale.trim(family, &whole, size), trimmed, "the same each time");
+            }
+            assert_eq!(scale.trim(family, &whole, 100_000).as_str(), whole, "what fits stays as it is");
+        }
+    }
+}
