@@ -4,7 +4,7 @@ import type { ApiError } from "$lib/bindings";
 import { apiError } from "$lib/backend/backend";
 
 /** A read is repeated after this rest at the earliest. */
-export const REST_MS = 3_000;
+export const REST_MS = 5_000;
 
 export class Kept<T> {
   value = $state.raw<T | null>(null);
