@@ -4,7 +4,7 @@
 //! two ends. Payloads are read from the registry as they came; only identities change, and a result that a person or a
 //! limit gives in another form is cut the same way each time (`short.rs`, `scale.rs`).
 
-use domain::handle::{AgentFailure, Form, Sight, TaskHandle, agent_failure, agent_sight};
+use domain::handle::{AgentFailure, Form, Hold, Sight, TaskHandle, Verdict, agent_failure, agent_sight};
 use domain::payload::{Payload, PayloadKind};
 use domain::status::{RpcError, ServerView, TaskStatus};
 use serde_json::json;
@@ -29,7 +29,14 @@ pub(super) async fn end(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: 
             Some((whole, form @ Form::Slices)) => {
                 Ok(End::Result { text: short::of(gate, guest, handle, &whole).await?, form })
             }
-            None => Ok(End::Error(error(&ours("the server finished it, but its result can no longer be had"))?)),
+            None => match withheld(handle) {
+                // It was shown as completed before a person decided, and stays that for its agent (statement 69).
+                Some(text) => {
+                    let text = json!({"content": [{"type": "text", "text": text}], "isError": true}).to_string();
+                    Ok(End::Result { text: Payload::new(text), form: Form::Whole })
+                }
+                None => Ok(End::Error(error(&ours("the server finished it, but its result can no longer be had"))?)),
+            },
         },
         Sight::Failed => failure(gate, guest, handle).await,
         Sight::Cancelled => Ok(End::Error(error(&match handle.stopped_by_limit() {
@@ -39,6 +46,13 @@ pub(super) async fn end(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: 
         Sight::Gone => Err(Fault::unknown_task()),
         Sight::Working { .. } | Sight::InputRequired { .. } => Ok(End::Error(error(&ours("the work goes on"))?)),
     }
+}
+
+/// What its agent is told of a result that a person withheld; `None` where nobody did.
+pub(super) fn withheld(handle: &TaskHandle) -> Option<String> {
+    let Some(Hold { verdict: Some(Verdict::Withhold { reason, .. }), .. }) = &handle.hold else { return None };
+    let why = reason.as_deref().map_or_else(String::new, |reason| format!(": {reason}"));
+    Some(format!("A person withheld the result of this task{why}. There is nothing to read."))
 }
 
 /// The result as far as its agent may read it: whole, also where it gets it in slices, or trimmed. `None` where there is

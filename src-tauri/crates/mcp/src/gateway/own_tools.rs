@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::handle::{Form, Hold, Sight, TaskHandle, Verdict, agent_sight};
+use domain::handle::{Form, Sight, TaskHandle, agent_sight};
 use domain::payload::Payload;
 use engine::Passed;
 use serde_json::value::RawValue;
@@ -213,11 +213,8 @@ async fn result(
             return part(gate, guest, handle, (text, range), tap).await;
         }
     }
-    if let (Sight::Failed, Some(Hold { verdict: Some(Verdict::Withhold { reason, .. }), .. })) = (&sight, &handle.hold)
-    {
+    if let (Sight::Failed | Sight::Completed, Some(text)) = (&sight, outcome::withheld(handle)) {
         // A word of ours, not an error of the tool.
-        let why = reason.as_deref().map_or_else(String::new, |reason| format!(": {reason}"));
-        let text = format!("A person withheld the result of this task{why}. There is nothing to read.");
         return note(guest, &text, true, Some(handle), tap);
     }
     let end = outcome::end(gate, guest, handle, &sight).await?;

@@ -5,7 +5,9 @@ use std::time::Duration;
 use domain::decider::Decider;
 use domain::handle::{Form, TaskHandle};
 use domain::ids::HandleId;
+use domain::ports::AgentUnit;
 use domain::rule::{AtTokens, TokenLimit};
+use domain::tokens::Family;
 use serde_json::{Value, json};
 use testkit::build::person;
 use testkit::scripted::{Look, OnCancel};
@@ -317,4 +319,25 @@ async fn a_stop_by_a_limit_is_read_by_the_agent() {
     let legacy = talker.caller.get(&id).await.result();
     assert_eq!(legacy["status"], "cancelled", "{legacy}");
     assert!(legacy["statusMessage"].as_str().is_some_and(|said| said.contains(why)), "{legacy}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_end_stays_as_it_was_shown_when_its_agent_is_counted_otherwise() {
+    let world = World::new().await;
+    let whole = json!({"content": [{"type": "text", "text": report()}]});
+    world.scripted.reply_task("huge", "upstream-1", vec![Look::working(), Look::Completed(whole.to_string())]);
+    limited(&world, "huge", 20_000, AtTokens::Hold).await;
+    let agent = world.modern(1);
+    let id = task_id(&agent.call("huge").await.result());
+    let shown = agent.until_status(&id, "completed").await["result"].take();
+    world.engine.flush_budget().await;
+    let mut counted = super::world::agent(1);
+    counted.meter.family = Some(Family::O200k);
+    let unit = AgentUnit { agent: counted, audit: Vec::new() };
+    world.registry.put_agent(unit).await.expect("the agent is taken");
+    world.engine.agents_changed().await.expect("the agents are read");
+    for _ in 0..2 {
+        assert_eq!(agent.get(&id).await.result()["result"], shown, "the same, with the family of that time (69)");
+        world.engine.flush_budget().await;
+    }
 }
