@@ -3,8 +3,6 @@
 //! A table for defaults: whoever runs an agent can set both (`crate::window::Meter`). Sizes are those that the maker
 //! documents for the model without paid extensions.
 
-use std::time::Duration;
-
 use crate::tokens::{Family, family_of_client};
 use crate::window::Meter;
 
@@ -41,8 +39,10 @@ pub struct Measure {
     pub window: Option<(u64, SizeFrom)>,
 }
 
-/// A judgement of how long a name in the table is believed: models come and go. Shown beside the source.
-pub const REVIEWED_EVERY: Duration = Duration::from_secs(90 * 24 * 3_600);
+/// The window of Gemini and of some others: makers count it in binary millions.
+const MEBI: u64 = 1_048_576;
+/// The window of early models: makers count it in binary thousands.
+const EIGHT_KIBI: u64 = 8_192;
 
 /// The table, as it was read on 2026-11-21. The first line whose name begins the asked one counts, so longer names stand
 /// first; the last line of a maker takes what is not named. Tokenizer families of Claude are told apart by generation: up
@@ -72,22 +72,22 @@ pub const MODELS: &[Model] = &[
     line("gpt-4.1", Family::O200k, 1_047_576, GPT),
     line("gpt-4o", Family::O200k, 128_000, GPT),
     line("gpt-4-turbo", Family::Cl100k, 128_000, GPT),
-    line("gpt-4", Family::Cl100k, 8_192, GPT),
+    line("gpt-4", Family::Cl100k, EIGHT_KIBI, GPT),
     line("gpt-3.5-turbo", Family::Cl100k, 16_385, GPT),
     line("gpt-", Family::O200k, 272_000, CODEX),
     line("o4-mini", Family::O200k, 200_000, GPT),
     line("o3", Family::O200k, 200_000, GPT),
     line("o1", Family::O200k, 200_000, GPT),
-    line("gemini-3", Family::Gemini, 1_048_576, GEMINI),
-    line("gemini-2", Family::Gemini, 1_048_576, GEMINI),
-    line("gemini-", Family::Gemini, 1_048_576, GEMINI),
-    line("llama-4-scout", Family::Llama, 10_485_760, LLAMA4),
-    line("llama-4-maverick", Family::Llama, 1_048_576, LLAMA4),
-    line("llama-4", Family::Llama, 1_048_576, LLAMA4),
+    line("gemini-3", Family::Gemini, MEBI, GEMINI),
+    line("gemini-2", Family::Gemini, MEBI, GEMINI),
+    line("gemini-", Family::Gemini, MEBI, GEMINI),
+    line("llama-4-scout", Family::Llama, 10 * MEBI, LLAMA4),
+    line("llama-4-maverick", Family::Llama, MEBI, LLAMA4),
+    line("llama-4", Family::Llama, MEBI, LLAMA4),
     line("llama-3.3", Family::Llama, 131_072, LLAMA3),
     line("llama-3.2", Family::Llama, 131_072, LLAMA3),
     line("llama-3.1", Family::Llama, 131_072, LLAMA3),
-    line("llama-3", Family::Llama, 8_192, LLAMA3),
+    line("llama-3", Family::Llama, EIGHT_KIBI, LLAMA3),
 ];
 
 const CLAUDE: &str = "Claude docs, Models overview, 2026-11";
@@ -116,7 +116,7 @@ const fn usual_window(family: Family) -> Option<u64> {
         Family::Claude3 | Family::Claude47 => Some(200_000),
         Family::O200k => Some(272_000),
         Family::Cl100k => Some(128_000),
-        Family::Gemini => Some(1_048_576),
+        Family::Gemini => Some(MEBI),
         Family::Llama => Some(131_072),
         Family::Unknown => None,
     }
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(of("claude-sonnet-4-5-20250929"), Some((Family::Claude3, 200_000)));
         assert_eq!(of("Claude-Opus-4-8"), Some((Family::Claude47, 1_000_000)));
         assert_eq!(of("gpt-5.4-mini-2026-03-17"), Some((Family::O200k, 400_000)));
-        assert_eq!(of("gpt-4-0613"), Some((Family::Cl100k, 8_192)));
+        assert_eq!(of("gpt-4-0613"), Some((Family::Cl100k, EIGHT_KIBI)));
         assert_eq!(of("mistral-large"), None);
     }
 
@@ -169,7 +169,7 @@ mod tests {
         let claude = Measure { family: Family::Claude47, window: Some((200_000, SizeFrom::Client)) };
         assert_eq!(by_client, claude, "the usual window of a Claude client");
         let by_model = measure(&meter("gemini-3-flash-preview"), Some("claude-code"));
-        assert_eq!(by_model, Measure { family: Family::Gemini, window: Some((1_048_576, SizeFrom::Model)) });
+        assert_eq!(by_model, Measure { family: Family::Gemini, window: Some((MEBI, SizeFrom::Model)) });
         let set = Meter { family: Some(Family::Llama), window: Some(9_000), ..meter("gpt-4o") };
         assert_eq!(measure(&set, None), Measure { family: Family::Llama, window: Some((9_000, SizeFrom::Set)) });
         assert_eq!(measure(&Meter::default(), Some("zed")), Measure { family: Family::Unknown, window: None });
