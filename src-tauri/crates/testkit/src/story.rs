@@ -7,6 +7,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a story that cannot go on fails its test")]
 
 mod agents;
+mod budget;
 mod cast;
 mod inbox;
 pub mod intents;
@@ -16,7 +17,9 @@ mod screens;
 mod servers;
 mod tasks;
 
-use domain::policy::Policy;
+use std::time::Duration;
+
+use domain::policy::{Counting, Policy};
 use domain::ports::{Registry, RegistryError, TaskQuery};
 
 pub use cast::{Cast, unit};
@@ -31,6 +34,7 @@ pub fn policy() -> Policy {
         desk_value_bytes: 8_000,
         desk_kind_bytes: 10_000,
         raw_messages_per_task: 4,
+        counting: Counting { windows_shown: 2, series_kept: Duration::from_secs(10 * 3_600), ..Counting::default() },
         ..Policy::default()
     }
 }
@@ -46,6 +50,7 @@ pub async fn run(registry: &dyn Registry) {
     record::told(registry).await;
     screens::told(registry).await;
     agents::told(registry).await;
+    budget::told(registry).await;
 
     let facts = registry.facts().await.expect("facts can be read");
     assert_eq!(facts.findings, Vec::<String>::new(), "after all this the store is sound");

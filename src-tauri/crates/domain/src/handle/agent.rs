@@ -142,7 +142,8 @@ fn outcome_sight(handle: &TaskHandle, outcome: &Outcome) -> Sight {
 fn held_sight(handle: &TaskHandle) -> Option<Sight> {
     match &handle.hold {
         Some(Hold { verdict: None, why, .. }) => Some(Sight::Working { message: Some(held_message(*why)) }),
-        Some(Hold { verdict: Some(Verdict::Withhold { .. }), .. }) => Some(Sight::Failed),
+        Some(Hold { verdict: Some(Verdict::Withhold { shown: false, .. }), .. }) => Some(Sight::Failed),
+        Some(Hold { verdict: Some(Verdict::Withhold { shown: true, .. }), .. }) => None,
         Some(Hold { verdict: Some(Verdict::Deliver { .. } | Verdict::ByLimit { .. }), .. }) | None => None,
     }
 }

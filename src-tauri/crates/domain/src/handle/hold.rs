@@ -4,7 +4,7 @@
 //! limit may decide by itself that it goes in slices; then a person can still decide otherwise. The server knows nothing
 //! of it and the record stays whole: only what the agent sees changes (`agent.rs`).
 
-use super::{Attention, Effect, Refusal, TaskHandle, Transition};
+use super::{Attention, Effect, Refusal, Sight, TaskHandle, Transition, agent_sight};
 use crate::audit::{Actor, Verb};
 use crate::ids::PersonId;
 use crate::status::Intent;
@@ -81,6 +81,9 @@ pub enum Verdict {
         at: Timestamp,
         /// Why, in the person's words; told to the agent.
         reason: Option<String>,
+        /// The agent may have been shown that the task completed, because a limit gave the result in slices: then it
+        /// stays completed for it, with nothing to read (statement 69).
+        shown: bool,
     },
 }
 
@@ -164,7 +167,8 @@ impl TaskHandle {
                 (Verb::ResultReleased, Verdict::Deliver { by: by.clone(), at: now, form }, how)
             }
             None => {
-                let verdict = Verdict::Withhold { by: by.clone(), at: now, reason: reason.map(str::to_owned) };
+                let shown = agent_sight(self, now) == Sight::Completed;
+                let verdict = Verdict::Withhold { by: by.clone(), at: now, reason: reason.map(str::to_owned), shown };
                 (Verb::ResultWithheld, verdict, String::new())
             }
         };

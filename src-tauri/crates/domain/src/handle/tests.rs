@@ -7,6 +7,7 @@ mod agents;
 mod audiences;
 mod ends;
 mod happenings;
+mod limits;
 mod phases;
 mod properties;
 mod questions;

@@ -61,8 +61,8 @@ fn verdict(verdict: &Verdict) -> Value {
         Verdict::Deliver { by, at, form: how } => {
             json!({ "is": "deliver", "by": by.as_str(), "at": time(*at), "form": form(*how) })
         }
-        Verdict::Withhold { by, at, reason } => {
-            json!({ "is": "withhold", "by": by.as_str(), "at": time(*at), "reason": reason })
+        Verdict::Withhold { by, at, reason, shown } => {
+            json!({ "is": "withhold", "by": by.as_str(), "at": time(*at), "reason": reason, "shown": shown })
         }
     }
 }
@@ -76,7 +76,11 @@ fn read_verdict(fields: Fields<'_>) -> Read<Verdict> {
             let form = fields.maybe_inner("form", read_form)?.unwrap_or(Form::Whole);
             Ok(Verdict::Deliver { by: by()?, at, form })
         }
-        "withhold" => Ok(Verdict::Withhold { by: by()?, at, reason: fields.maybe_text("reason")?.map(Into::into) }),
+        "withhold" => {
+            let reason = fields.maybe_text("reason")?.map(Into::into);
+            let shown = fields.get("shown").map_or(Ok(false), |_| fields.flag("shown"))?;
+            Ok(Verdict::Withhold { by: by()?, at, reason, shown })
+        }
         other => Err(Flaw::word("is", other)),
     }
 }

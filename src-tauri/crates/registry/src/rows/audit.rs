@@ -22,7 +22,7 @@ const PARTS_MAX: usize = 256;
 static PARTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 /// All verbs, to read their words back. `verbs_are_all_listed` fails to compile when one is missing.
-const VERBS: [Verb; 30] = [
+const VERBS: [Verb; 33] = [
     Verb::Admitted,
     Verb::Accepted,
     Verb::Discovered,
@@ -53,6 +53,9 @@ const VERBS: [Verb; 30] = [
     Verb::ResultHeld,
     Verb::ResultReleased,
     Verb::ResultWithheld,
+    Verb::OverLimit,
+    Verb::LimitLifted,
+    Verb::BudgetChanged,
 ];
 
 /// The subject as text, for the hash and the column.
@@ -182,6 +185,9 @@ mod tests {
             Verb::ResultHeld => 27,
             Verb::ResultReleased => 28,
             Verb::ResultWithheld => 29,
+            Verb::OverLimit => 30,
+            Verb::LimitLifted => 31,
+            Verb::BudgetChanged => 32,
         };
         for (index, verb) in VERBS.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

@@ -1,22 +1,29 @@
 //! Any task and any server, for properties.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::decider::Decider;
-use domain::handle::{self, Audience, Hold, Home, Origin, Parent, ParentWhy, TaskHandle, Told, Usual};
+use domain::handle::{
+    self, Audience, Form, Hold, HoldWhy, Home, Origin, OverLimit, Parent, ParentWhy, TaskHandle, Told, Usual,
+};
 use domain::ids::{
     AgentId, ConnectionId, HandleId, HostId, JobKey, PersonId, RequestKey, ServerId, SessionKey, UpstreamTaskId,
+    WindowId,
 };
 use domain::observation::Progress;
 use domain::payload::ResultRef;
 use domain::request::{AnswerAction, Answered, Ask, AskDoor, InputRequest, RequestState};
+use domain::rule::{AtTokens, Rule, RuleScope, TokenLimit};
 use domain::server::{Consent, Dialect, Era, Negotiated, Server, ServerAddress, Verdict};
 use domain::status::{
     Contact, Delivery, Due, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, RpcError, ServerView, TaskStatus, TaskView,
     Ttl, Wish,
 };
 use domain::time::Timestamp;
+use domain::tokens::{Count, Exactness, Family, TaskTokens};
+use domain::window::{Meter, Shelf, Source, Window};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -37,7 +44,7 @@ fn span() -> impl Strategy<Value = Duration> {
 
 fn decider() -> impl Strategy<Value = Decider> {
     let agent = any::<u128>().prop_map(|id| Decider::Agent(AgentId::from_random(id)));
-    prop_oneof![person().prop_map(Decider::Person), agent]
+    prop_oneof![person().prop_map(Decider::Person), agent, Just(Decider::Limit)]
 }
 
 fn person() -> impl Strategy<Value = PersonId> {
@@ -235,25 +242,119 @@ fn told() -> impl Strategy<Value = BTreeSet<Told>> {
     btree_set((0..Told::ALL.len()).prop_map(|index| Told::ALL[index]), 0..Told::ALL.len())
 }
 
-/// What passes between a task and its agent: given, undelivered, orphaned, cancelled; the hold; the parent; the rest.
+fn exactness() -> impl Strategy<Value = Exactness> {
+    prop_oneof![Just(Exactness::Exact), Just(Exactness::About), Just(Exactness::AtMost)]
+}
+
+fn family() -> impl Strategy<Value = Family> {
+    (0..Family::ALL.len()).prop_map(|index| Family::ALL[index])
+}
+
+fn limit() -> impl Strategy<Value = TokenLimit> {
+    let at = prop_oneof![Just(AtTokens::Warn), Just(AtTokens::Ask), Just(AtTokens::Hold), Just(AtTokens::Stop)];
+    (any::<u64>(), at).prop_map(|(tokens, at)| TokenLimit { tokens, at })
+}
+
+/// What a task costs, and that it went past its limit.
+fn weight() -> BoxedStrategy<Weight> {
+    let figures = (any::<u64>(), any::<u64>(), any::<u64>(), of(any::<u64>()), any::<u64>());
+    let tokens = (family(), exactness(), figures).prop_map(|(family, exactness, figures)| {
+        let (arguments, handle, interim, result, delivered) = figures;
+        TaskTokens { family, exactness, arguments, handle, interim, result, delivered }
+    });
+    let over = (any::<u64>(), limit(), time(), of((person(), time())))
+        .prop_map(|(tokens, limit, at, settled)| OverLimit { tokens, limit, at, settled });
+    (of(tokens), of(over)).boxed()
+}
+
+type Weight = (Option<TaskTokens>, Option<OverLimit>);
+
+fn count() -> impl Strategy<Value = Count> {
+    (any::<u64>(), exactness()).prop_map(|(tokens, exactness)| Count { tokens, exactness })
+}
+
+/// Any window, as it is kept: without what came in lately.
+pub(crate) fn any_window() -> impl Strategy<Value = Window> {
+    let shelf = (of(text()), btree_map(text().prop_map(Arc::from), count(), 0..4), count())
+        .prop_map(|(session, tools, own)| Shelf { session: session.map(Into::into), tools, own });
+    let shelves = btree_map(of(any::<u128>().prop_map(ServerId::from_random)), shelf, 0..3);
+    let source = (2..Source::ALL.len()).prop_map(|index| Source::ALL[index]);
+    let sums = btree_map(source, count(), 0..4);
+    let who = (any::<u128>(), any::<u128>(), family());
+    let times = (time(), time(), of(time()));
+    (who, times, shelves, sums, count()).prop_map(|(who, (began, last, ended), shelves, sums, kept_out)| Window {
+        id: WindowId::from_random(who.0),
+        agent: AgentId::from_random(who.1),
+        family: who.2,
+        began,
+        last,
+        ended,
+        shelves,
+        sums,
+        kept_out,
+        lately: VecDeque::new(),
+    })
+}
+
+/// Any rule.
+pub(crate) fn any_rule() -> impl Strategy<Value = Rule> {
+    let id = || any::<u128>();
+    let scope = prop_oneof![
+        id().prop_map(|id| RuleScope::Agent(AgentId::from_random(id))),
+        id().prop_map(|id| RuleScope::Server(ServerId::from_random(id))),
+        (id(), text()).prop_map(|(id, tool)| RuleScope::Tool(ServerId::from_random(id), tool.into())),
+    ];
+    let limits = (of(limit()), of(limit()), of(limit()));
+    (scope, of(any::<bool>()), of(span()), limits).prop_map(|(scope, hold_results, promote_after, limits)| Rule {
+        hold_results,
+        promote_after,
+        result_limit: limits.0,
+        task_limit: limits.1,
+        window_limit: limits.2,
+        ..Rule::new(scope)
+    })
+}
+
+/// How any agent is counted.
+pub(crate) fn any_meter() -> impl Strategy<Value = Meter> {
+    (of(text()), of(family()), of(any::<u64>())).prop_map(|(model, family, window)| Meter {
+        model: model.map(Into::into),
+        family,
+        window,
+    })
+}
+
+/// What passes between a task and its agent: given, undelivered, orphaned, cancelled; the hold and what it costs; the
+/// parent; the rest.
 type Dealings = (
     (Option<Timestamp>, Option<Timestamp>, Option<Timestamp>, Option<Timestamp>),
-    Option<Hold>,
+    (Option<Hold>, Weight),
     Option<Parent>,
     (Option<u128>, Option<String>, Option<String>, Option<String>, u32, Option<Duration>),
 );
 
 fn any_dealings() -> BoxedStrategy<Dealings> {
-    let verdict = prop_oneof![
-        (person(), time()).prop_map(|(by, at)| handle::Verdict::Deliver { by, at }),
-        (person(), time(), of(text())).prop_map(|(by, at, reason)| handle::Verdict::Withhold { by, at, reason }),
+    let form =
+        prop_oneof![Just(Form::Whole), Just(Form::Slices), any::<u64>().prop_map(|tokens| Form::Trimmed { tokens }),];
+    let verdict =
+        prop_oneof![
+            time().prop_map(|at| handle::Verdict::ByLimit { at }),
+            (person(), time(), form).prop_map(|(by, at, form)| handle::Verdict::Deliver { by, at, form }),
+            (person(), time(), of(text()), any::<bool>())
+                .prop_map(|(by, at, reason, shown)| handle::Verdict::Withhold { by, at, reason, shown }),
+        ];
+    let reason = prop_oneof![
+        Just(HoldWhy::Review),
+        (any::<u64>(), any::<u64>()).prop_map(|(tokens, limit)| HoldWhy::TooLarge { tokens, limit }),
+        (any::<u64>(), any::<u64>()).prop_map(|(tokens, free)| HoldWhy::DoesNotFit { tokens, free }),
     ];
-    let hold = (of(person()), time(), of(verdict)).prop_map(|(by, at, verdict)| Hold { by, at, verdict });
+    let hold =
+        (of(person()), time(), reason, of(verdict)).prop_map(|(by, at, why, verdict)| Hold { by, at, why, verdict });
     let why = prop_oneof![Just(ParentWhy::Trace), Just(ParentWhy::OpenTask)];
     let parent = (any::<u128>(), why).prop_map(|(id, why)| Parent { id: HandleId::from_random(id), why });
     let moments = (of(time()), of(time()), of(time()), of(time()));
     let rest = (of(any::<u128>()), of(text()), of(text()), of(text()), 1..u32::MAX, of(any::<Duration>()));
-    (moments, of(hold), of(parent), rest).boxed()
+    (moments, (of(hold), weight()), of(parent), rest).boxed()
 }
 
 /// Any task.
@@ -290,7 +391,8 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
         let (id, server, agent, origin, tool, digest) = who;
         let (home, view, contact, intent, audience, requests) = truths;
         let (progress, usual, due, paused_since, paused_ms, contradicted, told, (created, changed, ended)) = figures;
-        let ((given, undelivered, orphaned, cancelled_for_agent), hold, parent, rest) = dealings;
+        let ((given, undelivered, orphaned, cancelled_for_agent), (hold, (tokens, over_limit)), parent, rest) =
+            dealings;
         let (seat, failed, trace, job, attempt, agent_ttl) = rest;
         TaskHandle {
             id: HandleId::from_random(id),
@@ -317,6 +419,8 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
             undelivered,
             orphaned,
             hold,
+            tokens,
+            over_limit,
             cancelled_for_agent,
             failed_for_agent: failed.map(Into::into),
             parent,

@@ -1,13 +1,16 @@
 //! Whatever a task or a server may be, it reads back as it was written.
 
-use domain::ports::{Registry, ServerUnit};
+use domain::agent::{Agent, TokenDigest};
+use domain::ids::AgentId;
+use domain::ports::{AgentUnit, BudgetNote, Registry, RuleUnit, ServerUnit};
 use domain::status::Phase;
+use domain::time::Timestamp;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use testkit::story::unit;
 
 use super::Home;
-use super::arbitrary::{any_handle, any_server};
+use super::arbitrary::{any_handle, any_meter, any_rule, any_server, any_window};
 
 /// Runs a property against one registry; each case is a transaction of its own.
 fn check<T: std::fmt::Debug>(
@@ -54,6 +57,49 @@ fn any_server_reads_back_as_it_was_written() {
         registry.put_server(ServerUnit { server: server.clone(), audit: Vec::new() }).await.expect("put");
         prop_assert_eq!(registry.server(server.id).await, Ok(Some(server.clone())));
         registry.remove_server(server.id, Vec::new()).await.expect("removed");
+        Ok(())
+    });
+}
+
+#[test]
+fn any_window_reads_back_as_it_was_written() {
+    check(any_window(), async |registry, mut window| {
+        window.ended = None;
+        let note =
+            |window: &domain::window::Window| BudgetNote { windows: vec![window.clone()], ..BudgetNote::default() };
+        registry.note_budget(note(&window)).await.expect("noted");
+        let open = registry.windows(0).await.expect("reads");
+        prop_assert_eq!(open, vec![window.clone()]);
+        window.ended = Some(window.last);
+        registry.note_budget(note(&window)).await.expect("noted");
+        prop_assert_eq!(registry.windows(0).await, Ok(Vec::new()));
+        let ended = registry.windows(1).await.expect("reads");
+        prop_assert!(ended.contains(&window), "an ended window is read when it is asked for");
+        Ok(())
+    });
+}
+
+#[test]
+fn any_rule_and_any_meter_read_back_as_they_were_written() {
+    check((any_rule(), any_meter()), async |registry, (rule, meter)| {
+        let put = |remove| registry.put_rule(RuleUnit { rule: rule.clone(), remove, audit: Vec::new() });
+        put(false).await.expect("put");
+        prop_assert_eq!(registry.rules().await, Ok(vec![rule.clone()]));
+        put(true).await.expect("taken away");
+        let agent = Agent {
+            id: AgentId::from_random(1),
+            name: "zed".into(),
+            created: Timestamp::from_millis(1),
+            revoked: None,
+            token: TokenDigest([1; 32]),
+            seen: None,
+            client: None,
+            task_tools: true,
+            calls: 0,
+            meter,
+        };
+        registry.put_agent(AgentUnit { agent: agent.clone(), audit: Vec::new() }).await.expect("put");
+        prop_assert_eq!(registry.agents().await, Ok(vec![agent]));
         Ok(())
     });
 }

@@ -2,15 +2,17 @@
 
 use std::fs;
 
-use domain::handle::{Hold, Verdict};
-use domain::ids::{PersonId, SessionKey};
+use domain::handle::{Hold, HoldWhy, Verdict};
+use domain::ids::{PersonId, SessionKey, WindowId};
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind, PayloadWrite};
-use domain::ports::{Commit, Registry, RegistryError, ServerUnit};
+use domain::ports::{BudgetNote, Commit, Registry, RegistryError, ServerUnit};
 use domain::request::{Ask, AskDoor, InputRequest, RequestState};
 use domain::server::{Dialect, Era, Negotiated};
 use domain::status::{Delivery, Intent, Phase, Wish};
 use domain::time::Timestamp;
+use domain::tokens::Family;
+use domain::window::{Shelf, Window};
 use testkit::build::http_server;
 use testkit::story::{Cast, unit};
 
@@ -34,9 +36,13 @@ fn private_commit() -> Commit {
     handle.trace = Some(CANARY.into());
     handle.job = Some(domain::ids::JobKey::new(CANARY));
     handle.failed_for_agent = Some(CANARY.into());
-    let verdict =
-        Verdict::Withhold { by: PersonId::new("ada"), at: Timestamp::from_millis(2), reason: Some(CANARY.into()) };
-    handle.hold = Some(Hold { by: None, at: Timestamp::from_millis(1), verdict: Some(verdict) });
+    let verdict = Verdict::Withhold {
+        by: PersonId::new("ada"),
+        at: Timestamp::from_millis(2),
+        reason: Some(CANARY.into()),
+        shown: false,
+    };
+    handle.hold = Some(Hold { by: None, at: Timestamp::from_millis(1), why: HoldWhy::Review, verdict: Some(verdict) });
     let request = InputRequest {
         key: domain::ids::RequestKey::new("key"),
         ask: Ask::Visit {
@@ -87,6 +93,11 @@ async fn nothing_private_stands_in_the_files() {
         session: Some(SessionKey::new(CANARY)),
     });
     registry.put_server(ServerUnit { server, audit: Vec::new() }).await.expect("put");
+    let mut window = Window::new(WindowId::from_random(1), CAST.agent(1), Family::O200k, Timestamp::from_millis(1));
+    window.shelves.insert(None, Shelf { session: Some(CANARY.into()), ..Shelf::default() });
+    let note = BudgetNote { windows: vec![window.clone()], ..BudgetNote::default() };
+    registry.note_budget(note).await.expect("noted");
+    assert_eq!(registry.windows(0).await, Ok(vec![window]), "a window reads back with the session that it knows");
     let look = |when: &str| {
         let mut files = 0;
         for entry in fs::read_dir(home.folder.path()).expect("lists") {

@@ -1,8 +1,12 @@
 //! What is kept of budgets in memory: windows as they are, series added up by the hour.
+//!
+//! What is too old goes as in the real registry: the oldest hour with a later flush, ended windows beyond those shown
+//! when another of their agent ends.
 
 use std::collections::BTreeMap;
 
 use domain::ids::{AgentId, ServerId, WindowId};
+use domain::policy::Counting;
 use domain::ports::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
 use domain::time::Timestamp;
 use domain::tokens::Family;
@@ -22,12 +26,17 @@ pub(super) struct Budgets {
 
 impl Budgets {
     /// Stores windows as they are and adds to the series.
-    pub(super) fn note(&mut self, note: BudgetNote) {
+    pub(super) fn note(&mut self, note: BudgetNote, policy: &Counting) {
         for mut window in note.windows {
             // What came in lately is not kept over a restart.
             window.lately.clear();
+            let ended = window.ended.map(|_| window.agent);
             self.windows.insert(window.id, window);
+            if let Some(agent) = ended {
+                self.forget_windows(agent, policy);
+            }
         }
+        let newest = (note.spend.iter().map(|row| row.hour).max(), note.waste.iter().map(|row| row.hour).max());
         for row in note.spend {
             let key = (row.hour, row.agent, row.server, row.flow, row.family);
             match self.spend.get_mut(&key) {
@@ -53,6 +62,17 @@ impl Budgets {
                     self.waste.insert(key, row);
                 }
             }
+        }
+        forget(&mut self.spend, |key| key.0, newest.0, policy);
+        forget(&mut self.waste, |key| key.0, newest.1, policy);
+    }
+
+    fn forget_windows(&mut self, agent: AgentId, policy: &Counting) {
+        let ended = self.windows.values().filter(|window| window.agent == agent && window.ended.is_some());
+        let mut ended: Vec<_> = ended.map(|window| (window.ended, window.began, window.id)).collect();
+        ended.sort_unstable_by_key(|place| std::cmp::Reverse(*place));
+        for (.., id) in ended.into_iter().skip(usize::try_from(policy.windows_shown).unwrap_or(usize::MAX)) {
+            self.windows.remove(&id);
         }
     }
 
@@ -84,6 +104,21 @@ impl Budgets {
     pub(super) fn waste(&self, query: &SeriesQuery) -> Vec<WasteRow> {
         let rows = self.waste.values().filter(|row| query.agent.is_none_or(|agent| row.agent == Some(agent)));
         rows.filter(|row| within(query, row.hour)).cloned().collect()
+    }
+}
+
+/// Takes away the oldest hour when it is too old beside the newest that came.
+fn forget<K: Ord, V>(
+    rows: &mut BTreeMap<K, V>,
+    hour: impl Fn(&K) -> Timestamp,
+    newest: Option<Timestamp>,
+    policy: &Counting,
+) {
+    let oldest = rows.keys().next().map(&hour);
+    if let (Some(oldest), Some(newest)) = (oldest, newest)
+        && newest.since(oldest) > policy.series_kept
+    {
+        rows.retain(|key, _| hour(key) != oldest);
     }
 }
 

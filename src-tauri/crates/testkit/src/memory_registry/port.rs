@@ -88,7 +88,7 @@ impl Registry for MemoryRegistry {
     }
 
     fn note_budget(&self, note: BudgetNote) -> PortFuture<'_, Result<(), RegistryError>> {
-        ready(self.with(|state, _| state.budgets.note(note)))
+        ready(self.with(|state, policy| state.budgets.note(note, &policy.counting)))
     }
 
     fn windows(&self, ended: u32) -> PortFuture<'_, Result<Vec<Window>, RegistryError>> {

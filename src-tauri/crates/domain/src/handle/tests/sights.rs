@@ -4,9 +4,11 @@ use proptest::prelude::*;
 
 use super::happenings::{Happening, any_history, perform};
 use super::*;
-use crate::handle::{AgentFailure, Form, Sight, agent_failure, agent_sight, agent_task_facts};
+use crate::handle::{AgentFailure, Form, HoldWhy, Sight, agent_failure, agent_sight, agent_task_facts};
 use crate::policy::LATE_REPLY_WAIT;
+use crate::rule::{AtTokens, TokenLimit};
 use crate::status::{GoneWhy, Phase};
+use crate::tokens::{Family, TaskTokens};
 
 fn words(sight: &Sight) -> &str {
     match sight {
@@ -130,6 +132,9 @@ enum Dealing {
     Hold,
     Release(bool),
     Answered(usize),
+    GoesOver(AtTokens),
+    LetGoOn,
+    Counted(u64),
 }
 
 fn any_dealings() -> impl Strategy<Value = Vec<(i64, Dealing)>> {
@@ -143,6 +148,9 @@ fn any_dealings() -> impl Strategy<Value = Vec<(i64, Dealing)>> {
         2 => Just(Dealing::Hold),
         1 => any::<bool>().prop_map(Dealing::Release),
         6 => (0_usize..3).prop_map(Dealing::Answered),
+        1 => prop_oneof![Just(AtTokens::Warn), Just(AtTokens::Ask), Just(AtTokens::Stop)].prop_map(Dealing::GoesOver),
+        1 => Just(Dealing::LetGoOn),
+        1 => any::<u64>().prop_map(Dealing::Counted),
     ];
     let own = prop::collection::vec((0_i64..8_000, own), 0..12);
     (any_history(), own, any::<prop::sample::Index>()).prop_map(|(history, own, place)| {
@@ -170,11 +178,39 @@ fn deal(handle: &TaskHandle, dealing: &Dealing, now: Timestamp) -> Transition {
         Dealing::Release(deliver) => {
             handle.release(&ben(), deliver.then_some(Form::Whole), None, now).unwrap_or_else(nothing)
         }
+        Dealing::GoesOver(what) => handle.goes_over(61, TokenLimit { tokens: 60, at: *what }, now),
+        Dealing::LetGoOn => handle.let_go_on(&ann(), now).unwrap_or_else(nothing),
+        Dealing::Counted(tokens) => handle.counted(TaskTokens { interim: *tokens, ..TaskTokens::new(Family::O200k) }),
         Dealing::Answered(which) => {
             let key = handle.requests.keys().nth(*which).cloned();
             let input = AnswerInput { key, ..forwarded("") };
             handle.answer(input, now).map_or_else(nothing, |(step, _)| step)
         }
+    }
+}
+
+/// Whether its result is here.
+fn has_result(task: &TaskHandle) -> bool {
+    let outcome = match &task.view {
+        ServerView::Direct(outcome) => outcome,
+        ServerView::Task(task) => match &task.status {
+            TaskStatus::Completed(outcome) => outcome,
+            _ => return false,
+        },
+        _ => return false,
+    };
+    matches!(outcome, Outcome::Ok(_) | Outcome::ToolError(_))
+}
+
+/// A limit on results acts in the commit that the result comes with.
+fn limited_result(before: &TaskHandle, step: Transition, limit: Option<bool>, now: Timestamp) -> Transition {
+    let why = HoldWhy::TooLarge { tokens: 61, limit: 60 };
+    match limit {
+        Some(in_slices) if has_result(&step.next) && !has_result(before) => {
+            let held = step.next.hold_at_limit(why, in_slices, now);
+            Transition { changed: step.changed || held.changed, ..held }
+        }
+        Some(_) | None => step,
     }
 }
 
@@ -216,6 +252,7 @@ proptest! {
         audience in any_audience(),
         hold in any::<bool>(),
         task in any::<bool>(),
+        limit in any::<Option<bool>>(),
         history in any_dealings(),
     ) {
         let call = NewCall { agent: Some(AGENT), by: Actor::Agent(AGENT), audience, hold, ..new_call() };
@@ -248,7 +285,7 @@ proptest! {
                 }
             }
             now = at(now.as_millis() + pause);
-            let step = deal(&handle, dealing, now);
+            let step = limited_result(&handle, deal(&handle, dealing, now), limit, now);
             if !step.changed {
                 prop_assert_eq!(agent_sight(&handle, now), agent_sight(&step.next, now), "no sight without a commit");
                 let flags = |task: &TaskHandle| (task.is_given(), task.is_undelivered(), task.is_orphaned(), task.is_held());

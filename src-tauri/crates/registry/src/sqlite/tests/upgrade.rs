@@ -3,11 +3,14 @@
 use std::fs;
 use std::path::Path;
 
+use domain::handle::{Form, Hold, HoldWhy, Verdict};
 use domain::ids::PersonId;
 use domain::policy::Policy;
 use domain::ports::{Flag, PageQuery, Registry, RegistryError};
+use domain::rule::{Rule, RuleScope};
 use domain::status::{Intent, Phase};
 use domain::time::Timestamp;
+use domain::window::Meter;
 use testkit::story::{Cast, unit};
 
 use crate::seal::SealKey;
@@ -18,6 +21,8 @@ const CAST: Cast = Cast::of(1);
 const NEXT: &str = "CREATE TABLE next (id TEXT PRIMARY KEY)";
 /// A task as version 2 wrote it: nothing in it about agents.
 const OLD_BODY: &str = r#"{"v":1,"origin":"started","argumentsDigest":"00ff","generation":0,"session":null,"view":{"is":"notSent","why":"gone"},"contact":{"is":"fresh","seen":100},"intent":{"is":"cancel","by":"ada","at":120,"reason":null,"delivery":{"is":"recorded"},"sent":null},"audience":{"is":"people"},"progress":null,"usual":null,"due":null,"pausedSince":null,"pausedMs":0,"contradicted":false,"ended":null,"told":[]}"#;
+/// A held task of an agent as version 3 wrote it: its hold has no reason and its delivery no form.
+const HELD_BODY: &str = r#"{"v":1,"origin":"agent","argumentsDigest":"00ff","generation":0,"session":null,"view":{"is":"notSent","why":"gone"},"contact":{"is":"fresh","seen":100},"intent":{"is":"none"},"audience":{"is":"people"},"progress":null,"usual":null,"due":null,"pausedSince":null,"pausedMs":0,"contradicted":false,"ended":null,"told":[],"hold":{"by":null,"at":100,"verdict":{"is":"deliver","by":"ada","at":150}}}"#;
 const BROKEN: &str = "CREATE TABLE more (id TEXT); CREATE TABLE more (id TEXT)";
 
 async fn open(path: &Path, extra: &[&'static str], now: i64) -> Result<Sqlite, RegistryError> {
@@ -63,11 +68,11 @@ async fn an_upgrade_keeps_everything_and_leaves_a_backup_that_opens() {
     let new = open(&path, &[NEXT], 1_700_000_000_000).await.expect("it is brought up to date");
     assert_eq!(new.handle(handle.id).await, Ok(Some(handle.clone())), "tasks survive the upgrade");
     new.close().await;
-    assert_eq!(backups(&path), ["registry-3-20231114T221320000Z.sqlite"], "a backup names its schema and time");
+    assert_eq!(backups(&path), ["registry-4-20231114T221320000Z.sqlite"], "a backup names its schema and time");
     let newer = open(&path, &[], 3_000).await.err();
-    assert_eq!(newer, Some(RegistryError::Newer { path: path.clone(), found: 4, known: 3 }), "there is no way back");
+    assert_eq!(newer, Some(RegistryError::Newer { path: path.clone(), found: 5, known: 4 }), "there is no way back");
 
-    let backup = path.with_file_name("backups").join("registry-3-20231114T221320000Z.sqlite");
+    let backup = path.with_file_name("backups").join("registry-4-20231114T221320000Z.sqlite");
     let restored = folder.path().join("restored").join("registry.sqlite");
     fs::create_dir(folder.path().join("restored")).expect("makes");
     fs::copy(backup, &restored).expect("copies");
@@ -99,7 +104,7 @@ async fn only_the_latest_backups_are_kept() {
     let names = backups(&path);
     assert_eq!(
         names,
-        ["registry-4-20231114T221320000Z.sqlite", "registry-5-20231114T221320000Z.sqlite"],
+        ["registry-5-20231114T221320000Z.sqlite", "registry-6-20231114T221320000Z.sqlite"],
         "two of three"
     );
 }
@@ -174,5 +179,61 @@ async fn a_task_of_the_second_schema_reads_as_one_that_no_agent_has() {
     assert_eq!(new.agents().await, Ok(Vec::new()), "there are no agents yet");
     let seq = new.commit(unit(&handle, Phase::Cancelled)).await.expect("and it can be changed").seq;
     assert!(seq.0 > 0, "as any other");
+    new.close().await;
+}
+
+#[tokio::test]
+async fn what_the_third_schema_kept_reads_as_held_for_review_and_without_limits() {
+    use sqlx::Connection as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.sqlite");
+    open_with(&path, &KNOWN[..3], &[], 1_000).await.expect("the third schema opens").close().await;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
+    let mut old = sqlx::SqliteConnection::connect_with(&options).await.expect("connects");
+    let (id, agent, server) = (CAST.id(1), CAST.agent(1), CAST.server(1));
+    let key = id.to_string();
+    let sealer = crate::seal::Sealer::new(&SealKey::from_bytes([7; 32]));
+    let sealed = sealer.seal(crate::sqlite::unit::handle_place(&key), HELD_BODY.as_bytes()).expect("seals");
+    sqlx::query(
+        "INSERT INTO handles (number, id, server, agent, tool, phase, is_open, version, created, changed, log_number, \
+         body_sealed) VALUES (1, ?, ?, ?, 'index_folder', 'failed', 0, 1, 100, 100, 0, ?)",
+    )
+    .bind(key)
+    .bind(server.to_string())
+    .bind(agent.to_string())
+    .bind(sealed)
+    .execute(&mut old)
+    .await
+    .expect("an old task");
+    sqlx::query(
+        "INSERT INTO agents (id, name, created, token, task_tools, calls) VALUES (?, 'zed', 100, zeroblob(32), 1, 7)",
+    )
+    .bind(agent.to_string())
+    .execute(&mut old)
+    .await
+    .expect("an old agent");
+    sqlx::query("INSERT INTO rules (scope, body) VALUES (?, ?)")
+        .bind(format!("server:{server}"))
+        .bind(r#"{"v":1,"asked":null,"repeat":null,"holdResults":true,"promoteAfter":null}"#)
+        .execute(&mut old)
+        .await
+        .expect("an old rule");
+    sqlx::query("UPDATE store SET handle_number = 1").execute(&mut old).await.expect("counted");
+    old.close().await.expect("closes");
+
+    let new = open(&path, &[], 2_000).await.expect("it is brought up to date");
+    let handle = new.handle(id).await.expect("reads").expect("is here");
+    let by = PersonId::new("ada");
+    let verdict = Some(Verdict::Deliver { by, at: Timestamp::from_millis(150), form: Form::Whole });
+    let hold = Hold { by: None, at: Timestamp::from_millis(100), why: HoldWhy::Review, verdict };
+    assert_eq!(handle.hold, Some(hold), "it was held for review and delivered whole");
+    assert_eq!((handle.tokens, handle.over_limit.clone()), (None, None), "nothing was counted");
+    let agents = new.agents().await.expect("reads");
+    assert_eq!(agents.first().map(|agent| agent.meter.clone()), Some(Meter::default()), "nothing was set");
+    let rule = Rule { hold_results: Some(true), ..Rule::new(RuleScope::Server(server)) };
+    assert_eq!(new.rules().await, Ok(vec![rule]), "no limit was set");
+    assert_eq!(new.windows(9).await, Ok(Vec::new()), "no window is known");
+    assert_eq!(new.attention(9).await, Ok(Vec::new()), "nobody is asked anything");
+    assert!(new.commit(unit(&handle, Phase::Failed)).await.is_ok(), "it can be changed as any other");
     new.close().await;
 }

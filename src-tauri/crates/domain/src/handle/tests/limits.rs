@@ -1,0 +1,144 @@
+//! Limits of tokens: results that are held or go in slices, tasks that go past what they may, and what agents see of it.
+
+use super::*;
+use crate::handle::{
+    AgentFailure, Attention, Effect, Form, Hold, HoldWhy, OverLimit, Refusal, Sight, Verdict, agent_failure,
+    agent_sight,
+};
+use crate::rule::{AtTokens, TokenLimit};
+use crate::status::{Intent, Phase};
+use crate::tokens::{Family, TaskTokens};
+
+const LARGE: HoldWhy = HoldWhy::TooLarge { tokens: 61_402, limit: 20_000 };
+
+fn done() -> TaskHandle {
+    given(Audience::People).observe(&completed(20), &policy()).next
+}
+
+fn limit(at: AtTokens) -> TokenLimit {
+    TokenLimit { tokens: 60_000, at }
+}
+
+#[test]
+fn a_result_over_its_limit_waits_for_a_person_when_the_limit_asks() {
+    let step = done().hold_at_limit(LARGE, false, at(20));
+    assert_eq!(verbs(&step), [Verb::ResultHeld]);
+    assert!(step.effects.contains(&Effect::Tell(Attention::Waiting)), "people are told");
+    assert!(step.next.is_held() && step.next.form().is_none(), "nobody decided yet");
+    let said = "The result has 61402 tokens, more than the 20000 that are allowed; a person decides.";
+    assert_eq!(agent_sight(&step.next, at(20)), Sight::Working { message: Some(said.into()) }, "it is told why");
+    let trimmed =
+        step.next.release(&ann(), Some(Form::Trimmed { tokens: 900 }), None, at(30)).expect("it is held").next;
+    assert_eq!(trimmed.form(), Some(Form::Trimmed { tokens: 900 }), "in the form that the person chose");
+    assert_eq!(agent_sight(&trimmed, at(30)), Sight::Completed);
+    let refused = step.next.release(&ann(), None, Some("too much"), at(30)).expect("it is held").next;
+    assert_eq!((refused.form(), agent_sight(&refused, at(30))), (None, Sight::Failed), "or not at all");
+    let words = "a person withheld the result: too much".to_owned();
+    let failure = Some(AgentFailure::Ours(RpcError { code: -32_000, message: words }));
+    assert_eq!(agent_failure(&refused, at(30)), failure, "in the person's words");
+}
+
+#[test]
+fn a_result_that_goes_in_slices_is_complete_and_a_person_can_still_decide_otherwise() {
+    let step = done().hold_at_limit(LARGE, true, at(20));
+    assert!(!step.effects.contains(&Effect::Tell(Attention::Waiting)), "nobody is asked");
+    let sliced = step.next;
+    assert!(!sliced.is_held() && sliced.is_sliced_by_limit());
+    assert_eq!((sliced.form(), agent_sight(&sliced, at(20))), (Some(Form::Slices), Sight::Completed));
+    assert_eq!(sliced.hold(&ann(), at(25)).map(|_| ()), Err(Refusal::AlreadyHeld), "it cannot be held twice");
+    let whole = sliced.release(&ann(), Some(Form::Whole), None, at(30)).expect("a person overrides the limit");
+    assert_eq!(verbs(&whole), [Verb::ResultReleased]);
+    assert_eq!((whole.next.form(), agent_sight(&whole.next, at(30))), (Some(Form::Whole), Sight::Completed));
+    let again = whole.next.release(&ben(), None, None, at(40)).map(|_| ());
+    assert_eq!(again, Err(Refusal::AlreadyDecided { by: ann(), at: at(30) }), "once");
+}
+
+#[test]
+fn what_is_withheld_after_slices_stays_complete_for_its_agent_with_nothing_to_read() {
+    let sliced = done().hold_at_limit(LARGE, true, at(20)).next;
+    let withheld = sliced.release(&ann(), None, Some("names a customer"), at(30)).expect("after all").next;
+    assert_eq!(agent_sight(&withheld, at(30)), Sight::Completed, "an end that was shown never changes (statement 69)");
+    assert_eq!(withheld.form(), None, "but it gets nothing more");
+    assert!(matches!(withheld.hold, Some(Hold { verdict: Some(Verdict::Withhold { shown: true, .. }), .. })));
+}
+
+#[test]
+fn a_limit_holds_only_what_an_agent_waits_for_and_nobody_held_before() {
+    let of_person = working().observe(&completed(20), &policy()).next;
+    assert!(!of_person.hold_at_limit(LARGE, false, at(20)).changed, "people read results whole");
+    let held = given(Audience::People).hold(&ann(), at(15)).expect("open").next;
+    let ended = held.observe(&completed(20), &policy()).next;
+    let step = ended.hold_at_limit(LARGE, true, at(20));
+    assert!(!step.changed && step.next.is_held(), "a person's hold stands");
+    let twice = done().hold_at_limit(LARGE, true, at(20)).next.hold_at_limit(LARGE, false, at(21));
+    assert!(!twice.changed, "what was decided stays");
+    let full = HoldWhy::DoesNotFit { tokens: 900, free: 100 };
+    let message = Sight::Working {
+        message: Some("The result has 900 tokens and 100 are free in the window; a person decides.".into()),
+    };
+    assert_eq!(agent_sight(&done().hold_at_limit(full, false, at(20)).next, at(20)), message);
+    assert_eq!((HoldWhy::Review.tokens(), full.tokens()), (None, Some(900)));
+}
+
+#[test]
+fn a_task_past_its_limit_is_told_of_once_and_goes_on() {
+    let step = given(Audience::People).goes_over(60_001, limit(AtTokens::Warn), at(20));
+    assert_eq!(verbs(&step), [Verb::OverLimit]);
+    assert!(step.effects.contains(&Effect::Tell(Attention::Problem)));
+    let over = OverLimit { tokens: 60_001, limit: limit(AtTokens::Warn), at: at(20), settled: None };
+    assert_eq!(step.next.over_limit, Some(over));
+    assert_eq!((step.next.intent.clone(), step.next.asks_to_go_on()), (Intent::None, false), "nothing is asked");
+    assert!(!step.next.goes_over(70_000, limit(AtTokens::Stop), at(30)).changed, "it is noticed once");
+    assert_eq!(step.next.let_go_on(&ann(), at(30)).map(|_| ()), Err(Refusal::NotAskedToGoOn));
+    let late = done().goes_over(60_001, limit(AtTokens::Warn), at(30));
+    assert!(late.changed, "people learn of one that is over, too");
+    for at_limit in [AtTokens::Ask, AtTokens::Stop] {
+        assert!(!done().goes_over(60_001, limit(at_limit), at(30)).changed, "but there is nothing to decide");
+    }
+}
+
+#[test]
+fn a_person_lets_a_task_go_on_past_its_limit_or_stops_it() {
+    let step = given(Audience::People).goes_over(60_001, limit(AtTokens::Ask), at(20));
+    assert!(step.effects.contains(&Effect::Tell(Attention::Waiting)), "somebody is asked");
+    assert!(step.next.asks_to_go_on());
+    let on = step.next.let_go_on(&ann(), at(30)).expect("it asks");
+    assert_eq!(verbs(&on), [Verb::LimitLifted]);
+    assert!(!on.next.asks_to_go_on(), "it is settled");
+    let again = on.next.let_go_on(&ben(), at(40)).map(|_| ());
+    assert_eq!(again, Err(Refusal::AlreadyDecided { by: ann(), at: at(30) }), "a second person learns who was first");
+    let stopped = step.next.cancel(ann(), None, at(30)).expect("open").next;
+    assert!(!stopped.asks_to_go_on(), "a stop is an answer");
+    let ended = step.next.observe(&completed(40), &policy()).next;
+    assert!(!ended.asks_to_go_on(), "what is over asks nothing");
+    assert_eq!(ended.let_go_on(&ann(), at(50)).map(|_| ()), Err(Refusal::NotAskedToGoOn));
+}
+
+#[test]
+fn a_limit_that_stops_asks_like_anybody_and_says_why() {
+    let step = given(Audience::People).goes_over(60_001, limit(AtTokens::Stop), at(20));
+    assert_eq!(verbs(&step), [Verb::StopBegun, Verb::OverLimit]);
+    let Intent::Cancel(wish) = &step.next.intent else { panic!("it is asked to stop: {:?}", step.next.intent) };
+    assert_eq!(wish.by, crate::decider::Decider::Limit);
+    assert_eq!(step.audit.first().map(|event| event.actor.clone()), Some(Actor::System("budget")));
+    assert_eq!(step.next.stopped_by_limit(), Some("60001 tokens, the limit is 60000"));
+    let said = "A limit stops this task: 60001 tokens, the limit is 60000.";
+    assert_eq!(agent_sight(&step.next, at(20)), Sight::Working { message: Some(said.into()) }, "the agent reads it");
+    let cancelled = step.next.observe(&sight(TaskStatus::Cancelled, 30), &policy()).next;
+    assert_eq!((cancelled.phase(at(30)), agent_sight(&cancelled, at(30))), (Phase::Cancelled, Sight::Cancelled));
+    assert!(cancelled.stopped_by_limit().is_some(), "and can still be told why");
+    let by_person = given(Audience::People).cancel(ann(), Some("enough"), at(20)).expect("open").next;
+    assert_eq!(by_person.stopped_by_limit(), None, "a person's stop is no limit's");
+    let both = by_person.goes_over(60_001, limit(AtTokens::Stop), at(25));
+    assert!(both.changed && both.next.stopped_by_limit().is_none(), "who asked first stays");
+}
+
+#[test]
+fn counting_is_no_news_of_the_task() {
+    let task = given(Audience::People);
+    let tokens = TaskTokens { interim: 9, ..TaskTokens::new(Family::O200k) };
+    let step = task.counted(tokens);
+    assert!(step.changed && step.audit.is_empty() && step.effects.is_empty(), "committed, and told to nobody");
+    assert_eq!((step.next.changed, step.next.ended), (task.changed, task.ended), "the agent's stamps stay");
+    assert!(!step.next.counted(tokens).changed, "the same figures are not committed again");
+}

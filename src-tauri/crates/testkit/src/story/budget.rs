@@ -1,0 +1,306 @@
+//! Chapter eight: what was counted is kept, added up exactly, and found again; what waits for a person is found.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::agent::{Agent, TokenDigest};
+use domain::handle::{Form, HoldWhy, Origin, TaskHandle};
+use domain::ids::{HandleId, PersonId, WindowId};
+use domain::payload::ResultRef;
+use domain::ports::{
+    AgentNote, AgentUnit, BudgetNote, Flag, PageQuery, Registry, RuleUnit, SeriesQuery, SpendRow, WasteRow,
+};
+use domain::rule::{AtTokens, Rule, RuleScope, TokenLimit};
+use domain::status::{Outcome, Phase, ServerView};
+use domain::time::Timestamp;
+use domain::tokens::{Count, Exactness, Family, TaskTokens};
+use domain::waste::Waste;
+use domain::window::{Flow, Meter, Shelf, Source, Window};
+
+use super::{Cast, unit};
+
+const CAST: Cast = Cast::of(8);
+const HOUR: i64 = 3_600_000;
+/// When the chapter's tasks are admitted.
+const BASE: i64 = 8_000_000;
+
+fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(BASE + millis)
+}
+
+fn hour(number: i64) -> Timestamp {
+    Timestamp::from_millis(1_000 * HOUR + number * HOUR)
+}
+
+/// Tells it.
+pub(super) async fn told(registry: &dyn Registry) {
+    spend(registry).await;
+    waste(registry).await;
+    old_hours(registry).await;
+    windows(registry).await;
+    meters(registry).await;
+    limits(registry).await;
+    figures(registry).await;
+    decisions(registry).await;
+}
+
+fn spent(number: i64, agent: u64, source: Source, tokens: u64, exactness: Exactness) -> SpendRow {
+    SpendRow {
+        hour: hour(number),
+        agent: CAST.agent(agent),
+        server: Some(CAST.server(1)),
+        flow: Flow::In(source),
+        family: Family::O200k,
+        exactness,
+        tokens,
+        messages: 1,
+    }
+}
+
+fn wasted(number: i64, waste: Waste, count: u64, tokens: u64) -> WasteRow {
+    let (agent, server, exactness) = (Some(CAST.agent(1)), CAST.server(1), Exactness::Exact);
+    WasteRow { hour: hour(number), agent, server, waste, count, tokens, exactness }
+}
+
+fn series(agent: Option<u64>, from: i64, to: i64) -> SeriesQuery {
+    SeriesQuery { agent: agent.map(|number| CAST.agent(number)), from: hour(from), to: hour(to) }
+}
+
+async fn spend(registry: &dyn Registry) {
+    let note = |spend: Vec<SpendRow>| registry.note_budget(BudgetNote { spend, ..BudgetNote::default() });
+    let newest = registry.newest_seq().await;
+    registry.note_budget(BudgetNote::default()).await.expect("nothing is nothing");
+    let row = |tokens, exactness| spent(0, 1, Source::Results, tokens, exactness);
+    note(vec![row(100, Exactness::Exact), row(20, Exactness::Exact)]).await.expect("two of one kind in one flush");
+    let of_all = SpendRow { server: None, ..spent(0, 1, Source::OwnTools, 7, Exactness::Exact) };
+    let kept_out = SpendRow { flow: Flow::KeptOut, ..row(5_000, Exactness::AtMost) };
+    let claude = SpendRow { family: Family::Claude47, ..row(9, Exactness::About) };
+    let other = spent(0, 2, Source::Results, 40, Exactness::Exact);
+    let later = spent(1, 1, Source::Arguments, 3, Exactness::Exact);
+    let rest = vec![row(3, Exactness::About), of_all.clone(), kept_out.clone(), claude.clone()];
+    note(rest).await.expect("a flush");
+    note(vec![other.clone(), later.clone()]).await.expect("a flush");
+    note(vec![row(1, Exactness::Exact)]).await.expect("a flush");
+    let sum = SpendRow { messages: 4, ..row(124, Exactness::About) };
+    let mut mine = vec![of_all, sum, claude, kept_out, later.clone()];
+    mine.sort();
+    assert_eq!(
+        registry.spend(series(Some(1), 0, 2)).await,
+        Ok(mine.clone()),
+        "added up, and as exact as its worst part"
+    );
+    mine.push(other);
+    mine.sort();
+    assert_eq!(registry.spend(series(None, 0, 2)).await, Ok(mine), "of all agents, the oldest hour first");
+    assert_eq!(registry.spend(series(Some(1), 1, 2)).await, Ok(vec![later]), "from this hour on");
+    assert_eq!(registry.spend(series(None, 2, 9)).await, Ok(Vec::new()), "before that hour");
+    let flushes = (0..20).map(|_| note(vec![spent(2, 3, Source::Handles, 11, Exactness::Exact)]));
+    for done in futures::future::join_all(flushes).await {
+        done.expect("flushes at the same time");
+    }
+    let found = registry.spend(series(Some(3), 0, 9)).await.expect("reads");
+    let sums: Vec<(u64, u64)> = found.iter().map(|row| (row.tokens, row.messages)).collect();
+    assert_eq!(sums, [(220, 20)], "nothing is lost and nothing counted twice");
+    assert_eq!(registry.newest_seq().await, newest, "counting is no change");
+}
+
+async fn waste(registry: &dyn Registry) {
+    let note = |waste: Vec<WasteRow>| registry.note_budget(BudgetNote { waste, ..BudgetNote::default() });
+    let nobodys = WasteRow { agent: None, ..wasted(0, Waste::LostTask, 1, 0) };
+    note(vec![wasted(0, Waste::EmptyLook, 2, 80), nobodys.clone()]).await.expect("a flush");
+    let more = WasteRow { exactness: Exactness::AtMost, ..wasted(0, Waste::EmptyLook, 3, 120) };
+    note(vec![more, wasted(1, Waste::EmptyLook, 1, 40)]).await.expect("a flush");
+    let sum = WasteRow { exactness: Exactness::AtMost, ..wasted(0, Waste::EmptyLook, 5, 200) };
+    let mine = vec![sum.clone(), wasted(1, Waste::EmptyLook, 1, 40)];
+    assert_eq!(registry.waste(series(Some(1), 0, 2)).await, Ok(mine), "by the hour, of the agent alone");
+    let mut all = vec![nobodys, sum];
+    all.sort();
+    assert_eq!(registry.waste(series(None, 0, 1)).await, Ok(all), "with what is no agent's fault");
+}
+
+async fn old_hours(registry: &dyn Registry) {
+    let note = |number| {
+        let spend = vec![spent(number, 1, Source::Results, 1, Exactness::Exact)];
+        registry.note_budget(BudgetNote {
+            spend,
+            waste: vec![wasted(number, Waste::Look, 1, 1)],
+            ..BudgetNote::default()
+        })
+    };
+    note(10).await.expect("a flush");
+    let hours = async |agent| -> Vec<Timestamp> {
+        let rows: Vec<SpendRow> = registry.spend(series(agent, -100, 100)).await.expect("reads");
+        let mut hours: Vec<Timestamp> = rows.into_iter().map(|row| row.hour).collect();
+        hours.dedup();
+        hours
+    };
+    assert_eq!(hours(None).await, [hour(0), hour(1), hour(2), hour(10)], "ten hours are kept here");
+    for _ in 0..3 {
+        note(12).await.expect("a flush");
+    }
+    assert_eq!(hours(None).await, [hour(2), hour(10), hour(12)], "what is older is gone after some flushes");
+    let old = registry.waste(series(None, -100, 10)).await.expect("reads");
+    assert_eq!(old, [], "waste, too");
+}
+
+fn window(number: u64, agent: u64, began: i64) -> Window {
+    Window::new(WindowId::from_random(CAST_WINDOW | u128::from(number)), CAST.agent(agent), Family::O200k, at(began))
+}
+
+/// Windows of this chapter have ids of their own.
+const CAST_WINDOW: u128 = 8 << 64;
+
+async fn windows(registry: &dyn Registry) {
+    let note =
+        |windows: &[Window]| registry.note_budget(BudgetNote { windows: windows.to_vec(), ..BudgetNote::default() });
+    let count = |tokens| Count { tokens, exactness: Exactness::About };
+    let mut open = window(1, 1, 0);
+    let tools: BTreeMap<Arc<str>, Count> = BTreeMap::from([(Arc::from("zoo__feed \"all\""), count(120))]);
+    open.put_tools(Some(CAST.server(1)), tools.clone(), count(0), at(1));
+    open.put_tools(None, tools, count(900), at(1));
+    open.shelves.insert(Some(CAST.server(2)), Shelf { session: Some("s-1".into()), ..Shelf::default() });
+    open.take_in(Source::Results, count(61_402), at(2), Duration::from_secs(600));
+    open.kept_out = Count { tokens: 9, exactness: Exactness::AtMost };
+    let beside = window(2, 1, 10);
+    note(&[open.clone(), beside.clone()]).await.expect("windows are noted");
+    open.take_in(Source::Arguments, count(5), at(3), Duration::from_secs(600));
+    note(&[open.clone()]).await.expect("and noted again, as they are by then");
+    let kept = Window { lately: std::collections::VecDeque::new(), ..open.clone() };
+    assert_eq!(
+        registry.windows(0).await,
+        Ok(vec![beside.clone(), kept.clone()]),
+        "whole but for the burn, newest first"
+    );
+
+    let ended = |number, end| Window { ended: Some(at(end)), last: at(end), ..window(number, 1, end - 5) };
+    note(&[ended(3, 100), ended(4, 200)]).await.expect("windows end");
+    let other = Window { ended: Some(at(150)), ..window(9, 2, 0) };
+    note(std::slice::from_ref(&other)).await.expect("one of another agent, too");
+    let all = vec![beside.clone(), kept.clone(), ended(4, 200), other.clone(), ended(3, 100)];
+    assert_eq!(registry.windows(9).await, Ok(all), "those that fill, then those that ended");
+    let last = vec![beside.clone(), kept.clone(), ended(4, 200), other.clone()];
+    assert_eq!(registry.windows(1).await, Ok(last), "of each agent the last");
+    note(&[ended(5, 300)]).await.expect("another ends");
+    let all = vec![beside.clone(), kept.clone(), ended(5, 300), ended(4, 200), other.clone()];
+    assert_eq!(registry.windows(9).await, Ok(all), "what is not shown any more is gone");
+    let done = Window { ended: Some(at(400)), ..kept };
+    note(std::slice::from_ref(&done)).await.expect("the first one ends");
+    assert_eq!(registry.windows(9).await, Ok(vec![beside, done, ended(5, 300), other]), "and takes its place");
+}
+
+async fn meters(registry: &dyn Registry) {
+    let meter =
+        Meter { model: Some("claude-opus-4-7".into()), family: Some(Family::Claude47), window: Some(1_000_000) };
+    let agent = Agent {
+        id: CAST.agent(1),
+        name: "metered".into(),
+        created: at(0),
+        revoked: None,
+        token: TokenDigest::of("twa_metered"),
+        seen: None,
+        client: None,
+        task_tools: true,
+        calls: 0,
+        meter,
+    };
+    let read = async || -> Option<Agent> {
+        let agents: Vec<Agent> = registry.agents().await.expect("agents read");
+        agents.into_iter().find(|agent| agent.id == CAST.agent(1))
+    };
+    let put = |agent: &Agent| registry.put_agent(AgentUnit { agent: agent.clone(), audit: Vec::new() });
+    put(&agent).await.expect("an agent is added");
+    let note = AgentNote { id: agent.id, seen: at(9), calls: 3, client: None };
+    registry.note_agents(vec![note]).await.expect("it is heard");
+    let heard = Agent { seen: Some(at(9)), calls: 3, ..agent };
+    assert_eq!(read().await, Some(heard.clone()), "how it is counted is kept");
+    for meter in [Meter { window: Some(5), ..Meter::default() }, Meter::default()] {
+        let changed = Agent { meter, ..heard.clone() };
+        put(&changed).await.expect("it is changed");
+        assert_eq!(read().await, Some(changed), "and what is left to what is known, too");
+    }
+}
+
+async fn limits(registry: &dyn Registry) {
+    let limit = |tokens, at| Some(TokenLimit { tokens, at });
+    let rule = Rule {
+        result_limit: limit(20_000, AtTokens::Hold),
+        task_limit: limit(60_000, AtTokens::Stop),
+        window_limit: limit(160_000, AtTokens::Ask),
+        ..Rule::new(RuleScope::Agent(CAST.agent(1)))
+    };
+    let put = |remove| registry.put_rule(RuleUnit { rule: rule.clone(), remove, audit: Vec::new() });
+    put(false).await.expect("a rule is put");
+    let rules = registry.rules().await.expect("rules read");
+    assert_eq!(rules.iter().find(|other| other.scope == rule.scope), Some(&rule), "its limits are kept");
+    put(true).await.expect("and taken away");
+}
+
+/// A task of an agent of this chapter that works.
+fn task(number: u64) -> TaskHandle {
+    let millis = i64::try_from(number).unwrap_or_default();
+    let agent = Some(CAST.agent(1));
+    TaskHandle { agent, origin: Origin::Agent, ..CAST.task(number, BASE + millis, &format!("t-{number}")) }
+}
+
+async fn stored(registry: &dyn Registry, number: u64) -> TaskHandle {
+    registry.handle(CAST.id(number)).await.expect("reads").expect("is here")
+}
+
+async fn figures(registry: &dyn Registry) {
+    registry.admit(unit(&task(1), Phase::Running)).await.expect("admitted");
+    let counted = TaskTokens {
+        arguments: 40,
+        handle: 200,
+        interim: 5_000,
+        result: Some(61_402),
+        delivered: 1_000,
+        exactness: Exactness::About,
+        ..TaskTokens::new(Family::Claude47)
+    };
+    let step = stored(registry, 1).await.counted(counted).next;
+    registry.commit(unit(&step, Phase::Running)).await.expect("the figures are committed");
+    assert_eq!(stored(registry, 1).await.tokens, Some(counted), "with the task");
+}
+
+async fn decisions(registry: &dyn Registry) {
+    let (ada, held_at) = (PersonId::new("ada"), at(100));
+    let ours = async || -> Vec<HandleId> {
+        let found: Vec<TaskHandle> = registry.attention(1_000).await.expect("reads");
+        found.into_iter().map(|task| task.id).filter(|id| (2..9).any(|number| CAST.id(number) == *id)).collect()
+    };
+    let flagged = async || {
+        let query = PageQuery { flags: vec![Flag::Held], servers: vec![CAST.server(1)], ..PageQuery::default() };
+        registry.matching_ids(query, 99).await.expect("reads")
+    };
+    assert_eq!(ours().await, [], "nothing waits yet");
+    for number in 2..=4 {
+        registry.admit(unit(&task(number), Phase::Running)).await.expect("admitted");
+    }
+    let result =
+        TaskHandle { view: ServerView::Direct(Outcome::Ok(ResultRef { bytes: 9 })), ..stored(registry, 2).await };
+    let why = HoldWhy::TooLarge { tokens: 61_402, limit: 20_000 };
+    let held = result.hold_at_limit(why, false, held_at).next;
+    registry.commit(unit(&held, Phase::Done)).await.expect("a result is held");
+    let sliced = TaskHandle { view: result.view.clone(), ..stored(registry, 3).await };
+    let sliced = sliced.hold_at_limit(HoldWhy::DoesNotFit { tokens: 9, free: 3 }, true, at(110)).next;
+    registry.commit(unit(&sliced, Phase::Done)).await.expect("another goes in slices");
+    let limit = TokenLimit { tokens: 60_000, at: AtTokens::Ask };
+    let over = stored(registry, 4).await.goes_over(60_001, limit, at(120)).next;
+    registry.commit(unit(&over, Phase::Running)).await.expect("a task is past its limit");
+    assert_eq!(ours().await, [CAST.id(4), CAST.id(2)], "what a person decides is found, the last changed first");
+    assert_eq!(flagged().await, [CAST.id(2)], "what goes in slices waits for nobody");
+    let read = (stored(registry, 2).await, stored(registry, 3).await, stored(registry, 4).await);
+    assert_eq!((read.0.hold.clone(), read.1.hold.clone()), (held.hold, sliced.hold), "why and how is kept");
+    assert_eq!(read.2.over_limit, over.over_limit, "so is by how much");
+    assert_eq!(registry.attention(1).await.map(|found| found.len()), Ok(1), "at most as many as asked for");
+
+    let released = read.0.release(&ada, Some(Form::Trimmed { tokens: 900 }), None, at(130)).expect("it is held").next;
+    registry.commit(unit(&released, Phase::Done)).await.expect("it is released");
+    let lifted = read.2.let_go_on(&ada, at(140)).expect("it asks").next;
+    registry.commit(unit(&lifted, Phase::Running)).await.expect("it goes on");
+    assert_eq!(ours().await, [], "nothing waits any more");
+    assert_eq!(flagged().await, [], "nothing is held");
+    assert_eq!(stored(registry, 2).await.form(), Some(Form::Trimmed { tokens: 900 }), "the form is kept");
+    assert_eq!(stored(registry, 4).await.over_limit, lifted.over_limit, "who let it go on is kept");
+}
