@@ -47,8 +47,10 @@ function said(event: HistoryEvent, server: string, me: string | null): Said {
     case "unwatched": return as("eye-bar", "neutral", verbs.unwatched(who), own);
     case "given": return as("arrow-up", "neutral", verbs.given(who));
     case "orphaned": return as("ring-dashed", "stale", verbs.orphaned(who));
-    case "resultHeld": return as("hand", "attention", verbs.resultHeld(who));
-    case "resultReleased": return as("check", "success", verbs.resultReleased(who));
+    case "resultHeld": return as("hand", "attention", verbs.resultHeld(who), own);
+    case "resultReleased": return as("check", "success", verbs.resultReleased(who), own);
+    case "overLimit": return as("gauge", "attention", verbs.overLimit, own);
+    case "limitLifted": return as("check", "success", verbs.limitLifted(who));
     case "resultWithheld": return as("lock", "danger", verbs.resultWithheld(who), own);
     case "lost": return as("cross-dashed", "stale", verbs.lost(server), own);
     default: return as("info", "neutral", verbs.other(who, line(event.verb, 40)), own);

@@ -74,6 +74,8 @@ export const TASK = {
     resultHeld: (who: string) => `${who} holds its result back`,
     resultReleased: (who: string) => `${who} let its agent have the result`,
     resultWithheld: (who: string) => `${who} withheld the result`,
+    overLimit: "It went past its limit of tokens",
+    limitLifted: (who: string) => `${who} let it go on past its limit`,
     unwatched: (who: string) => `${who} stopped watching`,
     lost: (server: string) => `${server} no longer knows it`,
     other: (who: string, verb: string) => `${who}: ${verb}`,

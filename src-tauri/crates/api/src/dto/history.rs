@@ -74,6 +74,7 @@ impl HistoryEvent {
             Actor::Person(person) => ("person", person.to_string()),
             Actor::Agent(agent) => ("agent", agent.to_string()),
             Actor::Server(_) => ("server", server.to_owned()),
+            Actor::System("budget") => ("policy", "a limit".to_owned()),
             Actor::System(part) => ("policy", (*part).to_owned()),
         };
         let key = match &event.subject {

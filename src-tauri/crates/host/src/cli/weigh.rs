@@ -2,7 +2,7 @@
 //!
 //! A part of `taskwarden tasks show`. Figures and decisions are the core's.
 
-use api::dto::{FormDto, HeldDto, HeldWhy, TaskDto, TokensDto, moment};
+use api::dto::{ExactnessDto, FormDto, HeldDto, HeldWhy, TaskDto, TokensDto, moment};
 use api::figures::{grouped, tokens};
 use api::when;
 
@@ -17,8 +17,9 @@ pub(crate) fn show(task: &TaskDto, screen: &Screen) {
     }
     let ago = |at: &str| moment(at).map(|at| when::ago(at, now())).unwrap_or_default();
     let id = short_id(&task.id, !screen.is_terminal());
+    let exactness = task.tokens.as_ref().map_or(ExactnessDto::AtMost, |counted| counted.exactness);
     if let Some(over) = &task.over_limit {
-        let (reached, limit) = (grouped(over.tokens), grouped(over.limit.tokens));
+        let (reached, limit) = (tokens(over.tokens, exactness), grouped(over.limit.tokens));
         let at = amount::at_word(over.limit.at);
         let settled = match &over.settled_by {
             Some(by) => format!("; {} let it go on", one_line(by)),
@@ -30,7 +31,7 @@ pub(crate) fn show(task: &TaskDto, screen: &Screen) {
         screen.line(&format!("  it went past {limit} tokens {} ({reached}): {at}{settled}", ago(&over.at)));
     }
     if let Some(held) = &task.held {
-        screen.line(&format!("  {}", hold(held, &ago, id)));
+        screen.line(&format!("  {}", hold(held, exactness, &ago, id)));
     }
 }
 
@@ -50,13 +51,13 @@ fn line(counted: &TokensDto) -> String {
     format!("{} ({})", parts.join(" · "), one_line(&counted.family))
 }
 
-fn hold(held: &HeldDto, ago: &impl Fn(&str) -> String, id: &str) -> String {
+fn hold(held: &HeldDto, exactness: ExactnessDto, ago: &impl Fn(&str) -> String, id: &str) -> String {
     let why = match (held.why, held.tokens, held.limit, held.free) {
         (HeldWhy::TooLarge, Some(size), Some(limit), _) => {
-            format!(": {} tokens, {} are allowed", grouped(size), grouped(limit))
+            format!(": {} tokens, {} are allowed", tokens(size, exactness), grouped(limit))
         }
         (HeldWhy::DoesNotFit, Some(size), _, Some(free)) => {
-            format!(": {} tokens, {} are free in the window", grouped(size), grouped(free))
+            format!(": {} tokens, {} are free in the window", tokens(size, exactness), tokens(free, exactness))
         }
         (HeldWhy::Review | HeldWhy::TooLarge | HeldWhy::DoesNotFit, ..) => String::new(),
     };
