@@ -3,8 +3,6 @@
 //! Time is asked as a ratio to harmless text of the same size in the same run, with much room: what must not happen is
 //! time that grows with the square of the length. What is counted is in `calibration.rs`.
 
-#![expect(clippy::unwrap_used, reason = "a test")]
-
 use std::time::{Duration, Instant};
 
 use domain::ports::{Load, Scale};
