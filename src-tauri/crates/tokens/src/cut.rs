@@ -60,15 +60,14 @@ fn fitting(family: Family, text: &str, tokens: u64) -> usize {
 fn inside(tally: &mut Tally, piece: &str, tokens: u64) -> usize {
     let mut growing = tally.vocabulary().growing();
     let mut fits = 0;
-    let mut best = tally.clone();
+    let mut best = 0;
     let mut beyond = 0;
     for (start, character) in piece.char_indices() {
         let end = start + character.len_utf8();
         let (Some(whole), Some(added)) = (piece.get(..end), piece.get(start..end)) else { break };
-        let mut with = tally.clone();
-        with.piece(whole, growing.push(added));
-        if with.at_most() <= tokens {
-            (fits, best, beyond) = (end, with, 0);
+        let of = growing.push(added);
+        if tally.at_most_with(whole, of) <= tokens {
+            (fits, best, beyond) = (end, of, 0);
         } else {
             beyond += 1;
             if beyond > BEYOND {
@@ -76,7 +75,7 @@ fn inside(tally: &mut Tally, piece: &str, tokens: u64) -> usize {
             }
         }
     }
-    *tally = best;
+    tally.piece(piece.get(..fits).unwrap_or_default(), best);
     fits
 }
 

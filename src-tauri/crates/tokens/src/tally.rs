@@ -82,6 +82,18 @@ impl Tally {
         };
         text.saturating_add(self.media.tokens)
     }
+
+    /// The same with one more piece, which is not added.
+    pub(crate) fn at_most_with(&self, piece: &str, tokens: u64) -> u64 {
+        match self.counter {
+            Counter::Exact(_) => self.exact.saturating_add(tokens).saturating_add(self.media.tokens),
+            Counter::About(_) | Counter::Most => {
+                let mut with = self.clone();
+                with.piece(piece, tokens);
+                with.at_most()
+            }
+        }
+    }
 }
 
 /// The count of one text.
