@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::ids::{AgentId, ServerId, WindowId};
+use crate::policy::MINUTE;
 use crate::time::Timestamp;
 use crate::tokens::{Count, Exactness, Family};
 
@@ -198,7 +199,8 @@ impl Window {
     pub fn burn(&self, now: Timestamp, span: Duration) -> u64 {
         let recent = self.lately.iter().filter(|(at, _)| now.since(*at) <= span);
         let tokens: u64 = recent.map(|(_, tokens)| *tokens).fold(0, u64::saturating_add);
-        let lived = now.since(self.began).clamp(Duration::from_secs(60), span.max(Duration::from_secs(60)));
+        // The burn is by the minute: a window that has just begun did not fill at a thousand times its speed.
+        let lived = now.since(self.began).clamp(MINUTE, span.max(MINUTE));
         let minutes = lived.as_secs_f64() / 60.0;
         (tokens as f64 / minutes).round() as u64
     }
