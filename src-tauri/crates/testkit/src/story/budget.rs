@@ -165,7 +165,7 @@ async fn windows(registry: &dyn Registry) {
     let beside = window(2, 1, 10);
     note(&[open.clone(), beside.clone()]).await.expect("windows are noted");
     open.take_in(Source::Arguments, count(5), at(3), Duration::from_secs(600));
-    note(&[open.clone()]).await.expect("and noted again, as they are by then");
+    note(std::slice::from_ref(&open)).await.expect("and noted again, as they are by then");
     let kept = Window { lately: std::collections::VecDeque::new(), ..open.clone() };
     assert_eq!(
         registry.windows(0).await,
