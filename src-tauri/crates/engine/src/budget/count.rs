@@ -41,9 +41,11 @@ impl Weighed {
     }
 }
 
-/// The figure that limits are held against, of a text of so many bytes.
-pub(super) fn cautious(weight: &Weight, bytes: u64) -> u64 {
-    shown(weight, bytes).tokens.max(weight.count.tokens)
+/// The figure that limits are held against, of a text of so many bytes: an estimate with its error on top.
+pub(super) fn cautious(weight: &Weight, bytes: u64, error_percent: u8) -> u64 {
+    let counted = weight.count.tokens;
+    let error = counted.saturating_mul(u64::from(error_percent)).div_ceil(100);
+    shown(weight, bytes).tokens.max(counted.saturating_add(error))
 }
 
 /// The figure to show of a text of so many bytes.

@@ -132,22 +132,26 @@ impl Budget {
     async fn judged(&self, step: Transition, case: Case, now: Timestamp) -> Transition {
         let family = step.next.tokens.map_or_else(|| self.measure(case.agent).family, |tokens| tokens.family);
         let weight = self.limits.weigh(&self.scale, step.next.id, family, &case.result).await;
-        let tokens = count::cautious(&weight, case.result.bytes());
+        // Held with the error of an estimate on top; told as it was counted, where that is over already.
+        let error = self.scale.error_percent(family);
+        let counted = count::cautious(&weight, case.result.bytes(), 0);
+        let tokens = count::cautious(&weight, case.result.bytes(), error);
+        let told = |limit: u64| if counted > limit { counted } else { tokens };
         let shown = count::shown(&weight, case.result.bytes());
         let step = then(step, |next| figures::weighed(next, family, shown));
         let large = case.one.filter(|limit| tokens > limit.tokens);
         let free = |limit: TokenLimit| limit.tokens.saturating_sub(self.books.lock().occupied(case.agent));
         let full = case.window.map(|limit| (limit.at, free(limit))).filter(|(_, free)| tokens > *free);
         let holds = [
-            large.map(|limit| (limit.at, HoldWhy::TooLarge { tokens, limit: limit.tokens })),
-            full.map(|(at, free)| (at, HoldWhy::DoesNotFit { tokens, free })),
+            large.map(|limit| (limit.at, HoldWhy::TooLarge { tokens: told(limit.tokens), limit: limit.tokens })),
+            full.map(|(at, free)| (at, HoldWhy::DoesNotFit { tokens: told(free), free })),
         ];
         let of = |wanted: AtTokens| holds.iter().flatten().find(|(at, _)| *at == wanted).map(|(_, why)| *why);
         match (of(AtTokens::Ask), of(AtTokens::Hold)) {
             (Some(why), _) => then(step, |next| next.hold_at_limit(why, false, now)),
             (None, Some(why)) => then(step, |next| next.hold_at_limit(why, true, now)),
             (None, None) => match large {
-                Some(limit) => then(step, |next| next.goes_over(tokens, limit, now)),
+                Some(limit) => then(step, |next| next.goes_over(told(limit.tokens), limit, now)),
                 None => step,
             },
         }

@@ -10,6 +10,7 @@
 mod agents;
 mod budget;
 mod budget_limits;
+mod budget_scale;
 mod calls;
 mod deciding;
 mod driving;

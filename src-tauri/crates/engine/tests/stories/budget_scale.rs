@@ -1,0 +1,100 @@
+//! What a scale that fails or is not exact costs: exactness, never a count and never a limit.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::handle::HoldWhy;
+use domain::payload::Payload;
+use domain::ports::{Cut, Load, Scale, Weight};
+use domain::rule::{AtTokens, RuleScope, TokenLimit};
+use domain::status::Phase;
+use domain::tokens::{Count, Exactness, Family};
+use testkit::scale::PlainScale;
+
+use crate::budget::{result, seen, sized};
+use crate::driving::{call, plain, rule};
+use crate::world::World;
+
+/// A scale that fails on results that are larger than this, and whose counts may be wrong by so many percent.
+struct Fragile(usize, u8);
+
+impl Scale for Fragile {
+    fn weigh(&self, family: Family, load: Load<'_>) -> Weight {
+        if let Load::Result(text) = load {
+            assert!(text.len() <= self.0, "too large for this scale");
+        }
+        PlainScale.weigh(family, load)
+    }
+
+    fn tools(&self, family: Family, list: &str) -> BTreeMap<Arc<str>, Count> {
+        PlainScale.tools(family, list)
+    }
+
+    fn cut(&self, family: Family, text: &str, tokens: u64) -> Cut {
+        PlainScale.cut(family, text, tokens)
+    }
+
+    fn words(&self, result: &str) -> String {
+        PlainScale.words(result)
+    }
+
+    fn trim(&self, family: Family, result: &str, tokens: u64) -> Payload {
+        PlainScale.trim(family, result, tokens)
+    }
+
+    fn error_percent(&self, _: Family) -> u8 {
+        self.1
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scale_that_fails_leaves_upper_bounds_and_goes_on_counting() {
+    let (mut world, _, id) = World::new().await;
+    let agent = world.agent(1).await;
+    world.scale = Arc::new(Fragile(1_000, 0));
+    world.restart().await;
+    world.engine.saw(seen(agent, (Some(id), None), result(2_000)));
+    let bound = u64::try_from(sized(2_000).len()).expect("it is small");
+    let occupancy = world.occupancy(agent).await;
+    assert_eq!(occupancy, Count { tokens: bound, exactness: Exactness::AtMost }, "a byte is at most a token");
+    world.engine.saw(seen(agent, (Some(id), None), result(10)));
+    assert_eq!(world.occupancy(agent).await.tokens, bound + 10, "what comes after is counted again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_cannot_be_weighed_is_held_by_its_bytes() {
+    let (mut world, server, id) = World::new().await;
+    let agent = world.agent(1).await;
+    world.scale = Arc::new(Fragile(1_000, 0));
+    world.restart().await;
+    world.until_up(id).await;
+    let mut limits = rule(RuleScope::Server(id));
+    limits.result_limit = Some(TokenLimit { tokens: 1_500, at: AtTokens::Ask });
+    world.rule(limits).await;
+    server.reply("report", Duration::ZERO, Ok(plain(&sized(2_000))));
+    let task = world.handle_of(call(agent, id, "report")).await;
+    let handle = world.handle(task).await;
+    let bytes = u64::try_from(sized(2_000).len()).expect("it is small");
+    let why = handle.hold.map(|hold| hold.why);
+    assert_eq!(why, Some(HoldWhy::TooLarge { tokens: bytes, limit: 1_500 }), "nothing slips through");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_estimate_is_held_against_its_limit_with_its_error_on_top() {
+    for (error, held) in [(0, None), (20, Some(HoldWhy::TooLarge { tokens: 108, limit: 100 }))] {
+        let (mut world, server, id) = World::new().await;
+        let agent = world.agent(1).await;
+        world.scale = Arc::new(Fragile(1_000, error));
+        world.restart().await;
+        world.until_up(id).await;
+        let mut limits = rule(RuleScope::Server(id));
+        limits.result_limit = Some(TokenLimit { tokens: 100, at: AtTokens::Hold });
+        world.rule(limits).await;
+        server.reply("report", Duration::from_secs(1), Ok(plain(&sized(90))));
+        let task = world.handle_of(call(agent, id, "report")).await;
+        let done = world.until_phase(task, Phase::Done).await;
+        let why = done.hold.map(|hold| hold.why);
+        assert_eq!(why, held, "90 tokens may be 108 where counts are wrong by {error} %");
+    }
+}
