@@ -169,6 +169,10 @@ impl Api {
     pub async fn settings_change(&self, caller: &Caller, input: ChangeSettings) -> Result<SettingsDto, ApiError> {
         self.live()?;
         caller.may_decide()?;
+        if input.0.is_empty() {
+            // Whoever only reads must not write back what a person changes at this moment.
+            return self.settings().await;
+        }
         let now = serde_json::to_value(self.settings().await?).map_err(|why| ApiError::unwritable(&why))?;
         let Value::Object(mut all) = now else { return Ok(SettingsDto::default()) };
         all.extend(input.0);

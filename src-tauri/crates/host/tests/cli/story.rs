@@ -154,6 +154,11 @@ fn a_watch_goes_on_over_a_core_that_is_killed_and_started_again() {
     let mut first = String::new();
     let mut said = std::io::BufReader::new(watch.stdout.take().expect("its output"));
     std::io::BufRead::read_line(&mut said, &mut first).expect("a line");
+    // Killed before the server's reply, the call would be one whose reply is lost.
+    let begun = std::time::Instant::now();
+    while home.task(&id)["view"] != "task" {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "the server takes it: {}", home.task(&id));
+    }
     core.kill();
     let _core = home.serve();
     let ran = watch.wait_with_output().expect("it ends");
