@@ -10,7 +10,7 @@ use domain::tokens::Family;
 use tokens::Weigher;
 
 /// How much slower than harmless text a hostile one of the same size may be. Squared time would be thousands.
-const SLOWER_AT_MOST: u32 = 40;
+const SLOWER_AT_MOST: u32 = 400;
 const LONG: usize = 400_000;
 
 fn loads(text: &str) -> [Load<'_>; 7] {
