@@ -82,7 +82,8 @@ async fn a_locked_registry_is_named_after_a_while() {
     use sqlx::Connection as _;
     let home = Home::new();
     home.open().await.close().await;
-    let policy = domain::policy::Policy { registry_busy_wait: std::time::Duration::from_millis(500), ..super::policy() };
+    let policy =
+        domain::policy::Policy { registry_busy_wait: std::time::Duration::from_millis(500), ..super::policy() };
     let registry = super::open(&home.path(), super::key(), &policy).await.expect("opens");
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(home.path());
     let mut other = sqlx::SqliteConnection::connect_with(&options).await.expect("connects");
