@@ -1,7 +1,7 @@
 //! Models by name: tokenizer family and size of the window, each with its source.
 //!
-//! A table for defaults: whoever runs an agent can set both (`crate::window::Meter`). Sizes are those that the maker
-//! documents for the model without paid extensions.
+//! A table for defaults: whoever runs an agent can set both (`crate::window::Meter`). Sizes are meant to be those that the
+//! maker documents for the model without paid extensions; where that was not read there, the source says so.
 
 use crate::tokens::{Family, family_of_client};
 use crate::window::Meter;
@@ -50,44 +50,44 @@ const EIGHT_KIBI: u64 = 8_192;
 pub const MODELS: &[Model] = &[
     line("claude-fable", Family::Claude47, 1_000_000, CLAUDE),
     line("claude-opus-5", Family::Claude47, 1_000_000, CLAUDE),
-    line("claude-opus-4-8", Family::Claude47, 1_000_000, CLAUDE),
-    line("claude-opus-4-7", Family::Claude47, 1_000_000, CLAUDE),
-    line("claude-opus-4-6", Family::Claude3, 1_000_000, CLAUDE),
-    line("claude-opus-4", Family::Claude3, 200_000, CLAUDE),
+    line("claude-opus-4-8", Family::Claude47, 1_000_000, NOT_READ),
+    line("claude-opus-4-7", Family::Claude47, 1_000_000, NOT_READ),
+    line("claude-opus-4-6", Family::Claude3, 1_000_000, NOT_READ),
+    line("claude-opus-4", Family::Claude3, 200_000, NOT_READ),
     line("claude-sonnet-5", Family::Claude47, 1_000_000, CLAUDE),
-    line("claude-sonnet-4-6", Family::Claude3, 1_000_000, CLAUDE),
-    line("claude-sonnet-4", Family::Claude3, 200_000, CLAUDE),
+    line("claude-sonnet-4-6", Family::Claude3, 1_000_000, NOT_READ),
+    line("claude-sonnet-4", Family::Claude3, 200_000, NOT_READ),
     line("claude-haiku-4-5", Family::Claude3, 200_000, CLAUDE),
-    line("claude-3", Family::Claude3, 200_000, CLAUDE),
+    line("claude-3", Family::Claude3, 200_000, NOT_READ),
     line("claude-", Family::Claude47, 200_000, CLAUDE_CODE),
     line("gpt-6", Family::O200k, 1_050_000, GPT),
-    line("gpt-5.6", Family::O200k, 1_050_000, GPT),
-    line("gpt-5.5", Family::O200k, 1_050_000, GPT),
-    line("gpt-5.4-mini", Family::O200k, 400_000, GPT),
-    line("gpt-5.4-nano", Family::O200k, 400_000, GPT),
-    line("gpt-5.4", Family::O200k, 1_050_000, GPT),
-    line("gpt-5.3-codex-spark", Family::O200k, 128_000, GPT),
-    line("gpt-5", Family::O200k, 400_000, GPT),
-    line("gpt-oss", Family::O200k, 131_072, GPT),
-    line("gpt-4.1", Family::O200k, 1_047_576, GPT),
-    line("gpt-4o", Family::O200k, 128_000, GPT),
-    line("gpt-4-turbo", Family::Cl100k, 128_000, GPT),
-    line("gpt-4", Family::Cl100k, EIGHT_KIBI, GPT),
-    line("gpt-3.5-turbo", Family::Cl100k, 16_385, GPT),
+    line("gpt-5.6", Family::O200k, 1_050_000, SECOND_HAND),
+    line("gpt-5.5", Family::O200k, 1_050_000, SECOND_HAND),
+    line("gpt-5.4-mini", Family::O200k, 400_000, SECOND_HAND),
+    line("gpt-5.4-nano", Family::O200k, 400_000, SECOND_HAND),
+    line("gpt-5.4", Family::O200k, 1_050_000, SECOND_HAND),
+    line("gpt-5.3-codex-spark", Family::O200k, 128_000, SECOND_HAND),
+    line("gpt-5", Family::O200k, 400_000, SECOND_HAND),
+    line("gpt-oss", Family::O200k, 131_072, NOT_READ),
+    line("gpt-4.1", Family::O200k, 1_047_576, NOT_READ),
+    line("gpt-4o", Family::O200k, 128_000, NOT_READ),
+    line("gpt-4-turbo", Family::Cl100k, 128_000, NOT_READ),
+    line("gpt-4", Family::Cl100k, EIGHT_KIBI, NOT_READ),
+    line("gpt-3.5-turbo", Family::Cl100k, 16_385, NOT_READ),
     line("gpt-", Family::O200k, 272_000, CODEX),
-    line("o4-mini", Family::O200k, 200_000, GPT),
-    line("o3", Family::O200k, 200_000, GPT),
-    line("o1", Family::O200k, 200_000, GPT),
+    line("o4-mini", Family::O200k, 200_000, NOT_READ),
+    line("o3", Family::O200k, 200_000, NOT_READ),
+    line("o1", Family::O200k, 200_000, NOT_READ),
     line("gemini-3", Family::Gemini, MEBI, GEMINI),
-    line("gemini-2", Family::Gemini, MEBI, GEMINI),
-    line("gemini-", Family::Gemini, MEBI, GEMINI),
-    line("llama-4-scout", Family::Llama, 10 * MEBI, LLAMA4),
-    line("llama-4-maverick", Family::Llama, MEBI, LLAMA4),
-    line("llama-4", Family::Llama, MEBI, LLAMA4),
-    line("llama-3.3", Family::Llama, 131_072, LLAMA3),
-    line("llama-3.2", Family::Llama, 131_072, LLAMA3),
-    line("llama-3.1", Family::Llama, 131_072, LLAMA3),
-    line("llama-3", Family::Llama, EIGHT_KIBI, LLAMA3),
+    line("gemini-2", Family::Gemini, MEBI, NOT_READ),
+    line("gemini-", Family::Gemini, MEBI, NOT_READ),
+    line("llama-4-scout", Family::Llama, 10 * MEBI, NOT_READ),
+    line("llama-4-maverick", Family::Llama, MEBI, NOT_READ),
+    line("llama-4", Family::Llama, MEBI, NOT_READ),
+    line("llama-3.3", Family::Llama, 131_072, NOT_READ),
+    line("llama-3.2", Family::Llama, 131_072, NOT_READ),
+    line("llama-3.1", Family::Llama, 131_072, NOT_READ),
+    line("llama-3", Family::Llama, EIGHT_KIBI, NOT_READ),
 ];
 
 const CLAUDE: &str = "Claude docs, Models overview, 2026-11";
@@ -95,8 +95,10 @@ const CLAUDE_CODE: &str = "Claude Code docs, Model configuration (window without
 const GPT: &str = "OpenAI API docs, Models, 2026-11";
 const CODEX: &str = "Codex CLI release notes 0.144.6 (context window of its models), 2026-07";
 const GEMINI: &str = "Gemini API docs, Gemini models (input token limit), 2026-11";
-const LLAMA3: &str = "Llama docs, model cards of Llama 3, 2025-04";
-const LLAMA4: &str = "Llama docs, model card of Llama 4, 2025-04";
+/// Pages of others that quote the maker.
+const SECOND_HAND: &str = "pages of others about OpenAI's models, 2026-11; not read at OpenAI";
+/// What is generally said of a model. To be read at its maker's before anybody relies on it.
+const NOT_READ: &str = "as generally known; not read at the maker's";
 
 const fn line(name: &'static str, family: Family, window: u64, source: &'static str) -> Model {
     Model { name, family, window, source }
