@@ -1,10 +1,12 @@
 //! Counting with the tokenizers that are public: OpenAI's two vocabularies.
 //!
 //! The tables come with `bpe-openai`, which is linear in the length of any text; they are read at the first use and stay.
-//! This file adds nothing to the counts. How other families are estimated from the same pieces is `estimate.rs`.
+//! This file adds nothing to the counts; `memo.rs` saves making the same one twice. How other families are estimated from the same pieces is `estimate.rs`.
 
 use bpe_openai::Tokenizer;
 use bpe_openai::appendable_encoder::AppendableEncoder;
+
+use crate::memo::remembered;
 
 /// A vocabulary that we have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +27,7 @@ impl Vocabulary {
 
     /// Tokens of a text.
     pub(crate) fn count(self, text: &str) -> u64 {
-        wide(self.tokenizer().count(text))
+        self.pieces(text).map(|piece| self.piece(piece)).sum()
     }
 
     /// The pieces that a text is split into before it is encoded. No token spans two of them.
@@ -35,7 +37,7 @@ impl Vocabulary {
 
     /// Tokens of one piece.
     pub(crate) fn piece(self, piece: &str) -> u64 {
-        wide(self.tokenizer().bpe.count(piece.as_bytes()))
+        remembered(self, piece, || wide(self.tokenizer().bpe.count(piece.as_bytes())))
     }
 
     /// A piece that grows by characters and always knows its tokens; all together as cheap as counting it once.
@@ -63,6 +65,22 @@ pub(crate) fn wide(length: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_has_the_tokens_of_its_tokenizer_however_often_its_pieces_were_counted() {
+        let words =
+            ["the", " the", " The", "\n\n", " internationalisation", "中文", "é", "123", "{\"a\":", "\0", "======"];
+        // Every order of four of them, so that pieces grow together, and far more pieces than are remembered.
+        let texts = (0..words.len().pow(4)).map(|number| {
+            let nth = |place: u32| words[number / words.len().pow(place) % words.len()];
+            format!("{}{}{}{}{number}", nth(0), nth(1), nth(2), nth(3))
+        });
+        for text in texts {
+            for vocabulary in [Vocabulary::O200k, Vocabulary::Cl100k] {
+                assert_eq!(vocabulary.count(&text), wide(vocabulary.tokenizer().count(&text)), "{text:?}");
+            }
+        }
+    }
 
     #[test]
     fn a_growing_piece_has_the_tokens_of_the_whole_at_each_step() {

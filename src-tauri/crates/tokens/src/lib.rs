@@ -13,6 +13,7 @@ mod factors;
 mod families;
 mod json;
 mod media;
+mod memo;
 mod picture;
 mod shapes;
 mod tally;

@@ -1,7 +1,7 @@
 //! The scale itself: the port, put together from the parts of this crate.
 //!
-//! Has no state: tables are read at the first use and shared by all. What is shown is `shapes.rs`, how it is counted
-//! `tally.rs`; this file only brings them together.
+//! Has no state that a count depends on: tables are read at the first use and shared by all. What is shown is `shapes.rs`,
+//! how it is counted `tally.rs`; this file only brings them together.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
