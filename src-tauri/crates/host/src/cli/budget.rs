@@ -190,8 +190,9 @@ fn family(family: &FamilyDto) -> String {
     format!("{}, {how}", family.label)
 }
 
+/// How fast it fills; nothing while it does not.
 fn burn(budget: &BudgetDto) -> Option<String> {
-    let exactness = budget.now.as_ref()?.exactness;
+    let exactness = budget.now.as_ref().filter(|_| budget.burn_per_minute > 0)?.exactness;
     Some(format!("{}/min", tokens(budget.burn_per_minute, exactness)))
 }
 
@@ -233,7 +234,7 @@ fn show(shown: &BudgetShown, screen: &Screen) -> Ended {
             let of = budget.window_tokens.map(|size| format!(" of {}", grouped(size))).unwrap_or_default();
             parts.push(format!("{}{of}", tokens(window.tokens, window.exactness)));
             parts.push(format!("began {}", ago(&window.began_at)));
-            parts.extend(burn(budget).filter(|_| budget.burn_per_minute > 0));
+            parts.extend(burn(budget));
             parts.extend(budget.full_in_ms.map(|left| format!("full in {}", when::span_ms(left))));
             screen.line(&format!("  {}", parts.join(" · ")));
             let kept_out = tokens(window.kept_out, window.kept_out_exactness);
