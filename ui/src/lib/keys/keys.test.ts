@@ -92,6 +92,16 @@ describe("keys", () => {
     press("j", {}, inside("<input type=checkbox>", "input"));
     expect(ran, "moving still works").toEqual(["j"]);
   });
+  it("arrows_choose_among_radio_buttons", () => {
+    add("screen", [bind("ArrowDown"), bind("ArrowUp"), bind("j")]);
+    const radio = inside("<input type=radio>", "input");
+    expect(press("ArrowDown", {}, radio).defaultPrevented, "the browser moves the choice").toBe(false);
+    press("ArrowUp", {}, radio);
+    expect(ran, "the list does not move").toEqual([]);
+    press("j", {}, radio);
+    press("ArrowDown", {}, inside("<input type=checkbox>", "input"));
+    expect(ran, "elsewhere, and by letters, it does").toEqual(["j", "ArrowDown"]);
+  });
   it("an_input_method_at_work_is_left_alone", () => {
     add("screen", [bind("j")]);
     press("j", { isComposing: true });

@@ -58,10 +58,13 @@ export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLInputElement && TEXT_INPUTS.has(target.type);
 }
 
-/** Enter and Space belong to the control that has focus. */
+const ARROWS = new Set(["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"]);
+
+/** Enter and Space belong to the control that has focus, and arrows to a choice among radio buttons. */
 export function isPressOfControl(event: KeyboardEvent): boolean {
-  if (event.key !== "Enter" && event.key !== " ") return false;
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  if (ARROWS.has(event.key)) return event.target instanceof HTMLInputElement && event.target.type === "radio";
+  if (event.key !== "Enter" && event.key !== " ") return false;
   return event.target instanceof Element && event.target.closest("button, a[href], summary, input, [role=menuitem], [role=tab]") !== null;
 }
 
