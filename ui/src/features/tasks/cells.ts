@@ -1,5 +1,5 @@
 /* The words of a row's cells. Every one is short enough for its column; what the cell leaves out stands in the title. */
-import type { ProgressDto, TaskRow, TokensDto } from "$lib/bindings";
+import type { HeldDto, ProgressDto, TaskRow, TokensDto } from "$lib/bindings";
 import { line } from "$lib/design";
 import { ago, coarse, ms } from "$lib/model/time";
 import { shortTokens, tokens as written } from "$lib/model/tokens";
@@ -39,13 +39,23 @@ export function settled(length: number): number {
   return Math.floor(length / step) * step;
 }
 
-/** What it costs its agent's window: what was said so far, and its result whether it was read or not. */
-const costOf = (cost: TokensDto): number => cost.arguments + cost.handle + Math.max(cost.result ?? 0, cost.delivered);
+/** What it costs its agent's window: what was said so far, and as much of its result as came in or may still come. */
+const costOf = (cost: TokensDto, held: HeldDto | null): number => cost.arguments + cost.handle + comingOf(cost, held);
 
-export const tokensText = (cost: TokensDto): string => shortTokens(costOf(cost), cost.exactness);
+function comingOf({ result, delivered }: TokensDto, held: HeldDto | null): number {
+  const verdict = held?.verdict ?? null;
+  const whole = Math.max(result ?? 0, delivered);
+  if (verdict === null) return whole;
+  // What it read before somebody withheld it stays in.
+  if (!verdict.delivered) return delivered;
+  if (verdict.form !== "trimmed" || verdict.trimTokens === null) return whole;
+  return delivered > 0 ? delivered : Math.min(whole, verdict.trimTokens);
+}
 
-export function tokensTitle(cost: TokensDto): string {
-  return budgetsText.task.cell(written(costOf(cost), cost.exactness), familyLabel(cost.family), exactnessWords[cost.exactness]);
+export const tokensText = (cost: TokensDto, held: HeldDto | null): string => shortTokens(costOf(cost, held), cost.exactness);
+
+export function tokensTitle(cost: TokensDto, held: HeldDto | null): string {
+  return budgetsText.task.cell(written(costOf(cost, held), cost.exactness), familyLabel(cost.family), exactnessWords[cost.exactness]);
 }
 
 /** How long the server still keeps it. */

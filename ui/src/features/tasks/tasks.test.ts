@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { TaskRow } from "$lib/bindings";
+import type { HeldDto, TaskRow, VerdictDto } from "$lib/bindings";
 import { fake } from "$lib/backend/fake";
 import { makeRow } from "$lib/fake/rows";
 import { read } from "$lib/query";
@@ -26,10 +26,20 @@ describe("the cells of a row", () => {
 
   test("tokens_stand_with_their_mark_whose_they_are_and_fit_their_column", () => {
     const cost = { handle: 312, keptOut: 9, result: 61_402, delivered: 8_000, arguments: 204, family: "o200k", exactness: "exact" as const };
-    expect(tokensText(cost)).toBe("62k");
-    expect(tokensTitle(cost)).toBe("61,918 in or about to come in (GPT o200k, exact)");
-    expect(tokensText({ ...cost, result: null, delivered: 0, exactness: "about" })).toBe("≈ 516");
-    for (const result of [9, 9_999, 999_999, 1e9, Number.MAX_SAFE_INTEGER]) expect(tokensText({ ...cost, result, exactness: "atMost" }).length, `${result} fits its column`).toBeLessThanOrEqual(8);
+    expect(tokensText(cost, null)).toBe("62k");
+    expect(tokensTitle(cost, null)).toBe("61,918 in or about to come in (GPT o200k, exact)");
+    expect(tokensText({ ...cost, result: null, delivered: 0, exactness: "about" }, null)).toBe("≈ 516");
+    for (const result of [9, 9_999, 999_999, 1e9, Number.MAX_SAFE_INTEGER]) expect(tokensText({ ...cost, result, exactness: "atMost" }, null).length, `${result} fits its column`).toBeLessThanOrEqual(8);
+  });
+
+  test("a_result_costs_what_its_agent_gets_of_it", () => {
+    const cost = { handle: 300, keptOut: 9, result: 61_402, delivered: 0, arguments: 200, family: "o200k", exactness: "exact" as const };
+    const decided = (change: Partial<VerdictDto>): HeldDto => ({ at: "", by: "a limit", why: "tooLarge", tokens: 61_402, limit: 20_000, free: null, verdict: { delivered: true, form: "whole", trimTokens: null, by: "Mara", byLimit: false, at: "", reason: null, ...change } });
+    const shown = (held: HeldDto, delivered = 0) => tokensText({ ...cost, delivered }, held);
+    expect(shown({ ...decided({}), verdict: null }), "nobody decided yet").toBe("62k");
+    expect([shown(decided({})), shown(decided({ form: "slices" }), 8_000)], "all of it may come in").toEqual(["62k", "62k"]);
+    expect([shown(decided({ delivered: false, form: null })), shown(decided({ delivered: false, form: null }), 8_000)], "what is withheld never comes").toEqual(["500", "8.5k"]);
+    expect([shown(decided({ form: "trimmed", trimTokens: 5_000 })), shown(decided({ form: "trimmed", trimTokens: 5_000 }), 4_800), shown(decided({ form: "trimmed", trimTokens: 90_000 }))], "nor what is cut off").toEqual(["5.5k", "5.3k", "62k"]);
   });
 
   test("a_lost_task_says_when_it_was_last_seen_not_what_the_server_said", () => {
