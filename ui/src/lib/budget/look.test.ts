@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { BudgetDto } from "$lib/bindings";
 import { FAMILIES, makeBudgets, windowOf } from "$lib/fake/budgets";
 import { makeAgents } from "$lib/fake/things";
-import { atLimit, budgetOf, burnOf, freeTokens, fullest, isNearlyFull, stackOf, usedPercent } from "./look";
+import { budgetOf, burnOf, freeTokens, fullest, isNearlyFull, stackOf, usedPercent } from "./look";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
 const all = makeBudgets(makeAgents(5, NOW), [], NOW);
@@ -53,12 +53,5 @@ describe("figures", () => {
     expect(burnOf(all).exactness).toBe("atMost");
     expect(burnOf([research(), { ...research(), family: FAMILIES.unknown, now: null, burnPerMinute: 0 }]).exactness, "who burns nothing says nothing").toBe("exact");
     expect(burnOf([])).toEqual({ tokens: 0, exactness: "exact" });
-  });
-
-  it("that a limit went by are upper bounds unless they are exact", () => {
-    expect(atLimit(null, research())).toBe("exact");
-    expect(atLimit(null, budgetOf(all, "claude-code"))).toBe("atMost");
-    expect(atLimit(null, null)).toBe("atMost");
-    expect(atLimit({ handle: 1, keptOut: 0, result: null, delivered: 0, arguments: 1, family: "o200k", exactness: "exact" }, null), "the task itself knows").toBe("exact");
   });
 });

@@ -1,6 +1,6 @@
 /* How a window stands, as bars and gauges show it: shares of its size, what is about to come in, what is free. Pure; one
    place, so that the screen of budgets, the inbox, the agents and the rail never differ. */
-import type { BudgetDto, BudgetList, ExactnessDto, TokensDto, WindowDto } from "$lib/bindings";
+import type { BudgetDto, BudgetList, ExactnessDto, WindowDto } from "$lib/bindings";
 import { least, shownParts, type ShownSource } from "$lib/model/tokens";
 
 export interface StackPart {
@@ -75,10 +75,4 @@ export function fullest(list: BudgetList | null): { readonly agent: string; read
 /** The budget of an agent by its name; null where none is shown. */
 export function budgetOf(budgets: readonly BudgetDto[] | undefined, agent: string | null): BudgetDto | null {
   return agent === null ? null : (budgets?.find((one) => one.agent === agent) ?? null);
-}
-
-/** How exact a figure is that a limit went by: estimates are rounded up for limits, so they are upper bounds. The task's own
-    figures say it; until there are some, its agent's tokenizer. */
-export function atLimit(counted: TokensDto | null, budget: BudgetDto | null): ExactnessDto {
-  return (counted?.exactness ?? budget?.family.exactness) === "exact" ? "exact" : "atMost";
 }
