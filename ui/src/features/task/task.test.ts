@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { HistoryEvent, RequestDto, TaskDto } from "$lib/bindings";
+import type { HistoryEvent, RequestDto, TaskDto, VerdictDto } from "$lib/bindings";
 import { makeRow } from "$lib/fake/rows";
 import { detail } from "$lib/fake/things";
 import { ALL_PHASES } from "$lib/model/phase";
 import { happenings } from "./events";
+import { verdictSaid } from "./held";
 import { lanes } from "./lanes";
 import { steps, stopKind } from "./steps";
 import { truth } from "./truth";
@@ -80,6 +81,22 @@ describe("what happened", () => {
     const said = happenings([event("stopBegun", "person", 0, hostile, hostile)], "w", null)[0];
     expect(said?.words?.length, "capped").toBeLessThanOrEqual(200);
     expect(said?.text).not.toMatch(/[\n\u001b\u202e]/);
+  });
+});
+
+describe("what was decided about a held result", () => {
+  const decided = { agent: "research-7", who: "Mara", when: "3 min ago" };
+  const verdict = (change: Partial<VerdictDto>): string => verdictSaid({ delivered: true, form: "whole", trimTokens: null, by: "Mara", byLimit: false, at: at(-180), reason: null, ...change }, decided);
+
+  test("says_in_which_form_the_agent_gets_it", () => {
+    expect(verdict({})).toBe("Delivered whole to research-7 by Mara 3 min ago.");
+    expect(verdict({ form: "slices" })).toBe("Delivered in slices to research-7 by Mara 3 min ago.");
+    expect(verdict({ form: "trimmed", trimTokens: 5_000 })).toBe("Delivered to research-7 by Mara 3 min ago, trimmed to about 5,000 tokens.");
+  });
+
+  test("says_that_it_does_not_or_that_a_limit_did_it", () => {
+    expect(verdict({ delivered: false, form: null })).toBe("Withheld from research-7 by Mara 3 min ago.");
+    expect(verdict({ form: "slices", byLimit: true })).toBe("A limit lets research-7 read it in slices.");
   });
 });
 
