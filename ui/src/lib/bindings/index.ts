@@ -1583,7 +1583,9 @@ reason: string | null, };
 
 /** What a server cost that brought nothing. */
 export type WasteDto = {
-/** The server. */
+/** The server's id, `srv_…`: one that was removed and added again is two, of one name. */
+serverId: string,
+/** The server's name. */
 server: string,
 /** Looks of agents at its tasks. */
 looks: number,

@@ -85,7 +85,7 @@ export function makeShown(budget: BudgetDto, now: number): BudgetShown {
 }
 
 export function makeWaste(): WasteDto[] {
-  const one = (server: string, looks: number, empty: number, more: Partial<WasteDto>): WasteDto => ({ server, looks, empty, hasty: 0, stalled: 0, lost: 0, unread: 0, disobeyed: 0, tokens: 0, exactness: "exact", advice: null, ...more });
+  const one = (server: string, looks: number, empty: number, more: Partial<WasteDto>): WasteDto => ({ serverId: `srv_${server}`, server, looks, empty, hasty: 0, stalled: 0, lost: 0, unread: 0, disobeyed: 0, tokens: 0, exactness: "exact", advice: null, ...more });
   return [
     one("warehouse", 1_912, 1_604, { hasty: 611, stalled: 2, lost: 1, unread: 3, disobeyed: 4, tokens: 37_800, exactness: "about", advice: "Let the agent wait with `tasks_wait` instead of looking again and again." }),
     one("memory-box", 590, 188, { unread: 1, tokens: 3_340, advice: "The agent starts work whose results it never reads." }),
@@ -96,6 +96,8 @@ export function makeWaste(): WasteDto[] {
 
 export function makeSeries(spanMs: number, stepMs: number, now: number, seed: number, families: readonly string[]): SeriesDto {
   const roll = chance(seed);
+    // It was removed and added again since.
+    one("docs", 12, 9, { serverId: "srv_docs_before", lost: 1, tokens: 1_400 }),
   const count = Math.max(1, Math.round(spanMs / stepMs));
   const begin = Math.floor(now / HOUR) * HOUR - (count - 1) * stepMs;
   const exactness = families.includes("unknown") ? "atMost" : families.some((one) => one !== "o200k") ? "about" : "exact";

@@ -146,11 +146,12 @@ impl Api {
         let mut shown = Vec::new();
         for (id, wasted) in servers {
             if wasted.is_any() {
-                shown.push(wasted.shown(self.server_name(id, names).await?));
+                shown.push(wasted.shown(id, self.server_name(id, names).await?));
             }
         }
         shown.sort_by(|one, other| {
-            (other.tokens, other.empty, &one.server).cmp(&(one.tokens, one.empty, &other.server))
+            let (worse, names) = ((other.tokens, other.empty), (&one.server, &one.server_id));
+            (worse, names).cmp(&((one.tokens, one.empty), (&other.server, &other.server_id)))
         });
         Ok(shown)
     }
@@ -180,7 +181,7 @@ impl Wasted {
         Waste::ALL.into_iter().any(|waste| waste != Waste::Look && self.count(waste) > 0)
     }
 
-    fn shown(&self, server: String) -> WasteDto {
+    fn shown(&self, id: ServerId, server: String) -> WasteDto {
         // A look that was hasty and brought nothing is in both sums, and cost its tokens once.
         let (empty, hasty) = (self.tokens(Waste::EmptyLook), self.tokens(Waste::HastyLook));
         let looks = if empty.tokens >= hasty.tokens { empty } else { hasty };
@@ -204,4 +205,5 @@ impl Wasted {
             advice: worst.and_then(Waste::advice).map(str::to_owned),
         }
     }
+            server_id: id.to_string(),
 }

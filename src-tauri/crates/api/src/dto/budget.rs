@@ -325,7 +325,9 @@ pub struct ShowWaste {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct WasteDto {
-    /// The server.
+    /// The server's id, `srv_…`: one that was removed and added again is two, of one name.
+    pub server_id: String,
+    /// The server's name.
     pub server: String,
     /// Looks of agents at its tasks.
     pub looks: u64,

@@ -224,6 +224,29 @@ async fn looks_that_brought_nothing_are_waste_of_their_server_with_advice() {
 
 #[tokio::test(start_paused = true)]
 async fn an_open_window_hears_of_budgets_once_in_a_while() {
+#[tokio::test(start_paused = true)]
+async fn a_server_that_was_removed_and_added_again_wastes_in_two_rows_told_apart_by_id() {
+    let world = World::new().await;
+    let id = talking(&world, "claude").await;
+    let look =
+        || Passed::Look { said: Payload::new(r#"{"taskId":"t","status":"working"}"#), empty: true, hasty: false };
+    let before = server(&world).await;
+    saw(&world, id, Some(before), look());
+    world.call("servers.remove", json!({"name": "ci"})).await;
+    let address = json!({"kind": "http", "url": "https://host.example/mcp"});
+    let added = world.call("servers.add", json!({"name": "ci", "address": address, "agreed": true})).await;
+    let after: ServerId = added["server"]["id"].as_str().expect("an id").parse().expect("an id");
+    saw(&world, id, Some(after), look());
+    let list = world.call("budgets.waste", json!({"spanMs": 24 * HOUR_MS})).await;
+    let rows = list["servers"].as_array().expect("rows");
+    let mut ids: Vec<&str> = rows.iter().filter_map(|row| row["serverId"].as_str()).collect();
+    ids.sort_unstable();
+    let mut both = [before.to_string(), after.to_string()];
+    both.sort_unstable();
+    assert_eq!(ids, both, "{list}");
+    assert!(rows.iter().all(|row| row["server"] == "ci"), "both bear its name: {list}");
+}
+
     let world = World::new().await;
     let id = talking(&world, "claude").await;
     let mut reader = Reader::open(&world, SubscribeInput { visible: true, ..SubscribeInput::default() }).await;
