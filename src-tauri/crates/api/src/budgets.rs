@@ -47,6 +47,7 @@ impl Api {
             more: u64::try_from(more).unwrap_or(u64::MAX),
             warn_percent: counting.warn_percent,
             full_percent: counting.full_percent,
+            slice_tokens: counting.slice_tokens,
         })
     }
 

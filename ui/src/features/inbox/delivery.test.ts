@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { deliveryProblem, firstDelivery, firstLines, releaseForm } from "./delivery";
+import { deliveryProblem, firstDelivery, firstLines, releaseForm, slicesOf } from "./delivery";
 
 const held = { at: "", by: "limit", verdict: null, why: "tooLarge" as const, tokens: 61_402, limit: 20_000, free: null };
 
@@ -13,6 +13,13 @@ it("a trim needs a number, and takes it with thousands", () => {
   expect(releaseForm({ form: "trimmed", trim: "soon" })).toBeNull();
   expect(deliveryProblem({ form: "trimmed", trim: "" })).not.toBeNull();
   expect(deliveryProblem({ form: "slices", trim: "" })).toBeNull();
+});
+
+it("slices are as many as the core cuts, whatever its policy says of their size", () => {
+  expect(slicesOf(61_402, 8_000, 0)).toBe(8);
+  expect(slicesOf(61_402, 2_000, 0)).toBe(31);
+  expect(slicesOf(63_500, 8_000, 4), "the error of an estimate is on top").toBe(9);
+  expect([slicesOf(10, 8_000, 0), slicesOf(0, 8_000, 0), slicesOf(10, null, 0), slicesOf(10, 0, 0)]).toEqual([1, 1, null, null]);
 });
 
 it("the first suggestion is never more than a slice or what is free", () => {

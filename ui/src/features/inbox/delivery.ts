@@ -11,14 +11,20 @@ export interface Delivery {
   readonly trim: string;
 }
 
-/** Tokens of one slice, as the core cuts them (`counting.slice_tokens`). */
-export const SLICE_TOKENS = 8_000;
+/** To how many tokens a result is cut at most, until a person says so. Judgement: as much as a few pages. */
+const TRIM_TOKENS = 8_000;
 const LINES = 12;
 const LINE_CAP = 400;
 
 export function firstDelivery(held: HeldDto | null): Delivery {
-  const room = held?.limit ?? held?.free ?? SLICE_TOKENS;
-  return { form: "slices", trim: count(Math.max(1, Math.min(room, SLICE_TOKENS))) };
+  const room = held?.limit ?? held?.free ?? TRIM_TOKENS;
+  return { form: "slices", trim: count(Math.max(1, Math.min(room, TRIM_TOKENS))) };
+}
+
+/** About how many slices it is read in; null where nothing says how large they are. The core cuts them with the error of an
+    estimate on top. */
+export function slicesOf(amount: number, slice: number | null, errorPercent: number): number | null {
+  return slice === null || slice <= 0 ? null : Math.max(1, Math.ceil((amount * (100 + errorPercent)) / 100 / slice));
 }
 
 /** What must be corrected; null for nothing. */

@@ -239,7 +239,9 @@ more: number,
 /** Share of a window, in percent, from which people are told that it fills. */
 warnPercent: number,
 /** Share from which it is nearly full. */
-fullPercent: number, };
+fullPercent: number,
+/** A held result is read in slices of so many tokens at most, counted with the error of an estimate on top. */
+sliceTokens: number, };
 
 /** The budget of one agent, whole. */
 export type BudgetShown = {

@@ -11,7 +11,7 @@ const research = (change: Partial<BudgetDto> = {}): BudgetDto => {
   if (found === null) throw new Error("the design has research-7");
   return { ...found, ...change };
 };
-const list = (...budgets: BudgetDto[]) => ({ budgets, more: 0, warnPercent: 80, fullPercent: 95 });
+const list = (...budgets: BudgetDto[]) => ({ budgets, more: 0, warnPercent: 80, fullPercent: 95, sliceTokens: 8_000 });
 
 describe("a window", () => {
   it("is drawn by source in a fixed order, and what comes in is over when it does not fit", () => {

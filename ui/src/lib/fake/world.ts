@@ -91,7 +91,7 @@ export class World {
 
   /** As the core gives them: the first fifty. */
   budgetList(): BudgetList {
-    return { budgets: this.budgets.slice(0, BUDGETS_SHOWN), more: Math.max(0, this.budgets.length - BUDGETS_SHOWN), warnPercent: 80, fullPercent: 95 };
+    return { budgets: this.budgets.slice(0, BUDGETS_SHOWN), more: Math.max(0, this.budgets.length - BUDGETS_SHOWN), warnPercent: 80, fullPercent: 95, sliceTokens: 8_000 };
   }
 
   /** One budget is otherwise now. */

@@ -200,6 +200,8 @@ pub struct BudgetList {
     pub warn_percent: u32,
     /// Share from which it is nearly full.
     pub full_percent: u32,
+    /// A held result is read in slices of so many tokens at most, counted with the error of an estimate on top.
+    pub slice_tokens: u64,
 }
 
 /// A tool and what its definition costs each window.
