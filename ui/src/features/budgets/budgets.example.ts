@@ -23,6 +23,9 @@ export const agentOf = (budget: BudgetDto): AgentFacts => ({ ...(agents(1)[0] as
 export const UNKNOWN_SIZE = aBudget({ agent: "no-size", agentId: "agt_nosize", family: FAMILIES.unknown, windowTokens: null, windowFrom: null, fullInMs: null, now: windowOf("win_u", [24_000, 620, 8_020, 28_100, 4_900, 0], "atMost", 640_000, STORY_NOW), coming: [coming({ exactness: "atMost", state: "ready" })] });
 export const UNSEEN = aBudget({ agent: "just-added", agentId: "agt_unseen", now: null, burnPerMinute: 0, fullInMs: null, coming: [] });
 export const OVERFULL = aBudget({ agent: "overfull", agentId: "agt_over", now: windowOf("win_o", [11_402, 616, 10_204, 196_330, 3_212, 21_444], "exact", 2_410_118, STORY_NOW), fullInMs: 0 });
+export const LIMITED = aBudget({ limit: { tokens: 170_000, at: "ask" }, fullInMs: 2 * 60_000 });
+export const PAST_LIMIT = aBudget({ limit: { tokens: 160_000, at: "hold" }, fullInMs: 0 });
+export const LIMIT_ALONE = aBudget({ limit: { tokens: 180_000, at: "warn" }, windowTokens: null, windowFrom: null });
 export const BESIDE = aBudget({
   agent: "three-talks", agentId: "agt_three", beside: [windowOf("win_b1", [11_402, 616, 1_204, 16_330, 212, 0], "exact", 10_118, STORY_NOW, { lastAt: iso(STORY_NOW - 240_000) }), windowOf("win_b2", [11_402, 616, 204, 330, 12, 0], "exact", 118, STORY_NOW, { lastAt: iso(STORY_NOW - 940_000) })],
 });

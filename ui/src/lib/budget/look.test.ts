@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { BudgetDto } from "$lib/bindings";
 import { FAMILIES, makeBudgets, windowOf } from "$lib/fake/budgets";
 import { makeAgents } from "$lib/fake/things";
-import { budgetOf, burnOf, freeTokens, fullest, isNearlyFull, stackOf, usedPercent } from "./look";
+import { budgetOf, burnOf, ceilingOf, filled, freeExactness, freeTokens, fullest, gaugesOf, isFull, isNearlyFull, stackOf, wholeOf } from "./look";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
 const all = makeBudgets(makeAgents(5, NOW), [], NOW);
@@ -29,29 +29,66 @@ describe("a window", () => {
   });
 
   it("of unknown size has no share, and one that nothing came into neither", () => {
-    expect(usedPercent(research({ windowTokens: null }))).toBeNull();
-    expect(usedPercent(research({ now: null }))).toBeNull();
+    expect(filled(research({ windowTokens: null }))).toBeNull();
+    expect(filled(research({ now: null }))).toBeNull();
     expect(isNearlyFull(research({ windowTokens: null }), 0), "not even nearly full").toBe(false);
     expect(freeTokens(research({ windowTokens: null }))).toBeNull();
-    expect(stackOf(null, 0, 0)).toEqual({ parts: [], soon: 0, isOver: false });
+    expect(stackOf(null, 0, 0)).toEqual({ parts: [], soon: 0, isOver: false, limit: null });
   });
 
   it("never has less than nothing free", () => expect(freeTokens(research({ windowTokens: 10 }))).toBe(0));
+
+  it("shows a bound rounded up, so that it stays one", () => {
+    const bound = research({ now: windowOf("w", [0, 0, 0, 143_800, 0, 0], "atMost", 0, NOW) });
+    expect(filled(bound)).toMatchObject({ percent: 71, shown: "≤ 72 %" });
+    expect(freeExactness(bound), "above a bound of what is inside nothing bounds what is free").toBe("about");
+  });
+});
+
+describe("a limit of the window", () => {
+  const limited = (tokens: number, change: Partial<BudgetDto> = {}) => research({ limit: { tokens, at: "hold" }, ...change });
+
+  it("is what must not be passed, where it is lower than the size or alone", () => {
+    expect(ceilingOf(limited(170_000))).toEqual({ tokens: 170_000, isLimit: true });
+    expect(ceilingOf(limited(400_000))).toEqual({ tokens: 200_000, isLimit: false });
+    expect(ceilingOf(limited(170_000, { windowTokens: null }))).toEqual({ tokens: 170_000, isLimit: true });
+    expect(ceilingOf(research({ windowTokens: null }))).toBeNull();
+  });
+
+  it("ends what is free and makes the window full before its size does", () => {
+    expect(freeTokens(limited(170_000))).toBe(170_000 - 163_208);
+    expect(freeTokens(limited(160_000)), "nothing may come in").toBe(0);
+    expect([isFull(limited(160_000)), isFull(limited(170_000)), isFull(research())]).toEqual([true, false, false]);
+    expect(filled(limited(170_000))).toEqual({ percent: 96, shown: "96 %", isLimit: true });
+    expect(isNearlyFull(limited(170_000), 95)).toBe(true);
+  });
+
+  it("stands in the bar, and what comes in is over from there on", () => {
+    expect(stackOf(research().now, 200_000, 10_000, 170_000)).toMatchObject({ isOver: true, limit: 85 });
+    expect(stackOf(research().now, 200_000, 10_000)).toMatchObject({ isOver: false, limit: null });
+    expect(wholeOf(limited(170_000, { windowTokens: null })), "a bar over the limit where nothing says the size").toBe(170_000);
+    expect(stackOf(research().now, 170_000, 0, 170_000).limit, "its end is the limit").toBeNull();
+  });
 });
 
 describe("the fullest window", () => {
   it("is shown from the share on at which people are told", () => {
-    expect(fullest(list(...all))).toEqual({ agent: "research-7", percent: 81 });
+    expect(fullest(list(...all))).toMatchObject({ agent: "research-7", percent: 81, shown: "81 %", isLimit: false });
     expect(fullest({ ...list(...all), warnPercent: 90 })).toBeNull();
     expect(fullest(null)).toBeNull();
+  });
+  it("is one of the few that stand by name, so that they do not change places while they fill alike", () => {
+    expect(gaugesOf(list(...all), 3).map((one) => `${one.agent} ${one.shown}`)).toEqual(["claude-code ≈ 59 %", "nightly-ops ≤ 36 %", "research-7 81 %"]);
+    expect(gaugesOf(list(research({ now: null }), research({ windowTokens: null })), 3), "without a size there is no share").toEqual([]);
   });
 });
 
 describe("figures", () => {
   it("of several agents are as exact as the least exact of those that burn", () => {
-    expect(burnOf([research()])).toEqual({ tokens: 3_020, exactness: "exact" });
+    expect(burnOf([research()])).toEqual({ tokens: 3_020, exactness: "exact", families: ["GPT o200k"] });
     expect(burnOf(all).exactness).toBe("atMost");
+    expect(burnOf(all).families, "each tokenizer is named once").toHaveLength(5);
     expect(burnOf([research(), { ...research(), family: FAMILIES.unknown, now: null, burnPerMinute: 0 }]).exactness, "who burns nothing says nothing").toBe("exact");
-    expect(burnOf([])).toEqual({ tokens: 0, exactness: "exact" });
+    expect(burnOf([])).toEqual({ tokens: 0, exactness: "exact", families: [] });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { least, readTokens, share, shortTokens, shownParts, size, tokens } from "./tokens";
+import { least, percent, readTokens, roughly, share, shortTokens, shownParts, size, tokens } from "./tokens";
 
 describe("tokens", () => {
   it.each([
@@ -40,7 +40,16 @@ describe("tokens", () => {
   it.each(["", "0", "-5", "20,00", "1e5", "many", "1.5", "20kk", "99999999999", "1,0000"])("%j is none", (typed) => expect(readTokens(typed)).toBeNull());
 
   it("shares are of something", () => {
-    expect(share(12_018, 200_000)).toBe("6.0 %");
-    expect(share(1, 0)).toBe("");
+    expect(share(12_018, 200_000, "exact")).toBe("6.0 %");
+    expect(share(1, 0, "exact")).toBe("");
+    expect(share(0, 10, "atMost"), "nothing is nothing, however it is counted").toBe("0.0 %");
+  });
+
+  it("shares bear the mark of what they are shares of, and bounds stay bounds", () => {
+    expect(share(12_018, 200_000, "about")).toBe("≈ 6.0 %");
+    expect(share(12_018, 200_000, "atMost")).toBe("≤ 6.1 %");
+    expect(share(12_000, 200_000, "atMost"), "what is even stays so").toBe("≤ 6.0 %");
+    expect([percent(143_800, 200_000, "atMost"), percent(143_800, 200_000, "about"), percent(199_999, 200_000, "exact")]).toEqual(["≤ 72 %", "≈ 71 %", "99 %"]);
+    expect(["exact", "about", "atMost"].map((one) => roughly(one as "exact")), "what is left beside a bound is no bound").toEqual(["exact", "about", "about"]);
   });
 });

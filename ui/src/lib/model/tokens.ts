@@ -10,7 +10,7 @@ export function tokens(value: number, exactness: ExactnessDto): string {
   return `${markOf(value, exactness)}${exactness === "exact" ? count(value) : short(value, exactness === "atMost")}`;
 }
 
-/** Always short, for cells and sentences that have no room: 61.4k, ≈ 118k. */
+/** Always short, for cells and sentences that have no room: 61k, ≈ 118k. */
 export function shortTokens(value: number, exactness: ExactnessDto): string {
   return `${markOf(value, exactness)}${short(value, exactness === "atMost")}`;
 }
@@ -46,10 +46,26 @@ function short(value: number, up: boolean, figures = 2): string {
   return `${rounded}${letter}`;
 }
 
-/** "6.0 %"; nothing of nothing is nothing. */
-export function share(part: number, whole: number): string {
-  return whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "";
+/** What is left beside a figure, or its share of another one: what is not exact is about, since a bound does not stay one. */
+export const roughly = (exactness: ExactnessDto): ExactnessDto => (exactness === "exact" ? "exact" : "about");
+
+/** "6.0 %", "≈ 6.0 %"; nothing of nothing is nothing. `exactness` is that of the part: a bound is rounded up, so that it
+    stays one against a whole that is set. */
+export function share(part: number, whole: number, exactness: ExactnessDto): string {
+  if (whole <= 0) return "";
+  const tenths = (1_000 * part) / whole;
+  return `${markOf(part, exactness)}${((exactness === "atMost" ? roundedUp(tenths) : Math.round(tenths)) / 10).toFixed(1)} %`;
 }
+
+/** "81 %", "≤ 72 %": what fills of what it may fill, in whole percent; down, so that nothing is full before it is, but a bound
+    up. */
+export function percent(part: number, whole: number, exactness: ExactnessDto): string {
+  const full = (100 * part) / whole;
+  return `${markOf(part, exactness)}${count(exactness === "atMost" ? roundedUp(full) : Math.floor(full))} %`;
+}
+
+/** Up, but not for what the machine's own fractions add. */
+const roundedUp = (value: number): number => Math.ceil(Math.round(value * 1e6) / 1e6);
 
 /** What bars and lists tell apart. The gateway's own tools are tool definitions too. */
 export type ShownSource = "tools" | "arguments" | "results" | "handles" | "prompts";

@@ -17,7 +17,7 @@ export const exactnessWords: Readonly<Record<ExactnessDto, string>> = { exact: "
 
 /** "GPT o200k · exact", "Claude 4.7 and later · ≈ ±4 %", "unknown model · ≤". */
 export function familyWords(family: FamilyDto): string {
-  const how = family.exactness === "exact" ? "exact" : family.exactness === "atMost" ? "≤" : family.errorPercent > 0 ? `≈ ±${count(family.errorPercent)} %` : "≈";
+  const how = family.exactness === "exact" ? "exact" : family.exactness === "atMost" ? "≤" : family.errorPercent > 0 ? `≈\u00A0±${count(family.errorPercent)}\u00A0%` : "≈";
   return `${line(family.label, FAMILY_CAP)} · ${how}`;
 }
 
@@ -47,12 +47,15 @@ export const budgetsText = {
     sizeUnknown: "size unknown",
     unknown: "The size of its window is not known, so there is no share.",
     set: "Set it",
+    limit: (limit: string) => `limit ${limit}`,
     nothing: "Nothing seen yet",
     burn: (rate: string) => `${rate}/min`,
     toLimit: (length: string) => `${length} to limit`,
-    full: "full",
+    full: "full", atLimit: "at its limit",
     quiet: "quiet",
-    label: (agent: string, now: string, size: string | null, percent: string | null) => `${agent}: ${now} ${size === null ? "in a window of unknown size" : `of ${size}${percent === null ? "" : `, ${percent}`}`}`,
+    label: (agent: string, now: string, size: string | null, limit: string | null) => `${agent}: ${now} ${size === null ? "in a window of unknown size" : `of ${size}`}${limit === null ? "" : `, limit ${limit}`}`,
+    sortAgain: "Sort again",
+    sortWhy: "Others are nearer to their limit now. Rows stay where they are until you sort them.",
     search: "Find an agent",
     noMatch: (typed: string) => `No agent is called “${typed}”`,
     clear: "Show all again",
@@ -75,6 +78,7 @@ export const budgetsText = {
     nothing: "Nothing of it passed through here yet.",
     since: (when: string) => `since ${when}`,
   },
+    burn: "Burn", limit: "Limit",
 
   coming: {
     title: "About to come in",
@@ -215,3 +219,4 @@ export const budgetsText = {
     some: (n: number) => `of the ${count(n)} agents nearest to their limit`,
   },
 } as const;
+    counted: (families: readonly string[]) => `counted in ${families.map((one) => line(one, FAMILY_CAP)).join(", ")}`,
