@@ -12,6 +12,7 @@ const FAMILIES: Readonly<Record<string, string>> = {
 };
 export const familyLabel = (id: string): string => (Object.hasOwn(FAMILIES, id) ? (FAMILIES[id] ?? id) : line(id, FAMILY_CAP));
 const FAMILY_CAP = 40;
+const AGENT_CAP = 60;
 
 export const exactnessWords: Readonly<Record<ExactnessDto, string>> = { exact: "exact", about: "estimate", atMost: "upper bound" };
 
@@ -207,11 +208,9 @@ export const budgetsText = {
   },
 
   gauge: {
-    label: (agent: string, percent: number) => `${agent} fills ${percent} % of its window`,
-    of: (percent: number) => `${percent} %`,
+    list: "Windows nearest to their limit",
+    label: (agent: string, percent: string, isLimit: boolean) => `${line(agent, AGENT_CAP)} fills ${percent} of ${isLimit ? "its limit" : "its window"}`,
     noSize: "size not known",
-    nothing: "",
-    rail: (percent: number, agent: string) => `${percent} %, ${agent}`,
   },
 
   status: {
