@@ -92,6 +92,39 @@ impl Counting {
         rule(self.queue_bytes >= 64 * KIB, "counting.queue_bytes", "must be 64 KiB or more")?;
         rule(self.slice_tokens >= 100, "counting.slice_tokens", "must be 100 or more")?;
         rule(self.burn_over >= MINUTE, "counting.burn_over", "must be a minute or more")?;
-        rule(self.windows_max > 0, "counting.windows_max", "must be above zero")
+        rule(self.windows_max > 0, "counting.windows_max", "must be above zero")?;
+        let tick = Duration::from_millis(10);
+        rule(self.show_every >= tick, "counting.show_every", "must be 10 ms or more")?;
+        rule(self.flush_every >= tick, "counting.flush_every", "must be 10 ms or more")?;
+        rule(self.short_tokens > 0, "counting.short_tokens", "must be above zero")?;
+        rule(self.warn_percent > 0, "counting.warn_percent", "must be above zero")?;
+        rule(self.warn_percent <= self.full_percent, "counting.warn_percent", "must not be above full_percent")?;
+        rule(self.full_percent <= 100, "counting.full_percent", "must be 100 or less")?;
+        rule(self.tokens_settable_max > 0, "counting.tokens_settable_max", "must be above zero")?;
+        rule(self.day >= HOUR, "counting.day", "must be an hour or more")?;
+        rule(self.points_max > 0, "counting.points_max", "must be above zero")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_counting_that_would_break_it_are_named() {
+        let good = Counting::default;
+        for (bad, field) in [
+            (Counting { show_every: Duration::ZERO, ..good() }, "counting.show_every"),
+            (Counting { flush_every: Duration::ZERO, ..good() }, "counting.flush_every"),
+            (Counting { short_tokens: 0, ..good() }, "counting.short_tokens"),
+            (Counting { warn_percent: 0, ..good() }, "counting.warn_percent"),
+            (Counting { warn_percent: 96, ..good() }, "counting.warn_percent"),
+            (Counting { full_percent: 101, ..good() }, "counting.full_percent"),
+            (Counting { tokens_settable_max: 0, ..good() }, "counting.tokens_settable_max"),
+            (Counting { day: Duration::ZERO, ..good() }, "counting.day"),
+            (Counting { points_max: 0, ..good() }, "counting.points_max"),
+        ] {
+            assert_eq!(bad.check().map_err(|bad| bad.field), Err(field), "{bad:?}");
+        }
     }
 }
