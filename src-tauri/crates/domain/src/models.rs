@@ -71,7 +71,12 @@ pub const MODELS: &[Model] = &[
     line("gpt-oss", Family::O200k, 131_072, NOT_READ),
     line("gpt-4.1", Family::O200k, 1_047_576, NOT_READ),
     line("gpt-4o", Family::O200k, 128_000, NOT_READ),
+    line("gpt-4.5", Family::O200k, 128_000, NOT_READ),
     line("gpt-4-turbo", Family::Cl100k, 128_000, NOT_READ),
+    line("gpt-4-1106", Family::Cl100k, 128_000, NOT_READ),
+    line("gpt-4-0125", Family::Cl100k, 128_000, NOT_READ),
+    line("gpt-4-vision", Family::Cl100k, 128_000, NOT_READ),
+    line("gpt-4-32k", Family::Cl100k, 32_768, NOT_READ),
     line("gpt-4", Family::Cl100k, EIGHT_KIBI, NOT_READ),
     line("gpt-3.5-turbo", Family::Cl100k, 16_385, NOT_READ),
     line("gpt-", Family::O200k, 272_000, CODEX),
@@ -162,6 +167,10 @@ mod tests {
         assert_eq!(of("Claude-Opus-4-8"), Some((Family::Claude47, 1_000_000)));
         assert_eq!(of("gpt-5.4-mini-2026-03-17"), Some((Family::O200k, 400_000)));
         assert_eq!(of("gpt-4-0613"), Some((Family::Cl100k, EIGHT_KIBI)));
+        assert_eq!(of("gpt-4-32k-0613"), Some((Family::Cl100k, 32_768)));
+        assert_eq!(of("gpt-4-1106-preview"), Some((Family::Cl100k, 128_000)));
+        assert_eq!(of("gpt-4-0125-preview"), Some((Family::Cl100k, 128_000)));
+        assert_eq!(of("gpt-4.5-preview"), Some((Family::O200k, 128_000)));
         assert_eq!(of("mistral-large"), None);
     }
 
