@@ -188,7 +188,7 @@ impl TaskTokens {
 /// as clients send them in `clientInfo`; judgement, because a program can be set to another model.
 #[must_use]
 pub fn family_of_client(name: &str) -> Option<Family> {
-    const KNOWN: [(&str, Family); 8] = [
+    const KNOWN: [(&str, Family); 7] = [
         ("claude", Family::Claude47),
         ("anthropic", Family::Claude47),
         ("codex", Family::O200k),
@@ -196,7 +196,6 @@ pub fn family_of_client(name: &str) -> Option<Family> {
         ("chatgpt", Family::O200k),
         ("gemini", Family::Gemini),
         ("antigravity", Family::Gemini),
-        ("llama", Family::Llama),
     ];
     let name = name.to_ascii_lowercase();
     KNOWN.into_iter().find(|(part, _)| name.contains(part)).map(|(_, family)| family)
@@ -225,7 +224,9 @@ mod tests {
     fn a_client_speaks_for_its_makers_family_and_an_editor_for_none() {
         assert_eq!(family_of_client("claude-code"), Some(Family::Claude47));
         assert_eq!(family_of_client("codex-mcp-client"), Some(Family::O200k));
-        assert_eq!(family_of_client("Visual Studio Code"), None);
+        for any in ["Visual Studio Code", "ollama-mcp-bridge", "llamaindex", "llama.cpp"] {
+            assert_eq!(family_of_client(any), None, "`{any}` works with any model");
+        }
     }
 
     #[test]
