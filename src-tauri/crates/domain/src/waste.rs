@@ -15,7 +15,7 @@ pub enum Waste {
     StalledQuestion,
     /// The server lost the task before its time was over.
     LostTask,
-    /// A result that nobody read until its agent's window was emptied or the task forgotten.
+    /// A result that its agent could have read and did not until its window was over.
     UnreadResult,
     /// The server did not obey a cancel within the grace.
     DisobeyedCancel,
