@@ -68,14 +68,15 @@ fn weight(family: Family, part: &Part<'_>) -> u64 {
 }
 
 fn content(family: Family, blocks: &[&str], tokens: u64) -> String {
+    let parts: Vec<_> = blocks.iter().map(|json| block(json)).map(|part| (weight(family, &part), part)).collect();
+    let whole = parts.iter().map(|(weighs, _)| *weighs).fold(0, u64::saturating_add);
+    // Room for the sentence about what is missing, where something is and it is not the text that is cut.
+    let spare = if blocks.len() > 1 && whole > tokens { NOTE } else { 0 };
     let mut left = tokens;
     let mut kept: Vec<String> = Vec::new();
     let mut missing = 0_usize;
     let mut cut = false;
-    for json in blocks {
-        let part = block(json);
-        let weighs = weight(family, &part);
-        let spare = if blocks.len() > 1 { NOTE } else { 0 };
+    for (json, (weighs, part)) in blocks.iter().zip(parts) {
         if !cut && weighs.saturating_add(spare) <= left {
             left -= weighs;
             kept.push((*json).to_owned());

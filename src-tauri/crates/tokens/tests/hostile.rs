@@ -217,3 +217,14 @@ fn trimmed_results_are_valid_smaller_and_the_same_each_time() {
         }
     }
 }
+
+#[test]
+fn texts_that_just_fit_together_are_not_trimmed() {
+    let scale = Weigher::new();
+    let text = |words: usize| serde_json::json!({"type": "text", "text": " word".repeat(words)});
+    let whole = serde_json::json!({"content": [text(500), text(480)]}).to_string();
+    let weight = scale.weigh(Family::O200k, Load::Result(&whole)).count.tokens;
+    assert_eq!(scale.trim(Family::O200k, &whole, weight).as_str(), whole, "nothing is missing, so nothing is said");
+    let trimmed = scale.trim(Family::O200k, &whole, weight - 1);
+    assert!(trimmed.as_str().contains("trimmed here"), "one less does not fit: {trimmed:?}");
+}
