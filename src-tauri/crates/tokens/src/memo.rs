@@ -94,13 +94,20 @@ mod tests {
     #[test]
     fn a_piece_whose_place_was_taken_is_counted_again() {
         let many = 4 << PLACES_LOG2;
+        let mut counted = 0_u64;
         for turn in 0..2 {
             for number in 0..many {
                 let expected = number % 7;
-                let tokens = remembered(Vocabulary::Cl100k, &format!("p{number}"), || expected);
+                let tokens = remembered(Vocabulary::Cl100k, &format!("p{number}"), || {
+                    counted += 1;
+                    expected
+                });
                 assert_eq!(tokens, expected, "piece {number}, turn {turn}");
             }
         }
+        // At the end of the first turn each place holds one piece at most: the others lost theirs.
+        let again = counted - many;
+        assert!(again >= many - (1 << PLACES_LOG2), "pieces that lost their place were counted again: {again}");
     }
 
     #[test]
