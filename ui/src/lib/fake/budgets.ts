@@ -90,14 +90,14 @@ export function makeWaste(): WasteDto[] {
     one("warehouse", 1_912, 1_604, { hasty: 611, stalled: 2, lost: 1, unread: 3, disobeyed: 4, tokens: 37_800, exactness: "about", advice: "Let the agent wait with `tasks_wait` instead of looking again and again." }),
     one("memory-box", 590, 188, { unread: 1, tokens: 3_340, advice: "The agent starts work whose results it never reads." }),
     one("docs", 844, 96, { tokens: 1_902, advice: "Let the agent wait with `tasks_wait` instead of looking again and again." }),
+    // It was removed and added again since.
+    one("docs", 12, 9, { serverId: "srv_docs_before", lost: 1, tokens: 1_400 }),
     one("ci-server", 211, 4, { stalled: 1, tokens: 1_080, exactness: "about", advice: "Answer sooner, or let the agent answer by a rule." }),
   ];
 }
 
 export function makeSeries(spanMs: number, stepMs: number, now: number, seed: number, families: readonly string[]): SeriesDto {
   const roll = chance(seed);
-    // It was removed and added again since.
-    one("docs", 12, 9, { serverId: "srv_docs_before", lost: 1, tokens: 1_400 }),
   const count = Math.max(1, Math.round(spanMs / stepMs));
   const begin = Math.floor(now / HOUR) * HOUR - (count - 1) * stepMs;
   const exactness = families.includes("unknown") ? "atMost" : families.some((one) => one !== "o200k") ? "about" : "exact";

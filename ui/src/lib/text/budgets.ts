@@ -45,10 +45,10 @@ export const budgetsText = {
     list: "Windows of agents",
     columns: { agent: "Agent, tokenizer", share: "Share of its window", now: "In the window", kept: "Kept out by tasks", burn: "Burn" },
     of: (size: string) => `of ${size}`,
+    limit: (limit: string) => `limit ${limit}`,
     sizeUnknown: "size unknown",
     unknown: "The size of its window is not known, so there is no share.",
     set: "Set it",
-    limit: (limit: string) => `limit ${limit}`,
     nothing: "Nothing seen yet",
     burn: (rate: string) => `${rate}/min`,
     toLimit: (length: string) => `${length} to limit`,
@@ -76,10 +76,10 @@ export const budgetsText = {
     noFigure: "no figure",
     sum: "In the window",
     kept: "Kept out by its tasks",
+    burn: "Burn", limit: "Limit",
     nothing: "Nothing of it passed through here yet.",
     since: (when: string) => `since ${when}`,
   },
-    burn: "Burn", limit: "Limit",
 
   coming: {
     title: "About to come in",
@@ -216,6 +216,6 @@ export const budgetsText = {
   status: {
     rate: (figure: string) => `${figure} tokens/min into windows`,
     some: (n: number) => `of the ${count(n)} agents nearest to their limit`,
+    counted: (families: readonly string[]) => `counted in ${families.map((one) => line(one, FAMILY_CAP)).join(", ")}`,
   },
 } as const;
-    counted: (families: readonly string[]) => `counted in ${families.map((one) => line(one, FAMILY_CAP)).join(", ")}`,

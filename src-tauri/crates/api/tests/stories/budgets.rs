@@ -223,8 +223,6 @@ async fn looks_that_brought_nothing_are_waste_of_their_server_with_advice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_open_window_hears_of_budgets_once_in_a_while() {
-#[tokio::test(start_paused = true)]
 async fn a_server_that_was_removed_and_added_again_wastes_in_two_rows_told_apart_by_id() {
     let world = World::new().await;
     let id = talking(&world, "claude").await;
@@ -247,6 +245,8 @@ async fn a_server_that_was_removed_and_added_again_wastes_in_two_rows_told_apart
     assert!(rows.iter().all(|row| row["server"] == "ci"), "both bear its name: {list}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_open_window_hears_of_budgets_once_in_a_while() {
     let world = World::new().await;
     let id = talking(&world, "claude").await;
     let mut reader = Reader::open(&world, SubscribeInput { visible: true, ..SubscribeInput::default() }).await;
