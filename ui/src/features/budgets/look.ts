@@ -25,12 +25,16 @@ export interface ComingLook {
 export function comingLook(one: ComingDto, free: number | null): ComingLook {
   const words = budgetsText.coming;
   switch (one.state) {
-    case "held": return { tone: "attention", icon: "hand", word: free !== null && one.tokens !== null && one.tokens > free ? words.heldOver : words.held };
+    case "held": return { tone: "attention", icon: "hand", word: isOver(one, free) ? words.heldOver : words.held };
     case "slices": return { tone: "neutral", icon: "file", word: words.slices };
     case "working": return { tone: "running", icon: "ring", word: words.working(one.percent) };
     case "ready": return { tone: "neutral", icon: "down-tray", word: words.ready };
+    default: return one.state satisfies never;
   }
 }
+
+/** It does not fit into what is seen to be free. */
+export const isOver = (one: ComingDto, free: number | null): boolean => free !== null && one.tokens !== null && one.tokens > free;
 
 /** By name; the first ones. */
 export function namesFound<T extends { readonly name: string }>(all: readonly T[], typed: string, most: number): readonly T[] {
