@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { makeSeries } from "$lib/fake/budgets";
 import { STORY_NOW } from "$lib/story";
 import { budgets, coming } from "./budgets.example";
-import { comingLook, csvOf, namesFound, SPANS, sumsOf, together } from "./look";
+import { comingLook, csvOf, inPlace, namesFound, SPANS, sumsOf, together } from "./look";
 
 describe("what is about to come in", () => {
   it("does not fit when more is held than is free", () => {
@@ -27,16 +27,21 @@ describe("figures over time", () => {
     expect(sumsOf({ ...series, points: [] })).toEqual({ sources: [], tokens: 0, keptOut: 0, messages: 0 });
   });
 
-  it("are kept as a file whose every line says whose tokens they are and how exact", () => {
-    const lines = csvOf(series, "research-7").trimEnd().split("\r\n");
+  it("are kept as a file whose every line says in which tokens they are counted and how exact", () => {
+    const lines = csvOf(series).trimEnd().split("\n");
     expect(lines).toHaveLength(series.points.length + 1);
-    expect(lines[0]).toBe("from,tools,ownTools,arguments,results,handles,prompts,keptOut,messages,exactness,tokenizers,agent");
-    expect(lines.at(-1)).toContain(",atMost,o200k unknown,research-7");
+    expect(lines[0], "the columns of the command line").toBe("at,tools,ownTools,arguments,results,handles,prompts,keptOut,messages,exactness,families");
+    expect(lines.at(-1)).toMatch(/^2026-[\d-]+T[\d:.]+Z,\d+,.*,atMost,o200k unknown$/);
   });
+});
 
-  it("never make a formula of a name", () => {
-    expect(csvOf(series, "-cmd").split("\r\n")[1]).toMatch(/,'-cmd$/);
-    expect(csvOf(series, 'a"b,c').split("\r\n")[1]).toMatch(/,"a""b,c"$/);
+describe("rows", () => {
+  it("stay where they stood while the core sorts them otherwise, and new ones come after them", () => {
+    const [first, second, third] = budgets(3);
+    if (!first || !second || !third) throw new Error("three were made");
+    expect(inPlace([], [first, second]), "at first as they come").toEqual([first, second]);
+    expect(inPlace([first.agentId, second.agentId], [third, second, first])).toEqual([first, second, third]);
+    expect(inPlace([first.agentId, second.agentId], [second]), "who is gone leaves no hole").toEqual([second]);
   });
 });
 

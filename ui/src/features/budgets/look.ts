@@ -76,19 +76,22 @@ export const inPoint = (sources: readonly SourcePart[]): number => sources.reduc
 
 const COLUMNS: readonly SourcePart["source"][] = ["tools", "ownTools", "arguments", "results", "handles", "prompts"];
 
-/** The figures as a file: plain numbers, with whose they are and how exact in every line. */
-export function csvOf(series: SeriesDto, whose: string): string {
+/** The figures as a file, the same as `taskwarden budget --history HOURS --csv` prints: plain numbers, with how exact and in
+    which tokenizers in every line. Words of the core alone: nothing in a line needs quotes. */
+export function csvOf(series: SeriesDto): string {
   const families = series.families.join(" ");
   const lines = series.points.map((point) => [
-    point.at, ...COLUMNS.map((source) => String(point.sources.find((part) => part.source === source)?.tokens ?? 0)), String(point.keptOut), String(point.messages), series.exactness, families, whose,
+    point.at, ...COLUMNS.map((source) => point.sources.find((part) => part.source === source)?.tokens ?? 0), point.keptOut, point.messages, series.exactness, families,
   ]);
-  return [["from", ...COLUMNS, "keptOut", "messages", "exactness", "tokenizers", "agent"], ...lines].map((line) => line.map(cell).join(",")).join("\r\n").concat("\r\n");
+  return [["at", ...COLUMNS, "keptOut", "messages", "exactness", "families"], ...lines].map((line) => `${line.join(",")}\n`).join("");
 }
 
-/** A text is never a formula to the program that opens the file. */
-function cell(value: string): string {
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
+/** Rows where they stood, new ones after them: what is sorted otherwise meanwhile does not move under a pointer. `places`:
+    their agents as they stood; none for the order they come in. */
+export function inPlace(places: readonly string[], budgets: readonly BudgetDto[]): readonly BudgetDto[] {
+  const at = new Map(places.map((id, place) => [id, place]));
+  const placeOf = (one: BudgetDto) => at.get(one.agentId) ?? places.length;
+  return [...budgets].sort((one, other) => placeOf(one) - placeOf(other));
 }
 
 /** Those beyond the core's list that were looked up, at the end. */
