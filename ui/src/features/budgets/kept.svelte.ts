@@ -1,14 +1,19 @@
-/* A reading that is made again when something changed, at most so often; the last one stays until the next is there, and
-   when it fails. It knows nothing of what it reads. */
+/* A reading that is made again when something changed, at most so often, and once in a while by itself; the last one stays
+   until the next is there, and with its time when that one fails. It knows nothing of what it reads. */
 import type { ApiError } from "$lib/bindings";
 import { apiError } from "$lib/backend/backend";
+import { clock } from "$lib/clock.svelte";
 
 /** A read is repeated after this rest at the earliest. */
 export const REST_MS = 5_000;
+/** What nobody tells of is read again after this. Judgement: sums of hours do not need more. */
+export const ROUND_MS = 60_000;
 
 export class Kept<T> {
   value = $state.raw<T | null>(null);
   error = $state.raw<ApiError | null>(null);
+  /** When `value` was read; 0 before there is one. */
+  at = $state.raw(0);
   readonly #read: () => Promise<T>;
   #timer = 0;
   #readAt = 0;
@@ -19,11 +24,14 @@ export class Kept<T> {
     this.#read = read;
   }
 
-  start(): () => void {
+  /** Reads now and, with a round, once in each while `isDue`; until the returned function is called. */
+  start(roundMs: number | null = null, isDue: () => boolean = () => true): () => void {
     void this.now();
+    const round = roundMs === null ? 0 : window.setInterval(() => { if (isDue()) this.again(); }, roundMs);
     return () => {
       this.#isOver = true;
       clearTimeout(this.#timer);
+      clearInterval(round);
     };
   }
 
@@ -35,16 +43,18 @@ export class Kept<T> {
       const value = await this.#read();
       if (this.#isOver || turn !== this.#turn) return;
       this.value = value;
+      this.at = clock.now;
       this.error = null;
     } catch (thrown) {
       if (!this.#isOver && turn === this.#turn) this.error = apiError(thrown);
     }
   }
 
-  /** Something changed: at once, or after the rest. */
-  again(): void {
-    if (this.#readAt === 0 || this.#isOver) return;
+  /** Something changed: reads soon, after the rest. What is returned takes it back. */
+  again(): () => void {
+    if (this.#readAt === 0 || this.#isOver) return () => undefined;
     clearTimeout(this.#timer);
-    this.#timer = window.setTimeout(() => void this.now(), Math.max(0, this.#readAt + REST_MS - Date.now()));
+    const timer = (this.#timer = window.setTimeout(() => void this.now(), Math.max(0, this.#readAt + REST_MS - Date.now())));
+    return () => clearTimeout(timer);
   }
 }

@@ -35,7 +35,9 @@ export const budgetsText = {
   loading: "Loading the budgets",
   loadFailed: "The budgets cannot be read",
   failed: (what: string) => `${what} cannot be read now`,
+  last: (when: string) => `These figures are from ${when}.`,
   again: "Try again",
+  untold: (when: string) => `Found by its name: read ${when}.`,
   stale: "as of",
   empty: { title: "No agent yet", unused: "No agent has filled a window yet", show: "Show agents", body: "When an agent connects through Taskwarden, what fills its window stands here.", add: "Add an agent" },
 
@@ -163,6 +165,7 @@ export const budgetsText = {
 
   history: {
     title: "Over time",
+    what: (span: string) => `What came in over ${span}`,
     spans: { label: "How far back", day: "24 hours", week: "7 days", month: "30 days" },
     steps: { day: "by the hour", week: "by six hours", month: "by the day" },
     chart: (who: string, span: string) => `Tokens that came in for ${who}, ${span}. The table beside it has the figures.`,
