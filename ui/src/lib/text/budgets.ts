@@ -39,7 +39,7 @@ export const budgetsText = {
   again: "Try again",
   untold: (when: string) => `Found by its name: read ${when}.`,
   stale: "as of",
-  empty: { title: "No agent yet", unused: "No agent has filled a window yet", show: "Show agents", body: "When an agent connects through Taskwarden, what fills its window stands here.", add: "Add an agent" },
+  empty: { title: "No agent yet", unused: "No agent has filled a window yet", gone: "No agent has access now", show: "Show agents", body: "When an agent connects through Taskwarden, what fills its window stands here.", add: "Add an agent" },
 
   windows: {
     title: "What fills each window",
@@ -155,6 +155,7 @@ export const budgetsText = {
     note: "sums over time, not what stands in a window",
     whose: "Whose",
     all: "All agents",
+    revoked: (name: string) => `${name}, without access`,
     bySource: (who: string) => `${who}, last 24 hours`,
     columns: { source: "Source", tokens: "Tokens", share: "Share" },
     sum: "Spent", kept: "Kept out by tasks", messages: "Messages",

@@ -1,0 +1,123 @@
+// @vitest-environment jsdom
+import { afterEach, expect, it, vi } from "vitest";
+import type { BudgetDto } from "$lib/bindings";
+import { fake } from "$lib/backend/fake";
+import { makeSeries, makeShown, makeWaste, windowOf } from "$lib/fake/budgets";
+import { show, until, type Shown } from "$lib/fake/harness";
+import { route } from "$lib/route.svelte";
+import { STORY_NOW } from "$lib/story";
+import AgentBudget from "./AgentBudget.svelte";
+import Budgets from "./Budgets.svelte";
+import { agentOf, agents, aBudget, BESIDE, budgets, coming } from "./budgets.example";
+import Coming from "./Coming.svelte";
+import History from "./History.svelte";
+import { SPANS } from "./look";
+import Others from "./Others.svelte";
+import Waste from "./Waste.svelte";
+
+const throwing = (): never => { throw { code: "failed", message: "the registry is full", hint: "Free some space on the disk." }; };
+const world = (options: Parameters<typeof fake>[0] = {}) => fake({ now: STORY_NOW, agents: agents(5), budgets: budgets(5), ...options });
+
+// The lists measure themselves; here nothing has a size.
+vi.stubGlobal("ResizeObserver", class { observe(): void { /* never tells */ } disconnect(): void { /* nothing to stop */ } });
+afterEach(() => route.open("#/inbox"));
+
+it("two servers of one name waste in two rows: one that was removed and added again", async () => {
+  const page = show(Waste, { agent: null }, world());
+  await page.find("th", "docs");
+  expect([...page.page.querySelectorAll("tbody th")].filter((one) => one.textContent.trim() === "docs")).toHaveLength(2);
+  expect(makeWaste().filter((one) => one.server === "docs"), "as the core tells them").toHaveLength(2);
+  await page.close();
+});
+
+it("a window that was taken for over and fills again stands in one row", async () => {
+  const [again] = BESIDE.beside;
+  if (!again) throw new Error("there is one beside it");
+  const page = show(Others, { budget: BESIDE, earlier: [{ ...again, endedAt: again.lastAt }, windowOf("win_gone", [1], "exact", 0, STORY_NOW)], off: false, onchanged: () => undefined }, world());
+  await page.find("th", "Emptied");
+  expect(page.page.querySelectorAll("tbody tr")).toHaveLength(BESIDE.beside.length + 1);
+  await page.close();
+});
+
+const rows = (page: Shown) => [...page.page.querySelectorAll("[role=row] strong.clip")].map((one) => one.textContent).filter((text) => /^[a-z]/.test(text));
+
+it("the open agent and the rows stay where they are while others come nearer to their limit", async () => {
+  route.open("#/budgets");
+  const core = world();
+  const page = show(Budgets, {}, core);
+  await page.find("h2", "research-7 by source");
+  const before = rows(page);
+  expect(before[0], "the nearest to its limit is first and open").toBe("research-7");
+  const [first, second, ...others] = core.world.budgets;
+  if (!first || !second) throw new Error("five were made");
+  core.world.budgets = [{ ...second, now: windowOf("win_more", [190_000], "about", 0, STORY_NOW) }, first, ...others];
+  core.world.send({ budgets: core.world.budgetList() });
+  await until("the new figures are there", () => page.text(), (text) => text.includes("≈ 190k"));
+  expect(rows(page)).toEqual(before);
+  expect(page.text()).toContain("research-7 by source");
+  await page.press("button", "Sort again");
+  expect(rows(page)[0], "sorted when a person wants it").toBe(second.agent);
+  expect(page.text(), "who is open stays open").toContain("research-7 by source");
+  await page.close();
+});
+
+it("what was spent can be seen when no agent has access any more, under the name it had", async () => {
+  route.open("#/budgets/agt_000001?spent");
+  const gone = agents(2).map((agent) => ({ ...agent, revokedAt: agent.createdAt }));
+  const core = world({ agents: gone, budgets: [], calls: { "budgets.series": ({ spanMs, stepMs }) => makeSeries(spanMs, stepMs, STORY_NOW, 1, ["o200k"]), "budgets.waste": () => ({ servers: [] }) } });
+  const page = show(Budgets, {}, core);
+  await page.find("h2", `${gone[1]?.name ?? ""}, without access, last 24 hours`);
+  expect(core.called.filter((one) => one.name === "budgets.series").map((one) => one.input)).toContainEqual({ ...SPANS.day, agent: "agt_000001" });
+  await page.press("[role=radiogroup] input[value=now]");
+  await page.find("h2", "No agent has access now");
+  await page.close();
+});
+
+it("figures that cannot be read for another span stay under their own, with their time", async () => {
+  const core = world({ calls: { "budgets.series": ({ spanMs, stepMs }) => (spanMs > SPANS.day.spanMs ? throwing() : makeSeries(spanMs, stepMs, STORY_NOW, 1, ["o200k"])) } });
+  const page = show(History, { agent: null, who: "All agents" }, core);
+  await page.find("table");
+  await page.press("[role=radiogroup] input[value=month]");
+  await page.find("[role=alert]", "What came in over 30 days cannot be read now.");
+  await page.find("h2", "24 hours, by the hour");
+  await page.find("p", "These figures are from");
+  expect(page.page.querySelectorAll("tbody tr"), "the hours of a day").toHaveLength(24);
+  await page.close();
+});
+
+it("what does not fit is let in only by a second step that says so", async () => {
+  const budget = aBudget({ coming: [coming()] });
+  const core = world({ budgets: [budget] });
+  const page = show(Coming, { budget, off: false, onchanged: () => undefined }, core);
+  const sent = () => core.called.filter((one) => one.name === "tasks.release").map((one) => one.input);
+  await page.press("button", "Let it in…");
+  await page.find("[role=dialog]", "61,402 tokens, and at most 36,792 are free");
+  expect(sent(), "asking is not doing").toEqual([]);
+  await page.press("[role=dialog] button[data-variant=danger]");
+  await until("it is let in", sent, (all) => all.length === 1);
+  expect(sent()).toEqual([{ id: coming().id, deliver: true, form: "whole" }]);
+  await page.close();
+});
+
+it("below the limit of its window nothing fits that its size would hold", async () => {
+  const budget = aBudget({ coming: [coming({ tokens: 9_000 })], limit: { tokens: 170_000, at: "hold" } });
+  const page = show(Coming, { budget, off: false, onchanged: () => undefined }, world({ budgets: [budget] }));
+  await page.find("td", "Held: does not fit");
+  await page.find("h2", "at most 6,792 free");
+  await page.close();
+});
+
+it("an agent that the feed does not tell of is read again when something was done to it", async () => {
+  let budget: BudgetDto = aBudget({ agent: "far-away", agentId: "agt_far", windowFrom: "set", windowTokens: 200_000 });
+  const core = world({
+    agents: [agentOf(budget)], budgets: [],
+    calls: { "budgets.show": () => makeShown(budget, STORY_NOW), "budgets.set": ({ windowTokens }) => (budget = { ...budget, windowTokens: windowTokens ?? null }) },
+  });
+  const page = show(AgentBudget, { agentId: budget.agentId, budget: null, warn: 80, off: false }, core);
+  await page.type("#counted input", "300k");
+  await page.press("#counted button[type=submit]");
+  await page.find("th", "Of 300k");
+  expect((await page.find<HTMLInputElement>("#counted input")).value, "the form shows what was saved").toBe("300,000");
+  await page.find("p", "Found by its name: read");
+  await page.close();
+});
