@@ -34,6 +34,12 @@ export function windowOf(id: string, figures: readonly number[], exactness: Exac
   };
 }
 
+/** The one after an emptied one: as at the core, what stands there again are definitions of tools. */
+export function windowAfter(emptied: WindowDto, now: number): WindowDto {
+  const again = SOURCES.map((source) => (source === "tools" || source === "ownTools" ? (emptied.sources.find((part) => part.source === source)?.tokens ?? 0) : 0));
+  return windowOf(`${emptied.id}_after`, again, emptied.exactness, 0, now, { beganAt: iso(now), lastAt: iso(now) });
+}
+
 interface Design { readonly family: keyof typeof FAMILIES; readonly size: number | null; readonly figures: readonly number[]; readonly kept: number; readonly burn: number; readonly fullInMs: number | null; readonly coming: readonly Partial<ComingDto>[] }
 const DESIGN: readonly Design[] = [
   { family: "claude47", size: 200_000, figures: [17_400, 640, 14_100, 68_300, 3_000, 15_060], kept: 1_841_000, burn: 6_130, fullInMs: 13 * MINUTE, coming: [{ tokens: 8_200, state: "ready", tool: "review_pull_request", server: "github" }] },

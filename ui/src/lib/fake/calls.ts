@@ -2,7 +2,7 @@
    can be seen; stories override single calls. */
 import type { AgentFacts, ApiError, BudgetDto, Calls, RequestDto, RuleDto, TaskDto, TaskRow } from "$lib/bindings";
 import type { CallName } from "$lib/backend/backend";
-import { CHOICES, makeSeries, makeShown, makeWaste } from "./budgets";
+import { CHOICES, makeSeries, makeShown, makeWaste, windowAfter } from "./budgets";
 import { iso } from "./chance";
 import { fits, page, view } from "./query";
 import { makeRow } from "./rows";
@@ -219,7 +219,7 @@ export function answers(world: World): Answers {
     },
     "budgets.empty": ({ agent }) => {
       const { agentId } = budget(agent);
-      world.budget(agentId, (one) => ({ ...one, now: null, burnPerMinute: 0, fullInMs: null }));
+      world.budget(agentId, (one) => ({ ...one, now: one.now === null ? null : windowAfter(one.now, world.now()), burnPerMinute: 0, fullInMs: null }));
       return budget(agent);
     },
     "budgets.series": ({ agent, spanMs, stepMs }) => {

@@ -121,11 +121,11 @@ export const budgetsText = {
     none: "There is no other one.",
     empty: "Empty the window…",
     emptyTitle: (agent: string) => `Empty the window of ${agent}?`,
-    emptyWhat: "What stands in it counts as gone, as after a new conversation. Nothing is sent to the agent, and what was spent stays spent.",
+    emptyWhat: "What stands in it counts as gone, as after a new conversation. The definitions of its tools stand in the next one again, and count as spent again. Nothing is sent to the agent.",
     emptyUnread: "Results that were ready and never read count as waste.",
     emptyDo: "Empty the window",
     keep: "Keep it",
-    emptied: (agent: string) => `The window of ${agent} is counted from zero now.`,
+    emptied: (agent: string) => `The window of ${agent} is a new one now: only the definitions of its tools stand in it.`,
   },
 
   counted: {
