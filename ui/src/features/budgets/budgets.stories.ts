@@ -48,6 +48,7 @@ export default {
     limits: screen({ ...five, rules }, { click: LIMITS }),
     "limits, none set": screen(five, { click: LIMITS }),
     "limits, to correct": screen(five, { click: [...LIMITS, "[role=dialog] input[placeholder='no limit'] >> nth=0"], keys: ["m", "a", "n", "y", "Enter"] }),
+    "limits, not saved": screen(five, { click: [...LIMITS, "[role=dialog] input[placeholder='no limit'] >> nth=0"], keys: ["2", "0", "k", "Escape"] }),
     "limits of a tool": screen({ ...five, rules }, { click: [...LIMITS, "[role=dialog] li:last-child button"] }),
     spent: screen(five, { hash: "#/budgets?spent" }),
     "spent, nobody has access": screen({ agents: made.agents(2).map((agent) => ({ ...agent, revokedAt: agent.createdAt })), budgets: [] }, { hash: "#/budgets/agt_000001?spent" }),

@@ -11,6 +11,11 @@ export interface RuleDraft {
   readonly limits: LimitDrafts;
 }
 
+/** What was changed in a form; the rest is as it is saved, whoever saves it meanwhile. */
+export interface RuleChange extends Partial<Omit<RuleDraft, "limits">> {
+  readonly limits?: Partial<LimitDrafts>;
+}
+
 const DEFAULT_SECONDS = "60";
 const SECONDS_MAX = 86_400;
 
@@ -22,6 +27,15 @@ export function draftOf(rule: RuleDto | null): RuleDraft {
     hold: rule?.holdResults ?? false,
     limits: limitsOf(rule),
   };
+}
+
+export function changedBy(saved: RuleDraft, change: RuleChange | null): RuleDraft {
+  return change === null ? saved : { ...saved, ...change, limits: { ...saved.limits, ...change.limits } };
+}
+
+/** Something in it is not saved. */
+export function isUnsaved(saved: RuleDraft, change: RuleChange | null): boolean {
+  return change !== null && JSON.stringify(changedBy(saved, change)) !== JSON.stringify(saved);
 }
 
 /** Whole seconds within a day; null for anything else. */

@@ -188,7 +188,10 @@ export const budgetsText = {
     set: "Limits that are set",
     none: "No limit is set yet.",
     noAgent: "There is no agent yet.", noServer: "There is no server yet.",
+    more: (n: number) => `Show ${count(n)} more`,
     done: "Done",
+    unsaved: (whose: readonly string[]) => `What you typed for ${whose[0] ?? ""}${whose.length > 1 ? ` and ${count(whose.length - 1)} more` : ""} is not saved.`,
+    drop: "Drop it", back: "Go on typing",
     edit: (what: string) => `Change the limits of ${what}`,
   },
 
