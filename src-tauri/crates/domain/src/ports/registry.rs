@@ -309,7 +309,8 @@ pub trait Registry: Send + Sync + 'static {
     fn put_server(&self, unit: ServerUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
     /// Removes a server; its tasks stay for the record.
     fn remove_server(&self, id: ServerId, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<Seq, RegistryError>>;
-    /// Adds or changes an agent. Two agents with access never share a name or a token.
+    /// Adds or changes an agent. Two agents with access never share a name or a token. Of one that is known, access that
+    /// was taken away stays so, and what [`Registry::note_agents`] noted stays as it is.
     fn put_agent(&self, unit: AgentUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
     /// Flushes what changes all the time; unknown agents are skipped. No change rows.
     fn note_agents(&self, notes: Vec<AgentNote>) -> PortFuture<'_, Result<(), RegistryError>>;

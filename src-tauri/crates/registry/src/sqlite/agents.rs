@@ -30,15 +30,16 @@ pub(crate) fn notes(notes: &[AgentNote]) -> String {
     Value::Array(latest.values().map(row).collect()).to_string()
 }
 
-/// Writes an agent.
+/// Writes an agent. Of one that is known, access that was taken away stays so, and what notes say stays theirs: whoever
+/// changes an agent read it before, and may have read what is not true any more.
 pub(crate) fn put(script: &mut Script, agent: &Agent) {
     let Agent { id, name, created, revoked, token, seen, client, task_tools, calls, meter } = agent;
     script
         .add(
             "INSERT INTO agents (id, name, created, revoked, token, task_tools, seen, client, calls, meter) \
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, \
-             revoked = excluded.revoked, token = excluded.token, task_tools = excluded.task_tools, \
-             seen = excluded.seen, client = excluded.client, calls = excluded.calls, meter = excluded.meter",
+             revoked = coalesce(agents.revoked, excluded.revoked), token = excluded.token, \
+             task_tools = excluded.task_tools, meter = excluded.meter",
         )
         .with(id.to_string())
         .with(name.clone())

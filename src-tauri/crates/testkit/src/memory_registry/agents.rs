@@ -11,9 +11,13 @@ use domain::rule::RuleScope;
 
 use super::state::{Row, State};
 
-/// Adds or changes an agent.
+/// Adds or changes an agent. Access that was taken away stays so, and what notes say stays theirs.
 pub(super) fn put(state: &mut State, unit: AgentUnit) -> Result<Seq, RegistryError> {
-    let AgentUnit { agent, audit } = unit;
+    let AgentUnit { mut agent, audit } = unit;
+    if let Some(known) = state.agents.get(&agent.id) {
+        agent.revoked = known.revoked.or(agent.revoked);
+        (agent.seen, agent.client, agent.calls) = (known.seen, known.client.clone(), known.calls);
+    }
     let clashes = |other: &&Agent| {
         let both = other.revoked.is_none() && agent.revoked.is_none();
         other.id != agent.id && (other.token == agent.token || (both && other.name == agent.name))

@@ -83,8 +83,14 @@ async fn agents(registry: &dyn Registry) {
     assert_eq!(registry.agents().await, Ok(vec![abe.clone(), zed.clone()]), "the newest note counts");
     assert_eq!(registry.newest_seq().await, newest, "and a note is no change");
 
+    let read_before = Agent { seen: None, client: None, calls: 0, ..zed.clone() };
     zed.revoked = Some(at(60));
     put(&zed, Verb::AgentRevoked).await.expect("access is taken away");
+    zed.meter.window = Some(50_000);
+    let late = Agent { meter: zed.meter.clone(), ..read_before };
+    put(&late, Verb::BudgetChanged).await.expect("what was read before is written back");
+    let revoked = registry.agents().await.expect("agents read").into_iter().find(|agent| agent.id == zed.id);
+    assert_eq!(revoked.as_ref(), Some(&zed), "who lost access does not get it back, nor forgets whom it was heard as");
     let heir = agent(3, "zed");
     put(&heir, Verb::AgentAdded).await.expect("the name is free again");
     let agents = registry.agents().await.expect("agents read");
@@ -92,7 +98,7 @@ async fn agents(registry: &dyn Registry) {
     let audit = registry.audit_page(None, 0, 1_000).await.expect("audit reads").rows;
     let subject = Subject::Agent(CAST.agent(1));
     let verbs: Vec<Verb> = audit.iter().filter(|row| row.event.subject == subject).map(|row| row.event.verb).collect();
-    assert_eq!(verbs, [Verb::AgentAdded, Verb::AgentRevoked], "who came and went stays on record");
+    assert_eq!(verbs, [Verb::AgentAdded, Verb::AgentRevoked, Verb::BudgetChanged], "who came and went stays on record");
 }
 
 async fn rules(registry: &dyn Registry) {
