@@ -103,7 +103,7 @@ impl Scale for PlainScale {
                 serde_json::from_str::<Value>(raw).ok()
             }
         };
-        let Some(value) = read else { return Weight { count: count(raw.len()), reported: None } };
+        let Some(value) = read else { return Weight { count: count(raw.len()), ..Weight::default() } };
         let bytes = match load {
             Load::Call(_) => text(value.get("name")) + text(value.get("arguments")),
             Load::Result(_) => result_words(&value).len(),
@@ -125,7 +125,11 @@ impl Scale for PlainScale {
                 None
             }
         };
-        Weight { count: count(bytes), reported }
+        let instead = match load {
+            Load::Result(_) => count(text(value.get("structuredContent"))).tokens,
+            Load::Call(_) | Load::Error(_) | Load::Task(_) | Load::Prompt(_) | Load::Resource(_) | Load::Text(_) => 0,
+        };
+        Weight { count: count(bytes), reported, instead }
     }
 
     fn tools(&self, _family: Family, list: &str) -> BTreeMap<Arc<str>, Count> {

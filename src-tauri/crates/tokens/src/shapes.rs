@@ -23,6 +23,8 @@ pub(crate) enum Part<'a> {
 
 /// Members of a report of usage, the better ones first.
 const REPORTED: [&str; 4] = ["output_tokens", "outputTokens", "completion_tokens", "total_tokens"];
+/// Members of a result that say how it is and not what.
+const NOT_OF_RESULTS: [&str; 6] = ["content", "structuredContent", "isError", "resultType", "usage", "_meta"];
 /// Members of a task object that are no part of how it is shown.
 const NOT_OF_TASKS: [&str; 4] = ["result", "error", "inputRequests", "_meta"];
 /// Members of a tool that are shown.
@@ -94,16 +96,39 @@ fn result<'a>(json: &'a str, part: &mut impl FnMut(Part<'a>)) -> Option<()> {
         None => Vec::new(),
     };
     if blocks.is_empty() {
-        // Neither blocks nor structured content: an empty result, or something else that was asked as one.
-        match members.get("structuredContent") {
+        match structured(&members) {
             Some(structured) => part(Part::Text(Cow::Borrowed(structured))),
-            None => members.get("content").map(drop)?,
+            // Neither blocks nor structured content: an empty result, or something else that was asked as one.
+            None => {
+                members.get("content")?;
+                let rest = members.0.iter().filter(|(key, _)| !NOT_OF_RESULTS.contains(&&**key));
+                let mut rest = rest.map(|(key, value)| (&**key, *value)).peekable();
+                if rest.peek().is_some() {
+                    part(Part::Text(Cow::Owned(object(rest))));
+                }
+            }
         }
     }
     for json in blocks {
         part(block(json));
     }
     Some(())
+}
+
+fn structured<'a>(members: &Members<'a>) -> Option<&'a str> {
+    members.get("structuredContent").filter(|structured| *structured != "null")
+}
+
+/// What some hosts show in place of the parts of a load: the structured content of a result that has blocks.
+pub(crate) fn instead(load: Load<'_>) -> Option<&str> {
+    let Load::Result(json) = load else { return None };
+    // As for reports; a name may be written with escapes.
+    if !json.contains("structuredContent") && !json.contains("\\u") {
+        return None;
+    }
+    let members = Members::of(json)?;
+    let blocks = elements(members.get("content")?)?;
+    structured(&members).filter(|_| !blocks.is_empty())
 }
 
 /// One content block of a result or a prompt.
@@ -205,6 +230,25 @@ mod tests {
         let structured = r#"{"content":[],"structuredContent":{"a": 1}}"#;
         assert_eq!(texts(Load::Result(structured)), [r#"{"a": 1}"#]);
         assert!(texts(Load::Result(r#"{"content":[]}"#)).is_empty(), "an empty result shows nothing");
+    }
+
+    #[test]
+    fn a_result_without_blocks_is_whatever_else_it_has() {
+        let of = |json: &str| texts(Load::Result(json));
+        let said = r#"{"content":[],"isError":false,"resultType":"complete","structuredContent":null,"_meta":{"a":1}}"#;
+        assert!(of(said).is_empty(), "how a result is, is not what it says");
+        let other = r#"{"content":[],"isError":false,"toolResult":{"a": 1}}"#;
+        assert_eq!(of(other), [r#"{"toolResult":{"a": 1}}"#], "an older member is shown by hosts that know it");
+    }
+
+    #[test]
+    fn structured_content_beside_blocks_may_be_shown_in_their_place() {
+        let of = |json| instead(Load::Result(json));
+        assert_eq!(of(r#"{"content":[7],"structuredContent":{"a":1}}"#), Some(r#"{"a":1}"#));
+        let escaped = r#"{"content":[7],"structured\u0043ontent":{"a":1}}"#;
+        assert_eq!(of(escaped), Some(r#"{"a":1}"#), "however its name is written");
+        assert_eq!(of(r#"{"content":[],"structuredContent":{"a":1}}"#), None, "without blocks it is what is shown");
+        assert_eq!(of(r#"{"content":[7],"structuredContent":null}"#), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use domain::ports::{Cut, Load, Scale, Weight};
 use domain::tokens::{Count, Family};
 
 use crate::json::{Members, elements};
-use crate::shapes::{Part, reported, shown, tool};
+use crate::shapes::{Part, instead, reported, shown, tool};
 use crate::tally::{Tally, count};
 use crate::{cut, families, trim, words};
 
@@ -37,7 +37,8 @@ impl Scale for Weigher {
             Part::Text(text) => tally.text(&text),
             Part::Medium(medium) => tally.medium(&medium),
         });
-        Weight { count: tally.count(), reported: reported(load) }
+        let instead = instead(load).map_or(0, |structured| count(family, structured).tokens);
+        Weight { count: tally.count(), reported: reported(load), instead }
     }
 
     fn tools(&self, family: Family, list: &str) -> BTreeMap<Arc<str>, Count> {

@@ -1,12 +1,17 @@
 //! What a result says in words, for reading it in slices.
 //!
 //! Its texts, one after the other; other blocks as their JSON, pictures and sounds as a note, because slices are text.
+//! Structured content that says more than the texts comes after them: a result may be held for its size.
 //! The same for the same result, always: readers come back with offsets. Cutting is `cut.rs`.
 
 use domain::ports::Load;
 
 use crate::media::Medium;
-use crate::shapes::{Part, shown};
+use crate::shapes::{Part, instead, shown};
+
+/// Structured content that is so many times as long as the texts says more than they do. Judgement: the same in another
+/// layout is less.
+const SAYS_MORE: usize = 2;
 
 /// The words of a result.
 pub(crate) fn words(result: &str) -> String {
@@ -22,6 +27,14 @@ pub(crate) fn words(result: &str) -> String {
             Part::Medium(Medium::Bytes(_)) => words.push_str("[bytes that slices do not show]"),
         }
     });
+    if let Some(structured) = instead(Load::Result(result))
+        && structured.len() > words.len().saturating_mul(SAYS_MORE)
+    {
+        if !words.is_empty() && !words.ends_with('\n') {
+            words.push('\n');
+        }
+        words.push_str(structured);
+    }
     words
 }
 
@@ -36,5 +49,14 @@ mod tests {
         assert_eq!(words(result), "one\ntwo\n[a picture that slices do not show]\nthree");
         assert_eq!(words(r#"{"content":[],"structuredContent":{"a":1}}"#), r#"{"a":1}"#);
         assert_eq!(words(r#"{"content":[]}"#), "");
+    }
+
+    #[test]
+    fn structured_content_that_says_more_than_the_texts_is_read_after_them() {
+        let more = r#"{"content":[{"type":"text","text":"see data"}],"structuredContent":{"rows":[1,2,3,4,5]}}"#;
+        assert_eq!(words(more), "see data\n{\"rows\":[1,2,3,4,5]}");
+        let same =
+            r#"{"content":[{"type":"text","text":"{\"rows\":[1,2,3]}"}],"structuredContent":{"rows": [1, 2, 3]}}"#;
+        assert_eq!(words(same), r#"{"rows":[1,2,3]}"#, "and once, where the texts say it");
     }
 }

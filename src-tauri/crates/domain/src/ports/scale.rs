@@ -14,7 +14,7 @@ use crate::tokens::{Count, Family};
 pub enum Load<'a> {
     /// The params of `tools/call`: the name and the arguments.
     Call(&'a str),
-    /// The result of `tools/call`: its content blocks, or its structured content where it has none.
+    /// The result of `tools/call`: its content blocks; where it has none, its structured content, or else whatever it has.
     Result(&'a str),
     /// An error object: its message.
     Error(&'a str),
@@ -35,6 +35,9 @@ pub struct Weight {
     pub count: Count,
     /// What its maker says it counts (`_meta.usage`, `usage`). Wins where figures are shown, never where a limit is held.
     pub reported: Option<u64>,
+    /// Tokens, by our own count, of what some hosts show in place of the rest: structured content beside blocks. 0 where
+    /// there is no such thing. Counts where a limit is held, never where figures are shown.
+    pub instead: u64,
 }
 
 impl Weight {
@@ -47,7 +50,13 @@ impl Weight {
         }
     }
 
-    /// The figure that limits are held against: the larger one.
+    /// The most that a host may show of it, by our own count.
+    #[must_use]
+    pub fn own(&self) -> u64 {
+        self.count.tokens.max(self.instead)
+    }
+
+    /// The most of all that is said of it.
     #[must_use]
     pub fn cautious(&self) -> u64 {
         self.count.tokens.max(self.reported.unwrap_or(0))
@@ -75,7 +84,7 @@ pub trait Scale: Send + Sync + 'static {
     fn cut(&self, family: Family, text: &str, tokens: u64) -> Cut;
 
     /// What a result says in words, for reading it in slices: its texts, one after the other; its structured content as
-    /// JSON where it has no text.
+    /// JSON where it has no text, and after texts that are far shorter.
     fn words(&self, result: &str) -> String;
 
     /// A result trimmed to about so many tokens that is still a valid result: texts are cut and say so, other blocks that

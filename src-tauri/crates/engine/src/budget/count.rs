@@ -86,7 +86,7 @@ pub(super) async fn weigh_result(scale: &Arc<dyn Scale>, family: Family, result:
             if failed.is_panic() {
                 tracing::error!("weighing a result failed, it is taken as one token a byte");
             }
-            Weight { count: per_byte(result.bytes()), reported: None }
+            Weight { count: per_byte(result.bytes()), ..Weight::default() }
         }
     }
 }
