@@ -26,6 +26,8 @@ export const sourceWords: Readonly<Record<ShownSource, string>> = {
   tools: "Tool definitions", arguments: "Arguments", results: "Results", handles: "Handles and polls", prompts: "Prompts and resources",
 };
 
+const gaugeOf = (isLimit: boolean) => (isLimit ? "of its limit" : "of its window");
+
 export const budgetsText = {
   title: "Budgets",
   agents: (n: number) => many(n, "agent"),
@@ -219,7 +221,8 @@ export const budgetsText = {
 
   gauge: {
     list: "Windows nearest to their limit",
-    label: (agent: string, percent: string, isLimit: boolean) => `${line(agent, AGENT_CAP)} fills ${percent} of ${isLimit ? "its limit" : "its window"}`,
+    label: (agent: string, percent: string, isLimit: boolean) => `${line(agent, AGENT_CAP)} fills ${percent} ${gaugeOf(isLimit)}`,
+    of: gaugeOf,
     noSize: "size not known",
   },
 
