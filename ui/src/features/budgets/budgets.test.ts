@@ -80,7 +80,7 @@ it("figures that cannot be read for another span stay under their own, with thei
   await page.press("[role=radiogroup] input[value=month]");
   await page.find("[role=alert]", "What came in over 30 days cannot be read now.");
   await page.find("h2", "24 hours, by the hour");
-  await page.find("p", "These figures are from");
+  await page.find("p", "Figures as of");
   expect(page.page.querySelectorAll("tbody tr"), "the hours of a day").toHaveLength(24);
   await page.close();
 });

@@ -223,8 +223,10 @@ export function answers(world: World): Answers {
       return budget(agent);
     },
     "budgets.series": ({ agent, spanMs, stepMs }) => {
-      const whose = agent == null ? world.budgets : [budget(agent)];
-      return makeSeries(spanMs, stepMs, world.now(), whose.length, [...new Set(whose.map((one) => one.family.id))]);
+      // What an agent spent stays when it has no budget any more.
+      const isGone = agent != null && world.agents.has(agent) && !world.budgets.some((one) => one.agentId === agent);
+      const whose = agent == null ? world.budgets : isGone ? [] : [budget(agent)];
+      return makeSeries(spanMs, stepMs, world.now(), Math.max(1, whose.length), isGone ? ["o200k"] : [...new Set(whose.map((one) => one.family.id))]);
     },
     "budgets.waste": () => ({ servers: makeWaste() }),
     "budgets.choices": () => CHOICES,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { draftOf, ruleOf, secondsOf } from "./rule";
+import { changedBy, draftOf, isUnsaved, ruleOf, secondsOf } from "./rule";
 
 const scope = { kind: "agent" as const, agent: "agt_1" };
 
@@ -26,5 +26,11 @@ describe("the form of a rule", () => {
     for (const bad of ["", "0", "-1", "1.5", "86401", "x"]) expect(secondsOf(bad), bad).toBeNull();
     expect(ruleOf(scope, { ...draftOf(null), asked: "agentThenPeople", seconds: "soon" }, null)).toBeNull();
     expect(ruleOf(scope, { ...draftOf(null), asked: "both", seconds: "soon" }, null)?.asked).toBe("both");
+  });
+  it("keeps what was typed over what others save meanwhile, and nothing else", () => {
+    const change = { limits: { result: { typed: "20k", at: "hold" as const } } };
+    const saved = draftOf({ scope, repeat: "new", taskLimit: { tokens: 60_000, at: "stop" } });
+    expect(ruleOf(scope, changedBy(saved, change), null)).toMatchObject({ repeat: "new", resultLimit: { tokens: 20_000 }, taskLimit: { tokens: 60_000, at: "stop" } });
+    expect([isUnsaved(saved, change), isUnsaved(saved, null), isUnsaved(saved, { repeat: "new" })]).toEqual([true, false, false]);
   });
 });

@@ -37,7 +37,7 @@ export const budgetsText = {
   loading: "Loading the budgets",
   loadFailed: "The budgets cannot be read",
   failed: (what: string) => `${what} cannot be read now`,
-  last: (when: string) => `These figures are from ${when}.`,
+  last: (when: string) => `Figures as of ${when}.`,
   again: "Try again",
   untold: (when: string) => `Found by its name: read ${when}.`,
   stale: "as of",
