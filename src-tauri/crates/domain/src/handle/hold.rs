@@ -200,12 +200,31 @@ impl TaskHandle {
         }
     }
 
-    /// A limit holds the result that has just come: until a person decides, or in slices at once. Does nothing where it is
-    /// held or decided already, or no agent waits for it.
+    /// Whether a result that comes now goes to its agent whole, unless a limit holds it: an agent waits for it, and nobody
+    /// holds it or chose its form. That it was delivered whole before there was a result says nothing of its size.
+    #[must_use]
+    pub fn may_be_held_at_limit(&self) -> bool {
+        let revoked = match self.intent {
+            Intent::Revoked(_) => true,
+            Intent::None | Intent::Cancel(_) | Intent::Unwatched { .. } => false,
+        };
+        let ended = self.cancelled_for_agent.is_some() || self.failed_for_agent.is_some();
+        if self.agent.is_none() || revoked || ended {
+            return false;
+        }
+        match &self.hold {
+            None => true,
+            Some(Hold { why: HoldWhy::Review, verdict: Some(Verdict::Deliver { form: Form::Whole, .. }), .. }) => true,
+            Some(_) => false,
+        }
+    }
+
+    /// A limit holds the result that has just come: until a person decides, or in slices at once. Does nothing where it
+    /// may not be held ([`Self::may_be_held_at_limit`]).
     #[must_use]
     pub fn hold_at_limit(&self, why: HoldWhy, in_slices: bool, now: Timestamp) -> Transition {
         let mut step = Transition::none(self);
-        if self.agent.is_none() || self.hold.is_some() {
+        if !self.may_be_held_at_limit() {
             return step;
         }
         let verdict = in_slices.then_some(Verdict::ByLimit { at: now });

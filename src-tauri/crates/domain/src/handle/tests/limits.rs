@@ -87,6 +87,40 @@ fn a_task_past_its_limit_is_told_of_once_and_goes_on() {
     assert!(step.effects.contains(&Effect::Tell(Attention::Problem)));
     let over = OverLimit { tokens: 60_001, limit: limit(AtTokens::Warn), at: at(20), settled: None };
     assert_eq!(step.next.over_limit, Some(over));
+#[test]
+fn nobody_is_asked_about_a_result_that_no_agent_gets() {
+    let given = given(Audience::People);
+    let mut cancelled = given.clone();
+    cancelled.cancelled_for_agent = Some(at(15));
+    let mut failed = given.clone();
+    failed.failed_for_agent = Some("the reply was lost".into());
+    let revoked = given.revoke(&ann(), None, at(15)).expect("open").next;
+    for (task, what) in [(cancelled, "cancelled for it"), (failed, "failed for it"), (revoked, "taken from it")] {
+        let ended = task.observe(&completed(20), &policy()).next;
+        for in_slices in [false, true] {
+            assert!(!ended.hold_at_limit(LARGE, in_slices, at(20)).changed, "{what}: its agent does not get it");
+        }
+    }
+}
+
+#[test]
+fn what_was_delivered_before_there_was_a_result_still_meets_its_limit() {
+    let early = |form| {
+        let held = given(Audience::People).hold(&ann(), at(12)).expect("open").next;
+        held.release(&ann(), Some(form), None, at(15)).expect("it is held").next.observe(&completed(20), &policy()).next
+    };
+    let asked = early(Form::Whole).hold_at_limit(LARGE, false, at(20));
+    assert!(asked.next.is_held(), "nobody had seen its size");
+    assert!(asked.effects.contains(&Effect::Tell(Attention::Waiting)), "a person decides again");
+    assert_eq!(early(Form::Whole).hold_at_limit(LARGE, true, at(20)).next.form(), Some(Form::Slices));
+    let whole = asked.next.release(&ben(), Some(Form::Whole), None, at(30)).expect("it is held").next;
+    assert_eq!(whole.form(), Some(Form::Whole), "who saw its size decides");
+    assert!(!whole.hold_at_limit(LARGE, false, at(40)).changed, "for good");
+    for form in [Form::Slices, Form::Trimmed { tokens: 900 }] {
+        assert!(!early(form).hold_at_limit(LARGE, false, at(20)).changed, "it does not come whole: {form:?}");
+    }
+}
+
     assert_eq!((step.next.intent.clone(), step.next.asks_to_go_on()), (Intent::None, false), "nothing is asked");
     assert!(!step.next.goes_over(70_000, limit(AtTokens::Stop), at(30)).changed, "it is noticed once");
     assert_eq!(step.next.let_go_on(&ann(), at(30)).map(|_| ()), Err(Refusal::NotAskedToGoOn));
