@@ -55,7 +55,7 @@ pub enum Repeat {
 pub enum AtTokens {
     /// People are told, and it goes on.
     Warn,
-    /// A person decides; the agent waits.
+    /// A person decides: about a result, for which the agent waits, or whether a task may go on, which it does meanwhile.
     Ask,
     /// The result is held and given in slices, without asking.
     Hold,

@@ -36,11 +36,12 @@ impl TaskHandle {
     }
 
     /// It went past its limit: people are told, or asked, or it is asked to stop. Noticed once; of one that is over,
-    /// people are only told.
+    /// people are only told, whatever the limit says.
     #[must_use]
     pub fn goes_over(&self, tokens: u64, limit: TokenLimit, now: Timestamp) -> Transition {
         let mut step = Transition::none(self);
-        if self.over_limit.is_some() || (self.is_over() && limit.at != AtTokens::Warn) {
+        let goes_on = !self.is_over();
+        if self.over_limit.is_some() {
             return step;
         }
         let why = format!("{tokens} tokens, the limit is {}", limit.tokens);
@@ -50,10 +51,11 @@ impl TaskHandle {
             step = stop;
         }
         step.next.over_limit = Some(OverLimit { tokens, limit, at: now, settled: None });
+            && goes_on
         step.fact(now, Actor::System("budget"), Verb::OverLimit, why);
         step.effect(Effect::Tell(match limit.at {
-            AtTokens::Ask => Attention::Waiting,
-            AtTokens::Warn | AtTokens::Hold | AtTokens::Stop => Attention::Problem,
+            AtTokens::Ask if goes_on => Attention::Waiting,
+            AtTokens::Ask | AtTokens::Warn | AtTokens::Hold | AtTokens::Stop => Attention::Problem,
         }));
         step.settle(self, now)
     }

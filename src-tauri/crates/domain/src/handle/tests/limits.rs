@@ -124,10 +124,12 @@ fn what_was_delivered_before_there_was_a_result_still_meets_its_limit() {
     assert_eq!((step.next.intent.clone(), step.next.asks_to_go_on()), (Intent::None, false), "nothing is asked");
     assert!(!step.next.goes_over(70_000, limit(AtTokens::Stop), at(30)).changed, "it is noticed once");
     assert_eq!(step.next.let_go_on(&ann(), at(30)).map(|_| ()), Err(Refusal::NotAskedToGoOn));
-    let late = done().goes_over(60_001, limit(AtTokens::Warn), at(30));
-    assert!(late.changed, "people learn of one that is over, too");
-    for at_limit in [AtTokens::Ask, AtTokens::Stop] {
-        assert!(!done().goes_over(60_001, limit(at_limit), at(30)).changed, "but there is nothing to decide");
+    for at_limit in [AtTokens::Warn, AtTokens::Ask, AtTokens::Stop] {
+        let late = done().goes_over(60_001, limit(at_limit), at(30));
+        let told = [Effect::Tell(Attention::Problem)];
+        assert_eq!(late.effects, told, "people learn of one that is over, too: {at_limit:?}");
+        assert_eq!((late.next.asks_to_go_on(), &late.next.intent), (false, &Intent::None), "there is nothing to decide");
+        assert_eq!(late.next.over_limit.map(|over| over.tokens), Some(60_001), "and it stays with the task");
     }
 }
 
