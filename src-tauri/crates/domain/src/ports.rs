@@ -20,7 +20,7 @@ pub use registry::{
     AgentNote, AgentUnit, AuditLink, AuditPage, Commit, CommitError, ContactNote, InboxItem, Recorded, Registry,
     RegistryError, RuleUnit, ServerUnit, StoreFacts, TaskCursor, TaskPage, TaskQuery,
 };
-pub use scale::{Cut, Load, Scale, Weight};
+pub use scale::{Cut, Load, Scale, Weight, with_error};
 pub use upstream::{
     Abilities, AnswerToSend, ArgumentError, CallError, CallListener, CallReply, CallRequest, Closure, Connected,
     Connector, Continuation, HearsCall, LineFacts, Listed, ToolFacts, Upstream, UpstreamError, UpstreamEvent,

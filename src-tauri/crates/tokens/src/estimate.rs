@@ -4,6 +4,8 @@
 //! fitted once, when the code is written, to true counts (decision 0014); `tests/calibration.rs` holds them to the stated
 //! error on texts that they have not seen. Nothing is learned at run time.
 
+use domain::ports::with_error;
+
 use crate::classes::{CLASSES, Features};
 
 /// The factors of a family.
@@ -31,10 +33,4 @@ impl Factors {
     pub(crate) fn tokens_at_most(&self, features: &Features) -> u64 {
         with_error(self.tokens(features), self.error_percent)
     }
-}
-
-/// A figure with its error on top. A true count below the estimate by its whole error is `estimate / (1 - error)`.
-pub(crate) fn with_error(tokens: u64, percent: u8) -> u64 {
-    let left = 100_u64.saturating_sub(u64::from(percent)).max(1);
-    tokens.saturating_mul(100).div_ceil(left)
 }

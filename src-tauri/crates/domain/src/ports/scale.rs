@@ -59,8 +59,16 @@ impl Weight {
     /// The most of all that is said of it.
     #[must_use]
     pub fn cautious(&self) -> u64 {
-        self.count.tokens.max(self.reported.unwrap_or(0))
+        self.own().max(self.reported.unwrap_or(0))
     }
+}
+
+/// An estimate with its error on top, as limits are held. Errors are shares of the true count ([`Scale::error_percent`]),
+/// so the truth may be as much as `estimate / (1 - error)`.
+#[must_use]
+pub fn with_error(tokens: u64, percent: u8) -> u64 {
+    let left = 100_u64.saturating_sub(u64::from(percent)).max(1);
+    tokens.saturating_mul(100).div_ceil(left)
 }
 
 /// A cut text: where it ends in the whole, and what it weighs.
@@ -93,4 +101,26 @@ pub trait Scale: Send + Sync + 'static {
 
     /// The measured error of a family's counts, in percent of the true count, either way; 0 where they are exact.
     fn error_percent(&self, family: Family) -> u8;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_with_its_error_on_top_is_never_below_the_truth() {
+        for percent in 0..=50_u8 {
+            for truth in [0_u64, 1, 90, 20_482, 1_000_003] {
+                let least = (truth * (100 - u64::from(percent))).div_ceil(100);
+                let held = with_error(least, percent);
+                assert!(held >= truth, "{truth} tokens, counted as {least} with an error of {percent} %, are {held}");
+            }
+        }
+        assert_eq!(
+            (with_error(17_000, 17), with_error(7, 0)),
+            (20_482, 7),
+            "a share of the truth, not of the estimate"
+        );
+        assert_eq!(with_error(u64::MAX, 100), u64::MAX, "an error that cannot be ends nothing");
+    }
 }

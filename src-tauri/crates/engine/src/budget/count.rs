@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::payload::Payload;
-use domain::ports::{Load, Scale, Weight};
+use domain::ports::{Load, Scale, Weight, with_error};
 use domain::tokens::{Count, Exactness, Family};
 use serde_json::value::RawValue;
 
@@ -36,16 +36,18 @@ impl Weighed {
 
     /// Of a text of so many bytes. What its maker says is believed unless it cannot be: a byte is at most one token.
     fn of(weight: &Weight, bytes: u64) -> Self {
-        let shown = shown(weight, bytes);
-        Self::Sum(shown, weight.count.tokens.saturating_sub(shown.tokens))
+        Self::Sum(shown(weight, bytes), unsaid(weight, bytes))
     }
 }
 
 /// The figure that limits are held against, of a text of so many bytes: an estimate with its error on top.
 pub(super) fn cautious(weight: &Weight, bytes: u64, error_percent: u8) -> u64 {
-    let counted = weight.count.tokens;
-    let error = counted.saturating_mul(u64::from(error_percent)).div_ceil(100);
-    shown(weight, bytes).tokens.max(counted.saturating_add(error))
+    shown(weight, bytes).tokens.max(with_error(weight.own(), error_percent))
+}
+
+/// How much more it is by our own count than the figure to show.
+pub(super) fn unsaid(weight: &Weight, bytes: u64) -> u64 {
+    weight.own().saturating_sub(shown(weight, bytes).tokens)
 }
 
 /// The figure to show of a text of so many bytes.

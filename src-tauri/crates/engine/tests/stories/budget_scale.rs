@@ -82,7 +82,7 @@ async fn a_result_that_cannot_be_weighed_is_held_by_its_bytes() {
 
 #[tokio::test(start_paused = true)]
 async fn an_estimate_is_held_against_its_limit_with_its_error_on_top() {
-    for (error, held) in [(0, None), (20, Some(HoldWhy::TooLarge { tokens: 108, limit: 100 }))] {
+    for (error, held) in [(0, None), (20, Some(HoldWhy::TooLarge { tokens: 113, limit: 100 }))] {
         let (mut world, server, id) = World::new().await;
         let agent = world.agent(1).await;
         world.scale = Arc::new(Fragile(1_000, error));
@@ -95,6 +95,31 @@ async fn an_estimate_is_held_against_its_limit_with_its_error_on_top() {
         let task = world.handle_of(call(agent, id, "report")).await;
         let done = world.until_phase(task, Phase::Done).await;
         let why = done.hold.map(|hold| hold.why);
-        assert_eq!(why, held, "90 tokens may be 108 where counts are wrong by {error} %");
+        assert_eq!(why, held, "90 tokens may be 113 where counts are wrong by {error} % of the truth");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_window_and_a_task_are_held_to_their_limits_with_the_error_on_top() {
+    for (error, held) in [(0, None), (20, Some(HoldWhy::DoesNotFit { tokens: 2_500, free: 0 }))] {
+        let (mut world, server, id) = World::new().await;
+        let agent = world.agent(1).await;
+        world.scale = Arc::new(Fragile(100_000, error));
+        world.restart().await;
+        world.until_up(id).await;
+        let mut limits = rule(RuleScope::Agent(agent));
+        limits.window_limit = Some(TokenLimit { tokens: 10_000, at: AtTokens::Hold });
+        limits.task_limit = Some(TokenLimit { tokens: 2_200, at: AtTokens::Warn });
+        world.rule(limits).await;
+        world.engine.saw(seen(agent, (Some(id), None), result(8_000)));
+        world.engine.flush_budget().await;
+        server.reply("report", Duration::from_secs(1), Ok(plain(&sized(2_000))));
+        let task = world.handle_of(call(agent, id, "report")).await;
+        let done = world.until_phase(task, Phase::Done).await;
+        let why = done.hold.map(|hold| hold.why);
+        assert_eq!(why, held, "8,000 in the window may be 10,000 where counts are wrong by {error} % of the truth");
+        world.engine.flush_budget().await;
+        let over = world.handle(task).await.over_limit;
+        assert_eq!(over.is_some(), error > 0, "and 2,000 of a task 2,500: {over:?}");
     }
 }
