@@ -52,7 +52,7 @@ fn at_limit(word: &str) -> Result<AtLimitDto, ApiError> {
 }
 
 fn read(text: &str) -> Option<u64> {
-    let text = text.trim().replace([',', '_'], "");
+    let text = ungrouped(text.trim())?;
     let (number, unit) = match text.strip_suffix(['k', 'K']) {
         Some(number) => (number, 1_000),
         None => match text.strip_suffix(['m', 'M']) {
@@ -75,6 +75,22 @@ fn read(text: &str) -> Option<u64> {
     if part % places == 0 { whole.checked_add(part / places) } else { None }
 }
 
+/// The text without what stands between its groups of three digits. `1,5k` is none: a comma is no decimal point here.
+fn ungrouped(text: &str) -> Option<String> {
+    let mut groups = text.split([',', '_']);
+    let first = groups.next()?;
+    let mut whole = first.to_owned();
+    for group in groups {
+        // Behind the last group stand the fraction and the unit.
+        let digits = group.bytes().take_while(u8::is_ascii_digit).count();
+        if digits != 3 || !(1..=3).contains(&first.len()) {
+            return None;
+        }
+        whole.push_str(group);
+    }
+    Some(whole)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +100,13 @@ mod tests {
         for (text, number) in [
             ("20000", Some(20_000)),
             ("20,000", Some(20_000)),
+            ("1_200_000", Some(1_200_000)),
+            ("1,200.5k", Some(1_200_500)),
+            ("1,5k", None),
+            ("1,5M", None),
+            ("1000,000", None),
+            ("1,000,00", None),
+            (",500", None),
             ("20k", Some(20_000)),
             ("1.5M", Some(1_500_000)),
             ("0.5k", Some(500)),
