@@ -65,11 +65,20 @@ impl Fill {
                 self.shown.insert(budget.agent);
                 acts.push(Act::Show(Box::new(card(budget, window, now, &name(budget.agent)))));
             }
-            if !is_full && self.shown.remove(&budget.agent) {
-                acts.push(Act::Withdraw(Key::Window(budget.agent)));
-            }
+            acts.extend(self.withdrawn(budget.agent, is_full));
         }
         acts
+    }
+
+    /// Cards to take away while nothing new may be told: of agents none of whose windows is full any more.
+    pub(crate) fn emptied(&mut self, budgets: &[AgentBudget], counting: &Counting) -> Vec<Act> {
+        let full = |budget: &AgentBudget| windows(budget).any(|window| level(budget, window, counting).is_some());
+        budgets.iter().filter_map(|budget| self.withdrawn(budget.agent, full(budget))).collect()
+    }
+
+    /// Takes an agent's card away where none of its windows is full.
+    fn withdrawn(&mut self, agent: AgentId, is_full: bool) -> Option<Act> {
+        (!is_full && self.shown.remove(&agent)).then_some(Act::Withdraw(Key::Window(agent)))
     }
 
     /// Agents whose card may stand on the screen.

@@ -182,14 +182,16 @@ impl Teller {
     }
 
     /// Something was counted: windows that fill are told, unless the person wants no such thing now; then it is looked at
-    /// again with the next count.
+    /// again with the next count. What is told of a window that was emptied goes at any time.
     async fn windows(&mut self) {
         let wishes = self.sources.wishes().await;
         let now = self.sources.now();
+        let budgets = self.sources.engine.budgets();
         if !wishes.wants(Attention::Problem) || wishes.held_until(None, now, &self.local).is_some() {
+            let acts = self.fill.emptied(&budgets, &self.sources.policy.counting);
+            self.perform(acts).await;
             return;
         }
-        let budgets = self.sources.engine.budgets();
         let agents = self.sources.engine.agents();
         let name = |id: AgentId| agents.get(id).map_or_else(|| id.to_string(), |agent| agent.name.clone());
         let acts = self.fill.news(&budgets, &self.sources.policy.counting, name);

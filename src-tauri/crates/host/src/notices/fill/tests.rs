@@ -79,3 +79,20 @@ fn the_limit_of_a_rule_is_told_as_such_also_where_the_size_is_not_known() {
     let shown = told(&mut empty(), &limited);
     assert_eq!(shown, ["research-7 is past the limit of its window: 61,000 tokens, 60k are allowed, exact."]);
 }
+
+#[test]
+fn while_nothing_may_be_told_cards_of_emptied_windows_still_go() {
+    let mut fill = empty();
+    let full = budget(1, 163_208, Exactness::Exact);
+    told(&mut fill, &full);
+    let quiet = |fill: &mut Fill, budget: &AgentBudget| {
+        fill.emptied(std::slice::from_ref(budget), &Counting::default())
+            .into_iter()
+            .map(|act| matches!(act, Act::Withdraw(_)))
+            .collect::<Vec<_>>()
+    };
+    assert!(quiet(&mut fill, &budget(1, 195_000, Exactness::Exact)).is_empty(), "it is fuller, and nothing is told");
+    assert_eq!(quiet(&mut fill, &budget(2, 10, Exactness::Exact)), [true], "the card goes");
+    assert!(quiet(&mut fill, &budget(2, 10, Exactness::Exact)).is_empty(), "once");
+    assert_eq!(told(&mut fill, &budget(2, 195_000, Exactness::Exact)).len(), 1, "and what fills later is told");
+}
