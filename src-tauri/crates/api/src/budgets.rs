@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use domain::agent::{Agent, Rules};
 use domain::models;
-use domain::ports::SeriesQuery;
 use domain::rule::RuleScope;
 use domain::window::{Window, time_to_limit};
 use engine::{AgentBudget, Coming, ComingState as Kept};
@@ -88,14 +87,6 @@ impl Api {
             coming,
             limit: budget.limit.map(LimitDto::from),
         })
-    }
-
-    /// The hours of the last day.
-    pub(crate) fn today(&self, agent: Option<domain::ids::AgentId>) -> SeriesQuery {
-        // The hour that begins at this very moment is in it.
-        let to = domain::time::Timestamp::from_millis(self.now().as_millis().saturating_add(1));
-        let day = i64::try_from(self.policy.counting.day.as_millis()).unwrap_or(i64::MAX);
-        SeriesQuery { agent, from: domain::time::Timestamp::from_millis(to.as_millis().saturating_sub(day)), to }
     }
 
     async fn coming_dto(&self, coming: &Coming, names: &mut Names) -> Result<ComingDto, ApiError> {

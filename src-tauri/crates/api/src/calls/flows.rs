@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::ids::ServerId;
+use domain::ids::{AgentId, ServerId};
 use domain::ports::SeriesQuery;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness};
@@ -20,6 +20,21 @@ use crate::lookup::Names;
 
 /// How long the rows of the registry are. The shape of the stored series (`domain::ports::SpendRow`).
 const HOUR_MS: u64 = 3_600_000;
+/// The same, as moments are counted.
+const HOUR: i64 = 3_600_000;
+
+/// The steps from the one in which this span of time began to the one that runs. Stored sums cannot be divided, so that
+/// the first is there whole: the time asked for is always covered, and up to a step more.
+fn since(now: Timestamp, span_ms: u64, step: i64) -> SeriesQuery {
+    let now = now.as_millis();
+    let begin = |at: i64| at.saturating_sub(at.rem_euclid(step));
+    let from = now.saturating_sub(i64::try_from(span_ms).unwrap_or(i64::MAX));
+    SeriesQuery {
+        agent: None,
+        from: Timestamp::from_millis(begin(from)),
+        to: Timestamp::from_millis(begin(now).saturating_add(step)),
+    }
+}
 
 /// What flowed in one point.
 #[derive(Default)]
@@ -36,7 +51,7 @@ struct Wasted {
 }
 
 impl Api {
-    /// What flowed into windows, by hours or longer.
+    /// What flowed into windows, by hours or longer: from the point in which the time asked for began to the one that runs.
     ///
     /// # Errors
     /// When there is no such agent, the points are too many or no whole hours, or the registry cannot be read.
@@ -64,19 +79,14 @@ impl Api {
         };
         self.flush_budget().await;
         let step = i64::try_from(step_ms).unwrap_or(i64::MAX);
-        let now = self.now().as_millis();
-        let last = now - now.rem_euclid(step);
-        let first = last.saturating_sub(step.saturating_mul(i64::try_from(many - 1).unwrap_or(i64::MAX)));
+        let SeriesQuery { from, to, .. } = since(self.now(), span_ms, step);
         let mut points: BTreeMap<i64, Point> = BTreeMap::new();
-        for n in 0..many {
-            let start = first.saturating_add(step.saturating_mul(i64::try_from(n).unwrap_or(i64::MAX)));
-            points.insert(start, Point::default());
+        let mut at = from.as_millis();
+        while at < to.as_millis() {
+            points.insert(at, Point::default());
+            at = at.saturating_add(step);
         }
-        let query = SeriesQuery {
-            agent,
-            from: Timestamp::from_millis(first),
-            to: Timestamp::from_millis(last.saturating_add(step)),
-        };
+        let query = SeriesQuery { agent, from, to };
         let mut families = BTreeSet::new();
         let mut exactness = Exactness::Exact;
         for row in self.registry.spend(query).await? {
@@ -112,11 +122,14 @@ impl Api {
             None => None,
         };
         self.flush_budget().await;
-        let span = i64::try_from(input.span_ms).unwrap_or(i64::MAX);
-        let now = self.now();
-        let from = Timestamp::from_millis(now.as_millis().saturating_sub(span));
-        let query = SeriesQuery { agent, from, to: Timestamp::from_millis(now.as_millis().saturating_add(1)) };
+        let query = SeriesQuery { agent, ..since(self.now(), input.span_ms, HOUR) };
         Ok(WasteList { servers: self.wasted(query, &mut Names::default()).await? })
+    }
+
+    /// The hours of the last day.
+    pub(crate) fn today(&self, agent: Option<AgentId>) -> SeriesQuery {
+        let day = u64::try_from(self.policy.counting.day.as_millis()).unwrap_or(u64::MAX);
+        SeriesQuery { agent, ..since(self.now(), day, HOUR) }
     }
 
     /// What was spent in these hours, by source, and what was kept out.
@@ -192,6 +205,7 @@ impl Wasted {
             .filter(|waste| *waste != Waste::Look && self.count(*waste) > 0)
             .max_by_key(|waste| (self.tokens(*waste).tokens, self.count(*waste)));
         WasteDto {
+            server_id: id.to_string(),
             server,
             looks: self.count(Waste::Look),
             empty: self.count(Waste::EmptyLook),
@@ -205,5 +219,4 @@ impl Wasted {
             advice: worst.and_then(Waste::advice).map(str::to_owned),
         }
     }
-            server_id: id.to_string(),
 }

@@ -36,6 +36,8 @@ fn tools(names: &[(&str, usize)]) -> Passed {
     Passed::Tools {
         list: Payload::new(json!({"tools": list}).to_string()),
         own: Payload::new(json!({"tools": []}).to_string()),
+        is_first: true,
+        is_last: true,
     }
 }
 
@@ -184,11 +186,11 @@ async fn a_series_has_no_gaps_and_sums_its_hours() {
         })
         .map(|part| part.and_then(|part| part["tokens"].as_u64()).expect("every source in every point"))
         .collect();
-    assert_eq!(results, [0, 0, 100, 0, 0, 30], "six hours, the oldest first, quiet ones too: {series}");
+    assert_eq!(results, [0, 0, 0, 100, 0, 0, 30], "six whole hours and the one that runs, quiet ones too: {series}");
     let day = world.call("budgets.series", json!({"agent": "claude", "spanMs": 48 * HOUR_MS, "stepMs": 24 * HOUR_MS}));
     let day = day.await;
     let points = day["points"].as_array().expect("points");
-    assert_eq!(points.len(), 2, "{day}");
+    assert_eq!(points.len(), 3, "two whole days and the one that runs: {day}");
     let messages: u64 = points.iter().filter_map(|point| point["messages"].as_u64()).sum();
     assert_eq!(messages, 2, "longer points are sums: {day}");
     for (wrong, why) in [

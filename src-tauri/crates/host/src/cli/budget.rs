@@ -39,7 +39,7 @@ pub(crate) struct Budget {
     #[arg(long, conflicts_with_all = ["history", "waste"])]
     today: bool,
     /// What came in over the last so many hours, by the hour; by the day when they are many.
-    #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u64).range(1..=8_784))]
+    #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u64).range(1..))]
     history: Option<u64>,
     /// Print the history as comma-separated values.
     #[arg(long, requires = "history", conflicts_with = "json")]
@@ -89,18 +89,12 @@ pub(crate) async fn run(command: Budget, config: &Config, screen: &Screen) -> En
         None => {}
     }
     let door = Door::any(config).await?;
-    if let Some(hours) = history {
-        return history::series(agent, hours, csv, &door, screen).await;
-    }
-    if waste {
-        return history::waste(agent, &door, config, screen).await;
-    }
-    if today {
-        return history::today(agent, &door, config, screen).await;
-    }
-    match agent {
-        Some(agent) => show(&door.ask("budgets.show", &OneAgent { agent }).await?, screen)?,
-        None => list(&door.ask("budgets.list", &Nothing {}).await?, screen)?,
+    match (history, agent) {
+        (Some(hours), agent) => history::series(agent, hours, csv, &door, config, screen).await?,
+        (None, agent) if waste => history::waste(agent, &door, config, screen).await?,
+        (None, agent) if today => history::today(agent, &door, screen).await?,
+        (None, Some(agent)) => show(&door.ask("budgets.show", &OneAgent { agent }).await?, screen)?,
+        (None, None) => list(&door.ask("budgets.list", &Nothing {}).await?, screen)?,
     };
     if door.is_reading() && !screen.is_json() {
         screen.note("No core is running: this is what was last counted. Start one with `taskwarden serve`.");
@@ -143,13 +137,18 @@ fn list(list: &BudgetList, screen: &Screen) -> Ended {
     let rows = list.budgets.iter().map(|budget| row(budget, list)).collect();
     let header = ["AGENT", "TOKENIZER", "SHARE OF ITS WINDOW", "IN IT", "OF", "COMING", "KEPT OUT", "BURN", "FULL IN"];
     table::print(screen, &header, &["TOKENIZER"], rows);
-    if list.more > 0 {
-        screen.note(&format!("And {}: taskwarden budget AGENT", when::count(list.more, "more agent")));
-    }
+    note_more(list.more, screen);
     screen.note(
         "No mark: counted exactly; ≈ measured error; ≤ upper bound. What an agent's own program puts in is not seen here.",
     );
     Ok(DONE)
+}
+
+/// Says that a list is longer than what is shown of it.
+fn note_more(more: u64, screen: &Screen) {
+    if more > 0 {
+        screen.note(&format!("And {}: taskwarden budget AGENT", when::count(more, "more agent")));
+    }
 }
 
 fn row(budget: &BudgetDto, list: &BudgetList) -> Vec<Column> {

@@ -63,8 +63,15 @@ fn a_large_result_is_held_with_its_cost_and_reaches_its_agent_in_the_form_that_w
     assert!(today.contains("CAME IN") && today.contains("claude"), "{today}");
     let csv = home.ok(&["budget", "--history", "3", "--csv"]).out;
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!(lines.len(), 4, "a head and three hours: {csv}");
-    assert!(lines[0].starts_with("at,tools,ownTools,") && lines[3].ends_with("exact,o200k"), "{csv}");
+    assert_eq!(lines.len(), 5, "a head, three whole hours and the one that runs: {csv}");
+    assert!(lines[0].starts_with("at,tools,ownTools,") && lines[4].ends_with("exact,o200k"), "{csv}");
+    let all = home.ok(&["budget", "--today", "--json"]).json();
+    assert_eq!((&all["agents"][0]["budget"]["agent"], &all["more"]), (&json!("claude"), &json!(0)), "{all}");
+    let one = home.ok(&["budget", "claude", "--today", "--json"]).json();
+    assert_eq!(one["budget"]["agent"], "claude", "one agent is one object: {one}");
+    let far = home.run(&["budget", "--history", "100000"]);
+    assert_eq!(far.code, Some(2), "{far:?}");
+    assert!(far.err.contains("9600 hours"), "what is kept is named: {}", far.err);
     let shown = home.ok(&["tasks", "show", &id]).out;
     assert!(shown.contains("tokens:") && shown.contains("o200k"), "{shown}");
 }

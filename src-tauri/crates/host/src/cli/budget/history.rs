@@ -8,12 +8,14 @@ use api::dto::{
     WasteDto, WasteList,
 };
 use api::figures::tokens;
+use api::{ApiError, Code};
+use serde::Serialize;
 
 use super::super::screen::Screen;
 use super::super::table::text;
 use super::super::words::one_line;
 use super::super::{DONE, Ended, table};
-use super::loosest;
+use super::{loosest, note_more};
 use crate::config::Config;
 use crate::door::Door;
 
@@ -21,10 +23,29 @@ use crate::door::Door;
 const HOUR_MS: u64 = 3_600_000;
 /// Hours of a point that is a day.
 const DAY: u64 = 24;
+/// Days that are shown by the hour on a screen. Judgement: a screenful. Files have as many points as the core gives.
+const DAYS_BY_HOUR: u64 = 3;
 
-pub(super) async fn series(agent: Option<String>, hours: u64, csv: bool, door: &Door, screen: &Screen) -> Ended {
-    // Three days by the hour are a screenful; in files a month is.
-    let by_hour = if csv || screen.is_json() { 31 * DAY } else { 3 * DAY };
+/// What flowed over the last so many whole hours and the one that runs.
+pub(super) async fn series(
+    agent: Option<String>,
+    hours: u64,
+    csv: bool,
+    door: &Door,
+    config: &Config,
+    screen: &Screen,
+) -> Ended {
+    let counting = &config.policy.counting;
+    let kept = u64::try_from(counting.series_kept.as_millis()).unwrap_or(u64::MAX) / HOUR_MS;
+    if hours > kept {
+        return Err(ApiError::new(
+            Code::Usage,
+            format!("{hours} hours are more than are kept"),
+            format!("What flowed is kept for {kept} hours: ask for fewer."),
+        ));
+    }
+    let points = u64::try_from(counting.points_max).unwrap_or(u64::MAX);
+    let by_hour = if csv || screen.is_json() { points } else { points.min(DAYS_BY_HOUR * DAY) };
     let step = if hours <= by_hour { 1 } else { DAY };
     let query = ShowSeries { agent, span_ms: hours * HOUR_MS, step_ms: step * HOUR_MS };
     let series: SeriesDto = door.ask("budgets.series", &query).await?;
@@ -143,26 +164,41 @@ pub(super) fn print_waste(servers: &[WasteDto], head: &str, screen: &Screen) {
     table::print(screen, &header, &["WHY"], rows);
 }
 
-pub(super) async fn today(agent: Option<String>, door: &Door, config: &Config, screen: &Screen) -> Ended {
-    let agents: Vec<String> = match agent {
-        Some(agent) => vec![agent],
-        None => {
-            let list: BudgetList = door.ask("budgets.list", &Nothing {}).await?;
-            list.budgets.into_iter().map(|budget| budget.agent).take(config.policy.counting.agents_shown).collect()
+/// What came in over the last day, of the agents that are shown.
+#[derive(Serialize)]
+struct Today {
+    agents: Vec<BudgetShown>,
+    /// Agents that are not shown.
+    more: u64,
+}
+
+pub(super) async fn today(agent: Option<String>, door: &Door, screen: &Screen) -> Ended {
+    if let Some(agent) = agent {
+        let shown: BudgetShown = door.ask("budgets.show", &OneAgent { agent }).await?;
+        if screen.is_json() {
+            screen.json(&shown)?;
+        } else {
+            print_today(&[shown], screen);
         }
-    };
-    let mut shown: Vec<BudgetShown> = Vec::with_capacity(agents.len());
-    for agent in agents {
-        shown.push(door.ask("budgets.show", &OneAgent { agent }).await?);
+        return Ok(DONE);
+    }
+    let list: BudgetList = door.ask("budgets.list", &Nothing {}).await?;
+    let mut today = Today { agents: Vec::with_capacity(list.budgets.len()), more: list.more };
+    for budget in list.budgets {
+        today.agents.push(door.ask("budgets.show", &OneAgent { agent: budget.agent }).await?);
     }
     if screen.is_json() {
-        screen.json(&shown)?;
-        return Ok(DONE);
-    }
-    if shown.is_empty() {
+        screen.json(&today)?;
+    } else if today.agents.is_empty() {
         screen.line("Nothing was counted yet.");
-        return Ok(DONE);
+    } else {
+        print_today(&today.agents, screen);
+        note_more(today.more, screen);
     }
+    Ok(DONE)
+}
+
+fn print_today(shown: &[BudgetShown], screen: &Screen) {
     let rows = shown
         .iter()
         .map(|one| {
@@ -183,5 +219,4 @@ pub(super) async fn today(agent: Option<String>, door: &Door, config: &Config, s
     let header = ["AGENT", "CAME IN", "TOOLS", "ARGUMENTS", "RESULTS", "HANDLES", "PROMPTS", "KEPT OUT"];
     table::print(screen, &header, &[], rows);
     screen.note("What came in over the last day, in all windows together: spend, not what stands in one now.");
-    Ok(DONE)
 }
