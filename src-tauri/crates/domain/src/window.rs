@@ -194,26 +194,27 @@ impl Window {
         }
     }
 
-    /// Tokens a minute that came in over the last `span`, or since it began where that is shorter; 0 when nothing did.
+    /// Tokens a minute that came in over the last `span`, or since it began or the core did (`since`) where that is
+    /// shorter: what came in before is not known any more. 0 when nothing did.
     #[must_use]
-    pub fn burn(&self, now: Timestamp, span: Duration) -> u64 {
+    pub fn burn(&self, now: Timestamp, span: Duration, since: Timestamp) -> u64 {
         let recent = self.lately.iter().filter(|(at, _)| now.since(*at) <= span);
         let tokens: u64 = recent.map(|(_, tokens)| *tokens).fold(0, u64::saturating_add);
         // The burn is by the minute: a window that has just begun did not fill at a thousand times its speed.
-        let lived = now.since(self.began).clamp(MINUTE, span.max(MINUTE));
+        let lived = now.since(self.began.max(since)).clamp(MINUTE, span.max(MINUTE));
         let minutes = lived.as_secs_f64() / 60.0;
         (tokens as f64 / minutes).round() as u64
     }
 }
 
-/// How long until a window of this size is full at this burn; `None` when it never will be.
+/// How long until a window of this size is full at this burn; `None` when it never will be, or in no time that counts.
 #[must_use]
 pub fn time_to_limit(occupied: u64, size: u64, burn_per_minute: u64) -> Option<Duration> {
     if burn_per_minute == 0 {
         return None;
     }
     let free = size.saturating_sub(occupied);
-    Some(Duration::from_secs_f64(free as f64 / burn_per_minute as f64 * 60.0))
+    Duration::try_from_secs_f64(free as f64 / burn_per_minute as f64 * 60.0).ok()
 }
 
 /// What a person set for counting an agent's tokens; `None` leaves it to what is known of its client.
@@ -262,11 +263,20 @@ mod tests {
         for minute in 0..10 {
             window.take_in(Source::Results, exact(600), at(minute * 60_000), SPAN);
         }
-        assert_eq!(window.burn(at(600_000), SPAN), 600);
-        assert_eq!(window.burn(at(6_000_000), SPAN), 0, "long ago");
+        assert_eq!(window.burn(at(600_000), SPAN, at(0)), 600);
+        assert_eq!(window.burn(at(6_000_000), SPAN, at(0)), 0, "long ago");
         assert_eq!(time_to_limit(6_000, 12_000, 600), Some(Duration::from_secs(600)));
         assert_eq!(time_to_limit(6_000, 12_000, 0), None);
         assert_eq!(time_to_limit(20_000, 12_000, 5), Some(Duration::ZERO), "it is full");
+        assert_eq!(time_to_limit(0, u64::MAX, 1), None, "longer than a time can be");
+    }
+
+    #[test]
+    fn the_burn_after_a_restart_is_that_of_the_time_since() {
+        let mut window = window();
+        window.take_in(Source::Results, exact(1_200), at(6_000_000), SPAN);
+        assert_eq!(window.burn(at(6_120_000), SPAN, at(0)), 120, "1,200 in ten minutes");
+        assert_eq!(window.burn(at(6_120_000), SPAN, at(6_000_000)), 600, "1,200 in the two minutes that are known");
     }
 
     #[test]

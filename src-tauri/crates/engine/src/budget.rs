@@ -200,13 +200,13 @@ impl Engine {
         let budget = &self.core.budget;
         let (measure, now) = (budget.measure(agent), budget.now());
         let open = self.core.ledger.of_agent(agent);
-        let (standing, working) = {
+        let (standing, working, since) = {
             let mut books = budget.books.lock();
             let standing = books.standing(agent, measure.family);
             let sizes = books.sizes();
             let works = open.iter().filter(|handle| !handle.view.is_terminal() && handle.ended_at().is_none());
             let works = works.map(|handle| coming::working(handle, sizes.usual(handle.server, handle.tool.as_ref())));
-            (standing, works.collect::<Vec<_>>())
+            (standing, works.collect::<Vec<_>>(), books.started())
         };
         let (window, beside, mut coming) =
             standing.map(|standing| (standing.now, standing.beside, standing.coming)).unwrap_or_default();
@@ -222,7 +222,7 @@ impl Engine {
             agent,
             measure,
             error_percent: budget.scale.error_percent(measure.family),
-            burn: window.as_ref().map_or(0, |window| window.burn(now, budget.numbers().burn_over)),
+            burn: window.as_ref().map_or(0, |window| window.burn(now, budget.numbers().burn_over, since)),
             now: window,
             beside,
             coming,

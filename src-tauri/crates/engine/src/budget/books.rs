@@ -263,6 +263,11 @@ impl Books {
         self.desks.get(&agent)?.open.iter().map(|open| open.window.began).min()
     }
 
+    /// When what comes in began to be seen: the start of the core.
+    pub(super) const fn started(&self) -> Timestamp {
+        self.started
+    }
+
     /// Whether anything changed since this was asked last.
     pub(super) fn take_changed(&mut self) -> bool {
         std::mem::take(&mut self.changed)
