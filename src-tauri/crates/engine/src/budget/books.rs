@@ -296,6 +296,8 @@ impl Books {
             let desk = self.desks.get_mut(&window.agent);
             match desk.and_then(|desk| desk.open.iter_mut().find(|open| open.window.id == window.id)) {
                 Some(open) => open.stale = true,
+                // It went on and ended again meanwhile: what is there is newer.
+                None if self.ended.iter().any(|ended| ended.id == window.id) => {}
                 None => self.ended.push(Arc::new(window)),
             }
         }
@@ -342,6 +344,7 @@ impl Books {
     /// A window is over: what of its results was not read is kept out of it.
     fn end(&mut self, window: Arc<Window>, newest: bool, now: Timestamp) {
         let (agent, id, family) = (window.agent, window.id, window.family);
+        self.ended.retain(|before| before.id != id);
         self.ended.push(Arc::new(Window { ended: Some(now), ..Window::clone(&window) }));
         let unread = self.desks.get_mut(&agent).map(|desk| desk.pending.close(id, newest)).unwrap_or_default();
         for gone in unread {
@@ -372,17 +375,22 @@ impl Books {
         family: Family,
         now: Timestamp,
     ) {
-        let open = self.desks.get_mut(&agent).and_then(|desk| desk.open.iter_mut().find(|open| open.window.id == id));
-        let window = match open {
-            Some(open) => {
-                open.stale = true;
-                Some(&mut open.window)
-            }
-            None => self.ended.iter_mut().find(|window| window.id == id),
-        };
-        let Some(window) = window else { return };
-        let window = Arc::make_mut(window);
-        window.kept_out = window.kept_out + count;
+        let Some(desk) = self.desks.get_mut(&agent) else { return };
+        let open = desk.open.iter_mut().filter(|open| open.window.id == id).map(|open| {
+            open.stale = true;
+            &mut open.window
+        });
+        // One that dozes may go on: it is the same window then.
+        let over = desk.dozing.iter_mut().chain(&mut self.ended).filter(|window| window.id == id);
+        let mut is_known = false;
+        for window in open.chain(over) {
+            let window = Arc::make_mut(window);
+            window.kept_out = window.kept_out + count;
+            is_known = true;
+        }
+        if !is_known {
+            return;
+        }
         self.series.flowed(now, (agent, Some(server), family), Flow::KeptOut, count, 1);
         self.changed = true;
     }

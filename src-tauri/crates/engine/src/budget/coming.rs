@@ -1,8 +1,8 @@
 //! What is about to come in: results that their agent has not read, and what tools usually bring.
 //!
 //! A result is expected from the moment it is here until its agent read it, or will not: then what was left of it was
-//! kept out. Nothing is stored; after a start it is found again from the tasks (`comeback.rs`). Which window it will
-//! enter is `books.rs`'s to say.
+//! kept out. One that waits for a person is expected whatever its agent does. Nothing is stored; after a start it is found
+//! again from the tasks (`comeback.rs`). Which window it will enter is `books.rs`'s to say.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -194,10 +194,19 @@ impl Pending {
         }
     }
 
-    /// The window is over: its results are not read any more.
+    /// The window is over: its results are not read any more. Those that a person keeps back wait for whichever window
+    /// their agent has then.
     pub(super) fn close(&mut self, window: WindowId, newest: bool) -> Vec<Unread> {
-        let ends = |known: &Expected| known.window.map_or(newest, |of| of == window);
-        let gone: Vec<HandleId> = self.0.iter().filter(|(_, known)| ends(known)).map(|(id, _)| *id).collect();
+        let mut gone = Vec::new();
+        for (id, known) in &mut self.0 {
+            if !known.window.map_or(newest, |of| of == window) {
+                continue;
+            }
+            match known.state {
+                ComingState::Held => known.window = None,
+                ComingState::Slices | ComingState::Working | ComingState::Ready => gone.push(*id),
+            }
+        }
         gone.into_iter().filter_map(|id| self.0.remove(&id)).filter_map(unread).collect()
     }
 

@@ -9,6 +9,7 @@
 
 mod agents;
 mod budget;
+mod budget_kept;
 mod budget_limits;
 mod budget_scale;
 mod calls;

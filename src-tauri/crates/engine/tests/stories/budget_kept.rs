@@ -1,0 +1,85 @@
+//! What is kept out of windows, and what is about to come into them: nothing is booked as both, and nothing twice.
+
+use std::time::Duration;
+
+use domain::handle::{Form, TaskHandle};
+use domain::ids::{AgentId, HandleId, ServerId};
+use domain::payload::Payload;
+use domain::rule::{AtTokens, RuleScope, TokenLimit};
+use domain::waste::Waste;
+use engine::{ComingState, Passed, Seen};
+use testkit::build::person;
+use testkit::scripted::{Look, ScriptedServer};
+
+use crate::budget::{result, seen, sized};
+use crate::driving::{call, rule};
+use crate::world::World;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A world with results of 5,000 tokens that are over a limit.
+async fn limited(at: AtTokens) -> (World, ScriptedServer, ServerId, AgentId) {
+    let (world, server, id) = World::new().await;
+    let agent = world.agent(1).await;
+    let mut limits = rule(RuleScope::Agent(agent));
+    limits.result_limit = Some(TokenLimit { tokens: 1_000, at });
+    world.rule(limits).await;
+    world.until_up(id).await;
+    world.engine.session_began(agent, Some(id), Some("s1".into()), None);
+    (world, server, id, agent)
+}
+
+/// The agent sees something of its task in a session.
+fn sees(world: &World, (agent, id): (AgentId, ServerId), session: &str, task: HandleId, what: Passed) {
+    world.engine.saw(Seen { handle: Some(task), ..seen(agent, (Some(id), Some(session)), what) });
+}
+
+impl World {
+    /// What is about to come in for an agent.
+    async fn coming(&self, agent: AgentId) -> Vec<(ComingState, Option<u64>)> {
+        let coming = self.budget(agent).await.coming;
+        coming.iter().map(|one| (one.state, one.tokens.map(|count| count.tokens))).collect()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_a_person_keeps_back_is_not_blamed_on_its_agent() {
+    let (world, server, id, agent) = limited(AtTokens::Ask).await;
+    server.reply_task("report", "t1", vec![Look::Completed(sized(5_000))]);
+    let task = world.handle_of(call(agent, id, "report")).await;
+    sees(&world, (agent, id), "s1", task, Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#)));
+    world.until(task, "held", TaskHandle::is_held).await;
+    world.engine.session_began(agent, Some(id), Some("s2".into()), None);
+    world.engine.saw(seen(agent, (Some(id), Some("s2")), result(1)));
+    world.pass(20 * MINUTE).await;
+    world.engine.empty_window(agent, person("ada")).await.expect("it can be emptied");
+    assert_eq!(
+        world.coming(agent).await,
+        [(ComingState::Held, Some(5_000))],
+        "it waits for a person, not for its agent"
+    );
+    assert_eq!(world.wasted(agent).await.get(&Waste::UnreadResult), None, "so nothing was left unread");
+    world.engine.release(task, person("ada"), Some(Form::Whole), None).await.expect("it is held");
+    assert_eq!(world.coming(agent).await, [(ComingState::Ready, Some(5_000))], "it comes with the next look");
+    world.engine.empty_window(agent, person("ada")).await.expect("it can be emptied");
+    assert_eq!(world.coming(agent).await, [], "now its agent could have read it");
+    assert_eq!(world.wasted(agent).await.get(&Waste::UnreadResult), Some(&1), "and did not");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_window_that_goes_on_after_a_break_still_says_what_was_kept_out_of_it() {
+    let (world, server, id) = World::new().await;
+    let agent = world.agent(1).await;
+    server.reply_task("index", "t1", vec![Look::Completed(sized(500))]);
+    let task = world.handle_of(call(agent, id, "index")).await;
+    world.pass(2 * MINUTE).await;
+    world.engine.session_began(agent, Some(id), Some("s1".into()), None);
+    sees(&world, (agent, id), "s1", task, Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#)));
+    world.until(task, "counted", |handle| handle.tokens.is_some_and(|tokens| tokens.result.is_some())).await;
+    world.engine.session_began(agent, Some(id), Some("s2".into()), None);
+    world.engine.saw(seen(agent, (Some(id), Some("s2")), result(1)));
+    world.pass(20 * MINUTE).await;
+    world.engine.saw(seen(agent, (Some(id), Some("s1")), result(1)));
+    let window = world.budget(agent).await.now.expect("there is a window");
+    assert_eq!((window.occupancy().tokens, window.kept_out.tokens), (16, 500), "the result that was not read in time");
+}
