@@ -10,7 +10,7 @@ use domain::ports::RegistryError;
 use domain::status::{Outcome, ServerView, TaskStatus};
 use domain::tokens::Count;
 
-use super::coming::TaskFacts;
+use super::coming::{Pending, TaskFacts, is_read};
 use crate::core::Core;
 
 /// Tasks of an agent that are looked through at a start, the newest. Judgement: what an agent may still read; what is
@@ -38,13 +38,17 @@ pub(crate) async fn come_back(core: &Arc<Core>) -> Result<(), RegistryError> {
             match handle.tokens.and_then(|tokens| tokens.result.map(|_| tokens)) {
                 None => budget.unseen.lock().push((handle, facts)),
                 Some(tokens) => {
-                    let left = tokens.coming() > 0 && !facts.as_ref().is_some_and(TaskFacts::is_done);
-                    if let Some(facts) = facts.filter(|_| left) {
-                        let result = Count { tokens: tokens.result.unwrap_or(0), exactness: tokens.exactness };
-                        let now = core.now();
-                        let came = |pending: &mut super::coming::Pending| pending.came(&facts, result);
-                        budget.books.lock().pending(agent.id, tokens.family, now, came);
-                    }
+                    let result = Count { tokens: tokens.result.unwrap_or(0), exactness: tokens.exactness };
+                    let read = is_read(result.tokens, tokens.delivered, budget.numbers().short_tokens);
+                    let left = facts.filter(|facts| !read && !facts.is_done());
+                    let now = core.now();
+                    budget.books.lock().pending(agent.id, tokens.family, now, |pending: &mut Pending| match left {
+                        Some(facts) => pending.came(&facts, result),
+                        None => {
+                            pending.settled(handle.id);
+                            None
+                        }
+                    });
                 }
             }
         }

@@ -66,6 +66,8 @@ struct Expected {
     window: Option<WindowId>,
     /// What its handle cost that window.
     cost: Count,
+    /// Its place in the order of arrival.
+    since: u64,
 }
 
 impl Expected {
@@ -74,11 +76,18 @@ impl Expected {
         Count { tokens: result.tokens.saturating_sub(self.delivered), exactness: result.exactness }
     }
 
-    /// Whether all of it was read. Slices have a few tokens more or less than the whole: words are cut at their ends.
-    fn is_read(&self) -> bool {
-        const SLACK: u64 = 64;
-        self.delivered > 0 && self.left().tokens <= self.result.unwrap_or_default().tokens / SLACK
+    fn is_read(&self, short: u64) -> bool {
+        is_read(self.result.unwrap_or_default().tokens, self.delivered, short)
     }
+}
+
+/// Whether a result of so many tokens was read to its end, by what of it was delivered. Its first lines came with the short
+/// result (up to `short` tokens, never counted as delivered), and slices have a few tokens more or less than the whole,
+/// because words are cut at their ends.
+pub(super) fn is_read(result: u64, delivered: u64, short: u64) -> bool {
+    /// What slices may be off by: a 64th. Judgement: a token for each end of a slice is far less.
+    const SLACK: u64 = 64;
+    delivered > 0 && result.saturating_sub(delivered) <= short.max(result / SLACK)
 }
 
 /// A result that its agent does not read any more.
@@ -104,19 +113,27 @@ pub(super) enum Read {
 
 /// The results that one agent has not read.
 #[derive(Debug, Default)]
-pub(super) struct Pending(BTreeMap<HandleId, Expected>);
+pub(super) struct Pending {
+    expected: BTreeMap<HandleId, Expected>,
+    /// Results that are not expected any more, the oldest first: reading one again means nothing for the next.
+    done: VecDeque<HandleId>,
+    came: u64,
+}
 
 impl Pending {
     /// The result of a task is here. Returns what had to go for it.
     pub(super) fn came(&mut self, handle: &TaskFacts, result: Count) -> Option<Unread> {
-        if let Some(known) = self.0.get_mut(&handle.id) {
+        if let Some(known) = self.expected.get_mut(&handle.id) {
             match known.result {
                 // It was read before it was counted.
                 None => {
-                    self.0.remove(&handle.id);
+                    self.take(handle.id);
                 }
                 Some(_) => known.result = Some(result),
             }
+            return None;
+        }
+        if self.done.contains(&handle.id) {
             return None;
         }
         let gone = self.make_room();
@@ -129,22 +146,37 @@ impl Pending {
             delivered: handle.delivered,
             window: None,
             cost: Count::ZERO,
+            since: self.turn(),
         };
-        self.0.insert(handle.id, expected);
+        self.expected.insert(handle.id, expected);
         gone
     }
 
-    /// The agent saw something of a task in this window. Returns what was kept out for good.
+    /// The result of a task is not expected (any more), whatever its agent reads of it.
+    pub(super) fn settled(&mut self, id: HandleId) {
+        if self.done.contains(&id) {
+            return;
+        }
+        if self.done.len() >= EXPECTED_MAX {
+            self.done.pop_front();
+        }
+        self.done.push_back(id);
+    }
+
+    /// The agent saw something of a task in this window; short results have up to `short` tokens. Returns what was kept out
+    /// for good.
     pub(super) fn read(
         &mut self,
         seen: (HandleId, Option<ServerId>),
         read: Read,
         count: Count,
-        window: WindowId,
+        (window, short): (WindowId, u64),
     ) -> Option<Unread> {
         let (id, server) = seen;
-        let Some(known) = self.0.get_mut(&id) else {
-            if let (Read::Whole, Some(server)) = (read, server) {
+        let Some(known) = self.expected.get_mut(&id) else {
+            if let (Read::Whole, Some(server)) = (read, server)
+                && !self.done.contains(&id)
+            {
                 let early = Expected {
                     server,
                     tool: None,
@@ -154,9 +186,10 @@ impl Pending {
                     delivered: count.tokens,
                     window: Some(window),
                     cost: Count::ZERO,
+                    since: self.turn(),
                 };
                 let gone = self.make_room();
-                self.0.insert(id, early);
+                self.expected.insert(id, early);
                 return gone;
             }
             return None;
@@ -168,18 +201,18 @@ impl Pending {
         }
         // A trimmed result is read in one piece, whatever is left of it.
         let whole = read == Read::Whole || (read == Read::Part && known.trimmed);
-        let over = known.result.is_some() && (whole || known.is_read());
+        let over = known.result.is_some() && (whole || known.is_read(short));
         if !over {
             return None;
         }
-        let known = self.0.remove(&id)?;
+        let known = self.take(id)?;
         let kept = if known.trimmed { known.left() } else { Count::ZERO };
         (kept.tokens > 0).then_some(Unread { server: known.server, left: kept, wasted: None })
     }
 
     /// The task changed: whether its result is held, and in which form it goes.
     pub(super) fn settle(&mut self, handle: &TaskHandle) -> Option<Unread> {
-        let known = self.0.get_mut(&handle.id)?;
+        let known = self.expected.get_mut(&handle.id)?;
         match state(handle) {
             Some(state) => {
                 known.state = state;
@@ -188,7 +221,7 @@ impl Pending {
             }
             // Withheld, or taken from its agent: nobody is to blame for not reading it.
             None => {
-                let gone = self.0.remove(&handle.id)?;
+                let gone = self.take(handle.id)?;
                 Some(Unread { server: gone.server, left: gone.left(), wasted: None })
             }
         }
@@ -198,7 +231,7 @@ impl Pending {
     /// their agent has then.
     pub(super) fn close(&mut self, window: WindowId, newest: bool) -> Vec<Unread> {
         let mut gone = Vec::new();
-        for (id, known) in &mut self.0 {
+        for (id, known) in &mut self.expected {
             if !known.window.map_or(newest, |of| of == window) {
                 continue;
             }
@@ -207,18 +240,18 @@ impl Pending {
                 ComingState::Slices | ComingState::Working | ComingState::Ready => gone.push(*id),
             }
         }
-        gone.into_iter().filter_map(|id| self.0.remove(&id)).filter_map(unread).collect()
+        gone.into_iter().filter_map(|id| self.take(id)).filter_map(unread).collect()
     }
 
     /// Tokens that come with the agent's next looks, whatever it does.
     pub(super) fn ready(&self) -> u64 {
-        let ready = self.0.values().filter(|known| known.state == ComingState::Ready && !known.trimmed);
+        let ready = self.expected.values().filter(|known| known.state == ComingState::Ready && !known.trimmed);
         ready.map(|known| known.left().tokens).fold(0, u64::saturating_add)
     }
 
     /// All, in no order.
     pub(super) fn all(&self) -> impl Iterator<Item = Coming> + '_ {
-        let known = self.0.iter().filter(|(_, known)| known.result.is_some());
+        let known = self.expected.iter().filter(|(_, known)| known.result.is_some());
         known.map(|(id, known)| Coming {
             handle: *id,
             server: known.server,
@@ -229,12 +262,30 @@ impl Pending {
         })
     }
 
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.expected.is_empty()
+    }
+
     /// Makes room for one more: the oldest goes.
     fn make_room(&mut self) -> Option<Unread> {
-        if self.0.len() < EXPECTED_MAX {
+        if self.expected.len() < EXPECTED_MAX {
             return None;
         }
-        self.0.pop_first().and_then(|(_, known)| unread(known))
+        let oldest = self.expected.iter().min_by_key(|(_, known)| known.since).map(|(id, _)| *id)?;
+        self.take(oldest).and_then(unread)
+    }
+
+    /// Expects it no more.
+    fn take(&mut self, id: HandleId) -> Option<Expected> {
+        let known = self.expected.remove(&id)?;
+        self.settled(id);
+        Some(known)
+    }
+
+    fn turn(&mut self) -> u64 {
+        self.came += 1;
+        self.came
     }
 }
 

@@ -111,7 +111,8 @@ impl Budget {
         let window = books.came_in(&place(seen), seen.server, source, (count, unsaid), family, now);
         if let (Some(handle), Some(window), Some(read)) = (seen.handle, window, read) {
             let about = (handle, seen.server);
-            books.pending(seen.agent, family, now, |pending| pending.read(about, read, count, window));
+            let short = self.numbers().short_tokens;
+            books.pending(seen.agent, family, now, |pending| pending.read(about, read, count, (window, short)));
         }
         if let (Passed::Look { empty, hasty, .. }, Some(server)) = (&seen.what, seen.server) {
             let mut waste = |waste, cost| books.wasted(Some(seen.agent), server, waste, cost, now);

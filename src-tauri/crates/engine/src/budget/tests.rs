@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use domain::ids::{AgentId, ServerId, WindowId};
+use domain::ids::{AgentId, HandleId, ServerId, WindowId};
 use domain::policy::Counting;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family};
@@ -13,6 +13,7 @@ use domain::window::{Flow, Source, Window};
 use proptest::prelude::*;
 
 use super::books::{Books, Place};
+use super::coming::{ComingState, Pending, Read, TaskFacts};
 
 const FAMILY: Family = Family::O200k;
 
@@ -23,6 +24,8 @@ enum Act {
     Came(u8, Option<u8>, Source, u64),
     Tools(u8, Option<u8>),
     KeptOut(u64),
+    /// A result that is about to come into the window of this place.
+    Result(u8, Option<u8>, ComingState, u64),
     Emptied,
     Quiet,
     Passes(u64),
@@ -34,11 +37,13 @@ fn act() -> impl Strategy<Value = Act> {
     let source =
         prop_oneof![Just(Source::Arguments), Just(Source::Results), Just(Source::Handles), Just(Source::Prompts)];
     let session = || proptest::option::of(0..3_u8);
+    let state = prop_oneof![Just(ComingState::Held), Just(ComingState::Slices), Just(ComingState::Ready)];
     prop_oneof![
         2 => (0..2_u8, session()).prop_map(|(door, session)| Act::Began(door, session)),
         6 => (0..2_u8, session(), source, 0..5_000_u64).prop_map(|(door, s, source, n)| Act::Came(door, s, source, n)),
         2 => (0..2_u8, session()).prop_map(|(door, session)| Act::Tools(door, session)),
         1 => (0..5_000_u64).prop_map(Act::KeptOut),
+        3 => (0..2_u8, session(), state, 0..5_000_u64).prop_map(|(door, s, state, n)| Act::Result(door, s, state, n)),
         1 => Just(Act::Emptied),
         1 => Just(Act::Quiet),
         2 => (0..1_200_u64).prop_map(Act::Passes),
@@ -89,7 +94,7 @@ proptest! {
         let drawn = AtomicU64::new(0);
         let draw = Box::new(move || WindowId::from_random(u128::from(drawn.fetch_add(1, Ordering::Relaxed))));
         let mut books = Books::new(Counting::default(), Timestamp::EPOCH, draw);
-        let (mut stored, mut now) = (Stored::default(), Timestamp::from_millis(0));
+        let (mut stored, mut now, mut results) = (Stored::default(), Timestamp::from_millis(0), 0);
         let mut came: BTreeMap<Source, u64> = BTreeMap::new();
         let mut least: BTreeMap<WindowId, u64> = BTreeMap::new();
         for act in acts {
@@ -106,6 +111,19 @@ proptest! {
                     books.has_tools(&at, at.door, (tools, exact(11)), FAMILY, now);
                 }
                 Act::KeptOut(tokens) => books.kept_out(agent(), ServerId::from_random(1), exact(tokens), FAMILY, now),
+                Act::Result(door, session, state, tokens) => {
+                    let (at, server) = (place(door, session), ServerId::from_random(1));
+                    let window = books.came_in(&at, at.door, Source::Handles, (exact(1), 0), FAMILY, now);
+                    *came.entry(Source::Handles).or_default() += 1;
+                    let window = window.expect("it has a window");
+                    results += 1;
+                    let id = HandleId::from_random(results);
+                    let facts = TaskFacts { state, ..facts(results, 0) };
+                    books.pending(agent(), FAMILY, now, |pending| pending.came(&facts, exact(tokens)));
+                    books.pending(agent(), FAMILY, now, |pending| {
+                        pending.read((id, Some(server)), Read::Handle, exact(1), (window, 0))
+                    });
+                }
                 Act::Emptied => books.empty(agent(), now),
                 Act::Quiet => books.end_quiet(now),
                 Act::Passes(seconds) => now = now.plus(Duration::from_secs(seconds)),
@@ -133,4 +151,35 @@ proptest! {
         let kept: u64 = stored.windows.values().map(|window| window.kept_out.tokens).sum();
         prop_assert_eq!(kept, stored.flows.get(&Flow::KeptOut).copied().unwrap_or(0), "kept out adds up");
     }
+}
+
+fn facts(task: u128, delivered: u64) -> TaskFacts {
+    let (id, server) = (HandleId::from_random(task), ServerId::from_random(1));
+    TaskFacts { id, server, tool: None, state: ComingState::Ready, trimmed: false, delivered }
+}
+
+#[test]
+fn a_result_that_is_read_again_leaves_nothing_behind() {
+    let (mut pending, window) = (Pending::default(), WindowId::from_random(1));
+    let read = |pending: &mut Pending| {
+        let about = (HandleId::from_random(1), Some(ServerId::from_random(1)));
+        pending.read(about, Read::Whole, exact(100), (window, 0))
+    };
+    pending.came(&facts(1, 0), exact(100));
+    for _ in 0..2 {
+        assert!(read(&mut pending).is_none(), "nothing of it is kept out");
+        assert!(pending.is_empty(), "and nothing is remembered of a result that came in");
+    }
+}
+
+#[test]
+fn of_too_many_results_the_oldest_is_given_up() {
+    let mut pending = Pending::default();
+    let mut given_up = Vec::new();
+    // Handles are drawn at random: the oldest is not the smallest.
+    for task in (0..1_026_u64).rev() {
+        let gone = pending.came(&facts(u128::from(task), 0), exact(task));
+        given_up.extend(gone.map(|gone| gone.left.tokens));
+    }
+    assert_eq!(given_up, [1_025, 1_024], "those that came first");
 }

@@ -43,6 +43,25 @@ impl World {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_result_read_in_slices_to_its_end_is_not_expected_any_more() {
+    let (mut world, server, id, agent) = limited(AtTokens::Hold).await;
+    server.reply_task("report", "t1", vec![Look::Completed(sized(5_000))]);
+    let task = world.handle_of(call(agent, id, "report")).await;
+    world.until(task, "over", |handle| handle.view.is_terminal()).await;
+    // The short result brought the first 1,000 tokens; the slices say where it goes on.
+    sees(&world, (agent, id), "s1", task, Passed::Handle(Payload::new(sized(1_000))));
+    let slice = || Passed::Slice(Payload::new(sized(2_000)));
+    sees(&world, (agent, id), "s1", task, slice());
+    assert_eq!(world.coming(agent).await, [(ComingState::Slices, Some(3_000))], "half of it is read");
+    world.restart().await;
+    assert_eq!(world.coming(agent).await, [(ComingState::Slices, Some(3_000))], "also after a restart");
+    sees(&world, (agent, id), "s1", task, slice());
+    assert_eq!(world.coming(agent).await, [], "it was read to its end");
+    world.restart().await;
+    assert_eq!(world.coming(agent).await, [], "also after a restart");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_result_that_a_person_keeps_back_is_not_blamed_on_its_agent() {
     let (world, server, id, agent) = limited(AtTokens::Ask).await;
     server.reply_task("report", "t1", vec![Look::Completed(sized(5_000))]);
