@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use domain::payload::PayloadKind;
+use domain::policy::Counting;
 use domain::ports::{BudgetNote, RegistryError};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
@@ -36,16 +37,20 @@ pub(crate) async fn keep(core: Arc<Core>) {
     if !numbers.on {
         return;
     }
-    weigh_unseen(&core).await;
+    // What was not counted before waits for room among what passes now.
+    tokio::join!(weigh_unseen(&core), keep_on(&core, &numbers));
+}
+
+async fn keep_on(core: &Arc<Core>, numbers: &Counting) {
     let mut flush_at = Instant::now() + numbers.flush_every;
     loop {
         sleep(numbers.show_every).await;
-        figures::commit(&core, false).await;
+        figures::commit(core, false).await;
         core.budget.show();
         if flush_at <= Instant::now() {
             flush_at = Instant::now() + numbers.flush_every;
             core.budget.books.lock().end_quiet(core.now());
-            flush(&core).await;
+            flush(core).await;
         }
     }
 }

@@ -11,7 +11,7 @@ use domain::ids::{AgentId, HandleId, ServerId};
 use domain::payload::Payload;
 use domain::policy::Counting;
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::coming::TaskFacts;
 use super::seen::Seen;
@@ -71,6 +71,8 @@ pub(super) struct Tap {
     receive: tokio::sync::Mutex<mpsc::Receiver<Item>>,
     bytes: AtomicUsize,
     bytes_max: usize,
+    /// Told when there is room again.
+    freed: Notify,
     in_hand: Mutex<Option<Arc<Vec<Item>>>>,
 }
 
@@ -82,6 +84,7 @@ impl Tap {
             receive: tokio::sync::Mutex::new(receive),
             bytes: AtomicUsize::new(0),
             bytes_max: numbers.queue_bytes,
+            freed: Notify::new(),
             in_hand: Mutex::new(None),
         }
     }
@@ -89,24 +92,43 @@ impl Tap {
     /// Leaves something to be counted; gives it back when there is no room.
     pub(super) fn leave(&self, item: Item) -> Option<Item> {
         let bytes = item.bytes();
-        let before = self.bytes.fetch_add(bytes, Ordering::AcqRel);
-        if before.saturating_add(bytes) > self.bytes_max {
-            self.bytes.fetch_sub(bytes, Ordering::AcqRel);
+        if !self.has_taken(bytes, self.bytes_max) {
             return Some(item);
         }
         let refused = self.send.try_send(item).err()?;
-        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
+        self.give_back(bytes);
         match refused {
             mpsc::error::TrySendError::Full(item) | mpsc::error::TrySendError::Closed(item) => Some(item),
         }
     }
 
-    /// Leaves something that may wait for room.
+    /// Leaves something that may wait for room: alone, where it is larger than all that may wait.
     pub(super) async fn leave_later(&self, item: Item) {
-        if let Ok(room) = self.send.reserve().await {
-            self.bytes.fetch_add(item.bytes(), Ordering::AcqRel);
-            room.send(item);
+        let bytes = item.bytes();
+        let most = self.bytes_max.max(bytes);
+        loop {
+            let freed = self.freed.notified();
+            if self.has_taken(bytes, most) {
+                break;
+            }
+            freed.await;
         }
+        match self.send.reserve().await {
+            Ok(room) => room.send(item),
+            // Nobody counts any more.
+            Err(_) => self.give_back(bytes),
+        }
+    }
+
+    /// Takes room for so many bytes, when with them no more than `most` wait.
+    fn has_taken(&self, bytes: usize, most: usize) -> bool {
+        let with = |before: usize| before.checked_add(bytes).filter(|after| *after <= most);
+        self.bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, with).is_ok()
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
+        self.freed.notify_waiters();
     }
 
     /// The receiving end, for whoever counts.
@@ -147,7 +169,6 @@ impl Tap {
     /// The batch in hand is booked.
     pub(super) fn is_booked(&self, batch: &[Item]) {
         *self.in_hand.lock() = None;
-        let bytes: usize = batch.iter().map(Item::bytes).fold(0, usize::saturating_add);
-        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
+        self.give_back(batch.iter().map(Item::bytes).fold(0, usize::saturating_add));
     }
 }

@@ -1,4 +1,4 @@
-//! Properties of the books: windows and series say the same, and spend never falls.
+//! Properties of the books: windows and series say the same, and spend never falls. And what waits, in small.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,14 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use domain::ids::{AgentId, HandleId, ServerId, WindowId};
+use domain::payload::Payload;
 use domain::policy::Counting;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family};
 use domain::window::{Flow, Source, Window};
+use futures::FutureExt;
 use proptest::prelude::*;
 
 use super::books::{Books, Place};
 use super::coming::{ComingState, Pending, Read, TaskFacts};
+use super::tap::{Item, Matter, Tap};
 
 const FAMILY: Family = Family::O200k;
 
@@ -182,4 +185,26 @@ fn of_too_many_results_the_oldest_is_given_up() {
         given_up.extend(gone.map(|gone| gone.left.tokens));
     }
     assert_eq!(given_up, [1_025, 1_024], "those that came first");
+}
+
+#[tokio::test]
+async fn what_may_wait_waits_until_there_is_room_for_its_bytes() {
+    let tap = Tap::new(&Counting { queue_bytes: 100, ..Counting::default() });
+    let item = |bytes: usize| {
+        let (agent, server, handle) = (agent(), ServerId::from_random(1), HandleId::from_random(1));
+        Item::Aside(Matter { agent, server, tool: None, handle, text: Payload::new("x".repeat(bytes)) })
+    };
+    assert!(tap.leave(item(60)).is_none(), "there is room");
+    assert!(tap.leave(item(60)).is_some(), "not for both");
+    let mut later = std::pin::pin!(tap.leave_later(item(400)));
+    assert!(later.as_mut().now_or_never().is_none(), "nor for what may wait");
+    let mut receive = tap.receive().await;
+    let batch = tap.next_now(&mut receive).expect("the first is there");
+    assert!(later.as_mut().now_or_never().is_none(), "it is not booked yet");
+    tap.is_booked(&batch);
+    assert!(later.now_or_never().is_some(), "now it is, and what is larger than all room comes alone");
+    assert!(tap.leave(item(1)).is_some(), "for what is more there is none");
+    let batch = tap.next_now(&mut receive).expect("it came");
+    tap.is_booked(&batch);
+    assert!(tap.leave(item(100)).is_none(), "and all of it is given back");
 }
