@@ -85,7 +85,7 @@ pub(crate) struct Budget {
     limits: Limits,
     /// Tasks whose result came while nobody counted.
     unseen: Mutex<Vec<(TaskHandle, Option<TaskFacts>)>>,
-    flushing: tokio::sync::Mutex<()>,
+    flushing: tokio::sync::Mutex<flush::Retry>,
     shown: watch::Sender<()>,
 }
 

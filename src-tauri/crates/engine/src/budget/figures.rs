@@ -18,11 +18,12 @@ use futures::stream::{self, StreamExt};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use super::flush::Retry;
 use crate::core::{Core, then};
 use crate::ledger::LedgerError;
 use crate::roster::Roster;
 
-/// Tasks whose figures are committed at a time, so that their commits share fsyncs.
+/// Tasks whose figures are committed at a time, so that their commits share fsyncs. Judgement.
 const COMMITTED_AT_ONCE: usize = 64;
 
 /// Which figure of a task.
@@ -49,7 +50,7 @@ struct Added {
 
 /// Additions that are not committed yet.
 #[derive(Default)]
-pub(super) struct Figures(Mutex<HashMap<HandleId, Added>>);
+pub(super) struct Figures(Mutex<HashMap<HandleId, Added>>, Mutex<Retry>);
 
 impl Figures {
     /// Adds to a figure of a task.
@@ -162,19 +163,34 @@ pub(super) async fn commit(core: &Arc<Core>, all: bool) {
                     && limit(&roster, &handle).is_some_and(|limit| total(&tokens) > limit.tokens)
             })
     };
+    let retry = &core.budget.figures.1;
+    if !all && !retry.lock().may_try() {
+        return;
+    }
     let every = if all { Duration::ZERO } else { core.policy.counting.task_every };
     let due = core.budget.figures.take(every, over);
     let stored = stream::iter(due).map(|(id, added)| {
         let roster = &roster;
         async move {
             match core.ledger.apply(id, |handle, now| step(roster, handle, added.tokens, now)).await {
-                Ok(_) | Err(LedgerError::Unknown | LedgerError::Registry(RegistryError::Closed)) => {}
+                Ok(_) | Err(LedgerError::Unknown | LedgerError::Registry(RegistryError::Closed)) => Ok(()),
                 Err(error) => {
-                    tracing::warn!(handle.id = %id, %error, "what a task costs could not be stored, trying again");
                     core.budget.figures.put_back(id, added);
+                    Err((id, error))
                 }
             }
         }
     });
-    stored.buffer_unordered(COMMITTED_AT_ONCE).collect::<()>().await;
+    let stored: Vec<_> = stored.buffer_unordered(COMMITTED_AT_ONCE).collect().await;
+    let mut refused = stored.iter().filter_map(|stored| stored.as_ref().err());
+    match refused.next() {
+        Some((id, error)) => {
+            let tasks = 1 + refused.count();
+            if retry.lock().failed(core) {
+                tracing::warn!(handle.id = %id, tasks, %error, "what tasks cost could not be stored, trying again");
+            }
+        }
+        None if stored.is_empty() => {}
+        None => retry.lock().went(),
+    }
 }

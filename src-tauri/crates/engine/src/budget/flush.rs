@@ -15,6 +15,32 @@ use super::figures;
 use super::tap::{Item, Matter};
 use crate::core::Core;
 
+/// How storing goes: what the registry refuses is tried again, later each time, and told once.
+#[derive(Debug, Default)]
+pub(super) struct Retry {
+    failures: u32,
+    until: Option<Instant>,
+}
+
+impl Retry {
+    /// Whether it is time to try (again).
+    pub(super) fn may_try(&self) -> bool {
+        self.until.is_none_or(|until| until <= Instant::now())
+    }
+
+    /// It was refused. Returns whether it is the first time in a row, which is to be told.
+    pub(super) fn failed(&mut self, core: &Core) -> bool {
+        self.failures = self.failures.saturating_add(1);
+        self.until = Some(Instant::now() + core.back_off(self.failures));
+        self.failures == 1
+    }
+
+    /// It was stored.
+    pub(super) fn went(&mut self) {
+        *self = Self::default();
+    }
+}
+
 /// Counts what is left at the tap, for ever.
 pub(crate) async fn count(core: Arc<Core>) {
     let budget = Arc::clone(&core.budget);
@@ -50,7 +76,9 @@ async fn keep_on(core: &Arc<Core>, numbers: &Counting) {
         if flush_at <= Instant::now() {
             flush_at = Instant::now() + numbers.flush_every;
             core.budget.books.lock().end_quiet(core.now());
-            flush(core).await;
+            if core.budget.flushing.lock().await.may_try() {
+                flush(core).await;
+            }
         }
     }
 }
@@ -75,15 +103,17 @@ async fn weigh_unseen(core: &Arc<Core>) {
 
 /// Stores windows and series as they are. Nothing is stored twice or lost by an error.
 pub(super) async fn flush(core: &Core) {
-    let _one_at_a_time = core.budget.flushing.lock().await;
+    let mut retry = core.budget.flushing.lock().await;
     let note = core.budget.books.lock().take();
     if note == BudgetNote::default() {
         return;
     }
     match core.registry.note_budget(note.clone()).await {
-        Ok(()) | Err(RegistryError::Closed) => {}
+        Ok(()) | Err(RegistryError::Closed) => retry.went(),
         Err(error) => {
-            tracing::warn!(%error, "what was counted could not be stored, trying again");
+            if retry.failed(core) {
+                tracing::warn!(%error, "what was counted could not be stored, trying again");
+            }
             core.budget.books.lock().put_back(note);
         }
     }
