@@ -153,7 +153,8 @@ pub struct TaskTokens {
     pub arguments: u64,
     /// Its handle, and all looks of its agent at it: what stands in the window instead of the work.
     pub handle: u64,
-    /// Output on the way (status messages, progress, logs, our looks) that did not enter the window.
+    /// What was said on the way (status messages, progress, logs) and did not enter the window, each once, however often
+    /// it was looked at. What its agent can still read with its next look is not in it.
     pub interim: u64,
     /// Its result, as soon as there is one, whether the agent read it or not.
     pub result: Option<u64>,
@@ -168,8 +169,8 @@ impl TaskTokens {
         Self { family, exactness: Exactness::Exact, arguments: 0, handle: 0, interim: 0, result: None, delivered: 0 }
     }
 
-    /// What the task kept out of the window so far: what was said on the way, and what of its result was not read. A
-    /// result that can still be read counts once the task is `over` for its agent.
+    /// What of the task is not in the window so far: what was said on the way, and what of its result was not read. That
+    /// part may still come in ([`Self::coming`]); windows count it as kept out when nobody can or will read it any more.
     #[must_use]
     pub fn kept_out(&self) -> u64 {
         self.interim.saturating_add(self.result.unwrap_or(0).saturating_sub(self.delivered))

@@ -14,6 +14,7 @@ mod enter;
 mod figures;
 pub(crate) mod flush;
 mod limits;
+mod lines;
 mod seen;
 mod series;
 mod tap;
@@ -43,6 +44,7 @@ use self::books::{Books, Place};
 use self::coming::TaskFacts;
 use self::figures::Figures;
 use self::limits::Limits;
+use self::lines::Lines;
 use self::tap::{Item, Matter, Tap};
 use crate::engine::{Draw, Engine, EngineError};
 use crate::presence::Presences;
@@ -83,6 +85,7 @@ pub(crate) struct Budget {
     books: Mutex<Books>,
     figures: Figures,
     limits: Limits,
+    lines: Lines,
     /// Tasks whose result came while nobody counted.
     unseen: Mutex<Vec<(TaskHandle, Option<TaskFacts>)>>,
     flushing: tokio::sync::Mutex<flush::Retry>,
@@ -106,6 +109,7 @@ impl Budget {
             presences,
             figures: Figures::default(),
             limits: Limits::default(),
+            lines: Lines::default(),
             unseen: Mutex::default(),
             flushing: tokio::sync::Mutex::default(),
             shown: watch::Sender::new(()),
@@ -167,8 +171,8 @@ impl Engine {
         budget.books.lock().began(&place, family, now);
     }
 
-    /// Output of an agent's open task did not go to the agent. What its server says of itself (status messages, progress)
-    /// is known here already.
+    /// Output of an agent's open task that its model does not read: what the server logs. What it says of the task itself
+    /// (status messages, progress) is known here already, whoever looked for it.
     pub fn kept_out(&self, id: HandleId, text: Payload) {
         let Some(handle) = self.core.ledger.held(id).filter(|_| self.core.policy.counting.on) else { return };
         let Some(agent) = handle.agent else { return };

@@ -40,18 +40,25 @@ impl Budget {
                 | PayloadKind::Question(_) => {}
             }
         }
-        for line in step.log.iter().filter(|line| !line.text.is_empty()) {
-            self.leave(Item::Aside(matter(next, agent, Payload::new(line.text.as_str()))));
-        }
-        let said = |handle: &TaskHandle| handle.progress.as_ref().and_then(|progress| progress.message.clone());
-        if let Some(words) = said(next)
-            && before.and_then(said).as_ref() != Some(&words)
-        {
-            self.leave(Item::Aside(matter(next, agent, Payload::new(words))));
-        }
+        self.words_change(before, next, agent);
         if before.is_some_and(|before| before.hold != next.hold || before.intent != next.intent) {
             let (family, now) = (self.measure(agent).family, self.now());
             self.books.lock().pending(agent, family, now, |pending| pending.settle(next));
+        }
+    }
+
+    /// What its agent reads of a task when it looks, and what its server says of its progress that no look shows.
+    fn words_change(&self, before: Option<&TaskHandle>, next: &TaskHandle, agent: AgentId) {
+        let word = words(next);
+        if before.and_then(words) != word {
+            let word = word.unwrap_or_default();
+            self.leave(Item::Word(matter(next, agent, Payload::new(word))));
+        }
+        let progress = |handle: &TaskHandle| handle.progress.as_ref().and_then(|progress| progress.message.clone());
+        if let (Some(_), Some(said)) = (next.view.task(), progress(next))
+            && before.and_then(progress).as_ref() != Some(&said)
+        {
+            self.leave(Item::Aside(matter(next, agent, Payload::new(said))));
         }
     }
 
@@ -110,6 +117,15 @@ impl Budget {
 
 fn matter(handle: &TaskHandle, agent: AgentId, text: Payload) -> Matter {
     Matter { agent, server: handle.server, tool: handle.tool.clone(), handle: handle.id, text }
+}
+
+/// What its server says of a task to whoever looks: a call that is no task there says it with its progress, while it runs.
+fn words(handle: &TaskHandle) -> Option<&str> {
+    match handle.view.task() {
+        Some(task) => task.message.as_deref(),
+        None if handle.view.is_terminal() => None,
+        None => handle.progress.as_ref().and_then(|progress| progress.message.as_deref()),
+    }
 }
 
 fn is_gone(handle: &TaskHandle) -> bool {

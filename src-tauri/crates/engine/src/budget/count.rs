@@ -93,7 +93,8 @@ pub(super) async fn weigh_result(scale: &Arc<dyn Scale>, family: Family, result:
     }
 }
 
-/// One token a byte: an upper bound of every text.
+/// One token a byte: an upper bound of every text. A small picture may weigh more; to find one, the text would have to be
+/// read.
 fn per_byte(bytes: u64) -> Count {
     Count { tokens: bytes, exactness: Exactness::AtMost }
 }
@@ -115,9 +116,11 @@ pub(super) fn at_most(item: &Item) -> Weighed {
             | Passed::Prompt(_)
             | Passed::Resource(_)) => Weighed::own(per_byte(what.bytes())),
         },
-        Item::Arguments(matter) | Item::Outcome(matter, _) | Item::Failure(matter) | Item::Aside(matter) => {
-            Weighed::own(per_byte(matter.text.bytes()))
-        }
+        Item::Arguments(matter)
+        | Item::Outcome(matter, _)
+        | Item::Failure(matter)
+        | Item::Aside(matter)
+        | Item::Word(matter) => Weighed::own(per_byte(matter.text.bytes())),
         Item::Mark(_) => Weighed::NOTHING,
     }
 }
@@ -146,7 +149,7 @@ fn weigh(scale: &dyn Scale, item: &Item, family: Family) -> Weighed {
         }
         Item::Outcome(matter, _) => weighed(Load::Result(matter.text.as_str()), &matter.text),
         Item::Failure(matter) => weighed(Load::Error(matter.text.as_str()), &matter.text),
-        Item::Aside(matter) => weighed(Load::Text(matter.text.as_str()), &matter.text),
+        Item::Aside(matter) | Item::Word(matter) => weighed(Load::Text(matter.text.as_str()), &matter.text),
         Item::Mark(_) => Weighed::NOTHING,
     }
 }

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use domain::ids::{AgentId, HandleId, ServerId};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Family};
 use domain::waste::Waste;
@@ -15,11 +14,12 @@ use super::books::Place;
 use super::coming::Read;
 use super::count::Weighed;
 use super::figures::Figure;
+use super::lines::Unseen;
 use super::seen::{Passed, Seen};
 use super::tap::{Item, Matter};
 use super::{Budget, count};
 
-/// Bytes of a session's digest that stand for it. Enough that no two of an agent's are taken for one.
+/// Bytes of a session's digest that stand for it. Judgement: no two of an agent's are taken for one.
 const MARK_BYTES: usize = 8;
 
 /// What stands for a session in windows: its id opens doors and is kept nowhere.
@@ -60,9 +60,11 @@ impl Budget {
     fn family_of(&self, item: &Item) -> Family {
         let agent = match item {
             Item::Saw(seen) => seen.agent,
-            Item::Arguments(matter) | Item::Outcome(matter, _) | Item::Failure(matter) | Item::Aside(matter) => {
-                matter.agent
-            }
+            Item::Arguments(matter)
+            | Item::Outcome(matter, _)
+            | Item::Failure(matter)
+            | Item::Aside(matter)
+            | Item::Word(matter) => matter.agent,
             Item::Mark(_) => return Family::Unknown,
         };
         self.measure(agent).family
@@ -84,7 +86,14 @@ impl Budget {
             (Item::Failure(matter), Weighed::Sum(count, _)) => {
                 self.figures.add(matter.handle, family, Figure::Result, count);
             }
-            (Item::Aside(matter), Weighed::Sum(count, _)) => self.enter_aside(matter, count, family, now),
+            (Item::Aside(matter), Weighed::Sum(count, _)) => self.stays_out(unseen(matter, count, family), now),
+            (Item::Word(matter), Weighed::Sum(count, _)) => {
+                // It is in no figure yet, but it was said: the task is looked at for its limit.
+                self.figures.add(matter.handle, family, Figure::Interim, Count::ZERO);
+                for gone in self.lines.turns(unseen(matter, count, family), matter.text.as_str()) {
+                    self.stays_out(gone, now);
+                }
+            }
             (Item::Mark(told), _) => {
                 if let Some(told) = told.lock().take() {
                     // Whoever waited may have stopped waiting.
@@ -92,7 +101,10 @@ impl Budget {
                 }
             }
             // Lists of tools alone are weighed by tool.
-            (Item::Arguments(_) | Item::Outcome(..) | Item::Failure(_) | Item::Aside(_), Weighed::Tools(..)) => {}
+            (
+                Item::Arguments(_) | Item::Outcome(..) | Item::Failure(_) | Item::Aside(_) | Item::Word(_),
+                Weighed::Tools(..),
+            ) => {}
         }
     }
 
@@ -129,13 +141,27 @@ impl Budget {
         if let (Some(handle), Some(figure)) = (seen.handle, figure) {
             self.figures.add(handle, family, figure, count);
         }
+        match (seen.handle, &seen.what) {
+            (Some(handle), Passed::Handle(said) | Passed::Look { said, .. }) => self.lines.shown(handle, said.as_str()),
+            (Some(handle), Passed::Result(_) | Passed::Error(_)) => {
+                if let Some(gone) = self.lines.over(handle) {
+                    self.stays_out(gone, now);
+                }
+            }
+            (Some(_) | None, _) => {}
+        }
     }
 
-    fn enter_aside(&self, matter: &Matter, count: Count, family: Family, now: Timestamp) {
-        let Matter { agent, server, handle, .. } = matter;
-        self.figures.add(HandleId::clone(handle), family, Figure::Interim, count);
-        self.books.lock().kept_out(AgentId::clone(agent), ServerId::clone(server), count, family, now);
+    /// What a task said on the way does not come in any more.
+    fn stays_out(&self, said: Unseen, now: Timestamp) {
+        let Unseen { agent, server, handle, family, count } = said;
+        self.figures.add(handle, family, Figure::Interim, count);
+        self.books.lock().kept_out(agent, server, count, family, now);
     }
+}
+
+fn unseen(matter: &Matter, count: Count, family: Family) -> Unseen {
+    Unseen { agent: matter.agent, server: matter.server, handle: matter.handle, family, count }
 }
 
 fn place(seen: &Seen) -> Place {

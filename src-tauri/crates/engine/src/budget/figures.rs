@@ -141,12 +141,13 @@ fn limit(roster: &Roster, handle: &TaskHandle) -> Option<TokenLimit> {
     roster.resolve(handle.agent?, handle.server, tool).task_limit
 }
 
-/// The new figures, and what follows when they are too much.
-fn step(roster: &Roster, handle: &TaskHandle, added: TaskTokens, now: Timestamp) -> Transition {
+/// The new figures, and what follows when they are too much with what was `said` and is in no figure yet.
+fn step(roster: &Roster, handle: &TaskHandle, (added, said): (TaskTokens, u64), now: Timestamp) -> Transition {
     let tokens = with(handle, added);
     let counted = handle.counted(tokens);
-    match limit(roster, handle).filter(|limit| total(&tokens) > limit.tokens) {
-        Some(limit) => then(counted, |next| next.goes_over(total(&tokens), limit, now)),
+    let total = total(&tokens).saturating_add(said);
+    match limit(roster, handle).filter(|limit| total > limit.tokens) {
+        Some(limit) => then(counted, |next| next.goes_over(total, limit, now)),
         None => counted,
     }
 }
@@ -158,9 +159,8 @@ pub(super) async fn commit(core: &Arc<Core>, all: bool) {
     let over = |id: HandleId, added: &TaskTokens| {
         limited
             && core.ledger.held(id).is_some_and(|handle| {
-                let tokens = with(&handle, *added);
-                handle.over_limit.is_none()
-                    && limit(&roster, &handle).is_some_and(|limit| total(&tokens) > limit.tokens)
+                let total = total(&with(&handle, *added)).saturating_add(core.budget.lines.waiting(id));
+                handle.over_limit.is_none() && limit(&roster, &handle).is_some_and(|limit| total > limit.tokens)
             })
     };
     let retry = &core.budget.figures.1;
@@ -172,7 +172,8 @@ pub(super) async fn commit(core: &Arc<Core>, all: bool) {
     let stored = stream::iter(due).map(|(id, added)| {
         let roster = &roster;
         async move {
-            match core.ledger.apply(id, |handle, now| step(roster, handle, added.tokens, now)).await {
+            let added_and_said = (added.tokens, core.budget.lines.waiting(id));
+            match core.ledger.apply(id, |handle, now| step(roster, handle, added_and_said, now)).await {
                 Ok(_) | Err(LedgerError::Unknown | LedgerError::Registry(RegistryError::Closed)) => Ok(()),
                 Err(error) => {
                     core.budget.figures.put_back(id, added);

@@ -37,6 +37,8 @@ pub(super) enum Item {
     Failure(Matter),
     /// Output of a task that did not go to its agent.
     Aside(Matter),
+    /// What its agent reads of a task from now on when it looks; empty where that is nothing.
+    Word(Matter),
     /// Everything before this is counted and booked.
     Mark(Mutex<Option<oneshot::Sender<()>>>),
 }
@@ -55,9 +57,11 @@ impl Item {
     fn bytes(&self) -> usize {
         let bytes = match self {
             Self::Saw(seen) => seen.what.bytes(),
-            Self::Arguments(matter) | Self::Outcome(matter, _) | Self::Failure(matter) | Self::Aside(matter) => {
-                matter.text.bytes()
-            }
+            Self::Arguments(matter)
+            | Self::Outcome(matter, _)
+            | Self::Failure(matter)
+            | Self::Aside(matter)
+            | Self::Word(matter) => matter.text.bytes(),
             Self::Mark(_) => 0,
         };
         usize::try_from(bytes).unwrap_or(usize::MAX)

@@ -34,12 +34,48 @@ fn sees(world: &World, (agent, id): (AgentId, ServerId), session: &str, task: Ha
     world.engine.saw(Seen { handle: Some(task), ..seen(agent, (Some(id), Some(session)), what) });
 }
 
+/// A task object with these words.
+fn status(words: &str) -> Payload {
+    Payload::new(format!(r#"{{"taskId":"t1","statusMessage":"{words}"}}"#))
+}
+
 impl World {
+    /// What its window says that tasks kept out, and what the task says that was said on the way.
+    async fn kept(&self, agent: AgentId, task: HandleId) -> (u64, u64) {
+        let budget = self.budget(agent).await;
+        let interim = self.handle(task).await.tokens.map_or(0, |tokens| tokens.interim);
+        (budget.now.map_or(0, |window| window.kept_out.tokens), interim)
+    }
+
     /// What is about to come in for an agent.
     async fn coming(&self, agent: AgentId) -> Vec<(ComingState, Option<u64>)> {
         let coming = self.budget(agent).await.coming;
         coming.iter().map(|one| (one.state, one.tokens.map(|count| count.tokens))).collect()
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_of_a_task_that_its_agent_reads_are_not_kept_out() {
+    let (world, server, id) = World::new().await;
+    let agent = world.agent(1).await;
+    server.reply_task("index", "t1", vec![Look::says("half")]);
+    let task = world.handle_of(call(agent, id, "index")).await;
+    sees(&world, (agent, id), "s1", task, Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#)));
+    let says = |words: &'static str| move |handle: &TaskHandle| message(handle) == Some(words);
+    world.until(task, "half", says("half")).await;
+    assert_eq!(world.kept(agent, task).await, (0, 0), "its agent can still read it");
+    let look = Passed::Look { said: status("half"), empty: false, hasty: false };
+    sees(&world, (agent, id), "s1", task, look);
+    server.becomes("t1", Look::says("nearly"));
+    world.until(task, "nearly", says("nearly")).await;
+    assert_eq!(world.kept(agent, task).await, (0, 0), "it read the one, and can still read the other");
+    server.becomes("t1", Look::Completed(sized(500)));
+    world.until(task, "counted", |handle| handle.tokens.is_some_and(|tokens| tokens.result.is_some())).await;
+    assert_eq!(world.kept(agent, task).await, (6, 6), "nobody can read the other any more");
+}
+
+fn message(handle: &TaskHandle) -> Option<&str> {
+    handle.view.task().and_then(|task| task.message.as_deref())
 }
 
 #[tokio::test(start_paused = true)]
