@@ -4,6 +4,7 @@ import { getContext, setContext } from "svelte";
 import type { ApiError, HeldDto, InboxRow, ReleaseTask, RequestDto, TaskDto } from "$lib/bindings";
 import { apiError, type Backend } from "$lib/backend/backend";
 import type { Toasts } from "$lib/act";
+import { line } from "$lib/design";
 import { FormState, type JsonObject } from "$lib/form";
 import { coarse, ms } from "$lib/model/time";
 import { inboxText } from "$lib/text/inbox";
@@ -216,7 +217,7 @@ export class Desk {
     if (!done) return;
     this.popup = null;
     this.#to.leave(row.id);
-    const agent = row.agent ?? inboxText.held.agent;
+    const agent = line(row.agent ?? inboxText.held.agent, 60);
     this.#to.toasts.show(!deliver ? inboxText.held.withheld(agent) : form.form == null ? inboxText.held.delivered(agent) : inboxText.sized.delivered[form.form](agent));
   }
 
@@ -244,7 +245,7 @@ export class Desk {
     const done = await this.#try(row.id, () => this.#to.backend.call("tasks.goOn", { id: task }));
     if (!done) return;
     this.#to.leave(row.id);
-    this.#to.toasts.show(inboxText.overLimit.wentOn(row.tool ?? inboxText.titleOf.aTask));
+    this.#to.toasts.show(inboxText.overLimit.wentOn(line(row.tool ?? inboxText.titleOf.aTask, 80)));
   }
 
   /** The person left an item that nobody can answer any more: what was half written goes with it. */

@@ -175,3 +175,13 @@ it("a task past its limit goes on when a person lets it", async () => {
   expect(sent("tasks.goOn")).toEqual([{ id: row.task }]);
   expect(left).toEqual([row.id]);
 });
+
+it("what a server calls its tool is told in one short line", async () => {
+  const { desk, toasts, row } = begin({ ...OVER_LIMIT, row: { ...OVER_LIMIT.row, tool: `\u001b[31m${"x\n".repeat(10_000)}\u202e` } });
+  void desk.goOn(row);
+  await vi.advanceTimersByTimeAsync(10);
+  const said = toasts.list[0]?.text ?? "";
+  expect(said, "it was told").toContain("goes on");
+  expect(said.length).toBeLessThan(100);
+  expect(said).not.toMatch(/[\n\u001b\u202e]/);
+});
