@@ -5,7 +5,7 @@ import { fake, type FakeOptions } from "$lib/backend/fake";
 import type { ApiError } from "$lib/bindings";
 import { STORY_NOW } from "$lib/story";
 import { Desk } from "./desk.svelte";
-import { DESTRUCTIVE, LINK, OVER_LIMIT, QUESTION, SECRET, TOO_LARGE, type Item } from "./inbox.example";
+import { DESTRUCTIVE, LINK, OVER_LIMIT, QUESTION, RESULT_HELD, SECRET, TOO_LARGE, type Item } from "./inbox.example";
 
 beforeEach(() => void vi.useFakeTimers({ now: STORY_NOW }));
 afterEach(() => void vi.useRealTimers());
@@ -150,6 +150,22 @@ it("a large result goes in slices, and in another form when a person says so", a
   desk.deliver(row, TOO_LARGE.task.held);
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.release").at(-1)).toEqual({ id: row.task, deliver: true, reason: null, form: "trimmed", trimTokens: 5_000 });
+});
+
+it("a held result goes to nobody before its task is heard", async () => {
+  for (const held of [RESULT_HELD, TOO_LARGE]) {
+    const { desk, sent, row } = begin(held);
+    expect(desk.deliver(row, null), "there is nothing to correct").toBe(true);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(sent("tasks.release")).toEqual([]);
+  }
+});
+
+it("a result that a person wanted to see goes as it came", async () => {
+  const { desk, sent, row } = begin(RESULT_HELD);
+  expect(desk.deliver(row, RESULT_HELD.task.held)).toBe(true);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(sent("tasks.release")).toEqual([{ id: row.task, deliver: true, reason: null }]);
 });
 
 it("a trim that is no number is not sent, and its error stands at the field", async () => {

@@ -5,7 +5,7 @@ import { arrivedAbove, groups, neighbour, ordered, OWN_GROUP_OVER, snoozeUntil, 
 const NOW = Date.parse("2026-11-21T14:00:00.000Z");
 const at = (minutes: number) => new Date(NOW + minutes * 60_000).toISOString();
 function row(id: string, more: Partial<InboxRow> = {}): InboxRow {
-  return { id, kind: "form", task: `hdl_${id}`, key: "k", server: "ci", tool: null, agent: null, message: null, host: null, openedAt: at(-5), deadline: null, snoozedUntil: null, changedAt: at(-5), answeredBy: null, destructive: false, tokens: null, limit: null, exactness: null, ...more };
+  return { id, kind: "form", task: `hdl_${id}`, key: "k", server: "ci", tool: null, agent: null, message: null, host: null, openedAt: at(-5), deadline: null, snoozedUntil: null, changedAt: at(-5), answeredBy: null, destructive: false, tokens: null, limit: null, exactness: null, why: null, ...more };
 }
 const names = (rows: readonly InboxRow[]) => rows.map((one) => one.id).join(" ");
 

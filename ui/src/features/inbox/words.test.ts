@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { HistoryEvent } from "$lib/bindings";
 import { ledLines } from "./led";
-import { firstSentence, usualRange } from "./words";
+import { DOES_NOT_FIT, OVER_LIMIT, RESULT_HELD, TOO_LARGE } from "./inbox.example";
+import { firstSentence, iconOf, isSized, titleOf, usualRange } from "./words";
 
 it.each([
   ["Build 8841 is green. How should v4.12.0 roll out? I roll back by myself.", "How should v4.12.0 roll out?"],
@@ -20,6 +21,18 @@ it("a line of 100 kB is named in a moment, and shortly", () => {
   const began = performance.now();
   for (const long of ["a".repeat(100_000), "a.".repeat(50_000), "?".repeat(100_000), "a b ".repeat(25_000), ".".repeat(100_000)]) expect(firstSentence(long).length).toBeLessThanOrEqual(140);
   expect(performance.now() - began, "hostile text costs no time").toBeLessThan(500);
+});
+
+it("a result that a person wants to see is named by its tool and agent, whatever its size", () => {
+  const { row } = RESULT_HELD;
+  expect(row.tokens, "it was counted").not.toBeNull();
+  expect([isSized(row), iconOf(row), titleOf(row)]).toEqual([false, "hand", "The result of quarter_report waits before research-7 gets it"]);
+});
+
+it("a result that is held for its size is told by it, with a limit of one result or of the window", () => {
+  for (const { row } of [TOO_LARGE, DOES_NOT_FIT]) expect([isSized(row), iconOf(row)]).toEqual([true, "gauge"]);
+  expect(titleOf(DOES_NOT_FIT.row)).toBe("A result of 61k tokens is held");
+  expect(isSized(OVER_LIMIT.row), "a task past its limit has no result yet").toBe(false);
 });
 
 it("a usual length names its unit once when it can", () => {

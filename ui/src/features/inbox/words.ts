@@ -16,13 +16,13 @@ export function firstSentence(message: string): string {
   return line(asks ?? sentences[0] ?? text, TITLE_CAP).replace(/(?<![.])\.$/, "");
 }
 
-/** Whether its size is why it waits. Until the task is heard, what the row says counts. */
-export function isSized(row: InboxRow, task: TaskDto | null): boolean {
-  return row.kind === "held" && (task?.held ? task.held.why !== "review" : row.limit !== null);
+/** Whether its size is why it waits. A result that a person wants to see has a size too. */
+export function isSized(row: InboxRow): boolean {
+  return row.kind === "held" && row.why !== null && row.why !== "review";
 }
 
 export function titleOf(row: InboxRow): string {
-  const tool = row.tool ?? words.aTask;
+  const tool = line(row.tool ?? words.aTask, 80);
   switch (row.kind) {
     case "form":
       return (row.message === null ? "" : firstSentence(row.message)) || words.form(row.server);
@@ -39,9 +39,9 @@ export function titleOf(row: InboxRow): string {
     case "blocked":
       return words.blocked(row.server);
     case "held":
-      return row.tokens === null ? words.held(tool, row.agent) : words.sized(shortTokens(row.tokens, row.exactness ?? "atMost"));
+      return isSized(row) && row.tokens !== null ? words.sized(shortTokens(row.tokens, row.exactness ?? "atMost")) : words.held(tool, row.agent);
     case "overLimit":
-      return words.overLimit(line(tool, 80), row.limit === null ? null : tokens(row.limit, "exact"));
+      return words.overLimit(tool, row.limit === null ? null : tokens(row.limit, "exact"));
     default:
       row.kind satisfies never;
       return row.server;
@@ -51,7 +51,7 @@ export function titleOf(row: InboxRow): string {
 /** With the numbers of the task, where they say more. */
 export function fullTitleOf(row: InboxRow, task: TaskDto | null, now: number): string {
   if (row.kind !== "overdue" || task === null) return titleOf(row);
-  const tool = row.tool ?? words.aTask;
+  const tool = line(row.tool ?? words.aTask, 80);
   if (task.overdueWhy === "agreed") return words.agreed(tool);
   if (task.usual === null) return titleOf(row);
   return words.overdueBy(tool, coarse(elapsed(task, now)), usualRange(task.usual));
@@ -74,7 +74,7 @@ export function iconOf(row: InboxRow): IconName {
     case "lost": return "cross-dashed";
     case "unconfirmed": return "question";
     case "blocked": return "key";
-    case "held": return row.limit !== null ? "gauge" : "hand";
+    case "held": return isSized(row) ? "gauge" : "hand";
     case "overLimit": return "gauge";
     default:
       kind satisfies never;

@@ -588,7 +588,9 @@ tokens: number | null,
 /** The limit that it is held for, or that the task went past. */
 limit: number | null,
 /** How exact `tokens` is. */
-exactness: ExactnessDto | null, };
+exactness: ExactnessDto | null,
+/** Why a result is held; null elsewhere. */
+why: HeldWhy | null, };
 
 /** What people want of a task. */
 export type IntentDto = {

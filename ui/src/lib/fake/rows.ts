@@ -89,6 +89,6 @@ export function inboxRow(row: TaskRow, at: number, now: number): InboxRow | null
     id: `${row.id}/${key ?? kind}`, kind, task: row.id, key, server: row.server, tool: row.tool, agent: row.agent,
     message: key === null ? null : kind === "url" ? "Allow the export in your browser." : pick(QUESTIONS, (at % QUESTIONS.length) / QUESTIONS.length),
     host: kind === "url" ? "id.ledgerly.example" : null, openedAt: row.changedAt,
-    deadline: at % 3 === 0 ? iso(now + (at % 30) * MINUTE + 288_000) : null, snoozedUntil: null, changedAt: row.changedAt, answeredBy: null, destructive: at % 9 === 4, tokens: null, limit: null, exactness: null,
+    deadline: at % 3 === 0 ? iso(now + (at % 30) * MINUTE + 288_000) : null, snoozedUntil: null, changedAt: row.changedAt, answeredBy: null, destructive: at % 9 === 4, tokens: null, limit: null, exactness: null, why: null,
   };
 }

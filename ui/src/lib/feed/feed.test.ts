@@ -91,7 +91,7 @@ describe("budgets", () => {
 
 describe("the inbox", () => {
   const row = (id: string, openedAt: string, deadline: string | null): InboxRow => ({
-    id, openedAt, deadline, kind: "form", task: id, key: "k", server: "s", tool: null, agent: null, message: null, host: null, snoozedUntil: null, changedAt: openedAt, answeredBy: null, destructive: false, tokens: null, limit: null, exactness: null,
+    id, openedAt, deadline, kind: "form", task: id, key: "k", server: "s", tool: null, agent: null, message: null, host: null, snoozedUntil: null, changedAt: openedAt, answeredBy: null, destructive: false, tokens: null, limit: null, exactness: null, why: null,
   });
   it("has_deadlines_first_soonest_first_then_the_oldest", () => {
     const rows = [row("new", "2026-11-21T14:00:00Z", null), row("late", "2026-11-21T10:00:00Z", "2026-11-21T16:00:00Z"), row("old", "2026-11-21T09:00:00Z", null), row("soon", "2026-11-21T14:20:00Z", "2026-11-21T14:40:00Z")];

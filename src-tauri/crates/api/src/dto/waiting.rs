@@ -13,7 +13,7 @@ use domain::tokens::Exactness;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{ExactnessDto, iso};
+use super::{ExactnessDto, HeldWhy, iso};
 use crate::url_host::Host;
 
 /// Something that waits for a person.
@@ -60,6 +60,8 @@ pub struct WaitingRow {
     pub limit: Option<u64>,
     /// How exact `tokens` is.
     pub exactness: Option<ExactnessDto>,
+    /// Why a result is held; null elsewhere.
+    pub why: Option<HeldWhy>,
     /// When the server may forget the task: a deadline once it is near.
     #[serde(skip)]
     pub(crate) expires: Option<Timestamp>,
@@ -96,12 +98,15 @@ impl WaitingRow {
         if let Some(hold) = held {
             let counted = task.tokens.and_then(|tokens| tokens.result);
             let tokens = hold.why.tokens().or(counted);
+            let (why, limit) = match hold.why {
+                HoldWhy::Review => (HeldWhy::Review, None),
+                HoldWhy::TooLarge { limit, .. } => (HeldWhy::TooLarge, Some(limit)),
+                HoldWhy::DoesNotFit { .. } => (HeldWhy::DoesNotFit, None),
+            };
             rows.push(Self {
                 tokens,
-                limit: match hold.why {
-                    HoldWhy::TooLarge { limit, .. } => Some(limit),
-                    HoldWhy::Review | HoldWhy::DoesNotFit { .. } => None,
-                },
+                limit,
+                why: Some(why),
                 exactness: tokens.and_then(|_| exactness(task)),
                 ..Self::of_state(task, "held", task.ended_at().unwrap_or(task.changed), asked)
             });
@@ -171,6 +176,7 @@ impl WaitingRow {
                 tokens: None,
                 limit: None,
                 exactness: None,
+                why: None,
                 expires: None,
             }),
             ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } | ServerHealth::Down { .. } => {
@@ -220,6 +226,7 @@ impl WaitingRow {
             tokens: None,
             limit: None,
             exactness: None,
+            why: None,
             expires: None,
         }
     }

@@ -1,5 +1,6 @@
 //! Agents, their rules and what is held back from them, as people see and decide it.
 
+use api::dto::HeldWhy;
 use api::frame::SubscribeInput;
 use api::{Caller, Code};
 use domain::agent::TokenDigest;
@@ -25,6 +26,7 @@ pub(crate) async fn handle(world: &World, agent: AgentId, tool: &str) -> String 
     let server = world.registry.servers().await.expect("servers")[0].id;
     let call = AgentCall {
         agent,
+        place: None,
         server,
         tool: tool.into(),
         arguments: Payload::new("{}"),
@@ -133,7 +135,8 @@ async fn a_held_result_waits_in_the_inbox_until_a_person_decides() {
     world.until(&task, "done").await;
     let mut reader = Reader::open(&world, SubscribeInput::default()).await;
     let row = format!("{task}/held");
-    assert_eq!(reader.inbox.get(&row).map(|row| row.kind.as_str()), Some("held"), "{:?}", reader.inbox);
+    let told = reader.inbox.get(&row).map(|row| (row.kind.as_str(), row.why));
+    assert_eq!(told, Some(("held", Some(HeldWhy::Review))), "{:?}", reader.inbox);
     let list = json!({"query": {"flags": ["held"]}, "group": null, "offset": 0, "limit": 9});
     assert_eq!(world.call("tasks.page", list.clone()).await["rows"][0]["id"], json!(task), "lists find it by its flag");
     let verdict = json!({"id": task, "deliver": false, "reason": "wrong file"});

@@ -1,6 +1,7 @@
 //! Limits of tokens: how they are set, what they hold and stop, and what people decide about it.
 
 use api::Code;
+use api::dto::HeldWhy;
 use api::frame::SubscribeInput;
 use domain::payload::Payload;
 use serde_json::{Value, json};
@@ -81,6 +82,23 @@ async fn a_result_over_its_limit_waits_in_the_inbox_and_is_delivered_in_the_form
         assert_eq!((&decided["form"], &decided["trimTokens"]), (&form, &trim), "{decided}");
         assert_eq!((&decided["by"], &decided["byLimit"]), (&json!("ada"), &json!(false)), "{decided}");
         reader.until("nothing waits any more", |now| !now.inbox.contains_key(&row)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_held_result_says_in_the_inbox_which_limit_it_waits_for() {
+    let world = World::new().await;
+    let (id, _) = agent(&world, "claude").await;
+    let mut reader = Reader::open(&world, SubscribeInput::default()).await;
+    for (tool, field, why, limit) in
+        [("report", "resultLimit", HeldWhy::TooLarge, Some(500)), ("index", "windowLimit", HeldWhy::DoesNotFit, None)]
+    {
+        limited(&world, field, 500, "ask").await;
+        world.server.reply_task(tool, tool, brings(4_000));
+        let row = format!("{}/held", handle(&world, id, tool).await);
+        reader.until("it waits", |now| now.inbox.contains_key(&row)).await;
+        let told = &reader.inbox[&row];
+        assert_eq!((told.why, told.limit, told.tokens), (Some(why), limit, Some(4_000)), "{told:?}");
     }
 }
 
