@@ -49,6 +49,8 @@ pub enum Flag {
     Orphaned,
     /// Its result waits for a person.
     Held,
+    /// It is past a limit, and a person is asked whether it may go on.
+    OverLimit,
 }
 
 impl Flag {
@@ -58,6 +60,7 @@ impl Flag {
         match self {
             Self::Orphaned => handle.is_orphaned(),
             Self::Held => handle.is_held(),
+            Self::OverLimit => handle.asks_to_go_on(),
         }
     }
 }

@@ -109,6 +109,7 @@ impl Taken {
         self.query.flags.first().map(|flag| match flag {
             Flag::Orphaned => "handles_orphaned",
             Flag::Held => "handles_held",
+            Flag::OverLimit => "handles_over_limit",
         })
     }
 
@@ -133,6 +134,7 @@ impl Taken {
             text.push_str(match flag {
                 Flag::Orphaned => " AND orphaned = 1",
                 Flag::Held => " AND held = 1",
+                Flag::OverLimit => " AND over_limit = 1",
             });
         }
         if self.query.changed_after.is_some() {

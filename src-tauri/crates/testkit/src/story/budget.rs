@@ -9,7 +9,7 @@ use domain::handle::{Form, HoldWhy, Origin, TaskHandle};
 use domain::ids::{HandleId, PersonId, WindowId};
 use domain::payload::ResultRef;
 use domain::ports::{
-    AgentNote, AgentUnit, BudgetNote, Flag, PageQuery, Registry, RuleUnit, SeriesQuery, SpendRow, WasteRow,
+    AgentNote, AgentUnit, BudgetNote, Flag, GroupBy, PageQuery, Registry, RuleUnit, SeriesQuery, SpendRow, WasteRow,
 };
 use domain::rule::{AtTokens, Rule, RuleScope, TokenLimit};
 use domain::status::{Outcome, Phase, ServerView};
@@ -269,8 +269,8 @@ async fn decisions(registry: &dyn Registry) {
         let found: Vec<TaskHandle> = registry.attention(1_000).await.expect("reads");
         found.into_iter().map(|task| task.id).filter(|id| (2..9).any(|number| CAST.id(number) == *id)).collect()
     };
-    let flagged = async || {
-        let query = PageQuery { flags: vec![Flag::Held], servers: vec![CAST.server(1)], ..PageQuery::default() };
+    let flagged = async |flag| {
+        let query = PageQuery { flags: vec![flag], servers: vec![CAST.server(1)], ..PageQuery::default() };
         registry.matching_ids(query, 99).await.expect("reads")
     };
     assert_eq!(ours().await, [], "nothing waits yet");
@@ -289,7 +289,16 @@ async fn decisions(registry: &dyn Registry) {
     let over = stored(registry, 4).await.goes_over(60_001, limit, at(120)).next;
     registry.commit(unit(&over, Phase::Running)).await.expect("a task is past its limit");
     assert_eq!(ours().await, [CAST.id(4), CAST.id(2)], "what a person decides is found, the last changed first");
-    assert_eq!(flagged().await, [CAST.id(2)], "what goes in slices waits for nobody");
+    assert_eq!(flagged(Flag::Held).await, [CAST.id(2)], "what goes in slices waits for nobody");
+    assert_eq!(flagged(Flag::OverLimit).await, [CAST.id(4)], "what asks to go on is listed");
+    let by_agent = PageQuery {
+        flags: vec![Flag::OverLimit],
+        agents: vec![CAST.agent(1)],
+        group_by: GroupBy::Agent,
+        ..PageQuery::default()
+    };
+    let view = registry.view(by_agent).await.expect("counts");
+    assert_eq!(view.groups, [(CAST.agent(1).to_string(), 1)], "and counted, with the other conditions");
     let read = (stored(registry, 2).await, stored(registry, 3).await, stored(registry, 4).await);
     assert_eq!((read.0.hold.clone(), read.1.hold.clone()), (held.hold, sliced.hold), "why and how is kept");
     assert_eq!(read.2.over_limit, over.over_limit, "so is by how much");
@@ -300,7 +309,8 @@ async fn decisions(registry: &dyn Registry) {
     let lifted = read.2.let_go_on(&ada, at(140)).expect("it asks").next;
     registry.commit(unit(&lifted, Phase::Running)).await.expect("it goes on");
     assert_eq!(ours().await, [], "nothing waits any more");
-    assert_eq!(flagged().await, [], "nothing is held");
+    assert_eq!(flagged(Flag::Held).await, [], "nothing is held");
+    assert_eq!(flagged(Flag::OverLimit).await, [], "nothing asks");
     assert_eq!(stored(registry, 2).await.form(), Some(Form::Trimmed { tokens: 900 }), "the form is kept");
     assert_eq!(stored(registry, 4).await.over_limit, lifted.over_limit, "who let it go on is kept");
 }
