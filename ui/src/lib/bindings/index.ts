@@ -76,7 +76,10 @@ client: string | null,
 calls: number,
 /** Tasks of it that are not over. */
 openTasks: number,
-/** Those of them that wait for a person. */
+/**
+ * Tasks of it that stand in the inbox: that ask, are in trouble or past a limit that asks, or whose result is held.
+ * Where a server needs signing in, its one item stands for its tasks.
+ */
 waiting: number,
 /** Whether a client that knows no tasks is offered the four task tools. */
 taskTools: boolean,

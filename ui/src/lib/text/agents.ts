@@ -30,7 +30,7 @@ export const agentsText = {
     seen: "Last heard",
     tasks: "Tasks",
     open: (n: number) => (n === 0 ? "none open" : `${count(n)} open`),
-    waiting: (n: number) => `${count(n)} of them ${n === 1 ? "needs" : "need"} you`,
+    waiting: (n: number) => `${count(n)} ${n === 1 ? "needs" : "need"} you`,
     budget: "What fills its window",
     showTasks: "Show its tasks",
     tools: "Task tools",

@@ -3,13 +3,15 @@
 //! An agent is a name and a digest of its token; what it may do is decided where it connects (`mcp::gateway`), not here.
 //! Rules for what it starts are `rules.rs`.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::agent::{Agent, TokenDigest, check_agent_name};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::AgentId;
-use domain::ports::{AgentUnit, PageQuery, TaskQuery};
-use domain::status::Phase;
+use domain::ports::{AgentUnit, Flag, GroupBy, PageQuery, TaskQuery};
+use domain::status::{Phase, PhaseGroup};
 use domain::window::Meter;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -135,7 +137,7 @@ impl Api {
         let ready =
             For { agent: &agent.name, token: &token, connect: &live.connect, url: url.as_deref(), is_saved: false };
         let settings = ready::settings(ready);
-        Ok(AgentAdded { agent: self.agent_facts(&agent).await?, token, settings })
+        Ok(AgentAdded { agent: self.agent_facts(&agent, &Undecided::default()).await?, token, settings })
     }
 
     /// All agents.
@@ -170,14 +172,16 @@ impl Api {
         let asked = ids.into_iter().take(shown).map(|id| (id, Ok(()))).collect();
         let stops = self.stops(asked, since, self.policy.reply_limit).await?.stops;
         let agent = self.find_agent(&agent.id.to_string()).await?;
-        Ok(AgentRevoked { agent: self.agent_facts(&agent).await?, stopped, stops })
+        let undecided = self.undecided().await?;
+        Ok(AgentRevoked { agent: self.agent_facts(&agent, &undecided).await?, stopped, stops })
     }
 
     /// All agents as they are shown, those with access first.
     pub(crate) async fn all_agents(&self) -> Result<Vec<AgentFacts>, ApiError> {
+        let undecided = self.undecided().await?;
         let mut agents = Vec::new();
         for agent in self.registry.agents().await? {
-            agents.push(self.agent_facts(&agent).await?);
+            agents.push(self.agent_facts(&agent, &undecided).await?);
         }
         Ok(agents)
     }
@@ -197,7 +201,31 @@ impl Api {
         Err(ApiError::new(Code::NotFound, format!("there is no agent `{}`", short(text)), hint))
     }
 
-    pub(crate) async fn agent_facts(&self, agent: &Agent) -> Result<AgentFacts, ApiError> {
+    /// How many tasks of each agent a person has to decide about although their phase does not say so.
+    pub(crate) async fn undecided(&self) -> Result<Undecided, ApiError> {
+        let flagged = |flag, wanted: fn(Phase) -> bool| PageQuery {
+            flags: vec![flag],
+            phases: Phase::ALL.into_iter().filter(|phase| wanted(*phase)).collect(),
+            group_by: GroupBy::Agent,
+            ..PageQuery::default()
+        };
+        // A result that is still to come is nothing to decide about yet.
+        let held = flagged(Flag::Held, |phase| phase.group() == PhaseGroup::Finished);
+        let over_limit = flagged(Flag::OverLimit, |phase| !has_item(phase));
+        let mut undecided = Undecided::new();
+        for query in [held, over_limit] {
+            for (agent, tasks) in self.registry.view(query).await?.groups {
+                // The group of nobody's tasks has no id.
+                if let Ok(agent) = agent.parse() {
+                    let sum = undecided.entry(agent).or_default();
+                    *sum = sum.saturating_add(tasks);
+                }
+            }
+        }
+        Ok(undecided)
+    }
+
+    pub(crate) async fn agent_facts(&self, agent: &Agent, undecided: &Undecided) -> Result<AgentFacts, ApiError> {
         let counts =
             self.registry.counts(TaskQuery { agent: Some(agent.id), limit: 1, ..TaskQuery::default() }).await?;
         let many = |wanted: fn(Phase) -> bool| {
@@ -212,7 +240,7 @@ impl Api {
             client: agent.client.clone(),
             calls: agent.calls,
             open_tasks: many(|phase| !phase.is_over()),
-            waiting: many(|phase| phase == Phase::Waiting),
+            waiting: many(has_item).saturating_add(undecided.get(&agent.id).copied().unwrap_or_default()),
             task_tools: agent.task_tools,
             connected: false,
         };
@@ -233,6 +261,14 @@ impl Api {
             ..facts
         }
     }
+}
+
+/// Tasks by agent that a person has to decide about although their phase does not say so.
+pub(crate) type Undecided = BTreeMap<AgentId, u64>;
+
+/// Whether tasks in this phase stand in the inbox. Those of a blocked server do not: the server does.
+fn has_item(phase: Phase) -> bool {
+    phase.group() == PhaseGroup::NeedsYou && phase != Phase::Blocked
 }
 
 /// The agent that is meant by a name or an id.

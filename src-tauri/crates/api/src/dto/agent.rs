@@ -28,7 +28,8 @@ pub struct AgentFacts {
     pub calls: u64,
     /// Tasks of it that are not over.
     pub open_tasks: u64,
-    /// Those of them that wait for a person.
+    /// Tasks of it that stand in the inbox: that ask, are in trouble or past a limit that asks, or whose result is held.
+    /// Where a server needs signing in, its one item stands for its tasks.
     pub waiting: u64,
     /// Whether a client that knows no tasks is offered the four task tools.
     pub task_tools: bool,

@@ -25,8 +25,9 @@ impl Agents {
     /// Reads everything.
     pub(super) async fn read(&mut self, api: &Api) -> Result<(), ApiError> {
         self.told.clear();
+        let undecided = api.undecided().await?;
         for agent in api.registry.agents().await? {
-            self.told.insert(agent.id, api.agent_facts(&agent).await?);
+            self.told.insert(agent.id, api.agent_facts(&agent, &undecided).await?);
         }
         self.rules = api.all_rules().await?;
         Ok(())
@@ -77,9 +78,10 @@ impl Agents {
         if stale.is_empty() {
             return Ok(());
         }
+        let undecided = api.undecided().await?;
         for agent in api.registry.agents().await? {
             if stale.contains(&agent.id) {
-                let facts = api.agent_facts(&agent).await?;
+                let facts = api.agent_facts(&agent, &undecided).await?;
                 self.tell(agent.id, facts, delta);
             }
         }

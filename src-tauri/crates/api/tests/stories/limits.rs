@@ -103,6 +103,36 @@ async fn a_held_result_says_in_the_inbox_which_limit_it_waits_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_agent_needs_a_person_while_its_result_is_held_or_its_task_asks_to_go_on() {
+    let world = World::new().await;
+    let (id, _) = agent(&world, "claude").await;
+    let rule = json!({
+        "scope": {"kind": "agent", "agent": "claude"},
+        "resultLimit": {"tokens": 500, "at": "ask"},
+        "taskLimit": {"tokens": 2_000, "at": "ask"},
+    });
+    world.call("rules.put", rule).await;
+    let needs = async || world.call("agents.list", json!({})).await["agents"][0]["waiting"].clone();
+    let mut reader = Reader::open(&world, SubscribeInput::default()).await;
+    world.server.reply_task("report", "t1", brings(800));
+    let report = handle(&world, id, "report").await;
+    reader.until("its result is held", |now| now.agents["claude"].waiting == 1).await;
+    world.server.reply_task("index", "t2", vec![Look::working()]);
+    let index = handle(&world, id, "index").await;
+    world.engine.kept_out(index.parse().expect("ours"), Payload::new("y".repeat(3_000)));
+    reader.until("its task asks to go on", |now| now.agents["claude"].waiting == 2).await;
+    assert_eq!((reader.inbox.len(), needs().await), (2, json!(2)), "as many as stand in the inbox");
+    let later = Reader::open(&world, SubscribeInput::default()).await;
+    assert_eq!(later.agents["claude"].waiting, 2, "a window that opens later says the same");
+    world.call("tasks.goOn", json!({"id": index})).await;
+    world.call("tasks.hold", json!({"id": index})).await;
+    reader.until("a result that is still to come needs nobody", |now| now.agents["claude"].waiting == 1).await;
+    world.call("tasks.release", json!({"id": report, "deliver": true})).await;
+    reader.until("everything is decided", |now| now.agents["claude"].waiting == 0).await;
+    assert_eq!((reader.inbox.len(), needs().await), (0, json!(0)), "the list says the same");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_form_that_makes_no_sense_decides_nothing() {
     let world = World::new().await;
     let (id, _) = agent(&world, "claude").await;
