@@ -166,7 +166,8 @@ impl TaskTokens {
     /// Nothing counted yet.
     #[must_use]
     pub const fn new(family: Family) -> Self {
-        Self { family, exactness: Exactness::Exact, arguments: 0, handle: 0, interim: 0, result: None, delivered: 0 }
+        let (arguments, handle, interim, delivered, unsaid) = (0, 0, 0, 0, 0);
+        Self { family, exactness: Exactness::Exact, arguments, handle, interim, result: None, delivered, unsaid }
     }
 
     /// What of the task is not in the window so far: what was said on the way, and what of its result was not read. That
@@ -185,6 +186,9 @@ impl TaskTokens {
 
 /// The family that a client's own name speaks for; `None` when the name says nothing about the model.
 ///
+    /// Tokens of its result, by our own count, beyond what its maker says in `result`: limits count them, nothing shows
+    /// them.
+    pub unsaid: u64,
 /// Programs that work with one maker's models by default. Editors and frameworks that work with any are left out. Names
 /// as clients send them in `clientInfo`; judgement, because a program can be set to another model.
 #[must_use]

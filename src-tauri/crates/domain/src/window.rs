@@ -116,6 +116,8 @@ pub struct Window {
     pub sums: BTreeMap<Source, Count>,
     /// What tasks kept out of it.
     pub kept_out: Count,
+    /// Tokens of results in it, by our own count, beyond what their makers say: limits count them, nothing shows them.
+    pub unsaid: u64,
     /// What came in lately, by minute, oldest first; for the burn. Not kept over a restart.
     pub lately: VecDeque<(Timestamp, u64)>,
 }
@@ -134,6 +136,7 @@ impl Window {
             shelves: BTreeMap::new(),
             sums: BTreeMap::new(),
             kept_out: Count::ZERO,
+            unsaid: 0,
             lately: VecDeque::new(),
         }
     }

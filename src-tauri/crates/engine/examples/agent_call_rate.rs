@@ -197,6 +197,7 @@ async fn bench(on: bool) -> Bench {
 fn call(bench: &Bench, tool: &Arc<str>, arguments: &Payload) -> AgentCall {
     AgentCall {
         agent: bench.agent,
+        place: None,
         server: bench.server,
         tool: Arc::clone(tool),
         arguments: arguments.clone(),

@@ -15,6 +15,7 @@ use domain::rule::{Asked, Repeat, Resolved};
 use tokio::sync::oneshot;
 
 use crate::admission::{arguments_digest, within_agents_budget};
+use crate::budget::Place;
 use crate::core::Core;
 use crate::engine::EngineError;
 use crate::errand::{Aloft, Errand, Told};
@@ -27,6 +28,8 @@ use crate::{errand, lines};
 pub struct AgentCall {
     /// Whose.
     pub agent: AgentId,
+    /// From where its agent makes it, for the limit of that window; `None`: the fullest counts.
+    pub place: Option<Place>,
     /// Where.
     pub server: ServerId,
     /// Which tool, by the server's name for it.

@@ -37,10 +37,12 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
 pub(crate) use comeback::come_back;
+pub use books::Place;
 pub use coming::{Coming, ComingState};
+pub(crate) use limits::Incoming;
 pub use seen::{Passed, Seen};
 
-use self::books::{Books, Place};
+use self::books::Books;
 use self::coming::TaskFacts;
 use self::figures::Figures;
 use self::limits::Limits;
@@ -166,7 +168,7 @@ impl Engine {
         if !budget.numbers().on {
             return;
         }
-        let place = Place { agent, door, session: session.as_deref().map(enter::mark) };
+        let place = Place::new(agent, door, session.as_deref());
         let (family, now) = (budget.measure(agent).family, budget.now());
         budget.books.lock().began(&place, family, now);
     }

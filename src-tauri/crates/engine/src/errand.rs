@@ -103,10 +103,7 @@ impl Errand {
         match reply {
             CallReply::Task { .. } => true,
             CallReply::Result { .. } | CallReply::Error { .. } if self.call.own_task || self.rules.hold_results => true,
-            CallReply::Result { payload, .. } => {
-                let AgentCall { agent, server, tool, .. } = &self.call;
-                self.core.budget.may_hold(*agent, *server, tool, payload)
-            }
+            CallReply::Result { payload, .. } => self.core.budget.may_hold(&self.call, payload),
             CallReply::Error { .. } => false,
             CallReply::NeedsInput { questions, .. } => {
                 // One question for people keeps the round here: the agent is asked for the rest alone.
@@ -288,6 +285,7 @@ async fn stopped(errand: &Errand, call: &mut Flying) -> Option<Result<CallReply,
 /// Records the call, tells that it is, and takes in its reply however late.
 pub(crate) async fn go_on(errand: Errand, mut call: Flying, reply: Option<Result<CallReply, CallError>>, told: Told) {
     errand.core.companies.keep(errand.id, Company::of(&errand.call), &errand.core.ledger);
+    errand.core.budget.becomes(errand.id, &errand.call);
     let early = match &reply {
         Some(_) => {
             if !errand.record(reply.as_ref()).await {

@@ -14,7 +14,7 @@ use domain::ports::{Clock, CommitError, ContactNote, Registry, RegistryError};
 use domain::time::Timestamp;
 use parking_lot::Mutex;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Incoming};
 use crate::core::then;
 use crate::line::Line;
 use crate::open::OpenHandles;
@@ -166,12 +166,13 @@ impl Ledger {
 
     /// Records a new handle; durable when this returns.
     pub(crate) async fn admit(&self, born: Transition) -> Result<Arc<TaskHandle>, CommitError> {
-        let born = &self.budget.within_limits(born, self.clock.now()).await;
+        let mut incoming = Incoming::default();
+        let born = &self.budget.within_limits(born, &mut incoming, self.clock.now()).await;
         let recorded = self.registry.admit(born.unit(self.clock.now(), &self.policy)).await?;
         let handle = Arc::new(TaskHandle { version: recorded.version, ..born.next.clone() });
         self.keep(&handle);
         self.outbox.perform(&handle, born, recorded.seq, self.clock.now());
-        self.budget.committed(None, born, &handle);
+        self.budget.committed(None, born, &handle, incoming);
         Ok(handle)
     }
 
@@ -214,6 +215,7 @@ impl Ledger {
         mut decide: impl FnMut(&TaskHandle, Timestamp) -> Result<(Transition, T), E>,
     ) -> Result<(Applied, T), LedgerError<E>> {
         let mut handle = self.load(id).await?.ok_or(LedgerError::Unknown)?;
+        let mut incoming = Incoming::default();
         loop {
             let now = self.clock.now();
             let (transition, said) = decide(&handle, now).map_err(LedgerError::Declined)?;
@@ -223,7 +225,7 @@ impl Ledger {
                 self.refresh(&next);
                 return Ok((Applied { handle: next, changed: false }, said));
             }
-            let transition = self.budget.within_limits(transition, now).await;
+            let transition = self.budget.within_limits(transition, &mut incoming, now).await;
             let delivered = self.receipts.take(id);
             let transition = if delivered { then(transition, |next| next.delivered(now)) } else { transition };
             let on_its_way = OnItsWay::new(self, id);
@@ -233,7 +235,7 @@ impl Ledger {
                     self.keep(&next);
                     drop(on_its_way);
                     self.outbox.perform(&next, &transition, recorded.seq, now);
-                    self.budget.committed(Some(&handle), &transition, &next);
+                    self.budget.committed(Some(&handle), &transition, &next, incoming);
                     return Ok((Applied { handle: next, changed: true }, said));
                 }
                 Err(error) => {

@@ -45,7 +45,7 @@ mod watch;
 
 pub use admission::arguments_digest;
 pub use agent_call::{AgentCall, HangUp, Landed};
-pub use budget::{AgentBudget, Coming, ComingState, Passed, Seen};
+pub use budget::{AgentBudget, Coming, ComingState, Passed, Place, Seen};
 pub use clock::SystemClock;
 pub use engine::{Draw, Engine, EngineError, Frame, LiveFacts, Parts, StartCall};
 pub use lines::{LineHold, LineUp};

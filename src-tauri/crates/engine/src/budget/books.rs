@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::ids::{AgentId, ServerId, WindowId};
+use domain::ids::{AgentId, HandleId, ServerId, WindowId};
 use domain::policy::Counting;
-use domain::ports::BudgetNote;
+use domain::ports::{BudgetNote, with_error};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family};
 use domain::waste::Waste;
@@ -19,9 +19,10 @@ use domain::window::{Door, Flow, Source, Window};
 use super::coming::{Pending, Sizes, Unread};
 use super::series::Series;
 
-/// Where something of an agent passed.
+/// Where something of an agent passed: behind which door, in which conversation. Without the id of the session, which
+/// opens doors.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub struct Place {
     pub(super) agent: AgentId,
     pub(super) door: Door,
     /// The mark of the session.
@@ -33,8 +34,6 @@ struct Open {
     window: Arc<Window>,
     /// It is not stored as it is.
     stale: bool,
-    /// What stands in it beyond what makers of results say: limits count it.
-    unsaid: u64,
 }
 
 /// What is known of one agent.
@@ -47,6 +46,8 @@ struct Desk {
     /// Sessions that were heard of in this run of the core.
     heard: HashSet<(Door, Arc<str>)>,
     pending: Pending,
+    /// Tokens of results that are on their way in and are not expected yet.
+    promised: HashMap<HandleId, u64>,
 }
 
 /// All windows, and what flowed.
@@ -86,7 +87,7 @@ impl Books {
     /// Takes up a window of an earlier run that was not emptied.
     pub(super) fn take_up(&mut self, window: Window) {
         let desk = self.desks.entry(window.agent).or_default();
-        desk.open.push(Open { window: Arc::new(window), stale: false, unsaid: 0 });
+        desk.open.push(Open { window: Arc::new(window), stale: false });
         desk.open.sort_by_key(|open| (open.window.last, open.window.began));
     }
 
@@ -132,7 +133,7 @@ impl Books {
         let open = self.window(place, family, now)?;
         let window = Arc::make_mut(&mut open.window);
         window.take_in(source, count, now, span);
-        open.unsaid = open.unsaid.saturating_add(unsaid);
+        window.unsaid = window.unsaid.saturating_add(unsaid);
         let id = window.id;
         self.series.flowed(now, (place.agent, server, family), Flow::In(source), count, 1);
         Some(id)
@@ -241,11 +242,30 @@ impl Books {
         &mut self.sizes
     }
 
-    /// What stands in the agent's window for limits, with what comes in whatever the agent does.
-    pub(super) fn occupied(&self, agent: AgentId) -> u64 {
+    /// What stands for limits in the window that belongs to this place, or in the fullest where that is not known, with
+    /// what comes in whatever the agent does; estimates with so much error on top.
+    pub(super) fn occupied(&self, agent: AgentId, place: Option<&Place>, error_percent: u8) -> u64 {
         let Some(desk) = self.desks.get(&agent) else { return 0 };
-        let stands = desk.open.last().map_or(0, |open| open.window.occupancy().tokens.saturating_add(open.unsaid));
-        stands.saturating_add(desk.pending.ready())
+        let window = match place {
+            Some(place) => desk.of(place),
+            None => desk.open.iter().map(|open| &open.window).max_by_key(|window| stands(window)),
+        };
+        let comes = desk.pending.ready(window.map(|window| window.id));
+        let promised = desk.promised.values().copied().fold(0, u64::saturating_add);
+        with_error(window.map_or(0, |window| stands(window)).saturating_add(comes), error_percent)
+            .saturating_add(promised)
+    }
+
+    /// The result of a task is on its way into the agent's window.
+    pub(super) fn promises(&mut self, agent: AgentId, handle: HandleId, tokens: u64) {
+        self.desks.entry(agent).or_default().promised.insert(handle, tokens);
+    }
+
+    /// It is expected from now on, or it did not come.
+    pub(super) fn takes_back(&mut self, agent: AgentId, handle: HandleId) {
+        if let Some(desk) = self.desks.get_mut(&agent) {
+            desk.promised.remove(&handle);
+        }
     }
 
     /// The windows of an agent at this moment, in this family.
@@ -332,7 +352,7 @@ impl Books {
         let most = self.numbers.windows_max;
         let desk = self.desks.entry(agent).or_default();
         let ended = (desk.open.len() >= most).then(|| desk.doze(0, most));
-        desk.open.push(Open { window: Arc::new(window), stale: true, unsaid: 0 });
+        desk.open.push(Open { window: Arc::new(window), stale: true });
         let at = desk.open.len().saturating_sub(1);
         if let Some(ended) = ended {
             self.end(ended, false, now);
@@ -416,6 +436,13 @@ impl Open {
 }
 
 impl Desk {
+    /// The window that what passes here comes into: the one that knows the session, or the newest.
+    fn of(&self, place: &Place) -> Option<&Arc<Window>> {
+        let known = self.knowing(place).and_then(|at| self.open.get(at)).map(|open| &open.window);
+        let dozes = || self.dozing.iter().rfind(|window| place.session.is_some() && knows(window, place));
+        known.or_else(dozes).or_else(|| self.open.last().map(|open| &open.window))
+    }
+
     /// The window that knows this session at this door, the newest first.
     fn knowing(&self, place: &Place) -> Option<usize> {
         self.open.iter().rposition(|open| knows(&open.window, place))
@@ -474,9 +501,14 @@ impl Desk {
         place.session.as_ref()?;
         let at = self.dozing.iter().rposition(|window| knows(window, place))?;
         let window = self.dozing.remove(at)?;
-        self.open.push(Open { window, stale: true, unsaid: 0 });
+        self.open.push(Open { window, stale: true });
         self.open.len().checked_sub(1)
     }
+}
+
+/// What stands in a window by our own count.
+fn stands(window: &Window) -> u64 {
+    window.occupancy().tokens.saturating_add(window.unsaid)
 }
 
 fn knows(window: &Window, place: &Place) -> bool {

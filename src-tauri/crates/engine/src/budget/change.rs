@@ -3,10 +3,8 @@
 //! Called after every commit, so it only looks and leaves things to be counted; nothing here waits or counts. What is
 //! wasted is read off the change itself, so that it is counted once, whatever restarts in between.
 
-use std::sync::Arc;
-
 use domain::handle::{TaskHandle, Told, Transition};
-use domain::ids::{AgentId, ServerId};
+use domain::ids::AgentId;
 use domain::payload::{Payload, PayloadKind};
 use domain::status::{Contact, GoneWhy};
 use domain::time::Timestamp;
@@ -14,24 +12,33 @@ use domain::tokens::Count;
 use domain::waste::Waste;
 
 use super::coming::TaskFacts;
+use super::limits::Incoming;
 use super::tap::{Item, Matter};
 use super::{Budget, count};
 
 impl Budget {
     /// A task was committed as `next`; `before` is `None` at its birth.
-    pub(crate) fn committed(&self, before: Option<&TaskHandle>, step: &Transition, next: &TaskHandle) {
+    pub(crate) fn committed(
+        &self,
+        before: Option<&TaskHandle>,
+        step: &Transition,
+        next: &TaskHandle,
+        mut incoming: Incoming,
+    ) {
         if !self.numbers().on {
             return;
         }
         if let Some(before) = before {
             self.note_waste(before, next);
         }
+        let has_result = step.payloads.iter().any(|write| write.kind == PayloadKind::Result);
+        self.limits.changed(next, has_result);
         let Some(agent) = next.agent else { return };
         for write in &step.payloads {
             let Some(text) = &write.payload else { continue };
             match &write.kind {
                 PayloadKind::Arguments => self.leave(Item::Arguments(matter(next, agent, text.clone()))),
-                PayloadKind::Result => self.result_is_here(next, agent, text),
+                PayloadKind::Result => self.result_is_here(next, agent, text, &mut incoming),
                 PayloadKind::Error => self.leave(Item::Failure(matter(next, agent, text.clone()))),
                 PayloadKind::Answer(_)
                 | PayloadKind::RequestState
@@ -63,30 +70,23 @@ impl Budget {
     }
 
     /// A result that was weighed on its way in is booked at once; any other is counted first.
-    fn result_is_here(&self, next: &TaskHandle, agent: AgentId, text: &Payload) {
-        match self.limits.take(next.id) {
-            Some((weighed, _, weight)) if weighed == *text => {
-                let result = count::shown(&weight, text.bytes());
-                self.expects(agent, (next.server, next.tool.as_ref()), TaskFacts::of(next), result);
-            }
-            Some(_) | None => self.leave(Item::Outcome(matter(next, agent, text.clone()), TaskFacts::of(next))),
+    fn result_is_here(&self, next: &TaskHandle, agent: AgentId, text: &Payload, incoming: &mut Incoming) {
+        let (here, facts) = (matter(next, agent, text.clone()), TaskFacts::of(next));
+        match incoming.came(text) {
+            Some(weight) => self.expects(&here, facts, count::shown(&weight, text.bytes())),
+            None => self.leave(Item::Outcome(here, facts)),
         }
     }
 
     /// A result of this size is about to come in.
-    pub(super) fn expects(
-        &self,
-        agent: AgentId,
-        (server, tool): (ServerId, Option<&Arc<str>>),
-        facts: Option<TaskFacts>,
-        result: Count,
-    ) {
-        let (family, now) = (self.measure(agent).family, self.now());
+    pub(super) fn expects(&self, here: &Matter, facts: Option<TaskFacts>, result: Count) {
+        let (family, now) = (self.measure(here.agent).family, self.now());
         let mut books = self.books.lock();
-        books.sizes().learn(server, tool, result.tokens);
+        books.sizes().learn(here.server, here.tool.as_ref(), result.tokens);
         if let Some(facts) = facts {
-            books.pending(agent, family, now, |pending| pending.came(&facts, result));
+            books.pending(here.agent, family, now, |pending| pending.came(&facts, result));
         }
+        books.takes_back(here.agent, here.handle);
     }
 
     fn note_waste(&self, before: &TaskHandle, next: &TaskHandle) {

@@ -61,6 +61,8 @@ struct Expected {
     trimmed: bool,
     /// `None` while it was read before it was counted.
     result: Option<Count>,
+    /// Tokens of it beyond what its maker says: limits count them.
+    unsaid: u64,
     delivered: u64,
     /// The window in which its agent dealt with it last.
     window: Option<WindowId>,
@@ -129,7 +131,7 @@ impl Pending {
                 None => {
                     self.take(handle.id);
                 }
-                Some(_) => known.result = Some(result),
+                Some(_) => (known.result, known.unsaid) = (Some(result), handle.unsaid),
             }
             return None;
         }
@@ -143,6 +145,7 @@ impl Pending {
             state: handle.state,
             trimmed: handle.trimmed,
             result: Some(result),
+            unsaid: handle.unsaid,
             delivered: handle.delivered,
             window: None,
             cost: Count::ZERO,
@@ -183,6 +186,7 @@ impl Pending {
                     state: ComingState::Ready,
                     trimmed: false,
                     result: None,
+                    unsaid: 0,
                     delivered: count.tokens,
                     window: Some(window),
                     cost: Count::ZERO,
@@ -243,10 +247,11 @@ impl Pending {
         gone.into_iter().filter_map(|id| self.take(id)).filter_map(unread).collect()
     }
 
-    /// Tokens that come with the agent's next looks, whatever it does.
-    pub(super) fn ready(&self) -> u64 {
+    /// Tokens that come into this window with the agent's next looks, whatever it does, and into any when there is none.
+    pub(super) fn ready(&self, window: Option<WindowId>) -> u64 {
         let ready = self.expected.values().filter(|known| known.state == ComingState::Ready && !known.trimmed);
-        ready.map(|known| known.left().tokens).fold(0, u64::saturating_add)
+        let ready = ready.filter(|known| known.window.is_none_or(|of| window.is_none_or(|window| window == of)));
+        ready.map(|known| known.left().tokens.saturating_add(known.unsaid)).fold(0, u64::saturating_add)
     }
 
     /// All, in no order.
@@ -304,6 +309,7 @@ pub(super) struct TaskFacts {
     pub(super) state: ComingState,
     pub(super) trimmed: bool,
     pub(super) delivered: u64,
+    pub(super) unsaid: u64,
 }
 
 impl TaskFacts {
@@ -316,6 +322,7 @@ impl TaskFacts {
             state: state(handle)?,
             trimmed: is_trimmed(handle),
             delivered: handle.tokens.map_or(0, |tokens| tokens.delivered),
+            unsaid: handle.tokens.map_or(0, |tokens| tokens.unsaid),
         })
     }
 }

@@ -4,14 +4,15 @@
 
 use std::sync::Arc;
 
+use domain::ids::AgentId;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Family};
 use domain::waste::Waste;
-use domain::window::Source;
+use domain::window::{Door, Source};
 use sha2::{Digest, Sha256};
 
 use super::books::Place;
-use super::coming::Read;
+use super::coming::{Read, TaskFacts};
 use super::count::Weighed;
 use super::figures::Figure;
 use super::lines::Unseen;
@@ -23,7 +24,7 @@ use super::{Budget, count};
 const MARK_BYTES: usize = 8;
 
 /// What stands for a session in windows: its id opens doors and is kept nowhere.
-pub(super) fn mark(session: &str) -> Arc<str> {
+fn mark(session: &str) -> Arc<str> {
     let digest = Sha256::digest(session.as_bytes());
     let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
     let hex: String = digest.iter().take(MARK_BYTES).flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
@@ -52,6 +53,7 @@ impl Budget {
 
     /// Leaves something to be counted; what does not fit is entered at once, as an upper bound.
     pub(super) fn leave(&self, item: Item) {
+        self.limits.waits(&item);
         if let Some(item) = self.tap.leave(item) {
             self.enter(&item, count::at_most(&item), self.family_of(&item), self.now());
         }
@@ -71,6 +73,11 @@ impl Budget {
     }
 
     fn enter(&self, item: &Item, weighed: Weighed, family: Family, now: Timestamp) {
+        self.book(item, weighed, family, now);
+        self.limits.is_booked(item);
+    }
+
+    fn book(&self, item: &Item, weighed: Weighed, family: Family, now: Timestamp) {
         match (item, weighed) {
             (Item::Saw(seen), Weighed::Tools(tools, own)) => {
                 self.books.lock().has_tools(&place(seen), seen.server, (tools, own), family, now);
@@ -79,12 +86,12 @@ impl Budget {
             (Item::Arguments(matter), Weighed::Sum(count, _)) => {
                 self.figures.add(matter.handle, family, Figure::Arguments, count);
             }
-            (Item::Outcome(matter, facts), Weighed::Sum(count, _)) => {
-                self.figures.add(matter.handle, family, Figure::Result, count);
-                self.expects(matter.agent, (matter.server, matter.tool.as_ref()), facts.clone(), count);
+            (Item::Outcome(matter, facts), Weighed::Sum(count, unsaid)) => {
+                self.figures.add(matter.handle, family, Figure::Result(unsaid), count);
+                self.expects(matter, facts.clone().map(|facts| TaskFacts { unsaid, ..facts }), count);
             }
-            (Item::Failure(matter), Weighed::Sum(count, _)) => {
-                self.figures.add(matter.handle, family, Figure::Result, count);
+            (Item::Failure(matter), Weighed::Sum(count, unsaid)) => {
+                self.figures.add(matter.handle, family, Figure::Result(unsaid), count);
             }
             (Item::Aside(matter), Weighed::Sum(count, _)) => self.stays_out(unseen(matter, count, family), now),
             (Item::Word(matter), Weighed::Sum(count, _)) => {
@@ -164,6 +171,14 @@ fn unseen(matter: &Matter, count: Count, family: Family) -> Unseen {
     Unseen { agent: matter.agent, server: matter.server, handle: matter.handle, family, count }
 }
 
+impl Place {
+    /// Behind which door an agent talks, and in which session there.
+    #[must_use]
+    pub fn new(agent: AgentId, door: Door, session: Option<&str>) -> Self {
+        Self { agent, door, session: session.map(mark) }
+    }
+}
+
 fn place(seen: &Seen) -> Place {
-    Place { agent: seen.agent, door: seen.door, session: seen.session.as_deref().map(mark) }
+    Place::new(seen.agent, seen.door, seen.session.as_deref())
 }

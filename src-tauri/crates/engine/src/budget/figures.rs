@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use domain::handle::{TaskHandle, Transition};
 use domain::ids::HandleId;
-use domain::ports::RegistryError;
+use domain::ports::{RegistryError, Scale, with_error};
 use domain::rule::TokenLimit;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, TaskTokens};
@@ -35,8 +35,8 @@ pub(super) enum Figure {
     Handle,
     /// Output on the way.
     Interim,
-    /// Its result, as it came.
-    Result,
+    /// Its result, as it came, and how much more it is by our own count than what its maker says.
+    Result(u64),
     /// What of its result was read.
     Delivered,
 }
@@ -57,7 +57,7 @@ impl Figures {
     pub(super) fn add(&self, id: HandleId, family: Family, figure: Figure, count: Count) {
         let one = single(family, figure, count);
         let soon = match figure {
-            Figure::Result | Figure::Delivered => true,
+            Figure::Result(_) | Figure::Delivered => true,
             Figure::Arguments | Figure::Handle | Figure::Interim => false,
         };
         let mut all = self.0.lock();
@@ -91,7 +91,7 @@ fn single(family: Family, figure: Figure, count: Count) -> TaskTokens {
         Figure::Arguments => one.arguments = count.tokens,
         Figure::Handle => one.handle = count.tokens,
         Figure::Interim => one.interim = count.tokens,
-        Figure::Result => one.result = Some(count.tokens),
+        Figure::Result(unsaid) => (one.result, one.unsaid) = (Some(count.tokens), unsaid),
         Figure::Delivered => one.delivered = count.tokens,
     }
     one
@@ -115,6 +115,7 @@ fn sum(before: TaskTokens, added: TaskTokens) -> TaskTokens {
         interim: before.interim.saturating_add(added.interim),
         result: added.result.or(before.result),
         delivered: before.delivered.saturating_add(added.delivered),
+        unsaid: if added.result.is_some() { added.unsaid } else { before.unsaid },
     }
 }
 
@@ -124,15 +125,24 @@ fn with(handle: &TaskHandle, added: TaskTokens) -> TaskTokens {
 }
 
 /// The result of a task is this large: part of the commit that brings it.
-pub(super) fn weighed(handle: &TaskHandle, family: Family, result: Count) -> Transition {
-    handle.counted(with(handle, single(family, Figure::Result, result)))
+pub(super) fn weighed(handle: &TaskHandle, family: Family, (result, unsaid): (Count, u64)) -> Transition {
+    handle.counted(with(handle, single(family, Figure::Result(unsaid), result)))
 }
 
 /// All that a task said and brought.
 fn total(tokens: &TaskTokens) -> u64 {
     let beyond = tokens.delivered.saturating_sub(tokens.result.unwrap_or(0));
-    let parts = [tokens.arguments, tokens.handle, tokens.interim, tokens.result.unwrap_or(0), beyond];
+    let result = tokens.result.unwrap_or(0).saturating_add(tokens.unsaid);
+    let parts = [tokens.arguments, tokens.handle, tokens.interim, result, beyond];
     parts.into_iter().fold(0, u64::saturating_add)
+}
+
+/// What a task said and brought, with what was `said` and is in no figure yet, when that is more than its limit: as it was
+/// counted, where that is over already, or else with the error of an estimate on top.
+fn beyond(scale: &dyn Scale, (tokens, said): (&TaskTokens, u64), limit: TokenLimit) -> Option<u64> {
+    let counted = total(tokens).saturating_add(said);
+    let most = with_error(counted, scale.error_percent(tokens.family));
+    [counted, most].into_iter().find(|tokens| *tokens > limit.tokens)
 }
 
 /// How much this task may say and bring.
@@ -142,25 +152,32 @@ fn limit(roster: &Roster, handle: &TaskHandle) -> Option<TokenLimit> {
 }
 
 /// The new figures, and what follows when they are too much with what was `said` and is in no figure yet.
-fn step(roster: &Roster, handle: &TaskHandle, (added, said): (TaskTokens, u64), now: Timestamp) -> Transition {
+fn step(
+    (scale, roster): (&dyn Scale, &Roster),
+    handle: &TaskHandle,
+    (added, said): (TaskTokens, u64),
+    now: Timestamp,
+) -> Transition {
     let tokens = with(handle, added);
     let counted = handle.counted(tokens);
-    let total = total(&tokens).saturating_add(said);
-    match limit(roster, handle).filter(|limit| total > limit.tokens) {
-        Some(limit) => then(counted, |next| next.goes_over(total, limit, now)),
+    let over = |limit| beyond(scale, (&tokens, said), limit).map(|tokens| (tokens, limit));
+    match limit(roster, handle).and_then(over) {
+        Some((tokens, limit)) => then(counted, |next| next.goes_over(tokens, limit, now)),
         None => counted,
     }
 }
 
 /// Commits the figures that are due, or all of them.
 pub(super) async fn commit(core: &Arc<Core>, all: bool) {
-    let roster = core.roster();
+    let (scale, roster) = (core.budget.scale.as_ref(), core.roster());
     let limited = roster.rules().all().iter().any(|rule| rule.task_limit.is_some());
     let over = |id: HandleId, added: &TaskTokens| {
         limited
             && core.ledger.held(id).is_some_and(|handle| {
-                let total = total(&with(&handle, *added)).saturating_add(core.budget.lines.waiting(id));
-                handle.over_limit.is_none() && limit(&roster, &handle).is_some_and(|limit| total > limit.tokens)
+                let tokens = with(&handle, *added);
+                let said = core.budget.lines.waiting(id);
+                let over = |limit| beyond(scale, (&tokens, said), limit).is_some();
+                handle.over_limit.is_none() && limit(&roster, &handle).is_some_and(over)
             })
     };
     let retry = &core.budget.figures.1;
@@ -170,10 +187,10 @@ pub(super) async fn commit(core: &Arc<Core>, all: bool) {
     let every = if all { Duration::ZERO } else { core.policy.counting.task_every };
     let due = core.budget.figures.take(every, over);
     let stored = stream::iter(due).map(|(id, added)| {
-        let roster = &roster;
+        let judged = (scale, &*roster);
         async move {
             let added_and_said = (added.tokens, core.budget.lines.waiting(id));
-            match core.ledger.apply(id, |handle, now| step(roster, handle, added_and_said, now)).await {
+            match core.ledger.apply(id, |handle, now| step(judged, handle, added_and_said, now)).await {
                 Ok(_) | Err(LedgerError::Unknown | LedgerError::Registry(RegistryError::Closed)) => Ok(()),
                 Err(error) => {
                     core.budget.figures.put_back(id, added);

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use domain::payload::PayloadKind;
 use domain::policy::Counting;
 use domain::ports::{BudgetNote, RegistryError};
-use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::figures;
@@ -124,11 +123,7 @@ pub(super) async fn flush_all(core: &Arc<Core>) {
     if !core.policy.counting.on {
         return;
     }
-    let (told, counted) = oneshot::channel();
-    if core.budget.tap.leave(Item::Mark(parking_lot::Mutex::new(Some(told)))).is_none() {
-        // Late is no error: what is counted later is stored later.
-        let _ = timeout(core.policy.counting.flush_every, counted).await;
-    }
+    core.budget.counted_so_far().await;
     figures::commit(core, true).await;
     flush(core).await;
 }

@@ -2,158 +2,354 @@
 //!
 //! Every result of an agent's task comes through the ledger, by whichever path; there it is weighed when a rule limits it
 //! and it may be over, and held in the same commit when it is. So no result over its limit is ever shown unheld, also when
-//! the core dies around the commit. Without a limit this is one look at the rules. Limits of tasks are in `figures.rs`.
+//! the core dies around the commit. One that fits has its room promised until it is booked, so that two do not fit into
+//! the room of one. Without a limit this is one look at the rules. Limits of tasks are in `figures.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::handle::{HoldWhy, Transition};
+use domain::handle::{HoldWhy, TaskHandle, Transition};
 use domain::ids::{AgentId, HandleId, ServerId};
 use domain::payload::{Payload, PayloadKind};
-use domain::ports::{Scale, Weight};
+use domain::ports::Weight;
 use domain::rule::{AtTokens, TokenLimit};
+use domain::status::{Outcome, TaskStatus};
 use domain::time::Timestamp;
 use domain::tokens::Family;
 use parking_lot::Mutex;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::timeout;
 
+use super::books::{Books, Place};
+use super::seen::Passed;
+use super::tap::Item;
 use super::{Budget, count, figures};
+use crate::agent_call::AgentCall;
 use crate::core::then;
 
 /// Results that are weighed at a time. Judgement: two cores' worth; more would only slow each other down.
 const WEIGHED_AT_ONCE: usize = 2;
 
-/// Weights that are remembered until their commit. Judgement: as many results as can be on their way at once; one that
-/// is forgotten is weighed again.
-const REMEMBERED_MAX: usize = 1_024;
+/// Calls whose place is remembered; beyond it all are forgotten, and the fullest window counts. Judgement: more than
+/// agents have open at a time.
+const PLACES_MAX: usize = 16_384;
 
-/// Weights of results that are on their way into the registry.
+/// What limits know besides the books.
 pub(super) struct Limits {
     slots: Semaphore,
-    known: Mutex<HashMap<HandleId, (Payload, Family, Weight)>>,
+    /// Bytes of what passed outside of tasks and is not counted yet.
+    uncounted: Mutex<HashMap<AgentId, u64>>,
+    /// Where calls that became tasks were made, until their result is here.
+    places: Mutex<HashMap<HandleId, Place>>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { slots: Semaphore::new(WEIGHED_AT_ONCE), known: Mutex::default() }
+        Self { slots: Semaphore::new(WEIGHED_AT_ONCE), uncounted: Mutex::default(), places: Mutex::default() }
     }
 }
 
 impl Limits {
-    async fn weigh(&self, scale: &Arc<dyn Scale>, id: HandleId, family: Family, result: &Payload) -> Weight {
-        if let Some((known, by, weight)) = self.known.lock().get(&id)
-            && *by == family
-            && known == result
-        {
-            return *weight;
+    /// It waits to be counted.
+    pub(super) fn waits(&self, item: &Item) {
+        if let Some((agent, bytes)) = outside_of_tasks(item) {
+            let mut uncounted = self.uncounted.lock();
+            let sum = uncounted.entry(agent).or_default();
+            *sum = sum.saturating_add(bytes);
         }
-        // Never closed; without a slot it would only be weighed beside others.
-        let _slot = self.slots.acquire().await;
-        let weight = count::weigh_result(scale, family, result).await;
-        let mut known = self.known.lock();
-        if known.len() >= REMEMBERED_MAX {
-            known.clear();
-        }
-        known.insert(id, (result.clone(), family, weight));
-        weight
     }
 
-    /// Takes the weight of a result that is committed now.
-    pub(super) fn take(&self, id: HandleId) -> Option<(Payload, Family, Weight)> {
-        self.known.lock().remove(&id)
+    /// It stands in the books.
+    pub(super) fn is_booked(&self, item: &Item) {
+        if let Some((agent, bytes)) = outside_of_tasks(item) {
+            let mut uncounted = self.uncounted.lock();
+            let left = uncounted.get(&agent).map_or(0, |sum| sum.saturating_sub(bytes));
+            if left > 0 {
+                uncounted.insert(agent, left)
+            } else {
+                uncounted.remove(&agent)
+            };
+        }
+    }
+
+    fn uncounted(&self, agent: AgentId) -> u64 {
+        self.uncounted.lock().get(&agent).copied().unwrap_or(0)
+    }
+
+    fn place(&self, id: HandleId) -> Option<Place> {
+        self.places.lock().get(&id).cloned()
+    }
+
+    /// A task changed: where it was called from is forgotten when no result will come.
+    pub(super) fn changed(&self, next: &TaskHandle, has_result: bool) {
+        let fetched = next.view.task().is_none_or(|task| task.status != TaskStatus::Completed(Outcome::NotFetched));
+        if has_result || (fetched && next.ended_at().is_some()) {
+            self.places.lock().remove(&next.id);
+        }
+    }
+}
+
+/// What came into a window without a task, whose results are expected from their commit on. Lists of tools stand there
+/// already, mostly.
+fn outside_of_tasks(item: &Item) -> Option<(AgentId, u64)> {
+    let seen = match item {
+        Item::Saw(seen) => seen,
+        Item::Arguments(_) | Item::Outcome(..) | Item::Failure(_) | Item::Aside(_) | Item::Word(_) | Item::Mark(_) => {
+            return None;
+        }
+    };
+    let is_list = matches!(seen.what, Passed::Tools { .. });
+    (seen.handle.is_none() && !is_list).then(|| (seen.agent, seen.what.bytes()))
+}
+
+/// What is known of a result between the look at its limits and the commit that brings it. Dropped without one, it did
+/// not come.
+#[derive(Default)]
+pub(crate) struct Incoming {
+    weighed: Option<(Payload, Family, Weight)>,
+    promise: Option<Promise>,
+}
+
+impl Incoming {
+    /// It came: takes its weight, if this is what was weighed. Its room stays promised until it is booked.
+    pub(super) fn came(&mut self, result: &Payload) -> Option<Weight> {
+        if let Some(mut promise) = self.promise.take() {
+            promise.is_kept = true;
+        }
+        self.weighed.take().filter(|(weighed, ..)| weighed == result).map(|(.., weight)| weight)
+    }
+}
+
+/// Room in the window of an agent, for the result of a task.
+struct Promise {
+    budget: Arc<Budget>,
+    agent: AgentId,
+    handle: HandleId,
+    is_kept: bool,
+}
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            self.budget.books.lock().takes_back(self.agent, self.handle);
+        }
     }
 }
 
 /// A result that may be over a limit.
 struct Case {
     agent: AgentId,
+    handle: HandleId,
+    place: Option<Place>,
     result: Payload,
+    /// The limit of one result, where it may be over it.
     one: Option<TokenLimit>,
+    /// The limit of the window, where it holds results.
     window: Option<TokenLimit>,
 }
 
-/// Whether a result may have more tokens than this. A byte of text is never more than one token; media are counted by
-/// their size, which can be more than their bytes.
-fn may_exceed(result: &Payload, tokens: u64) -> bool {
+/// The size of a result: as it was counted, and with the error of an estimate on top. It is held by the latter, and told
+/// as it was counted where that is over already.
+#[derive(Clone, Copy)]
+struct Size {
+    counted: u64,
+    most: u64,
+}
+
+impl Size {
+    const fn told(self, limit: u64) -> u64 {
+        if self.counted > limit { self.counted } else { self.most }
+    }
+}
+
+/// Whether a result may have more tokens than bytes: a byte of text is never more than one token, but media are counted
+/// by their size.
+fn has_media(result: &Payload) -> bool {
     const MEDIA: [&str; 4] = ["image", "audio", "blob", "\\u"];
-    result.bytes() > tokens || MEDIA.iter().any(|word| result.as_str().contains(word))
+    MEDIA.iter().any(|word| result.as_str().contains(word))
+}
+
+/// Whether a result may have more tokens than this.
+fn may_exceed(result: &Payload, tokens: u64) -> bool {
+    result.bytes() > tokens || has_media(result)
 }
 
 impl Budget {
     /// Whether a plain result must be remembered, because it may be over a limit and wait here for somebody.
-    pub(crate) fn may_hold(&self, agent: AgentId, server: ServerId, tool: &str, result: &Payload) -> bool {
-        self.limits_of(agent, server, tool, result).is_some()
+    pub(crate) fn may_hold(&self, call: &AgentCall, result: &Payload) -> bool {
+        let (one, window) = self.limits_of(call.agent, call.server, &call.tool, result);
+        let full = |limit: TokenLimit| {
+            let (_, free) = self.free(&self.books.lock(), call.agent, call.place.as_ref(), limit);
+            may_exceed(result, free.max(self.numbers().short_tokens))
+        };
+        one.is_some() || window.is_some_and(full)
     }
 
-    /// The limits that this result may be over.
+    /// A call became a task: its result will come where it was made.
+    pub(crate) fn becomes(&self, id: HandleId, call: &AgentCall) {
+        let Some(place) = call.place.as_ref().filter(|_| self.numbers().on) else { return };
+        let mut places = self.limits.places.lock();
+        if places.len() >= PLACES_MAX {
+            places.clear();
+        }
+        places.insert(id, place.clone());
+    }
+
+    /// Everything that passed before this is counted, or it took too long.
+    pub(super) async fn counted_so_far(&self) {
+        let (told, counted) = oneshot::channel();
+        if self.tap.leave(Item::Mark(Mutex::new(Some(told)))).is_none() {
+            // Late is no error: what is counted later is stored later.
+            let _ = timeout(self.numbers().flush_every, counted).await;
+        }
+    }
+
+    /// The limit of one result, where this may be over it, and that of the window, where it holds results.
     fn limits_of(
         &self,
         agent: AgentId,
         server: ServerId,
         tool: &str,
         result: &Payload,
-    ) -> Option<(Option<TokenLimit>, Option<TokenLimit>)> {
+    ) -> (Option<TokenLimit>, Option<TokenLimit>) {
         if !self.numbers().on {
-            return None;
+            return (None, None);
         }
         let rules = self.roster().resolve(agent, server, tool);
         let one = rules.result_limit.filter(|limit| may_exceed(result, limit.tokens));
         let window = rules.window_limit.filter(|limit| match limit.at {
             // That a window is full is told as such, not as news of a result.
             AtTokens::Warn | AtTokens::Stop => false,
-            AtTokens::Ask | AtTokens::Hold => {
-                may_exceed(result, limit.tokens.saturating_sub(self.books.lock().occupied(agent)))
-            }
+            AtTokens::Ask | AtTokens::Hold => true,
         });
-        (one.is_some() || window.is_some()).then_some((one, window))
+        (one, window)
+    }
+
+    /// What is free below the limit of a window: as it was counted, and at least.
+    fn free(&self, books: &Books, agent: AgentId, place: Option<&Place>, limit: TokenLimit) -> (u64, u64) {
+        let error = self.scale.error_percent(self.measure(agent).family);
+        let waits = self.limits.uncounted(agent);
+        let free = |error| limit.tokens.saturating_sub(books.occupied(agent, place, error).saturating_add(waits));
+        (free(0), free(error))
+    }
+
+    /// Promises room for so many tokens, if there is room. A result that is no larger than what would stand in its place
+    /// is never kept out.
+    fn promise(self: &Arc<Self>, case: &Case, limit: TokenLimit, size: Size) -> Result<Promise, HoldWhy> {
+        let (agent, handle) = (case.agent, case.handle);
+        // Looked at and promised under one lock: two results do not see the same room.
+        let mut books = self.books.lock();
+        let (counted, least) = self.free(&books, agent, case.place.as_ref(), limit);
+        if size.most > least.max(self.numbers().short_tokens) {
+            return Err(if size.counted > counted {
+                HoldWhy::DoesNotFit { tokens: size.counted, free: counted }
+            } else {
+                HoldWhy::DoesNotFit { tokens: size.most, free: least }
+            });
+        }
+        books.promises(agent, handle, size.most);
+        drop(books);
+        Ok(Promise { budget: Arc::clone(self), agent, handle, is_kept: false })
     }
 
     /// What a commit must be looked at for.
     fn case(&self, step: &Transition) -> Option<Case> {
-        let agent = step.next.agent?;
+        let (next, agent) = (&step.next, step.next.agent?);
         let result = step.payloads.iter().find(|write| write.kind == PayloadKind::Result)?.payload.as_ref()?;
-        if step.next.hold.is_some() {
+        if !next.may_be_held_at_limit() {
             return None;
         }
-        let tool = step.next.tool.as_deref().unwrap_or_default();
-        let (one, window) = self.limits_of(agent, step.next.server, tool, result)?;
-        Some(Case { agent, result: result.clone(), one, window })
+        let (one, window) = self.limits_of(agent, next.server, next.tool.as_deref().unwrap_or_default(), result);
+        (one.is_some() || window.is_some()).then(|| Case {
+            agent,
+            handle: next.id,
+            place: self.limits.place(next.id),
+            result: result.clone(),
+            one,
+            window,
+        })
     }
 
     /// A transition, with the hold that a limit puts on the result that it brings. Waits only while such a result is
-    /// weighed.
-    pub(crate) async fn within_limits(&self, step: Transition, now: Timestamp) -> Transition {
-        match self.case(&step) {
-            None => step,
-            Some(case) => Box::pin(self.judged(step, case, now)).await,
+    /// weighed. What is learnt of it stays in `incoming`, for another attempt and for its commit.
+    pub(crate) async fn within_limits(
+        self: &Arc<Self>,
+        step: Transition,
+        incoming: &mut Incoming,
+        now: Timestamp,
+    ) -> Transition {
+        incoming.promise = None;
+        let Some(case) = self.case(&step) else { return step };
+        if let (None, Some(limit)) = (case.one, case.window)
+            && !has_media(&case.result)
+        {
+            let bytes = case.result.bytes();
+            if let Ok(promise) = self.promise(&case, limit, Size { counted: bytes, most: bytes }) {
+                incoming.promise = Some(promise);
+                return step;
+            }
+        }
+        Box::pin(self.judged(step, case, incoming, now)).await
+    }
+
+    async fn judged(
+        self: &Arc<Self>,
+        step: Transition,
+        case: Case,
+        incoming: &mut Incoming,
+        now: Timestamp,
+    ) -> Transition {
+        let family = step.next.tokens.map_or_else(|| self.measure(case.agent).family, |tokens| tokens.family);
+        let weight = self.weigh(incoming, family, &case.result).await;
+        if case.window.is_some() {
+            // What passed before this takes one token a byte until it is counted.
+            self.counted_so_far().await;
+        }
+        let bytes = case.result.bytes();
+        let most = count::cautious(&weight, bytes, self.scale.error_percent(family));
+        let size = Size { counted: count::cautious(&weight, bytes, 0), most };
+        let shown = (count::shown(&weight, bytes), count::unsaid(&weight, bytes));
+        let step = then(step, |next| figures::weighed(next, family, shown));
+        let large = case.one.filter(|limit| size.most > limit.tokens);
+        let too_large =
+            large.map(|limit| (limit.at, HoldWhy::TooLarge { tokens: size.told(limit.tokens), limit: limit.tokens }));
+        let full = case.window.and_then(|limit| match self.promise(&case, limit, size) {
+            Ok(promise) => {
+                incoming.promise = Some(promise);
+                None
+            }
+            Err(why) => Some((limit.at, why)),
+        });
+        let holds = [too_large, full];
+        let of = |wanted: AtTokens| holds.iter().flatten().find(|(at, _)| *at == wanted).map(|(_, why)| *why);
+        let held = match (of(AtTokens::Ask), of(AtTokens::Hold)) {
+            (Some(why), _) => Some((why, false)),
+            (None, Some(why)) => Some((why, true)),
+            (None, None) => None,
+        };
+        match (held, large) {
+            (Some((why, in_slices)), _) => {
+                // What is held takes no room yet.
+                incoming.promise = None;
+                then(step, |next| next.hold_at_limit(why, in_slices, now))
+            }
+            (None, Some(limit)) => then(step, |next| next.goes_over(size.told(limit.tokens), limit, now)),
+            (None, None) => step,
         }
     }
 
-    async fn judged(&self, step: Transition, case: Case, now: Timestamp) -> Transition {
-        let family = step.next.tokens.map_or_else(|| self.measure(case.agent).family, |tokens| tokens.family);
-        let weight = self.limits.weigh(&self.scale, step.next.id, family, &case.result).await;
-        // Held with the error of an estimate on top; told as it was counted, where that is over already.
-        let error = self.scale.error_percent(family);
-        let counted = count::cautious(&weight, case.result.bytes(), 0);
-        let tokens = count::cautious(&weight, case.result.bytes(), error);
-        let told = |limit: u64| if counted > limit { counted } else { tokens };
-        let shown = count::shown(&weight, case.result.bytes());
-        let step = then(step, |next| figures::weighed(next, family, shown));
-        let large = case.one.filter(|limit| tokens > limit.tokens);
-        let free = |limit: TokenLimit| limit.tokens.saturating_sub(self.books.lock().occupied(case.agent));
-        let full = case.window.map(|limit| (limit.at, free(limit))).filter(|(_, free)| tokens > *free);
-        let holds = [
-            large.map(|limit| (limit.at, HoldWhy::TooLarge { tokens: told(limit.tokens), limit: limit.tokens })),
-            full.map(|(at, free)| (at, HoldWhy::DoesNotFit { tokens: told(free), free })),
-        ];
-        let of = |wanted: AtTokens| holds.iter().flatten().find(|(at, _)| *at == wanted).map(|(_, why)| *why);
-        match (of(AtTokens::Ask), of(AtTokens::Hold)) {
-            (Some(why), _) => then(step, |next| next.hold_at_limit(why, false, now)),
-            (None, Some(why)) => then(step, |next| next.hold_at_limit(why, true, now)),
-            (None, None) => match large {
-                Some(limit) => then(step, |next| next.goes_over(told(limit.tokens), limit, now)),
-                None => step,
-            },
+    /// Weighs a result, unless this one was weighed for an earlier attempt.
+    async fn weigh(&self, incoming: &mut Incoming, family: Family, result: &Payload) -> Weight {
+        if let Some((weighed, by, weight)) = &incoming.weighed
+            && *by == family
+            && weighed == result
+        {
+            return *weight;
         }
+        // Never closed; without a slot it would only be weighed beside others.
+        let _slot = self.limits.slots.acquire().await;
+        let weight = count::weigh_result(&self.scale, family, result).await;
+        incoming.weighed = Some((result.clone(), family, weight));
+        weight
     }
 }

@@ -158,7 +158,7 @@ proptest! {
 
 fn facts(task: u128, delivered: u64) -> TaskFacts {
     let (id, server) = (HandleId::from_random(task), ServerId::from_random(1));
-    TaskFacts { id, server, tool: None, state: ComingState::Ready, trimmed: false, delivered }
+    TaskFacts { id, server, tool: None, state: ComingState::Ready, trimmed: false, delivered, unsaid: 0 }
 }
 
 #[test]

@@ -34,6 +34,11 @@ pub(crate) fn seen(agent: AgentId, (door, session): (Door, Option<&str>), what: 
     Seen { agent, door, session: session.map(Arc::from), server: door, tool: None, handle: None, what }
 }
 
+/// A list of tools that is one page.
+fn tools(list: &Payload, own: &Payload) -> Passed {
+    Passed::Tools { list: list.clone(), own: own.clone(), is_first: true, is_last: true }
+}
+
 /// A result of so many tokens.
 pub(crate) fn result(bytes: usize) -> Passed {
     Passed::Result(Payload::new(sized(bytes)))
@@ -84,17 +89,17 @@ impl World {
 }
 
 /// A scale that lets nothing through while it is shut, as one that takes for ever.
-struct Gate {
+pub(crate) struct Gate {
     open: Mutex<bool>,
     opened: Condvar,
 }
 
 impl Gate {
-    fn shut() -> Arc<Self> {
+    pub(crate) fn shut() -> Arc<Self> {
         Arc::new(Self { open: Mutex::new(false), opened: Condvar::new() })
     }
 
-    fn open(&self) {
+    pub(crate) fn open(&self) {
         *self.open.lock() = true;
         self.opened.notify_all();
     }
@@ -136,7 +141,7 @@ impl Scale for Gate {
 }
 
 /// Opens the gate however the test ends, so that its threads end with it.
-struct Opens(Arc<Gate>);
+pub(crate) struct Opens(pub(crate) Arc<Gate>);
 
 impl Drop for Opens {
     fn drop(&mut self) {

@@ -163,20 +163,20 @@ async fn a_limit_that_asks_waits_and_does_what_the_person_says() {
 async fn a_result_that_does_not_fit_into_the_window_is_held() {
     let (world, server, id, agent) = limited(AtTokens::Hold).await;
     let mut limits = rule(RuleScope::Agent(agent));
-    limits.window_limit = Some(TokenLimit { tokens: 1_000, at: AtTokens::Ask });
+    limits.window_limit = Some(TokenLimit { tokens: 10_000, at: AtTokens::Ask });
     world.rule(limits).await;
-    world.engine.saw(seen(agent, (Some(id), None), result(800)));
+    world.engine.saw(seen(agent, (Some(id), None), result(8_000)));
     world.engine.flush_budget().await;
-    server.reply_task("report", "t1", vec![Look::Completed(sized(150))]);
+    server.reply_task("report", "t1", vec![Look::Completed(sized(1_500))]);
     let fits = world.handle_of(call(agent, id, "report")).await;
     let handle = world.until(fits, "over", |handle| handle.view.is_terminal()).await;
-    assert_eq!(handle.hold, None, "800 and 150 are less than 1,000");
+    assert_eq!(handle.hold, None, "8,000 and 1,500 are less than 10,000");
     world.until(fits, "counted", |handle| handle.tokens.is_some_and(|tokens| tokens.result.is_some())).await;
-    server.reply_task("report", "t2", vec![Look::Completed(sized(100))]);
+    server.reply_task("report", "t2", vec![Look::Completed(sized(1_200))]);
     let task = world.handle_of(call(agent, id, "report")).await;
     let held = world.until(task, "held", TaskHandle::is_held).await;
     let why = held.hold.map(|hold| hold.why);
-    assert_eq!(why, Some(HoldWhy::DoesNotFit { tokens: 100, free: 50 }), "the first one comes in whatever happens");
+    assert_eq!(why, Some(HoldWhy::DoesNotFit { tokens: 1_200, free: 500 }), "the first one comes in whatever happens");
 }
 
 #[tokio::test(start_paused = true)]
@@ -227,4 +227,33 @@ async fn no_limit_holds_anything_while_counting_is_off() {
     server.reply("report", Duration::ZERO, Ok(plain(&large())));
     let landed = world.engine.agent_call(call(agent, id, "report")).await.expect("the call is made");
     assert!(matches!(landed, Landed::Result { .. }), "it goes back as it came: {landed:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_delivered_before_its_end_meets_its_limit_all_the_same() {
+    let (world, server, id, agent) = limited(AtTokens::Ask).await;
+    let mut review = rule(RuleScope::Server(id));
+    review.hold_results = Some(true);
+    world.rule(review).await;
+    server.reply_task("report", "t1", vec![Look::working()]);
+    let task = world.handle_of(call(agent, id, "report")).await;
+    world.engine.release(task, person("ada"), Some(Form::Whole), None).await.expect("it is held from the beginning");
+    server.becomes("t1", Look::Completed(large()));
+    let handle = world.until(task, "over", |handle| handle.view.is_terminal()).await;
+    assert_eq!(handle.hold.map(|hold| hold.why), Some(HoldWhy::TooLarge { tokens: 5_000, limit: LIMIT }));
+    world.engine.release(task, person("ada"), Some(Form::Whole), None).await.expect("a person is asked again");
+    assert_eq!(world.handle(task).await.form(), Some(Form::Whole), "and decides with its size in sight");
+}
+
+#[tokio::test(start_paused = true)]
+async fn structured_content_beside_a_short_text_does_not_slip_past_its_limit() {
+    let (world, server, id, agent) = limited(AtTokens::Hold).await;
+    let rows = "x".repeat(5_000);
+    let result =
+        format!(r#"{{"content":[{{"type":"text","text":"see data"}}],"structuredContent":{{"rows":"{rows}"}}}}"#);
+    server.reply("report", Duration::ZERO, Ok(plain(&result)));
+    let task = world.handle_of(call(agent, id, "report")).await;
+    let handle = world.handle(task).await;
+    assert_eq!(handle.form(), Some(Form::Slices), "some hosts show it in place of the text");
+    assert_eq!(handle.tokens.and_then(|tokens| tokens.result), Some(8), "what is shown is the text");
 }

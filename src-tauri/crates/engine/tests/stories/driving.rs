@@ -28,6 +28,7 @@ pub(crate) fn rule(scope: RuleScope) -> Rule {
 pub(crate) fn call(agent: AgentId, server: ServerId, tool: &str) -> AgentCall {
     AgentCall {
         agent,
+        place: None,
         server,
         tool: Arc::from(tool),
         arguments: Payload::new("{}"),

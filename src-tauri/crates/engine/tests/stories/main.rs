@@ -11,6 +11,7 @@ mod agents;
 mod budget;
 mod budget_kept;
 mod budget_limits;
+mod budget_room;
 mod budget_scale;
 mod calls;
 mod deciding;

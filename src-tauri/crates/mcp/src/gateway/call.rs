@@ -107,6 +107,7 @@ pub(super) fn agent_call(
     }
     Ok(AgentCall {
         agent: guest.agent,
+        place: Some(engine::Place::new(guest.agent, guest.server, guest.session_name().as_deref())),
         server: place.server,
         tool: Arc::clone(&place.tool),
         arguments: Payload::new(arguments),

@@ -148,7 +148,11 @@ impl Teller {
         if let Some((method, params)) = self.message(handle).await {
             self.say(method, &params, seat).await;
         }
-        self.untold = None;
+        let Some(said) = self.untold.take() else { return };
+        // Hosts show their models no log; what the server says as progress is known to the engine.
+        if let (Some(handle), false) = (handle, said.progress) {
+            self.gate.engine.kept_out(handle.id, said.params);
+        }
     }
 
     /// What is untold, for the agent: its own token, and no identities of the server.

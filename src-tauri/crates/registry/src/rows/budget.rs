@@ -49,7 +49,7 @@ pub(crate) fn read_limit(fields: Fields<'_>) -> Read<TokenLimit> {
 
 /// Writes what a task costs.
 pub(crate) fn tokens(tokens: TaskTokens) -> Value {
-    let TaskTokens { family, exactness, arguments, handle, interim, result, delivered } = tokens;
+    let TaskTokens { family, exactness, arguments, handle, interim, result, delivered, unsaid } = tokens;
     json!({
         "family": family.word(),
         "exactness": exactness.word(),
@@ -58,6 +58,7 @@ pub(crate) fn tokens(tokens: TaskTokens) -> Value {
         "interim": interim,
         "result": result,
         "delivered": delivered,
+        "unsaid": unsaid,
     })
 }
 
@@ -71,6 +72,8 @@ pub(crate) fn read_tokens(fields: Fields<'_>) -> Read<TaskTokens> {
         interim: fields.u64("interim")?,
         result: fields.get("result").map(|_| fields.u64("result")).transpose()?,
         delivered: fields.u64("delivered")?,
+        // Written since limits count what makers do not say.
+        unsaid: fields.get("unsaid").map_or(Ok(0), |_| fields.u64("unsaid"))?,
     })
 }
 

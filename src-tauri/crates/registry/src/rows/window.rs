@@ -49,7 +49,8 @@ fn read_shelf(value: &Value) -> Read<(Door, Shelf)> {
 
 /// Writes the body of a window.
 pub(crate) fn body(window: &Window) -> Value {
-    let Window { id: _, agent: _, family, began: _, last: _, ended: _, shelves, sums, kept_out, lately: _ } = window;
+    let Window { id: _, agent: _, family, began: _, last: _, ended: _, shelves, sums, kept_out, unsaid, lately: _ } =
+        window;
     let sums: Map<String, Value> = sums.iter().map(|(source, sum)| (source.word().to_owned(), count(*sum))).collect();
     json!({
         "v": ENCODING,
@@ -57,6 +58,7 @@ pub(crate) fn body(window: &Window) -> Value {
         "shelves": shelves.iter().map(shelf).collect::<Vec<_>>(),
         "sums": sums,
         "keptOut": count(*kept_out),
+        "unsaid": unsaid,
     })
 }
 
@@ -80,6 +82,8 @@ pub(crate) fn read(columns: &Columns<'_>, body: &Value) -> Read<Window> {
         shelves: shelves.iter().map(read_shelf).collect::<Read<_>>()?,
         sums: sums.iter().map(sum).collect::<Read<_>>()?,
         kept_out: read_count(fields.raw("keptOut")?, "keptOut")?,
+        // Written since limits count what makers do not say.
+        unsaid: fields.get("unsaid").map_or(Ok(0), |_| fields.u64("unsaid"))?,
         lately: VecDeque::new(),
     })
 }

@@ -257,10 +257,10 @@ fn limit() -> impl Strategy<Value = TokenLimit> {
 
 /// What a task costs, and that it went past its limit.
 fn weight() -> BoxedStrategy<Weight> {
-    let figures = (any::<u64>(), any::<u64>(), any::<u64>(), of(any::<u64>()), any::<u64>());
+    let figures = (any::<u64>(), any::<u64>(), any::<u64>(), of(any::<u64>()), any::<u64>(), any::<u64>());
     let tokens = (family(), exactness(), figures).prop_map(|(family, exactness, figures)| {
-        let (arguments, handle, interim, result, delivered) = figures;
-        TaskTokens { family, exactness, arguments, handle, interim, result, delivered }
+        let (arguments, handle, interim, result, delivered, unsaid) = figures;
+        TaskTokens { family, exactness, arguments, handle, interim, result, delivered, unsaid }
     });
     let over = (any::<u64>(), limit(), time(), of((person(), time())))
         .prop_map(|(tokens, limit, at, settled)| OverLimit { tokens, limit, at, settled });
@@ -282,7 +282,8 @@ pub(crate) fn any_window() -> impl Strategy<Value = Window> {
     let sums = btree_map(source, count(), 0..4);
     let who = (any::<u128>(), any::<u128>(), family());
     let times = (time(), time(), of(time()));
-    (who, times, shelves, sums, count()).prop_map(|(who, (began, last, ended), shelves, sums, kept_out)| Window {
+    let out = (count(), any::<u64>());
+    (who, times, shelves, sums, out).prop_map(|(who, (began, last, ended), shelves, sums, (kept_out, unsaid))| Window {
         id: WindowId::from_random(who.0),
         agent: AgentId::from_random(who.1),
         family: who.2,
@@ -292,6 +293,7 @@ pub(crate) fn any_window() -> impl Strategy<Value = Window> {
         shelves,
         sums,
         kept_out,
+        unsaid,
         lately: VecDeque::new(),
     })
 }

@@ -1,5 +1,7 @@
 //! What passes through: lists, prompts, resources, subscriptions, and what servers say (statements 54, 59-64).
 
+use std::time::Duration;
+
 use domain::policy::Policy;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -152,7 +154,7 @@ async fn a_kept_list_is_read_anew_when_its_server_says_that_it_changed() {
     }
     assert_eq!(two.times("tools/list").len(), before + 1, "kept while the server would tell of a change");
     two.says("notifications/tools/list_changed", "{}").await;
-    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    tokio::time::sleep(Duration::from_millis(1)).await;
     agent.ask("tools/list", json!({})).await.result();
     assert_eq!(two.times("tools/list").len(), before + 2, "read anew");
 }
@@ -181,7 +183,7 @@ async fn progress_and_logs_pass_with_the_agents_own_token_and_unknown_members() 
 async fn a_request_that_is_given_up_is_cancelled_at_its_server() {
     let one = Wired::modern(11, everything(), |_, _| Does::Hold);
     let world = wired(std::slice::from_ref(&one)).await;
-    let patience = std::time::Duration::from_secs(1);
+    let patience = Duration::from_secs(1);
     world.modern(1).give_up("prompts/get", json!({"name": "p"}), patience, None).await;
     world.until("it is cancelled", |_| one.cancelled.lock().contains(&"prompts/get".to_owned())).await;
 }
@@ -268,7 +270,7 @@ async fn a_session_hears_changes_updates_and_logs_of_its_own_connection_alone() 
     assert_eq!(said(&mut heard).await["params"]["uri"], "x:1/part", "only what is followed");
     two.says_to(own(&agent), "notifications/tools/list_changed", "{}").await;
     assert_eq!(said(&mut heard).await["method"], "notifications/tools/list_changed", "changes of lists");
-    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    tokio::time::sleep(Duration::from_millis(10)).await;
     assert!(foreign.try_recv().is_err(), "nothing of it reaches another agent (ruling 14)");
     agent.ask("resources/unsubscribe", json!({"uri": "x:1"})).await.result();
     world.until("the server is told", |_| two.times("resources/unsubscribe").len() == 1).await;
@@ -363,4 +365,23 @@ async fn an_agent_of_all_servers_is_told_when_there_are_others() {
     assert_eq!(stream.next().await["method"], "notifications/tools/list_changed", "its tools are gone");
     let list = agent.ask("tools/list", json!({})).await.result();
     assert_eq!(names(&list["tools"]), ["one__dig", "one__zap", "one__ask"], "those of the other stay");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_logs_on_the_way_is_kept_out_of_the_window() {
+    const LOG: &str = r#"{"level":"info","data":"dug ten of a hundred"}"#;
+    let one = Wired::modern(11, everything(), |method, _| match method {
+        "tools/list" => Does::Result(tools(&["dig"])),
+        _ => {
+            let logs = Does::Saying(vec![("notifications/message", LOG.into())], Box::new(Does::Hold));
+            Does::After(Duration::from_secs(10), Box::new(logs))
+        }
+    });
+    let world = wired(&[one]).await;
+    let held = tokio::time::timeout(Duration::from_secs(15), world.plain(1).call("dig")).await;
+    assert!(held.is_err(), "the call is held");
+    world.engine.flush_budget().await;
+    let row = world.rows(1).await.into_iter().next().expect("the call is a task");
+    let said = row.tokens.map(|tokens| tokens.interim);
+    assert_eq!(said, Some(LOG.len() as u64), "its client was told, and its model reads no log");
 }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::ids::{AgentId, ServerId};
 use domain::policy::Policy;
@@ -39,6 +40,8 @@ pub(super) enum Does {
     Hold,
     /// Says these first, on the request's stream; `TOKEN` becomes the token that was sent.
     Saying(Vec<(&'static str, String)>, Box<Does>),
+    /// Waits so long first.
+    After(Duration, Box<Does>),
     /// Asks this first, and answers with the reply.
     Asking(&'static str, &'static str),
 }
@@ -148,6 +151,10 @@ impl WiredLink {
                         self.inbound.send(said).await.expect("somebody listens");
                     }
                 }
+                Box::pin(self.does(*then, tag)).await
+            }
+            Does::After(wait, then) => {
+                tokio::time::sleep(wait).await;
                 Box::pin(self.does(*then, tag)).await
             }
             Does::Asking(method, params) => {
