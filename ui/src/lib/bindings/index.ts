@@ -1491,7 +1491,7 @@ export type Theme = "system" | "light" | "dark";
 export type TokensDto = {
 /** Its handle and all looks at it. */
 handle: number,
-/** What did not enter the window: output on the way, and the unread part of the result. */
+/** What is not in the window so far: output on the way, and the unread part of the result, which may still come in. */
 keptOut: number,
 /** Its result; null while there is none. */
 result: number | null,

@@ -367,7 +367,7 @@ pub struct WasteList {
 pub struct TokensDto {
     /// Its handle and all looks at it.
     pub handle: u64,
-    /// What did not enter the window: output on the way, and the unread part of the result.
+    /// What is not in the window so far: output on the way, and the unread part of the result, which may still come in.
     pub kept_out: u64,
     /// Its result; null while there is none.
     pub result: Option<u64>,
