@@ -1,8 +1,12 @@
 import { expect, it } from "vitest";
-import type { HistoryEvent } from "$lib/bindings";
+import type { BudgetDto, HistoryEvent } from "$lib/bindings";
+import { budgetOf } from "$lib/budget/look";
+import { makeBudgets } from "$lib/fake/budgets";
+import { makeAgents } from "$lib/fake/things";
+import { STORY_NOW } from "$lib/story";
 import { ledLines } from "./led";
 import { DOES_NOT_FIT, OVER_LIMIT, RESULT_HELD, TOO_LARGE } from "./inbox.example";
-import { firstSentence, iconOf, isSized, titleOf, usualRange } from "./words";
+import { firstSentence, iconOf, isSized, titleOf, usualRange, windowText } from "./words";
 
 it.each([
   ["Build 8841 is green. How should v4.12.0 roll out? I roll back by myself.", "How should v4.12.0 roll out?"],
@@ -33,6 +37,19 @@ it("a result that is held for its size is told by it, with a limit of one result
   for (const { row } of [TOO_LARGE, DOES_NOT_FIT]) expect([isSized(row), iconOf(row)]).toEqual([true, "gauge"]);
   expect(titleOf(DOES_NOT_FIT.row)).toBe("A result of 61k tokens is held");
   expect(isSized(OVER_LIMIT.row), "a task past its limit has no result yet").toBe(false);
+});
+
+it("the window of an agent is told with the mark of its figures, and by its limit where that comes first", () => {
+  const budgets = makeBudgets(makeAgents(5, STORY_NOW), [], STORY_NOW);
+  const of = (agent: string, change: Partial<BudgetDto> = {}) => {
+    const found = budgetOf(budgets, agent);
+    if (found === null) throw new Error(agent);
+    return windowText({ ...found, ...change });
+  };
+  expect(of("research-7")).toBe("200k, 81 % full");
+  expect(of("claude-code")).toBe("200k, ≈ 59 % full");
+  expect(of("research-7", { limit: { tokens: 170_000, at: "hold" } })).toBe("up to 170k, 96 % full");
+  expect([of("research-7", { now: null }), of("research-7", { windowTokens: null, limit: null })], "what is not known is not said").toEqual(["200k", "size not known"]);
 });
 
 it("a usual length names its unit once when it can", () => {

@@ -1,8 +1,9 @@
 /* The one line that names an item: the server's own first question or sentence, or our words where it said nothing. */
-import type { InboxRow, TaskDto } from "$lib/bindings";
+import type { BudgetDto, InboxRow, TaskDto } from "$lib/bindings";
+import { ceilingOf, filled } from "$lib/budget/look";
 import { line, type IconName } from "$lib/design";
 import { coarse, elapsed } from "$lib/model/time";
-import { shortTokens, tokens } from "$lib/model/tokens";
+import { shortTokens, size, tokens } from "$lib/model/tokens";
 import { inboxText } from "$lib/text/inbox";
 
 const TITLE_CAP = 140;
@@ -62,6 +63,16 @@ export function usualRange(usual: { medianMs: number; p95Ms: number }): string {
   if (from === to) return to;
   const [amount, unit] = from.split(" ");
   return inboxText.facts.usualRange(to.endsWith(` ${unit ?? ""}`) ? (amount ?? from) : from, to);
+}
+
+/** "200k, ≈ 81 % full": what the window of its agent may hold, and how much of that is taken. */
+export function windowText(budget: BudgetDto): string {
+  const { facts } = inboxText;
+  const most = ceilingOf(budget);
+  if (most === null) return facts.sizeUnknown;
+  const full = filled(budget);
+  const of = most.isLimit ? facts.upTo(size(most.tokens)) : size(most.tokens);
+  return full === null ? of : facts.full(of, full.shown);
 }
 
 export function iconOf(row: InboxRow): IconName {

@@ -245,7 +245,7 @@ export const inboxText = {
     copied: "The handle was copied.",
     task: "Show the task",
     adopted: "found at the server",
-    window: "Window", full: (size: string, percent: number) => `${size}, ${percent} % full`, sizeUnknown: "size not known", kept: "Kept out so far", keptTokens: (figure: string) => `${figure} tokens`,
+    window: "Window", full: (size: string, percent: string) => `${size}, ${percent} full`, upTo: (limit: string) => `up to ${limit}`, sizeUnknown: "size not known", kept: "Kept out so far", keptTokens: (figure: string) => `${figure} tokens`,
   },
 
   act: {
