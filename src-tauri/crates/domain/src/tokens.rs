@@ -126,6 +126,31 @@ pub struct Count {
 impl Count {
     /// Nothing, exactly.
     pub const ZERO: Self = Self { tokens: 0, exactness: Exactness::Exact };
+
+    /// It in words for a model: how many, whose, and how exact that is.
+    #[must_use]
+    pub fn told(self, family: Family) -> String {
+        let (tokens, label) = (grouped(self.tokens), family.label());
+        match self.exactness {
+            Exactness::Exact => format!("{tokens} tokens ({label}, exact)"),
+            Exactness::About => format!("about {tokens} tokens ({label}, estimated)"),
+            Exactness::AtMost => format!("at most {tokens} tokens ({label}, an upper bound)"),
+        }
+    }
+}
+
+/// A number with its thousands apart.
+#[must_use]
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut told = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            told.push(',');
+        }
+        told.push(digit);
+    }
+    told
 }
 
 impl Add for Count {
@@ -216,6 +241,14 @@ mod tests {
         let sum: Count = [of(1, Exactness::Exact), of(2, Exactness::AtMost), of(3, Exactness::About)].into_iter().sum();
         assert_eq!(sum, of(6, Exactness::AtMost));
         assert_eq!(of(u64::MAX, Exactness::Exact) + of(1, Exactness::Exact), of(u64::MAX, Exactness::Exact));
+    }
+
+    #[test]
+    fn a_count_in_words_says_whose_tokens_and_how_exact() {
+        let told = |family: Family, tokens| Count { tokens, exactness: family.exactness() }.told(family);
+        assert_eq!(told(Family::O200k, 61_402), "61,402 tokens (GPT o200k, exact)");
+        assert_eq!(told(Family::Claude47, 999), "about 999 tokens (Claude 4.7 and later, estimated)");
+        assert_eq!(told(Family::Unknown, 1_000_000), "at most 1,000,000 tokens (unknown model, an upper bound)");
     }
 
     #[test]

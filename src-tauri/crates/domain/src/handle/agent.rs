@@ -10,6 +10,7 @@ use crate::ids::RequestKey;
 use crate::policy::{LATE_REPLY_WAIT, Policy};
 use crate::status::{Contact, Intent, Outcome, RpcError, ServerView, TaskStatus, Ttl};
 use crate::time::Timestamp;
+use crate::tokens::{Count, TaskTokens, grouped};
 
 /// JSON-RPC code of failures that are ours: the range that the specification leaves to implementations.
 const OURS: i64 = -32_000;
@@ -141,21 +142,27 @@ fn outcome_sight(handle: &TaskHandle, outcome: &Outcome) -> Sight {
 /// What a hold makes of an end; `None` when the agent gets it.
 fn held_sight(handle: &TaskHandle) -> Option<Sight> {
     match &handle.hold {
-        Some(Hold { verdict: None, why, .. }) => Some(Sight::Working { message: Some(held_message(*why)) }),
+        Some(Hold { verdict: None, why, .. }) => Some(Sight::Working { message: Some(held_message(handle, *why)) }),
         Some(Hold { verdict: Some(Verdict::Withhold { shown: false, .. }), .. }) => Some(Sight::Failed),
         Some(Hold { verdict: Some(Verdict::Withhold { shown: true, .. }), .. }) => None,
         Some(Hold { verdict: Some(Verdict::Deliver { .. } | Verdict::ByLimit { .. }), .. }) | None => None,
     }
 }
 
-fn held_message(why: HoldWhy) -> String {
+fn held_message(handle: &TaskHandle, why: HoldWhy) -> String {
+    let size = |tokens: u64| match handle.tokens {
+        Some(TaskTokens { family, .. }) => Count { tokens, exactness: family.exactness() }.told(family),
+        None => format!("{} tokens", grouped(tokens)),
+    };
     match why {
         HoldWhy::Review => "A person is checking the result.".to_owned(),
         HoldWhy::TooLarge { tokens, limit } => {
-            format!("The result has {tokens} tokens, more than the {limit} that are allowed; a person decides.")
+            let (size, limit) = (size(tokens), grouped(limit));
+            format!("The result has {size}, more than the {limit} that are allowed; a person decides.")
         }
         HoldWhy::DoesNotFit { tokens, free } => {
-            format!("The result has {tokens} tokens and {free} are free in the window; a person decides.")
+            let (size, free) = (size(tokens), grouped(free));
+            format!("The result has {size}, and {free} are free in the window; a person decides.")
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::ids::PersonId;
 use crate::rule::{AtTokens, TokenLimit};
 use crate::status::Intent;
 use crate::time::Timestamp;
-use crate::tokens::TaskTokens;
+use crate::tokens::{Count, TaskTokens, grouped};
 
 /// A task said and brought more than it may.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,14 +44,19 @@ impl TaskHandle {
         if self.over_limit.is_some() {
             return step;
         }
-        let why = format!("{tokens} tokens, the limit is {}", limit.tokens);
+        let size = match self.tokens {
+            // A sum of counts: as exact as the least exact of them.
+            Some(TaskTokens { family, exactness, .. }) => Count { tokens, exactness }.told(family),
+            None => format!("{} tokens", grouped(tokens)),
+        };
+        let why = format!("{size}, the limit is {}", grouped(limit.tokens));
         if limit.at == AtTokens::Stop
+            && goes_on
             && let Ok(stop) = self.cancel(Decider::Limit, Some(&why), now)
         {
             step = stop;
         }
         step.next.over_limit = Some(OverLimit { tokens, limit, at: now, settled: None });
-            && goes_on
         step.fact(now, Actor::System("budget"), Verb::OverLimit, why);
         step.effect(Effect::Tell(match limit.at {
             AtTokens::Ask if goes_on => Attention::Waiting,

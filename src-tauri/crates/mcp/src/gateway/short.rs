@@ -9,7 +9,7 @@ use domain::ids::HandleId;
 use domain::payload::Payload;
 use domain::policy::Counting;
 use domain::ports::{Load, Scale};
-use domain::tokens::{Exactness, Family};
+use domain::tokens::{Count, Family, grouped};
 use serde_json::json;
 
 use super::guest::Guest;
@@ -149,27 +149,9 @@ fn way(guest: &Guest, id: HandleId, offset: usize) -> String {
     resource
 }
 
-/// So many tokens, with their family and how exact that is, in words.
-pub(super) fn size(family: Family, tokens: u64) -> String {
-    let (tokens, label) = (grouped(tokens), family.label());
-    match family.exactness() {
-        Exactness::Exact => format!("{tokens} tokens ({label}, exact)"),
-        Exactness::About => format!("about {tokens} tokens ({label}, estimated)"),
-        Exactness::AtMost => format!("at most {tokens} tokens ({label}, an upper bound)"),
-    }
-}
-
-/// A number with its thousands apart.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut told = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            told.push(',');
-        }
-        told.push(digit);
-    }
-    told
+/// So many tokens of a result, in words.
+fn size(family: Family, tokens: u64) -> String {
+    Count { tokens, exactness: family.exactness() }.told(family)
 }
 
 /// Why the result of a task waits for a person, in words for a model; `None` when it does not.
@@ -190,16 +172,4 @@ pub(super) fn waits(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Option<S
         }
     };
     Some(format!("The work is done, but its result is held back: {said}."))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_size_says_whose_tokens_and_how_exact() {
-        assert_eq!(size(Family::O200k, 61_402), "61,402 tokens (GPT o200k, exact)");
-        assert_eq!(size(Family::Claude47, 999), "about 999 tokens (Claude 4.7 and later, estimated)");
-        assert_eq!(size(Family::Unknown, 1_000_000), "at most 1,000,000 tokens (unknown model, an upper bound)");
-    }
 }

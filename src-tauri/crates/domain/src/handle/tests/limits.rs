@@ -12,7 +12,11 @@ use crate::tokens::{Family, TaskTokens};
 const LARGE: HoldWhy = HoldWhy::TooLarge { tokens: 61_402, limit: 20_000 };
 
 fn done() -> TaskHandle {
-    given(Audience::People).observe(&completed(20), &policy()).next
+    counted(&given(Audience::People), Family::O200k).observe(&completed(20), &policy()).next
+}
+
+fn counted(task: &TaskHandle, family: Family) -> TaskHandle {
+    task.counted(TaskTokens { exactness: family.exactness(), ..TaskTokens::new(family) }).next
 }
 
 fn limit(at: AtTokens) -> TokenLimit {
@@ -25,8 +29,12 @@ fn a_result_over_its_limit_waits_for_a_person_when_the_limit_asks() {
     assert_eq!(verbs(&step), [Verb::ResultHeld]);
     assert!(step.effects.contains(&Effect::Tell(Attention::Waiting)), "people are told");
     assert!(step.next.is_held() && step.next.form().is_none(), "nobody decided yet");
-    let said = "The result has 61402 tokens, more than the 20000 that are allowed; a person decides.";
+    let said = "The result has 61,402 tokens (GPT o200k, exact), more than the 20,000 that are allowed; a person decides.";
     assert_eq!(agent_sight(&step.next, at(20)), Sight::Working { message: Some(said.into()) }, "it is told why");
+    let estimated = counted(&step.next, Family::Claude47);
+    let Sight::Working { message: Some(said) } = agent_sight(&estimated, at(20)) else { panic!("it is held") };
+    let size = "has about 61,402 tokens (Claude 4.7 and later, estimated), more";
+    assert!(said.contains(size), "an estimate is told as one: {said}");
     let trimmed =
         step.next.release(&ann(), Some(Form::Trimmed { tokens: 900 }), None, at(30)).expect("it is held").next;
     assert_eq!(trimmed.form(), Some(Form::Trimmed { tokens: 900 }), "in the form that the person chose");
@@ -73,20 +81,12 @@ fn a_limit_holds_only_what_an_agent_waits_for_and_nobody_held_before() {
     let twice = done().hold_at_limit(LARGE, true, at(20)).next.hold_at_limit(LARGE, false, at(21));
     assert!(!twice.changed, "what was decided stays");
     let full = HoldWhy::DoesNotFit { tokens: 900, free: 100 };
-    let message = Sight::Working {
-        message: Some("The result has 900 tokens and 100 are free in the window; a person decides.".into()),
-    };
+    let said = "The result has 900 tokens (GPT o200k, exact), and 100 are free in the window; a person decides.";
+    let message = Sight::Working { message: Some(said.into()) };
     assert_eq!(agent_sight(&done().hold_at_limit(full, false, at(20)).next, at(20)), message);
     assert_eq!((HoldWhy::Review.tokens(), full.tokens()), (None, Some(900)));
 }
 
-#[test]
-fn a_task_past_its_limit_is_told_of_once_and_goes_on() {
-    let step = given(Audience::People).goes_over(60_001, limit(AtTokens::Warn), at(20));
-    assert_eq!(verbs(&step), [Verb::OverLimit]);
-    assert!(step.effects.contains(&Effect::Tell(Attention::Problem)));
-    let over = OverLimit { tokens: 60_001, limit: limit(AtTokens::Warn), at: at(20), settled: None };
-    assert_eq!(step.next.over_limit, Some(over));
 #[test]
 fn nobody_is_asked_about_a_result_that_no_agent_gets() {
     let given = given(Audience::People);
@@ -121,6 +121,13 @@ fn what_was_delivered_before_there_was_a_result_still_meets_its_limit() {
     }
 }
 
+#[test]
+fn a_task_past_its_limit_is_told_of_once_and_goes_on() {
+    let step = given(Audience::People).goes_over(60_001, limit(AtTokens::Warn), at(20));
+    assert_eq!(verbs(&step), [Verb::OverLimit]);
+    assert!(step.effects.contains(&Effect::Tell(Attention::Problem)));
+    let over = OverLimit { tokens: 60_001, limit: limit(AtTokens::Warn), at: at(20), settled: None };
+    assert_eq!(step.next.over_limit, Some(over));
     assert_eq!((step.next.intent.clone(), step.next.asks_to_go_on()), (Intent::None, false), "nothing is asked");
     assert!(!step.next.goes_over(70_000, limit(AtTokens::Stop), at(30)).changed, "it is noticed once");
     assert_eq!(step.next.let_go_on(&ann(), at(30)).map(|_| ()), Err(Refusal::NotAskedToGoOn));
@@ -157,9 +164,13 @@ fn a_limit_that_stops_asks_like_anybody_and_says_why() {
     let Intent::Cancel(wish) = &step.next.intent else { panic!("it is asked to stop: {:?}", step.next.intent) };
     assert_eq!(wish.by, crate::decider::Decider::Limit);
     assert_eq!(step.audit.first().map(|event| event.actor.clone()), Some(Actor::System("budget")));
-    assert_eq!(step.next.stopped_by_limit(), Some("60001 tokens, the limit is 60000"));
-    let said = "A limit stops this task: 60001 tokens, the limit is 60000.";
+    assert_eq!(step.next.stopped_by_limit(), Some("60,001 tokens, the limit is 60,000"));
+    let said = "A limit stops this task: 60,001 tokens, the limit is 60,000.";
     assert_eq!(agent_sight(&step.next, at(20)), Sight::Working { message: Some(said.into()) }, "the agent reads it");
+    let estimated = counted(&given(Audience::People), Family::Claude47);
+    let why = estimated.goes_over(60_001, limit(AtTokens::Stop), at(20)).next.stopped_by_limit().map(str::to_owned);
+    let said = "about 60,001 tokens (Claude 4.7 and later, estimated), the limit is 60,000";
+    assert_eq!(why.as_deref(), Some(said), "an estimate is told as one");
     let cancelled = step.next.observe(&sight(TaskStatus::Cancelled, 30), &policy()).next;
     assert_eq!((cancelled.phase(at(30)), agent_sight(&cancelled, at(30))), (Phase::Cancelled, Sight::Cancelled));
     assert!(cancelled.stopped_by_limit().is_some(), "and can still be told why");

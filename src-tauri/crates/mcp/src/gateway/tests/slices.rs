@@ -74,7 +74,7 @@ async fn a_result_over_its_limit_is_short_and_its_slices_are_the_whole() {
     let heard = agent.call("huge").await;
     let short = heard.result();
     let said = short["content"][0]["text"].as_str().expect("a text");
-    let size = super::super::short::grouped(text.len() as u64);
+    let size = domain::tokens::grouped(text.len() as u64);
     assert!(said.starts_with(&format!("This result has at most {size} tokens")), "its size comes first: {said}");
     assert!(said.contains("more than the 20,000 that are allowed here"), "and the limit: {said}");
     assert!(said.contains("\n\n0: bees, 蜜蜂在跳舞, 🐝 and ärger\n1: bees"), "then how it begins: {said}");
@@ -152,7 +152,7 @@ async fn a_result_that_waits_for_a_person_says_so_with_its_size_and_limit() {
     agent.call("huge").await.result();
     tokio::time::sleep(10 * SECOND).await;
     let id = row(&world).await.id.to_string();
-    let size = super::super::short::grouped(report().len() as u64);
+    let size = domain::tokens::grouped(report().len() as u64);
     for name in ["tasks_wait", "tasks_result"] {
         let call = json!({"name": name, "arguments": {"task": id, "seconds": 1}});
         let waits = agent.ask("tools/call", call).await.result();
