@@ -83,7 +83,7 @@ async fn result(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<Optio
         Form::Whole | Form::Slices => (whole, form),
         Form::Trimmed { tokens } => {
             let family = scale::family(gate, guest, handle);
-            (scale::beside(gate, move |scale| scale.trim(family, whole.as_str(), tokens)).await?, form)
+            (scale::beside(gate, handle.id, move |scale| scale.trim(family, whole.as_str(), tokens)).await?, form)
         }
     }))
 }

@@ -232,8 +232,9 @@ async fn part(
 ) -> Result<Answered, Fault> {
     let family = scale::family(gate, guest, handle);
     let most = gate.policy.counting.slice_tokens;
-    let cut =
-        scale::beside(gate, move |scale| slices::slice(scale, family, &scale.words(result.as_str()), range, most));
+    let cut = scale::beside(gate, handle.id, move |scale| {
+        slices::slice(scale, family, &scale.words(result.as_str()), range, most)
+    });
     let Slice { mut text, offset, next, of } = cut.await?;
     if let Some(next) = next {
         text.push_str(&format!("\n[{next} of {of} characters; continue with offset {next}]"));

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use domain::handle::TaskHandle;
+use domain::ids::HandleId;
 use domain::ports::Scale;
 use domain::tokens::Family;
 
@@ -17,12 +18,13 @@ use crate::serve::fault::{Fault, FaultKind};
 /// Results that are cut at once. Judgement: more would take the machine from calls, and each is over in milliseconds.
 pub(super) const AT_ONCE: usize = 2;
 
-/// Does this work with the scale. Dropped, the work ends by itself and keeps its place until then.
+/// Does this work on a result with the scale. Dropped, the work ends by itself and keeps its place until then.
 ///
 /// # Errors
-/// When Taskwarden is stopping.
+/// When Taskwarden is stopping, or the result cannot be cut.
 pub(super) async fn beside<T: Send + 'static>(
     gate: &Gate,
+    id: HandleId,
     work: impl FnOnce(&dyn Scale) -> T + Send + 'static,
 ) -> Result<T, Fault> {
     let stopping = || Fault::new(FaultKind::Internal, "Taskwarden is stopping");
@@ -33,7 +35,13 @@ pub(super) async fn beside<T: Send + 'static>(
         drop(place);
         done
     });
-    working.await.map_err(|_| stopping())
+    working.await.map_err(|failed| {
+        if !failed.is_panic() {
+            return stopping();
+        }
+        tracing::error!(handle.id = %id, "a result could not be cut for its agent");
+        Fault::new(FaultKind::Internal, "the result could not be cut")
+    })
 }
 
 /// In whose tokens this task is counted. What was counted once stays so, whatever is set for its agent later: an end that

@@ -46,8 +46,10 @@ pub(super) async fn of(gate: &Gate, guest: &Guest, handle: &TaskHandle, whole: &
     let counted = counted(handle);
     let counting = gate.policy.counting.clone();
     let result = whole.clone();
-    let begins =
-        scale::beside(gate, move |scale| begins(scale, family, result.as_str(), &counting, counted.is_none())).await?;
+    let begins = scale::beside(gate, handle.id, move |scale| {
+        begins(scale, family, result.as_str(), &counting, counted.is_none())
+    });
+    let begins = begins.await?;
     let tokens = counted.or(begins.tokens).unwrap_or_default();
     let text = text(gate, guest, handle, &begins, (family, tokens));
     // A client that knows the tool's output schema takes no result without structured content but an error.

@@ -133,7 +133,7 @@ pub(super) async fn read(
     let range = range(query, params)?;
     let family = scale::family(gate, guest, &handle);
     let most = gate.policy.counting.slice_tokens;
-    let part = scale::beside(gate, move |scale| {
+    let part = scale::beside(gate, handle.id, move |scale| {
         let words = scale.words(result.as_str());
         match (range, form) {
             (None, Form::Whole) => {

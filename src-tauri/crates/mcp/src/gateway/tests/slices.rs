@@ -153,8 +153,9 @@ async fn a_result_that_waits_for_a_person_says_so_with_its_size_and_limit() {
     tokio::time::sleep(10 * SECOND).await;
     let id = row(&world).await.id.to_string();
     let size = domain::tokens::grouped(report().len() as u64);
-    for name in ["tasks_wait", "tasks_result"] {
-        let call = json!({"name": name, "arguments": {"task": id, "seconds": 1}});
+    for (name, arguments) in [("tasks_wait", json!({"task": id, "seconds": 1})), ("tasks_result", json!({"task": id}))]
+    {
+        let call = json!({"name": name, "arguments": arguments});
         let waits = agent.ask("tools/call", call).await.result();
         let said = waits["content"][0]["text"].as_str().expect("a text");
         assert!(said.contains("The work is done, but its result is held back"), "`{name}`: {said}");
@@ -173,6 +174,17 @@ async fn a_result_that_waits_for_a_person_says_so_with_its_size_and_limit() {
     let part = read(&agent, &format!("{uri}?offset=3&tokens=4")).await;
     assert_eq!(part["contents"][0]["text"], "bees", "with one a part");
     assert_eq!(part["contents"][1]["uri"], format!("{uri}?offset=7&tokens=4"), "and the next one is as large");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_cannot_be_cut_is_no_stop_of_taskwarden() {
+    let world = World::new().await;
+    let id = HandleId::from_random(1);
+    let cut = super::super::scale::beside(&world.gateway.gate, id, |_| -> () { panic!("a scale that fails") });
+    let fault = cut.await.expect_err("it failed");
+    assert_eq!(fault.json()["message"], "the result could not be cut");
+    let next = super::super::scale::beside(&world.gateway.gate, id, |_| 7).await;
+    assert_eq!(next.ok(), Some(7), "and the next one is cut");
 }
 
 #[tokio::test(start_paused = true)]
