@@ -231,7 +231,7 @@ async fn part(
     tap: &mut Tap<'_>,
 ) -> Result<Answered, Fault> {
     let family = scale::family(gate, guest, handle);
-    let most = gate.policy.counting.slice_tokens;
+    let most = slices::most(gate, handle);
     let cut = scale::beside(gate, handle.id, move |scale| {
         slices::slice(scale, family, &scale.words(result.as_str()), range, most)
     });

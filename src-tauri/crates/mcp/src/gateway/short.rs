@@ -2,7 +2,10 @@
 //!
 //! It follows from the stored result and the hold alone, so that it reads the same in a held call, in `tasks/get`, in
 //! `tasks/result` and in the task tools (statement 69). Words of ours and lines of the server are told apart by the
-//! words around them. The rest is read by `slices.rs`; what counts as too large is the engine's matter.
+//! words around them. What it shows of the result is at most half of what its limit allows. The rest is read by
+//! `slices.rs`; what counts as too large is the engine's matter.
+
+use std::collections::BTreeSet;
 
 use domain::handle::{Hold, HoldWhy, TaskHandle};
 use domain::ids::HandleId;
@@ -15,7 +18,7 @@ use serde_json::json;
 use super::guest::Guest;
 use super::own_tools::RESULT;
 use super::{Gate, bridge, scale, slices};
-use crate::message::text::member;
+use crate::message::text::{Inside, member, text_member};
 use crate::serve::fault::Fault;
 
 /// The key under which a short result tells what it stands for.
@@ -31,6 +34,8 @@ struct Beginning {
     chars: usize,
     /// Whether that is all of it.
     is_all: bool,
+    /// What of the result no slice shows.
+    unseen: BTreeSet<&'static str>,
     /// Tokens of the whole, where nobody counted them before.
     tokens: Option<u64>,
     /// Whether the result has structured content.
@@ -44,11 +49,12 @@ struct Beginning {
 pub(super) async fn of(gate: &Gate, guest: &Guest, handle: &TaskHandle, whole: &Payload) -> Result<Payload, Fault> {
     let family = scale::family(gate, guest, handle);
     let counted = counted(handle);
-    let counting = gate.policy.counting.clone();
+    let Counting { short_lines: lines, short_tokens, .. } = gate.policy.counting;
+    // The rest of what is allowed is for the words around it.
+    let most = (lines, limit(handle).map_or(short_tokens, |limit| short_tokens.min(limit / 2)));
     let result = whole.clone();
-    let begins = scale::beside(gate, handle.id, move |scale| {
-        begins(scale, family, result.as_str(), &counting, counted.is_none())
-    });
+    let begins =
+        scale::beside(gate, handle.id, move |scale| begins(scale, family, result.as_str(), most, counted.is_none()));
     let begins = begins.await?;
     let tokens = counted.or(begins.tokens).unwrap_or_default();
     let text = text(gate, guest, handle, &begins, (family, tokens));
@@ -70,20 +76,37 @@ pub(super) async fn of(gate: &Gate, guest: &Guest, handle: &TaskHandle, whole: &
     Ok(Payload::new(json!({"content": content, "isError": is_error, "_meta": {META_HELD: held}}).to_string()))
 }
 
-/// Reads how a result begins: whole lines, as many as are shown and no more than may be.
-fn begins(scale: &dyn Scale, family: Family, result: &str, counting: &Counting, counts: bool) -> Beginning {
+/// Reads how a result begins: so many lines, and so many tokens of them, at most.
+fn begins(scale: &dyn Scale, family: Family, result: &str, (lines, tokens): (usize, u64), counts: bool) -> Beginning {
     let words = scale.words(result);
-    let lines = words.match_indices('\n').nth(counting.short_lines.saturating_sub(1));
+    let lines = words.match_indices('\n').nth(lines.saturating_sub(1));
     let lines = words.get(..lines.map_or(words.len(), |(at, _)| at + 1)).unwrap_or_default();
-    let upto = scale.cut(family, lines, counting.short_tokens).bytes;
+    // A cut is a character at least.
+    let upto = if tokens > 0 { scale.cut(family, lines, tokens).bytes } else { 0 };
     let shown = words.get(..upto).unwrap_or_default();
     Beginning {
         text: shown.strip_suffix('\n').unwrap_or(shown).to_owned(),
         chars: shown.chars().count(),
         is_all: shown.len() == words.len(),
+        unseen: unseen(result),
         tokens: counts.then(|| scale.weigh(family, Load::Result(result)).cautious()),
         is_structured: member(result, "structuredContent").is_some_and(|said| said != "null"),
     }
+}
+
+/// What of a result its words leave out: slices are text.
+fn unseen(result: &str) -> BTreeSet<&'static str> {
+    let content = member(result, "content").unwrap_or("[]");
+    let kind = |block: &str| -> Option<&'static str> {
+        match &*text_member(block, "type")? {
+            "image" => Some("pictures"),
+            "audio" => Some("sounds"),
+            "resource" => member(block, "resource").and_then(|inside| member(inside, "blob")).map(|_| "bytes"),
+            _ => None,
+        }
+    };
+    let blocks = Inside::of(content).into_iter().flatten().filter_map(|part| content.get(part.value));
+    blocks.filter_map(kind).collect()
 }
 
 fn why(handle: &TaskHandle) -> HoldWhy {
@@ -95,7 +118,8 @@ fn counted(handle: &TaskHandle) -> Option<u64> {
     why(handle).tokens()
 }
 
-fn limit(handle: &TaskHandle) -> Option<u64> {
+/// What one answer may bring of a result that is held for its size.
+pub(super) fn limit(handle: &TaskHandle) -> Option<u64> {
     match why(handle) {
         HoldWhy::TooLarge { limit, .. } => Some(limit),
         HoldWhy::DoesNotFit { free, .. } => Some(free),
@@ -123,18 +147,22 @@ fn text(
         HoldWhy::Review => format!("{size}, and a person lets it come in slices."),
     };
     let first = &begins.text;
-    match (begins.is_all, first.is_empty()) {
-        (true, true) => format!("This result has {why} It has no text to show."),
-        (true, false) => format!("This result has {why} Its text is:\n\n{first}"),
+    let shown = match (begins.is_all, first.is_empty()) {
+        (true, true) => "It has no text to show.".to_owned(),
+        (true, false) => format!("Its text is:\n\n{first}"),
         (false, _) => {
             let way = way(guest, handle.id, begins.chars);
-            let most = grouped(gate.policy.counting.slice_tokens);
-            format!(
-                "This result has {why} It begins with:\n\n{first}\n\n[… it goes on. Read it with {way}, in slices of up \
-                 to {most} tokens.]"
-            )
+            let read =
+                format!("Read it with {way}, in slices of up to {} tokens.", grouped(slices::most(gate, handle)));
+            if first.is_empty() { read } else { format!("It begins with:\n\n{first}\n\n[… it goes on. {read}]") }
         }
-    }
+    };
+    let unseen: Vec<&str> = begins.unseen.iter().copied().collect();
+    let unseen = match unseen.join(", ") {
+        unseen if unseen.is_empty() => unseen,
+        unseen => format!("\n\n[Not in its text: {unseen}. A person can let the whole come, in Taskwarden.]"),
+    };
+    format!("This result has {why} {shown}{unseen}")
 }
 
 /// How the rest is read.

@@ -5,7 +5,7 @@
 //! held, foreign or not there is one answer. The stored result is never changed. The short result that leads here is
 //! `short.rs`.
 
-use domain::handle::Form;
+use domain::handle::{Form, TaskHandle};
 use domain::ids::HandleId;
 use domain::payload::Payload;
 use domain::ports::Scale;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::budget::Tap;
 use super::guest::Guest;
-use super::{Gate, find, forward, lists, outcome, scale, service, wire};
+use super::{Gate, find, forward, lists, outcome, scale, service, short, wire};
 use crate::serve::fault::{Fault, FaultKind};
 use crate::serve::{Params, Request};
 
@@ -28,6 +28,20 @@ pub(super) const PLAIN: &str = "text/plain";
 const META_RANGE: &str = "io.taskwarden/range";
 /// The key under which a slice says where it stands: `{offset, next, of}`, in characters.
 pub(super) const META_SLICE: &str = "io.taskwarden/slice";
+
+/// Tokens that a slice may have whatever the limit is. Judgement: with fewer, what says where it goes on is more than what
+/// it brings. As the least that the policy allows.
+const LEAST: u64 = 100;
+
+/// Tokens that one slice of this result may have: no answer brings more of it than the limit that it is held for.
+pub(super) fn most(gate: &Gate, handle: &TaskHandle) -> u64 {
+    let most = gate.policy.counting.slice_tokens;
+    match handle.form() {
+        Some(Form::Slices) => short::limit(handle).map_or(most, |limit| limit.clamp(LEAST, most.max(LEAST))),
+        // A person let it come.
+        Some(Form::Whole | Form::Trimmed { .. }) | None => most,
+    }
+}
 
 /// The URI of a result.
 pub(super) fn uri(id: HandleId) -> String {
@@ -132,7 +146,7 @@ pub(super) async fn read(
     };
     let range = range(query, params)?;
     let family = scale::family(gate, guest, &handle);
-    let most = gate.policy.counting.slice_tokens;
+    let most = most(gate, &handle);
     let part = scale::beside(gate, handle.id, move |scale| {
         let words = scale.words(result.as_str());
         match (range, form) {

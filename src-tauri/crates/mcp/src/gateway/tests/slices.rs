@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use domain::decider::Decider;
 use domain::handle::{Form, TaskHandle};
-use domain::ids::HandleId;
+use domain::ids::{AgentId, HandleId};
 use domain::ports::AgentUnit;
-use domain::rule::{AtTokens, TokenLimit};
+use domain::rule::{AtTokens, RuleScope, TokenLimit};
 use domain::tokens::Family;
 use serde_json::{Value, json};
 use testkit::build::person;
@@ -174,6 +174,72 @@ async fn a_result_that_waits_for_a_person_says_so_with_its_size_and_limit() {
     let part = read(&agent, &format!("{uri}?offset=3&tokens=4")).await;
     assert_eq!(part["contents"][0]["text"], "bees", "with one a part");
     assert_eq!(part["contents"][1]["uri"], format!("{uri}?offset=7&tokens=4"), "and the next one is as large");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_answer_brings_more_of_a_result_than_its_limit_and_the_short_one_half_of_that() {
+    let world = World::new().await;
+    let text: String = (0..150).map(|line| format!("line {line:04}\n")).collect();
+    for _ in 0..2 {
+        world.replies("huge", Duration::ZERO, &result(&text));
+    }
+    limited(&world, "huge", 500, AtTokens::Hold).await;
+    // The limit of a window is its agent's; how much of it is free is told with the result.
+    let window = Some(TokenLimit { tokens: 1_200, at: AtTokens::Hold });
+    for n in [1, 2] {
+        if n == 2 {
+            world.rule("huge", |_| {}).await;
+            world.rule_of(RuleScope::Agent(AgentId::from_random(n)), |rule| rule.window_limit = window).await;
+        }
+        let agent = world.plain(n);
+        let short = agent.call("huge").await.result();
+        let held = &short["_meta"]["io.taskwarden/held"];
+        let most = held["limit"].as_u64().unwrap_or_else(|| panic!("it is held: {short}"));
+        let (least, limit) = if n == 1 { (500, 500) } else { (1_000, 1_200) };
+        assert!((least..=limit).contains(&most), "the limit, or what is free: {short}");
+        let said = short["content"][0]["text"].as_str().expect("a text");
+        let (_, shown) = said.split_once("\n\n").expect("how it begins");
+        let (shown, _) = shown.split_once("\n\n[… it goes on").expect("and that it goes on");
+        assert!(text.starts_with(shown) && shown.len() as u64 <= most / 2, "it is cut at half of {most}: {shown}");
+        assert!(!said.contains("line 0149"), "the last line is not in the short result: {said}");
+        let told = format!("in slices of up to {} tokens", domain::tokens::grouped(most));
+        assert!(said.contains(&told), "it says how large they are: {said}");
+        let uri = link(&short);
+        for range in ["", "?tokens=8000", "?offset=9"] {
+            let part = read(&agent, &format!("{uri}{range}")).await;
+            let brought = part["contents"][0]["text"].as_str().expect("a text").len() as u64;
+            assert!(brought <= most && brought > most / 2, "`{range}` brings {brought} of {most}");
+        }
+        assert_eq!(all(&agent, &uri).await.0, text, "the slices together are the whole all the same");
+        let call = json!({"name": "tasks_result", "arguments": {"task": held["id"]}});
+        let part = agent.ask("tools/call", call).await.result();
+        let next = part["_meta"]["io.taskwarden/slice"]["next"].as_u64().expect("it goes on");
+        assert!(next <= most, "nor does the task tool bring more: {part}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_short_result_names_what_no_slice_shows_and_who_can_let_it_come() {
+    let world = World::new().await;
+    let picture = json!({"type": "image", "data": "iVBO".repeat(200), "mimeType": "image/png"});
+    let file = json!({"type": "resource", "resource": {"uri": "x:1", "blob": "iVBO"}});
+    for (result, unseen) in [
+        (json!({"content": [picture]}), Some("pictures")),
+        (json!({"content": [picture, file]}), Some("bytes, pictures")),
+        (json!({"content": [{"type": "text", "text": "x".repeat(600)}]}), None),
+    ] {
+        world.replies("huge", Duration::ZERO, &result.to_string());
+        limited(&world, "huge", 400, AtTokens::Hold).await;
+        let short = world.plain(1).call("huge").await.result();
+        let said = short["content"][0]["text"].as_str().expect("a text");
+        match unseen {
+            Some(unseen) => {
+                let told = format!("[Not in its text: {unseen}. A person can let the whole come, in Taskwarden.]");
+                assert!(said.ends_with(&told), "{said}");
+            }
+            None => assert!(!said.contains("A person can"), "nobody is asked for what slices show: {said}"),
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

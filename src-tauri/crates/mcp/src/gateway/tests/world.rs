@@ -209,7 +209,11 @@ impl World {
 
     /// Puts a rule for this tool.
     pub(super) async fn rule(&self, tool: &str, change: impl FnOnce(&mut Rule)) {
-        let scope = RuleScope::Tool(self.server, Arc::from(tool));
+        self.rule_of(RuleScope::Tool(self.server, Arc::from(tool)), change).await;
+    }
+
+    /// Puts a rule with this scope.
+    pub(super) async fn rule_of(&self, scope: RuleScope, change: impl FnOnce(&mut Rule)) {
         let mut rule = Rule::new(scope);
         change(&mut rule);
         self.registry.put_rule(RuleUnit { rule, remove: false, audit: Vec::new() }).await.expect("the rule is taken");
