@@ -200,8 +200,10 @@ async fn result(
         tap.shows(gate.looks.at(gate, guest, handle).look(Payload::new(said.get())));
         return Ok(Answered::Raw(said));
     }
-    let number = |name: &str| arguments.get(name).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
-    let (offset, limit) = (number("offset"), number("limit"));
+    let (offset, limit) = match range(arguments) {
+        Ok(range) => range,
+        Err(wrong) => return note(guest, &wrong, true, Some(handle), tap),
+    };
     let page = gate.policy.gateway.result_page_bytes;
     if let Some((text, form)) = outcome::readable(gate, guest, handle).await? {
         let is_part = match form {
@@ -220,6 +222,24 @@ async fn result(
     let end = outcome::end(gate, guest, handle, &sight).await?;
     tap.ended(&end);
     outcome::reply(guest, end).map(Answered::Text)
+}
+
+/// From where on a result is wanted, and how many characters of it.
+///
+/// # Errors
+/// In words for a model: the beginning once more would be no answer to what it meant.
+fn range(arguments: &Map<String, Value>) -> Result<(Option<usize>, Option<usize>), String> {
+    if let Some(unknown) = arguments.keys().find(|name| !matches!(name.as_str(), "task" | "offset" | "limit")) {
+        return Err(format!("`{unknown}` is not known here; `{RESULT}` takes `task`, `offset` and `limit`."));
+    }
+    let number = |name: &str| match arguments.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(said) => match slices::whole(said) {
+            Some(number) => Ok(Some(usize::try_from(number).unwrap_or(usize::MAX))),
+            None => Err(format!("`{name}` {}.", slices::NO_NUMBER)),
+        },
+    };
+    Ok((number("offset")?, number("limit")?))
 }
 
 /// A part of a result, as text, with where it goes on.

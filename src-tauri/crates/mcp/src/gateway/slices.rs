@@ -29,6 +29,9 @@ const META_RANGE: &str = "io.taskwarden/range";
 /// The key under which a slice says where it stands: `{offset, next, of}`, in characters.
 pub(super) const META_SLICE: &str = "io.taskwarden/slice";
 
+/// What is said of a number that is none.
+pub(super) const NO_NUMBER: &str = "must be a whole number, such as 8000";
+
 /// Tokens that a slice may have whatever the limit is. Judgement: with fewer, what says where it goes on is more than what
 /// it brings. As the least that the policy allows.
 const LEAST: u64 = 100;
@@ -200,27 +203,53 @@ fn parts(uri: &str) -> Option<(&str, Option<&str>)> {
     Some((id, query.map(|query| query.split('#').next().unwrap_or_default()).filter(|query| !query.is_empty())))
 }
 
-/// The range that is asked for, in the URI or beside it; `None` when none is.
+/// The range that is asked for, in the URI or beside it; `None` when none is. A misspelt one is refused: the whole, or the
+/// beginning once more, would be no answer to it.
 fn range(query: Option<&str>, params: &Params) -> Result<Option<Range>, Fault> {
-    let wrong = |name: &str| Fault::params(format!("`{name}` must be a whole number"));
     let mut range = None::<Range>;
-    for (name, said) in query.into_iter().flat_map(|query| query.split('&')).filter_map(|pair| pair.split_once('=')) {
-        take(&mut range, name, || said.parse().ok()).ok_or_else(|| wrong(name))?;
+    for pair in query.into_iter().flat_map(|query| query.split('&')).filter(|pair| !pair.is_empty()) {
+        let (name, said) = pair.split_once('=').unwrap_or((pair, ""));
+        take(&mut range, name, digits(said))?;
     }
-    for (name, said) in params.meta().get(META_RANGE).and_then(Value::as_object).into_iter().flatten() {
-        take(&mut range, name, || said.as_u64()).ok_or_else(|| wrong(name))?;
+    match params.meta().get(META_RANGE) {
+        None | Some(Value::Null) => {}
+        Some(Value::Object(members)) => {
+            for (name, said) in members {
+                take(&mut range, name, whole(said))?;
+            }
+        }
+        Some(_) => return Err(Fault::params(format!("`{META_RANGE}` must be an object"))),
     }
     Ok(range)
 }
 
-/// Takes one of the two numbers; others say nothing here. `None` when it is no number.
-fn take(range: &mut Option<Range>, name: &str, number: impl Fn() -> Option<u64>) -> Option<()> {
+/// Takes one of the two numbers.
+fn take(range: &mut Option<Range>, name: &str, number: Option<u64>) -> Result<(), Fault> {
+    let number = || number.ok_or_else(|| Fault::params(format!("`{name}` {NO_NUMBER}")));
     match name {
         "offset" => range.get_or_insert_default().offset = usize::try_from(number()?).unwrap_or(usize::MAX),
         "tokens" => range.get_or_insert_default().tokens = Some(number()?),
-        _ => {}
+        _ => return Err(Fault::params(format!("`{name}` is not known here; a range is `offset` and `tokens`"))),
     }
-    Some(())
+    Ok(())
+}
+
+/// The whole number that a model means: as a number, or as digits in a text.
+pub(super) fn whole(said: &Value) -> Option<u64> {
+    /// From here on not every whole number is one of these.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match said {
+        Value::String(text) => digits(text),
+        Value::Number(number) => number.as_u64().or_else(|| {
+            let number = number.as_f64().filter(|number| number.fract() == 0.0 && (0.0..EXACT).contains(number))?;
+            Some(number as u64)
+        }),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn digits(text: &str) -> Option<u64> {
+    text.trim().parse().ok()
 }
 
 /// Where a reader goes on, with slices as large as this one.
@@ -284,15 +313,21 @@ mod tests {
         let none = params("{}");
         let uri = |text: &'static str| parts(text).expect("it is one of ours");
         assert_eq!(uri("taskwarden://results/hdl_1"), ("hdl_1", None));
-        let (id, query) = uri("taskwarden://results/hdl_1?offset=12&tokens=5&x=y");
+        let (id, query) = uri("taskwarden://results/hdl_1?offset=12&tokens=5");
         assert_eq!(id, "hdl_1");
         let wanted = Some(Range { offset: 12, tokens: Some(5), ..Range::default() });
         assert_eq!(range(query, &none).expect("numbers"), wanted);
         let beside = params(r#"{"_meta":{"io.taskwarden/range":{"offset":12,"tokens":5}}}"#);
         assert_eq!(range(None, &beside).expect("numbers"), wanted);
         assert_eq!(range(None, &none).expect("nothing"), None);
-        for wrong in ["offset=-1", "offset=x", "tokens=1.5", "offset="] {
+        let spelt = params(r#"{"_meta":{"io.taskwarden/range":{"offset":"12","tokens":5.0}}}"#);
+        assert_eq!(range(None, &spelt).expect("what models write for numbers"), wanted);
+        for wrong in ["offset=-1", "offset=x", "tokens=1.5", "offset=", "offset", "ofset=5", "=5"] {
             assert!(range(Some(wrong), &none).is_err(), "{wrong}");
+        }
+        for wrong in [r#"{"offset":-1}"#, r#"{"offset":1.5}"#, r#"{"offset":"x"}"#, r#"{"ofset":5}"#, "5"] {
+            let beside = params(&format!(r#"{{"_meta":{{"io.taskwarden/range":{wrong}}}}}"#));
+            assert!(range(None, &beside).is_err(), "{wrong}");
         }
     }
 }

@@ -174,6 +174,8 @@ async fn a_result_that_waits_for_a_person_says_so_with_its_size_and_limit() {
     let part = read(&agent, &format!("{uri}?offset=3&tokens=4")).await;
     assert_eq!(part["contents"][0]["text"], "bees", "with one a part");
     assert_eq!(part["contents"][1]["uri"], format!("{uri}?offset=7&tokens=4"), "and the next one is as large");
+    let misspelt = agent.ask("resources/read", json!({"uri": format!("{uri}?ofset=5")})).await.error();
+    assert_eq!(misspelt["code"], -32_602, "a misspelt range does not bring the whole: {misspelt}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -239,6 +241,39 @@ async fn a_short_result_names_what_no_slice_shows_and_who_can_let_it_come() {
             }
             None => assert!(!said.contains("A person can"), "nobody is asked for what slices show: {said}"),
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_number_that_is_none_is_refused_in_words_and_one_in_a_text_is_taken() {
+    let world = World::new().await;
+    world.replies("huge", Duration::ZERO, &result(&report()));
+    limited(&world, "huge", 20_000, AtTokens::Hold).await;
+    let agent = world.plain(1);
+    agent.call("huge").await.result();
+    let id = row(&world).await.id.to_string();
+    let ask = |name: &'static str, said: Value| {
+        let mut arguments = json!({"task": id, "limit": 4});
+        arguments[name] = said;
+        let call = json!({"name": "tasks_result", "arguments": arguments});
+        let agent = agent.clone();
+        async move { agent.ask("tools/call", call).await.result() }
+    };
+    for said in [json!(3), json!("3"), json!(3.0)] {
+        let part = ask("offset", said.clone()).await;
+        let text = part["content"][0]["text"].as_str().expect("a text");
+        assert!(text.starts_with("bees\n["), "{said} is where it begins: {text}");
+    }
+    let from_the_beginning = ask("offset", Value::Null).await;
+    assert_eq!(from_the_beginning["_meta"]["io.taskwarden/slice"]["offset"], 0, "nothing said is the beginning");
+    for (name, said, words) in [
+        ("offset", json!(-1), "`offset` must be a whole number, such as 8000."),
+        ("offset", json!("there"), "`offset` must be a whole number, such as 8000."),
+        ("limit", json!(1.5), "`limit` must be a whole number, such as 8000."),
+        ("ofset", json!(3), "`ofset` is not known here; `tasks_result` takes `task`, `offset` and `limit`."),
+    ] {
+        let refused = ask(name, said).await;
+        assert_eq!((&refused["isError"], &refused["content"][0]["text"]), (&json!(true), &json!(words)));
     }
 }
 
