@@ -11,7 +11,7 @@ use crate::status::Intent;
 use crate::time::Timestamp;
 
 /// In which form an agent gets a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
     /// As it came.
     Whole,

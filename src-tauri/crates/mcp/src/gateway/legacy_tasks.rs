@@ -11,7 +11,7 @@ use domain::ids::HandleId;
 use domain::payload::{Payload, PayloadKind};
 use domain::policy::LATE_REPLY_WAIT;
 use domain::status::{ServerView, TaskStatus};
-use engine::HandleWatch;
+use engine::{HandleWatch, Passed};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -99,6 +99,7 @@ pub(super) async fn list(
             Some(id)
         }
     };
+    let is_first = after.is_none();
     let most = gate.policy.gateway.tasks_per_page;
     let now = gate.clock.now();
     let mut tasks = Vec::new();
@@ -124,7 +125,15 @@ pub(super) async fn list(
     };
     let next = after.filter(|_| more).map(|id| format!(",\"nextCursor\":{}", Value::from(id.to_string())));
     let list = format!("{{\"tasks\":[{}]{}}}", tasks.join(","), next.unwrap_or_default());
-    tap.shows(gate.looks.at_list(gate, guest, &list).look(Payload::new(list.as_str())));
+    if let Some(server) = guest.server {
+        tap.at(server);
+    }
+    let said = Payload::new(list.as_str());
+    // The list is looked at once, however many pages it has.
+    tap.shows(match is_first {
+        true => gate.looks.at_list(gate, guest, &list).look(said),
+        false => Passed::Handle(said),
+    });
     bridge::raw(list).ok_or_else(unwritten)
 }
 

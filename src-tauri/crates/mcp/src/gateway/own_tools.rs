@@ -290,6 +290,9 @@ async fn list(gate: &Arc<Gate>, guest: &Guest, tap: &mut Tap<'_>) -> Result<Answ
     }
     let text = if lines.is_empty() { "There are no tasks of yours.".to_owned() } else { lines.join("\n") };
     let said = says(guest, &text, false, None, Brings::Nothing)?;
+    if let Some(server) = guest.server {
+        tap.at(server);
+    }
     tap.shows(gate.looks.at_list(gate, guest, sights).look(Payload::new(said.get())));
     Ok(Answered::Raw(said))
 }

@@ -77,7 +77,8 @@ impl Looks {
         self.take(key, sight(gate, handle), Duration::ZERO, with_result);
     }
 
-    /// The agent looks at the list of its tasks, which says this.
+    /// The agent looks at the list of its tasks, which says this. At the door of all servers such a look is nobody's waste:
+    /// waste is told by server.
     pub(in super::super) fn at_list(&self, gate: &Gate, guest: &Guest, list: impl Hash) -> Glance {
         let key = (guest.agent, guest.session_name(), None);
         self.take(key, hashed(list), gate.policy.gateway.agent_poll, false)
@@ -105,14 +106,16 @@ impl Looks {
     }
 }
 
-/// What an agent is told of a task now: its word, the words beside it, and what is asked of it.
+/// What an agent is told of a task now: its word, the words beside it, what is asked of it, and in which form it has the
+/// result.
 fn sight(gate: &Gate, handle: &TaskHandle) -> u64 {
     let sight = agent_sight(handle, gate.clock.now());
     let keys = match &sight {
         Sight::InputRequired { keys } => keys.as_slice(),
         Sight::Working { .. } | Sight::Completed | Sight::Failed | Sight::Cancelled | Sight::Gone => &[],
     };
-    hashed((wire::status(&sight), wire::message(handle, &sight), keys))
+    let form = handle.form().filter(|_| sight == Sight::Completed);
+    hashed((wire::status(&sight), wire::message(handle, &sight), keys, form))
 }
 
 fn hashed(of: impl Hash) -> u64 {

@@ -2,13 +2,17 @@
 //!
 //! On a scale of one token a byte, so that sums say which texts were counted.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::handle::Form;
 use domain::ids::AgentId;
-use domain::ports::CallReply;
+use domain::ports::{CallReply, SeriesQuery};
+use domain::rule::{AtTokens, TokenLimit};
 use domain::status::RpcError;
+use domain::time::Timestamp;
 use domain::tokens::TaskTokens;
+use domain::waste::Waste;
 use domain::window::Source;
 use serde_json::{Value, json};
 use testkit::build::person;
@@ -67,6 +71,21 @@ async fn tokens(world: &World, id: &str) -> TaskTokens {
     let id = id.parse().expect("an id");
     let handle = world.registry.handle(id).await.expect("readable").expect("a task");
     handle.tokens.expect("it was counted")
+}
+
+fn all_of_agent_1() -> SeriesQuery {
+    let agent = Some(AgentId::from_random(1));
+    SeriesQuery { agent, from: Timestamp::EPOCH, to: Timestamp::from_millis(i64::MAX) }
+}
+
+/// What agent 1 wasted, by how often.
+async fn wasted(world: &World) -> BTreeMap<Waste, u64> {
+    world.engine.flush_budget().await;
+    let mut counts = BTreeMap::new();
+    for row in world.registry.waste(all_of_agent_1()).await.expect("readable") {
+        *counts.entry(row.waste).or_default() += row.count;
+    }
+    counts
 }
 
 async fn tool(agent: &Caller, name: &str, arguments: Value) -> Value {
@@ -149,6 +168,64 @@ async fn a_result_that_was_pushed_and_then_fetched_came_once() {
     assert_eq!(sums(&world).await, [0, 0, 6, 12, handles, 0], "and the look after it did not bring it again");
     agent.get(&id).await.result();
     assert_eq!(sums(&world).await[3], 24, "another one does");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_was_pushed_short_and_then_let_through_whole_is_read() {
+    let world = World::new().await;
+    let whole = "0123456789".repeat(300);
+    let done = json!({"content": [{"type": "text", "text": whole}]}).to_string();
+    world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Completed(done)]);
+    world.rule("long", |rule| rule.result_limit = Some(TokenLimit { tokens: 2_000, at: AtTokens::Hold })).await;
+    let agent = world.modern(1);
+    let id = task_id(&agent.call("long").await.result());
+    let mut stream = agent.listen("subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
+    stream.next().await;
+    while stream.next().await["params"]["status"] != "completed" {}
+    assert_eq!(sums(&world).await[3], 0, "the push brought the short one");
+    let handle = id.parse().expect("an id");
+    world.engine.release(handle, person("ada"), Some(Form::Whole), None).await.expect("let through");
+    assert_eq!(text_bytes(&agent.get(&id).await.result()["result"]), 3_000, "it comes whole");
+    assert_eq!(sums(&world).await[3], 3_000, "and is in the window");
+    assert_eq!(tokens(&world, &id).await.delivered, 3_000, "and read");
+    assert_eq!(wasted(&world).await.get(&Waste::EmptyLook), None, "that look brought something");
+}
+
+#[tokio::test(start_paused = true)]
+async fn looks_at_the_list_that_bring_nothing_are_waste_of_the_server_behind_the_door() {
+    let world = World::new().await;
+    let agent = world.plain(1);
+    world.replies("slow", 600 * SECOND, DONE);
+    agent.call("slow").await.result();
+    for _ in 0..3 {
+        tool(&agent, "tasks_list", json!({})).await;
+    }
+    let looks = BTreeMap::from([(Waste::Look, 3), (Waste::EmptyLook, 2), (Waste::HastyLook, 2)]);
+    assert_eq!(wasted(&world).await, looks, "the first one brought something");
+    for _ in 0..2 {
+        tool(&agent.clone().at_all(), "tasks_list", json!({})).await;
+    }
+    assert_eq!(wasted(&world).await, looks, "of all servers together it is no server's");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_tasks_in_pages_is_looked_at_once() {
+    let mut policy = domain::policy::Policy::default();
+    policy.gateway.tasks_per_page = 1;
+    let world = World::with(policy, |_| {}).await;
+    let talker = Talker::new(&world);
+    for upstream in ["upstream-1", "upstream-2"] {
+        world.scripted.reply_task("long", upstream, vec![Look::working()]);
+        talker.task("long").await;
+    }
+    for turn in 1..=2 {
+        let first = talker.caller.ask("tasks/list", json!({})).await.result();
+        let second = talker.caller.ask("tasks/list", json!({"cursor": first["nextCursor"]})).await.result();
+        assert_eq!(second["tasks"].as_array().map(Vec::len), Some(1), "{second}");
+        let wasted = wasted(&world).await;
+        let of = |waste| wasted.get(&waste).copied().unwrap_or(0);
+        assert_eq!((of(Waste::Look), of(Waste::HastyLook)), (turn, turn - 1), "its first page is the look");
+    }
 }
 
 #[tokio::test(start_paused = true)]
