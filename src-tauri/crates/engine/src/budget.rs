@@ -17,6 +17,7 @@ mod limits;
 mod lines;
 mod seen;
 mod series;
+mod shelf;
 mod tap;
 #[cfg(test)]
 mod tests;

@@ -101,8 +101,6 @@ pub(crate) struct Gate {
     pub(crate) couriers: courier::Couriers,
     /// The last looks of agents at their tasks.
     pub(crate) looks: budget::Looks,
-    /// Lists of tools that are read page by page.
-    pub(crate) shelves: budget::Shelves,
     /// Room for cutting results.
     pub(crate) scaling: Arc<Semaphore>,
 }
@@ -139,7 +137,6 @@ impl Gateway {
             claims: asking::Claims::default(),
             couriers: courier::Couriers::default(),
             looks: budget::Looks::default(),
-            shelves: budget::Shelves::default(),
             scaling: Arc::new(Semaphore::new(scale::AT_ONCE)),
         });
         let watched = Arc::clone(&gate);

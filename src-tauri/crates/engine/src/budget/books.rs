@@ -4,7 +4,7 @@
 //! as marks of their ids. It counts nothing, stores nothing and reads no clock: counts and moments come in, and
 //! `flush.rs` takes out what is to be stored.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use domain::window::{Door, Flow, Source, Window};
 
 use super::coming::{Pending, Sizes, Unread};
 use super::series::Series;
+use super::shelf::{Page, Paging};
 
 /// Where something of an agent passed: behind which door, in which conversation. Without the id of the session, which
 /// opens doors.
@@ -32,6 +33,7 @@ pub struct Place {
 /// A window that fills.
 struct Open {
     window: Arc<Window>,
+    paging: Paging,
     /// It is not stored as it is.
     stale: bool,
 }
@@ -87,7 +89,7 @@ impl Books {
     /// Takes up a window of an earlier run that was not emptied.
     pub(super) fn take_up(&mut self, window: Window) {
         let desk = self.desks.entry(window.agent).or_default();
-        desk.open.push(Open { window: Arc::new(window), stale: false });
+        desk.open.push(Open::new(Arc::new(window), false));
         desk.open.sort_by_key(|open| (open.window.last, open.window.began));
     }
 
@@ -139,21 +141,20 @@ impl Books {
         Some(id)
     }
 
-    /// The tools behind a door are these. What is new of them is spent.
+    /// A page of the tools behind a door came in. What is new of it is spent.
     pub(super) fn has_tools(
         &mut self,
         place: &Place,
         server: Option<ServerId>,
-        (tools, own): (BTreeMap<Arc<str>, Count>, Count),
+        page: Page,
         family: Family,
         now: Timestamp,
     ) {
         let Some(open) = self.window(place, family, now) else { return };
+        let before = open.window.shelves.get(&place.door).cloned().unwrap_or_default();
+        let own = if page.is_last { page.own } else { before.own };
+        let (tools, new) = open.paging.turn(place.door, page, before.tools);
         let window = Arc::make_mut(&mut open.window);
-        let before = window.shelves.get(&place.door).cloned().unwrap_or_default();
-        let new =
-            tools.iter().filter(|(name, count)| before.tools.get(*name).map(|old| old.tokens) != Some(count.tokens));
-        let new: Count = new.map(|(_, count)| *count).sum();
         window.put_tools(place.door, tools, own, now);
         if let (Some(session), Some(shelf)) = (&place.session, window.shelves.get_mut(&place.door)) {
             shelf.session.get_or_insert_with(|| Arc::clone(session));
@@ -352,7 +353,7 @@ impl Books {
         let most = self.numbers.windows_max;
         let desk = self.desks.entry(agent).or_default();
         let ended = (desk.open.len() >= most).then(|| desk.doze(0, most));
-        desk.open.push(Open { window: Arc::new(window), stale: true });
+        desk.open.push(Open::new(Arc::new(window), true));
         let at = desk.open.len().saturating_sub(1);
         if let Some(ended) = ended {
             self.end(ended, false, now);
@@ -417,6 +418,10 @@ impl Books {
 }
 
 impl Open {
+    fn new(window: Arc<Window>, stale: bool) -> Self {
+        Self { window, paging: Paging::default(), stale }
+    }
+
     /// Counts in another family from now on. What was counted before is about as much in it.
     fn in_family(&mut self, family: Family) {
         if self.window.family == family {
@@ -501,7 +506,7 @@ impl Desk {
         place.session.as_ref()?;
         let at = self.dozing.iter().rposition(|window| knows(window, place))?;
         let window = self.dozing.remove(at)?;
-        self.open.push(Open { window, stale: true });
+        self.open.push(Open::new(window, true));
         self.open.len().checked_sub(1)
     }
 }

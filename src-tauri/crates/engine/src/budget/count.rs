@@ -103,7 +103,7 @@ fn per_byte(bytes: u64) -> Count {
 pub(super) fn at_most(item: &Item) -> Weighed {
     match item {
         Item::Saw(seen) => match &seen.what {
-            Passed::Tools { list, own } => {
+            Passed::Tools { list, own, .. } => {
                 let unread = BTreeMap::from([(Arc::from(UNREAD_LIST), per_byte(list.bytes()))]);
                 Weighed::Tools(unread, per_byte(own.bytes()))
             }
@@ -129,7 +129,7 @@ fn weigh(scale: &dyn Scale, item: &Item, family: Family) -> Weighed {
     let weighed = |load, text: &Payload| Weighed::of(&scale.weigh(family, load), text.bytes());
     match item {
         Item::Saw(seen) => match &seen.what {
-            Passed::Tools { list, own } => {
+            Passed::Tools { list, own, .. } => {
                 let own = scale.tools(family, own.as_str()).into_values().sum();
                 Weighed::Tools(scale.tools(family, list.as_str()), own)
             }

@@ -17,6 +17,7 @@ use super::count::Weighed;
 use super::figures::Figure;
 use super::lines::Unseen;
 use super::seen::{Passed, Seen};
+use super::shelf::Page;
 use super::tap::{Item, Matter};
 use super::{Budget, count};
 
@@ -80,7 +81,9 @@ impl Budget {
     fn book(&self, item: &Item, weighed: Weighed, family: Family, now: Timestamp) {
         match (item, weighed) {
             (Item::Saw(seen), Weighed::Tools(tools, own)) => {
-                self.books.lock().has_tools(&place(seen), seen.server, (tools, own), family, now);
+                let Passed::Tools { is_first, is_last, .. } = seen.what else { return };
+                let page = Page { tools, own, is_first, is_last };
+                self.books.lock().has_tools(&place(seen), seen.server, page, family, now);
             }
             (Item::Saw(seen), Weighed::Sum(count, unsaid)) => self.enter_seen(seen, (count, unsaid), family, now),
             (Item::Arguments(matter), Weighed::Sum(count, _)) => {

@@ -42,12 +42,16 @@ impl fmt::Debug for Seen {
 /// What passed between the gateway and an agent.
 #[derive(Debug, Clone)]
 pub enum Passed {
-    /// The answer to `tools/list` in full, servers' tools and ours apart: both as `{"tools":[…]}`.
+    /// A page of the answer to `tools/list`, servers' tools and ours apart: both as `{"tools":[…]}`.
     Tools {
         /// Those of servers.
         list: Payload,
-        /// The gateway's own.
+        /// The gateway's own: they stand in the last page.
         own: Payload,
+        /// Whether the list begins with it.
+        is_first: bool,
+        /// Whether the list ends with it.
+        is_last: bool,
     },
     /// The params of a `tools/call`.
     Call(Payload),
@@ -78,7 +82,7 @@ impl Passed {
     /// Bytes of its texts.
     pub(super) fn bytes(&self) -> u64 {
         match self {
-            Self::Tools { list, own } => list.bytes().saturating_add(own.bytes()),
+            Self::Tools { list, own, .. } => list.bytes().saturating_add(own.bytes()),
             Self::Call(text)
             | Self::Result(text)
             | Self::Slice(text)

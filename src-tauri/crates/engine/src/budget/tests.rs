@@ -16,6 +16,7 @@ use proptest::prelude::*;
 
 use super::books::{Books, Place};
 use super::coming::{ComingState, Pending, Read, TaskFacts};
+use super::shelf::Page;
 use super::tap::{Item, Matter, Tap};
 
 const FAMILY: Family = Family::O200k;
@@ -25,7 +26,8 @@ const FAMILY: Family = Family::O200k;
 enum Act {
     Began(u8, Option<u8>),
     Came(u8, Option<u8>, Source, u64),
-    Tools(u8, Option<u8>),
+    /// One page of two, or both as one.
+    Tools(u8, Option<u8>, bool, bool),
     KeptOut(u64),
     /// A result that is about to come into the window of this place.
     Result(u8, Option<u8>, ComingState, u64),
@@ -44,7 +46,8 @@ fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         2 => (0..2_u8, session()).prop_map(|(door, session)| Act::Began(door, session)),
         6 => (0..2_u8, session(), source, 0..5_000_u64).prop_map(|(door, s, source, n)| Act::Came(door, s, source, n)),
-        2 => (0..2_u8, session()).prop_map(|(door, session)| Act::Tools(door, session)),
+        3 => (0..2_u8, session(), any::<bool>(), any::<bool>())
+            .prop_map(|(door, session, is_first, is_last)| Act::Tools(door, session, is_first, is_last)),
         1 => (0..5_000_u64).prop_map(Act::KeptOut),
         3 => (0..2_u8, session(), state, 0..5_000_u64).prop_map(|(door, s, state, n)| Act::Result(door, s, state, n)),
         1 => Just(Act::Emptied),
@@ -108,10 +111,13 @@ proptest! {
                     let at = place(door, session);
                     prop_assert!(books.came_in(&at, at.door, source, (exact(tokens), 0), FAMILY, now).is_some());
                 }
-                Act::Tools(door, session) => {
-                    let tools = BTreeMap::from([(Arc::from("a"), exact(70 + u64::from(door))), (Arc::from("b"), exact(9))]);
+                Act::Tools(door, session, is_first, is_last) => {
+                    let first = is_first.then(|| (Arc::from("a"), exact(70 + u64::from(door))));
+                    let last = is_last.then(|| (Arc::from("b"), exact(9)));
+                    let tools = first.into_iter().chain(last).collect();
                     let at = place(door, session);
-                    books.has_tools(&at, at.door, (tools, exact(11)), FAMILY, now);
+                    let own = if is_last { exact(11) } else { Count::ZERO };
+                    books.has_tools(&at, at.door, Page { tools, own, is_first, is_last }, FAMILY, now);
                 }
                 Act::KeptOut(tokens) => books.kept_out(agent(), ServerId::from_random(1), exact(tokens), FAMILY, now),
                 Act::Result(door, session, state, tokens) => {

@@ -201,7 +201,7 @@ async fn every_source_has_its_place_and_the_window_adds_up_to_the_series() {
     let own = Payload::new(r#"{"tools":[{"name":"tasks_get","inputSchema":{}}]}"#);
     world.engine.session_began(agent, Some(id), Some("s1".into()), Some("testbed"));
     for _ in 0..3 {
-        world.engine.saw(seen(agent, at, Passed::Tools { list: list.clone(), own: own.clone() }));
+        world.engine.saw(seen(agent, at, tools(&list, &own)));
     }
     let text = |text: &str| Payload::new(text);
     world.engine.saw(seen(agent, at, Passed::Call(text(r#"{"name":"add","arguments":{"a":1}}"#))));
@@ -309,7 +309,7 @@ async fn a_window_that_is_emptied_by_hand_keeps_the_tools_behind_its_doors() {
     let list = Payload::new(r#"{"tools":[{"name":"add","inputSchema":{}}]}"#);
     let own = Payload::new(r#"{"tools":[]}"#);
     world.engine.session_began(agent, Some(id), Some("s1".into()), None);
-    world.engine.saw(seen(agent, (Some(id), Some("s1")), Passed::Tools { list, own }));
+    world.engine.saw(seen(agent, (Some(id), Some("s1")), tools(&list, &own)));
     world.engine.saw(seen(agent, (Some(id), Some("s1")), result(100)));
     world.engine.empty_window(agent, person("ada")).await.expect("it can be emptied");
     assert_eq!(world.occupancy(agent).await.tokens, 31, "their definitions stand in every window");

@@ -43,8 +43,7 @@ pub(super) async fn tools(
     let taken = |name: &str| gate.lists.tool(server, name).is_some();
     let own = if is_last { own_tools::definitions(guest, &taken) } else { Vec::new() };
     let list = member(page.get(), "tools").unwrap_or("[]");
-    let told = budget::Page { list, own: &own, is_first, is_last };
-    tap.shows(gate.shelves.page(guest, &told, gate.policy.message_cap_bytes));
+    tap.shows(budget::Page { list, own: &own, is_first, is_last }.passed());
     Ok(appended(page, ListKind::Tools, &own))
 }
 

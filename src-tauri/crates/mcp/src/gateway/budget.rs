@@ -19,7 +19,6 @@ use serde_json::value::RawValue;
 
 pub(crate) use self::looks::Looks;
 pub(super) use self::shelf::Page;
-pub(crate) use self::shelf::Shelves;
 use super::Gate;
 use super::guest::Guest;
 use super::wire::End;

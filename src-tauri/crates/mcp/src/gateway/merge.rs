@@ -177,8 +177,7 @@ async fn merged(
         ListKind::Tools => {
             let own = if is_last { own_tools::definitions(guest, &|_| false) } else { Vec::new() };
             let list = format!("[{}]", page.entries);
-            let told = budget::Page { list: &list, own: &own, is_first: from.is_none(), is_last };
-            tap.shows(gate.shelves.page(guest, &told, gate.policy.message_cap_bytes));
+            tap.shows(budget::Page { list: &list, own: &own, is_first: from.is_none(), is_last }.passed());
             own.iter().for_each(|ours| page.push(ours.get()));
         }
         ListKind::Templates if is_last => page.push(service::result(&slices::template())?.get()),

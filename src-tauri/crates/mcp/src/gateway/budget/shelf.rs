@@ -1,28 +1,11 @@
-//! Lists of tools as an agent has read them so far: all pages together, servers' tools and ours apart.
+//! A page of the list of tools behind a door as it is told to the engine: servers' tools and ours apart.
 //!
-//! A list that is paged is gathered by agent and session until its last page; each page is told with those before it,
-//! because a client may stop at any of them. Bounded in lists and bytes. Entries are as they went out.
+//! Entries are as they went out. Nothing is gathered here: what pages of a list are together, and what of them is new, is
+//! `engine::budget`'s.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use domain::ids::{AgentId, ServerId};
 use domain::payload::Payload;
 use engine::Passed;
-use parking_lot::Mutex;
 use serde_json::value::RawValue;
-
-use super::super::guest::Guest;
-
-/// Lists that are being read page by page. Judgement: agents begin to work at different moments; what is more is told
-/// page by page.
-const OPEN: usize = 256;
-
-type Key = (AgentId, Option<ServerId>, Option<Arc<str>>);
-
-/// Lists that are read page by page, so far.
-#[derive(Default)]
-pub(crate) struct Shelves(Mutex<HashMap<Key, String>>);
 
 /// A page of a list of tools that goes out.
 pub(in super::super) struct Page<'a> {
@@ -36,34 +19,17 @@ pub(in super::super) struct Page<'a> {
     pub(in super::super) is_last: bool,
 }
 
-impl Shelves {
-    /// A page goes out. At most so many bytes of pages are gathered.
-    pub(in super::super) fn page(&self, guest: &Guest, page: &Page<'_>, most: usize) -> Passed {
-        let own: Vec<&str> = page.own.iter().map(|tool| tool.get()).collect();
-        let own = tools(&own.join(","));
-        let entries = page.list.trim().strip_prefix('[').and_then(|list| list.strip_suffix(']')).unwrap_or_default();
-        let entries = entries.trim();
-        if page.is_first && page.is_last {
-            return Passed::Tools { list: tools(entries), own };
-        }
-        let key = (guest.agent, guest.server, guest.session_name());
-        let mut open = self.0.lock();
-        let before = open.remove(&key).filter(|_| !page.is_first);
-        let mut gathered = before.unwrap_or_default();
-        if gathered.len().saturating_add(entries.len()) <= most && !entries.is_empty() {
-            if !gathered.is_empty() {
-                gathered.push(',');
-            }
-            gathered.push_str(entries);
-        }
-        let list = tools(&gathered);
-        if !page.is_last && open.len() < OPEN {
-            open.insert(key, gathered);
-        }
-        Passed::Tools { list, own }
+impl Page<'_> {
+    /// The page as it passes.
+    pub(in super::super) fn passed(&self) -> Passed {
+        // What is no list has no tools.
+        let list = if self.list.trim_start().starts_with('[') { self.list } else { "[]" };
+        let own: Vec<&str> = self.own.iter().map(|tool| tool.get()).collect();
+        let own = format!("[{}]", own.join(","));
+        Passed::Tools { list: tools(list), own: tools(&own), is_first: self.is_first, is_last: self.is_last }
     }
 }
 
-fn tools(entries: &str) -> Payload {
-    Payload::new(format!("{{\"tools\":[{entries}]}}"))
+fn tools(list: &str) -> Payload {
+    Payload::new(format!("{{\"tools\":{list}}}"))
 }

@@ -13,7 +13,7 @@ use domain::status::RpcError;
 use domain::time::Timestamp;
 use domain::tokens::TaskTokens;
 use domain::waste::Waste;
-use domain::window::Source;
+use domain::window::{Flow, Source};
 use serde_json::{Value, json};
 use testkit::build::person;
 use testkit::scripted::Look;
@@ -76,6 +76,13 @@ async fn tokens(world: &World, id: &str) -> TaskTokens {
 fn all_of_agent_1() -> SeriesQuery {
     let agent = Some(AgentId::from_random(1));
     SeriesQuery { agent, from: Timestamp::EPOCH, to: Timestamp::from_millis(i64::MAX) }
+}
+
+/// What agent 1 spent.
+async fn spent(world: &World) -> u64 {
+    world.engine.flush_budget().await;
+    let rows = world.registry.spend(all_of_agent_1()).await.expect("readable");
+    rows.into_iter().filter(|row| row.flow != Flow::KeptOut).map(|row| row.tokens).sum()
 }
 
 /// What agent 1 wasted, by how often.
@@ -325,6 +332,11 @@ async fn a_list_in_pages_is_one_list() {
     let (two, ours) = tool_bytes(&second);
     assert!(two > 0 && ours > 0, "ours stand at the end: {second}");
     assert_eq!(sums(&world).await, [one + two, ours, 0, 0, 0, 0], "both pages together");
+    for page in [json!({}), json!({"cursor": "2"})] {
+        agent.ask("tools/list", page).await.result();
+        assert_eq!(sums(&world).await, [one + two, ours, 0, 0, 0, 0], "read again, all of it still stands there");
+    }
+    assert_eq!(spent(&world).await, one + two + ours, "and it was spent once");
     // On the door to all servers pages are the gateway's.
     let mut policy = domain::policy::Policy::default();
     policy.gateway.merged_page_bytes = 1;
