@@ -1,7 +1,7 @@
 //! Power cuts around the commit of a result that is over its limit.
 //!
 //! Whether the core dies before the commit, after it, or while it hands the result out: what its agent ever reads of it is
-//! the short result, and afterwards slices. The agent repeats what got no answer, as clients do; every answer is looked
+//! the short result, and afterwards slices, none larger than the limit. The agent repeats what got no answer, as clients do; every answer is looked
 //! at, not only the last. That no handle is lost meanwhile is `gateway_kill.rs`.
 
 use std::time::Duration;
@@ -19,14 +19,18 @@ use crate::PROGRAM;
 const LIMIT: u64 = 1_000;
 /// About how many tokens the report has.
 const REPORT: u64 = 4_000;
-/// Characters that no short result has, and the report has three times over.
+/// Characters that neither a short result nor a slice has, and the report has three times over.
 const TOO_MUCH: usize = 6_000;
+/// Tokens that a slice may have more than its text: what says where it goes on, and one where it is cut.
+const AROUND: u64 = 100;
 
 /// An agent at work with a core that dies.
 struct Work {
     gate: Gate,
     agent: Agent,
     restarts: u32,
+    /// Slices that it asked for, also those that no answer came to.
+    slices: u64,
     _demo: HttpPeer,
 }
 
@@ -46,12 +50,13 @@ impl Work {
         let agent = Agent::over_http(&gate.url("demo"), &token);
         gate.kill();
         gate.start_with(&[("CORE_UNDER_TEST_ABORT_AT", point)]);
-        Self { gate, agent, restarts: 0, _demo: demo }
+        Self { gate, agent, restarts: 0, slices: 0, _demo: demo }
     }
 
     /// Asks until there is an answer of a core. Nothing that is answered is the report itself.
     fn ask(&mut self, method: &str, params: &Value) -> Value {
         for _ in 0..100 {
+            self.slices += u64::from(method == "resources/read");
             let asked = self.agent.ask(method, params.clone());
             if self.gate.has_ended() {
                 self.gate.start();
@@ -62,8 +67,7 @@ impl Work {
                     pause_for(Duration::from_millis(100));
                 }
                 Ok(answer) => {
-                    let is_slice = method == "resources/read";
-                    assert!(is_slice || answer.to_string().len() < TOO_MUCH, "the report came unheld: {answer:.500}");
+                    assert!(answer.to_string().len() < TOO_MUCH, "the report came unheld: {answer:.500}");
                     return answer;
                 }
                 Err(Gone(_)) => {}
@@ -107,15 +111,30 @@ impl Work {
         let Some(got) = self.call("huge_report", &json!({"tokens": REPORT, "path": folder})) else { return };
         assert!(held(&got)["tokens"].as_u64() > Some(LIMIT), "the report is held: {got}");
         assert!(words(&got).contains("Files below"), "its first lines are there: {got}");
-        let read = self.ask("resources/read", &json!({"uri": format!("{}?offset=0&tokens=8000", link(&got))}));
-        let text = read["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("a slice: {read:.500}"));
-        assert!(text.len() > 2 * REPORT as usize, "and all of it can be read: {}", text.len());
+        let read = self.report(&link(&got));
+        assert!(read > 2 * REPORT as usize, "and all of it can be read: {read}");
         self.is_counted(held(&got)["id"].as_str().expect("an id"));
     }
 
-    /// What was read is committed with the task, or the core died of it: then that much was lost, and nothing else.
+    /// Characters of the report, read slice by slice.
+    fn report(&mut self, uri: &str) -> usize {
+        let (mut read, mut next) = (0, Some(0));
+        while let Some(offset) = next {
+            let slice = self.ask("resources/read", &json!({"uri": format!("{uri}?offset={offset}&tokens=8000")}));
+            let content = &slice["result"]["contents"][0];
+            let text = content["text"].as_str().unwrap_or_else(|| panic!("a slice: {slice:.500}"));
+            read += text.chars().count();
+            next = content["_meta"]["io.taskwarden/slice"]["next"].as_u64();
+            assert!(next.is_none_or(|next| next > offset), "reading goes on: {content}");
+        }
+        read
+    }
+
+    /// What was read is committed with the task. When the core died, some of that was lost and some was read twice; what
+    /// the result weighs was committed with the result itself.
     fn is_counted(&mut self, id: &str) {
-        let Self { gate, restarts, .. } = self;
+        let Self { gate, restarts, slices, .. } = self;
+        let most = *slices * (LIMIT + AROUND);
         wait_for(
             "the figures of the task are committed",
             || {
@@ -123,10 +142,14 @@ impl Work {
                 if gate.has_ended() {
                     gate.start();
                     *restarts += 1;
-                    return Some(());
+                    return None;
                 }
-                let is_read = ran.code == 0 && ran.json()["tokens"]["delivered"].as_u64() > Some(LIMIT);
-                (is_read || *restarts > 0).then_some(())
+                let tokens = (ran.code == 0).then(|| ran.json()["tokens"].clone())?;
+                let result = tokens["result"].as_u64().unwrap_or_else(|| panic!("its size is known: {tokens}"));
+                let delivered = tokens["delivered"].as_u64().unwrap_or_else(|| panic!("and what was read: {tokens}"));
+                assert!(result > LIMIT, "as large as it was when it was held: {tokens}");
+                assert!(delivered <= most, "no more than {slices} slices were read: {tokens}");
+                (delivered >= result || *restarts > 0).then_some(())
             },
             String::new,
         );
