@@ -185,6 +185,9 @@ pub struct TaskTokens {
     pub result: Option<u64>,
     /// What of its result entered the window; more than `result` when it was read several times.
     pub delivered: u64,
+    /// Tokens of its result, by our own count, beyond what its maker says in `result`: limits count them, nothing shows
+    /// them.
+    pub unsaid: u64,
 }
 
 impl TaskTokens {
@@ -211,9 +214,6 @@ impl TaskTokens {
 
 /// The family that a client's own name speaks for; `None` when the name says nothing about the model.
 ///
-    /// Tokens of its result, by our own count, beyond what its maker says in `result`: limits count them, nothing shows
-    /// them.
-    pub unsaid: u64,
 /// Programs that work with one maker's models by default. Editors and frameworks that work with any are left out. Names
 /// as clients send them in `clientInfo`; judgement, because a program can be set to another model.
 #[must_use]
