@@ -37,6 +37,7 @@ mod route;
 mod scale;
 mod service;
 mod short;
+mod short_error;
 mod slices;
 mod standing;
 mod subscribe;

@@ -127,6 +127,7 @@ impl Scale for PlainScale {
         };
         let instead = match load {
             Load::Result(_) => count(text(value.get("structuredContent"))).tokens,
+            Load::Error(_) if value.get("data").is_some() => count(raw.len()).tokens,
             Load::Call(_) | Load::Error(_) | Load::Task(_) | Load::Prompt(_) | Load::Resource(_) | Load::Text(_) => 0,
         };
         Weight { count: count(bytes), reported, instead }

@@ -119,9 +119,17 @@ fn structured<'a>(members: &Members<'a>) -> Option<&'a str> {
     members.get("structuredContent").filter(|structured| *structured != "null")
 }
 
-/// What some hosts show in place of the parts of a load: the structured content of a result that has blocks.
+/// What some hosts show in place of the parts of a load: the structured content of a result that has blocks, and all of an
+/// error that has data.
 pub(crate) fn instead(load: Load<'_>) -> Option<&str> {
-    let Load::Result(json) = load else { return None };
+    match load {
+        Load::Result(json) => structured_beside(json),
+        Load::Error(json) => Members::of(json)?.get("data").filter(|data| *data != "null").map(|_| json),
+        Load::Call(_) | Load::Task(_) | Load::Prompt(_) | Load::Resource(_) | Load::Text(_) => None,
+    }
+}
+
+fn structured_beside(json: &str) -> Option<&str> {
     // As for reports; a name may be written with escapes.
     if !json.contains("structuredContent") && !json.contains("\\u") {
         return None;
@@ -249,6 +257,9 @@ mod tests {
         assert_eq!(of(escaped), Some(r#"{"a":1}"#), "however its name is written");
         assert_eq!(of(r#"{"content":[],"structuredContent":{"a":1}}"#), None, "without blocks it is what is shown");
         assert_eq!(of(r#"{"content":[7],"structuredContent":null}"#), None);
+        let error = r#"{"code":-1,"message":"m","data":{"long":1}}"#;
+        assert_eq!(instead(Load::Error(error)), Some(error), "and an error whole, with its data");
+        assert_eq!(instead(Load::Error(r#"{"code":-1,"message":"m"}"#)), None);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! A result that is held back from its agent: for a person to look at (promise R2), or because it is too large (B4).
+//! A result, or the error in its place, that is held back from its agent: for a person to look at (promise R2), or because
+//! it is too large (B4).
 //!
 //! A rule, a limit or a person holds it back before the end; a person delivers it in some form or withholds it, once. A
 //! limit may decide by itself that it goes in slices; then a person can still decide otherwise. The server knows nothing
@@ -15,7 +16,8 @@ use crate::time::Timestamp;
 pub enum Form {
     /// As it came.
     Whole,
-    /// A short result with its size, its first lines and a link, from which the agent reads slices.
+    /// A short result with its size, its first lines and a link, from which the agent reads slices. An error is short, too,
+    /// and has no slices.
     Slices,
     /// Cut to about so many tokens, still a valid result.
     Trimmed {

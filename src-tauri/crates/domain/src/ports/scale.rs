@@ -35,8 +35,8 @@ pub struct Weight {
     pub count: Count,
     /// What its maker says it counts (`_meta.usage`, `usage`). Wins where figures are shown, never where a limit is held.
     pub reported: Option<u64>,
-    /// Tokens, by our own count, of what some hosts show in place of the rest: structured content beside blocks. 0 where
-    /// there is no such thing. Counts where a limit is held, never where figures are shown.
+    /// Tokens, by our own count, of what some hosts show in place of the rest: structured content beside blocks, an error
+    /// with its data. 0 where there is no such thing. Counts where a limit is held, never where figures are shown.
     pub instead: u64,
 }
 

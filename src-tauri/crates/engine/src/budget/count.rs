@@ -78,10 +78,17 @@ pub(super) async fn weigh_all(
     }
 }
 
-/// Weighs one result for a limit, off the caller's thread.
-pub(super) async fn weigh_result(scale: &Arc<dyn Scale>, family: Family, result: &Payload) -> Weight {
+/// Weighs one result, or the error in its place, for a limit, off the caller's thread.
+pub(super) async fn weigh_result(
+    scale: &Arc<dyn Scale>,
+    family: Family,
+    (result, is_error): (&Payload, bool),
+) -> Weight {
     let (held, text) = (Arc::clone(scale), result.clone());
-    let work = move || held.weigh(family, Load::Result(text.as_str()));
+    let work = move || {
+        let load = if is_error { Load::Error(text.as_str()) } else { Load::Result(text.as_str()) };
+        held.weigh(family, load)
+    };
     match tokio::task::spawn_blocking(work).await {
         Ok(weight) => weight,
         Err(failed) => {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use domain::handle::{HoldWhy, TaskHandle, Transition};
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::payload::{Payload, PayloadKind};
+use domain::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::ports::Weight;
 use domain::rule::{AtTokens, TokenLimit};
 use domain::status::{Outcome, TaskStatus};
@@ -142,6 +142,8 @@ struct Case {
     handle: HandleId,
     place: Option<Place>,
     result: Payload,
+    /// It is the error in place of a result.
+    is_error: bool,
     /// The limit of one result, where it may be over it.
     one: Option<TokenLimit>,
     /// The limit of the window, where it holds results.
@@ -183,6 +185,12 @@ impl Budget {
             may_exceed(result, free.max(self.numbers().short_tokens))
         };
         one.is_some() || window.is_some_and(full)
+    }
+
+    /// Whether a plain error must be remembered, because it may be over the limit of a result.
+    pub(crate) fn may_shorten(&self, call: &AgentCall, error: &Payload) -> bool {
+        let (one, _) = self.limits_of(call.agent, call.server, &call.tool, error);
+        one.is_some_and(|limit| error.bytes() > limit.tokens)
     }
 
     /// A call became a task: its result will come where it was made.
@@ -255,16 +263,21 @@ impl Budget {
     /// What a commit must be looked at for.
     fn case(&self, step: &Transition) -> Option<Case> {
         let (next, agent) = (&step.next, step.next.agent?);
-        let result = step.payloads.iter().find(|write| write.kind == PayloadKind::Result)?.payload.as_ref()?;
+        let ends = |write: &&PayloadWrite| matches!(write.kind, PayloadKind::Result | PayloadKind::Error);
+        let write = step.payloads.iter().find(ends)?;
+        let (result, is_error) = (write.payload.as_ref()?, write.kind == PayloadKind::Error);
         if !next.may_be_held_at_limit() {
             return None;
         }
         let (one, window) = self.limits_of(agent, next.server, next.tool.as_deref().unwrap_or_default(), result);
+        // An error is one answer and nothing that waits to be read.
+        let window = window.filter(|_| !is_error);
         (one.is_some() || window.is_some()).then(|| Case {
             agent,
             handle: next.id,
             place: self.limits.place(next.id),
             result: result.clone(),
+            is_error,
             one,
             window,
         })
@@ -300,7 +313,7 @@ impl Budget {
         now: Timestamp,
     ) -> Transition {
         let family = step.next.tokens.map_or_else(|| self.measure(case.agent).family, |tokens| tokens.family);
-        let weight = self.weigh(incoming, family, &case.result).await;
+        let weight = self.weigh(incoming, family, &case).await;
         if case.window.is_some() {
             // What passed before this takes one token a byte until it is counted.
             self.counted_so_far().await;
@@ -339,7 +352,8 @@ impl Budget {
     }
 
     /// Weighs a result, unless this one was weighed for an earlier attempt.
-    async fn weigh(&self, incoming: &mut Incoming, family: Family, result: &Payload) -> Weight {
+    async fn weigh(&self, incoming: &mut Incoming, family: Family, case: &Case) -> Weight {
+        let result = &case.result;
         if let Some((weighed, by, weight)) = &incoming.weighed
             && *by == family
             && weighed == result
@@ -348,7 +362,7 @@ impl Budget {
         }
         // Never closed; without a slot it would only be weighed beside others.
         let _slot = self.limits.slots.acquire().await;
-        let weight = count::weigh_result(&self.scale, family, result).await;
+        let weight = count::weigh_result(&self.scale, family, (result, case.is_error)).await;
         incoming.weighed = Some((result.clone(), family, weight));
         weight
     }

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use domain::handle::{Form, HoldWhy, Sight, TaskHandle, agent_sight};
 use domain::ids::{AgentId, HandleId, ServerId};
+use domain::payload::Payload;
 use domain::policy::{Counting, Policy};
+use domain::ports::CallReply;
 use domain::rule::{AtTokens, RuleScope, TokenLimit};
-use domain::status::Phase;
+use domain::status::{Phase, RpcError};
 use engine::{ComingState, Landed};
 use testkit::build::{http_server, person};
 use testkit::scripted::{Act, Look, ScriptedServer};
@@ -256,4 +258,22 @@ async fn structured_content_beside_a_short_text_does_not_slip_past_its_limit() {
     let handle = world.handle(task).await;
     assert_eq!(handle.form(), Some(Form::Slices), "some hosts show it in place of the text");
     assert_eq!(handle.tokens.and_then(|tokens| tokens.result), Some(8), "what is shown is the text");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quick_error_over_the_limit_of_a_result_becomes_a_task_and_a_short_one_does_not() {
+    let (world, server, id, agent) = limited(AtTokens::Hold).await;
+    let error = |data: &str| {
+        let payload = Payload::new(format!(r#"{{"code":-7,"message":"no","data":"{data}"}}"#));
+        Ok(CallReply::Error { error: RpcError { code: -7, message: "no".into() }, payload })
+    };
+    server.reply("report", Duration::ZERO, error("short"));
+    let landed = world.engine.agent_call(call(agent, id, "report")).await.expect("the call is made");
+    assert!(matches!(landed, Landed::Error { .. }), "it goes back as it came: {landed:?}");
+    server.reply("report", Duration::ZERO, error(&"x".repeat(5_000)));
+    let task = world.handle_of(call(agent, id, "report")).await;
+    let handle = world.handle(task).await;
+    let why = handle.hold.as_ref().map(|hold| hold.why);
+    assert!(matches!(why, Some(HoldWhy::TooLarge { limit: LIMIT, .. })), "its data counts: {why:?}");
+    assert_eq!((handle.form(), agent_sight(&handle, world.now())), (Some(Form::Slices), Sight::Failed));
 }

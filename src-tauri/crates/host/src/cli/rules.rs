@@ -66,8 +66,8 @@ pub(crate) struct Set {
     /// How long a call lasts before it becomes a task, for agents that know tasks, such as `2s`.
     #[arg(long, value_name = "TIME")]
     task_after: Option<String>,
-    /// How large one result may be, and what happens with a larger one: `warn`, `ask` or `hold` (in slices). `none` takes
-    /// the limit away.
+    /// How large one result may be, or the error in its place, and what happens with a larger one: `warn`, `ask` or `hold`
+    /// (in slices). `none` takes the limit away.
     #[arg(long, value_name = "N[:WHAT]")]
     result_tokens: Option<String>,
     /// How much one task may say and bring, and what happens then: `warn`, `ask` or `stop`.

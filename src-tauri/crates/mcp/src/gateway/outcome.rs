@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::guest::Guest;
 use super::wire::{End, complete_text};
-use super::{Gate, forward, scale, short};
+use super::{Gate, forward, scale, short, short_error};
 use crate::serve::fault::Fault;
 
 /// The code of failures that are ours: the range that the specification leaves to implementations.
@@ -92,7 +92,7 @@ async fn failure(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<End,
     let said = match agent_failure(handle, gate.clock.now()) {
         Some(AgentFailure::Ours(said)) => said,
         Some(AgentFailure::Stored) => match stored(gate, guest, handle, PayloadKind::Error).await? {
-            Some(raw) => return Ok(End::Error(raw)),
+            Some(raw) => return Ok(End::Error(short_error::of(gate, guest, handle, raw).await?)),
             None => servers(handle).unwrap_or_else(|| ours("the server answered with an error")),
         },
         None => ours("the call failed"),

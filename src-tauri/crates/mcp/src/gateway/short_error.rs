@@ -1,0 +1,54 @@
+//! The short error that stands for one that is too large: its code, how its message begins, and where the whole is.
+//!
+//! It follows from the stored error and the hold alone, as a short result does (`short.rs`). Nobody reads an error in
+//! slices: what is left out a person sees with the task. What counts as too large is the engine's matter.
+
+use domain::handle::{Form, TaskHandle};
+use domain::ports::Load;
+use domain::tokens::{Count, grouped};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::guest::Guest;
+use super::{Gate, scale, service, short};
+use crate::message::text::{member, text_member};
+use crate::serve::fault::Fault;
+
+/// The error as its agent gets it.
+///
+/// # Errors
+/// When Taskwarden is stopping.
+pub(super) async fn of(
+    gate: &Gate,
+    guest: &Guest,
+    handle: &TaskHandle,
+    whole: Box<RawValue>,
+) -> Result<Box<RawValue>, Fault> {
+    let limit = short::limit(handle);
+    let most = match handle.form() {
+        Some(Form::Whole) | None => return Ok(whole),
+        // The rest of what is allowed is for the words after it.
+        Some(Form::Slices) => limit.unwrap_or(u64::MAX).min(gate.policy.counting.slice_tokens) / 2,
+        Some(Form::Trimmed { tokens }) => tokens,
+    };
+    let family = scale::family(gate, guest, handle);
+    let counted = handle.hold.as_ref().and_then(|hold| hold.why.tokens());
+    let error = whole.clone();
+    let cut = scale::beside(gate, handle.id, move |scale| {
+        let message = text_member(error.get(), "message").unwrap_or_default();
+        // A cut is a character at least.
+        let upto = if most > 0 { scale.cut(family, &message, most).bytes } else { 0 };
+        let tokens = counted.unwrap_or_else(|| scale.weigh(family, Load::Error(error.get())).cautious());
+        (message.get(..upto).unwrap_or_default().to_owned(), tokens)
+    });
+    let (begins, tokens) = cut.await?;
+    let size = Count { tokens, exactness: family.exactness() }.told(family);
+    let allowed =
+        limit.map_or_else(String::new, |limit| format!(", more than the {} that are allowed here", grouped(limit)));
+    let task = handle.id;
+    let message = format!(
+        "{begins}\n\n[… This error has {size}{allowed}. A person can read all of it in Taskwarden, with task {task}.]"
+    );
+    let code: Value = member(whole.get(), "code").and_then(|code| serde_json::from_str(code).ok()).unwrap_or_default();
+    service::result(&json!({"code": code, "message": message}))
+}

@@ -1,0 +1,44 @@
+//! Errors that are too large for their agent: what it gets of them.
+
+use std::time::Duration;
+
+use domain::handle::Form;
+use domain::payload::Payload;
+use domain::ports::CallReply;
+use domain::rule::{AtTokens, TokenLimit};
+use domain::status::RpcError;
+use testkit::build::person;
+
+use super::world::World;
+
+/// A server that answers with an error of so many bytes, and a limit for its results.
+async fn failing(tokens: u64) -> World {
+    let world = World::new().await;
+    let message = "no such place. ".repeat(400);
+    let payload = serde_json::json!({"code": -7, "message": message, "data": {"secret": "a long story"}}).to_string();
+    let error = RpcError { code: -7, message: "no such place.".into() };
+    let reply = CallReply::Error { error, payload: Payload::new(payload) };
+    world.scripted.reply("lost", Duration::ZERO, Ok(reply));
+    world.rule("lost", |rule| rule.result_limit = Some(TokenLimit { tokens, at: AtTokens::Hold })).await;
+    world
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_over_the_limit_comes_short_and_says_how_long_it_was() {
+    let world = failing(1_000).await;
+    let error = world.plain(1).call("lost").await.error();
+    assert_eq!(error["code"], -7, "its code stays: {error}");
+    let said = error["message"].as_str().expect("a message");
+    assert!(said.starts_with("no such place. no such place."), "it begins as the server said it: {said}");
+    assert!(said.len() < 1_000, "all of it is within the limit: {} bytes", said.len());
+    let row = world.rows(1).await.into_iter().next().expect("it is kept");
+    assert!(said.contains("more than the 1,000 that are allowed here") && said.contains(&row.id.to_string()), "{said}");
+    assert!(error.get("data").is_none(), "its data would be over the limit: {error}");
+    world.engine.release(row.id, person("ada"), Some(Form::Whole), None).await.expect("a person may let it come");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_within_the_limit_comes_as_it_is() {
+    let error = failing(10_000).await.plain(1).call("lost").await.error();
+    assert_eq!(error["data"]["secret"], "a long story", "{error}");
+}
