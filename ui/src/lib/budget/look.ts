@@ -70,12 +70,6 @@ export function filled(budget: BudgetDto): Filled | null {
   return { percent: Math.floor((100 * tokens) / most.tokens), shown: percentShown(tokens, most.tokens, figuresOf(budget)), isLimit: most.isLimit };
 }
 
-/** How full the window itself is, in whole percent rounded down; null where its size is not known or nothing was seen. */
-export function usedPercent(budget: BudgetDto): number | null {
-  if (budget.windowTokens === null || budget.windowTokens <= 0 || budget.now === null) return null;
-  return Math.floor((100 * budget.now.tokens) / budget.windowTokens);
-}
-
 /** `warn`: the share at which the core tells people, in percent. */
 export function isNearlyFull(budget: BudgetDto, warn: number): boolean {
   return (filled(budget)?.percent ?? -1) >= warn;
