@@ -7,11 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use domain::policy::plain_text;
 use domain::tokens::Count;
 use domain::window::Door;
 
 /// Tools that stand on a shelf by name; what is more stands there as one. As the engine's own reading of tools.
 const TOOLS_MAX: usize = 10_000;
+
+/// Characters of a name that are kept. Source: MCP says up to 128 (2025-11-25, server/tools); twice that, judgement.
+const NAME_CHARS: usize = 256;
 
 /// The name of what is more.
 const MORE: &str = "(more tools)";
@@ -35,6 +39,12 @@ pub(super) struct Page {
 #[derive(Default)]
 pub(super) struct Paging(BTreeMap<Door, BTreeSet<Arc<str>>>);
 
+/// A name as it is kept, stored and shown: a server writes what it likes (rule 86).
+fn shown(name: &Arc<str>) -> Arc<str> {
+    let plain = plain_text(name, NAME_CHARS);
+    if *plain == **name { Arc::clone(name) } else { Arc::from(plain) }
+}
+
 impl Paging {
     /// What stands on the shelf of a door with this page, and what of the page is new.
     pub(super) fn turn(&mut self, door: Door, page: Page, mut shelf: Tools) -> (Tools, Count) {
@@ -42,6 +52,7 @@ impl Paging {
         let mut named = if page.is_first { Some(BTreeSet::new()) } else { before };
         let mut new = Count::ZERO;
         for (name, count) in page.tools {
+            let name = shown(&name);
             let is_more = shelf.len() >= TOOLS_MAX && !shelf.contains_key(&name);
             let name = if is_more { Arc::from(MORE) } else { name };
             let is_again = named.as_mut().is_some_and(|named| !named.insert(Arc::clone(&name)));
@@ -97,6 +108,16 @@ mod tests {
         let (shelf, _) = Paging::default().turn(None, page(&["a", "b"], true, true), Tools::new());
         let (shelf, new) = Paging::default().turn(None, page(&["c"], false, true), shelf);
         assert_eq!((names(&shelf), new.tokens), (vec!["a", "b", "c"], 10));
+    }
+
+    #[test]
+    fn names_of_tools_are_kept_short_and_none_of_them_costs_nothing() {
+        let long = |end: &str| format!("{}{end}", "x".repeat(NAME_CHARS));
+        let (one, other) = (long("one"), long("other"));
+        let (shelf, new) = Paging::default().turn(None, page(&[&one, &other, "a\u{1b}b"], true, true), Tools::new());
+        assert_eq!(names(&shelf), ["ab", &*long("…")], "without what acts on terminals, and cut");
+        assert_eq!(new.tokens, 30, "each of the three is in the window");
+        assert_eq!(shelf.values().map(|count| count.tokens).sum::<u64>(), 30, "also of those that look the same");
     }
 
     #[test]
