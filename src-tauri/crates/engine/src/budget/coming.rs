@@ -1,8 +1,8 @@
 //! What is about to come in: results that their agent has not read, and what tools usually bring.
 //!
 //! A result is expected from the moment it is here until its agent read it, or will not: then what was left of it was
-//! kept out. One that waits for a person is expected whatever its agent does. Nothing is stored; after a start it is found
-//! again from the tasks (`comeback.rs`). Which window it will enter is `books.rs`'s to say.
+//! kept out. One that waits for a person is expected whatever its agent does. Nothing is stored; after a start it is
+//! found again from the tasks (`comeback.rs`). Which window it will enter is `books.rs`'s to say.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -83,9 +83,9 @@ impl Expected {
     }
 }
 
-/// Whether a result of so many tokens was read to its end, by what of it was delivered. Its first lines came with the short
-/// result (up to `short` tokens, never counted as delivered), and slices have a few tokens more or less than the whole,
-/// because words are cut at their ends.
+/// Whether a result of so many tokens was read to its end, by what of it was delivered. Its first lines came with the
+/// short result (up to `short` tokens, never counted as delivered), and slices have a few tokens more or less than the
+/// whole, because words are cut at their ends.
 pub(super) fn is_read(result: u64, delivered: u64, short: u64) -> bool {
     /// What slices may be off by: a 64th. Judgement: a token for each end of a slice is far less.
     const SLACK: u64 = 64;
@@ -166,8 +166,8 @@ impl Pending {
         self.done.push_back(id);
     }
 
-    /// The agent saw something of a task in this window; short results have up to `short` tokens. Returns what was kept out
-    /// for good.
+    /// The agent saw something of a task in this window; short results have up to `short` tokens. Returns what was kept
+    /// out for good.
     pub(super) fn read(
         &mut self,
         seen: (HandleId, Option<ServerId>),
