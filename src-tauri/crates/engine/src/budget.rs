@@ -10,6 +10,7 @@ mod change;
 mod comeback;
 mod coming;
 mod count;
+mod desk;
 mod enter;
 mod figures;
 pub(crate) mod flush;
@@ -37,8 +38,8 @@ use domain::window::{Door, Meter, Window};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
-pub(crate) use comeback::come_back;
 pub use books::Place;
+pub(crate) use comeback::come_back;
 pub use coming::{Coming, ComingState};
 pub(crate) use limits::Incoming;
 pub use seen::{Passed, Seen};
