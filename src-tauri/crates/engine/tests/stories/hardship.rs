@@ -14,13 +14,15 @@ use domain::ports::{
 use domain::request::RequestState;
 use domain::server::{Server, ServerHealth};
 use domain::status::{Contact, GoneWhy, Phase, ServerView};
-use engine::EngineError;
+use engine::{EngineError, Passed, Seen};
 use testkit::build::{http_server, person};
 use testkit::clock::TestClock;
 use testkit::kill::{KillPoints, KilledRegistry};
 use testkit::memory_registry::MemoryRegistry;
 use testkit::scripted::{Act, Look, ScriptedConnector, ScriptedServer, form, hung_up, payload, unreachable};
 
+use crate::budget::seen;
+use crate::driving::call as agents_call;
 use crate::world::{World, question};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -51,6 +53,24 @@ async fn a_reply_that_comes_while_the_disk_is_full_is_stored_when_there_is_room(
     disk.fill_disk(false);
     world.until_phase(task, Phase::Done).await;
     assert_eq!(world.result(task).await.as_deref(), Some("3"), "the reply was not lost");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_tasks_cost_is_stored_when_there_is_room_and_not_tried_each_second() {
+    let (world, server, id, disk) = on_a_small_disk().await;
+    world.until_up(id).await;
+    let agent = world.agent(1).await;
+    server.reply_task("index", "t1", vec![Look::working()]);
+    let task = world.handle_of(agents_call(agent, id, "index")).await;
+    world.until(task, "counted", |handle| handle.tokens.is_some()).await;
+    disk.fill_disk(true);
+    let handle = Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#));
+    world.engine.saw(Seen { handle: Some(task), ..seen(agent, (Some(id), Some("s1")), handle) });
+    world.pass(600 * SECOND).await;
+    let tries = disk.refused_commits();
+    assert!((1..100).contains(&tries), "ten minutes without room are some tries: {tries}");
+    disk.fill_disk(false);
+    world.until(task, "stored", |handle| handle.tokens.is_some_and(|tokens| tokens.handle == 15)).await;
 }
 
 #[tokio::test(start_paused = true)]

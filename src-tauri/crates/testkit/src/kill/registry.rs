@@ -1,7 +1,7 @@
 //! A registry with kill points around every transaction that changes something, and a disk that can be full.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use domain::agent::Agent;
 use domain::audit::AuditEvent;
@@ -31,18 +31,24 @@ pub struct KilledRegistry {
     inner: Arc<dyn Registry>,
     points: KillPoints,
     full: AtomicBool,
+    refused: AtomicU64,
 }
 
 impl KilledRegistry {
     /// `inner` gets these points.
     #[must_use]
     pub fn new(inner: Arc<dyn Registry>, points: KillPoints) -> Self {
-        Self { inner, points, full: AtomicBool::new(false) }
+        Self { inner, points, full: AtomicBool::new(false), refused: AtomicU64::new(0) }
     }
 
     /// The disk is full from now on, or no longer: writing fails, reading goes on.
     pub fn fill_disk(&self, full: bool) {
         self.full.store(full, Ordering::Relaxed);
+    }
+
+    /// Commits that found the disk full.
+    pub fn refused_commits(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 
     async fn write<T>(
@@ -72,7 +78,9 @@ impl Registry for KilledRegistry {
 
     fn commit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
         Box::pin(async move {
-            self.room()?;
+            self.room().inspect_err(|_| {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+            })?;
             self.points.around("registry.commit", self.inner.commit(unit)).await
         })
     }
