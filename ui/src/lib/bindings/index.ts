@@ -1108,7 +1108,7 @@ of: "result" | "arguments" | "error", };
 export type ShowSeries = {
 /** Of this agent, by name or id; of all when left out. */
 agent?: string | null,
-/** How far back, in milliseconds. */
+/** How far back, in milliseconds; the point in which that time began is there whole. */
 spanMs: number,
 /** How long one point is, in milliseconds: a whole number of hours. */
 stepMs: number, };

@@ -277,7 +277,7 @@ pub struct ShowSeries {
     #[serde(default)]
     #[ts(optional = nullable)]
     pub agent: Option<String>,
-    /// How far back, in milliseconds.
+    /// How far back, in milliseconds; the point in which that time began is there whole.
     pub span_ms: u64,
     /// How long one point is, in milliseconds: a whole number of hours.
     pub step_ms: u64,
