@@ -29,7 +29,8 @@ fn a_result_over_its_limit_waits_for_a_person_when_the_limit_asks() {
     assert_eq!(verbs(&step), [Verb::ResultHeld]);
     assert!(step.effects.contains(&Effect::Tell(Attention::Waiting)), "people are told");
     assert!(step.next.is_held() && step.next.form().is_none(), "nobody decided yet");
-    let said = "The result has 61,402 tokens (GPT o200k, exact), more than the 20,000 that are allowed; a person decides.";
+    let said =
+        "The result has 61,402 tokens (GPT o200k, exact), more than the 20,000 that are allowed; a person decides.";
     assert_eq!(agent_sight(&step.next, at(20)), Sight::Working { message: Some(said.into()) }, "it is told why");
     let estimated = counted(&step.next, Family::Claude47);
     let Sight::Working { message: Some(said) } = agent_sight(&estimated, at(20)) else { panic!("it is held") };
@@ -135,7 +136,11 @@ fn a_task_past_its_limit_is_told_of_once_and_goes_on() {
         let late = done().goes_over(60_001, limit(at_limit), at(30));
         let told = [Effect::Tell(Attention::Problem)];
         assert_eq!(late.effects, told, "people learn of one that is over, too: {at_limit:?}");
-        assert_eq!((late.next.asks_to_go_on(), &late.next.intent), (false, &Intent::None), "there is nothing to decide");
+        assert_eq!(
+            (late.next.asks_to_go_on(), &late.next.intent),
+            (false, &Intent::None),
+            "there is nothing to decide"
+        );
         assert_eq!(late.next.over_limit.map(|over| over.tokens), Some(60_001), "and it stays with the task");
     }
 }
