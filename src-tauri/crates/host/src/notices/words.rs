@@ -189,7 +189,8 @@ fn refused(handle: &TaskHandle, tool: &str, around: Around<'_>) -> (String, Stri
     }
     if let Some(over) = &handle.over_limit {
         let reached = counted_tokens(handle, over.tokens);
-        return (past_limit(handle, tool), format!("{reached} tokens on {server}; it goes on."));
+        let state = if handle.ended_at().is_some() { "is over" } else { "goes on" };
+        return (past_limit(handle, tool), format!("{reached} tokens on {server}; it {state}."));
     }
     (format!("{tool} needs a look"), format!("Something did not go as asked on {server}."))
 }

@@ -141,6 +141,10 @@ fn a_task_past_its_limit_says_which_and_what_happens() {
     assert_eq!(told(&over(AtTokens::Ask), Attention::Waiting), card(title, asked, "#/inbox/ID%2FoverLimit"));
     let warned = "61,000 tokens on warehouse; it goes on.";
     assert_eq!(told(&over(AtTokens::Warn), Attention::Problem), card(title, warned, "#/tasks/ID"));
+    let mut late = over(AtTokens::Ask);
+    late.view = ServerView::Direct(Outcome::Ok(ResultRef { bytes: 180_000 }));
+    let over_now = "61,000 tokens on warehouse; it is over.";
+    assert_eq!(told(&late, Attention::Problem), card(title, over_now, "#/tasks/ID"), "its result broke the limit");
     let mut stopped = over(AtTokens::Stop);
     let wish = Wish::new(&Decider::Limit, at("14:30"), Some("61000 tokens"), Delivery::Recorded);
     stopped.intent = Intent::Cancel(wish);
