@@ -3,7 +3,7 @@
 //! It only shows. `answer.rs` sends answers; `ask.rs` asks at the terminal while another command waits.
 
 use api::calls::Nothing;
-use api::dto::{InboxDto, InboxRow, WaitingRow, moment};
+use api::dto::{HeldWhy, InboxDto, InboxRow, WaitingRow, moment};
 use api::figures::{grouped, tokens};
 use api::{form, when};
 
@@ -75,7 +75,12 @@ fn decisions(rows: &[WaitingRow], screen: &Screen) {
         let (what, how) = if row.kind == "held" {
             let size = size.map(|size| format!(" of {size} tokens")).unwrap_or_default();
             let how = format!("taskwarden tasks release {id} --slices, --deliver, --trim N or --withhold");
-            (format!("a result{size} is held{allowed}"), how)
+            let why = match row.why {
+                Some(HeldWhy::DoesNotFit) => ", it does not fit into what is left of the window".to_owned(),
+                Some(HeldWhy::Review) => " until somebody has looked at it".to_owned(),
+                Some(HeldWhy::TooLarge) | None => allowed,
+            };
+            (format!("a result{size} is held{why}"), how)
         } else {
             let size = size.map(|size| format!(": {size} tokens")).unwrap_or_default();
             let how = format!("taskwarden tasks go-on {id}, or taskwarden tasks cancel {id}");
