@@ -48,11 +48,12 @@ impl Api {
 
     /// Held results, and tasks past a limit that asks.
     async fn decisions(&self, names: &mut Names) -> Result<Vec<WaitingRow>, ApiError> {
-        let limit = self.policy.page_rows_max;
-        let held = PageQuery { flags: vec![Flag::Held], ..PageQuery::default() };
-        let held = self.registry.page(held, 0, limit).await?.rows.into_iter().map(|(task, _)| task);
-        let asking = self.registry.attention(limit).await?.into_iter().filter(TaskHandle::asks_to_go_on);
-        let tasks: BTreeMap<HandleId, TaskHandle> = held.chain(asking).map(|task| (task.id, task)).collect();
+        let mut tasks: BTreeMap<HandleId, TaskHandle> = BTreeMap::new();
+        for flag in [Flag::Held, Flag::OverLimit] {
+            let query = PageQuery { flags: vec![flag], ..PageQuery::default() };
+            let page = self.registry.page(query, 0, self.policy.page_rows_max).await?;
+            tasks.extend(page.rows.into_iter().map(|(task, _)| (task.id, task)));
+        }
         let mut rows = Vec::new();
         for task in tasks.values() {
             let server = self.server_name(task.server, names).await?;
