@@ -3,21 +3,9 @@
 //! An exact figure is written out; an estimate is rounded to what it can mean, a bound upwards. JSON never comes through
 //! here: there figures are numbers beside their exactness. Times are `when.rs`.
 
-use crate::dto::{BudgetDto, ExactnessDto};
+pub use domain::tokens::grouped;
 
-/// A number with its digits in groups of three.
-#[must_use]
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
+use crate::dto::{BudgetDto, ExactnessDto};
 
 /// A number of tokens with its mark: exact ones whole, others in two or three digits.
 #[must_use]
