@@ -76,7 +76,7 @@ pub const MODELS: &[Model] = &[
     line("gpt-4-1106", Family::Cl100k, 128_000, NOT_READ),
     line("gpt-4-0125", Family::Cl100k, 128_000, NOT_READ),
     line("gpt-4-vision", Family::Cl100k, 128_000, NOT_READ),
-    line("gpt-4-32k", Family::Cl100k, 32_768, NOT_READ),
+    line("gpt-4-32k", Family::Cl100k, 4 * EIGHT_KIBI, NOT_READ),
     line("gpt-4", Family::Cl100k, EIGHT_KIBI, NOT_READ),
     line("gpt-3.5-turbo", Family::Cl100k, 16_385, NOT_READ),
     line("gpt-", Family::O200k, 272_000, CODEX),
