@@ -123,7 +123,7 @@ fn the_fullest_window_is_shown_once_people_are_told_of_it() {
         })
     };
     let heard = |budgets: Vec<Value>| {
-        let list = json!({"budgets": budgets, "more": 0, "warnPercent": 80, "fullPercent": 95});
+        let list = json!({"budgets": budgets, "more": 0, "warnPercent": 80, "fullPercent": 95, "sliceTokens": 8_000});
         let mut glance = glance(Vec::new(), 0, 0);
         hear(&mut glance, Delta { budgets: serde_json::from_value(list).unwrap(), ..Delta::default() });
         glance
