@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use domain::policy::Serving;
+use domain::tokens::grouped;
 use tokio::io::AsyncReadExt;
 
 /// Bytes read at a time. Judgement: large enough to keep a disk busy, small enough to stop at once.
@@ -59,7 +60,7 @@ pub(crate) async fn walk(root: &Path, limits: &Serving, tell: impl Fn(usize)) ->
                 }
             } else if kind.is_file() {
                 if found.files.len() >= limits.files_max {
-                    let most = commas(limits.files_max as u64);
+                    let most = grouped(limits.files_max as u64);
                     return Err(format!("`{}` holds more than {most} files; name a smaller folder.", root.display()));
                 }
                 found.files.push(path);
@@ -79,31 +80,6 @@ pub(crate) async fn read_all(path: &Path, mut piece: impl FnMut(&[u8])) -> std::
         match buffer.get(..read) {
             Some([]) | None => return Ok(()),
             Some(bytes) => piece(bytes),
-        }
-    }
-}
-
-/// `1204` as `1,204`.
-pub(crate) fn commas(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::commas;
-
-    #[test]
-    fn counts_are_told_in_groups_of_three() {
-        for (number, text) in [(0, "0"), (999, "999"), (1_204, "1,204"), (12_345_678, "12,345,678")] {
-            assert_eq!(commas(number), text, "groups begin at the end");
         }
     }
 }

@@ -244,6 +244,13 @@ mod tests {
     }
 
     #[test]
+    fn digits_stand_in_groups_of_three_from_the_end() {
+        for (number, text) in [(0, "0"), (999, "999"), (1_204, "1,204"), (12_345_678, "12,345,678")] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
     fn a_count_in_words_says_whose_tokens_and_how_exact() {
         let told = |family: Family, tokens| Count { tokens, exactness: family.exactness() }.told(family);
         assert_eq!(told(Family::O200k, 61_402), "61,402 tokens (GPT o200k, exact)");

@@ -415,6 +415,6 @@ async fn a_cancelled_tidying_tells_how_far_it_came() {
     let told = end["statusMessage"].as_str().expect("a line").to_owned();
     let moved = std::fs::read_dir(folder.path().join("Images")).map_or(0, Iterator::count);
     assert!(moved < 2_000, "it stopped on the way");
-    let grouped = crate::folder::commas(moved as u64);
+    let grouped = domain::tokens::grouped(moved as u64);
     assert_eq!(told, format!("stopped: {grouped} of 2,000 files moved"), "as the folder shows");
 }

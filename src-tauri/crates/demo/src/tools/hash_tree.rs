@@ -7,13 +7,14 @@
 use std::path::Path;
 
 use domain::policy::Serving;
+use domain::tokens::grouped;
 use mcp::serve::desk::{Length, Needs, ToolCard};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{folder_schema, reads_only, schema};
 use crate::bench::{Bench, Finish};
-use crate::folder::{commas, existing, read_all, walk};
+use crate::folder::{existing, read_all, walk};
 
 pub(super) fn card(limits: &Serving) -> ToolCard {
     ToolCard {
@@ -41,7 +42,7 @@ pub(super) async fn run(bench: Bench) -> Finish {
         Ok(root) => root,
         Err(why) => return Finish::ToolError(why),
     };
-    let tell = |found: usize| bench.say(format!("{} files found so far", commas(found as u64)));
+    let tell = |found: usize| bench.say(format!("{} files found so far", grouped(found as u64)));
     let found = match walk(&root, &bench.limits, tell).await {
         Ok(found) => found,
         Err(why) => return Finish::ToolError(why),
@@ -52,7 +53,7 @@ pub(super) async fn run(bench: Bench) -> Finish {
     let (mut hashed, mut unreadable, mut left_out) = (0_u64, found.unreadable, 0_u64);
     let mut whole = Sha256::new();
     let mut lines = String::new();
-    bench.report(format!("0 of {} files", commas(total)), 0, Some(total));
+    bench.report(format!("0 of {} files", grouped(total)), 0, Some(total));
     for (at, (name, path)) in names.iter().enumerate() {
         let mut digest = Sha256::new();
         match read_all(&root.join(path), |piece| digest.update(piece)).await {
@@ -70,17 +71,17 @@ pub(super) async fn run(bench: Bench) -> Finish {
             Err(_) => unreadable += 1,
         }
         let done = at as u64 + 1;
-        bench.report(format!("{} of {} files", commas(done), commas(total)), done, Some(total));
+        bench.report(format!("{} of {} files", grouped(done), grouped(total)), done, Some(total));
     }
     let digest = hex(&whole.finalize());
     let mut text = lines;
     if left_out > 0 {
-        text.push_str(&format!("({} more lines left out here, all in the digest)\n", commas(left_out)));
+        text.push_str(&format!("({} more lines left out here, all in the digest)\n", grouped(left_out)));
     }
     if unreadable > 0 {
-        text.push_str(&format!("({} files or folders could not be read)\n", commas(unreadable)));
+        text.push_str(&format!("({} files or folders could not be read)\n", grouped(unreadable)));
     }
-    text.push_str(&format!("{} files, digest of the list {digest}\n", commas(hashed)));
+    text.push_str(&format!("{} files, digest of the list {digest}\n", grouped(hashed)));
     let data = json!({"files": hashed, "unreadable": unreadable, "linesLeftOut": left_out, "digest": digest});
     Finish::Text(text, Some(data))
 }

@@ -6,12 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use domain::policy::Serving;
+use domain::tokens::grouped;
 use mcp::serve::desk::{Length, Needs, ToolCard};
 use serde_json::json;
 
 use super::{folder_schema, reads_only, schema};
 use crate::bench::{Bench, Finish};
-use crate::folder::{commas, existing};
+use crate::folder::existing;
 
 /// Characters of such lines for one token. Judgement: paths, sizes and days split finer than prose, whose rule of thumb
 /// is four.
@@ -57,7 +58,7 @@ pub(super) async fn run(bench: Bench) -> Finish {
     let mut report = format!("Files below `{}`\n", root.display());
     let tell = |length: usize| {
         let written = (length.min(goal) / CHARS_PER_TOKEN) as u64;
-        bench.report(format!("about {} of {} tokens", commas(written), commas(tokens)), written, Some(tokens));
+        bench.report(format!("about {} of {} tokens", grouped(written), grouped(tokens)), written, Some(tokens));
     };
     list(&root, goal, bench.limits.folder_depth_max, &mut report, &tell).await;
     if report.len() < goal {
@@ -67,7 +68,7 @@ pub(super) async fn run(bench: Bench) -> Finish {
                 break;
             }
             let (steps, highest) = collatz(start);
-            report.push_str(&format!("{start}: {} steps, highest {}\n", commas(steps), commas(highest)));
+            report.push_str(&format!("{start}: {} steps, highest {}\n", grouped(steps), grouped(highest)));
         }
     }
     tell(report.len());
@@ -98,7 +99,7 @@ async fn list(root: &Path, goal: usize, deepest: usize, report: &mut String, tel
             let Ok(facts) = tokio::fs::symlink_metadata(root.join(&path)).await else { continue };
             let changed = facts.modified().ok().and_then(|at| jiff::Timestamp::try_from(at).ok());
             let changed = changed.map_or_else(|| "an unknown day".to_owned(), |at| at.strftime("%Y-%m-%d").to_string());
-            let line = format!("{}: {} bytes, last changed {changed}\n", path.display(), commas(facts.len()));
+            let line = format!("{}: {} bytes, last changed {changed}\n", path.display(), grouped(facts.len()));
             report.push_str(&line);
         }
         tell(report.len());

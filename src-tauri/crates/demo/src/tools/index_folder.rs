@@ -8,12 +8,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use domain::policy::Serving;
+use domain::tokens::grouped;
 use mcp::serve::desk::{Length, Needs, ToolCard};
 use serde_json::{Value, json};
 
 use super::{folder_schema, reads_only, schema};
 use crate::bench::{Bench, Finish};
-use crate::folder::{commas, existing, read_all, walk};
+use crate::folder::{existing, read_all, walk};
 
 /// Extensions in the result; the rest is summed up. Judgement: more is noise.
 const EXTENSIONS_TOLD: usize = 100;
@@ -68,7 +69,7 @@ pub(super) async fn run(bench: Bench) -> Finish {
         Err(why) => return Finish::ToolError(why),
     };
     let pause = Duration::from_millis(bench.whole("pause_ms", 0));
-    let tell = |found: usize| bench.say(format!("{} files found so far", commas(found as u64)));
+    let tell = |found: usize| bench.say(format!("{} files found so far", grouped(found as u64)));
     let found = match walk(&root, &bench.limits, tell).await {
         Ok(found) => found,
         Err(why) => return Finish::ToolError(why),
@@ -76,14 +77,14 @@ pub(super) async fn run(bench: Bench) -> Finish {
     let total = found.files.len() as u64;
     let mut unreadable = found.unreadable;
     let mut by_extension: BTreeMap<String, Count> = BTreeMap::new();
-    bench.report(format!("0 of {} files", commas(total)), 0, Some(total));
+    bench.report(format!("0 of {} files", grouped(total)), 0, Some(total));
     for (at, path) in found.files.iter().enumerate() {
         match count(&root.join(path)).await {
             Ok(count) => by_extension.entry(extension(path)).or_default().add(count),
             Err(_) => unreadable += 1,
         }
         let done = at as u64 + 1;
-        bench.report(format!("{} of {} files", commas(done), commas(total)), done, Some(total));
+        bench.report(format!("{} of {} files", grouped(done), grouped(total)), done, Some(total));
         if !pause.is_zero() {
             tokio::time::sleep(pause).await;
         }
@@ -122,25 +123,25 @@ fn finish(root: &Path, folders: u64, unreadable: u64, by_extension: BTreeMap<Str
     let mut text = format!(
         "`{}`: {} files in {} folders, {} bytes, {} words in text files.\n",
         root.display(),
-        commas(sum.files),
-        commas(folders),
-        commas(sum.bytes),
-        commas(sum.words)
+        grouped(sum.files),
+        grouped(folders),
+        grouped(sum.bytes),
+        grouped(sum.words)
     );
     let mut rows: Vec<Value> = Vec::new();
     for (extension, count) in &ranked {
         let shown = if extension.is_empty() { "(no extension)" } else { extension };
-        text.push_str(&format!("{shown}: {} files, {} bytes", commas(count.files), commas(count.bytes)));
-        text.push_str(&format!(", {} words\n", commas(count.words)));
+        text.push_str(&format!("{shown}: {} files, {} bytes", grouped(count.files), grouped(count.bytes)));
+        text.push_str(&format!(", {} words\n", grouped(count.words)));
         rows.push(json!({
             "extension": extension, "files": count.files, "bytes": count.bytes, "words": count.words,
         }));
     }
     if rest.files > 0 {
-        text.push_str(&format!("other extensions: {} files, {} bytes\n", commas(rest.files), commas(rest.bytes)));
+        text.push_str(&format!("other extensions: {} files, {} bytes\n", grouped(rest.files), grouped(rest.bytes)));
     }
     if unreadable > 0 {
-        text.push_str(&format!("{} files or folders could not be read.\n", commas(unreadable)));
+        text.push_str(&format!("{} files or folders could not be read.\n", grouped(unreadable)));
     }
     let data = json!({
         "files": sum.files, "folders": folders, "bytes": sum.bytes, "words": sum.words, "unreadable": unreadable,

@@ -2,12 +2,12 @@
 //!
 //! A tick a second, each counting primes among the next few thousand numbers: real work that no machine feels.
 
+use domain::tokens::grouped;
 use mcp::serve::desk::{Length, Needs, ToolCard};
 use serde_json::json;
 
 use super::{reads_only, schema};
 use crate::bench::{Bench, Finish};
-use crate::folder::commas;
 
 /// Numbers looked at in one tick. Judgement: well under a millisecond.
 const NUMBERS_PER_TICK: u64 = 2_000;
@@ -33,7 +33,7 @@ pub(super) async fn run(bench: Bench) -> Finish {
         primes += (from..from + NUMBERS_PER_TICK).filter(|number| is_prime(*number)).count() as u64;
         tick += 1;
         let line =
-            format!("tick {}: {} primes below {}", commas(tick), commas(primes), commas(from + NUMBERS_PER_TICK));
+            format!("tick {}: {} primes below {}", grouped(tick), grouped(primes), grouped(from + NUMBERS_PER_TICK));
         bench.report(line, tick, None);
         tokio::time::sleep(bench.limits.tick).await;
     }

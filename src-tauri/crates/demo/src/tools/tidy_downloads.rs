@@ -12,6 +12,7 @@ mod shift;
 use std::path::PathBuf;
 
 use domain::policy::Serving;
+use domain::tokens::grouped;
 use mcp::serve::desk::{Ask, Length, Needs, Reply, ToolCard};
 use serde_json::json;
 
@@ -20,7 +21,7 @@ use self::plan::{Item, Plan};
 use self::shift::{Moved, Shift};
 use super::{folder_schema, schema};
 use crate::bench::{Bench, Finish};
-use crate::folder::{commas, existing};
+use crate::folder::existing;
 
 /// Lines of a result; the rest is counted. Judgement: nobody reads more.
 const LINES_TOLD: usize = 500;
@@ -70,7 +71,7 @@ pub(super) async fn run(bench: Bench) -> Finish {
     if plan.items.is_empty() {
         return Finish::Text(format!("Nothing to tidy in `{}`: no file of a known kind.", folder.display()), None);
     }
-    bench.say(format!("waiting for a decision about {} files", commas(plan.items.len() as u64)));
+    bench.say(format!("waiting for a decision about {} files", grouped(plan.items.len() as u64)));
     let ask =
         Ask::Form { message: form::message(&folder, &plan), schema: form::schema(&plan, bench.yes("dry_run", true)) };
     let reply = tokio::select! {
@@ -101,7 +102,7 @@ fn noted(choice: &Choice) -> String {
 }
 
 fn proposal(items: &[Item], choice: &Choice) -> String {
-    let mut text = format!("Dry run: {} files would be moved, nothing was touched.\n", commas(items.len() as u64));
+    let mut text = format!("Dry run: {} files would be moved, nothing was touched.\n", grouped(items.len() as u64));
     text.push_str(&noted(choice));
     for item in items.iter().take(LINES_TOLD) {
         text.push_str(&format!("{} -> {}/\n", item.name.display(), item.kind.folder()));
@@ -112,7 +113,7 @@ fn proposal(items: &[Item], choice: &Choice) -> String {
 
 fn cut(text: &mut String, lines: usize) {
     if lines > LINES_TOLD {
-        text.push_str(&format!("… and {} more\n", commas((lines - LINES_TOLD) as u64)));
+        text.push_str(&format!("… and {} more\n", grouped((lines - LINES_TOLD) as u64)));
     }
 }
 
@@ -129,7 +130,7 @@ async fn carry_out(bench: &Bench, folder: PathBuf, items: Vec<Item>, choice: Cho
     let mut lines = String::new();
     for (at, item) in items.into_iter().enumerate() {
         if stop.is_cancelled() {
-            bench.say(format!("stopped: {} of {} files moved", commas(moved), commas(total)));
+            bench.say(format!("stopped: {} of {} files moved", grouped(moved), grouped(total)));
             return Finish::Stopped;
         }
         let (name, kind, clash, shift) = (item.name.clone(), item.kind, choice.clash, shift.clone());
@@ -152,9 +153,9 @@ async fn carry_out(bench: &Bench, folder: PathBuf, items: Vec<Item>, choice: Cho
         if at < LINES_TOLD {
             lines.push_str(&line);
         }
-        bench.report(format!("{} of {} files moved", commas(moved), commas(total)), at as u64 + 1, Some(total));
+        bench.report(format!("{} of {} files moved", grouped(moved), grouped(total)), at as u64 + 1, Some(total));
     }
     cut(&mut lines, usize::try_from(total).unwrap_or(usize::MAX));
-    let summary = format!("{} files moved, {} left where they were.\n", commas(moved), commas(left));
+    let summary = format!("{} files moved, {} left where they were.\n", grouped(moved), grouped(left));
     Finish::Text(format!("{summary}{}{lines}", noted(&choice)), None)
 }

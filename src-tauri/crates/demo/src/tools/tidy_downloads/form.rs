@@ -5,12 +5,12 @@
 
 use std::path::Path;
 
+use domain::tokens::grouped;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
 use super::plan::{Item, Kind, Plan};
-use crate::folder::commas;
 
 /// Longest note kept. As in the schema.
 const NOTE_CAP_CHARS: usize = 200;
@@ -42,7 +42,7 @@ pub(super) struct Choice {
 /// The words above the form.
 pub(super) fn message(folder: &Path, plan: &Plan) -> String {
     let kinds: Vec<String> =
-        plan.kinds().into_iter().map(|(kind, count)| format!("{} {}", commas(count as u64), kind.folder())).collect();
+        plan.kinds().into_iter().map(|(kind, count)| format!("{} {}", grouped(count as u64), kind.folder())).collect();
     format!("Tidy `{}`? Files that would go into sub-folders: {}.", folder.display(), kinds.join(", "))
 }
 
@@ -50,7 +50,7 @@ pub(super) fn message(folder: &Path, plan: &Plan) -> String {
 pub(super) fn schema(plan: &Plan, dry_run: bool) -> Value {
     let kinds = plan.kinds();
     let words: Vec<&str> = kinds.iter().map(|(kind, _)| kind.folder()).collect();
-    let titled = |(kind, count): &(Kind, usize)| json!({"const": kind.folder(), "title": format!("{} ({})", kind.folder(), commas(*count as u64))});
+    let titled = |(kind, count): &(Kind, usize)| json!({"const": kind.folder(), "title": format!("{} ({})", kind.folder(), grouped(*count as u64))});
     json!({
         "type": "object",
         "properties": {

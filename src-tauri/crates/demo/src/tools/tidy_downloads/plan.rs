@@ -6,9 +6,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use domain::policy::Serving;
+use domain::tokens::grouped;
 use jiff::Timestamp;
-
-use crate::folder::commas;
 
 /// A kind of files, with the sub-folder it goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +85,7 @@ impl Plan {
                 continue;
             }
             if items.len() >= limits.files_max {
-                let most = commas(limits.files_max as u64);
+                let most = grouped(limits.files_max as u64);
                 return Err(format!("`{}` holds more than {most} files; tidy it by hand first.", folder.display()));
             }
             let changed = facts.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
