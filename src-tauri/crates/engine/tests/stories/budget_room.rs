@@ -29,6 +29,18 @@ async fn limited(at: AtTokens) -> (World, ScriptedServer, ServerId, AgentId) {
     (world, server, id, agent)
 }
 
+/// The same with two conversations of the agent: `full` has room for 1,000 tokens, `empty` talked last.
+async fn in_two_conversations() -> (World, ScriptedServer, ServerId, AgentId) {
+    let (world, server, id, agent) = limited(AtTokens::Hold).await;
+    for session in ["full", "empty"] {
+        world.engine.session_began(agent, Some(id), Some(session.into()), None);
+    }
+    world.engine.saw(seen(agent, (Some(id), Some("full")), result(9_000)));
+    world.engine.saw(seen(agent, (Some(id), Some("empty")), result(1)));
+    world.engine.flush_budget().await;
+    (world, server, id, agent)
+}
+
 /// A result of so many tokens whose maker says that it has one.
 fn belittled(bytes: usize) -> String {
     let text = "x".repeat(bytes);
@@ -54,13 +66,7 @@ impl World {
 
 #[tokio::test(start_paused = true)]
 async fn the_window_that_counts_is_that_of_the_conversation_that_called() {
-    let (world, server, id, agent) = limited(AtTokens::Hold).await;
-    for session in ["full", "empty"] {
-        world.engine.session_began(agent, Some(id), Some(session.into()), None);
-    }
-    world.engine.saw(seen(agent, (Some(id), Some("full")), result(9_000)));
-    world.engine.saw(seen(agent, (Some(id), Some("empty")), result(1)));
-    world.engine.flush_budget().await;
+    let (world, server, id, agent) = in_two_conversations().await;
     let brought = sized(3_000);
     let full = world.brings(&server, called_in(agent, id, "full"), "t1", &brought).await;
     let why = HoldWhy::DoesNotFit { tokens: 3_000, free: 1_000 };
@@ -74,13 +80,7 @@ async fn the_window_that_counts_is_that_of_the_conversation_that_called() {
 
 #[tokio::test(start_paused = true)]
 async fn a_quick_result_is_held_for_the_conversation_that_called() {
-    let (world, server, id, agent) = limited(AtTokens::Hold).await;
-    for session in ["full", "empty"] {
-        world.engine.session_began(agent, Some(id), Some(session.into()), None);
-    }
-    world.engine.saw(seen(agent, (Some(id), Some("full")), result(9_000)));
-    world.engine.saw(seen(agent, (Some(id), Some("empty")), result(1)));
-    world.engine.flush_budget().await;
+    let (world, server, id, agent) = in_two_conversations().await;
     server.reply("report", Duration::ZERO, Ok(plain(&sized(3_000))));
     let landed = world.engine.agent_call(called_in(agent, id, "empty")).await.expect("the call is made");
     assert!(matches!(landed, Landed::Result { .. }), "there is room: {landed:?}");
