@@ -10,7 +10,7 @@ use crate::ids::RequestKey;
 use crate::policy::{LATE_REPLY_WAIT, Policy};
 use crate::status::{Contact, Intent, Outcome, RpcError, ServerView, TaskStatus, Ttl};
 use crate::time::Timestamp;
-use crate::tokens::{Count, TaskTokens, grouped};
+use crate::tokens::grouped;
 
 /// JSON-RPC code of failures that are ours: the range that the specification leaves to implementations.
 const OURS: i64 = -32_000;
@@ -150,18 +150,14 @@ fn held_sight(handle: &TaskHandle) -> Option<Sight> {
 }
 
 fn held_message(handle: &TaskHandle, why: HoldWhy) -> String {
-    let size = |tokens: u64| match handle.tokens {
-        Some(TaskTokens { family, .. }) => Count { tokens, exactness: family.exactness() }.told(family),
-        None => format!("{} tokens", grouped(tokens)),
-    };
     match why {
         HoldWhy::Review => "A person is checking the result.".to_owned(),
         HoldWhy::TooLarge { tokens, limit } => {
-            let (size, limit) = (size(tokens), grouped(limit));
+            let (size, limit) = (handle.result_in_words(tokens), grouped(limit));
             format!("The result has {size}, more than the {limit} that are allowed; a person decides.")
         }
         HoldWhy::DoesNotFit { tokens, free } => {
-            let (size, free) = (size(tokens), grouped(free));
+            let (size, free) = (handle.result_in_words(tokens), grouped(free));
             format!("The result has {size}, and {free} are free in the window; a person decides.")
         }
     }

@@ -10,6 +10,7 @@ use crate::audit::{Actor, Verb};
 use crate::ids::PersonId;
 use crate::status::Intent;
 use crate::time::Timestamp;
+use crate::tokens::{Count, TaskTokens, grouped};
 
 /// In which form an agent gets a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -221,6 +222,14 @@ impl TaskHandle {
         }
     }
 
+    /// So many tokens of its result: whose they are and how exact, where it was counted.
+    pub(super) fn result_in_words(&self, tokens: u64) -> String {
+        match self.tokens {
+            Some(TaskTokens { family, .. }) => Count { tokens, exactness: family.exactness() }.told(family),
+            None => format!("{} tokens", grouped(tokens)),
+        }
+    }
+
     /// A limit holds the result that has just come: until a person decides, or in slices at once. Does nothing where it
     /// may not be held ([`Self::may_be_held_at_limit`]).
     #[must_use]
@@ -234,8 +243,12 @@ impl TaskHandle {
         step.next.hold = Some(Hold { by: None, at: now, why, verdict });
         let note = match why {
             HoldWhy::Review => String::new(),
-            HoldWhy::TooLarge { tokens, limit } => format!("{tokens} tokens, the limit is {limit}"),
-            HoldWhy::DoesNotFit { tokens, free } => format!("{tokens} tokens, {free} are free"),
+            HoldWhy::TooLarge { tokens, limit } => {
+                format!("{}, the limit is {}", self.result_in_words(tokens), grouped(limit))
+            }
+            HoldWhy::DoesNotFit { tokens, free } => {
+                format!("{}, {} are free", self.result_in_words(tokens), grouped(free))
+            }
         };
         step.fact(now, Actor::System("budget"), Verb::ResultHeld, note);
         if asks {

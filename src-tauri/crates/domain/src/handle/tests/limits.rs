@@ -27,6 +27,8 @@ fn limit(at: AtTokens) -> TokenLimit {
 fn a_result_over_its_limit_waits_for_a_person_when_the_limit_asks() {
     let step = done().hold_at_limit(LARGE, false, at(20));
     assert_eq!(verbs(&step), [Verb::ResultHeld]);
+    let notes: Vec<&str> = step.audit.iter().map(|event| event.note.as_str()).collect();
+    assert_eq!(notes, ["61,402 tokens (GPT o200k, exact), the limit is 20,000"], "whose tokens, in the audit too");
     assert!(step.effects.contains(&Effect::Tell(Attention::Waiting)), "people are told");
     assert!(step.next.is_held() && step.next.form().is_none(), "nobody decided yet");
     let said =
