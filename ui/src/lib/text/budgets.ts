@@ -212,7 +212,7 @@ export const budgetsText = {
   task: {
     title: "Tokens",
     note: (family: string, how: string) => `${family}, ${how}`,
-    arguments: "Arguments", handle: "Handle and looks", kept: "Kept out of the window", result: "Result", delivered: "Of it, read by the agent", none: "no result yet", noResult: "no result",
+    arguments: "Arguments", handle: "Handle and looks", kept: "Not in the window so far", result: "Result", delivered: "Of it, read by the agent", none: "no result yet", noResult: "no result",
     over: (tokens: string, limit: string) => `${tokens} tokens, past its limit of ${limit}.`,
     settled: (who: string) => `${who} let it go on.`,
     cell: (cost: string, family: string, how: string) => `${cost} in or about to come in (${family}, ${how})`,
