@@ -111,7 +111,7 @@ fn start_here(launch: &Launch, ctx: &OpenContext) -> Result<Started, OpenError> 
     let scope = &ctx.supervisor;
     scope.spawn_draining("stdio reader", read_in(lines, Arc::downgrade(&link), latches.clone(), complaint.clone()));
     scope.spawn_draining("stdio writer", write_out(stdin, parcels, latches.ending.clone()));
-    scope.spawn_draining("stdio stderr", drain(stderr.clone(), errors, over.clone()));
+    scope.spawn_draining("stdio stderr", drain(stderr.clone(), errors, latches.clone(), over.clone()));
     let heard = latches.heard.clone();
     let keeper = Keeper {
         child,
@@ -196,9 +196,10 @@ async fn write_out(mut stdin: impl AsyncWrite + Unpin, mut parcels: mpsc::Receiv
 }
 
 /// Reads standard error until it ends, or the link is over (a process that left the group may hold it open).
-async fn drain(stderr: StderrTail, from: impl AsyncRead + Unpin, over: Arc<Over>) {
+async fn drain(stderr: StderrTail, from: impl AsyncRead + Unpin, latches: Latches, over: Arc<Over>) {
     tokio::select! {
         () = stderr.fill(from) => {}
         () = over.wait() => {}
     }
+    latches.complained.cancel();
 }

@@ -136,6 +136,7 @@ async fn begin(place: &Place, orders: impl AsyncRead + Unpin, report: &mut impl 
         looked_at: Instant::now(),
         unwanted: false,
         output_over: false,
+        errors_over: false,
         exit: None,
         last: None,
     })
@@ -164,6 +165,7 @@ struct Keeper {
     /// The end was ordered, or nobody came: what is left to give is wanted by nobody.
     unwanted: bool,
     output_over: bool,
+    errors_over: bool,
     /// How the child ended, and when.
     exit: Option<(Exit, Instant)>,
     /// The piece that says so, once it is on the shelf; zero when it is settled.
@@ -179,7 +181,9 @@ impl Keeper {
         while !self.is_done() {
             let has_more = self.core.as_ref().is_some_and(|core| !core.first.is_empty()) || self.shelf.has_unsent();
             let reads = self.shelf.has_room() && !self.output_over;
-            let drained_at = self.exit.filter(|_| reads).map(|(_, at)| at + self.numbers.pace().close_wait);
+            let patience = self.numbers.pace().close_wait;
+            let drained_at = self.exit.filter(|_| reads).map(|(_, at)| at + patience);
+            let complained_at = self.exit.filter(|_| !self.errors_over).map(|(_, at)| at + patience);
             let is_lonely = self.core.is_none() && !self.unwanted;
             let lonely_at = is_lonely.then(|| self.alone_since + self.numbers.alone_limit());
             let look_at = is_lonely.then(|| self.looked_at.max(self.alone_since) + self.numbers.pace().close_wait);
@@ -188,12 +192,13 @@ impl Keeper {
                 frame = next_frame(&mut self.frames) => self.told(frame),
                 permit = room(&self.core), if has_more => self.give(permit),
                 said = self.child.said.recv(), if reads => self.said(said),
-                Some(piece) = self.child.stderr.recv() => self.complained(piece),
+                piece = self.child.stderr.recv(), if !self.errors_over => self.complained(piece),
                 Some(wrote) = self.child.wrote.recv() => self.wrote(wrote),
                 exit = &mut self.child.exit, if self.exit.is_none() => {
                     self.exit = Some((exit.unwrap_or_default(), Instant::now()));
                 }
                 () = sleep_until(drained_at) => self.output_over = true,
+                () = sleep_until(complained_at) => self.errors_over = true,
                 () = sleep_until(lonely_at) => self.give_up(),
                 // Without its place no core can find it.
                 () = sleep_until(look_at) => self.look(),
@@ -317,7 +322,11 @@ impl Keeper {
         }
     }
 
-    fn complained(&mut self, piece: Vec<u8>) {
+    fn complained(&mut self, piece: Option<Vec<u8>>) {
+        let Some(piece) = piece else {
+            self.errors_over = true;
+            return;
+        };
         self.stderr.extend(&piece);
         let surplus = self.stderr.len().saturating_sub(self.numbers.stderr_bytes);
         self.stderr.drain(..surplus);
@@ -332,9 +341,10 @@ impl Keeper {
         self.mention(Frame::new(Kind::Wrote, number, why.into_bytes()));
     }
 
-    /// The last piece: after everything the child said.
+    /// The last piece: after everything the child said, also on its standard error, which says why it ended.
     fn tell_exit(&mut self) {
-        if let (Some((exit, _)), true, None) = (self.exit, self.output_over, self.last) {
+        let is_silent = self.output_over && self.errors_over;
+        if let (Some((exit, _)), true, None) = (self.exit, is_silent, self.last) {
             self.last = Some(self.shelf.put(Kind::Exited, serde_json::to_vec(&exit).unwrap_or_default()));
         }
     }

@@ -29,6 +29,8 @@ pub(super) struct Latches {
     pub(super) ending: CancellationToken,
     /// The child's output has ended, or nobody reads it any more.
     pub(super) read_out: CancellationToken,
+    /// The child's standard error has ended: its last words are there.
+    pub(super) complained: CancellationToken,
     /// The first byte came.
     pub(super) heard: CancellationToken,
 }
@@ -77,8 +79,12 @@ impl Keeper {
         let pace = self.pace_of_end();
         let exit = end_child(&mut *self.child, self.group, pace).await;
         last_resort.0 = None;
-        if timeout(self.pace(self.policy.child_close_wait), self.latches.read_out.cancelled()).await.is_err() {
-            // Somebody outside the group holds the pipe open.
+        let silent = async {
+            self.latches.read_out.cancelled().await;
+            self.latches.complained.cancelled().await;
+        };
+        if timeout(self.pace(self.policy.child_close_wait), silent).await.is_err() {
+            // Somebody outside the group holds a pipe open.
             self.latches.read_out.cancel();
         }
         drop(self.record);

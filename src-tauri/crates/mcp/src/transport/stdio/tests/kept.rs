@@ -10,7 +10,9 @@ use futures::StreamExt;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::peer::{Bench, COPY, LIMIT, NOT_FOUND, ask, closed, legacy, modern, quick, text, until_written};
+use super::peer::{
+    Bench, COPY, LIMIT, NOT_FOUND, SLOW_LAST_WORDS, ask, closed, legacy, modern, quick, text, until_written,
+};
 use crate::link::{Inbound, LinkError, Opened, Response};
 use crate::transport::stdio::group::Group;
 use crate::transport::{KeeperProgram, OpenContext, OpenError, end_unkept, keepers};
@@ -279,6 +281,16 @@ echo '{"jsonrpc":"2.0","id":3,"result":{"last":true}}'; exit 3"#;
     taken.link.settle(call.ticket);
     assert!(closed(&mut taken).await.why.contains("exited with code 3"), "and how it ended");
     until_gone(&bench, pid).await;
+}
+
+#[tokio::test]
+async fn a_kept_child_has_its_last_words_although_it_ends_faster_than_they_come() {
+    let bench = kept(quick());
+    let mut opened = open(&bench, &legacy(NOT_FOUND, SLOW_LAST_WORDS)).await;
+    let answer = opened.link.request(ask("tools/call", 1, None)).await;
+    assert!(matches!(&answer, Err(LinkError::Broken { sent: true, .. })), "the reply is lost: {answer:?}");
+    assert_eq!(closed(&mut opened).await.why, "`/bin/sh` exited with code 3; it said last: `my last words`");
+    until_clean(&bench).await;
 }
 
 #[tokio::test]

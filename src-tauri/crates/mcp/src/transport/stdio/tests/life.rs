@@ -9,7 +9,7 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::peer::{Bench, COPY, LIMIT, NOT_FOUND, ask, closed, legacy, modern, quick};
+use super::peer::{Bench, COPY, LIMIT, NOT_FOUND, SLOW_LAST_WORDS, ask, closed, legacy, modern, quick};
 use crate::link::{Inbound, LinkError};
 use crate::transport::stdio::group::Group;
 use crate::transport::stdio::{end_leftovers, open};
@@ -27,6 +27,15 @@ async fn a_child_that_dies_fails_what_waits_and_says_how() {
     let later = opened.link.request(ask("tools/call", 2, None)).await;
     assert!(matches!(later, Err(LinkError::Broken { sent: false, .. })), "nothing leaves any more");
     assert!(opened.inbound.next().await.is_none(), "`Closed` is last");
+}
+
+#[tokio::test]
+async fn a_child_has_its_last_words_although_it_ends_faster_than_they_come() {
+    let bench = Bench::new(quick());
+    let mut opened = bench.open(&legacy(NOT_FOUND, SLOW_LAST_WORDS)).await.expect("a server with a handshake");
+    let answer = opened.link.request(ask("tools/call", 1, None)).await;
+    assert!(matches!(&answer, Err(LinkError::Broken { sent: true, .. })), "the reply is lost: {answer:?}");
+    assert_eq!(closed(&mut opened).await.why, "`/bin/sh` exited with code 3; it said last: `my last words`");
 }
 
 /// A grandchild in the same group that ignores hangups; its pid is in `$DIR/grandchild`.
