@@ -7,18 +7,17 @@ use std::time::Duration;
 use domain::ids::AgentId;
 use domain::payload::Payload;
 use domain::policy::{Counting, Policy};
-use domain::ports::{Cut, Load, Scale, SeriesQuery, Weight};
+use domain::ports::SeriesQuery;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family};
 use domain::waste::Waste;
 use domain::window::{Door, Flow, Meter, Source, Window};
 use engine::{AgentBudget, ComingState, Landed, Passed, Seen};
-use parking_lot::{Condvar, Mutex};
 use testkit::build::{http_server, person};
-use testkit::scale::PlainScale;
 use testkit::scripted::Look;
 
 use crate::driving::{call, plain};
+use crate::scale::{Gate, Opens};
 use crate::world::World;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -88,74 +87,13 @@ impl World {
     }
 }
 
-/// A scale that lets nothing through while it is shut, as one that takes for ever.
-pub(crate) struct Gate {
-    open: Mutex<bool>,
-    opened: Condvar,
-}
-
-impl Gate {
-    pub(crate) fn shut() -> Arc<Self> {
-        Arc::new(Self { open: Mutex::new(false), opened: Condvar::new() })
-    }
-
-    pub(crate) fn open(&self) {
-        *self.open.lock() = true;
-        self.opened.notify_all();
-    }
-
-    fn pass(&self) {
-        let mut open = self.open.lock();
-        while !*open {
-            self.opened.wait(&mut open);
-        }
-    }
-}
-
-impl Scale for Gate {
-    fn weigh(&self, family: Family, load: Load<'_>) -> Weight {
-        self.pass();
-        PlainScale.weigh(family, load)
-    }
-
-    fn tools(&self, family: Family, list: &str) -> BTreeMap<Arc<str>, Count> {
-        self.pass();
-        PlainScale.tools(family, list)
-    }
-
-    fn cut(&self, family: Family, text: &str, tokens: u64) -> Cut {
-        PlainScale.cut(family, text, tokens)
-    }
-
-    fn words(&self, result: &str) -> String {
-        PlainScale.words(result)
-    }
-
-    fn trim(&self, family: Family, result: &str, tokens: u64) -> Payload {
-        PlainScale.trim(family, result, tokens)
-    }
-
-    fn error_percent(&self, family: Family) -> u8 {
-        PlainScale.error_percent(family)
-    }
-}
-
-/// Opens the gate however the test ends, so that its threads end with it.
-pub(crate) struct Opens(pub(crate) Arc<Gate>);
-
-impl Drop for Opens {
-    fn drop(&mut self) {
-        self.0.open();
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_scale_that_takes_for_ever_holds_up_no_call() {
     let (mut world, server, id) = World::new().await;
     let agent = world.agent(1).await;
     let gate = Gate::shut();
     let _opens = Opens(Arc::clone(&gate));
-    world.scale = gate.clone();
+    world.scale = gate.scale();
     world.restart().await;
     world.until_up(id).await;
     world.engine.saw(seen(agent, (Some(id), None), result(100)));
@@ -177,7 +115,7 @@ async fn what_does_not_fit_the_queue_is_an_upper_bound_and_is_not_lost() {
     let agent = world.agent(1).await;
     let gate = Gate::shut();
     let _opens = Opens(Arc::clone(&gate));
-    world.scale = gate.clone();
+    world.scale = gate.scale();
     world.restart().await;
     world.until_up(id).await;
     for _ in 0..10 {

@@ -11,8 +11,9 @@ use domain::status::Phase;
 use engine::{AgentCall, Landed, Passed, Place};
 use testkit::scripted::{Look, ScriptedServer};
 
-use crate::budget::{Gate, Opens, result, seen, sized};
+use crate::budget::{result, seen, sized};
 use crate::driving::{call, plain, rule};
+use crate::scale::{Gate, Opens};
 use crate::world::World;
 
 /// Tokens that the window may have.
@@ -94,7 +95,7 @@ async fn two_results_do_not_come_into_the_room_of_one() {
     let (mut world, server, id, agent) = limited(AtTokens::Hold).await;
     let gate = Gate::shut();
     let _opens = Opens(Arc::clone(&gate));
-    world.scale = gate.clone();
+    world.scale = gate.scale();
     world.restart().await;
     world.until_up(id).await;
     let first = world.brings(&server, call(agent, id, "report"), "t1", &sized(6_000)).await;
@@ -110,7 +111,7 @@ async fn what_passed_and_is_not_counted_yet_takes_room() {
     let (mut world, server, id, agent) = limited(AtTokens::Hold).await;
     let gate = Gate::shut();
     let _opens = Opens(Arc::clone(&gate));
-    world.scale = gate.clone();
+    world.scale = gate.scale();
     world.restart().await;
     world.until_up(id).await;
     for _ in 0..4 {

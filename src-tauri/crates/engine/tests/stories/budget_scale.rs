@@ -1,58 +1,22 @@
 //! What a scale that fails or is not exact costs: exactness, never a count and never a limit.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use domain::handle::HoldWhy;
-use domain::payload::Payload;
-use domain::ports::{Cut, Load, Scale, Weight};
 use domain::rule::{AtTokens, RuleScope, TokenLimit};
 use domain::status::Phase;
-use domain::tokens::{Count, Exactness, Family};
-use testkit::scale::PlainScale;
+use domain::tokens::{Count, Exactness};
 
 use crate::budget::{result, seen, sized};
 use crate::driving::{call, plain, rule};
+use crate::scale::fragile;
 use crate::world::World;
-
-/// A scale that fails on results that are larger than this, and whose counts may be wrong by so many percent.
-struct Fragile(usize, u8);
-
-impl Scale for Fragile {
-    fn weigh(&self, family: Family, load: Load<'_>) -> Weight {
-        if let Load::Result(text) = load {
-            assert!(text.len() <= self.0, "too large for this scale");
-        }
-        PlainScale.weigh(family, load)
-    }
-
-    fn tools(&self, family: Family, list: &str) -> BTreeMap<Arc<str>, Count> {
-        PlainScale.tools(family, list)
-    }
-
-    fn cut(&self, family: Family, text: &str, tokens: u64) -> Cut {
-        PlainScale.cut(family, text, tokens)
-    }
-
-    fn words(&self, result: &str) -> String {
-        PlainScale.words(result)
-    }
-
-    fn trim(&self, family: Family, result: &str, tokens: u64) -> Payload {
-        PlainScale.trim(family, result, tokens)
-    }
-
-    fn error_percent(&self, _: Family) -> u8 {
-        self.1
-    }
-}
 
 #[tokio::test(start_paused = true)]
 async fn a_scale_that_fails_leaves_upper_bounds_and_goes_on_counting() {
     let (mut world, _, id) = World::new().await;
     let agent = world.agent(1).await;
-    world.scale = Arc::new(Fragile(1_000, 0));
+    world.scale = fragile(1_000, 0);
     world.restart().await;
     world.engine.saw(seen(agent, (Some(id), None), result(2_000)));
     let bound = u64::try_from(sized(2_000).len()).expect("it is small");
@@ -66,7 +30,7 @@ async fn a_scale_that_fails_leaves_upper_bounds_and_goes_on_counting() {
 async fn a_result_that_cannot_be_weighed_is_held_by_its_bytes() {
     let (mut world, server, id) = World::new().await;
     let agent = world.agent(1).await;
-    world.scale = Arc::new(Fragile(1_000, 0));
+    world.scale = fragile(1_000, 0);
     world.restart().await;
     world.until_up(id).await;
     let mut limits = rule(RuleScope::Server(id));
@@ -85,7 +49,7 @@ async fn an_estimate_is_held_against_its_limit_with_its_error_on_top() {
     for (error, held) in [(0, None), (20, Some(HoldWhy::TooLarge { tokens: 113, limit: 100 }))] {
         let (mut world, server, id) = World::new().await;
         let agent = world.agent(1).await;
-        world.scale = Arc::new(Fragile(1_000, error));
+        world.scale = fragile(1_000, error);
         world.restart().await;
         world.until_up(id).await;
         let mut limits = rule(RuleScope::Server(id));
@@ -104,7 +68,7 @@ async fn a_window_and_a_task_are_held_to_their_limits_with_the_error_on_top() {
     for (error, held) in [(0, None), (20, Some(HoldWhy::DoesNotFit { tokens: 2_500, free: 0 }))] {
         let (mut world, server, id) = World::new().await;
         let agent = world.agent(1).await;
-        world.scale = Arc::new(Fragile(100_000, error));
+        world.scale = fragile(100_000, error);
         world.restart().await;
         world.until_up(id).await;
         let mut limits = rule(RuleScope::Agent(agent));

@@ -24,6 +24,7 @@ mod joining;
 mod killing;
 mod lines;
 mod restarting;
+mod scale;
 mod settling;
 mod telling;
 mod world;

@@ -1,0 +1,90 @@
+//! A scale that weighs as the plain one does, after something that a story wants: it waits, it fails, it is not exact.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use domain::payload::Payload;
+use domain::ports::{Cut, Load, Scale, Weight};
+use domain::tokens::{Count, Family};
+use parking_lot::{Condvar, Mutex};
+use testkit::scale::PlainScale;
+
+/// Weighs after this, and may be wrong by so many percent.
+struct After<F>(F, u8);
+
+impl<F: Fn(Load<'_>) + Send + Sync + 'static> Scale for After<F> {
+    fn weigh(&self, family: Family, load: Load<'_>) -> Weight {
+        (self.0)(load);
+        PlainScale.weigh(family, load)
+    }
+
+    fn tools(&self, family: Family, list: &str) -> BTreeMap<Arc<str>, Count> {
+        (self.0)(Load::Text(list));
+        PlainScale.tools(family, list)
+    }
+
+    fn cut(&self, family: Family, text: &str, tokens: u64) -> Cut {
+        PlainScale.cut(family, text, tokens)
+    }
+
+    fn words(&self, result: &str) -> String {
+        PlainScale.words(result)
+    }
+
+    fn trim(&self, family: Family, result: &str, tokens: u64) -> Payload {
+        PlainScale.trim(family, result, tokens)
+    }
+
+    fn error_percent(&self, _: Family) -> u8 {
+        self.1
+    }
+}
+
+/// A scale that fails on results that are larger than this, and whose counts may be wrong by so many percent.
+pub(crate) fn fragile(bytes: usize, error_percent: u8) -> Arc<dyn Scale> {
+    let fails = move |load: Load<'_>| {
+        if let Load::Result(text) = load {
+            assert!(text.len() <= bytes, "too large for this scale");
+        }
+    };
+    Arc::new(After(fails, error_percent))
+}
+
+/// What lets a scale through while it is open: shut, that scale takes for ever.
+pub(crate) struct Gate {
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    pub(crate) fn shut() -> Arc<Self> {
+        Arc::new(Self { is_open: Mutex::new(false), opened: Condvar::new() })
+    }
+
+    /// The scale behind it.
+    pub(crate) fn scale(self: &Arc<Self>) -> Arc<dyn Scale> {
+        let gate = Arc::clone(self);
+        Arc::new(After(move |_: Load<'_>| gate.pass(), 0))
+    }
+
+    pub(crate) fn open(&self) {
+        *self.is_open.lock() = true;
+        self.opened.notify_all();
+    }
+
+    fn pass(&self) {
+        let mut open = self.is_open.lock();
+        while !*open {
+            self.opened.wait(&mut open);
+        }
+    }
+}
+
+/// Opens the gate however the test ends, so that its threads end with it.
+pub(crate) struct Opens(pub(crate) Arc<Gate>);
+
+impl Drop for Opens {
+    fn drop(&mut self) {
+        self.0.open();
+    }
+}
