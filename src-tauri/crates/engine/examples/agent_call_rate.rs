@@ -217,7 +217,7 @@ fn call(bench: &Bench, tool: &Arc<str>, arguments: &Payload) -> AgentCall {
 /// What the gateway tells of something that passed.
 fn passed(bench: &Bench, what: Passed) -> Seen {
     let server = Some(bench.server);
-    Seen { agent: bench.agent, door: server, session: None, server, tool: None, handle: None, what }
+    Seen { agent: bench.agent, door: server, session: None, server, handle: None, what }
 }
 
 /// Nanoseconds for each of so many quick calls, this many at a time.

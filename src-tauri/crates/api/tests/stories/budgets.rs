@@ -19,7 +19,7 @@ const HOUR_MS: u64 = 3_600_000;
 /// Something passed between the gateway and an agent at the door of all.
 fn saw(world: &World, agent: AgentId, server: Option<ServerId>, what: Passed) {
     let session = Some(Arc::from("s1"));
-    world.engine.saw(Seen { agent, door: None, session, server, tool: None, handle: None, what });
+    world.engine.saw(Seen { agent, door: None, session, server, handle: None, what });
 }
 
 /// A result of so many bytes of text, which are as many tokens on the scale of these tests.

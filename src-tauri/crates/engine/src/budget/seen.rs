@@ -21,8 +21,6 @@ pub struct Seen {
     pub session: Option<Arc<str>>,
     /// The server it came from; `None` for the gateway's own, or for several.
     pub server: Option<ServerId>,
-    /// The tool, where it is about one.
-    pub tool: Option<Arc<str>>,
     /// The task, where it is about one.
     pub handle: Option<HandleId>,
     /// What it was.
@@ -32,10 +30,10 @@ pub struct Seen {
 impl fmt::Debug for Seen {
     /// Without the session: it opens doors.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { agent, door, session: _, server, tool, handle, what } = self;
+        let Self { agent, door, session: _, server, handle, what } = self;
         let mut debug = f.debug_struct("Seen");
         debug.field("agent", agent).field("door", door).field("server", server);
-        debug.field("tool", tool).field("handle", handle).field("what", what).finish_non_exhaustive()
+        debug.field("handle", handle).field("what", what).finish_non_exhaustive()
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn sized(bytes: usize) -> String {
 
 /// Something that an agent saw at a door.
 pub(crate) fn seen(agent: AgentId, (door, session): (Door, Option<&str>), what: Passed) -> Seen {
-    Seen { agent, door, session: session.map(Arc::from), server: door, tool: None, handle: None, what }
+    Seen { agent, door, session: session.map(Arc::from), server: door, handle: None, what }
 }
 
 /// A list of tools that is one page.

@@ -26,10 +26,9 @@ use crate::serve::fault::Fault;
 use crate::serve::{Answered, Params};
 
 /// What something is about.
-#[derive(Clone, Default)]
+#[derive(Clone, Copy, Default)]
 struct About {
     server: Option<ServerId>,
-    tool: Option<Arc<str>>,
     handle: Option<HandleId>,
 }
 
@@ -46,7 +45,7 @@ pub(super) struct Tap<'a> {
 impl<'a> Tap<'a> {
     /// A tap for one request.
     pub(super) const fn new(gate: &'a Gate, guest: &'a Guest) -> Self {
-        let about = About { server: None, tool: None, handle: None };
+        let about = About { server: None, handle: None };
         Self { gate, guest, about, call: None, shown: Vec::new(), shows_errors: false }
     }
 
@@ -62,18 +61,17 @@ impl<'a> Tap<'a> {
 
     /// A model calls a tool of a server. What goes along with the call are the agent's own params, with its name for it.
     pub(super) fn calls(&mut self, call: &AgentCall) {
-        self.about = About { server: Some(call.server), tool: Some(Arc::clone(&call.tool)), handle: None };
+        self.about = About { server: Some(call.server), handle: None };
         // A retry with answers is its client's: the model wrote the call once.
         let written = call.passenger.as_ref().filter(|_| call.continuation.is_none());
-        self.call = written.map(|params| (params.clone(), self.about.clone()));
+        self.call = written.map(|params| (params.clone(), self.about));
     }
 
     /// A model called something that is no tool of a server: one of ours, or one that nobody knows.
-    pub(super) fn called_here(&mut self, name: &str, params: &Params) {
+    pub(super) fn called_here(&mut self, params: &Params) {
         let is_retry = params.said("inputResponses").is_some() || params.said("requestState").is_some();
         if let Some(raw) = params.raw().filter(|_| !is_retry && self.call.is_none()) {
-            let about = About { tool: Some(Arc::from(name)), ..About::default() };
-            self.call = Some((Payload::new(raw.get()), about));
+            self.call = Some((Payload::new(raw.get()), About::default()));
         }
     }
 
@@ -87,7 +85,7 @@ impl<'a> Tap<'a> {
 
     /// It is about this task; the call of this request, if there is one, is about none.
     pub(super) fn about(&mut self, handle: &TaskHandle) {
-        self.about = About { server: Some(handle.server), tool: handle.tool.clone(), handle: Some(handle.id) };
+        self.about = About { server: Some(handle.server), handle: Some(handle.id) };
     }
 
     /// This is in the answer.
@@ -144,13 +142,13 @@ impl<'a> Tap<'a> {
     }
 
     fn tell(&self, passed: Passed) {
-        self.gate.engine.saw(self.seen(self.about.clone(), passed));
+        self.gate.engine.saw(self.seen(self.about, passed));
     }
 
     fn seen(&self, about: About, what: Passed) -> Seen {
-        let About { server, tool, handle } = about;
+        let About { server, handle } = about;
         let (agent, door, session) = (self.guest.agent, self.guest.server, self.guest.session_name());
-        Seen { agent, door, session, server, tool, handle, what }
+        Seen { agent, door, session, server, handle, what }
     }
 }
 

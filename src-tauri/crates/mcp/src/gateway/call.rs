@@ -40,11 +40,11 @@ pub(super) async fn call(
     let params = &request.params;
     let name = params.text("name").ok_or_else(|| Fault::params("`name` must be a text"))?;
     if own_tools::is_ours(gate, guest, &name).await {
-        tap.called_here(&name, params);
+        tap.called_here(params);
         return own_tools::call(gate, guest, &name, params, seat, tap).await;
     }
-    let place = names::tool(gate, guest, &name).await.inspect_err(|_| tap.called_here(&name, params))?;
-    mirrored::check(gate, &place, &request).inspect_err(|_| tap.called_here(&name, params))?;
+    let place = names::tool(gate, guest, &name).await.inspect_err(|_| tap.called_here(params))?;
+    mirrored::check(gate, &place, &request).inspect_err(|_| tap.called_here(params))?;
     let (mut teller, listener) = Teller::new(gate, guest, place.server, params.progress_token());
     let patience = Patience::of(gate, guest, &place, begun);
     if guest.is_modern()
@@ -54,7 +54,7 @@ pub(super) async fn call(
         return hold(gate, guest, held, &mut teller, seat, tap).await;
     }
     let outgoing = agent_call(gate, guest, &place, params, seat, listener);
-    let outgoing = outgoing.inspect_err(|_| tap.called_here(&name, params))?;
+    let outgoing = outgoing.inspect_err(|_| tap.called_here(params))?;
     tap.calls(&outgoing);
     match land(gate, outgoing, &mut teller, seat).await? {
         Landed::Result { payload, .. } => {

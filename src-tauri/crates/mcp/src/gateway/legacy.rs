@@ -62,12 +62,12 @@ pub(super) async fn call(
 ) -> Result<Answered, Fault> {
     let name = request.params.text("name").ok_or_else(|| Fault::params("`name` must be a text"))?;
     let params = &request.params;
-    let place = names::tool(gate, guest, &name).await.inspect_err(|_| tap.called_here(&name, params))?;
+    let place = names::tool(gate, guest, &name).await.inspect_err(|_| tap.called_here(params))?;
     let server = place.server;
     let token = request.params.progress_token();
     let (_, listener) = Teller::new(gate, guest, server, None);
     let order = call::agent_call(gate, guest, &place, params, seat, listener);
-    let mut order = order.inspect_err(|_| tap.called_here(&name, params))?;
+    let mut order = order.inspect_err(|_| tap.called_here(params))?;
     tap.calls(&order);
     // What is said on the way goes to the standing stream, from the row.
     order.listener = None;
