@@ -16,6 +16,11 @@ pub struct Counting {
     pub queue_messages: usize,
     /// Bytes that wait to be counted; as `queue_messages`. Judgement: a burst of large results.
     pub queue_bytes: usize,
+    /// Messages that are counted at a time. Judgement: enough to make the change of threads cheap, few enough that a gauge
+    /// moves while a burst is counted.
+    pub batch_messages: usize,
+    /// Bytes that are counted at a time, at least one message. Judgement: a tenth of a second of counting.
+    pub batch_bytes: usize,
     /// How long counted figures are gathered before windows are shown anew. Judgement: a gauge that is read by people.
     pub show_every: Duration,
     /// How long counted figures are gathered before windows and series are stored. Judgement: what a crash may lose.
@@ -62,6 +67,8 @@ impl Default for Counting {
             on: true,
             queue_messages: 65_536,
             queue_bytes: 64 * MIB,
+            batch_messages: 256,
+            batch_bytes: MIB,
             show_every: SECOND,
             flush_every: 3 * SECOND,
             task_every: 5 * SECOND,
@@ -90,6 +97,8 @@ impl Counting {
         let rule = |holds: bool, field, why| if holds { Ok(()) } else { Err(BadPolicy { field, why }) };
         rule(self.queue_messages > 0, "counting.queue_messages", "must be above zero")?;
         rule(self.queue_bytes >= 64 * KIB, "counting.queue_bytes", "must be 64 KiB or more")?;
+        rule(self.batch_messages > 0, "counting.batch_messages", "must be above zero")?;
+        rule(self.batch_bytes > 0, "counting.batch_bytes", "must be above zero")?;
         rule(self.slice_tokens >= 100, "counting.slice_tokens", "must be 100 or more")?;
         rule(self.burn_over >= MINUTE, "counting.burn_over", "must be a minute or more")?;
         rule(self.windows_max > 0, "counting.windows_max", "must be above zero")?;
@@ -114,6 +123,8 @@ mod tests {
     fn numbers_of_counting_that_would_break_it_are_named() {
         let good = Counting::default;
         for (bad, field) in [
+            (Counting { batch_messages: 0, ..good() }, "counting.batch_messages"),
+            (Counting { batch_bytes: 0, ..good() }, "counting.batch_bytes"),
             (Counting { show_every: Duration::ZERO, ..good() }, "counting.show_every"),
             (Counting { flush_every: Duration::ZERO, ..good() }, "counting.flush_every"),
             (Counting { short_tokens: 0, ..good() }, "counting.short_tokens"),

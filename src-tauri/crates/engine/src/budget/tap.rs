@@ -16,13 +16,6 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use super::coming::TaskFacts;
 use super::seen::Seen;
 
-/// Messages that are counted at a time. Judgement: enough to make the change of threads cheap, few enough that a gauge
-/// moves while a burst is counted.
-const BATCH: usize = 256;
-
-/// Bytes that are counted at a time, at least one message. Judgement: a tenth of a second of counting.
-const BATCH_BYTES: usize = domain::policy::MIB;
-
 /// Something to be counted.
 #[derive(Debug)]
 pub(super) enum Item {
@@ -75,6 +68,7 @@ pub(super) struct Tap {
     receive: tokio::sync::Mutex<mpsc::Receiver<Item>>,
     bytes: AtomicUsize,
     bytes_max: usize,
+    batch: (usize, usize),
     /// Told when there is room again.
     freed: Notify,
     in_hand: Mutex<Option<Arc<Vec<Item>>>>,
@@ -88,6 +82,7 @@ impl Tap {
             receive: tokio::sync::Mutex::new(receive),
             bytes: AtomicUsize::new(0),
             bytes_max: numbers.queue_bytes,
+            batch: (numbers.batch_messages, numbers.batch_bytes),
             freed: Notify::new(),
             in_hand: Mutex::new(None),
         }
@@ -158,9 +153,10 @@ impl Tap {
     }
 
     fn fill(&self, first: Item, receive: &mut mpsc::Receiver<Item>) -> Arc<Vec<Item>> {
+        let (messages_max, bytes_max) = self.batch;
         let mut bytes = first.bytes();
         let mut batch = vec![first];
-        while batch.len() < BATCH && bytes < BATCH_BYTES {
+        while batch.len() < messages_max && bytes < bytes_max {
             let Ok(next) = receive.try_recv() else { break };
             bytes = bytes.saturating_add(next.bytes());
             batch.push(next);
