@@ -67,15 +67,7 @@ pub(super) async fn weigh_all(
         let pairs = items.iter().zip(by_item.iter());
         pairs.map(|(item, family)| weigh(held.as_ref(), item, *family)).collect()
     };
-    match tokio::task::spawn_blocking(work).await {
-        Ok(weighed) => weighed,
-        Err(failed) => {
-            if failed.is_panic() {
-                tracing::error!(messages = batch.len(), "counting failed, its figures are upper bounds");
-            }
-            batch.iter().map(at_most).collect()
-        }
-    }
+    beside(work).await.unwrap_or_else(|| batch.iter().map(at_most).collect())
 }
 
 /// Weighs one result, or the error in its place, for a limit, off the caller's thread.
@@ -89,15 +81,20 @@ pub(super) async fn weigh_result(
         let load = if is_error { Load::Error(text.as_str()) } else { Load::Result(text.as_str()) };
         held.weigh(family, load)
     };
-    match tokio::task::spawn_blocking(work).await {
-        Ok(weight) => weight,
-        Err(failed) => {
-            if failed.is_panic() {
-                tracing::error!("weighing a result failed, it is taken as one token a byte");
-            }
-            Weight { count: per_byte(result.bytes()), ..Weight::default() }
-        }
+    beside(work).await.unwrap_or_else(|| Weight { count: per_byte(result.bytes()), ..Weight::default() })
+}
+
+/// Does this work with the scale in a thread for such work; `None` when it failed.
+///
+/// No task of the supervisor: a thread cannot be ended, so nobody could do anything with it. What it finds is entered by
+/// whoever awaits it here, which is a task of the supervisor or the orderly end (`flush.rs`), and is dropped with that. So
+/// a thread that is late enters nothing, and asks no closed registry for anything.
+async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    if done.as_ref().is_err_and(tokio::task::JoinError::is_panic) {
+        tracing::error!("counting failed, one token a byte is taken in its place");
     }
+    done.ok()
 }
 
 /// One token a byte: an upper bound of every text. A small picture may weigh more; to find one, the text would have to be
