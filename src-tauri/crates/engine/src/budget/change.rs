@@ -56,10 +56,8 @@ impl Budget {
 
     /// What its agent reads of a task when it looks, and what its server says of its progress that no look shows.
     fn words_change(&self, before: Option<&TaskHandle>, next: &TaskHandle, agent: AgentId) {
-        let word = words(next);
-        if before.and_then(words) != word {
-            let word = word.unwrap_or_default();
-            self.leave(Item::Word(matter(next, agent, Payload::new(word))));
+        if before.and_then(words) != words(next) {
+            self.last_word(next, agent);
         }
         let progress = |handle: &TaskHandle| handle.progress.as_ref().and_then(|progress| progress.message.clone());
         if let (Some(_), Some(said)) = (next.view.task(), progress(next))
@@ -67,6 +65,12 @@ impl Budget {
         {
             self.leave(Item::Aside(matter(next, agent, Payload::new(said))));
         }
+    }
+
+    /// This is the last word of a task from now on.
+    pub(super) fn last_word(&self, handle: &TaskHandle, agent: AgentId) {
+        let word = words(handle).unwrap_or_default();
+        self.leave(Item::Word(matter(handle, agent, Payload::new(word))));
     }
 
     /// A result that was weighed on its way in is booked at once; any other is counted first.
@@ -120,7 +124,7 @@ fn matter(handle: &TaskHandle, agent: AgentId, text: Payload) -> Matter {
 }
 
 /// What its server says of a task to whoever looks: a call that is no task there says it with its progress, while it runs.
-fn words(handle: &TaskHandle) -> Option<&str> {
+pub(super) fn words(handle: &TaskHandle) -> Option<&str> {
     match handle.view.task() {
         Some(task) => task.message.as_deref(),
         None if handle.view.is_terminal() => None,

@@ -1,4 +1,5 @@
-//! What a start takes up again: windows that were not emptied, and results that their agents have not read.
+//! What a start takes up again: windows that were not emptied, results that their agents have not read, and the last
+//! words of tasks that go on.
 //!
 //! From the registry alone. Figures of tasks stand in their handles; a result that came while nobody counted, or whose
 //! count died with the core, is weighed as soon as the engine runs (`flush.rs`).
@@ -10,6 +11,7 @@ use domain::ports::RegistryError;
 use domain::status::{Outcome, ServerView, TaskStatus};
 use domain::tokens::Count;
 
+use super::change::words;
 use super::coming::{Pending, TaskFacts, is_read};
 use crate::core::Core;
 
@@ -30,6 +32,10 @@ pub(crate) async fn come_back(core: &Arc<Core>) -> Result<(), RegistryError> {
     }
     let agents = core.roster().all();
     for agent in agents.iter().filter(|agent| agent.revoked.is_none()) {
+        let open = core.ledger.of_agent(agent.id);
+        for handle in open.iter().filter(|handle| handle.ended_at().is_none() && words(handle).is_some()) {
+            budget.last_word(handle, agent.id);
+        }
         let tasks = core.registry.agent_tasks(agent.id, None, LOOKED_THROUGH).await?;
         let since = budget.books.lock().oldest(agent.id);
         for handle in tasks.into_iter().filter(has_result) {

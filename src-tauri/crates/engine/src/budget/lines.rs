@@ -1,8 +1,8 @@
 //! The last word of each task: what its agent reads when it looks now, and nobody has read yet.
 //!
 //! A word that is replaced, or whose task's result is read without it, was kept out of the agent's window; one that a
-//! look showed was not. Kept in memory alone: what stands here when the core ends is in no figure. It counts nothing and
-//! knows no window: see `enter.rs`.
+//! look showed was not. Kept in memory alone: after a start the last words of tasks that go on count as not read, because
+//! nobody knows any more whether they were (`comeback.rs`). It counts nothing and knows no window: see `enter.rs`.
 
 use std::collections::{BTreeMap, HashMap};
 

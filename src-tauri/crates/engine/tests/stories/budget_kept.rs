@@ -74,6 +74,29 @@ async fn words_of_a_task_that_its_agent_reads_are_not_kept_out() {
     assert_eq!(world.kept(agent, task).await, (6, 6), "nobody can read the other any more");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_word_that_nobody_read_before_a_restart_is_kept_out_when_nobody_reads_it_after() {
+    for (is_read, kept) in [(false, 4), (true, 0)] {
+        let (mut world, server, id) = World::new().await;
+        let agent = world.agent(1).await;
+        server.reply_task("index", "t1", vec![Look::says("half")]);
+        let task = world.handle_of(call(agent, id, "index")).await;
+        let says = |words: &'static str| move |handle: &TaskHandle| message(handle) == Some(words);
+        sees(&world, (agent, id), "s1", task, Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#)));
+        world.until(task, "half", says("half")).await;
+        world.engine.flush_budget().await;
+        world.restart().await;
+        if is_read {
+            let look = Passed::Look { said: status("half"), empty: false, hasty: false };
+            sees(&world, (agent, id), "s1", task, look);
+        }
+        assert_eq!(world.kept(agent, task).await, (0, 0), "its agent can still read it");
+        server.becomes("t1", Look::says("nearly"));
+        world.until(task, "nearly", says("nearly")).await;
+        assert_eq!(world.kept(agent, task).await, (kept, kept), "read: {is_read}");
+    }
+}
+
 fn message(handle: &TaskHandle) -> Option<&str> {
     handle.view.task().and_then(|task| task.message.as_deref())
 }
