@@ -103,8 +103,8 @@ impl Errand {
         match reply {
             CallReply::Task { .. } => true,
             CallReply::Result { .. } | CallReply::Error { .. } if self.call.own_task || self.rules.hold_results => true,
-            CallReply::Result { payload, .. } => self.core.budget.may_hold(&self.call, payload),
-            CallReply::Error { payload, .. } => self.core.budget.may_shorten(&self.call, payload),
+            CallReply::Result { payload, .. } => self.core.budget.may_hold(&self.call, (payload, false)),
+            CallReply::Error { payload, .. } => self.core.budget.may_hold(&self.call, (payload, true)),
             CallReply::NeedsInput { questions, .. } => {
                 // One question for people keeps the round here: the agent is asked for the rest alone.
                 let agents = !questions.is_empty() && questions.values().all(|ask| !ask.is_for_people());

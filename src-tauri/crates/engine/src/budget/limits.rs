@@ -3,7 +3,9 @@
 //! Every result of an agent's task comes through the ledger, by whichever path; there it is weighed when a rule limits it
 //! and it may be over, and held in the same commit when it is. So no result over its limit is ever shown unheld, also when
 //! the core dies around the commit. One that fits has its room promised until it is booked, so that two do not fit into
-//! the room of one. Without a limit this is one look at the rules. Limits of tasks are in `figures.rs`.
+//! the room of one. The error in the place of a result is weighed and held in the same way; its room is promised until its
+//! commit alone, because nothing expects that an error is read. Without a limit this is one look at the rules. Limits of
+//! tasks are in `figures.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -150,6 +152,12 @@ struct Case {
     window: Option<TokenLimit>,
 }
 
+impl Case {
+    const fn brought(&self) -> (&Payload, bool) {
+        (&self.result, self.is_error)
+    }
+}
+
 /// The size of a result: as it was counted, and with the error of an estimate on top. It is held by the latter, and told
 /// as it was counted where that is over already.
 #[derive(Clone, Copy)]
@@ -165,32 +173,27 @@ impl Size {
 }
 
 /// Whether a result may have more tokens than bytes: a byte of text is never more than one token, but media are counted
-/// by their size.
-fn has_media(result: &Payload) -> bool {
+/// by their size. The error in its place has none.
+fn has_media((result, is_error): (&Payload, bool)) -> bool {
     const MEDIA: [&str; 4] = ["image", "audio", "blob", "\\u"];
-    MEDIA.iter().any(|word| result.as_str().contains(word))
+    !is_error && MEDIA.iter().any(|word| result.as_str().contains(word))
 }
 
-/// Whether a result may have more tokens than this.
-fn may_exceed(result: &Payload, tokens: u64) -> bool {
-    result.bytes() > tokens || has_media(result)
+/// Whether a result, or the error in its place, may have more tokens than this.
+fn may_exceed(brought: (&Payload, bool), tokens: u64) -> bool {
+    brought.0.bytes() > tokens || has_media(brought)
 }
 
 impl Budget {
-    /// Whether a plain result must be remembered, because it may be over a limit and wait here for somebody.
-    pub(crate) fn may_hold(&self, call: &AgentCall, result: &Payload) -> bool {
-        let (one, window) = self.limits_of(call.agent, call.server, &call.tool, result);
+    /// Whether a plain result, or the error in its place, must be remembered, because it may be over a limit and wait here
+    /// for somebody.
+    pub(crate) fn may_hold(&self, call: &AgentCall, brought: (&Payload, bool)) -> bool {
+        let (one, window) = self.limits_of(call.agent, call.server, &call.tool, brought);
         let full = |limit: TokenLimit| {
             let (_, free) = self.free(&self.books.lock(), call.agent, call.place.as_ref(), limit);
-            may_exceed(result, free.max(self.numbers().short_tokens))
+            may_exceed(brought, free.max(self.numbers().short_tokens))
         };
         one.is_some() || window.is_some_and(full)
-    }
-
-    /// Whether a plain error must be remembered, because it may be over the limit of a result.
-    pub(crate) fn may_shorten(&self, call: &AgentCall, error: &Payload) -> bool {
-        let (one, _) = self.limits_of(call.agent, call.server, &call.tool, error);
-        one.is_some_and(|limit| error.bytes() > limit.tokens)
     }
 
     /// A call became a task: its result will come where it was made.
@@ -218,13 +221,13 @@ impl Budget {
         agent: AgentId,
         server: ServerId,
         tool: &str,
-        result: &Payload,
+        brought: (&Payload, bool),
     ) -> (Option<TokenLimit>, Option<TokenLimit>) {
         if !self.numbers().on {
             return (None, None);
         }
         let rules = self.roster().resolve(agent, server, tool);
-        let one = rules.result_limit.filter(|limit| may_exceed(result, limit.tokens));
+        let one = rules.result_limit.filter(|limit| may_exceed(brought, limit.tokens));
         let window = rules.window_limit.filter(|limit| match limit.at {
             // That a window is full is told as such, not as news of a result.
             AtTokens::Warn | AtTokens::Stop => false,
@@ -269,9 +272,8 @@ impl Budget {
         if !next.may_be_held_at_limit() {
             return None;
         }
-        let (one, window) = self.limits_of(agent, next.server, next.tool.as_deref().unwrap_or_default(), result);
-        // An error is one answer and nothing that waits to be read.
-        let window = window.filter(|_| !is_error);
+        let tool = next.tool.as_deref().unwrap_or_default();
+        let (one, window) = self.limits_of(agent, next.server, tool, (result, is_error));
         (one.is_some() || window.is_some()).then(|| Case {
             agent,
             handle: next.id,
@@ -294,7 +296,7 @@ impl Budget {
         incoming.promise = None;
         let Some(case) = self.case(&step) else { return step };
         if let (None, Some(limit)) = (case.one, case.window)
-            && !has_media(&case.result)
+            && !has_media(case.brought())
         {
             let bytes = case.result.bytes();
             if let Ok(promise) = self.promise(&case, limit, Size { counted: bytes, most: bytes }) {
@@ -362,7 +364,7 @@ impl Budget {
         }
         // Never closed; without a slot it would only be weighed beside others.
         let _slot = self.limits.slots.acquire().await;
-        let weight = count::weigh_result(&self.scale, family, (result, case.is_error)).await;
+        let weight = count::weigh_result(&self.scale, family, case.brought()).await;
         incoming.weighed = Some((result.clone(), family, weight));
         weight
     }

@@ -6,7 +6,7 @@ use domain::handle::{Form, HoldWhy, Sight, TaskHandle, agent_sight};
 use domain::ids::{AgentId, HandleId, ServerId};
 use domain::payload::Payload;
 use domain::policy::{Counting, Policy};
-use domain::ports::CallReply;
+use domain::ports::{CallError, CallReply};
 use domain::rule::{AtTokens, RuleScope, TokenLimit};
 use domain::status::{Phase, RpcError};
 use engine::{ComingState, Landed};
@@ -260,13 +260,15 @@ async fn structured_content_beside_a_short_text_does_not_slip_past_its_limit() {
     assert_eq!(handle.tokens.and_then(|tokens| tokens.result), Some(8), "what is shown is the text");
 }
 
+/// The error in the place of a result, with this data.
+fn error(data: &str) -> Result<CallReply, CallError> {
+    let payload = Payload::new(format!(r#"{{"code":-7,"message":"no","data":"{data}"}}"#));
+    Ok(CallReply::Error { error: RpcError { code: -7, message: "no".into() }, payload })
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_quick_error_over_the_limit_of_a_result_becomes_a_task_and_a_short_one_does_not() {
     let (world, server, id, agent) = limited(AtTokens::Hold).await;
-    let error = |data: &str| {
-        let payload = Payload::new(format!(r#"{{"code":-7,"message":"no","data":"{data}"}}"#));
-        Ok(CallReply::Error { error: RpcError { code: -7, message: "no".into() }, payload })
-    };
     server.reply("report", Duration::ZERO, error("short"));
     let landed = world.engine.agent_call(call(agent, id, "report")).await.expect("the call is made");
     assert!(matches!(landed, Landed::Error { .. }), "it goes back as it came: {landed:?}");
@@ -276,4 +278,26 @@ async fn a_quick_error_over_the_limit_of_a_result_becomes_a_task_and_a_short_one
     let why = handle.hold.as_ref().map(|hold| hold.why);
     assert!(matches!(why, Some(HoldWhy::TooLarge { limit: LIMIT, .. })), "its data counts: {why:?}");
     assert_eq!((handle.form(), agent_sight(&handle, world.now())), (Some(Form::Slices), Sight::Failed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_that_does_not_fit_into_the_window_is_held_as_a_result_is() {
+    for (at, form) in [(AtTokens::Hold, Some(Form::Slices)), (AtTokens::Ask, None)] {
+        let (world, server, id) = World::new().await;
+        let agent = world.agent(1).await;
+        let mut limits = rule(RuleScope::Agent(agent));
+        limits.window_limit = Some(TokenLimit { tokens: 10_000, at });
+        world.rule(limits).await;
+        world.until_up(id).await;
+        world.engine.saw(seen(agent, (Some(id), None), result(8_000)));
+        world.engine.flush_budget().await;
+        server.reply("report", Duration::ZERO, error(&"x".repeat(1_500)));
+        let landed = world.engine.agent_call(call(agent, id, "report")).await.expect("the call is made");
+        assert!(matches!(landed, Landed::Error { .. }), "8,000 and 1,500 are less than 10,000: {landed:?}");
+        server.reply("report", Duration::ZERO, error(&"x".repeat(5_000)));
+        let handle = world.handle(world.handle_of(call(agent, id, "report")).await).await;
+        let why = handle.hold.as_ref().map(|hold| hold.why);
+        assert!(matches!(why, Some(HoldWhy::DoesNotFit { .. })), "5,000 more are not: {why:?}");
+        assert_eq!((handle.form(), handle.is_held()), (form, at == AtTokens::Ask), "as its limit says");
+    }
 }

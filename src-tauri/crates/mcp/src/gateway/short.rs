@@ -109,7 +109,8 @@ fn unseen(result: &str) -> BTreeSet<&'static str> {
     blocks.filter_map(kind).collect()
 }
 
-fn why(handle: &TaskHandle) -> HoldWhy {
+/// Why a result is held.
+pub(super) fn why(handle: &TaskHandle) -> HoldWhy {
     handle.hold.as_ref().map_or(HoldWhy::Review, |Hold { why, .. }| *why)
 }
 

@@ -3,7 +3,7 @@
 //! It follows from the stored error and the hold alone, as a short result does (`short.rs`). Nobody reads an error in
 //! slices: what is left out a person sees with the task. What counts as too large is the engine's matter.
 
-use domain::handle::{Form, TaskHandle};
+use domain::handle::{Form, HoldWhy, TaskHandle};
 use domain::ports::Load;
 use domain::tokens::{Count, grouped};
 use serde_json::value::RawValue;
@@ -24,15 +24,23 @@ pub(super) async fn of(
     handle: &TaskHandle,
     whole: Box<RawValue>,
 ) -> Result<Box<RawValue>, Fault> {
-    let limit = short::limit(handle);
+    let (numbers, why) = (&gate.policy.counting, short::why(handle));
     let most = match handle.form() {
         Some(Form::Whole) | None => return Ok(whole),
-        // The rest of what is allowed is for the words after it.
-        Some(Form::Slices) => limit.unwrap_or(u64::MAX).min(gate.policy.counting.slice_tokens) / 2,
+        Some(Form::Slices) => {
+            let allowed = match why {
+                HoldWhy::TooLarge { limit, .. } => limit,
+                // A full window still takes what is as short as this.
+                HoldWhy::DoesNotFit { free, .. } => free.max(numbers.short_tokens),
+                HoldWhy::Review => numbers.slice_tokens,
+            };
+            // The rest of what is allowed is for the words after it.
+            allowed.min(numbers.slice_tokens) / 2
+        }
         Some(Form::Trimmed { tokens }) => tokens,
     };
     let family = scale::family(gate, guest, handle);
-    let counted = handle.hold.as_ref().and_then(|hold| hold.why.tokens());
+    let counted = why.tokens();
     let error = whole.clone();
     let cut = scale::beside(gate, handle.id, move |scale| {
         let message = text_member(error.get(), "message").unwrap_or_default();
@@ -43,8 +51,11 @@ pub(super) async fn of(
     });
     let (begins, tokens) = cut.await?;
     let size = Count { tokens, exactness: family.exactness() }.told(family);
-    let allowed =
-        limit.map_or_else(String::new, |limit| format!(", more than the {} that are allowed here", grouped(limit)));
+    let allowed = match why {
+        HoldWhy::TooLarge { limit, .. } => format!(", more than the {} that are allowed here", grouped(limit)),
+        HoldWhy::DoesNotFit { free, .. } => format!(", and {} are free for it", grouped(free)),
+        HoldWhy::Review => String::new(),
+    };
     let task = handle.id;
     let message = format!(
         "{begins}\n\n[… This error has {size}{allowed}. A person can read all of it in Taskwarden, with task {task}.]"

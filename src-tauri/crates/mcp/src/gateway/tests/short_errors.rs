@@ -3,24 +3,29 @@
 use std::time::Duration;
 
 use domain::handle::Form;
+use domain::ids::AgentId;
 use domain::payload::Payload;
 use domain::ports::CallReply;
-use domain::rule::{AtTokens, TokenLimit};
+use domain::rule::{AtTokens, RuleScope, TokenLimit};
 use domain::status::RpcError;
 use testkit::build::person;
 
 use super::world::World;
 
-/// A server that answers with an error of so many bytes, and a limit for its results.
+/// A server that answers with an error of 6,000 bytes, and a limit for its results.
 async fn failing(tokens: u64) -> World {
     let world = World::new().await;
+    fails(&world);
+    world.rule("lost", |rule| rule.result_limit = Some(TokenLimit { tokens, at: AtTokens::Hold })).await;
+    world
+}
+
+fn fails(world: &World) {
     let message = "no such place. ".repeat(400);
     let payload = serde_json::json!({"code": -7, "message": message, "data": {"secret": "a long story"}}).to_string();
     let error = RpcError { code: -7, message: "no such place.".into() };
     let reply = CallReply::Error { error, payload: Payload::new(payload) };
     world.scripted.reply("lost", Duration::ZERO, Ok(reply));
-    world.rule("lost", |rule| rule.result_limit = Some(TokenLimit { tokens, at: AtTokens::Hold })).await;
-    world
 }
 
 #[tokio::test(start_paused = true)]
@@ -41,4 +46,17 @@ async fn an_error_over_the_limit_comes_short_and_says_how_long_it_was() {
 async fn an_error_within_the_limit_comes_as_it_is() {
     let error = failing(10_000).await.plain(1).call("lost").await.error();
     assert_eq!(error["data"]["secret"], "a long story", "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_that_does_not_fit_into_the_window_comes_short_however_full_that_is() {
+    let world = World::new().await;
+    fails(&world);
+    let full = Some(TokenLimit { tokens: 1, at: AtTokens::Hold });
+    world.rule_of(RuleScope::Agent(AgentId::from_random(1)), |rule| rule.window_limit = full).await;
+    let error = world.plain(1).call("lost").await.error();
+    let said = error["message"].as_str().expect("a message");
+    assert!(said.starts_with("no such place. no such place."), "it begins as the server said it: {said}");
+    assert!(said.len() < 1_000, "what is as short comes into any window: {} bytes", said.len());
+    assert!(said.contains("are free for it. A person can read all of it"), "it says why: {said}");
 }
