@@ -57,7 +57,8 @@ pub enum AtTokens {
     Warn,
     /// A person decides: about a result, for which the agent waits, or whether a task may go on, which it does meanwhile.
     Ask,
-    /// The result is held and given in slices, without asking.
+    /// The result is held and given in slices, without asking. A person is asked all the same where slices would not give
+    /// most of it ([`crate::ports::Weight::is_mostly_text`]).
     Hold,
     /// The task is asked to stop.
     Stop,

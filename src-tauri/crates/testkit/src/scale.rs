@@ -38,11 +38,26 @@ fn block(value: &Value) -> String {
     found.unwrap_or_else(|| value.to_string())
 }
 
+/// Whether a content block is a picture, a sound or other bytes, which no slice shows.
+fn is_medium(block: &Value) -> bool {
+    let kind = block.get("type").and_then(Value::as_str);
+    matches!(kind, Some("image" | "audio")) || block.pointer("/resource/blob").is_some()
+}
+
+fn blocks(result: &Value) -> &[Value] {
+    result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
 fn result_words(result: &Value) -> String {
-    match result.get("content").and_then(Value::as_array) {
-        Some(blocks) if !blocks.is_empty() => blocks.iter().map(block).collect(),
-        Some(_) | None => result.get("structuredContent").map(Value::to_string).unwrap_or_default(),
+    match blocks(result) {
+        [] => result.get("structuredContent").map(Value::to_string).unwrap_or_default(),
+        blocks => blocks.iter().filter(|found| !is_medium(found)).map(block).collect(),
     }
+}
+
+/// Bytes of the blocks of a result that are in none of its words.
+fn result_media(result: &Value) -> usize {
+    blocks(result).iter().filter(|found| is_medium(found)).map(|found| block(found).len()).sum()
 }
 
 fn texts_of(list: Option<&Value>, path: &str) -> usize {
@@ -106,7 +121,7 @@ impl Scale for PlainScale {
         let Some(value) = read else { return Weight { count: count(raw.len()), ..Weight::default() } };
         let bytes = match load {
             Load::Call(_) => text(value.get("name")) + text(value.get("arguments")),
-            Load::Result(_) => result_words(&value).len(),
+            Load::Result(_) => result_words(&value).len() + result_media(&value),
             Load::Error(_) => text(value.get("message")),
             Load::Prompt(_) => texts_of(value.get("messages"), "/content/text"),
             Load::Resource(_) => texts_of(value.get("contents"), "/text"),
@@ -130,7 +145,11 @@ impl Scale for PlainScale {
             Load::Error(_) if value.get("data").is_some() => count(raw.len()).tokens,
             Load::Call(_) | Load::Error(_) | Load::Task(_) | Load::Prompt(_) | Load::Resource(_) | Load::Text(_) => 0,
         };
-        Weight { count: count(bytes), reported, instead }
+        let media = match load {
+            Load::Result(_) => count(result_media(&value)).tokens,
+            Load::Call(_) | Load::Error(_) | Load::Task(_) | Load::Prompt(_) | Load::Resource(_) | Load::Text(_) => 0,
+        };
+        Weight { count: count(bytes), reported, instead, media }
     }
 
     fn tools(&self, _family: Family, list: &str) -> BTreeMap<Arc<str>, Count> {

@@ -60,6 +60,11 @@ impl Tally {
         self.media = self.media + weigh(self.family, medium);
     }
 
+    /// What of the sum is no text.
+    pub(crate) const fn media(&self) -> u64 {
+        self.media.tokens
+    }
+
     /// The sum.
     pub(crate) fn count(&self) -> Count {
         let tokens = match self.counter {

@@ -38,7 +38,7 @@ impl Scale for Weigher {
             Part::Medium(medium) => tally.medium(&medium),
         });
         let instead = instead(load).map_or(0, |structured| count(family, structured).tokens);
-        Weight { count: tally.count(), reported: reported(load), instead }
+        Weight { count: tally.count(), reported: reported(load), instead, media: tally.media() }
     }
 
     fn tools(&self, family: Family, list: &str) -> BTreeMap<Arc<str>, Count> {
@@ -71,5 +71,21 @@ impl Scale for Weigher {
 
     fn error_percent(&self, family: Family) -> u8 {
         families::error_percent(family)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_slice_shows_is_told_apart_from_the_texts() {
+        let of = |blocks: &str| Weigher.weigh(Family::O200k, Load::Result(&format!(r#"{{"content":[{blocks}]}}"#)));
+        let (text, picture) = (r#"{"type":"text","text":"a map"}"#, r#"{"type":"image","data":"AAAA"}"#);
+        let file = r#"{"type":"resource","resource":{"uri":"x:y","blob":"AAAAAAAA"}}"#;
+        let (words, seen) = (of(text), of(&format!("{text},{picture},{file}")));
+        assert_eq!((words.media, words.is_mostly_text()), (0, true));
+        assert_eq!(seen.media, seen.count.tokens - words.count.tokens, "all but the texts: {seen:?}");
+        assert!(!seen.is_mostly_text(), "a picture weighs more than two words: {seen:?}");
     }
 }

@@ -38,6 +38,8 @@ pub struct Weight {
     /// Tokens, by our own count, of what some hosts show in place of the rest: structured content beside blocks, an error
     /// with its data. 0 where there is no such thing. Counts where a limit is held, never where figures are shown.
     pub instead: u64,
+    /// Tokens, of `count`, of the pictures, sounds and other bytes in it: slices are text and show none of them.
+    pub media: u64,
 }
 
 impl Weight {
@@ -54,6 +56,13 @@ impl Weight {
     #[must_use]
     pub fn own(&self) -> u64 {
         self.count.tokens.max(self.instead)
+    }
+
+    /// Whether slices give the heavier part of it: its media weigh no more than its texts, or what is shown in their
+    /// place.
+    #[must_use]
+    pub fn is_mostly_text(&self) -> bool {
+        self.media <= self.count.tokens.saturating_sub(self.media).max(self.instead)
     }
 
     /// The most of all that is said of it.
@@ -105,7 +114,25 @@ pub trait Scale: Send + Sync + 'static {
 
 #[cfg(test)]
 mod tests {
+    use crate::tokens::Exactness;
+
     use super::*;
+
+    #[test]
+    fn slices_give_what_is_mostly_text() {
+        for (tokens, media, instead, is_text) in [
+            (0, 0, 0, true),
+            (2_000, 0, 0, true),
+            (2_000, 1_000, 0, true),
+            (2_001, 1_001, 0, false),
+            (1_500, 1_500, 0, false),
+            (1_500, 1_500, 1_500, true),
+        ] {
+            let count = Count { tokens, exactness: Exactness::About };
+            let weight = Weight { count, reported: Some(1), instead, media };
+            assert_eq!(weight.is_mostly_text(), is_text, "{weight:?}");
+        }
+    }
 
     #[test]
     fn an_estimate_with_its_error_on_top_is_never_below_the_truth() {

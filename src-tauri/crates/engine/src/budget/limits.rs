@@ -339,7 +339,8 @@ impl Budget {
         let of = |wanted: AtTokens| holds.iter().flatten().find(|(at, _)| *at == wanted).map(|(_, why)| *why);
         let held = match (of(AtTokens::Ask), of(AtTokens::Hold)) {
             (Some(why), _) => Some((why, false)),
-            (None, Some(why)) => Some((why, true)),
+            // What slices cannot give, only a person can.
+            (None, Some(why)) => Some((why, weight.is_mostly_text())),
             (None, None) => None,
         };
         match (held, large) {

@@ -161,7 +161,11 @@ fn text(
     let unseen: Vec<&str> = begins.unseen.iter().copied().collect();
     let unseen = match unseen.join(", ") {
         unseen if unseen.is_empty() => unseen,
-        unseen => format!("\n\n[Not in its text: {unseen}. A person can let the whole come, in Taskwarden.]"),
+        unseen if handle.is_sliced_by_limit() => format!(
+            "\n\n[Not in its text: {unseen}. Nobody was asked for that; a person can let the whole come, in Taskwarden.]"
+        ),
+        // Who let it come decided for good.
+        unseen => format!("\n\n[Not in its text: {unseen}. A person decided that it comes in slices.]"),
     };
     format!("This result has {why} {shown}{unseen}")
 }

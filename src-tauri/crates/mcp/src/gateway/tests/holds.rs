@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use domain::handle::Form;
 use domain::ids::HandleId;
-use serde_json::Value;
+use domain::rule::{AtTokens, TokenLimit};
+use serde_json::{Value, json};
 use testkit::build::person;
 use testkit::scripted::Look;
 
@@ -68,4 +69,32 @@ async fn a_call_that_waits_for_its_result_gets_it_when_a_person_delivers_it() {
     let row = world.rows(1).await.into_iter().next().expect("a row");
     world.engine.release(row.id, person("ada"), Some(Form::Whole), None).await.expect("it is delivered");
     assert!(calling.await.raw().contains("canary"), "the call ends with its result");
+}
+
+#[tokio::test(start_paused = true)]
+async fn pictures_over_a_limit_that_holds_are_asked_about_and_come_when_a_person_lets_them() {
+    let world = World::new().await;
+    let picture = json!({"type": "image", "data": "iVBO".repeat(200), "mimeType": "image/png"});
+    let whole = json!({"content": [{"type": "text", "text": "a map"}, picture]}).to_string();
+    world.rule("map", |rule| rule.result_limit = Some(TokenLimit { tokens: 400, at: AtTokens::Hold })).await;
+    let agent = world.plain(1);
+    for form in [Form::Slices, Form::Whole] {
+        world.replies("map", Duration::ZERO, &whole);
+        agent.call("map").await.result();
+        let task = world.rows(1).await.into_iter().next().expect("it is kept");
+        assert!(task.is_held(), "somebody is asked: no slice would show the picture");
+        let look = json!({"name": "tasks_wait", "arguments": {"task": task.id.to_string(), "seconds": 1}});
+        let waits = agent.ask("tools/call", look.clone()).await.result();
+        let said = waits["content"][0]["text"].as_str().expect("a text");
+        assert!(said.contains("that are allowed, and a person decides"), "and its agent is told so: {said}");
+        world.engine.release(task.id, person("ada"), Some(form), None).await.expect("it is held");
+        let came = agent.ask("tools/call", look).await.result();
+        let said = came["content"][0]["text"].as_str().expect("a text");
+        if form == Form::Whole {
+            assert_eq!((said, &came["content"][1]), ("a map", &picture), "as it is");
+        } else {
+            let who = "A person decided that it comes in slices.";
+            assert!(said.ends_with(&format!("[Not in its text: pictures. {who}]")), "{said}");
+        }
+    }
 }

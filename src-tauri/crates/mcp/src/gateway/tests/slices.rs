@@ -223,12 +223,13 @@ async fn no_answer_brings_more_of_a_result_than_its_limit_and_the_short_one_half
 #[tokio::test(start_paused = true)]
 async fn a_short_result_names_what_no_slice_shows_and_who_can_let_it_come() {
     let world = World::new().await;
-    let picture = json!({"type": "image", "data": "iVBO".repeat(200), "mimeType": "image/png"});
+    let text = json!({"type": "text", "text": "x".repeat(600)});
+    let picture = json!({"type": "image", "data": "iVBO".repeat(50), "mimeType": "image/png"});
     let file = json!({"type": "resource", "resource": {"uri": "x:1", "blob": "iVBO"}});
     for (result, unseen) in [
-        (json!({"content": [picture]}), Some("pictures")),
-        (json!({"content": [picture, file]}), Some("bytes, pictures")),
-        (json!({"content": [{"type": "text", "text": "x".repeat(600)}]}), None),
+        (json!({"content": [text, picture]}), Some("pictures")),
+        (json!({"content": [text, picture, file]}), Some("bytes, pictures")),
+        (json!({"content": [text]}), None),
     ] {
         world.replies("huge", Duration::ZERO, &result.to_string());
         limited(&world, "huge", 400, AtTokens::Hold).await;
@@ -236,10 +237,10 @@ async fn a_short_result_names_what_no_slice_shows_and_who_can_let_it_come() {
         let said = short["content"][0]["text"].as_str().expect("a text");
         match unseen {
             Some(unseen) => {
-                let told = format!("[Not in its text: {unseen}. A person can let the whole come, in Taskwarden.]");
-                assert!(said.ends_with(&told), "{said}");
+                let who = "Nobody was asked for that; a person can let the whole come, in Taskwarden.";
+                assert!(said.ends_with(&format!("[Not in its text: {unseen}. {who}]")), "{said}");
             }
-            None => assert!(!said.contains("A person can"), "nobody is asked for what slices show: {said}"),
+            None => assert!(!said.contains("a person can"), "nobody is needed for what slices show: {said}"),
         }
     }
 }
