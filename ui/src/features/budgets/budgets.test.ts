@@ -90,7 +90,7 @@ it("what does not fit is let in only by a second step that says so", async () =>
   const core = world({ budgets: [budget] });
   const page = show(Coming, { budget, off: false, onchanged: () => undefined }, core);
   const sent = () => core.called.filter((one) => one.name === "tasks.release").map((one) => one.input);
-  await page.press("button", "Let it in…");
+  await page.press("button", "Let it in whole…");
   await page.find("[role=dialog]", "61,402 tokens, and at most 36,792 are free");
   expect(sent(), "asking is not doing").toEqual([]);
   await page.press("[role=dialog] button[data-variant=danger]");

@@ -1,14 +1,16 @@
 /* What a person does at the inbox: answer, decline, hide, open, check, resolve; and what is half done meanwhile. It
    asks the core and says what became of it; it decides nothing about a question (stands.ts) and draws nothing. */
 import { getContext, setContext } from "svelte";
-import type { ApiError, HeldDto, InboxRow, ReleaseTask, RequestDto, TaskDto } from "$lib/bindings";
+import type { ApiError, HeldDto, InboxRow, RequestDto, TaskDto } from "$lib/bindings";
 import { apiError, type Backend } from "$lib/backend/backend";
 import type { Toasts } from "$lib/act";
 import { line } from "$lib/design";
 import { FormState, type JsonObject } from "$lib/form";
+import { decisionOf, firstDelivery, type Delivery } from "$lib/held/delivery";
+import { releasedSaid, releaseOf, type Decision } from "$lib/held/release";
 import { coarse, ms } from "$lib/model/time";
+import { heldText } from "$lib/text/held";
 import { inboxText } from "$lib/text/inbox";
-import { firstDelivery, releaseForm, type Delivery } from "./delivery";
 import { Drafts } from "./drafts";
 import { snoozeUntil } from "./order";
 
@@ -210,15 +212,14 @@ export class Desk {
   }
 
   /** The agent gets the result of its task, or never does. */
-  async release(row: InboxRow, deliver: boolean, reason: string, form: Pick<ReleaseTask, "form" | "trimTokens"> = {}): Promise<void> {
+  async release(row: InboxRow, decision: Decision): Promise<void> {
     const { task } = row;
     if (task === null) return;
-    const done = await this.#try(row.id, () => this.#to.backend.call("tasks.release", { id: task, deliver, reason: reason.trim() === "" ? null : reason.trim(), ...form }));
+    const done = await this.#try(row.id, () => this.#to.backend.call("tasks.release", releaseOf(task, decision)));
     if (!done) return;
     this.popup = null;
     this.#to.leave(row.id);
-    const agent = line(row.agent ?? inboxText.held.agent, 60);
-    this.#to.toasts.show(!deliver ? inboxText.held.withheld(agent) : form.form == null ? inboxText.held.delivered(agent) : inboxText.sized.delivered[form.form](agent));
+    this.#to.toasts.show(releasedSaid(decision, line(row.agent ?? heldText.agent, 60)));
   }
 
   /** What a person chose for a result that is held because of its size. */
@@ -232,15 +233,15 @@ export class Desk {
   deliver(row: InboxRow, held: HeldDto | null): boolean {
     if (held === null) return true;
     if (held.why === "review") {
-      void this.release(row, true, "");
+      void this.release(row, { form: "asItCame" });
       return true;
     }
-    const form = releaseForm(this.deliveries.get(row.id) ?? firstDelivery(held));
-    if (form === null) {
+    const decision = decisionOf(this.deliveries.get(row.id) ?? firstDelivery(held));
+    if (decision === null) {
       this.tried = changed(this.tried, row.id, true);
       return false;
     }
-    void this.release(row, true, "", form);
+    void this.release(row, decision);
     return true;
   }
 

@@ -144,12 +144,12 @@ it("a large result goes in slices, and in another form when a person says so", a
   const { desk, sent, left, row } = begin(TOO_LARGE);
   expect(desk.deliver(row, TOO_LARGE.task.held)).toBe(true);
   await vi.advanceTimersByTimeAsync(10);
-  expect(sent("tasks.release")).toEqual([{ id: row.task, deliver: true, reason: null, form: "slices" }]);
+  expect(sent("tasks.release")).toEqual([{ id: row.task, deliver: true, form: "slices" }]);
   expect(left).toEqual([row.id]);
   desk.deliverAs(row.id, { form: "trimmed", trim: "5k" });
   desk.deliver(row, TOO_LARGE.task.held);
   await vi.advanceTimersByTimeAsync(10);
-  expect(sent("tasks.release").at(-1)).toEqual({ id: row.task, deliver: true, reason: null, form: "trimmed", trimTokens: 5_000 });
+  expect(sent("tasks.release").at(-1)).toEqual({ id: row.task, deliver: true, form: "trimmed", trimTokens: 5_000 });
 });
 
 it("a held result goes to nobody before its task is heard", async () => {
@@ -165,7 +165,7 @@ it("a result that a person wanted to see goes as it came", async () => {
   const { desk, sent, row } = begin(RESULT_HELD);
   expect(desk.deliver(row, RESULT_HELD.task.held)).toBe(true);
   await vi.advanceTimersByTimeAsync(10);
-  expect(sent("tasks.release")).toEqual([{ id: row.task, deliver: true, reason: null }]);
+  expect(sent("tasks.release")).toEqual([{ id: row.task, deliver: true }]);
 });
 
 it("a trim that is no number is not sent, and its error stands at the field", async () => {
@@ -179,7 +179,7 @@ it("a trim that is no number is not sent, and its error stands at the field", as
 
 it("a result that is not delivered tells its agent why", async () => {
   const { desk, sent, row } = begin(TOO_LARGE);
-  void desk.release(row, false, " too much ");
+  void desk.release(row, { form: "withheld", reason: " too much " });
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.release")).toEqual([{ id: row.task, deliver: false, reason: "too much" }]);
 });

@@ -2,6 +2,7 @@
    taken back for five seconds. */
 import type { InboxRow } from "$lib/bindings";
 import type { Binding } from "$lib/keys";
+import { heldText } from "$lib/text/held";
 import { inboxText } from "$lib/text/inbox";
 
 export interface InboxKeys {
@@ -41,13 +42,14 @@ export function inboxKeys(can: InboxKeys): readonly Binding[] {
   ];
   if (row === null) return bindings;
   const isQuestion = row.kind === "form" || row.kind === "url" || row.kind === "unsupported";
+  const isHeld = row.kind === "held";
   const { sized } = can;
   return [
     ...bindings,
     { key: "n", label: words.next, group, run: can.next },
     { key: row.kind === "form" || sized ? ["Enter", "r"] : "Enter", label: row.kind === "form" || sized ? words.answer : words.primary, group, run: () => can.primary(row) },
-    { key: "$mod+Enter", label: sized ? inboxText.held.deliver : inboxText.act.send, group, run: can.send, when: () => (row.kind === "form" && can.mayAnswer) || (sized && !can.off) },
-    { key: "d", label: sized ? inboxText.sized.withhold : inboxText.act.decline, group, run: () => can.decline(row), when: () => (isQuestion && can.mayAnswer) || (sized && !can.off) },
+    { key: "$mod+Enter", label: sized ? heldText.deliver : inboxText.act.send, group, run: can.send, when: () => (row.kind === "form" && can.mayAnswer) || (sized && !can.off) },
+    { key: "d", label: isHeld ? heldText.withhold : inboxText.act.decline, group, run: () => can.decline(row), when: () => (isQuestion && can.mayAnswer) || (isHeld && !can.off) },
     { key: "z", label: inboxText.act.notNow, group, run: () => can.snooze(row), when: () => !can.off },
     { key: "c", label: inboxText.stop.ask, group, run: can.stop, when: () => !can.off && (row.kind === "overdue" || row.kind === "overLimit" || row.kind === "unsupported") },
     { key: ".", label: inboxText.act.more, group, move: true, run: can.menu },

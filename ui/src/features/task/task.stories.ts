@@ -1,7 +1,8 @@
 /* One task in every state, in the drawer. */
 import type { ApiError, Calls, RequestDto, TaskDto, TaskRow } from "$lib/bindings";
+import { makeBudgets } from "$lib/fake/budgets";
 import { makeRow } from "$lib/fake/rows";
-import { detail, request } from "$lib/fake/things";
+import { detail, makeAgents, request } from "$lib/fake/things";
 import { story, STORY_NOW, type StoryFile } from "$lib/story";
 import TaskDrawer from "./TaskDrawer.svelte";
 
@@ -26,6 +27,8 @@ const bad = "<img src=x onerror=alert(1)>\u001b[31m\u202Egnp.exe";
 const long = "x".repeat(100_000);
 const cost: NonNullable<TaskDto["tokens"]> = { handle: 312, keptOut: 61_402, result: 61_402, delivered: 8_000, arguments: 204, family: "o200k", exactness: "exact" };
 const tooLarge = (verdict: NonNullable<TaskDto["held"]>["verdict"]): TaskDto["held"] => ({ at: ago(90), by: "limit", why: "tooLarge", tokens: 61_402, limit: 20_000, free: null, verdict });
+const large: Partial<TaskDto> = { ...ended, phase: "done", status: "completed", intent: null, result: { bytes: 245_608, isError: false, state: "stored" }, tokens: cost, held: tooLarge(null) };
+const agents = makeAgents(5, STORY_NOW).map((agent) => ({ ...agent, revokedAt: null }));
 const gone: ApiError = { code: "notFound", message: "there is no task", hint: "It may have been removed." };
 const failed: ApiError = { code: "failed", message: "the registry could not be read", hint: "Taskwarden tries again by itself." };
 
@@ -64,8 +67,14 @@ export default {
     "no history yet": one({ intent: null }, { fake: { calls: { "tasks.history": () => ({ events: [], log: [], looks: [] }) } } }),
     "long history": one({ intent: null }, { fake: { calls: { "tasks.history": () => ({ events: Array.from({ length: 500 }, (_, at) => event(4_320 - at * 8, at % 2 ? "server" : "policy", at % 2 ? "asked" : "lost", "warehouse")), log: Array.from({ length: 500 }, (_, at) => ({ at: ago(4_320 - at * 8), status: "working", text: `Partition ${at}` })), looks: history.looks }) } } }),
     "tokens": one({ ...ended, phase: "done", status: "completed", intent: null, result: { bytes: 245_608, isError: false, state: "stored" }, tokens: cost }, { click: tab("Result") }),
-    "result too large": one({ ...ended, phase: "done", status: "completed", intent: null, result: { bytes: 245_608, isError: false, state: "stored" }, tokens: cost, held: tooLarge(null) }),
-    "result in slices by a limit": one({ ...ended, phase: "done", status: "completed", intent: null, result: { bytes: 245_608, isError: false, state: "stored" }, tokens: cost, held: tooLarge({ delivered: true, by: "limit", at: ago(60), reason: null, form: "slices", byLimit: true, trimTokens: null }) }),
+    "result too large": one(large),
+    "result too large, trimming": one(large, { click: ["[role=group] button >> text=Trim…"], keys: ["Control+a", "x", "Enter"] }),
+    "result too large, not delivering": one(large, { click: ["[role=group] button >> text=Do not deliver…"] }),
+    "result too large, not sent": one(large, { click: ["[role=group] button >> text=Deliver in slices"], fake: { calls: { "tasks.release": () => { throw failed; } } } }),
+    "result too large, hostile": one({ ...large, tool: `${bad}${long}`, server: `${bad}${long}`, agent: long }),
+    "result too large, letting in": one({ ...large, agent: "research-7" }, { click: ["[role=group] button >> text=Let it in whole…"], fake: { agents, budgets: makeBudgets(agents, [], STORY_NOW) } }),
+    "result to see": one({ ...large, held: { at: ago(90), by: "Mara Lindqvist", why: "review", tokens: null, limit: null, free: null, verdict: null } }),
+    "result in slices by a limit": one({ ...large, held: tooLarge({ delivered: true, by: "limit", at: ago(60), reason: null, form: "slices", byLimit: true, trimTokens: null }) }),
     "past its limit": one({ intent: null, tokens: { ...cost, result: null, delivered: 0 }, overLimit: { tokens: 61_204, limit: { tokens: 60_000, at: "ask" }, at: ago(60), settledBy: null } }),
     "past its limit, let go on": one({ intent: null, overLimit: { tokens: 61_204, limit: { tokens: 60_000, at: "ask" }, at: ago(60), settledBy: "Mara Lindqvist" } }),
     "started by a person": one({ intent: null, origin: "started", agent: null, startedBy: "Mara Lindqvist" }),

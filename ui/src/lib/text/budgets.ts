@@ -94,16 +94,7 @@ export const budgetsText = {
     unknown: "not known",
     aTask: "a task",
     held: "Held", heldOver: "Held: does not fit", slices: "Read in slices", working: (percent: number | null) => (percent === null ? "Working" : `Working, ${percent} %`), ready: "Arrives at next read",
-    inSlices: "Deliver in slices", whole: "Let it in", wholeOver: "Let it in…", withhold: "Do not deliver…",
-    wholeTitle: (agent: string) => `Let all of it into the window of ${agent}?`,
-    wholeWhat: (tokens: string, free: string) => `It has ${tokens} tokens, and at most ${free} are free: it does not fit.`,
-    wholeDo: "Let it in",
-    acts: (tool: string) => `What to do with the result of ${tool}`,
     more: (n: number) => `Show ${count(n)} more`,
-    done: { slices: (agent: string) => `${agent} reads it in slices.`, whole: (agent: string) => `Let in: ${agent} gets the whole result.`, withheld: (agent: string) => `Withheld from ${agent}.` },
-    withholdTitle: (agent: string) => `Withhold the result from ${agent}?`,
-    withholdWhat: (agent: string) => `${agent} is told that a person withheld it, and never gets it. It stays here.`,
-    withholdDo: "Do not deliver", keep: "Back", reason: "Reason", reasonHint: "Optional; the agent sees it",
   },
 
   tools: {

@@ -147,17 +147,6 @@ export const inboxText = {
   held: {
     heading: "Before its agent reads it",
     said: (agent: string, size: string) => `${agent} does not have this result yet (${size}). Until you decide, it sees the task as still at work.`,
-    agent: "the agent",
-    deliver: "Deliver it",
-    withhold: "Withhold…",
-    withholdTitle: (agent: string) => `Withhold the result from ${agent}?`,
-    withholdWhat: (agent: string) => `${agent} is told that a person withheld it, and never gets it. It stays here.`,
-    withholdDo: "Withhold",
-    keep: "Back",
-    delivered: (agent: string) => `Delivered to ${agent}.`,
-    withheld: (agent: string) => `Withheld from ${agent}.`,
-    reason: "Reason",
-    reasonHint: "Optional; the agent sees it",
   },
 
   sized: {
@@ -180,16 +169,11 @@ export const inboxText = {
     fits: "fits what is seen to be free",
     trim: "Trimmed",
     trimNote: "cut, and still a valid result; the rest stays here",
-    trimTo: "To about",
-    badTrim: "Give a whole number of tokens, such as 5,000 or 5k.",
     begins: "Begins with",
     from: (server: string) => `text from ${server}`,
     noText: "There is no text in it.",
     noBeginning: "Its beginning cannot be read now.",
     showAll: "Show all of it here",
-    deliver: { slices: "Deliver in slices", whole: "Let it in whole", trimmed: "Trim and deliver" },
-    delivered: { slices: (agent: string) => `${agent} reads it in slices.`, whole: (agent: string) => `Delivered to ${agent}, whole.`, trimmed: (agent: string) => `Delivered to ${agent}, trimmed.` },
-    withhold: "Do not deliver…",
   },
 
   overLimit: {

@@ -1,0 +1,39 @@
+/* The words of a result that is held back: what a person can do about it, wherever it is shown. */
+import { count } from "$lib/model/bytes";
+
+export const heldText = {
+  agent: "the agent",
+  acts: (tool: string) => `What to do with the result of ${tool}`,
+
+  /** Of a result that a person wanted to see: it goes as it came. */
+  deliver: "Deliver it",
+  slices: "Deliver in slices",
+  whole: "Let it in whole",
+  trim: "Trim and deliver",
+  withhold: "Do not deliver",
+  /** A second step follows. */
+  ask: { whole: "Let it in whole…", trim: "Trim…", withhold: "Do not deliver…" },
+  back: "Back",
+
+  wholeTitle: (agent: string) => `Let all of it into the window of ${agent}?`,
+  wholeWhat: (tokens: string, free: string) => `It has ${tokens} tokens, and at most ${free} are free: it does not fit.`,
+
+  trimTitle: (agent: string) => `Trim the result for ${agent}?`,
+  trimWhat: "It is cut, and still a valid result; the rest stays here.",
+  trimTo: "To about",
+  badTrim: "Give a whole number of tokens, such as 5,000 or 5k.",
+  unit: "tokens",
+
+  withholdTitle: (agent: string) => `Withhold the result from ${agent}?`,
+  withholdWhat: (agent: string) => `${agent} is told that a person withheld it, and never gets it. It stays here.`,
+  reason: "Reason",
+  reasonHint: (agent: string) => `Optional; ${agent} and the record see it`,
+
+  done: {
+    asItCame: (agent: string) => `Delivered to ${agent}.`,
+    slices: (agent: string) => `${agent} reads it in slices.`,
+    whole: (agent: string) => `Delivered to ${agent}, whole.`,
+    trimmed: (agent: string, tokens: number) => `Delivered to ${agent}, trimmed to about ${count(tokens)} tokens.`,
+    withheld: (agent: string) => `Withheld from ${agent}.`,
+  },
+} as const;
