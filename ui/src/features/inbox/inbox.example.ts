@@ -1,8 +1,9 @@
 /* Made-up items for the stories of the inbox: one of each kind, and what a hostile server would send. */
 import type { HeldDto, InboxRow, RequestDto, TaskDto, TaskRow } from "$lib/bindings";
+import { makeBudgets } from "$lib/fake/budgets";
 import { iso } from "$lib/fake/chance";
 import { makeRow } from "$lib/fake/rows";
-import { detail, FORM_SCHEMA, request } from "$lib/fake/things";
+import { detail, FORM_SCHEMA, makeAgents, request } from "$lib/fake/things";
 import { STORY_NOW } from "$lib/story";
 
 const MINUTE = 60_000;
@@ -53,6 +54,9 @@ const limited = (held: Partial<HeldDto>): HeldDto => ({ at: before(11), by: "lim
 const finished = { phase: "done" as const, group: "finished" as const, over: true, status: "completed", result: { bytes: 245_608, isError: false, state: "stored" as const } };
 export const TOO_LARGE = item({ at: 20, kind: "held", server: "docs", tool: "index_folder", agent: "pr-reviewer", row: { openedAt: before(11), tokens: 61_402, limit: 20_000, exactness: "about", why: "tooLarge" }, task: { ...finished, held: limited({}) } });
 export const DOES_NOT_FIT = item({ at: 21, kind: "held", server: "docs", tool: "index_folder", agent: "research-7", row: { openedAt: before(11), tokens: 61_402, exactness: "exact", why: "doesNotFit" }, task: { ...finished, held: limited({ why: "doesNotFit", limit: null, free: 36_792 }) } });
+export const LIMITED_AGENTS = makeAgents(5, STORY_NOW).map((agent) => ({ ...agent, revokedAt: null }));
+export const LIMITED_BUDGETS = makeBudgets(LIMITED_AGENTS, [], STORY_NOW).map((budget) => ({ ...budget, limit: { tokens: 170_000, at: "ask" as const } }));
+export const BELOW_A_LIMIT: Item = { ...DOES_NOT_FIT, task: { ...DOES_NOT_FIT.task, held: limited({ why: "doesNotFit", limit: null, free: 6_792 }) } };
 export const OF_NOBODY_KNOWN = item({ at: 22, kind: "held", server: "docs", tool: "index_folder", agent: "long-gone", row: { openedAt: before(11), tokens: 61_402, limit: 20_000, exactness: "atMost", why: "tooLarge" }, task: { ...finished, held: limited({}) } });
 export const OVER_LIMIT = item({
   at: 23, kind: "overLimit", server: "warehouse", tool: "index_folder", agent: "research-7", row: { openedAt: before(2), tokens: 61_204, limit: 60_000, exactness: "exact" },

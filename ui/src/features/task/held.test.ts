@@ -31,9 +31,9 @@ function open(task: TaskDto, more: FakeOptions = {}): FakeBackend {
 describe("a held result in the drawer", () => {
   const released = (backend: FakeBackend) => backend.called.filter((one) => one.name === "tasks.release").map((one) => one.input);
 
-  it("says what an estimate is, in sentences that stand apart", async () => {
-    open(taskOf({ held: sized }));
-    await shown.find(".banner", "It has ≈ 61k tokens (Claude 4.7 and later, estimate). Held by a limit");
+  it("says what an estimate is, which limit holds it and by how much it is over", async () => {
+    open(taskOf({ held: sized }), { rules: [{ scope: { kind: "tool", server: taskRow.server, tool: taskRow.tool ?? "" }, resultLimit: { tokens: 20_000, at: "ask" } }] });
+    await shown.find(".banner", `It has ≈ 61k tokens (Claude 4.7 and later, estimate). One result of the tool ${taskRow.tool ?? ""} may have 20,000 tokens: it has ≈ 41k too many. Held by a limit`);
   });
 
   it("says that all of it goes in at once when its size is why it waits", async () => {
@@ -76,6 +76,7 @@ describe("a held result in the drawer", () => {
     open(taskOf({ held: { ...sized, verdict: { delivered: true, by: "a limit", at: sized.at, reason: null, form: "slices", byLimit: true, trimTokens: null } } }));
     expect(shown.text()).toMatch(/Let it in whole.*Trim….*Do not deliver…/);
     expect(shown.text()).not.toContain("Deliver in slices");
+    expect(shown.text(), "with the limit that does so").toContain("it has ≈ 41k too many.");
   });
 
   it("is simply delivered when a person wanted to see it", () => {

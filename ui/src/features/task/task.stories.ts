@@ -71,7 +71,7 @@ export default {
     "result too large, trimming": one(large, { click: ["[role=group] button >> text=Trim…"], keys: ["Control+a", "x", "Enter"] }),
     "result too large, not delivering": one(large, { click: ["[role=group] button >> text=Do not deliver…"] }),
     "result too large, not sent": one(large, { click: ["[role=group] button >> text=Deliver in slices"], fake: { calls: { "tasks.release": () => { throw failed; } } } }),
-    "result too large, hostile": one({ ...large, tool: `${bad}${long}`, server: `${bad}${long}`, agent: long }),
+    "result too large, hostile": one({ ...large, tool: `${bad}${long}`, server: `${bad}${long}`, agent: long }, { fake: { rules: [{ scope: { kind: "server", server: `${bad}${long}` }, resultLimit: { tokens: 20_000, at: "ask" } }] } }),
     "result too large, letting in": one({ ...large, agent: "research-7" }, { click: ["[role=group] button >> text=Let it in whole…"], fake: { agents, budgets: makeBudgets(agents, [], STORY_NOW) } }),
     "result to see": one({ ...large, held: { at: ago(90), by: "Mara Lindqvist", why: "review", tokens: null, limit: null, free: null, verdict: null } }),
     "result in slices by a limit": one({ ...large, held: tooLarge({ delivered: true, by: "limit", at: ago(60), reason: null, form: "slices", byLimit: true, trimTokens: null }) }),

@@ -1,4 +1,4 @@
-/* The words of a result that is held back: what a person can do about it, wherever it is shown. */
+/* The words of a result that is held back: what a person can do about it, wherever it is shown, and which limit holds it. */
 import { count } from "$lib/model/bytes";
 
 export const heldText = {
@@ -35,5 +35,16 @@ export const heldText = {
     whole: (agent: string) => `Delivered to ${agent}, whole.`,
     trimmed: (agent: string, tokens: number) => `Delivered to ${agent}, trimmed to about ${count(tokens)} tokens.`,
     withheld: (agent: string) => `Withheld from ${agent}.`,
+  },
+
+  /** Whose limit of one result it is; null for one that is not set any more. */
+  limit: {
+    tool: (name: string, limit: string) => `One result of the tool ${name} may have ${limit} tokens`,
+    server: (name: string, limit: string) => `One result of the server ${name} may have ${limit} tokens`,
+    agent: (name: string, limit: string) => `One result for ${name} may have ${limit} tokens`,
+    gone: (limit: string) => `When it came, one result could have ${limit} tokens`,
+    window: (agent: string, limit: string, free: string) => `The window of ${agent} may hold ${limit} tokens, and ${free} of them were free`,
+    windowGone: (agent: string, free: string) => `When it came, ${free} tokens were free in the window of ${agent}, below its limit`,
+    over: (limit: string, by: string) => `${limit}: it has ${by} too many.`,
   },
 } as const;

@@ -157,8 +157,6 @@ export const inboxText = {
     free: (figure: string) => `at most ${figure} free`,
     is: ["The result is ", (how: "exact" | "about" | "atMost", family: string) => (how === "exact" ? `, counted exactly for ${family}.` : how === "about" ? `, estimated for ${family}.` : `, an upper bound for ${family}.`)] as const,
     size: (figure: string) => `${figure} tokens`,
-    limit: (figure: string) => `A limit holds anything over ${figure}.`,
-    below: (figure: string) => `Below the limit of the window, ${figure} were free.`,
     sub: (tool: string, server: string, agent: string) => [tool, ` on ${server} finished; ${agent} has not seen the result`] as const,
     done: "no deadline; the task itself is done",
     how: (agent: string) => `How should ${agent} get it?`,
