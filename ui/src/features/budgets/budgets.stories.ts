@@ -4,7 +4,7 @@ import type { FakeOptions } from "$lib/backend/fake";
 import { makeSeries, makeShown } from "$lib/fake/budgets";
 import { story, STORY_NOW, type StoryFile } from "$lib/story";
 import Budgets from "./Budgets.svelte";
-import { SPANS } from "./look";
+import { DAY } from "./look";
 import * as made from "./budgets.example";
 
 const failed: ApiError = { code: "failed", message: "the registry is full", hint: "Free some space on the disk." };
@@ -53,7 +53,7 @@ export default {
     "limits of a tool": screen({ ...five, rules }, { click: [...LIMITS, "[role=dialog] li:last-child button"] }),
     spent: screen(five, { hash: "#/budgets?spent" }),
     "spent, nobody has access": screen({ agents: made.agents(2).map((agent) => ({ ...agent, revokedAt: agent.createdAt })), budgets: [] }, { hash: "#/budgets/agt_000001?spent" }),
-    "spent, cannot be read again": screen({ ...five, calls: { "budgets.series": ({ spanMs, stepMs }) => (spanMs > SPANS.day.spanMs ? throwing() : makeSeries(spanMs, stepMs, STORY_NOW, 3, ["o200k"])) } }, { hash: "#/budgets?spent", click: ["text=30 days"] }),
+    "spent, cannot be read again": screen({ ...five, calls: { "budgets.series": ({ spanMs, stepMs }) => (spanMs > 2 * DAY.spanMs ? throwing() : makeSeries(spanMs, stepMs, STORY_NOW, 3, ["o200k"])) } }, { hash: "#/budgets?spent", click: ["text=30 days"] }),
     "spent by one": screen(five, { hash: "#/budgets/agt_000001?spent" }),
     "spent, a month": screen(five, { hash: "#/budgets?spent", click: ["text=30 days"] }),
     "spent nothing": screen({ ...five, calls: { "budgets.series": ({ spanMs, stepMs }) => { const made = makeSeries(spanMs, stepMs, STORY_NOW, 1, []); return { ...made, points: made.points.map((point) => ({ ...point, sources: [], keptOut: 0, messages: 0 })) }; }, "budgets.waste": () => ({ servers: [] }) } }, { hash: "#/budgets?spent" }),

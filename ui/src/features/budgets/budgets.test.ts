@@ -11,7 +11,7 @@ import Budgets from "./Budgets.svelte";
 import { agentOf, agents, aBudget, BESIDE, budgets, coming } from "./budgets.example";
 import Coming from "./Coming.svelte";
 import History from "./History.svelte";
-import { SPANS } from "./look";
+import { DAY } from "./look";
 import Others from "./Others.svelte";
 import Waste from "./Waste.svelte";
 
@@ -67,14 +67,14 @@ it("what was spent can be seen when no agent has access any more, under the name
   const core = world({ agents: gone, budgets: [], calls: { "budgets.series": ({ spanMs, stepMs }) => makeSeries(spanMs, stepMs, STORY_NOW, 1, ["o200k"]), "budgets.waste": () => ({ servers: [] }) } });
   const page = show(Budgets, {}, core);
   await page.find("h2", `${gone[1]?.name ?? ""}, without access, last 24 hours`);
-  expect(core.called.filter((one) => one.name === "budgets.series").map((one) => one.input)).toContainEqual({ ...SPANS.day, agent: "agt_000001" });
+  expect(core.called.filter((one) => one.name === "budgets.series").map((one) => one.input)).toContainEqual({ ...DAY, agent: "agt_000001" });
   await page.press("[role=radiogroup] input[value=now]");
   await page.find("h2", "No agent has access now");
   await page.close();
 });
 
 it("figures that cannot be read for another span stay under their own, with their time", async () => {
-  const core = world({ calls: { "budgets.series": ({ spanMs, stepMs }) => (spanMs > SPANS.day.spanMs ? throwing() : makeSeries(spanMs, stepMs, STORY_NOW, 1, ["o200k"])) } });
+  const core = world({ calls: { "budgets.series": ({ spanMs, stepMs }) => (spanMs > 2 * DAY.spanMs ? throwing() : makeSeries(spanMs, stepMs, STORY_NOW, 1, ["o200k"])) } });
   const page = show(History, { agent: null, who: "All agents" }, core);
   await page.find("table");
   await page.press("[role=radiogroup] input[value=month]");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { makeSeries } from "$lib/fake/budgets";
 import { STORY_NOW } from "$lib/story";
 import { budgets, coming } from "./budgets.example";
-import { comingLook, csvOf, inPlace, namesFound, SPANS, sumsOf, together } from "./look";
+import { comingLook, csvOf, inPlace, namesFound, sumsOf, together } from "./look";
 
 describe("what is about to come in", () => {
   it("does not fit when more is held than is free", () => {
@@ -18,19 +18,19 @@ describe("what is about to come in", () => {
 });
 
 describe("figures over time", () => {
-  const series = makeSeries(SPANS.week.spanMs, SPANS.week.stepMs, STORY_NOW, 3, ["o200k", "unknown"]);
+  const series = makeSeries(7 * 86_400_000, 6 * 3_600_000, STORY_NOW, 3, ["o200k", "unknown"]);
 
   it("sum to what the points say, by source", () => {
-    const sums = sumsOf(series);
+    const sums = sumsOf(series.points);
     expect(sums.tokens).toBe(series.points.flatMap((point) => point.sources).reduce((sum, part) => sum + part.tokens, 0));
     expect(sums.sources.map((part) => part.source)).toEqual(["tools", "ownTools", "arguments", "results", "handles", "prompts"]);
-    expect(sumsOf({ ...series, points: [] })).toEqual({ sources: [], tokens: 0, keptOut: 0, messages: 0 });
+    expect(sumsOf([])).toEqual({ sources: [], tokens: 0, keptOut: 0, messages: 0 });
   });
 
   it("are kept as a file whose every line says in which tokens they are counted and how exact", () => {
-    const lines = csvOf(series).trimEnd().split("\n");
+    const lines = csvOf(series, series.points).trimEnd().split("\n");
     expect(lines).toHaveLength(series.points.length + 1);
-    expect(lines[0], "the columns of the command line").toBe("at,tools,ownTools,arguments,results,handles,prompts,keptOut,messages,exactness,families");
+    expect(lines[0], "the columns of the command line, with whose time it is").toBe("at (UTC),tools,ownTools,arguments,results,handles,prompts,keptOut,messages,exactness,families");
     expect(lines.at(-1)).toMatch(/^2026-[\d-]+T[\d:.]+Z,\d+,.*,atMost,o200k unknown$/);
   });
 });

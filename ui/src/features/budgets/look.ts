@@ -1,6 +1,6 @@
 /* What stands on the screen of budgets, worked out: who is found, how something that comes in stands, sums of spend, and
    the file of figures. Pure. */
-import type { BudgetDto, ComingDto, ExactnessDto, SeriesDto, SourcePart } from "$lib/bindings";
+import type { BudgetDto, ComingDto, ExactnessDto, SeriesDto, SeriesPoint, SourcePart } from "$lib/bindings";
 import type { IconName } from "$lib/design/icons";
 import type { Tone } from "$lib/design/tones";
 import { least } from "$lib/model/tokens";
@@ -9,12 +9,8 @@ import { budgetsText } from "$lib/text/budgets";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-export const SPANS = {
-  day: { spanMs: DAY_MS, stepMs: HOUR_MS },
-  week: { spanMs: 7 * DAY_MS, stepMs: 6 * HOUR_MS },
-  month: { spanMs: 30 * DAY_MS, stepMs: DAY_MS },
-} as const;
-export type Span = keyof typeof SPANS;
+/** The last day, by the hour. */
+export const DAY = { spanMs: DAY_MS, stepMs: HOUR_MS } as const;
 
 export interface ComingLook {
   readonly tone: Tone;
@@ -54,11 +50,11 @@ export interface Sums {
   readonly messages: number;
 }
 
-export function sumsOf(series: SeriesDto): Sums {
+export function sumsOf(points: readonly SeriesPoint[]): Sums {
   const bySource = new Map<SourcePart["source"], { tokens: number; exactness: ExactnessDto }>();
   let keptOut = 0;
   let messages = 0;
-  for (const point of series.points) {
+  for (const point of points) {
     keptOut += point.keptOut;
     messages += point.messages;
     for (const part of point.sources) {
@@ -76,14 +72,15 @@ export const inPoint = (sources: readonly SourcePart[]): number => sources.reduc
 
 const COLUMNS: readonly SourcePart["source"][] = ["tools", "ownTools", "arguments", "results", "handles", "prompts"];
 
-/** The figures as a file, the same as `taskwarden budget --history HOURS --csv` prints: plain numbers, with how exact and in
-    which tokenizers in every line. Words of the core alone: nothing in a line needs quotes. */
-export function csvOf(series: SeriesDto): string {
+/** The figures as a file, with the columns of `taskwarden budget --history HOURS --csv`: plain numbers, with how exact and in
+    which tokenizers in every line. Each begins at an exact instant, in UTC, as its column says. Words of the core alone:
+    nothing in a line needs quotes. */
+export function csvOf(series: Pick<SeriesDto, "exactness" | "families">, points: readonly SeriesPoint[]): string {
   const families = series.families.join(" ");
-  const lines = series.points.map((point) => [
+  const lines = points.map((point) => [
     point.at, ...COLUMNS.map((source) => point.sources.find((part) => part.source === source)?.tokens ?? 0), point.keptOut, point.messages, series.exactness, families,
   ]);
-  return [["at", ...COLUMNS, "keptOut", "messages", "exactness", "families"], ...lines].map((line) => `${line.join(",")}\n`).join("");
+  return [["at (UTC)", ...COLUMNS, "keptOut", "messages", "exactness", "families"], ...lines].map((line) => `${line.join(",")}\n`).join("");
 }
 
 /** Rows where they stood, new ones after them: what is sorted otherwise meanwhile does not move under a pointer. `places`:

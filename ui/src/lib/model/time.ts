@@ -86,11 +86,31 @@ const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 
 /** "12 Mar, 14:02", with the year when it is another one. */
 export function day(moment: Moment, now: number): string {
+  const on = date(moment, now);
+  return on === "" ? "" : `${on}, ${hourMinute(moment)}`;
+}
+
+/** "12 Mar", with the year when it is another one. */
+export function date(moment: Moment, now: number): string {
   const at = new Date(ms(moment));
   if (Number.isNaN(at.getTime())) return "";
-  const date = `${at.getDate()} ${MONTHS[at.getMonth()] ?? ""}`;
   const year = at.getFullYear() === new Date(now).getFullYear() ? "" : ` ${at.getFullYear()}`;
-  return `${date}${year}, ${hourMinute(moment)}`;
+  return `${at.getDate()} ${MONTHS[at.getMonth()] ?? ""}${year}`;
+}
+
+/** "12 Mar, 14:02", and how far from UTC where clocks go back and the same hour comes twice: "25 Oct, 02:00 (UTC+2)". */
+export function dayOnce(moment: Moment, now: number): string {
+  const at = ms(moment);
+  const shown = day(at, now);
+  return shown !== "" && [at - HOUR, at + HOUR].some((other) => day(other, now) === shown) ? `${shown} (${fromUtc(at)})` : shown;
+}
+
+/** "UTC", "UTC+5:30", "UTC−3". */
+export function fromUtc(moment: Moment): string {
+  const minutes = -new Date(ms(moment)).getTimezoneOffset();
+  if (minutes === 0 || Number.isNaN(minutes)) return "UTC";
+  const [whole, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `UTC${minutes < 0 ? "−" : "+"}${whole}${rest === 0 ? "" : `:${two(rest)}`}`;
 }
 
 /** How long a task has run, without the time it waited for a person. */

@@ -162,6 +162,7 @@ export const budgetsText = {
     what: (span: string) => `What came in over ${span}`,
     spans: { label: "How far back", day: "24 hours", week: "7 days", month: "30 days" },
     steps: { day: "by the hour", week: "by six hours", month: "by the day" },
+    late: (minutes: number, span: "week" | "month") => `Sums are stored by whole hours of UTC, which begin at ${minutes} past the hour here: the first ${minutes} minutes of ${span === "week" ? "a part of a day" : "a day"} are with what was before.`,
     chart: (who: string, span: string) => `Tokens that came in for ${who}, ${span}. The table beside it has the figures.`,
     table: "Figures of the chart",
     columns: { at: "From", tokens: "Came in", kept: "Kept out", messages: "Messages" },
