@@ -360,7 +360,7 @@ fn torture_no_handle_that_an_agent_saw_is_unknown_over_many_kills() {
 }
 
 fn seed() -> u64 {
-    u64::from(std::process::id()) << 20 | u64::from(tests::peers::free_port())
+    getrandom::u64().expect("the system has random bits")
 }
 
 /// Kills whatever core holds the data directory, a few times a story.

@@ -239,7 +239,7 @@ fn torture_nothing_is_lost_over_many_kills_at_random_moments() {
 }
 
 fn seed() -> u64 {
-    u64::from(std::process::id()) << 20 | u64::from(tests::peers::free_port())
+    getrandom::u64().expect("the system has random bits")
 }
 
 /// Kills whatever core holds the data directory, again and again.

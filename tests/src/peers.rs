@@ -8,6 +8,8 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use parking_lot::Mutex;
+
 use crate::home::wait_for;
 
 /// A peer that runs as a process of its own and listens on loopback.
@@ -45,13 +47,28 @@ fn workspace() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// A loopback port that was free a moment ago.
+/// The lowest port that [`free_port`] gives, and how many pairs it has. Linux itself gives out ports from 32768 on, other
+/// systems from 49152 on: no connection and no listener on port 0 gets one of these.
+const PORTS: (u16, u16) = (20_000, 6_000);
+
+/// Who listens on the second port of a pair has the first one.
+static HELD: Mutex<Vec<TcpListener>> = Mutex::new(Vec::new());
+
+/// A loopback port on which nobody listens, for servers that are ended and come back. It is this process's until it ends:
+/// no other test gets it meanwhile.
 #[must_use]
 pub fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .and_then(|listener| listener.local_addr())
-        .map(|address| address.port())
-        .expect("a free loopback port")
+    let (lowest, pairs) = PORTS;
+    // Tests that run side by side begin to look at different places.
+    let begin = u16::try_from(std::process::id() % u32::from(pairs)).unwrap_or_default();
+    let mut ports = (0..pairs).map(|nth| lowest + 2 * ((begin + nth) % pairs));
+    let port = ports.find(|port| {
+        let Ok(holder) = TcpListener::bind((Ipv4Addr::LOCALHOST, port + 1)) else { return false };
+        let is_free = TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+        HELD.lock().push(holder);
+        is_free
+    });
+    port.expect("a free loopback port")
 }
 
 /// `@modelcontextprotocol/server-everything` 2026.1.26 over stdio: `initialize`, 2025-11-25 tasks.
