@@ -4,12 +4,10 @@
 //! the short result, and afterwards slices, none larger than the limit. The agent repeats what got no answer, as clients do; every answer is looked
 //! at, not only the last. That no handle is lost meanwhile is `gateway_kill.rs`.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use tests::agent::{Agent, Gone};
 use tests::gate::Gate;
-use tests::home::{pause_for, wait_for};
+use tests::home::{looks, wait_for};
 use tests::peers::{self, HttpPeer};
 use tests::reader::{held, link, words};
 
@@ -55,7 +53,7 @@ impl Work {
 
     /// Asks until there is an answer of a core. Nothing that is answered is the report itself.
     fn ask(&mut self, method: &str, params: &Value) -> Value {
-        for _ in 0..100 {
+        for () in looks() {
             self.slices += u64::from(method == "resources/read");
             let asked = self.agent.ask(method, params.clone());
             if self.gate.has_ended() {
@@ -63,9 +61,7 @@ impl Work {
                 self.restarts += 1;
             }
             match asked {
-                Ok(answer) if answer["error"]["code"] == -32000 && answer.to_string().contains("not connected") => {
-                    pause_for(Duration::from_millis(100));
-                }
+                Ok(answer) if answer["error"]["code"] == -32000 && answer.to_string().contains("not connected") => {}
                 Ok(answer) => {
                     assert!(answer.to_string().len() < TOO_MUCH, "the report came unheld: {answer:.500}");
                     return answer;
@@ -87,11 +83,11 @@ impl Work {
             return Some(begun);
         }
         let task = begun["result"]["taskId"].clone();
-        for _ in 0..600 {
+        for () in looks() {
             let seen = self.ask("tasks/get", &json!({"taskId": task}));
             match seen["result"]["status"].as_str() {
                 Some("completed") => return Some(json!({"result": seen["result"]["result"]})),
-                Some("working") => pause_for(Duration::from_millis(50)),
+                Some("working") => {}
                 _ => {
                     assert!(self.restarts > 0, "`{tool}` failed without a reason: {seen}");
                     return None;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tests::agent::{Agent, Gone};
 use tests::gate::Gate;
-use tests::home::{pause_for, wait_for};
+use tests::home::{looks, pause_for, wait_for};
 use tests::server::{Manner, Recorder};
 
 use crate::PROGRAM;
@@ -87,9 +87,9 @@ impl<'a> Work<'a> {
 
     /// Asks until there is an answer of a core; repeats what may be repeated.
     fn ask(&mut self, method: &str, params: &Value) -> Value {
-        for _ in 0..40 {
+        for () in looks() {
             match self.agent.ask(method, params.clone()) {
-                Ok(answer) if is_passing(&answer) => pause_for(Duration::from_millis(100)),
+                Ok(answer) if is_passing(&answer) => {}
                 Ok(answer) => return answer,
                 Err(Gone(_)) => self.revive(),
             }
@@ -99,13 +99,10 @@ impl<'a> Work<'a> {
 
     /// Calls a tool; a call without an answer is made again, as clients do.
     fn call(&mut self, tool: &'static str) -> Brought {
-        for _ in 0..40 {
+        for () in looks() {
             *self.attempts.entry(tool).or_default() += 1;
             let answer = match self.agent.ask("tools/call", json!({"name": tool, "arguments": {"nonce": tool}})) {
-                Ok(answer) if is_passing(&answer) => {
-                    pause_for(Duration::from_millis(100));
-                    continue;
-                }
+                Ok(answer) if is_passing(&answer) => continue,
                 Ok(answer) => answer,
                 Err(Gone(_)) => {
                     self.revive();
@@ -140,12 +137,11 @@ impl<'a> Work<'a> {
 
     /// Looks until the status is one of these.
     fn until(&mut self, id: &str, statuses: &[&str]) -> Value {
-        for _ in 0..300 {
+        for () in looks() {
             let task = self.look(id);
             if statuses.iter().any(|status| task["status"] == *status) {
                 return task;
             }
-            pause_for(Duration::from_millis(50));
         }
         panic!("{id} is never one of {statuses:?}: {}; core: {}", self.look(id), self.gate.home().core_log());
     }

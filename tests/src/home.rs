@@ -27,6 +27,18 @@ pub fn wait_for<T>(what: &str, mut level: impl FnMut() -> Option<T>, state: impl
     }
 }
 
+/// Looks at something that changes, a pause between two, for as long as [`PATIENCE`] lasts; for loops that also act.
+pub fn looks() -> impl Iterator<Item = ()> {
+    let begun = Instant::now();
+    let mut is_first = true;
+    std::iter::from_fn(move || {
+        if !std::mem::take(&mut is_first) {
+            pause();
+        }
+        (begun.elapsed() < PATIENCE).then_some(())
+    })
+}
+
 fn pause() {
     pause_for(Duration::from_millis(40));
 }
