@@ -62,7 +62,7 @@ fn a_2025_task_over_stdio_survives_the_core_and_asks_its_question_to_the_next_on
     let (home, core) = everything();
     let process = child(&home);
     let id = home.call("everything", "simulate-research-query", &json!({"topic": "bees", "ambiguous": true}));
-    home.wait_phase(&id, "running");
+    home.wait_taken(&id);
     core.kill();
     let _core = home.serve();
     home.wait_phase(&id, "waiting");

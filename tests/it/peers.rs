@@ -120,8 +120,9 @@ fn a_2025_task_that_is_cancelled_is_shown_as_stopped() {
     let home = Home::new(PROGRAM);
     let _core = home.serve();
     add_command(&home, "everything", &peers::everything_command());
-    let id = home.call("everything", "simulate-research-query", &json!({"topic": "wasps"}));
-    home.wait_phase(&id, "running");
+    // One that asks has no end of its own that could be faster than the cancel.
+    let id = home.call("everything", "simulate-research-query", &json!({"topic": "wasps", "ambiguous": true}));
+    home.wait_phase(&id, "waiting");
     let ran = home.run(["tasks", "cancel", &id, "--reason", "not needed", "--yes"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let task = home.wait_phase(&id, "cancelled");
@@ -183,10 +184,12 @@ fn cancels_of_rmcp_tasks_are_told_truthfully() {
     let task = home.wait_phase(&obeyed, "cancelled");
     assert_eq!(task["intent"]["state"], "stopped", "{task}");
 
-    let unmoved = home.call("rmcp", "unmoved", &json!({"millis": 1500}));
+    let finish = home.path().join("finish");
+    let unmoved = home.call("rmcp", "unmoved", &json!({"until": finish}));
     assert_eq!(home.run(["tasks", "cancel", &unmoved, "--yes"]).code, 0);
     let task = home.task(&unmoved);
     assert_eq!((&task["phase"], &task["intent"]["state"]), (&json!("cancelling"), &json!("acknowledged")), "{task}");
+    std::fs::write(finish, "").expect("a file");
     let task = home.wait_phase(&unmoved, "done");
     assert_eq!(task["intent"]["state"], "finishedAnyway", "{task}");
 

@@ -198,6 +198,15 @@ impl Home {
         )
     }
 
+    /// Waits until the server has made a task of a call, whatever became of the task since.
+    pub fn wait_taken(&self, id: &str) -> Value {
+        wait_for(
+            &format!("the server makes a task of {id}"),
+            || Some(self.task(id)).filter(|task| task.get("view").is_some_and(|word| word == "task")),
+            || format!("{}\ncore: {}", self.task(id), self.core_log()),
+        )
+    }
+
     /// Starts a call and returns its handle.
     pub fn call(&self, server: &str, tool: &str, args: &Value) -> String {
         let printed = self.json(["call", server, tool, "--args", &args.to_string(), "--json"]);

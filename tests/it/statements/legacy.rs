@@ -422,7 +422,7 @@ fn s18_a_task_of_server_everything_over_http_is_found_again_in_its_session_after
     let peer = peers::everything_http("streamableHttp");
     add_url(&home, "web", peer.url(), "up");
     let id = home.call("web", "simulate-research-query", &json!({"topic": "bees"}));
-    home.wait_phase(&id, "running");
+    home.wait_taken(&id);
     core.kill();
     let _core = home.serve();
     home.wait_phase(&id, "done");

@@ -2,7 +2,7 @@
 //!
 //! `rmcp-peer http [port]` prints its URL and serves Streamable HTTP on loopback; `rmcp-peer stdio` serves standard
 //! input and output. Its tools: `sum` (at once), `slow_sum` (a task), `ask_name` (a task that asks a form),
-//! `forever` (only cancel ends it), `unmoved` (acknowledges cancel and finishes), `breaks` (fails with a JSON-RPC error),
+//! `forever` (only cancel ends it), `unmoved` (acknowledges cancel and finishes, once the file `until` is there), `breaks` (fails with a JSON-RPC error),
 //! `complains` (a task that completes with a tool error), `ask_before` (a multi round-trip question before any work),
 //! `grüße` (mirrored headers that need care: its own name, and parameters of which one is nested).
 
@@ -22,6 +22,9 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::streamable_http_server::tower::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
 
+/// Between two looks at what a tool waits for.
+const LOOK: Duration = Duration::from_millis(20);
+
 #[derive(Clone)]
 struct Peer {
     tasks: TaskManager,
@@ -36,7 +39,7 @@ fn tool(name: &'static str, about: &'static str, properties: Value) -> Tool {
 }
 
 fn tools() -> Vec<Tool> {
-    let span = json!({"millis": {"type": "integer", "minimum": 0}});
+    let until = json!({"until": {"type": "string"}});
     let numbers = json!({"a": {"type": "integer"}, "b": {"type": "integer"}, "millis": {"type": "integer"}});
     vec![
         tool("sum", "Adds at once", numbers.clone()),
@@ -44,7 +47,7 @@ fn tools() -> Vec<Tool> {
         tool("ask_name", "Asks who you are", json!({})),
         tool("ask_before", "Asks before it starts", json!({})),
         tool("forever", "Ends only when cancelled", json!({})),
-        tool("unmoved", "Finishes in spite of a cancel", span),
+        tool("unmoved", "Finishes in spite of a cancel", until),
         tool("breaks", "Fails", json!({})),
         tool("complains", "Completes with a tool error", json!({})),
         tool(
@@ -96,7 +99,10 @@ async fn work(tool: String, arguments: JsonObject, context: TaskContext) -> Resu
         }
         "unmoved" => {
             context.cancelled().await;
-            tokio::time::sleep(span).await;
+            let until = arguments.get("until").and_then(Value::as_str);
+            while until.is_some_and(|file| !std::path::Path::new(file).exists()) {
+                tokio::time::sleep(LOOK).await;
+            }
             Ok(text("finished anyway"))
         }
         "complains" => Ok(CallToolResult::error(vec![ContentBlock::text("no such bee")])),
