@@ -45,14 +45,18 @@ impl Door {
 
     /// A request with the token, a body and further headers.
     fn post(&self, path: &str, headers: &str, body: &str) -> String {
-        self.say(&format!(
+        self.say(&self.request(path, headers, body))
+    }
+
+    fn request(&self, path: &str, headers: &str, body: &str) -> String {
+        format!(
             "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\
              Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
              Content-Length: {}\r\n{headers}\r\n{body}",
             self.port,
             self.token,
             body.len()
-        ))
+        )
     }
 }
 
@@ -171,20 +175,25 @@ fn large_heads_and_fast_agents_are_refused() {
     let many: String = (0..200).map(|n| format!("X-{n}: 1\r\n")).collect();
     assert_eq!(status(&door.post("/mcp", &format!("X-Large: {large}\r\n"), "{}")), 431, "one large line");
     assert_eq!(status(&door.post("/mcp", &many, "{}")), 431, "many lines");
-    let replies: Vec<String> = (0..4).map(|_| door.post("/mcp", "", &hello())).collect();
-    assert_eq!(status(&replies[0]), 200, "the first is answered: {}", replies[0]);
+    // All are sent before one is answered: one after the other could be as slow as is allowed.
+    let mut all: Vec<TcpStream> = (0..20).map(|_| door.dial()).collect();
+    for stream in &mut all {
+        stream.write_all(door.request("/mcp", "", &hello()).as_bytes()).expect("it is sent");
+    }
+    let replies: Vec<String> = all.iter_mut().map(read_all).collect();
+    assert!(replies.iter().any(|reply| status(reply) == 200), "the first is answered: {replies:?}");
     let late = replies.iter().find(|reply| status(reply) == 429).expect("the burst ends");
     assert!(late.contains("retry-after: 1"), "it says when to come again: {late}");
 }
 
 #[test]
 fn slow_heads_and_bodies_are_cut_off() {
-    let settings =
-        [("TASKWARDEN_POLICY_GATEWAY_HEADER_LIMIT", "200ms"), ("TASKWARDEN_POLICY_GATEWAY_BODY_LIMIT", "200ms")];
-    let door = Door::open(&settings);
+    let door = Door::open(&[("TASKWARDEN_POLICY_GATEWAY_HEADER_LIMIT", "200ms")]);
     let mut stream = door.dial();
     stream.write_all(b"POST /mcp HTTP/1.1\r\nHost:").expect("half a head");
     assert_eq!(read_all(&mut stream), "", "the rest is not waited for");
+    // Heads have their time here: on a busy machine a whole one may come late.
+    let door = Door::open(&[("TASKWARDEN_POLICY_GATEWAY_BODY_LIMIT", "200ms")]);
     let mut stream = door.dial();
     let head = format!(
         "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
