@@ -151,7 +151,12 @@ async fn five_wrong_codes_need_a_new_one_from_the_terminal() {
 fn what_a_server_started_gets_no_code() {
     let (home, _core, ..) = core_with_a_window();
     let out = home.folder("out", &[]);
-    let script = format!("'{PROGRAM}' ui > '{0}/said' 2>&1; echo \"code $?\" >> '{0}/said'", out.display());
+    // Once: it is started again and again, and what it wrote is read meanwhile.
+    let script = format!(
+        "[ -e '{0}/finished' ] && exit; \
+         '{PROGRAM}' ui > '{0}/said' 2>&1; echo \"code $?\" >> '{0}/said'; touch '{0}/finished'",
+        out.display()
+    );
     let env = format!("TASKWARDEN_HOME={}", home.data().display());
     home.run(&["servers", "add", "fooled", "--yes", "--env", &env, "--", "sh", "-c", &script]);
     let said = std::fs::read_to_string(out.join("said")).expect("its try");

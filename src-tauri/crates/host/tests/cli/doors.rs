@@ -69,8 +69,10 @@ fn a_process_that_a_server_started_may_read_and_never_decides() {
     let home = Home::new();
     let _core = home.serve();
     let out = home.folder("out", &[]);
+    // Once: it is started again and again, and what it wrote is read meanwhile.
     let script = format!(
-        "'{PROGRAM}' servers list --json > '{0}/read' 2>&1; \
+        "[ -e '{0}/finished' ] && exit; \
+         '{PROGRAM}' servers list --json > '{0}/read' 2>&1; \
          '{PROGRAM}' servers add evil --yes -- true > '{0}/decided' 2>&1; echo \"code $?\" >> '{0}/decided'; \
          touch '{0}/finished'",
         out.display()
@@ -112,9 +114,11 @@ fn everything_in_the_data_directory_is_for_its_user_alone_and_secrets_stay_in_th
     let mut holding = Vec::new();
     let mut folders = vec![home.data()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry")) {
+        // The core is at work: what was there a moment ago may be gone.
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
-            let mode = entry.metadata().expect("its mode").permissions().mode();
+            let Ok(facts) = entry.metadata() else { continue };
+            let mode = facts.permissions().mode();
             if path.is_dir() {
                 folders.push(path);
                 continue;
