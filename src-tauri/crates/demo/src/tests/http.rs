@@ -295,7 +295,10 @@ async fn tasks_belong_to_their_session() {
 
 #[tokio::test]
 async fn a_question_comes_on_the_result_stream() {
-    let site = Site::start(quick()).await;
+    let mut policy = quick();
+    // Longer than the test may wait: however late the better stream comes, it is not too late.
+    policy.serving.question_patience = 2 * LIMIT;
+    let site = Site::start(policy).await;
     let old = Old::open(&site, "2025-11-25").await;
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("photo.jpg"), "x").expect("a file");

@@ -196,16 +196,16 @@ async fn a_tool_error_completes_and_a_rpc_error_fails() {
 }
 
 #[tokio::test]
-async fn runaway_stops_within_a_second_of_the_cancel() {
-    let mut peer = Peer::start(quick());
+async fn runaway_stops_at_once_and_not_with_its_next_tick() {
+    let mut policy = quick();
+    policy.serving.tick = 2 * super::peer::LIMIT;
+    let mut peer = Peer::start(policy);
     let id = task(&mut peer, "runaway", json!({})).await;
     at(&mut peer, &id, "working").await;
-    let asked = tokio::time::Instant::now();
     let ack = peer.result("tasks/cancel", modern(json!({"taskId": id}))).await;
     let members: Vec<&String> = ack.as_object().expect("an object").keys().collect();
     assert_eq!(members, ["resultType", "_meta"], "only an acknowledgement");
     let gone = at(&mut peer, &id, "cancelled").await;
-    assert!(asked.elapsed() < std::time::Duration::from_secs(1), "it obeys at once");
     assert!(gone.get("result").is_none() && gone.get("error").is_none(), "nothing comes with it");
     let again = peer.result("tasks/cancel", modern(json!({"taskId": id}))).await;
     assert_eq!(again["resultType"], "complete", "a second wish is acknowledged too");
