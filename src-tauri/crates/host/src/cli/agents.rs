@@ -13,7 +13,7 @@ use api::{ApiError, Code, when};
 use clap::Subcommand;
 
 use super::screen::Screen;
-use super::table::{Column, text, toned};
+use super::table::{Column, Layout, text, toned};
 use super::words::one_line;
 use super::{DONE, Ended, prompt, stop, table, words};
 use crate::config::Config;
@@ -128,7 +128,12 @@ async fn list(config: &Config, screen: &Screen) -> Ended {
         return Ok(DONE);
     }
     let rows = list.agents.iter().map(row).collect();
-    table::print(screen, &["NAME", "STATE", "SEEN", "CALLS", "OPEN", "WAITING", "CLIENT"], &["CLIENT"], rows);
+    let layout = Layout {
+        header: &["NAME", "STATE", "SEEN", "CALLS", "OPEN", "WAITING", "CLIENT"],
+        cut: &["CLIENT"],
+        spare: &["CLIENT", "CALLS"],
+    };
+    table::print(screen, layout, rows);
     if door.is_reading() {
         screen.note("No core is running: who is connected is not known. Start one with `taskwarden serve`.");
     }

@@ -16,7 +16,7 @@ use api::when;
 use clap::{ArgGroup, Args, Subcommand};
 
 use super::screen::Screen;
-use super::table::{Column, text, toned};
+use super::table::{Column, Layout, text, toned};
 use super::words::{self, one_line};
 use super::{DONE, Ended, amount, table};
 use crate::config::Config;
@@ -135,8 +135,12 @@ fn list(list: &BudgetList, screen: &Screen) -> Ended {
         return Ok(DONE);
     }
     let rows = list.budgets.iter().map(|budget| row(budget, list)).collect();
-    let header = ["AGENT", "TOKENIZER", "SHARE OF ITS WINDOW", "IN IT", "OF", "COMING", "KEPT OUT", "BURN", "FULL IN"];
-    table::print(screen, &header, &["TOKENIZER"], rows);
+    let layout = Layout {
+        header: &["AGENT", "TOKENIZER", "SHARE OF ITS WINDOW", "IN IT", "OF", "COMING", "KEPT OUT", "BURN", "FULL IN"],
+        cut: &["TOKENIZER"],
+        spare: &["BURN", "KEPT OUT", "TOKENIZER", "FULL IN", "COMING"],
+    };
+    table::print(screen, layout, rows);
     note_more(list.more, screen);
     screen.note(
         "No mark: counted exactly; ≈ measured error; ≤ upper bound. What an agent's own program puts in is not seen here.",

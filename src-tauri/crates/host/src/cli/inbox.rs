@@ -8,7 +8,7 @@ use api::figures::{grouped, tokens};
 use api::{form, when};
 
 use super::screen::Screen;
-use super::table::text;
+use super::table::{Layout, text};
 use super::words::{one_line, shell_word, short_id};
 use super::{DONE, Ended, consent, table, words};
 use crate::config::Config;
@@ -52,7 +52,12 @@ fn questions(inbox: &InboxDto, screen: &Screen) {
             ]
         })
         .collect();
-    table::print(screen, &["TASK", "WAITING", "SERVER", "TOOL", "QUESTION"], &["TOOL", "QUESTION"], rows);
+    let layout = Layout {
+        header: &["TASK", "WAITING", "SERVER", "TOOL", "QUESTION"],
+        cut: &["TOOL", "QUESTION"],
+        spare: &["TOOL"],
+    };
+    table::print(screen, layout, rows);
     screen.line("\nTo answer:");
     for row in &inbox.items {
         if let Some(url) = &row.request.url {

@@ -11,7 +11,7 @@ use api::{ApiError, Code, when};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 use super::screen::Screen;
-use super::table::text;
+use super::table::{Layout, text};
 use super::words::one_line;
 use super::{DONE, Ended, amount, table};
 use crate::config::{self, Config};
@@ -172,7 +172,12 @@ fn print(list: &RuleList, screen: &Screen) -> Ended {
             ]
         })
         .collect();
-    table::print(screen, &["FOR", "ASKS", "REPEAT", "HOLDS RESULTS", "TASK AFTER", "LIMITS OF TOKENS"], &["FOR"], rows);
+    let layout = Layout {
+        header: &["FOR", "ASKS", "REPEAT", "HOLDS RESULTS", "TASK AFTER", "LIMITS OF TOKENS"],
+        cut: &["FOR"],
+        spare: &["TASK AFTER", "REPEAT", "HOLDS RESULTS", "ASKS"],
+    };
+    table::print(screen, layout, rows);
     Ok(DONE)
 }
 

@@ -13,7 +13,7 @@ use api::{ApiError, Code, when};
 use clap::Subcommand;
 
 use super::screen::Screen;
-use super::table::{Column, text, toned};
+use super::table::{Column, Layout, text, toned};
 use super::words::{one_line, quoted, shell_word};
 use super::{DONE, Ended, consent, prompt, table, words};
 use crate::config::Config;
@@ -69,12 +69,12 @@ async fn list(config: &Config, screen: &Screen) -> Ended {
         return Ok(DONE);
     }
     let rows = list.servers.iter().map(row).collect();
-    table::print(
-        screen,
-        &["NAME", "HEALTH", "ERA", "TASKS", "OPEN", "SERVER", "ADDRESS"],
-        &["SERVER", "ADDRESS"],
-        rows,
-    );
+    let layout = Layout {
+        header: &["NAME", "HEALTH", "ERA", "TASKS", "OPEN", "SERVER", "ADDRESS"],
+        cut: &["SERVER", "ADDRESS"],
+        spare: &["ERA", "TASKS", "SERVER"],
+    };
+    table::print(screen, layout, rows);
     if door.is_reading() {
         screen.note("No core is running: health is not known. Start one with `taskwarden serve`.");
     }
@@ -199,7 +199,12 @@ async fn tools(name: String, config: &Config, screen: &Screen) -> Ended {
             vec![text(one_line(&tool.name)), text(tool.task_support.clone()), text(effect(tool)), text(one_line(words))]
         })
         .collect();
-    table::print(screen, &["TOOL", "TASK", "SAYS IT", "DESCRIPTION"], &["DESCRIPTION"], rows);
+    let layout = Layout {
+        header: &["TOOL", "TASK", "SAYS IT", "DESCRIPTION"],
+        cut: &["DESCRIPTION"],
+        spare: &["TASK", "SAYS IT"],
+    };
+    table::print(screen, layout, rows);
     Ok(DONE)
 }
 

@@ -1,10 +1,10 @@
 //! Tidy tables: fixed columns, as wide as the terminal, plain where there is none.
 //!
-//! Cells are made harmless by the caller. A row is a line: what has no room is cut with an ellipsis and never wrapped.
-//! Which columns may be cut is the caller's to say.
+//! Cells are made harmless by the caller. A row is a line: what has no room is cut with an ellipsis or left out, and that
+//! is said; nothing is wrapped. Which columns give way is the caller's to say.
 
 use anstyle::AnsiColor;
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table, presets};
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 use super::screen::Screen;
 
@@ -24,26 +24,61 @@ pub(crate) fn toned(text: impl Into<String>, tone: AnsiColor) -> Column {
     Column { text: text.into(), tone: Some(tone) }
 }
 
-/// Prints rows under a header. Only the columns whose header is in `elastic` give way when the terminal is narrow: what
-/// names a thing and its state is never cut.
-pub(crate) fn print(screen: &Screen, header: &[&str], elastic: &[&str], rows: Vec<Vec<Column>>) {
+/// Letters of a column that is cut, at least, where it has so many. Judgement: the beginning of a name or a sentence.
+const CUT_LEAST: usize = 12;
+/// In no cell: text is cut after a letter, not after a word, so that a long second word is not lost whole.
+const NO_DELIMITER: char = '\0';
+/// Blanks on both sides of a cell.
+const PADDING: usize = 2;
+
+/// The columns of a table, and which of them give way when the terminal is narrow. What names a thing and its state is
+/// never left out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layout<'a> {
+    /// Their heads.
+    pub(crate) header: &'a [&'a str],
+    /// Those that are cut with an ellipsis, down to a few letters.
+    pub(crate) cut: &'a [&'a str],
+    /// Those that are left out where cutting is not enough, the first first; before all of them what says nothing.
+    pub(crate) spare: &'a [&'a str],
+}
+
+/// Prints rows under a header, and says which columns had no room.
+pub(crate) fn print(screen: &Screen, layout: Layout<'_>, rows: Vec<Vec<Column>>) {
+    let styled = screen.is_terminal() && console::colors_enabled();
+    let (lines, left_out) = laid_out(layout, rows, screen.width(), styled);
+    for line in lines {
+        screen.line(line.trim_end());
+    }
+    if !left_out.is_empty() {
+        screen.note(&format!("No room for {}: a wider terminal and `--json` show more.", left_out.join(", ")));
+    }
+}
+
+/// The lines of a table, and the heads of what is left out although it says something.
+fn laid_out<'a>(
+    layout: Layout<'a>,
+    rows: Vec<Vec<Column>>,
+    width: Option<u16>,
+    styled: bool,
+) -> (Vec<String>, Vec<&'a str>) {
+    let facts = facts(layout, &rows);
+    let left_out = width.map(|width| left_out(layout, &facts, width.into())).unwrap_or_default();
+    let is_shown = |head: &str| !left_out.contains(&head);
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    match screen.width() {
-        Some(width) => table.set_width(width),
-        None => table.set_width(u16::MAX),
-    };
-    let styled = screen.is_terminal() && console::colors_enabled();
+    table.set_width(width.unwrap_or(u16::MAX)).set_delimiter(NO_DELIMITER);
     if styled {
         table.enforce_styling();
     } else {
         table.force_no_tty();
     }
-    table.set_header(header.iter().map(|name| Cell::new(name).add_attribute(Attribute::Bold)));
+    let heads = layout.header.iter().filter(|head| is_shown(head));
+    table.set_header(heads.map(|head| Cell::new(head).add_attribute(Attribute::Bold)));
     for row in rows {
         let mut line = comfy_table::Row::new();
         line.max_height(1);
-        for column in row {
+        for (column, _) in row.into_iter().zip(layout.header).filter(|(_, head)| is_shown(head)) {
             let mut cell = Cell::new(column.text).set_alignment(CellAlignment::Left);
             if let Some(tone) = column.tone.filter(|_| styled) {
                 cell = cell.fg(colour(tone));
@@ -52,14 +87,52 @@ pub(crate) fn print(screen: &Screen, header: &[&str], elastic: &[&str], rows: Ve
         }
         table.add_row(line);
     }
-    for (column, name) in table.column_iter_mut().zip(header) {
-        if !elastic.contains(name) {
-            column.set_constraint(ColumnConstraint::ContentWidth);
+    let shown = facts.iter().filter(|fact| is_shown(fact.head));
+    for (column, fact) in table.column_iter_mut().zip(shown) {
+        column.set_constraint(if layout.cut.contains(&fact.head) {
+            ColumnConstraint::LowerBoundary(Width::Fixed(u16::try_from(fact.least + PADDING).unwrap_or(u16::MAX)))
+        } else {
+            ColumnConstraint::ContentWidth
+        });
+    }
+    let said = facts.iter().filter(|fact| fact.says && !is_shown(fact.head)).map(|fact| fact.head).collect();
+    (table.lines().collect(), said)
+}
+
+/// What a column needs.
+struct Fact<'a> {
+    head: &'a str,
+    /// Letters without which it cannot be read.
+    least: usize,
+    /// Whether there is anything in it.
+    says: bool,
+}
+
+fn facts<'a>(layout: Layout<'a>, rows: &[Vec<Column>]) -> Vec<Fact<'a>> {
+    let fact = |(index, head): (usize, &&'a str)| {
+        let cells = || rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.text.as_str());
+        let named = console::measure_text_width(head);
+        let whole = cells().map(console::measure_text_width).fold(named, usize::max);
+        let least = if layout.cut.contains(head) { whole.min(named.max(CUT_LEAST)) } else { whole };
+        Fact { head, least, says: cells().any(|cell| !matches!(cell, "" | "-")) }
+    };
+    layout.header.iter().enumerate().map(fact).collect()
+}
+
+/// The heads of what has to go for the rest to have room.
+fn left_out<'a>(layout: Layout<'a>, facts: &[Fact<'a>], room: usize) -> Vec<&'a str> {
+    let mut needed: usize = facts.iter().map(|fact| fact.least + PADDING).sum();
+    let spare = || layout.spare.iter().filter_map(|head| facts.iter().find(|fact| fact.head == *head));
+    let in_order = spare().filter(|fact| !fact.says).chain(spare().filter(|fact| fact.says));
+    let mut gone = Vec::new();
+    for fact in in_order {
+        if needed <= room {
+            break;
         }
+        needed = needed.saturating_sub(fact.least + PADDING);
+        gone.push(fact.head);
     }
-    for line in table.lines() {
-        screen.line(line.trim_end());
-    }
+    gone
 }
 
 const fn colour(tone: AnsiColor) -> Color {
@@ -70,5 +143,47 @@ const fn colour(tone: AnsiColor) -> Color {
         AnsiColor::Red => Color::Red,
         AnsiColor::Magenta => Color::Magenta,
         _ => Color::Reset,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAYOUT: Layout<'static> = Layout {
+        header: &["TASK", "STATE", "AGENT", "COUNT", "SAYS"],
+        cut: &["AGENT", "SAYS"],
+        spare: &["COUNT", "AGENT"],
+    };
+
+    fn check(agent: &str, width: u16, heads: &str, said: &[&str]) {
+        let row = ["hdl_404p1xeqqm", "Working", agent, "12", "it counts the files below a folder"].map(text);
+        let (lines, left_out) = laid_out(LAYOUT, vec![row.into()], Some(width), false);
+        let shown: Vec<&str> = lines.first().map(|line| line.split_whitespace().collect()).unwrap_or_default();
+        assert_eq!((shown.join(" "), left_out), (heads.to_owned(), said.to_vec()), "{lines:#?}");
+        assert_eq!(lines.len(), 2, "a head and a row are a line each: {lines:#?}");
+        for line in &lines {
+            let wide = console::measure_text_width(line.trim_end());
+            assert!(wide <= usize::from(width), "{wide} letters in {width}: {lines:#?}");
+        }
+    }
+
+    #[test]
+    fn a_narrow_table_leaves_out_what_can_be_spared_and_says_so() {
+        check("claude", 200, "TASK STATE AGENT COUNT SAYS", &[]);
+        check("claude", 54, "TASK STATE AGENT COUNT SAYS", &[]);
+        check("claude", 52, "TASK STATE AGENT SAYS", &["COUNT"]);
+        check("claude", 40, "TASK STATE SAYS", &["AGENT", "COUNT"]);
+        check("-", 46, "TASK STATE COUNT SAYS", &[]);
+        check("研究研究研究研究研究", 61, "TASK STATE AGENT COUNT SAYS", &[]);
+    }
+
+    #[test]
+    fn a_cut_column_keeps_its_beginning_and_its_head() {
+        let layout = Layout { header: &["FOR", "LIMITS"], cut: &["FOR"], spare: &[] };
+        let row = vec![text("agent research-7"), text("result 20,000 hold, window 160,000 ask")];
+        let (lines, _) = laid_out(layout, vec![row], Some(50), false);
+        assert!(lines.iter().any(|line| line.contains("agent resea…")), "for what it holds can be read: {lines:#?}");
+        assert!(lines.first().is_some_and(|line| line.contains("FOR")), "{lines:#?}");
     }
 }

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::screen::Screen;
-use super::table::{text, toned};
+use super::table::{Layout, text, toned};
 use super::words::{coloured_phase, elapsed, one_line, quoted, saying, short_id, tone, truth};
 use super::{DONE, Ended, FAILED, answer, consent, hold, stop, table, watch, weigh, words};
 use crate::config::Config;
@@ -137,7 +137,12 @@ async fn list(input: List, config: &Config, screen: &Screen) -> Ended {
             ]
         })
         .collect();
-    table::print(screen, &["TASK", "PHASE", "SERVER", "TOOL", "TOOK", "HEARD", "SAYS"], &["TOOL", "SAYS"], rows);
+    let layout = Layout {
+        header: &["TASK", "PHASE", "SERVER", "TOOL", "TOOK", "HEARD", "SAYS"],
+        cut: &["TOOL", "SAYS"],
+        spare: &["HEARD"],
+    };
+    table::print(screen, layout, rows);
     if let Some(next) = &page.next {
         screen.note(&format!("There are more: taskwarden tasks list --before {next}"));
     }

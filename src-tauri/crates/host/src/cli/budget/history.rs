@@ -12,7 +12,7 @@ use api::{ApiError, Code};
 use serde::Serialize;
 
 use super::super::screen::Screen;
-use super::super::table::text;
+use super::super::table::{Layout, text};
 use super::super::words::one_line;
 use super::super::{DONE, Ended, table};
 use super::{loosest, note_more};
@@ -81,9 +81,22 @@ pub(super) async fn series(
             ]
         })
         .collect();
-    let header =
-        ["FROM (UTC)", "CAME IN", "TOOLS", "ARGUMENTS", "RESULTS", "HANDLES", "PROMPTS", "KEPT OUT", "MESSAGES"];
-    table::print(screen, &header, &[], rows);
+    let layout = Layout {
+        header: &[
+            "FROM (UTC)",
+            "CAME IN",
+            "TOOLS",
+            "ARGUMENTS",
+            "RESULTS",
+            "HANDLES",
+            "PROMPTS",
+            "KEPT OUT",
+            "MESSAGES",
+        ],
+        cut: &[],
+        spare: &["MESSAGES", "PROMPTS", "ARGUMENTS", "HANDLES", "TOOLS"],
+    };
+    table::print(screen, layout, rows);
     screen.note(&format!("Counted as: {}. Hours in which nothing came in are left out.", series.families.join(", ")));
     Ok(DONE)
 }
@@ -148,20 +161,24 @@ pub(super) fn print_waste(servers: &[WasteDto], head: &str, screen: &Screen) {
             ]
         })
         .collect();
-    let header = [
-        "SERVER",
-        "LOOKS",
-        "NOTHING NEW",
-        "SHARE",
-        "TOO SOON",
-        "STALLED",
-        "LOST",
-        "UNREAD",
-        "NOT STOPPED",
-        "TOKENS",
-        "WHY",
-    ];
-    table::print(screen, &header, &["WHY"], rows);
+    let layout = Layout {
+        header: &[
+            "SERVER",
+            "LOOKS",
+            "NOTHING NEW",
+            "SHARE",
+            "TOO SOON",
+            "STALLED",
+            "LOST",
+            "UNREAD",
+            "NOT STOPPED",
+            "TOKENS",
+            "WHY",
+        ],
+        cut: &["WHY"],
+        spare: &["SHARE", "LOOKS", "TOO SOON", "STALLED", "LOST", "NOT STOPPED", "UNREAD"],
+    };
+    table::print(screen, layout, rows);
 }
 
 /// What came in over the last day, of the agents that are shown.
@@ -216,7 +233,11 @@ fn print_today(shown: &[BudgetShown], screen: &Screen) {
             ]
         })
         .collect();
-    let header = ["AGENT", "CAME IN", "TOOLS", "ARGUMENTS", "RESULTS", "HANDLES", "PROMPTS", "KEPT OUT"];
-    table::print(screen, &header, &[], rows);
+    let layout = Layout {
+        header: &["AGENT", "CAME IN", "TOOLS", "ARGUMENTS", "RESULTS", "HANDLES", "PROMPTS", "KEPT OUT"],
+        cut: &[],
+        spare: &["PROMPTS", "ARGUMENTS", "HANDLES", "TOOLS"],
+    };
+    table::print(screen, layout, rows);
     screen.note("What came in over the last day, in all windows together: spend, not what stands in one now.");
 }
