@@ -42,7 +42,7 @@ pub(crate) struct Budget {
     #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u64).range(1..))]
     history: Option<u64>,
     /// Print the history as comma-separated values.
-    #[arg(long, requires = "history", conflicts_with = "json")]
+    #[arg(long, requires = "history", conflicts_with_all = ["json", "today", "waste"])]
     csv: bool,
     /// What cost tokens or time over the last day and brought nothing, by server.
     #[arg(long, conflicts_with = "history")]

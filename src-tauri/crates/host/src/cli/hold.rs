@@ -33,7 +33,7 @@ pub(crate) struct Release {
     #[arg(long)]
     withhold: bool,
     /// Why not; told to the agent.
-    #[arg(long, value_name = "TEXT", requires = "withhold")]
+    #[arg(long, value_name = "TEXT", requires = "withhold", conflicts_with_all = ["deliver", "slices", "trim"])]
     reason: Option<String>,
 }
 

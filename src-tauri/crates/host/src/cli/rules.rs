@@ -39,7 +39,7 @@ pub(crate) struct Scope {
     #[arg(long, value_name = "SERVER")]
     server: Option<String>,
     /// Only this tool of the server.
-    #[arg(long, value_name = "TOOL", requires = "server")]
+    #[arg(long, value_name = "TOOL", requires = "server", conflicts_with = "agent")]
     tool: Option<String>,
 }
 

@@ -69,6 +69,15 @@ fn rules_are_set_field_by_field_and_taken_away() {
     let shown = home.ok(&["rules", "list"]).out;
     assert!(shown.contains("tool tidy_downloads of demo") && shown.contains("people after 5 min"), "{shown}");
     assert_eq!(home.run(&["rules", "set", "--server", "demo"]).code, Some(2), "a rule says something");
+    home.ok(&["agents", "add", "claude"]);
+    home.ok(&["rules", "set", "--agent", "claude", "--result-tokens", "20k"]);
+    let narrow = ["--agent", "claude", "--tool", "tidy_downloads"];
+    let set = home.run(&[&["rules", "set"], narrow.as_slice(), &["--result-tokens", "none"]].concat());
+    assert_eq!(set.code, Some(2), "no rule of an agent is for one tool: {set:?}");
+    assert_eq!(home.run(&[&["rules", "unset"], narrow.as_slice()].concat()).code, Some(2));
+    let kept = home.ok(&["rules", "list"]).out;
+    assert!(kept.contains("result 20,000 hold"), "the rule for all that the agent starts stands: {kept}");
+    home.ok(&["rules", "unset", "--agent", "claude"]);
     assert_eq!(home.run(&["rules", "set", "--server", "demo", "--task-after", "soon"]).code, Some(2));
     assert_eq!(home.run(&["rules", "set", "--agent", "nobody", "--ask", "both"]).code, Some(4));
     let list = home.ok(&["rules", "unset", "--server", "demo", "--tool", "tidy_downloads", "--json"]);

@@ -42,6 +42,8 @@ fn a_large_result_is_held_with_its_cost_and_reaches_its_agent_in_the_form_that_w
     let shown = home.ok(&["tasks", "show", &id]).out;
     assert!(shown.contains("its result is held back by a limit") && shown.contains("2,000 are allowed"), "{shown}");
 
+    let unsaid = home.run(&["tasks", "release", &id, "--deliver", "--reason", "too dear"]);
+    assert_eq!(unsaid.code, Some(2), "a reason that nobody would read decides nothing: {unsaid:?}");
     let released = home.ok(&["tasks", "release", &id, "--slices"]).out;
     assert!(released.contains("in slices"), "{released}");
     let answer = agent.answer(3);
@@ -119,6 +121,8 @@ fn how_an_agent_is_counted_is_set_and_taken_back() {
         (vec!["budget", "set", "claude", "--window", "0"], 2),
         (vec!["budget", "nobody"], 4),
         (vec!["budget", "--csv"], 2),
+        (vec!["budget", "--waste", "--csv"], 2),
+        (vec!["budget", "--today", "--csv"], 2),
     ] {
         let ran = home.run(&args);
         assert_eq!(ran.code, Some(code), "`{args:?}`: {ran:?}");

@@ -131,4 +131,6 @@ fn everything_in_the_data_directory_is_for_its_user_alone_and_secrets_stay_in_th
         }
     }
     assert_eq!(holding, ["secrets.json"], "the secret lies in one place only");
+    let sent_nowhere = home.run(&["servers", "add", "own", "--yes", "--header", "Authorization", "--", "/bin/true"]);
+    assert_eq!(sent_nowhere.code, Some(2), "a command has no headers to put it in: {sent_nowhere:?}");
 }

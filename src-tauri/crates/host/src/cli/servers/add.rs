@@ -29,7 +29,7 @@ pub(crate) struct Add {
     url: Option<String>,
     /// Name of an HTTP header with a secret, such as `Authorization`; its value is taken from the environment variable
     /// after `=`, or asked.
-    #[arg(long = "header", value_name = "NAME[=VARIABLE]", requires = "url")]
+    #[arg(long = "header", value_name = "NAME[=VARIABLE]", requires = "url", conflicts_with = "command")]
     headers: Vec<String>,
     /// Environment variable for the command.
     #[arg(long, value_name = "NAME=VALUE")]
