@@ -116,7 +116,7 @@ pub fn run_with(args: impl IntoIterator<Item = OsString>, wrap: impl FnOnce(Adap
     let screen = Screen::new(wants_json);
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        Err(error) => return ExitCode::from(misread(&screen, &error)),
+        Err(error) => return ExitCode::from(misread(&screen, &error, &args)),
     };
     let runtime = match runtime(matches!(cli.command, Command::Serve(_) | Command::DemoServer(_))) {
         Ok(runtime) => runtime,
@@ -207,7 +207,7 @@ fn told(screen: &Screen, error: &ApiError) -> u8 {
 }
 
 /// Help and version are answers; everything else is a usage error in our words.
-fn misread(screen: &Screen, error: &clap::Error) -> u8 {
+fn misread(screen: &Screen, error: &clap::Error, args: &[OsString]) -> u8 {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             screen.line(&error.render().ansi().to_string().trim_end().replace("\r\n", "\n"));
@@ -219,14 +219,26 @@ fn misread(screen: &Screen, error: &clap::Error) -> u8 {
         }
         _ => {
             let text = error.render().to_string();
-            let (message, hint) = usage(&text);
+            let (message, hint) = usage(&text, &meant(args));
             told(screen, &ApiError::new(Code::Usage, message, hint))
         }
     }
 }
 
+/// The command that was meant, as far as its words are known: `taskwarden budget set`.
+fn meant(args: &[OsString]) -> String {
+    let mut words = vec!["taskwarden"];
+    let mut command = &Cli::command();
+    for word in args.iter().skip(1).filter_map(|arg| arg.to_str()).filter(|word| !word.starts_with('-')) {
+        let Some(found) = command.find_subcommand(word) else { break };
+        words.push(word);
+        command = found;
+    }
+    words.join(" ")
+}
+
 /// Clap's paragraphs as one line and a hint.
-fn usage(text: &str) -> (String, String) {
+fn usage(text: &str, meant: &str) -> (String, String) {
     let mut message = Vec::new();
     let mut tips = Vec::new();
     let mut usage = None;
@@ -234,15 +246,21 @@ fn usage(text: &str) -> (String, String) {
         if let Some(tip) = line.strip_prefix("tip: ") {
             tips.push(sentence(tip));
         } else if let Some(form) = line.strip_prefix("Usage: ") {
-            usage = Some(format!("Write it as `{form}`."));
-        } else if line.starts_with("For more information") {
+            usage = Some(if form.ends_with("<COMMAND>") && tips.is_empty() {
+                format!("`{meant} --help` lists the commands.")
+            } else {
+                format!("Write it as `{form}`.")
+            });
+        } else if line.starts_with("For more information") || usage.is_some() {
+            // A command with two forms has a line of usage for each: one is told.
         } else {
             message.push(line.strip_prefix("error: ").unwrap_or(line));
         }
     }
     tips.extend(usage);
     if tips.is_empty() {
-        tips.push("`taskwarden --help` lists the commands.".into());
+        let told = if meant.contains(' ') { "says what belongs there, with units" } else { "lists the commands" };
+        tips.push(format!("`{meant} --help` {told}."));
     }
     (message.join(" ").replace('\'', "`"), tips.join(" ").replace('\'', "`"))
 }
@@ -266,9 +284,24 @@ mod tests {
     #[test]
     fn a_usage_error_is_one_line_and_a_hint() {
         let error = Cli::try_parse_from(["taskwarden", "tasks", "lst"]).expect_err("a typing error");
-        let (message, hint) = usage(&error.render().to_string());
+        let (message, hint) = usage(&error.render().to_string(), "taskwarden tasks");
         assert_eq!(message, "unrecognized subcommand `lst`");
         assert!(hint.contains("`list`"), "the nearest is named: {hint}");
         assert!(!message.contains('\n') && !hint.contains('\n'), "one line each");
+    }
+
+    #[test]
+    fn a_usage_error_names_the_help_of_the_command_that_was_meant() {
+        let told = |args: &[&str]| {
+            let error = Cli::try_parse_from(args).expect_err("not as it is written");
+            let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+            usage(&error.render().to_string(), &meant(&args))
+        };
+        let (message, hint) = told(&["taskwarden", "--json", "tasks", "list", "--limit", "many"]);
+        assert!(message.contains("`many`") && hint.contains("`taskwarden tasks list --help`"), "{message} {hint}");
+        let (message, _) = told(&["taskwarden", "budget", "--window"]);
+        assert_eq!(message, "unexpected argument `--window` found", "and no second form of the command is in it");
+        let (_, hint) = told(&["taskwarden", "frob"]);
+        assert_eq!(hint, "`taskwarden --help` lists the commands.");
     }
 }
