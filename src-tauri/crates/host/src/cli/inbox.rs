@@ -46,6 +46,7 @@ fn questions(inbox: &InboxDto, screen: &Screen) {
             vec![
                 text(short_id(&row.task, whole)),
                 text(when::span_ms(row.waiting_ms)),
+                text(words::whose(row.agent.as_deref())),
                 text(row.server.clone()),
                 text(row.tool.as_deref().map_or_else(|| "-".into(), one_line)),
                 text(one_line(&row.request.message)),
@@ -53,9 +54,9 @@ fn questions(inbox: &InboxDto, screen: &Screen) {
         })
         .collect();
     let layout = Layout {
-        header: &["TASK", "WAITING", "SERVER", "TOOL", "QUESTION"],
-        cut: &["TOOL", "QUESTION"],
-        spare: &["TOOL"],
+        header: &["TASK", "WAITING", "AGENT", "SERVER", "TOOL", "QUESTION"],
+        cut: &["AGENT", "TOOL", "QUESTION"],
+        spare: &["AGENT", "TOOL"],
     };
     table::print(screen, layout, rows);
     screen.line("\nTo answer:");
@@ -91,7 +92,8 @@ fn decisions(rows: &[WaitingRow], screen: &Screen) {
             let how = format!("taskwarden tasks go-on {id}, or taskwarden tasks cancel {id}");
             (format!("it went past its limit{size}{allowed}"), how)
         };
-        screen.line(&format!("  {tool} on {}, {since}: {what}", one_line(&row.server)));
+        let whose = row.agent.as_deref().map(|agent| format!(" for {}", one_line(agent))).unwrap_or_default();
+        screen.line(&format!("  {tool} on {}{whose}, {since}: {what}", one_line(&row.server)));
         screen.line(&format!("    {how}"));
     }
 }

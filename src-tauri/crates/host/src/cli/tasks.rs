@@ -129,6 +129,7 @@ async fn list(input: List, config: &Config, screen: &Screen) -> Ended {
             vec![
                 text(short_id(&task.id, whole)),
                 toned(words::phase(task), tone(&task.phase)),
+                text(words::whose(task.agent.as_deref())),
                 text(task.server.clone()),
                 text(task.tool.as_deref().map_or_else(|| "-".into(), one_line)),
                 text(elapsed(task)),
@@ -138,9 +139,9 @@ async fn list(input: List, config: &Config, screen: &Screen) -> Ended {
         })
         .collect();
     let layout = Layout {
-        header: &["TASK", "PHASE", "SERVER", "TOOL", "TOOK", "HEARD", "SAYS"],
-        cut: &["TOOL", "SAYS"],
-        spare: &["HEARD"],
+        header: &["TASK", "PHASE", "AGENT", "SERVER", "TOOL", "TOOK", "HEARD", "SAYS"],
+        cut: &["AGENT", "TOOL", "SAYS"],
+        spare: &["HEARD", "AGENT", "TOOK"],
     };
     table::print(screen, layout, rows);
     if let Some(next) = &page.next {

@@ -63,6 +63,11 @@ pub(crate) fn phase(task: &TaskDto) -> String {
     word.to_owned()
 }
 
+/// Whose task it is, in a table: nobody's is a person's own, or was found.
+pub(crate) fn whose(agent: Option<&str>) -> String {
+    agent.map_or_else(|| "-".into(), one_line)
+}
+
 /// The colour that goes with a phase.
 pub(crate) fn tone(phase: &str) -> AnsiColor {
     match Phase::from_word(phase) {

@@ -39,6 +39,16 @@ fn a_large_result_is_held_with_its_cost_and_reaches_its_agent_in_the_form_that_w
     let id = row["task"].as_str().expect("a task").to_owned();
     let inbox = home.ok(&["inbox"]).out;
     assert!(inbox.contains("To decide:") && inbox.contains("taskwarden tasks release"), "{inbox}");
+    assert!(inbox.contains("huge_report on demo for claude"), "whose it is stands there: {inbox}");
+    let own = home.call("flaky", "{}");
+    home.watch(&own);
+    let whose = |task: &str, agent: &str| {
+        let list = home.ok(&["tasks", "list"]).out;
+        let row = list.lines().find(|line| line.contains(task)).map(str::to_owned).unwrap_or(list);
+        assert!(row.split_whitespace().any(|word| word == agent), "whose task it is: {row}");
+    };
+    whose(&id, "claude");
+    whose(&own, "-");
     let shown = home.ok(&["tasks", "show", &id]).out;
     assert!(shown.contains("its result is held back by a limit") && shown.contains("2,000 are allowed"), "{shown}");
 
