@@ -8,7 +8,7 @@ use api::when;
 
 use super::amount;
 use super::screen::Screen;
-use super::words::{now, one_line, short_id};
+use super::words::{family, now, one_line, short_id};
 
 /// Prints the lines of a task; nothing for one that costs no window anything.
 pub(crate) fn show(task: &TaskDto, screen: &Screen) {
@@ -35,7 +35,7 @@ pub(crate) fn show(task: &TaskDto, screen: &Screen) {
     }
 }
 
-/// `412 for its handle · 61,402 result, 8,000 of it read · 1,204 kept out (o200k)`.
+/// `412 for its handle · 61,402 result, 8,000 of it read · 1,204 kept out (GPT o200k)`.
 fn line(counted: &TokensDto) -> String {
     let shown = |number| tokens(number, counted.exactness);
     let mut parts = vec![format!("{} for the call", shown(counted.arguments))];
@@ -48,7 +48,7 @@ fn line(counted: &TokensDto) -> String {
         None => {}
     }
     parts.push(format!("{} kept out", shown(counted.kept_out)));
-    format!("{} ({})", parts.join(" · "), one_line(&counted.family))
+    format!("{} ({})", parts.join(" · "), one_line(family(&counted.family)))
 }
 
 fn hold(held: &HeldDto, exactness: ExactnessDto, ago: &impl Fn(&str) -> String, id: &str) -> String {
@@ -63,13 +63,53 @@ fn hold(held: &HeldDto, exactness: ExactnessDto, ago: &impl Fn(&str) -> String, 
     };
     let Some(verdict) = &held.verdict else {
         let by = one_line(&held.by);
-        return format!("its result is held back by {by} since {}{why}; taskwarden tasks release {id}", ago(&held.at));
+        return format!("its result is held back by {by}, {}{why}; taskwarden tasks release {id}", ago(&held.at));
     };
+    let said = verdict.reason.as_deref().map(|reason| format!(" ({})", one_line(reason))).unwrap_or_default();
     let what = match (verdict.delivered, verdict.form, verdict.trim_tokens) {
         (false, ..) => "withheld".to_owned(),
         (true, Some(FormDto::Slices), _) => "delivered in slices".into(),
         (true, Some(FormDto::Trimmed), Some(most)) => format!("delivered, trimmed to {} tokens", grouped(most)),
         (true, Some(FormDto::Trimmed | FormDto::Whole) | None, _) => "delivered".into(),
     };
-    format!("its result was held back{why}; {what} by {} {}", one_line(&verdict.by), ago(&verdict.at))
+    format!("its result was held back{why}; {what} by {} {}{said}", one_line(&verdict.by), ago(&verdict.at))
+}
+
+#[cfg(test)]
+mod tests {
+    use api::dto::VerdictDto;
+
+    use super::*;
+
+    fn held(why: HeldWhy) -> HeldDto {
+        let at = || "2026-11-21T21:05:56.969Z".to_owned();
+        let verdict = VerdictDto {
+            delivered: false,
+            form: None,
+            trim_tokens: None,
+            by: "ada".into(),
+            by_limit: false,
+            at: at(),
+            reason: Some("too dear".into()),
+        };
+        HeldDto {
+            at: at(),
+            by: "a limit".into(),
+            why,
+            tokens: Some(4_096),
+            limit: Some(2_000),
+            free: Some(1_204),
+            verdict: Some(verdict),
+        }
+    }
+
+    fn told(why: HeldWhy) -> String {
+        hold(&held(why), ExactnessDto::AtMost, &|_| "1 min ago".into(), "hdl_1")
+    }
+
+    #[test]
+    fn a_result_that_is_withheld_says_why() {
+        let told = told(HeldWhy::TooLarge);
+        assert!(told.ends_with("2,000 are allowed; withheld by ada 1 min ago (too dear)"), "{told}");
+    }
 }

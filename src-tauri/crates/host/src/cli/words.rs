@@ -5,10 +5,12 @@
 
 use anstyle::{AnsiColor, Style};
 use api::dto::{IntentDto, ResultDto, TaskDto, moment};
+use api::figures::grouped;
 use api::when;
 use domain::ports::Clock as _;
 use domain::status::Phase;
 use domain::time::Timestamp;
+use domain::tokens::Family;
 use engine::SystemClock;
 
 /// Longest text of a server in one line. Judgement: a wide terminal.
@@ -66,6 +68,11 @@ pub(crate) fn phase(task: &TaskDto) -> String {
 /// Whose task it is, in a table: nobody's is a person's own, or was found.
 pub(crate) fn whose(agent: Option<&str>) -> String {
     agent.map_or_else(|| "-".into(), one_line)
+}
+
+/// A family of tokenizers in the words that people read; its own word where it is none of ours.
+pub(crate) fn family(word: &str) -> &str {
+    Family::from_word(word).map_or(word, |family| family.label())
 }
 
 /// The colour that goes with a phase.
@@ -166,7 +173,7 @@ pub(crate) fn saying(task: &TaskDto) -> String {
 
 fn result_line(result: &ResultDto) -> String {
     match (result.state.as_str(), result.bytes) {
-        ("stored", Some(bytes)) => format!("result of {bytes} bytes"),
+        ("stored", Some(bytes)) => format!("result of {} bytes", grouped(bytes)),
         ("notFetched", _) => "the result is being fetched".into(),
         ("unavailable", _) => "the server no longer gives the result".into(),
         _ => String::new(),

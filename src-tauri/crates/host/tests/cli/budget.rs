@@ -77,6 +77,10 @@ fn a_large_result_is_held_with_its_cost_and_reaches_its_agent_in_the_form_that_w
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 5, "a head, three whole hours and the one that runs: {csv}");
     assert!(lines[0].starts_with("at,tools,ownTools,") && lines[4].ends_with("exact,o200k"), "{csv}");
+    let hours = home.ok(&["budget", "--history", "3"]).err;
+    assert!(hours.contains("Counted as: GPT o200k. Hours in which"), "{hours}");
+    let days = home.ok(&["budget", "--history", "5000"]).err;
+    assert!(days.contains("Days in which"), "a point is what was left out: {days}");
     let all = home.ok(&["budget", "--today", "--json"]).json();
     assert_eq!((&all["agents"][0]["budget"]["agent"], &all["more"]), (&json!("claude"), &json!(0)), "{all}");
     let one = home.ok(&["budget", "claude", "--today", "--json"]).json();

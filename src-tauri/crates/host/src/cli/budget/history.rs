@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::super::screen::Screen;
 use super::super::table::{Layout, text};
 use super::super::words::one_line;
-use super::super::{DONE, Ended, table};
+use super::super::{DONE, Ended, table, words};
 use super::{loosest, note_more};
 use crate::config::Config;
 use crate::door::Door;
@@ -97,7 +97,9 @@ pub(super) async fn series(
         spare: &["MESSAGES", "PROMPTS", "ARGUMENTS", "HANDLES", "TOOLS"],
     };
     table::print(screen, layout, rows);
-    screen.note(&format!("Counted as: {}. Hours in which nothing came in are left out.", series.families.join(", ")));
+    let each = if step == 1 { "Hours" } else { "Days" };
+    let families: Vec<&str> = series.families.iter().map(|word| words::family(word)).collect();
+    screen.note(&format!("Counted as: {}. {each} in which nothing came in are left out.", families.join("; ")));
     Ok(DONE)
 }
 
@@ -157,7 +159,6 @@ pub(super) fn print_waste(servers: &[WasteDto], head: &str, screen: &Screen) {
                 text(waste.unread.to_string()),
                 text(waste.disobeyed.to_string()),
                 text(tokens(waste.tokens, waste.exactness)),
-                text(waste.advice.clone().unwrap_or_default()),
             ]
         })
         .collect();
@@ -173,12 +174,16 @@ pub(super) fn print_waste(servers: &[WasteDto], head: &str, screen: &Screen) {
             "UNREAD",
             "NOT STOPPED",
             "TOKENS",
-            "WHY",
         ],
-        cut: &["WHY"],
+        cut: &[],
         spare: &["SHARE", "LOOKS", "TOO SOON", "STALLED", "LOST", "NOT STOPPED", "UNREAD"],
     };
     table::print(screen, layout, rows);
+    for waste in servers {
+        if let Some(advice) = &waste.advice {
+            screen.line(&format!("  {}: {advice}", one_line(&waste.server)));
+        }
+    }
 }
 
 /// What came in over the last day, of the agents that are shown.
