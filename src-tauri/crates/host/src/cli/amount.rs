@@ -1,4 +1,4 @@
-//! Numbers of tokens and limits of them as people type them: `20000`, `20k`, `1.5M`, `60k:ask`.
+//! Numbers of tokens, limits of them and hours as people type them: `20000`, `20k`, `1.5M`, `60k:ask`.
 //!
 //! Reads only; what a limit may do is the core's to say. How such numbers are shown is `api::figures`.
 
@@ -9,13 +9,19 @@ use super::words::one_line;
 
 /// A number of tokens.
 pub(crate) fn tokens(text: &str) -> Result<u64, ApiError> {
-    read(text).ok_or_else(|| {
-        ApiError::new(
-            Code::Usage,
-            format!("`{}` is not a number of tokens", one_line(text)),
-            "Give a whole number, such as `20000`, `20k` or `1.5M`.",
-        )
-    })
+    read(text).ok_or_else(|| no_number(text, "Give a whole number, such as `20000`, `20k` or `1.5M`."))
+}
+
+fn no_number(text: &str, hint: &str) -> ApiError {
+    ApiError::new(Code::Usage, format!("`{}` is not a number of tokens", one_line(text)), hint)
+}
+
+/// A number of whole hours.
+pub(crate) fn hours(text: &str) -> Result<u64, &'static str> {
+    match text.parse() {
+        Ok(hours @ 1..) => Ok(hours),
+        Ok(0) | Err(_) => Err("it takes whole hours, such as `24` or `48`"),
+    }
 }
 
 /// A limit with what happens at it; `None` takes it away.
@@ -27,7 +33,9 @@ pub(crate) fn limit(text: &str, usually: AtLimitDto) -> Result<Option<LimitDto>,
         Some((number, word)) => (number, at_limit(word)?),
         None => (text, usually),
     };
-    Ok(Some(LimitDto { tokens: tokens(number)?, at }))
+    let hint = "Give a number, such as `20k` or `20k:ask`, or `none` to take the limit away.";
+    let tokens = read(number).ok_or_else(|| no_number(number, hint))?;
+    Ok(Some(LimitDto { tokens, at }))
 }
 
 /// The word for what happens.

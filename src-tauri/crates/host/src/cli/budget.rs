@@ -13,7 +13,9 @@ use api::dto::{
 };
 use api::figures::{grouped, share, short, tokens};
 use api::when;
+use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Subcommand};
+use domain::tokens::Family;
 
 use super::screen::Screen;
 use super::table::{Column, Layout, text, toned};
@@ -27,19 +29,39 @@ const GAUGE: u64 = 10;
 /// Tools shown of one agent. Judgement: what to look at first; `--json` has all.
 const TOOLS: usize = 10;
 
+/// How the figures are used, below the help.
+const EXAMPLES: &str = "\
+Examples:
+  taskwarden budget                        what stands in all windows now
+  taskwarden budget claude                 in one of them, by source
+  taskwarden budget claude --history 48    what came in over two days
+  taskwarden budget --history 720 --csv    a month, for a spreadsheet
+  taskwarden budget set claude --model claude-opus-4-7
+
+All figures are tokens. `taskwarden rules set` sets limits of them.";
+
+/// How an agent's tokens are told, below the help.
+const SET_EXAMPLES: &str = "\
+Examples:
+  taskwarden budget set claude --model claude-opus-4-7
+  taskwarden budget set codex --tokenizer o200k --window 272k
+  taskwarden budget set claude --window auto
+
+`auto` in place of a value leaves it to what the agent's program says.";
+
 /// What to show, or to change.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub(crate) struct Budget {
     #[command(subcommand)]
     change: Option<Change>,
-    /// Only this agent, with its sources, its tools and what is about to come in.
+    /// Only this agent, by name or id, with its sources, its tools and what is about to come in.
     agent: Option<String>,
     /// What came in over the last day, in place of what stands there now.
     #[arg(long, conflicts_with_all = ["history", "waste"])]
     today: bool,
-    /// What came in over the last so many hours, by the hour; by the day when they are many.
-    #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u64).range(1..))]
+    /// What came in over the last so many hours, such as `48`, by the hour; by the day when they are many.
+    #[arg(long, value_name = "HOURS", value_parser = amount::hours, allow_negative_numbers = true)]
     history: Option<u64>,
     /// Print the history as comma-separated values.
     #[arg(long, requires = "history", conflicts_with_all = ["json", "today", "waste"])]
@@ -53,6 +75,7 @@ pub(crate) struct Budget {
 #[derive(Debug, Subcommand)]
 enum Change {
     /// Set how an agent is counted.
+    #[command(after_help = SET_EXAMPLES)]
     Set(Set),
     /// Say that an agent's window is empty, because its program began anew.
     Empty {
@@ -67,15 +90,20 @@ enum Change {
 struct Set {
     /// Its name or id.
     agent: String,
-    /// The model that it uses: gives tokenizer and window.
+    /// The model that it uses, such as `claude-opus-4-7` or `gpt-5`: gives tokenizer and window.
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// The family of its tokenizer, such as `o200k`.
-    #[arg(long, value_name = "FAMILY")]
+    /// The family of its tokenizer; `unknown` counts most cautiously.
+    #[arg(long, value_name = "FAMILY", value_parser = families())]
     tokenizer: Option<String>,
     /// The size of its window in tokens, such as `200k`.
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
     window: Option<String>,
+}
+
+/// The words of all families, and the one that takes the choice back.
+fn families() -> PossibleValuesParser {
+    PossibleValuesParser::new(Family::ALL.map(Family::word).into_iter().chain(["auto"]))
 }
 
 pub(crate) async fn run(command: Budget, config: &Config, screen: &Screen) -> Ended {

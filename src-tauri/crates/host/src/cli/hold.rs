@@ -27,7 +27,7 @@ pub(crate) struct Release {
     #[arg(long)]
     slices: bool,
     /// The agent gets the result cut to about so many tokens, such as `5k`.
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
     trim: Option<String>,
     /// The agent never gets the result.
     #[arg(long)]

@@ -66,15 +66,17 @@ pub(crate) struct Set {
     /// How long a call lasts before it becomes a task, for agents that know tasks, such as `2s`.
     #[arg(long, value_name = "TIME")]
     task_after: Option<String>,
-    /// How large one result may be, or the error in its place, and what happens with a larger one: `warn`, `ask` or `hold`
-    /// (in slices). `none` takes the limit away.
-    #[arg(long, value_name = "N[:WHAT]")]
+    /// How many tokens one result may have, or the error in its place, and what happens with more: `warn`, `ask` or `hold`
+    /// (in slices), such as `20k:ask`; `hold` when left out. `none` takes a limit away.
+    #[arg(long, value_name = "TOKENS[:WHAT]", allow_negative_numbers = true)]
     result_tokens: Option<String>,
-    /// How much one task may say and bring, and what happens then: `warn`, `ask` or `stop`.
-    #[arg(long, value_name = "N[:WHAT]")]
+    /// How many tokens one task may say and bring, and what happens then: `warn`, `ask` or `stop`, such as `60k:stop`; `ask`
+    /// when left out.
+    #[arg(long, value_name = "TOKENS[:WHAT]", allow_negative_numbers = true)]
     task_tokens: Option<String>,
-    /// How full the window of an agent may be, and what happens with a result that does not fit: `warn`, `ask` or `hold`.
-    #[arg(long, value_name = "N[:WHAT]", conflicts_with = "server")]
+    /// How many tokens may stand in the window of an agent, and what happens with a result that does not fit: `warn`, `ask`
+    /// or `hold`, such as `160k:hold`; `ask` when left out.
+    #[arg(long, value_name = "TOKENS[:WHAT]", conflicts_with = "server", allow_negative_numbers = true)]
     window_tokens: Option<String>,
 }
 

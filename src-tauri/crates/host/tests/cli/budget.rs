@@ -133,6 +133,7 @@ fn how_an_agent_is_counted_is_set_and_taken_back() {
         (vec!["budget", "set", "claude", "--tokenizer", "gpt-9"], 2),
         (vec!["budget", "set", "claude", "--model", "hal-9000"], 2),
         (vec!["budget", "set", "claude", "--window", "0"], 2),
+        (vec!["budget", "set", "claude", "--window", "-5"], 2),
         (vec!["budget", "nobody"], 4),
         (vec!["budget", "--csv"], 2),
         (vec!["budget", "--waste", "--csv"], 2),
@@ -141,6 +142,19 @@ fn how_an_agent_is_counted_is_set_and_taken_back() {
         let ran = home.run(&args);
         assert_eq!(ran.code, Some(code), "`{args:?}`: {ran:?}");
     }
+    for (args, told) in [
+        (vec!["budget", "--history", "2d"], "whole hours, such as `24`"),
+        (vec!["budget", "--history", "-1"], "whole hours, such as `24`"),
+        (vec!["budget", "set", "claude", "--window", "-5"], "`-5` is not a number of tokens"),
+        (vec!["budget", "set", "claude", "--tokenizer", "gpt-9"], "possible values: o200k, cl100k"),
+        (vec!["rules", "set", "--agent", "claude", "--result-tokens", "-5"], "`-5` is not a number of tokens"),
+        (vec!["rules", "set", "--agent", "claude", "--result-tokens", "off"], "`none` to take the limit away"),
+    ] {
+        let ran = home.run(&args);
+        assert!(ran.code == Some(2) && ran.err.contains(told), "the place and what belongs there: {ran:?}");
+    }
+    let help = home.ok(&["budget", "set", "--help"]).out;
+    assert!(help.contains("Examples:") && help.contains("such as `200k`") && help.contains("claude47"), "{help}");
     core.kill();
     let alone = home.ok(&["budget"]);
     assert!(alone.out.contains("claude") && alone.err.contains("No core is running"), "{alone:?}");
