@@ -45,8 +45,13 @@ pub(crate) async fn hold(id: String, config: &Config, screen: &Screen) -> Ended 
     }
     let id = short_id(&task.id, !screen.is_terminal());
     screen.line("Its result is held back from the agent.");
-    screen.note(&format!("Decide later: taskwarden tasks release {id} --deliver, --slices, --trim N or --withhold"));
+    screen.note(&format!("Decide later: {}", ways(id)));
     Ok(DONE)
+}
+
+/// The command that decides about a held result, with its four ways.
+pub(crate) fn ways(id: &str) -> String {
+    format!("taskwarden tasks release {id} --slices, --deliver, --trim TOKENS or --withhold")
 }
 
 pub(crate) async fn release(command: Release, config: &Config, screen: &Screen) -> Ended {

@@ -10,7 +10,7 @@ use api::{form, when};
 use super::screen::Screen;
 use super::table::{Layout, text};
 use super::words::{one_line, shell_word, short_id};
-use super::{DONE, Ended, consent, table, words};
+use super::{DONE, Ended, consent, hold, table, words};
 use crate::config::Config;
 use crate::door::Door;
 
@@ -80,13 +80,12 @@ fn decisions(rows: &[WaitingRow], screen: &Screen) {
         let allowed = row.limit.map(|limit| format!(", {} are allowed", grouped(limit))).unwrap_or_default();
         let (what, how) = if row.kind == "held" {
             let size = size.map(|size| format!(" of {size} tokens")).unwrap_or_default();
-            let how = format!("taskwarden tasks release {id} --slices, --deliver, --trim N or --withhold");
             let why = match row.why {
                 Some(HeldWhy::DoesNotFit) => ", it does not fit into what is left of the window".to_owned(),
                 Some(HeldWhy::Review) => " until somebody has looked at it".to_owned(),
                 Some(HeldWhy::TooLarge) | None => allowed,
             };
-            (format!("a result{size} is held{why}"), how)
+            (format!("a result{size} is held{why}"), hold::ways(id))
         } else {
             let size = size.map(|size| format!(": {size} tokens")).unwrap_or_default();
             let how = format!("taskwarden tasks go-on {id}, or taskwarden tasks cancel {id}");

@@ -7,6 +7,7 @@ use api::figures::{grouped, tokens};
 use api::when;
 
 use super::amount;
+use super::hold::ways;
 use super::screen::Screen;
 use super::words::{family, now, one_line, short_id};
 
@@ -63,7 +64,7 @@ fn hold(held: &HeldDto, exactness: ExactnessDto, ago: &impl Fn(&str) -> String, 
     };
     let Some(verdict) = &held.verdict else {
         let by = one_line(&held.by);
-        return format!("its result is held back by {by}, {}{why}; taskwarden tasks release {id}", ago(&held.at));
+        return format!("its result is held back by {by}, {}{why}; {}", ago(&held.at), ways(id));
     };
     let said = verdict.reason.as_deref().map(|reason| format!(" ({})", one_line(reason))).unwrap_or_default();
     let what = match (verdict.delivered, verdict.form, verdict.trim_tokens) {

@@ -54,6 +54,7 @@ fn a_large_result_is_held_with_its_cost_and_reaches_its_agent_in_the_form_that_w
 
     let unsaid = home.run(&["tasks", "release", &id, "--deliver", "--reason", "too dear"]);
     assert_eq!(unsaid.code, Some(2), "a reason that nobody would read decides nothing: {unsaid:?}");
+    assert!(shown.contains(&format!("taskwarden tasks release {id} --slices")), "with the ways to decide: {shown}");
     let released = home.ok(&["tasks", "release", &id, "--slices"]).out;
     assert!(released.contains("in slices"), "{released}");
     let answer = agent.answer(3);
