@@ -200,7 +200,7 @@ fn row(budget: &BudgetDto, list: &BudgetList) -> Vec<Column> {
         text(coming_sum(&budget.coming).unwrap_or_else(unknown)),
         text(now.map_or_else(unknown, |window| tokens(window.kept_out, window.kept_out_exactness))),
         text(burn(budget).unwrap_or_else(unknown)),
-        text(budget.full_in_ms.map_or_else(unknown, when::span_ms)),
+        text(budget.full_in_ms.map_or_else(unknown, |left| if left == 0 { "now".into() } else { when::span_ms(left) })),
     ]
 }
 
@@ -225,6 +225,15 @@ fn family(family: &FamilyDto) -> String {
 fn burn(budget: &BudgetDto) -> Option<String> {
     let exactness = budget.now.as_ref().filter(|_| budget.burn_per_minute > 0)?.exactness;
     Some(format!("{}/min", tokens(budget.burn_per_minute, exactness)))
+}
+
+/// How long until it is full, or at its limit where that is lower.
+fn fullness(left_ms: u64, share: Option<u64>) -> String {
+    match (left_ms, share) {
+        (0, Some(100..)) => "full".into(),
+        (0, _) => "at its limit".into(),
+        (left_ms, _) => format!("full in {}", when::span_ms(left_ms)),
+    }
 }
 
 /// What is about to come in, as far as it is known.
@@ -258,6 +267,9 @@ fn show(shown: &BudgetShown, screen: &Screen) -> Ended {
     let moments = words::now();
     let ago = |at: &str| moment(at).map(|at| when::ago(at, moments)).unwrap_or_default();
     match &budget.now {
+        None if shown.spent_today.iter().any(|part| part.tokens > 0) || !shown.earlier.is_empty() => {
+            screen.line("  no window of it is open");
+        }
         None => screen.line("  nothing was seen of it yet"),
         Some(window) => {
             let mut parts = Vec::new();
@@ -266,11 +278,15 @@ fn show(shown: &BudgetShown, screen: &Screen) -> Ended {
             parts.push(format!("{}{of}", tokens(window.tokens, window.exactness)));
             parts.push(format!("began {}", ago(&window.began_at)));
             parts.extend(burn(budget));
-            parts.extend(budget.full_in_ms.map(|left| format!("full in {}", when::span_ms(left))));
+            parts.extend(budget.full_in_ms.map(|left| fullness(left, share(budget))));
             screen.line(&format!("  {}", parts.join(" · ")));
             let kept_out = tokens(window.kept_out, window.kept_out_exactness);
             screen.line(&format!("  tasks kept {kept_out} out of it"));
         }
+    }
+    if budget.family.exactness == ExactnessDto::AtMost || budget.window_tokens.is_none() {
+        let agent = words::shell_word(&budget.agent);
+        screen.line(&format!("  its model is not known; say which: taskwarden budget set {agent} --model MODEL"));
     }
     if let Some(limit) = budget.limit {
         let (limit, at) = (grouped(limit.tokens), amount::at_word(limit.at));
@@ -373,5 +389,12 @@ mod tests {
         assert_eq!(gauge(82), "████████░░ 82 %");
         assert_eq!(gauge(100), "██████████ 100 %");
         assert_eq!(gauge(130), "██████████ 130 %", "more than it holds is said");
+    }
+
+    #[test]
+    fn a_window_that_is_full_is_not_full_in_no_time() {
+        assert_eq!(fullness(176_000, Some(26)), "full in 2 min 56 s");
+        assert_eq!(fullness(0, Some(261)), "full");
+        assert_eq!(fullness(0, Some(80)), "at its limit");
     }
 }

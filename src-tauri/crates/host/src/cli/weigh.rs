@@ -58,7 +58,10 @@ fn hold(held: &HeldDto, exactness: ExactnessDto, ago: &impl Fn(&str) -> String, 
             format!(": {} tokens, {} are allowed", tokens(size, exactness), grouped(limit))
         }
         (HeldWhy::DoesNotFit, Some(size), _, Some(free)) => {
-            format!(": {} tokens, {} are free in the window", tokens(size, exactness), tokens(free, exactness))
+            // What stands beside an upper bound is free at least: that is no bound from above.
+            let about = if exactness == ExactnessDto::Exact { exactness } else { ExactnessDto::About };
+            let free = if free == 0 { "none".into() } else { tokens(free, about) };
+            format!(": {} tokens, {free} are free in the window", tokens(size, exactness))
         }
         (HeldWhy::Review | HeldWhy::TooLarge | HeldWhy::DoesNotFit, ..) => String::new(),
     };
@@ -112,5 +115,11 @@ mod tests {
     fn a_result_that_is_withheld_says_why() {
         let told = told(HeldWhy::TooLarge);
         assert!(told.ends_with("2,000 are allowed; withheld by ada 1 min ago (too dear)"), "{told}");
+    }
+
+    #[test]
+    fn what_is_free_beside_an_upper_bound_is_not_called_one() {
+        let told = told(HeldWhy::DoesNotFit);
+        assert!(told.contains("≤ 4.1k tokens, ≈ 1.2k are free"), "{told}");
     }
 }
