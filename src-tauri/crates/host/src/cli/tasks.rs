@@ -103,6 +103,7 @@ pub(crate) async fn run(command: Tasks, config: &Config, screen: &Screen) -> End
 }
 
 async fn list(input: List, config: &Config, screen: &Screen) -> Ended {
+    let again = again(&input);
     let List { phase, server, agent, open, limit, before } = input;
     let is_filtered = !phase.is_empty() || server.is_some() || agent.is_some() || open || before.is_some();
     let query = ListTasks { phases: phase, open, server, agent, limit: Some(limit), before };
@@ -145,12 +146,27 @@ async fn list(input: List, config: &Config, screen: &Screen) -> Ended {
     };
     table::print(screen, layout, rows);
     if let Some(next) = &page.next {
-        screen.note(&format!("There are more: taskwarden tasks list --before {next}"));
+        screen.note(&format!("There are more: taskwarden tasks list{again} --before {next}"));
     }
     if door.is_reading() {
         screen.note("No core is running: this is what was last known. Start one with `taskwarden serve`.");
     }
     Ok(DONE)
+}
+
+/// The words that ask for the next page of the same list.
+fn again(list: &List) -> String {
+    let mut said: Vec<String> = Vec::new();
+    let named = list.phase.iter().map(|phase| ("--phase", phase));
+    let named = named.chain(list.server.iter().map(|server| ("--server", server)));
+    for (flag, value) in named.chain(list.agent.iter().map(|agent| ("--agent", agent))) {
+        said.push(format!(" {flag} {}", words::shell_word(value)));
+    }
+    if list.open {
+        said.push(" --open".into());
+    }
+    said.push(format!(" --limit {}", list.limit));
+    said.concat()
 }
 
 async fn show(id: String, config: &Config, screen: &Screen) -> Ended {

@@ -49,6 +49,9 @@ fn a_large_result_is_held_with_its_cost_and_reaches_its_agent_in_the_form_that_w
     };
     whose(&id, "claude");
     whose(&own, "-");
+    home.call("flaky", "{}");
+    let page = home.ok(&["tasks", "list", "--server", "demo", "--limit", "1"]).err;
+    assert!(page.contains("tasks list --server demo --limit 1 --before "), "the next page is of the same list: {page}");
     let shown = home.ok(&["tasks", "show", &id]).out;
     assert!(shown.contains("its result is held back by a limit") && shown.contains("2,000 are allowed"), "{shown}");
 
