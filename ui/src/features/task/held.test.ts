@@ -9,6 +9,7 @@ import { detail, makeAgents } from "$lib/fake/things";
 import { STORY_NOW } from "$lib/story";
 import Held from "./Held.svelte";
 import OverLimit from "./OverLimit.svelte";
+import TaskDrawer from "./TaskDrawer.svelte";
 
 vi.setConfig({ testTimeout: 60_000 });
 let shown: Shown;
@@ -84,6 +85,19 @@ describe("a held result in the drawer", () => {
     expect(shown.text()).toContain("Deliver it");
     expect(shown.text()).not.toMatch(/slices|whole|Trim/);
   });
+});
+
+it("after a held result was let go the keyboard goes on where its buttons were", async () => {
+  vi.stubGlobal("ResizeObserver", class { observe(): void { /* never tells */ } disconnect(): void { /* nothing to stop */ } });
+  // Menus are laid over the page.
+  const main = document.body.appendChild(document.createElement("main"));
+  const backend = fake({ now: STORY_NOW, tasks: [taskRow], details: [taskOf({ held: sized })] });
+  shown = show(TaskDrawer, { id: taskRow.id, close: () => undefined }, backend);
+  const button = await shown.find("button", "Deliver in slices");
+  button.focus();
+  button.click();
+  await until("what became of it has the focus", () => document.activeElement?.textContent ?? "", (text) => text.startsWith("Delivered in slices to research-7"));
+  main.remove();
 });
 
 it("a task past its limit shows what it cost as exactly as it was counted", () => {
