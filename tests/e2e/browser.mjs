@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
+import { LIMIT_MS } from './level.mjs';
 
 const require = createRequire(import.meta.url);
 const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
@@ -16,7 +17,7 @@ export async function openWindow(browser, core, options = {}) {
   const { theme = 'light', width = 1280, height = 800, context: given } = options;
   const context = given ?? (await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: options.reducedMotion ?? 'reduce' }));
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(LIMIT_MS);
   page.troubles = [];
   page.on('pageerror', (error) => page.troubles.push(String(error)));
   page.on('console', (message) => {

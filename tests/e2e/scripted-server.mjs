@@ -4,6 +4,7 @@
 // a strict server would refuse is kept in `violations`, which every journey asserts to be empty.
 // Tools: `work` (runs until told), `deploy` (destructive, runs until told), `echo` (answers at once).
 import { createServer } from 'node:http';
+import { LIMIT_MS } from './level.mjs';
 
 const TASKS = 'io.modelcontextprotocol/tasks';
 const META = 'io.modelcontextprotocol/';
@@ -68,7 +69,7 @@ export class ScriptedServer {
   }
 
   /** The task that a call with this nonce made; waits for it. */
-  async task(nonce, limitMs = 20_000) {
+  async task(nonce, limitMs = LIMIT_MS) {
     const until = Date.now() + limitMs;
     for (;;) {
       const found = [...this.#tasks.values()].find((task) => task.nonce === nonce);

