@@ -16,6 +16,7 @@ mod figures;
 pub(crate) mod flush;
 mod limits;
 mod lines;
+mod place;
 mod seen;
 mod series;
 mod shelf;
@@ -38,10 +39,10 @@ use domain::window::{Door, Meter, Window};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
-pub use books::Place;
 pub(crate) use comeback::come_back;
 pub use coming::{Coming, ComingState};
 pub(crate) use limits::Incoming;
+pub use place::Place;
 pub use seen::{Passed, Seen};
 
 use self::books::Books;

@@ -1,8 +1,7 @@
 //! The windows of agents in memory: which session fills which, what came into them, and when they are emptied.
 //!
-//! Whatever enters a window is added to the series in the same breath, so the sums of both are equal. Sessions are kept
-//! as marks of their ids. It counts nothing, stores nothing and reads no clock: counts and moments come in, and
-//! `flush.rs` takes out what is to be stored.
+//! Whatever enters a window is added to the series in the same breath, so the sums of both are equal. It counts nothing,
+//! stores nothing and reads no clock: counts and moments come in, and `flush.rs` takes out what is to be stored.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,22 +12,13 @@ use domain::ports::{BudgetNote, with_error};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Family};
 use domain::waste::Waste;
-use domain::window::{Door, Flow, Source, Window};
+use domain::window::{Flow, Source, Window};
 
-use super::coming::{Pending, Sizes, Unread};
+use super::coming::{Coming, Pending, Sizes, Unread};
 use super::desk::{Desk, Open, stands};
+use super::place::Place;
 use super::series::Series;
 use super::shelf::Page;
-
-/// Where something of an agent passed: behind which door, in which conversation. Without the id of the session, which
-/// opens doors.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    pub(super) agent: AgentId,
-    pub(super) door: Door,
-    /// The mark of the session.
-    pub(super) session: Option<Arc<str>>,
-}
 
 /// All windows, and what flowed.
 pub(super) struct Books {
@@ -47,7 +37,7 @@ pub(super) struct Books {
 pub(super) struct Standing {
     pub(super) now: Option<Arc<Window>>,
     pub(super) beside: Vec<Arc<Window>>,
-    pub(super) coming: Vec<super::coming::Coming>,
+    pub(super) coming: Vec<Coming>,
 }
 
 impl Books {

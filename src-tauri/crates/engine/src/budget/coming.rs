@@ -325,9 +325,7 @@ impl TaskFacts {
             unsaid: handle.tokens.map_or(0, |tokens| tokens.unsaid),
         })
     }
-}
 
-impl TaskFacts {
     /// Whether its agent has all that it will get: a trimmed result is read in one piece.
     pub(super) fn is_done(&self) -> bool {
         self.trimmed && self.delivered > 0

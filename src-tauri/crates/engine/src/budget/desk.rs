@@ -12,8 +12,8 @@ use domain::time::Timestamp;
 use domain::tokens::{Exactness, Family};
 use domain::window::{Door, Window};
 
-use super::books::Place;
 use super::coming::Pending;
+use super::place::Place;
 use super::shelf::Paging;
 
 /// A window that fills.

@@ -4,33 +4,20 @@
 
 use std::sync::Arc;
 
-use domain::ids::AgentId;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Family};
 use domain::waste::Waste;
-use domain::window::{Door, Source};
-use sha2::{Digest, Sha256};
+use domain::window::Source;
 
-use super::books::Place;
 use super::coming::{Read, TaskFacts};
 use super::count::Weighed;
 use super::figures::Figure;
 use super::lines::Unseen;
+use super::place::Place;
 use super::seen::{Passed, Seen};
 use super::shelf::Page;
 use super::tap::{Item, Matter};
 use super::{Budget, count};
-
-/// Bytes of a session's digest that stand for it. Judgement: no two of an agent's are taken for one.
-const MARK_BYTES: usize = 8;
-
-/// What stands for a session in windows: its id opens doors and is kept nowhere.
-fn mark(session: &str) -> Arc<str> {
-    let digest = Sha256::digest(session.as_bytes());
-    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
-    let hex: String = digest.iter().take(MARK_BYTES).flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
-    Arc::from(hex)
-}
 
 impl Budget {
     /// Counts a batch and enters it.
@@ -172,14 +159,6 @@ impl Budget {
 
 fn unseen(matter: &Matter, count: Count, family: Family) -> Unseen {
     Unseen { agent: matter.agent, server: matter.server, handle: matter.handle, family, count }
-}
-
-impl Place {
-    /// Behind which door an agent talks, and in which session there.
-    #[must_use]
-    pub fn new(agent: AgentId, door: Door, session: Option<&str>) -> Self {
-        Self { agent, door, session: session.map(mark) }
-    }
 }
 
 fn place(seen: &Seen) -> Place {

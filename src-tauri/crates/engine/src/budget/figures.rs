@@ -50,7 +50,10 @@ struct Added {
 
 /// Additions that are not committed yet.
 #[derive(Default)]
-pub(super) struct Figures(Mutex<HashMap<HandleId, Added>>, Mutex<Retry>);
+pub(super) struct Figures {
+    added: Mutex<HashMap<HandleId, Added>>,
+    retry: Mutex<Retry>,
+}
 
 impl Figures {
     /// Adds to a figure of a task.
@@ -60,7 +63,7 @@ impl Figures {
             Figure::Result(_) | Figure::Delivered => true,
             Figure::Arguments | Figure::Handle | Figure::Interim => false,
         };
-        let mut all = self.0.lock();
+        let mut all = self.added.lock();
         let added =
             all.entry(id).or_insert_with(|| Added { tokens: TaskTokens::new(family), since: Instant::now(), soon });
         added.tokens = sum(added.tokens, one);
@@ -68,7 +71,7 @@ impl Figures {
     }
 
     fn put_back(&self, id: HandleId, taken: Added) {
-        let mut all = self.0.lock();
+        let mut all = self.added.lock();
         let tokens = all.get(&id).map_or(taken.tokens, |later| sum(taken.tokens, later.tokens));
         all.insert(id, Added { tokens, ..taken });
     }
@@ -79,7 +82,7 @@ impl Figures {
         let due = |id: &HandleId, added: &Added| {
             added.soon || now.duration_since(added.since) >= every || over(*id, &added.tokens)
         };
-        let mut all = self.0.lock();
+        let mut all = self.added.lock();
         let ids: Vec<HandleId> = all.iter().filter(|(id, added)| due(id, added)).map(|(id, _)| *id).collect();
         ids.into_iter().filter_map(|id| all.remove(&id).map(|added| (id, added))).collect()
     }
@@ -180,7 +183,7 @@ pub(super) async fn commit(core: &Arc<Core>, all: bool) {
                 handle.over_limit.is_none() && limit(&roster, &handle).is_some_and(over)
             })
     };
-    let retry = &core.budget.figures.1;
+    let retry = &core.budget.figures.retry;
     if !all && !retry.lock().may_try() {
         return;
     }

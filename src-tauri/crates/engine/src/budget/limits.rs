@@ -22,7 +22,8 @@ use parking_lot::Mutex;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
-use super::books::{Books, Place};
+use super::books::Books;
+use super::place::Place;
 use super::seen::Passed;
 use super::tap::Item;
 use super::{Budget, count, figures};

@@ -14,8 +14,9 @@ use domain::window::{Flow, Source, Window};
 use futures::FutureExt;
 use proptest::prelude::*;
 
-use super::books::{Books, Place};
+use super::books::Books;
 use super::coming::{ComingState, Pending, Read, TaskFacts};
+use super::place::Place;
 use super::shelf::Page;
 use super::tap::{Item, Matter, Tap};
 
