@@ -24,7 +24,7 @@ export const heldText = {
   badTrim: "Give a whole number of tokens, such as 5,000 or 5k.",
   unit: "tokens",
 
-  withholdTitle: (agent: string) => `Withhold the result from ${agent}?`,
+  withholdTitle: (agent: string) => `Do not deliver the result to ${agent}?`,
   withholdWhat: (agent: string) => `${agent} is told that a person withheld it, and never gets it. It stays here.`,
   reason: "Reason",
   reasonHint: (agent: string) => `Optional; ${agent} and the record see it`,
