@@ -19,7 +19,7 @@ use super::guest::Guest;
 use super::names::ToolPlace;
 use super::tell::Teller;
 use super::{Gate, clients, outcome, own_tools, questions, service, wire};
-use crate::serve::fault::Fault;
+use crate::serve::fault::{Fault, FaultKind};
 use crate::serve::{Answered, GivenUp, Seat};
 
 /// A call to hold.
@@ -68,11 +68,29 @@ impl Patience {
     }
 }
 
-/// Holds the call.
+/// Holds the call, as long as its client is there: a reply that nobody reads would be delivered to nobody, and the same
+/// call, made again meanwhile, joins its task (ruling 24).
 ///
 /// # Errors
 /// The error it ended with, raw, or the one answer when it was taken from its agent.
 pub(super) async fn hold(
+    gate: &Arc<Gate>,
+    guest: &Guest,
+    held: Held,
+    teller: &mut Teller,
+    seat: &Seat,
+    tap: &mut Tap<'_>,
+) -> Result<Answered, Fault> {
+    tokio::select! {
+        biased;
+        answered = until_answered(gate, guest, held, teller, seat, tap) => answered,
+        // Where closing the stream cancels, whoever serves it says so.
+        () = seat.gone(), if !seat.closing_cancels() => Err(Fault::new(FaultKind::Internal, "the client hung up")),
+    }
+}
+
+/// Holds the call until there is something to answer.
+async fn until_answered(
     gate: &Arc<Gate>,
     guest: &Guest,
     held: Held,

@@ -124,6 +124,21 @@ async fn a_repeated_call_joins_the_one_whose_answer_was_lost() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_whose_stream_was_closed_is_joined_while_it_goes_on() {
+    let world = World::new().await;
+    world.replies("slow", 20 * SECOND, r#"{"content":[{"type":"text","text":"once"}]}"#);
+    let agent = world.legacy(1, "2025-06-18", &json!({}));
+    agent.hang_up("tools/call", json!({"name": "slow", "arguments": {"a": 1}}), 5 * SECOND).await;
+    tokio::time::sleep(SECOND).await;
+    let again = agent.ask("tools/call", json!({"name": "slow", "arguments": {"a": 1}})).await;
+    assert_eq!(again.result()["content"][0]["text"], "once", "the first call's result");
+    assert_eq!(world.scripted.times(|act| matches!(act, Act::Call { .. })).len(), 1, "the tool ran once (ruling 24)");
+    world.replies("slow", SECOND, r#"{"content":[{"type":"text","text":"twice"}]}"#);
+    let third = agent.ask("tools/call", json!({"name": "slow", "arguments": {"a": 1}})).await;
+    assert_eq!(third.result()["content"][0]["text"], "twice", "what was delivered is called anew");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_is_recorded_within_a_tenth_of_a_second_when_it_lasts() {
     let world = World::new().await;
     world.replies("slow", 60 * SECOND, r#"{"content":[]}"#);

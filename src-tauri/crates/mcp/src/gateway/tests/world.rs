@@ -295,6 +295,17 @@ impl Caller {
         drop(frames);
     }
 
+    /// Sends a request and closes its stream when `until` is over, as older clients over HTTP do: the work goes on.
+    pub(super) async fn hang_up(&self, method: &'static str, params: Value, until: Duration) {
+        let (outlet, frames) = Outlet::open();
+        let caller = self.clone();
+        self.supervisor.spawn("test request", async move {
+            drop(caller.send(method, &params.to_string(), outlet, GiveUp::default()).await);
+        });
+        tokio::time::sleep(until).await;
+        drop(frames);
+    }
+
     /// Opens a stream that does not end, and what is said on it.
     pub(super) fn listen(&self, method: &'static str, params: Value) -> Stream {
         let (outlet, frames) = Outlet::open();
