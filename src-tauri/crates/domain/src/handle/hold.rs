@@ -10,7 +10,7 @@ use crate::audit::{Actor, Verb};
 use crate::ids::PersonId;
 use crate::status::Intent;
 use crate::time::Timestamp;
-use crate::tokens::{Count, TaskTokens, grouped};
+use crate::tokens::{Count, Exactness, Family, TaskTokens, grouped};
 
 /// In which form an agent gets a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -222,10 +222,17 @@ impl TaskHandle {
         }
     }
 
+    /// How exact the size of its result is, counted in this family: text as its family is, and a picture, a sound or
+    /// other bytes in it less, as the figures of the task say.
+    #[must_use]
+    pub fn result_exactness(&self, family: Family) -> Exactness {
+        self.tokens.map_or_else(|| family.exactness(), |tokens| tokens.exactness.max(family.exactness()))
+    }
+
     /// So many tokens of its result: whose they are and how exact, where it was counted.
     pub(super) fn result_in_words(&self, tokens: u64) -> String {
         match self.tokens {
-            Some(TaskTokens { family, .. }) => Count { tokens, exactness: family.exactness() }.told(family),
+            Some(TaskTokens { family, .. }) => Count { tokens, exactness: self.result_exactness(family) }.told(family),
             None => format!("{} tokens", grouped(tokens)),
         }
     }

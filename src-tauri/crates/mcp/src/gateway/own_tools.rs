@@ -208,7 +208,11 @@ async fn result(
     if let Some((text, form)) = outcome::readable(gate, guest, handle).await? {
         let is_part = match form {
             Form::Slices => true,
-            Form::Whole | Form::Trimmed { .. } => offset.is_some() || limit.is_some() || text.as_str().len() > page,
+            Form::Whole | Form::Trimmed { .. } => {
+                let is_long = text.as_str().len() > page;
+                // Parts are text: pictures and sounds that it may have come only with the whole.
+                offset.is_some() || limit.is_some() || (is_long && short::unseen(text.as_str()).is_empty())
+            }
         };
         if is_part {
             let range = Range { offset: offset.unwrap_or(0), tokens: None, chars: limit, bytes: Some(page) };

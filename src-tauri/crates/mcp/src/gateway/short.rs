@@ -59,7 +59,7 @@ pub(super) async fn of(gate: &Gate, guest: &Guest, handle: &TaskHandle, whole: &
     let tokens = counted.or(begins.tokens).unwrap_or_default();
     let text = text(gate, guest, handle, &begins, (family, tokens));
     // A client that knows the tool's output schema takes no result without structured content but an error.
-    let is_error = begins.is_structured || bridge::is_tool_error(&handle.view);
+    let is_error = (begins.is_structured && may_be_shaped(gate, handle)) || bridge::is_tool_error(&handle.view);
     let mut content = vec![json!({"type": "text", "text": text})];
     if has_links(guest) {
         let name = handle.tool.as_deref().map_or_else(|| "a result".to_owned(), |tool| format!("result of {tool}"));
@@ -69,7 +69,7 @@ pub(super) async fn of(gate: &Gate, guest: &Guest, handle: &TaskHandle, whole: &
     let held = json!({
         "id": handle.id.to_string(),
         "tokens": tokens,
-        "exactness": family.exactness().word(),
+        "exactness": handle.result_exactness(family).word(),
         "family": family.word(),
         "limit": limit(handle),
     });
@@ -94,8 +94,14 @@ fn begins(scale: &dyn Scale, family: Family, result: &str, (lines, tokens): (usi
     }
 }
 
+/// Whether its client may know an output schema of its tool: where the tool is not listed here, it may.
+fn may_be_shaped(gate: &Gate, handle: &TaskHandle) -> bool {
+    let listed = handle.tool.as_deref().and_then(|tool| gate.lists.tool(handle.server, tool));
+    listed.is_none_or(|tool| member(&tool, "outputSchema").is_some())
+}
+
 /// What of a result its words leave out: slices are text.
-fn unseen(result: &str) -> BTreeSet<&'static str> {
+pub(super) fn unseen(result: &str) -> BTreeSet<&'static str> {
     let content = member(result, "content").unwrap_or("[]");
     let kind = |block: &str| -> Option<&'static str> {
         match &*text_member(block, "type")? {
@@ -141,7 +147,7 @@ fn text(
     begins: &Beginning,
     (family, tokens): (Family, u64),
 ) -> String {
-    let size = size(family, tokens);
+    let size = size(handle, family, tokens);
     let why = match why(handle) {
         HoldWhy::TooLarge { limit, .. } => format!("{size}, more than the {} that are allowed here.", grouped(limit)),
         HoldWhy::DoesNotFit { free, .. } => format!("{size}, and {} are free for it.", grouped(free)),
@@ -185,8 +191,8 @@ fn way(guest: &Guest, id: HandleId, offset: usize) -> String {
 }
 
 /// So many tokens of a result, in words.
-fn size(family: Family, tokens: u64) -> String {
-    Count { tokens, exactness: family.exactness() }.told(family)
+fn size(handle: &TaskHandle, family: Family, tokens: u64) -> String {
+    Count { tokens, exactness: handle.result_exactness(family) }.told(family)
 }
 
 /// Why the result of a task waits for a person, in words for a model; `None` when it does not.
@@ -199,11 +205,11 @@ pub(super) fn waits(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Option<S
         HoldWhy::Review => "a person looks at it first".to_owned(),
         HoldWhy::TooLarge { tokens, limit } => format!(
             "it has {}, more than the {} that are allowed, and a person decides",
-            size(family, tokens),
+            size(handle, family, tokens),
             grouped(limit)
         ),
         HoldWhy::DoesNotFit { tokens, free } => {
-            format!("it has {}, {} are free for it, and a person decides", size(family, tokens), grouped(free))
+            format!("it has {}, {} are free for it, and a person decides", size(handle, family, tokens), grouped(free))
         }
     };
     Some(format!("The work is done, but its result is held back: {said}."))

@@ -50,7 +50,7 @@ pub(super) async fn of(
         (message.get(..upto).unwrap_or_default().to_owned(), tokens)
     });
     let (begins, tokens) = cut.await?;
-    let size = Count { tokens, exactness: family.exactness() }.told(family);
+    let size = Count { tokens, exactness: handle.result_exactness(family) }.told(family);
     let allowed = match why {
         HoldWhy::TooLarge { limit, .. } => format!(", more than the {} that are allowed here", grouped(limit)),
         HoldWhy::DoesNotFit { free, .. } => format!(", and {} are free for it", grouped(free)),

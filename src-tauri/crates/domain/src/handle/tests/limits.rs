@@ -7,7 +7,7 @@ use crate::handle::{
 };
 use crate::rule::{AtTokens, TokenLimit};
 use crate::status::{Intent, Phase};
-use crate::tokens::{Family, TaskTokens};
+use crate::tokens::{Exactness, Family, TaskTokens};
 
 const LARGE: HoldWhy = HoldWhy::TooLarge { tokens: 61_402, limit: 20_000 };
 
@@ -38,6 +38,12 @@ fn a_result_over_its_limit_waits_for_a_person_when_the_limit_asks() {
     let Sight::Working { message: Some(said) } = agent_sight(&estimated, at(20)) else { panic!("it is held") };
     let size = "has about 61,402 tokens (Claude 4.7 and later, estimated), more";
     assert!(said.contains(size), "an estimate is told as one: {said}");
+    let pictured = TaskTokens { exactness: Exactness::About, ..TaskTokens::new(Family::O200k) };
+    let Sight::Working { message: Some(said) } = agent_sight(&step.next.counted(pictured).next, at(20)) else {
+        panic!("it is held")
+    };
+    let size = "has about 61,402 tokens (GPT o200k, estimated), more";
+    assert!(said.contains(size), "and so is one with pictures, whose text is counted exactly: {said}");
     let trimmed =
         step.next.release(&ann(), Some(Form::Trimmed { tokens: 900 }), None, at(30)).expect("it is held").next;
     assert_eq!(trimmed.form(), Some(Form::Trimmed { tokens: 900 }), "in the form that the person chose");

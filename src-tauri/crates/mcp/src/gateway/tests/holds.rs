@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use testkit::build::person;
 use testkit::scripted::Look;
 
+use super::wired::{Does, Wired, wired};
 use super::world::{Caller, World, task_id};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -74,7 +75,7 @@ async fn a_call_that_waits_for_its_result_gets_it_when_a_person_delivers_it() {
 #[tokio::test(start_paused = true)]
 async fn pictures_over_a_limit_that_holds_are_asked_about_and_come_when_a_person_lets_them() {
     let world = World::new().await;
-    let picture = json!({"type": "image", "data": "iVBO".repeat(200), "mimeType": "image/png"});
+    let picture = json!({"type": "image", "data": "iVBO".repeat(20_000), "mimeType": "image/png"});
     let whole = json!({"content": [{"type": "text", "text": "a map"}, picture]}).to_string();
     world.rule("map", |rule| rule.result_limit = Some(TokenLimit { tokens: 400, at: AtTokens::Hold })).await;
     let agent = world.plain(1);
@@ -92,9 +93,34 @@ async fn pictures_over_a_limit_that_holds_are_asked_about_and_come_when_a_person
         let said = came["content"][0]["text"].as_str().expect("a text");
         if form == Form::Whole {
             assert_eq!((said, &came["content"][1]), ("a map", &picture), "as it is");
+            let read = json!({"name": "tasks_result", "arguments": {"task": task.id.to_string()}});
+            let read = agent.ask("tools/call", read).await.result();
+            assert_eq!(read["content"], came["content"], "and read later, too: parts of it would be text");
         } else {
             let who = "A person decided that it comes in slices.";
             assert!(said.ends_with(&format!("[Not in its text: pictures. {who}]")), "{said}");
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_held_result_is_told_as_an_error_only_where_its_tool_promised_a_shape() {
+    let tool = |name: &str, more: &str| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}{more}}}"#);
+    let tools = [tool("free", ""), tool("shaped", r#","outputSchema":{"type":"object"}"#)].join(",");
+    let text = json!([{"type": "text", "text": "x".repeat(5_000)}]);
+    let whole = json!({"resultType": "complete", "content": text, "structuredContent": {"a": 1}}).to_string();
+    let server = Wired::modern(11, json!({"tools": {}}), move |method, _| match method {
+        "tools/list" => Does::Result(format!(r#"{{"resultType":"complete","tools":[{tools}]}}"#)),
+        "tools/call" => Does::Result(whole.clone()),
+        _ => Does::Error(r#"{"code":-32601,"message":"no such method"}"#.into()),
+    });
+    let world = wired(&[server]).await;
+    let agent = world.plain(1);
+    agent.ask("tools/list", json!({})).await.result();
+    for (tool, is_error) in [("free", false), ("shaped", true)] {
+        world.rule(tool, |rule| rule.result_limit = Some(TokenLimit { tokens: 1_000, at: AtTokens::Hold })).await;
+        let short = agent.call(tool).await.result();
+        assert!(short["_meta"]["io.taskwarden/held"].is_object(), "{short}");
+        assert_eq!(short["isError"], is_error, "the call of `{tool}` succeeded: {short}");
     }
 }
