@@ -34,7 +34,7 @@ impl Weighed {
         Self::Sum(count, 0)
     }
 
-    /// Of a text of so many bytes. What its maker says is believed unless it cannot be: a byte is at most one token.
+    /// Of a text of so many bytes. What its maker says is believed unless it cannot be.
     fn of(weight: &Weight, bytes: u64) -> Self {
         Self::Sum(shown(weight, bytes), unsaid(weight, bytes))
     }
@@ -50,9 +50,12 @@ pub(super) fn unsaid(weight: &Weight, bytes: u64) -> u64 {
     weight.own().saturating_sub(shown(weight, bytes).tokens)
 }
 
-/// The figure to show of a text of so many bytes.
+/// The figure to show of a text of so many bytes. What its maker says can be true between half of what its text is by our
+/// own count, whose error is far smaller, and one token a byte.
 pub(super) fn shown(weight: &Weight, bytes: u64) -> Count {
-    let believed = weight.reported.is_none_or(|reported| reported <= bytes.max(weight.count.tokens));
+    let text = weight.count.tokens.saturating_sub(weight.media);
+    let possible = text.div_ceil(2)..=bytes.max(weight.count.tokens);
+    let believed = weight.reported.is_none_or(|reported| possible.contains(&reported));
     if believed { weight.shown() } else { weight.count }
 }
 
@@ -166,5 +169,28 @@ fn shape(text: &str) -> Load<'_> {
         Ok(members) if members.contains_key("message") && members.contains_key("code") => Load::Error(text),
         Ok(_) => Load::Task(text),
         Err(_) => Load::Text(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::tokens::Exactness;
+
+    use super::*;
+
+    #[test]
+    fn what_its_maker_says_is_shown_where_it_can_be_true() {
+        let count = Count { tokens: 1_001, exactness: Exactness::About };
+        let told = |reported, media| {
+            let weight = Weight { count, reported: Some(reported), media, ..Weight::default() };
+            shown(&weight, 4_000)
+        };
+        let (ours, theirs) = (count, |tokens| Count { tokens, exactness: Exactness::Exact });
+        assert_eq!(told(1, 0), ours, "a thousand tokens are not one");
+        assert_eq!(told(500, 0), ours);
+        assert_eq!(told(501, 0), theirs(501), "half of ours may be true");
+        assert_eq!(told(4_000, 0), theirs(4_000), "a token a byte may be true");
+        assert_eq!(told(4_001, 0), ours, "and more may not");
+        assert_eq!(told(1, 1_000), theirs(1), "of pictures we know less");
     }
 }

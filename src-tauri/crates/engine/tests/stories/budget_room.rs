@@ -42,10 +42,10 @@ async fn in_two_conversations() -> (World, ScriptedServer, ServerId, AgentId) {
     (world, server, id, agent)
 }
 
-/// A result of so many tokens whose maker says that it has one.
+/// A result of so many tokens whose maker says that it has a good half of them, which can be true.
 fn belittled(bytes: usize) -> String {
-    let text = "x".repeat(bytes);
-    format!(r#"{{"content":[{{"type":"text","text":"{text}"}}],"_meta":{{"usage":{{"output_tokens":1}}}}}}"#)
+    let (text, said) = ("x".repeat(bytes), bytes * 3 / 5);
+    format!(r#"{{"content":[{{"type":"text","text":"{text}"}}],"_meta":{{"usage":{{"output_tokens":{said}}}}}}}"#)
 }
 
 fn called_in(agent: AgentId, server: ServerId, session: &str) -> AgentCall {
@@ -147,7 +147,7 @@ async fn what_makers_say_of_their_results_lifts_no_limit() {
     let (mut world, server, id, agent) = limited(AtTokens::Hold).await;
     let unread = world.brings(&server, call(agent, id, "report"), "t1", &belittled(6_000)).await;
     assert_eq!(world.hold(unread).await, None, "there is room");
-    let counted = |handle: &TaskHandle| handle.tokens.is_some_and(|tokens| tokens.result == Some(1));
+    let counted = |handle: &TaskHandle| handle.tokens.is_some_and(|tokens| tokens.result == Some(3_600));
     world.until(unread, "counted, and shown as its maker says", counted).await;
     let second = world.brings(&server, call(agent, id, "report"), "t2", &belittled(6_000)).await;
     let why = HoldWhy::DoesNotFit { tokens: 6_000, free: 4_000 };
