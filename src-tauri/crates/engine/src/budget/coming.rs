@@ -78,6 +78,19 @@ impl Expected {
         Count { tokens: result.tokens.saturating_sub(self.delivered), exactness: result.exactness }
     }
 
+    /// What may come in, at most: what is held, and what slices bring, is its content by our own count, which the figure
+    /// to show may be far below (structured content beside short texts, what its maker says).
+    fn comes(&self) -> Count {
+        let left = self.left();
+        match self.state {
+            ComingState::Held | ComingState::Slices if self.unsaid > 0 => {
+                let own = self.result.unwrap_or_default().tokens.saturating_add(self.unsaid);
+                Count { tokens: own.saturating_sub(self.delivered), exactness: Exactness::AtMost }
+            }
+            ComingState::Held | ComingState::Slices | ComingState::Working | ComingState::Ready => left,
+        }
+    }
+
     fn is_read(&self, short: u64) -> bool {
         is_read(self.result.unwrap_or_default().tokens, self.delivered, short)
     }
@@ -261,7 +274,7 @@ impl Pending {
             handle: *id,
             server: known.server,
             tool: known.tool.clone(),
-            tokens: Some(known.left()),
+            tokens: Some(known.comes()),
             state: known.state,
             percent: None,
         })

@@ -183,6 +183,20 @@ fn a_result_that_is_read_again_leaves_nothing_behind() {
 }
 
 #[test]
+fn what_is_held_or_read_in_slices_comes_in_by_our_own_count() {
+    for (state, coming) in [
+        (ComingState::Held, Count { tokens: 5_704, exactness: Exactness::AtMost }),
+        (ComingState::Slices, Count { tokens: 5_704, exactness: Exactness::AtMost }),
+        (ComingState::Ready, exact(2)),
+    ] {
+        let mut pending = Pending::default();
+        pending.came(&TaskFacts { state, unsaid: 5_702, ..facts(1, 0) }, exact(2));
+        let told: Vec<Option<Count>> = pending.all().map(|coming| coming.tokens).collect();
+        assert_eq!(told, [Some(coming)], "{state:?}: two tokens are what its blocks are");
+    }
+}
+
+#[test]
 fn of_too_many_results_the_oldest_is_given_up() {
     let mut pending = Pending::default();
     let mut given_up = Vec::new();
