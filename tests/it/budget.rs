@@ -154,6 +154,15 @@ fn one_slice_of_a_large_report_costs_one_slice() {
     assert!(occupied(&budget) < outside / 2, "the rest is not: {budget}");
     let task = stage.task(&reader, "huge_report", "is done", |task| task["tokens"]["result"].is_u64());
     stage.gate.wait_tokens("the rest is kept out", &id(&task), |tokens| tokens["keptOut"].as_u64() >= Some(outside));
+
+    let before = of(&budget, "results");
+    reader.ask("resources/read", &json!({"uri": link(&got)}));
+    let budget = stage.gate.wait_budget("a whole slice is counted", "modern", |budget| of(budget, "results") > before);
+    let came = of(&budget, "results") - before;
+    assert!(
+        (LIMIT * 9 / 10..=LIMIT).contains(&came),
+        "with the line after it, it is no more than one result may be: {came}"
+    );
 }
 
 #[test]
