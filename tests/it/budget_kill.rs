@@ -1,8 +1,8 @@
 //! Power cuts around the commit of a result that is over its limit.
 //!
-//! Whether the core dies before the commit, after it, or while it hands the result out: what its agent ever reads of it is
-//! the short result, and afterwards slices, none larger than the limit. The agent repeats what got no answer, as clients do; every answer is looked
-//! at, not only the last. That no handle is lost meanwhile is `gateway_kill.rs`.
+//! Whether the core dies before the commit, after it, or while it hands the result out: what its agent ever reads of
+//! it is the short result, and afterwards slices, none larger than the limit. The agent repeats what got no answer, as
+//! clients do; every answer is looked at, not only the last. That no handle is lost meanwhile is `gateway_kill.rs`.
 
 use serde_json::{Value, json};
 use tests::agent::{Agent, Gone};

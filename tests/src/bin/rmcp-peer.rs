@@ -1,10 +1,11 @@
 //! A task server that we did not write the protocol of: rmcp's `TaskManager` (2026-07-28 dialect).
 //!
 //! `rmcp-peer http [port]` prints its URL and serves Streamable HTTP on loopback; `rmcp-peer stdio` serves standard
-//! input and output. Its tools: `sum` (at once), `slow_sum` (a task), `ask_name` (a task that asks a form),
-//! `forever` (only cancel ends it), `unmoved` (acknowledges cancel and finishes, once the file `until` is there), `breaks` (fails with a JSON-RPC error),
-//! `complains` (a task that completes with a tool error), `ask_before` (a multi round-trip question before any work),
-//! `grüße` (mirrored headers that need care: its own name, and parameters of which one is nested).
+//! input and output. Its tools: `sum` (at once), `slow_sum` (a task), `ask_name` (a task that asks a form), `forever`
+//! (only cancel ends it), `unmoved` (acknowledges cancel and finishes, once the file `until` is there), `breaks`
+//! (fails with a JSON-RPC error), `complains` (a task that completes with a tool error), `ask_before` (a multi
+//! round-trip question before any work), `grüße` (mirrored headers that need care: its own name, and parameters of
+//! which one is nested).
 
 use std::sync::Arc;
 use std::time::Duration;
