@@ -11,6 +11,7 @@ mod budget;
 mod budget_kill;
 mod clients;
 mod conformance;
+mod dead_servers;
 mod gateway_guess;
 mod gateway_kill;
 mod gateway_statements;

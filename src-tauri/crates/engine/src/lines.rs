@@ -12,6 +12,7 @@ use domain::handle::TaskHandle;
 use domain::ids::{AgentId, ConnectionId, ServerId};
 use domain::ports::Abilities;
 use domain::server::{Era, Negotiated, Server};
+use tokio::time::Instant;
 
 use crate::admission::{holds_server, not_connected, settled};
 use crate::core::Core;
@@ -90,14 +91,20 @@ pub(crate) async fn for_agent(
     }
 }
 
-/// The connection of a line, waiting for it at most `limit`.
+/// The connection of a line, waiting for it at most `limit`. Never one whose link is over: whoever gets such a one
+/// fails at once, asks again, and would be given the same one for as long as its follower has no turn.
 pub(crate) async fn up(post: &Arc<Post>, limit: Duration) -> Result<Arc<Live>, EngineError> {
-    if let Some(live) = post.live() {
+    if let Some(live) = post.open_connection() {
+        return Ok(live);
+    }
+    let until = Instant::now() + limit;
+    drop(tokio::time::timeout_at(until, post.closed_connection_removed()).await);
+    if let Some(live) = post.open_connection() {
         return Ok(live);
     }
     post.connect_now();
-    let health = settled(post, limit).await;
-    post.live().ok_or_else(|| not_connected(&health))
+    let health = settled(post, until.saturating_duration_since(Instant::now())).await;
+    post.open_connection().ok_or_else(|| not_connected(&health))
 }
 
 /// The agent's own line, opened when there is none.

@@ -116,7 +116,7 @@ pub(crate) struct Post {
     words: Mutex<Words>,
     /// Wakes the follower.
     pub(crate) wake: Notify,
-    live: RwLock<Option<Arc<Live>>>,
+    live: watch::Sender<Option<Arc<Live>>>,
     health: watch::Sender<ServerHealth>,
     pulse: Arc<Pulse>,
     /// At most this many deliveries at a time; reads have slots of their own (ruling 12).
@@ -148,7 +148,7 @@ impl Post {
             configured: RwLock::new(server.clone()),
             words: Mutex::new(Words::default()),
             wake: Notify::new(),
-            live: RwLock::new(None),
+            live: watch::Sender::new(None),
             health: watch::Sender::new(ServerHealth::Unknown),
             pulse,
             lane: Arc::new(Semaphore::new(policy.deliveries_per_server)),
@@ -179,7 +179,20 @@ impl Post {
 
     /// The connection of the moment.
     pub(crate) fn live(&self) -> Option<Arc<Live>> {
-        self.live.read().clone()
+        self.live.borrow().clone()
+    }
+
+    /// The connection of the moment, unless it is over: the follower may not have seen its end yet.
+    pub(crate) fn open_connection(&self) -> Option<Arc<Live>> {
+        self.live().filter(|live| !live.upstream.is_closed())
+    }
+
+    /// Waits until a connection that is over is taken away or replaced; at once when there is none such.
+    pub(crate) async fn closed_connection_removed(&self) {
+        let mut connections = self.live.subscribe();
+        let is_usable = |live: &Option<Arc<Live>>| live.as_ref().is_none_or(|live| !live.upstream.is_closed());
+        // The sender lives as long as `self`, so this cannot fail.
+        drop(connections.wait_for(is_usable).await);
     }
 
     /// For the follower only.
@@ -188,7 +201,7 @@ impl Post {
             Some(live) => *self.era.write() = Some(live.negotiated.era),
             None => self.told.write().pushes = false,
         }
-        *self.live.write() = live;
+        self.live.send_replace(live);
     }
 
     /// Whether the server tells us of changes by itself.

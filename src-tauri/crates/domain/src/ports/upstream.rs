@@ -318,6 +318,10 @@ pub trait Connector: Send + Sync + 'static {
 
 /// One connected server.
 pub trait Upstream: Send + Sync + 'static {
+    /// Whether the connection is over, whether or not its last event was read: what is sent on it fails.
+    fn is_closed(&self) -> bool {
+        false
+    }
     /// Calls a tool. Resolves at the reply, however late; never retried. Asks for a task where the dialect lets it.
     /// Dropping the future does not cancel the call: use [`Upstream::cancel_call`].
     fn call(&self, request: CallRequest) -> PortFuture<'_, Result<CallReply, CallError>>;

@@ -336,7 +336,6 @@ impl Follower {
             State::Up(since) => since.elapsed(),
             State::Idle | State::Connecting | State::Waiting(_) => Duration::ZERO,
         };
-        self.post.set_live(None);
         self.link.events = None;
         self.quiet_until = None;
         self.list_at = None;
@@ -350,7 +349,10 @@ impl Follower {
         let before = self.link.failures;
         self.link.failures = if lived > self.core.back_off(before) { 1 } else { before.saturating_add(1) };
         let wait = self.pause_before_connect();
+        // Health first: whoever waits for the next connection must not read that the server is up.
+        self.post.set_pushes(false);
         self.down(wait, why, hint);
+        self.post.set_live(None);
     }
 
     /// Questions of this connection can no longer be answered on it.

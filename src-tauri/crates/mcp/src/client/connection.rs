@@ -167,11 +167,22 @@ impl Connection {
         (connection, negotiated, events)
     }
 
-    /// The link is over.
+    /// The link is over. Closed comes before anybody is woken, so that whoever looks for a connection then does not find
+    /// this one again.
     pub(crate) fn end(&self, closure: Closure) {
-        self.unasked.end(&closure);
         self.events.close(closure);
+        self.close_down();
+    }
+
+    /// Nothing more happens here: background tasks end, and readers are told.
+    fn close_down(&self) {
         self.scope.cancel();
+        self.unasked.end();
+    }
+
+    /// Whether the link is over, or the engine let go of the connection.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.scope.stopping().is_cancelled()
     }
 
     /// A fresh tag, unique on this link.
@@ -247,12 +258,18 @@ impl McpUpstream {
 }
 
 impl Drop for McpUpstream {
+    /// An agent's request may hold the connection longer than the engine does; its readers must not wait for words that
+    /// nobody receives any more.
     fn drop(&mut self) {
-        self.0.scope.cancel();
+        self.0.close_down();
     }
 }
 
 impl Upstream for McpUpstream {
+    fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+
     fn call(&self, request: CallRequest) -> PortFuture<'_, Result<CallReply, CallError>> {
         Box::pin(self.0.call(request))
     }

@@ -68,10 +68,13 @@ pub trait Forward: Send + Sync + 'static {
 pub struct Forwarder(Arc<Mutex<HashMap<ConnectionId, Weak<Connection>>>>);
 
 impl Forwarder {
-    /// The open connection with this id.
+    /// The open connection with this id. One whose link is over is not given out, whoever still names it.
     #[must_use]
     pub fn connection(&self, id: ConnectionId) -> Option<Arc<dyn Forward>> {
         let connection = self.0.lock().get(&id)?.upgrade()?;
+        if connection.is_closed() {
+            return None;
+        }
         Some(connection)
     }
 
@@ -145,7 +148,7 @@ impl Forward for Connection {
 
     fn listen(&self, filter: super::relay::Filter) -> Listening {
         match self.generation {
-            Generation::Extension2026 => self.relay.hold(filter),
+            Generation::Extension2026 => self.relay.hold(filter, self.scope.stopping()),
             Generation::Experimental2025 => Listening::idle(filter),
         }
     }

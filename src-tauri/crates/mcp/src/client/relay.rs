@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::connection::Connection;
 use crate::dialect::extension2026;
@@ -132,6 +133,8 @@ struct Hold {
     wishes: Arc<Mutex<Wishes>>,
     wanted: Arc<watch::Sender<(u64, Filter)>>,
     accepted: watch::Receiver<Accepted>,
+    /// Cancelled at the end of the connection: nobody answers a union after that.
+    closed: CancellationToken,
 }
 
 impl Listening {
@@ -140,13 +143,18 @@ impl Listening {
         Self { filter, hold: None }
     }
 
-    /// Waits until the server has answered, and says what of it the server will say. Cancel-safe.
+    /// Waits until the server has answered, and says what of it the server will say: nothing, when the connection ends
+    /// first. Cancel-safe.
     pub async fn accepted(&mut self) -> Filter {
         let Some(hold) = &mut self.hold else { return self.filter.clone() };
         let round = hold.round;
-        match hold.accepted.wait_for(|accepted| accepted.round >= round).await {
-            Ok(accepted) => self.filter.within(&accepted.filter),
-            Err(_) => Filter::default(),
+        tokio::select! {
+            biased;
+            accepted = hold.accepted.wait_for(|accepted| accepted.round >= round) => match accepted {
+                Ok(accepted) => self.filter.within(&accepted.filter),
+                Err(_) => Filter::default(),
+            },
+            () = hold.closed.cancelled() => Filter::default(),
         }
     }
 }
@@ -184,7 +192,7 @@ impl Wishes {
 
 impl Relay {
     /// Asks for something more.
-    pub(crate) fn hold(&self, filter: Filter) -> Listening {
+    pub(crate) fn hold(&self, filter: Filter, closed: CancellationToken) -> Listening {
         let mut wishes = self.wishes.lock();
         wishes.next += 1;
         let id = wishes.next;
@@ -192,7 +200,10 @@ impl Relay {
         let round = wishes.publish(&self.wanted);
         drop(wishes);
         let (wishes, wanted) = (Arc::clone(&self.wishes), Arc::clone(&self.wanted));
-        Listening { filter, hold: Some(Hold { id, round, wishes, wanted, accepted: self.accepted.subscribe() }) }
+        Listening {
+            filter,
+            hold: Some(Hold { id, round, wishes, wanted, accepted: self.accepted.subscribe(), closed }),
+        }
     }
 
     /// An acknowledgement came. Returns whether it was for this stream.

@@ -7,7 +7,6 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-use domain::ports::Closure;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::Notify;
@@ -89,7 +88,7 @@ impl Readers {
     }
 
     /// The connection is over.
-    pub(crate) fn end(&self, _: &Closure) {
+    pub(crate) fn end(&self) {
         let mut state = self.0.lock();
         state.over = true;
         state.each(|waiting| waiting.over = true);
@@ -135,10 +134,6 @@ impl Hearing {
 mod tests {
     use super::*;
 
-    fn closure() -> Closure {
-        Closure { why: "gone".into(), hint: String::new(), process_ended: false }
-    }
-
     #[tokio::test(start_paused = true)]
     async fn a_slow_reader_is_told_that_it_missed_something_and_a_dropped_one_is_forgotten() {
         let readers = Readers::default();
@@ -152,7 +147,7 @@ mod tests {
             assert!(matches!(slow.next().await, Unasked::Said { .. }), "what fits is kept in order");
         }
         assert!(matches!(slow.next().await, Unasked::Missed), "and what did not is told as missed, once");
-        readers.end(&closure());
+        readers.end();
         assert!(matches!(slow.next().await, Unasked::Over), "then the end");
         assert!(matches!(readers.join().next().await, Unasked::Over), "also for who comes late");
     }

@@ -14,6 +14,7 @@ use domain::policy::Policy;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::forward::outward;
@@ -74,37 +75,77 @@ pub(super) async fn follow(
     guest: &Guest,
     server: ServerId,
     filter: Filter,
-    mut wants: watch::Receiver<BTreeSet<String>>,
-    mut opened: Option<oneshot::Sender<Filter>>,
+    wants: watch::Receiver<BTreeSet<String>>,
+    opened: Option<oneshot::Sender<Filter>>,
     ear: &Ear<'_>,
 ) {
+    let mut subscriber = Subscriber { gate, guest, filter, wants, opened, ear, was_here: false };
     let mut wait = Duration::ZERO;
-    let mut was_here = false;
+    let mut ended = None;
     loop {
-        let Ok(there) = reach(gate, guest, server).await else {
-            wait = longer(wait, &gate.policy);
-            tokio::time::sleep(wait).await;
-            continue;
-        };
-        wait = Duration::ZERO;
-        let tells = told_by(&there, &filter);
+        // A connection that has ended must never be listened to again: every wait on it is over at once, so that this
+        // loop would turn without end and keep its runtime worker.
+        let there = reach(gate, guest, server).await.ok().filter(|there| ended != Some(there.connection()));
+        let mut lived = Duration::ZERO;
+        if let Some(there) = there {
+            let begun = Instant::now();
+            if subscriber.listen(&there).await == Ended::NothingWanted {
+                return;
+            }
+            ended = Some(there.connection());
+            lived = begun.elapsed();
+        }
+        // A server whose connections end as soon as they begin is not connected to in a circle for its listeners.
+        wait = if lived > wait.max(gate.policy.backoff_first) { Duration::ZERO } else { longer(wait, &gate.policy) };
+        tokio::time::sleep(wait).await;
+    }
+}
+
+/// Why listening on a connection ended.
+#[derive(PartialEq, Eq)]
+enum Ended {
+    /// The connection is over.
+    Connection,
+    /// Whoever wanted it is gone.
+    NothingWanted,
+}
+
+/// What is wanted of one server, over all its connections.
+struct Subscriber<'a> {
+    gate: &'a Gate,
+    guest: &'a Guest,
+    filter: Filter,
+    wants: watch::Receiver<BTreeSet<String>>,
+    /// Told once what the first connection accepts.
+    opened: Option<oneshot::Sender<Filter>>,
+    ear: &'a Ear<'a>,
+    /// Whether there was a connection before this one, so that something may have been missed.
+    was_here: bool,
+}
+
+impl Subscriber<'_> {
+    /// Listens on one connection until it is over.
+    async fn listen(&mut self, there: &Reach) -> Ended {
+        let Self { gate, guest, ear, .. } = *self;
+        let server = there.server;
+        let tells = told_by(there, &self.filter);
         let mut hearing = there.forward.unsolicited();
-        let uris = wants.borrow_and_update().clone();
-        let mut followed = Followed { gate, there: &there, guest, uris: BTreeSet::new() };
+        let uris = self.wants.borrow_and_update().clone();
+        let mut followed = Followed { gate, there, guest, uris: BTreeSet::new() };
         let mut listening = there.forward.listen(Filter { uris: uris.clone(), ..tells.clone() });
         let mut accepted = followed.take(uris, listening.accepted().await).await;
-        if let Some(told) = opened.take() {
+        if let Some(told) = self.opened.take() {
             // The one who asked may be gone, and this with it in a moment.
             drop(told.send(accepted.clone()));
         }
-        if std::mem::replace(&mut was_here, true) {
+        if std::mem::replace(&mut self.was_here, true) {
             missed(gate, guest, server, &accepted, ear).await;
         }
         loop {
             tokio::select! {
                 said = hearing.next() => match said {
                     Unasked::Said { method, params } => {
-                        if is_for(gate, &there, &accepted, &method, &params, ear) {
+                        if is_for(gate, there, &accepted, &method, &params, ear) {
                             let told = rewrite_raw(
                                 Half::Params(&method),
                                 (*params).to_owned(),
@@ -114,13 +155,13 @@ pub(super) async fn follow(
                         }
                     }
                     Unasked::Missed => missed(gate, guest, server, &accepted, ear).await,
-                    Unasked::Over => break,
+                    Unasked::Over => return Ended::Connection,
                 },
-                changed = wants.changed() => {
+                changed = self.wants.changed() => {
                     if changed.is_err() {
-                        return;
+                        return Ended::NothingWanted;
                     }
-                    let uris = wants.borrow_and_update().clone();
+                    let uris = self.wants.borrow_and_update().clone();
                     let newer = there.forward.listen(Filter { uris: uris.clone(), ..tells.clone() });
                     // The older hold goes when the newer one is here, so that nothing is missed in between.
                     listening = newer;
