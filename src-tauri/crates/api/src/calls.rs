@@ -12,6 +12,7 @@ pub mod flows;
 pub mod holds;
 pub mod inbox;
 pub mod lists;
+pub mod ping;
 pub mod requests;
 pub mod rules;
 pub mod servers;

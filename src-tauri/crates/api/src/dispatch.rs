@@ -111,6 +111,7 @@ calls! {
     "desk.put" acts desk_put: PutAtDesk => Done;
     "settings.change" acts settings_change: ChangeSettings => SettingsDto;
     "feed.focus" acts feed_focus: FocusInput => Done;
+    "core.ping" reads core_ping: Nothing => Done;
     "doctor" reads doctor: Nothing => CoreFacts;
 }
 

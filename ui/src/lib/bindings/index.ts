@@ -1689,5 +1689,6 @@ export interface Calls {
   "desk.put": [PutAtDesk, Done];
   "settings.change": [ChangeSettings, SettingsDto];
   "feed.focus": [FocusInput, Done];
+  "core.ping": [Nothing, Done];
   "doctor": [Nothing, CoreFacts];
 }

@@ -10,7 +10,7 @@ import { makeServer, TOOLS } from "./things";
 import type { World } from "./world";
 
 /** Calls that no screen makes: they are the command line's. */
-type Unused = "tasks.list" | "tasks.result" | "inbox";
+type Unused = "tasks.list" | "tasks.result" | "inbox" | "core.ping";
 export type Answered = Exclude<CallName, Unused>;
 export type Answers = { [N in Answered]: (input: Calls[N][0]) => Calls[N][1] | Promise<Calls[N][1]> };
 

@@ -47,7 +47,8 @@ pub struct Hosting {
     pub browser_sessions_max: usize,
     /// Body of the calls in work at the browser's door at once, beside feeds. Judgement: one page makes a handful.
     pub browser_calls_max: usize,
-    /// Between two blank lines of a feed, so that both ends notice when the other is gone. Judgement.
+    /// Between two blank lines of a feed, so that both ends notice when the other is gone. Below the 4 s that the page
+    /// waits for an answer (`heartbeat.ts`), so that slow calls in all connections of a browser are no silence.
     pub feed_heartbeat: Duration,
     /// What follows a notice within this time is counted with it. peers.md §4.6.
     pub notice_window: Duration,
@@ -94,7 +95,7 @@ impl Default for Hosting {
             browser_session_span: 12 * HOUR,
             browser_sessions_max: 16,
             browser_calls_max: 64,
-            feed_heartbeat: 15 * SECOND,
+            feed_heartbeat: 3 * SECOND,
             notice_window: 3 * SECOND,
             notices_one_by_one: 3,
             notices_shown_max: 8,
