@@ -41,7 +41,7 @@ addEventListener("message", ({ data }: MessageEvent<string>) => {
       break;
     case "subscribe":
       stop?.();
-      stop = core?.subscribe(message.input, { frame: (frame) => say({ type: "frame", frame, tookMs: took() }), open: () => undefined, end: () => undefined }) ?? null;
+      stop = core?.subscribe(message.input, { frame: (frame) => say({ type: "frame", frame, tookMs: took() }), alive: () => undefined, open: () => undefined, end: () => undefined }) ?? null;
       break;
     case "rest":
       core?.rest();

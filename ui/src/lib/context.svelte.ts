@@ -2,9 +2,13 @@
    the tests all call `provide`, so that no screen can tell where it runs. */
 import type { Backend } from "$lib/backend/backend";
 import { Announcer, setAnnouncer, setStarting, setToasts, Starting, Toasts } from "$lib/act";
+import { GatedBackend } from "$lib/backend/gated";
+import { setCoreTrouble } from "$lib/design/core-trouble";
 import { Feed, setBackend, setFeed } from "$lib/feed/feed.svelte";
 import { Keys, setKeys } from "$lib/keys";
+import { KeptLists, setKeptLists } from "$lib/rows/kept-lists";
 import { route } from "$lib/route.svelte";
+import { APP } from "$lib/text/app";
 
 export interface Provided {
   readonly backend: Backend;
@@ -18,9 +22,12 @@ export interface Provided {
 /** Call it while the outermost component is made. */
 export function provide(backend: Backend): Provided {
   const announcer = setAnnouncer(new Announcer());
+  const feed = setFeed(new Feed(backend, (hash) => route.open(hash)));
+  setCoreTrouble(() => (feed.connection === "lost" ? APP.needsCore : null));
+  setKeptLists(new KeptLists());
   return {
-    backend: setBackend(backend),
-    feed: setFeed(new Feed(backend, (hash) => route.open(hash))),
+    backend: setBackend(new GatedBackend(backend, () => (feed.connection === "lost" ? feed.why : null))),
+    feed,
     keys: setKeys(new Keys()),
     toasts: setToasts(new Toasts(announcer)),
     announcer,

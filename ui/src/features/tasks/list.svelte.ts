@@ -7,7 +7,7 @@ import { clock } from "$lib/clock.svelte";
 import type { FeedState } from "$lib/feed/feed";
 import type { Feed } from "$lib/feed/feed.svelte";
 import { read, wire, type Filter } from "$lib/query";
-import { add, ALL_MATCHING, EMPTY, hasPage, idShown, isChosen, listing, newer, NONE, numberOf, PAGE, pagesOf, placeAt, plainly, rowCount, size, standing, toggle, update, withPage, type Anchor, type Choice, type LoadedPage, type PageName, type Place, type Shown } from "$lib/rows";
+import { add, ALL_MATCHING, EMPTY, hasPage, idShown, isChosen, listing, newer, NONE, numberOf, PAGE, pagesOf, placeAt, plainly, rowCount, size, standing, toggle, update, withPage, type Anchor, type Choice, type KeptLists, type LoadedPage, type PageName, type Place, type Shown } from "$lib/rows";
 
 export interface Sight {
   readonly section: number;
@@ -45,21 +45,23 @@ export class TaskList {
 
   readonly #backend: Backend;
   readonly #feed: Feed;
+  readonly #kept: KeptLists;
   /** Counts up with every new question, so that late answers to an old one are dropped. */
   #turn = 0;
   #asked = "";
   #sight: readonly Sight[] = [];
   #loading = new Set<string>();
-  #seen = { view: "", changes: 0, feed: "" };
+  #seen = { view: "", changes: 0, begun: 0 };
   #timer = 0;
   #due = Infinity;
   #readAt = 0;
   #isReading = false;
   #watched = "";
 
-  constructor(backend: Backend, feed: Feed) {
+  constructor(backend: Backend, feed: Feed, kept: KeptLists) {
     this.#backend = backend;
     this.#feed = feed;
+    this.#kept = kept;
   }
 
   /** Another question: everything begins anew, and the old rows stay until the answer is here. */
@@ -73,6 +75,7 @@ export class TaskList {
     this.#sight = [];
     this.#loading.clear();
     this.#isReading = false;
+    this.#showKept(text);
     void this.#read(true);
   }
 
@@ -92,9 +95,9 @@ export class TaskList {
     if (state.rows !== this.#told) this.#told = state.rows;
     const view = state.view === null ? "" : JSON.stringify(state.view);
     const was = this.#seen;
-    this.#seen = { view, changes: state.changes, feed: state.feed };
-    if (was.feed === "") return;
-    if (state.feed !== was.feed || (view !== "" && view !== was.view)) this.#soon(COUNTS_REST_MS);
+    this.#seen = { view, changes: state.changes, begun: this.#feed.begun };
+    if (was.begun === 0) return;
+    if (this.#seen.begun !== was.begun || (view !== "" && view !== was.view)) this.#soon(COUNTS_REST_MS);
     else if (state.changes !== was.changes) this.#soon(CHANGES_REST_MS);
   }
 
@@ -180,6 +183,15 @@ export class TaskList {
     void this.#read(this.shown.sections.length === 0);
   }
 
+  /** What this question was answered last time stands until the core answers it anew. */
+  #showKept(text: string): void {
+    const kept = this.#kept.get(text);
+    if (kept === undefined) return;
+    this.rows = new Map([...this.rows, ...kept.rows]);
+    this.shown = plainly(kept.live);
+    this.loadedAt = kept.at;
+  }
+
   #loadedOpen(): string[] {
     return standing(this.shown.live).filter(({ group }) => !this.folded.has(group)).map(({ id }) => id);
   }
@@ -237,9 +249,16 @@ export class TaskList {
       this.error = null;
       this.loadedAt = Date.now();
       this.#prune();
+      this.#kept.put(this.#asked, { live, rows: this.rows, at: this.loadedAt });
       if (isNew) this.#feed.focus({ query });
     } catch (thrown) {
-      if (turn === this.#turn) this.error = apiError(thrown);
+      if (turn !== this.#turn) return;
+      this.error = apiError(thrown);
+      // Rows of another question must not stand under this one.
+      if (isNew && this.#kept.get(this.#asked) === undefined) {
+        this.shown = EMPTY;
+        this.loadedAt = 0;
+      }
     } finally {
       if (turn === this.#turn) {
         this.#isReading = false;

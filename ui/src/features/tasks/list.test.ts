@@ -1,7 +1,9 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { fake, type FakeOptions } from "$lib/backend/fake";
+import { GatedBackend } from "$lib/backend/gated";
 import { Feed } from "$lib/feed/feed.svelte";
+import { KeptLists } from "$lib/rows";
 import { TaskList } from "./list.svelte";
 
 describe("the list over a living core", () => {
@@ -16,7 +18,8 @@ describe("the list over a living core", () => {
     const backend = fake({ ...options });
     const feed = new Feed(backend);
     stops.push(feed.start());
-    const list = new TaskList(backend, feed);
+    const kept = new KeptLists();
+    const list = new TaskList(backend, feed, kept);
     stops.push(() => list.stop());
     await vi.advanceTimersByTimeAsync(20);
     list.heard(feed.state);
@@ -31,7 +34,7 @@ describe("the list over a living core", () => {
       }
     };
     await settle();
-    return { backend, feed, list, settle };
+    return { backend, feed, kept, list, settle };
   }
   const truth = (backend: ReturnType<typeof fake>) => [...backend.world.rows.values()];
 
@@ -88,6 +91,21 @@ describe("the list over a living core", () => {
     backend.lose();
     await settle();
     expect([list.total, list.row(0, 0) !== undefined]).toEqual([30, true]);
+  });
+
+  test("a_place_that_is_opened_again_without_a_core_has_its_last_rows", async () => {
+    const { backend, feed, list, kept } = await open({ tasks: 30 });
+    list.stop();
+    backend.lose();
+    const gated = new GatedBackend(backend, () => (feed.connection === "lost" ? feed.why : null));
+    const again = new TaskList(gated, feed, kept);
+    again.ask("");
+    await vi.advanceTimersByTimeAsync(20);
+    expect([again.total, again.row(0, 0)?.id, again.loadedAt, again.error?.code], "as they were, and read then").toEqual([30, list.row(0, 0)?.id, list.loadedAt, "noCore"]);
+    again.ask("phase:failed");
+    await vi.advanceTimersByTimeAsync(20);
+    expect([again.shown.sections.length, again.loadedAt], "rows of another question are not shown for this one").toEqual([0, 0]);
+    again.stop();
   });
 
   test("a_late_answer_to_an_old_question_is_dropped", async () => {

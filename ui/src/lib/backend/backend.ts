@@ -6,6 +6,8 @@ export type CallName = keyof Calls;
 
 export interface FeedHandlers {
   frame(frame: Frame): void;
+  /** The feed is alive and has nothing to say. */
+  alive(): void;
   /** The shell asks for a place (`#/inbox/…`): a notification, a link or the tray was used. */
   open(hash: string): void;
   /** The feed is over; nothing follows. */
@@ -14,8 +16,8 @@ export interface FeedHandlers {
 
 export interface Backend {
   readonly kind: "window" | "browser" | "fake";
-  /** Rejects with an `ApiError` and with nothing else. */
-  call<N extends CallName>(name: N, input: Calls[N][0]): Promise<Calls[N][1]>;
+  /** Rejects with an `ApiError` and with nothing else. An aborted call may have been made; the window cannot abort. */
+  call<N extends CallName>(name: N, input: Calls[N][0], signal?: AbortSignal): Promise<Calls[N][1]>;
   subscribe(input: SubscribeInput, on: FeedHandlers): () => void;
   /** Opens an http or https address in the system's browser. */
   openOutside(url: string): Promise<void>;

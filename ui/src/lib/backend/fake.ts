@@ -8,8 +8,8 @@ import { apiError, noCore, type Backend, type CallName, type FeedHandlers } from
 export interface FakeOptions extends WorldOptions {
   /** What it claims to be; `fake` when left out. */
   kind?: Backend["kind"];
-  /** `stale`: one snapshot, then the core is lost. `connecting`: nothing ever comes. */
-  connection?: "live" | "connecting" | "lost" | "stale";
+  /** `stale`: one snapshot, then the core is lost. `frozen`: one snapshot, then silence. `connecting`: nothing ever comes. */
+  connection?: "live" | "connecting" | "lost" | "stale" | "frozen";
   /** Calls take this long. */
   latencyMs?: number;
   /** Tasks that move on each second, in frames of 33 ms. */
@@ -30,6 +30,7 @@ export class FakeBackend implements Backend {
   #feeds = new Set<FeedHandlers>();
   #sent = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
+  #frozen: { readonly thawed: Promise<void>; readonly thaw: () => void } | null = null;
 
   constructor(options: FakeOptions = {}) {
     this.#options = { ...options };
@@ -40,7 +41,9 @@ export class FakeBackend implements Backend {
   }
 
   async call<N extends CallName>(name: N, input: Calls[N][0]): Promise<Calls[N][1]> {
+    if (name === "core.ping") return (await this.#pong()) as Calls[N][1];
     this.called.push({ name, input });
+    await this.#frozen?.thawed;
     await new Promise((done) => setTimeout(done, this.#options.latencyMs ?? 0));
     try {
       const answer = Object.hasOwn(this.#answers, name) ? (this.#answers as Partial<Record<CallName, (input: unknown) => unknown>>)[name] : undefined;
@@ -60,12 +63,15 @@ export class FakeBackend implements Backend {
     }
     this.world.focus = input;
     let open = true;
-    queueMicrotask(() => {
+    const begin = async (): Promise<void> => {
+      await this.#frozen?.thawed;
       if (!open) return;
       on.frame(this.world.snapshot());
       this.#feeds.add(on);
       if (how === "stale") setTimeout(() => this.lose(), 50);
-    });
+      if (how === "frozen") setTimeout(() => this.freeze(), 50);
+    };
+    void begin();
     this.#stir();
     return () => {
       open = false;
@@ -92,6 +98,25 @@ export class FakeBackend implements Backend {
   /** And comes back. */
   find(): void {
     this.#options.connection = "live";
+  }
+
+  /** The core stops as with SIGSTOP: connections stay open, and nothing comes through them until `thaw`. */
+  freeze(): void {
+    let thaw: () => void = () => undefined;
+    const thawed = new Promise<void>((done) => (thaw = done));
+    this.#frozen = { thawed, thaw };
+  }
+
+  thaw(): void {
+    this.#frozen?.thaw();
+    this.#frozen = null;
+  }
+
+  async #pong(): Promise<Record<string, never>> {
+    await this.#frozen?.thawed;
+    if (this.#options.connection === "connecting") await new Promise(() => undefined);
+    if (this.#options.connection === "lost") throw noCore;
+    return {};
   }
 
   /** Changes sent so far, for the bench: none may be lost. */
@@ -122,6 +147,7 @@ export class FakeBackend implements Backend {
 
   #emit(frame: Frame): void {
     if (frame.type === "delta") this.#sent += frame.changes;
+    if (this.#frozen !== null) return;
     // A copy: who subscribes anew because of this frame does not get it.
     for (const on of [...this.#feeds]) on.frame(frame);
   }

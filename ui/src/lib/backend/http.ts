@@ -37,9 +37,13 @@ export class BrowserBackend implements Backend {
   /** Called when the host says that the session is over. */
   onsignedout: () => void = () => undefined;
 
-  async call<N extends CallName>(name: N, input: Calls[N][0]): Promise<Calls[N][1]> {
-    const reply = await this.#post(`/ui/call/${name}`, input);
-    return (parse(await reply.text()) ?? {}) as Calls[N][1];
+  async call<N extends CallName>(name: N, input: Calls[N][0], signal?: AbortSignal): Promise<Calls[N][1]> {
+    const reply = await this.#post(`/ui/call/${name}`, input, true, signal);
+    try {
+      return (parse(await reply.text()) ?? {}) as Calls[N][1];
+    } catch {
+      throw noCore;
+    }
   }
 
   subscribe(input: SubscribeInput, on: FeedHandlers): () => void {
@@ -58,9 +62,10 @@ export class BrowserBackend implements Backend {
     return null;
   }
 
-  async isSignedIn(): Promise<boolean> {
+  /** Rejects with `noCore` when nobody answers before the signal. */
+  async isSignedIn(signal: AbortSignal): Promise<boolean> {
     try {
-      const reply = await fetch("/ui/session", { headers: headers(), credentials: "same-origin", cache: "no-store" });
+      const reply = await fetch("/ui/session", { headers: headers(), credentials: "same-origin", cache: "no-store", signal });
       return reply.ok;
     } catch {
       throw noCore;
@@ -78,7 +83,8 @@ export class BrowserBackend implements Backend {
       if (!reply.body) throw noCore;
       for await (const line of lines(reply.body)) {
         if (signal.aborted) return;
-        if (line !== "") deliver(parse(line), on);
+        if (line === "") on.alive();
+        else deliver(parse(line), on);
       }
       if (!signal.aborted) on.end({ ...noCore, message: "the core closed the feed" });
     } catch (thrown) {
@@ -86,10 +92,10 @@ export class BrowserBackend implements Backend {
     }
   }
 
-  async #post(path: string, body: unknown, session = true, signal: AbortSignal | null = null): Promise<Response> {
+  async #post(path: string, body: unknown, session = true, signal?: AbortSignal): Promise<Response> {
     let reply: Response;
     try {
-      reply = await fetch(path, { method: "POST", headers: headers(), credentials: "same-origin", cache: "no-store", body: JSON.stringify(body), signal });
+      reply = await fetch(path, { method: "POST", headers: headers(), credentials: "same-origin", cache: "no-store", body: JSON.stringify(body), signal: signal ?? null });
     } catch {
       throw noCore;
     }

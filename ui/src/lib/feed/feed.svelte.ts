@@ -1,9 +1,11 @@
 /* The only bridge from frames to runes. It subscribes, coalesces what arrives within one frame of the screen,
-   and tries again when the core is lost; the last state stays, marked stale. It makes no calls but `feed.focus`. */
+   and tries again when the core is lost; the last state stays, marked stale. It makes no calls but `feed.focus` and
+   `core.ping`: a core that is silent on an open connection is lost as well (heartbeat.ts). */
 import { getContext, setContext } from "svelte";
 import type { ApiError, Frame, ListQuery, SubscribeInput } from "$lib/bindings";
 import type { Backend } from "$lib/backend/backend";
 import { reduce, type FeedState } from "./feed";
+import { Heartbeat } from "./heartbeat";
 
 export type Connection = "connecting" | "live" | "lost";
 export interface Focus {
@@ -26,10 +28,12 @@ export class Feed {
   since = $state(Date.now());
   /** Why the feed was lost, while it is. */
   why = $state.raw<ApiError | null>(null);
-  /** When the last frame arrived. */
+  /** Until when the state is known to be right: the last frame or answer of a core whose feed was running. */
   heardAt = $state(0);
   /** When a task, a question or a server last changed, as far as this page saw; 0 for never. */
   changedAt = $state(0);
+  /** Snapshots shown so far: it changes when the page had to begin anew, and what screens read themselves may be old. */
+  begun = $state(0);
   readonly stale = $derived(this.connection !== "live");
   readonly settings = $derived(this.state?.settings ?? null);
   readonly core = $derived(this.state?.core ?? null);
@@ -46,6 +50,9 @@ export class Feed {
 
   readonly #backend: Backend;
   readonly #onopen: (hash: string) => void;
+  readonly #heartbeat: Heartbeat;
+  /** A subscription is open whose snapshot is not shown yet. */
+  #isOpening = false;
   #focus: Focus = { query: null, ids: [], task: null, visible: true };
   #held: FeedState | null = null;
   #stop: (() => void) | null = null;
@@ -57,13 +64,20 @@ export class Feed {
   constructor(backend: Backend, onopen: (hash: string) => void = () => undefined) {
     this.#backend = backend;
     this.#onopen = onopen;
+    this.#heartbeat = new Heartbeat({
+      ping: (signal) => backend.call("core.ping", {}, signal),
+      answered: () => this.#answered(),
+      silent: (why) => this.#silent(why),
+    });
   }
 
   start(): () => void {
     this.#ended = false;
     this.#subscribe();
+    const stopHeartbeat = this.#heartbeat.start();
     return () => {
       this.#ended = true;
+      stopHeartbeat();
       this.#stop?.();
       clearTimeout(this.#timers.retry);
       clearTimeout(this.#timers.focus);
@@ -77,6 +91,12 @@ export class Feed {
     clearTimeout(this.#timers.retry);
     this.#retryMs = RETRY_FIRST_MS;
     this.#subscribe();
+    this.#heartbeat.check();
+  }
+
+  /** Asks the core now whether it answers, such as when the page is looked at again. */
+  check(): void {
+    this.#heartbeat.check();
   }
 
   /** What is on screen. What is left out stays as it was. */
@@ -101,14 +121,20 @@ export class Feed {
   #subscribe(): void {
     this.#stop?.();
     const sent = this.#focus;
+    this.#isOpening = true;
     this.#stop = this.#backend.subscribe(this.input, {
       frame: (frame) => this.#take(frame, sent),
+      alive: () => this.#heartbeat.heard(),
       open: this.#onopen,
       end: (why) => this.#lose(why),
     });
   }
 
   #take(frame: Frame, sent: Focus): void {
+    const wasOpening = this.#isOpening;
+    this.#heartbeat.heard();
+    // The core speaks after a silence, and a fresh snapshot was just asked for.
+    if (!wasOpening && this.#isOpening) return;
     const next = reduce(this.#held, frame);
     if (next === "resubscribe") {
       // Once at once; a feed that does not even begin is as good as lost, and is asked again with patience.
@@ -130,6 +156,8 @@ export class Feed {
   #paint(): void {
     this.#timers.paint = 0;
     if (this.#held === null) return;
+    if (this.#isOpening) this.begun += 1;
+    this.#isOpening = false;
     this.state = this.#held;
     this.heardAt = Date.now();
     this.changedAt = this.#changed;
@@ -141,13 +169,28 @@ export class Feed {
     this.#stop?.();
     this.#stop = null;
     this.#held = null;
-    // Until this moment the page was right, even if nothing changed for an hour.
-    if (this.connection === "live") this.heardAt = Date.now();
+    this.#isOpening = false;
     if (this.connection !== "lost") this.#turn("lost", why);
     else this.why = why;
     clearTimeout(this.#timers.retry);
     this.#timers.retry = window.setTimeout(() => this.#subscribe(), this.#retryMs);
     this.#retryMs = Math.min(this.#retryMs * 2, RETRY_LAST_MS);
+  }
+
+  /** The core answers: what is shown is right, or is made right by a fresh snapshot. */
+  #answered(): void {
+    if (this.connection === "live") this.heardAt = Date.now();
+    else if (this.why?.code === "noCore" && !this.#isOpening) {
+      clearTimeout(this.#timers.retry);
+      this.#subscribe();
+    }
+  }
+
+  /** The core does not answer although nobody closed the feed: the feed stays open, and is opened anew at the next answer. */
+  #silent(why: ApiError): void {
+    if (this.#ended) return;
+    this.#isOpening = false;
+    if (this.connection !== "lost") this.#turn("lost", why);
   }
 
   #turn(to: Connection, why: ApiError | null): void {

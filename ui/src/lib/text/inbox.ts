@@ -26,7 +26,7 @@ export const inboxText = {
   answeredBy: (who: string) => `Answered by ${who}`,
   answeredByYou: "Answered by you",
   loading: "Loading what waits for you",
-  stale: (heard: string | null) => `Not current: the core does not answer.${heard === null ? "" : ` Last heard ${heard}.`}`,
+  stale: (time: string | null) => (time === null ? "Not current: the core does not answer." : `Not current: as of ${time}.`),
 
   empty: {
     title: "Nothing needs you",

@@ -11,6 +11,8 @@ export const TASK = {
   loading: "Loading the task",
   gone: "There is no such task",
   goneHow: "It may have been removed, or the link is of another registry.",
+  notHere: "The core does not answer, and this task was not read before.",
+  notHereHow: "It appears here by itself when the core is back.",
   failed: "The task could not be read.",
   again: "Try again",
   untitled: "Task",

@@ -38,6 +38,9 @@ export const TASKS = {
   loading: "Loading tasks",
   failed: "The tasks could not be read.",
   again: "Try again",
+  notHere: "The core does not answer, and this list was not read before.",
+  notHereHow: "It appears here by itself when the core is back. Lists that you opened before keep their last rows.",
+  asOf: (time: string, ago: string) => `These rows are as of ${time}, ${ago}.`,
   staleSince: (when: string) => `Not current: as of ${when}.`,
   cannotList: (servers: readonly string[]) => `${servers.join(", ")} cannot list tasks: what you see is what Taskwarden started or saw.`,
 
