@@ -24,6 +24,7 @@ export const TASK = {
   truth: {
     label: "What is known",
     says: "Server says",
+    nextUnknown: "next look not known",
     saysNothing: "Server has not said anything yet",
     heard: (when: string) => `heard ${when}`,
     notHeard: (when: string) => `not heard since ${when}`,
