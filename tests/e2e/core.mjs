@@ -50,6 +50,15 @@ export class Core {
     await ended;
   }
 
+  /** Stops it as it stands: its connections stay open, and nothing comes through them. */
+  freeze() {
+    this.#child.kill('SIGSTOP');
+  }
+
+  thaw() {
+    this.#child?.kill('SIGCONT');
+  }
+
   /** A command of the same program on the same directory; gives its standard output as JSON. */
   async command(...args) {
     const child = spawn(PROGRAM, [...args, '--json'], { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -78,6 +87,8 @@ export class Core {
   }
 
   async remove() {
+    // A stopped process takes no other signal.
+    this.thaw();
     await this.kill('SIGTERM');
     await rm(this.home, { recursive: true, force: true });
   }
