@@ -1,7 +1,8 @@
 //! The tray: three faces, a tooltip with the counts and the fullest window, a menu of what waits.
 //!
 //! It is fed by a feed of its own and shows what `glance.rs` says. Where the desktop has no tray there is none, and
-//! closing the window then means quitting. Nothing can be answered from here; every line opens its item.
+//! closing the window then means quitting. Any program of the session can press what stands in it, so every line only
+//! opens a place, and *Quit…* asks in a window first (ruling 42).
 
 use host::places;
 use parking_lot::Mutex;
@@ -10,7 +11,6 @@ use tauri::menu::{Menu, MenuItem, PredefinedMenuItem};
 use tauri::tray::{MouseButton, TrayIcon, TrayIconBuilder, TrayIconEvent};
 use tauri::{AppHandle, Manager as _, include_image};
 
-use crate::core::Core;
 use crate::glance::{Face, Glance, Heard};
 use crate::{quit, settings, windows};
 
@@ -20,8 +20,7 @@ const LINES_MOST: usize = 5;
 const ITEM: &str = "item:";
 const INBOX: &str = "inbox";
 const BUDGETS: &str = "budgets";
-const PAUSE: &str = "pause";
-const RESUME: &str = "resume";
+const NOTIFICATIONS: &str = "notifications";
 const QUIT: &str = "quit";
 
 /// What the tray looks like.
@@ -188,11 +187,8 @@ fn menu(app: &AppHandle, look: &Look) -> tauri::Result<Menu<tauri::Wry>> {
     }
     menu.append(&PredefinedMenuItem::separator(app)?)?;
     menu.append(&entry(INBOX, "Open inbox", true)?)?;
-    if look.is_paused {
-        menu.append(&entry(RESUME, "Resume notifications", true)?)?;
-    } else {
-        menu.append(&entry(PAUSE, "Pause notifications for 1 h", true)?)?;
-    }
+    let notifications = if look.is_paused { "Notifications are paused…" } else { "Pause notifications…" };
+    menu.append(&entry(NOTIFICATIONS, notifications, true)?)?;
     menu.append(&PredefinedMenuItem::separator(app)?)?;
     menu.append(&entry(QUIT, "Quit…", true)?)?;
     Ok(menu)
@@ -202,8 +198,7 @@ fn chosen(app: &AppHandle, id: &str) {
     match id {
         INBOX => windows::open(app, places::INBOX),
         BUDGETS => windows::open(app, places::BUDGETS),
-        PAUSE => pause(app, Some(host::moment::pause_end())),
-        RESUME => pause(app, None),
+        NOTIFICATIONS => windows::open(app, places::SETTINGS),
         QUIT => quit::ask(app),
         other => {
             if let Some(item) = other.strip_prefix(ITEM) {
@@ -211,16 +206,4 @@ fn chosen(app: &AppHandle, id: &str) {
             }
         }
     }
-}
-
-/// Changes the setting; the feed brings back that it changed.
-fn pause(app: &AppHandle, until: Option<String>) {
-    let Some(door) = app.state::<Core>().open_door() else { return };
-    // One call, as from the page.
-    tauri::async_runtime::spawn(async move {
-        let input = serde_json::json!({ "pausedUntil": until }).to_string();
-        if let Err(why) = door.call("settings.change", input).await {
-            tracing::warn!("notifications could not be paused: {}", why.message);
-        }
-    });
 }

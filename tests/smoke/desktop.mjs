@@ -1,5 +1,6 @@
 // The desktop of `desktop.py` as an object: what it heard, and what it is told to do.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { until } from './until.mjs';
@@ -42,6 +43,19 @@ export class Desktop {
   /** A click on the tray's icon. */
   activate() {
     return this.#ask({ do: 'activate' });
+  }
+
+  /** The service presses a button of a notice. */
+  act(number, action) {
+    return this.#ask({ do: 'act', number, action });
+  }
+
+  /** Another client of the bus sends the service's signals; they have passed the bus when this returns. */
+  async forge(number, actions) {
+    const script = join(import.meta.dirname, '../../src-tauri/crates/host/tests/cli/notices/forger.py');
+    const forger = spawn('/usr/bin/python3', [script, String(number), ...actions], { stdio: 'inherit' });
+    const [code] = await once(forger, 'exit');
+    if (code !== 0) throw new Error(`the forger ended with ${code}`);
   }
 
   /** The button in the frame of a window. */

@@ -105,6 +105,7 @@ def obey(order):
     match order["do"]:
         case "act":
             notifications.ActionInvoked(dbus.UInt32(order["number"]), order["action"])
+            say(event="done")
         case "tray":
             tooltip = tray_property("ToolTip")
             picture = max(tray_property("IconPixmap"), key=lambda one: int(one[0]), default=None)

@@ -163,11 +163,32 @@ test('a question reaches the desktop without its arguments, and its notice opens
   assert.ok(!JSON.stringify(notice).includes(folder), `no argument stands in it: ${JSON.stringify(notice)}`);
   const [open] = Object.entries(notice.actions).find(([, label]) => label === 'Open') ?? [];
   assert.ok(open, `it can be opened: ${JSON.stringify(notice)}`);
-  desktop.tell({ do: 'act', number: notice.number, action: open });
+  await desktop.act(notice.number, open);
   await at(placeOf(item));
   await until('the window to be back', () => window.run(() => document.visibilityState === 'visible'));
   await window.sees('Go ahead');
   await window.picture('from-a-notice');
+});
+
+test('whoever presses a notice opens the window at most', async () => {
+  await window.run(() => void (location.hash = '#/settings'));
+  await call('window.visible', { visible: false });
+  await until('the page to know that it is hidden', () => window.run(() => document.visibilityState === 'hidden'));
+  const after = desktop.heard.length;
+  const { id } = await asking();
+  const notice = await desktop.next('notify', after);
+  assert.deepEqual(Object.keys(notice.actions).toSorted(), ['default', 'open'], 'no button decides');
+  await desktop.forge(notice.number, ['yes', 'no', 'later']);
+  for (const action of ['yes', 'no', 'later']) await desktop.act(notice.number, action);
+  const second = await asking();
+  const told = await desktop.next('notify', after, (one) => one.number !== notice.number);
+  await desktop.forge(told.number, ['open']);
+  // The most that a forged press can do.
+  await at(placeOf(second.item));
+  const { requests } = await call('tasks.show', { id });
+  assert.deepEqual(requests.map((request) => request.state), ['open'], 'nobody answered');
+  const { items } = await call('desk.list', { kind: 'snooze' });
+  assert.deepEqual(items, [], 'and nothing was put off');
 });
 
 test('the tray tells how many wait, and a line of its menu opens the item', async () => {
@@ -184,10 +205,11 @@ test('the tray tells how many wait, and a line of its menu opens the item', asyn
   // The inbox opens on its first item.
   await until('the window to be at the inbox', async () => (await window.hash()).startsWith('#/inbox'));
   await desktop.choose('Pause notifications');
-  await until('the pause to show', async () => (await desktop.look()).labels.includes('Resume notifications'));
-  const settings = await call('settings.change', {});
-  assert.ok(settings.pausedUntil > new Date().toISOString(), 'the pause is a setting with an end');
-  await desktop.choose('Resume notifications');
+  await at('#/settings');
+  assert.equal((await call('settings.change', {})).pausedUntil, null, 'the menu opens the setting and does not change it');
+  await call('settings.change', { pausedUntil: new Date(Date.now() + 3_600_000).toISOString() });
+  await until('the pause to show', async () => (await desktop.look()).labels.includes('Notifications are paused…'));
+  await call('settings.change', { pausedUntil: null });
   const mine = (await desktop.look()).labels.findLast((label) => label.includes('tidy_downloads'));
   await desktop.choose(mine);
   await at(placeOf(item));

@@ -13,12 +13,6 @@ pub fn now() -> String {
     SystemClock.now().to_string()
 }
 
-/// When a pause of notifications that begins now is over.
-#[must_use]
-pub fn pause_end() -> String {
-    SystemClock.now().plus(Hosting::default().notices_pause).to_string()
-}
-
 /// Returns when a core that could not be opened may be tried again. Cancel-safe.
 pub async fn before_another_try() {
     tokio::time::sleep(Hosting::default().attach_again).await;

@@ -12,6 +12,9 @@ pub const INBOX: &str = "#/inbox";
 /// The budgets of all agents.
 pub const BUDGETS: &str = "#/budgets";
 
+/// The settings; a pause of notifications is one of them.
+pub const SETTINGS: &str = "#/settings";
+
 /// Letters of an id in a link; ours are far shorter. Judgement.
 const LETTERS_MOST: usize = 512;
 

@@ -58,8 +58,6 @@ pub struct Hosting {
     pub notices_shown_max: usize,
     /// Between two sounds. peers.md §4.6.
     pub notice_sound_every: Duration,
-    /// *Not now* in a notice. peers.md §4.6.
-    pub notice_snooze: Duration,
     /// Time for the desktop to take a notice. Judgement: a busy one takes a second.
     pub notice_limit: Duration,
     /// Held notices are looked at again this often, because clocks and settings change. Judgement.
@@ -68,8 +66,6 @@ pub struct Hosting {
     pub notices_held_max: usize,
     /// Notices that wait to be shown; more are dropped, they are not facts. Judgement.
     pub notices_waiting_max: usize,
-    /// How long *Pause notifications* of the tray lasts. Design: 1 h.
-    pub notices_pause: Duration,
     /// The doors that programs come through.
     pub doorway: Doorway,
 }
@@ -100,12 +96,10 @@ impl Default for Hosting {
             notices_one_by_one: 3,
             notices_shown_max: 8,
             notice_sound_every: MINUTE,
-            notice_snooze: 10 * MINUTE,
             notice_limit: 5 * SECOND,
             notices_held_look: 30 * SECOND,
             notices_held_max: 10_000,
             notices_waiting_max: 64,
-            notices_pause: HOUR,
             doorway: Doorway::default(),
         }
     }

@@ -25,12 +25,6 @@ use super::plan::{Act, Key};
 pub(crate) enum Press {
     /// Clicked it, or *Open*.
     Open,
-    /// *Not now*.
-    Later,
-    /// *Yes*.
-    Yes,
-    /// *No*.
-    No,
     /// Took it away, or it went by itself.
     Closed,
 }

@@ -129,15 +129,7 @@ fn card(budget: &AgentBudget, window: &Window, level: Level, name: &str) -> Card
         Level::Limit => format!("{shown} tokens{of}{exact}."),
         Level::Warn | Level::Full => format!("{shown}{of} tokens{exact}."),
     };
-    Card {
-        key: Key::Window(budget.agent),
-        attention: Attention::Problem,
-        title,
-        body,
-        can_snooze: false,
-        can_answer: false,
-        with_sound: false,
-    }
+    Card { key: Key::Window(budget.agent), attention: Attention::Problem, title, body, with_sound: false }
 }
 
 #[cfg(test)]

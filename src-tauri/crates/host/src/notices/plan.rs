@@ -43,8 +43,6 @@ pub(crate) struct Card {
     pub(crate) attention: Attention,
     pub(crate) title: String,
     pub(crate) body: String,
-    pub(crate) can_snooze: bool,
-    pub(crate) can_answer: bool,
     pub(crate) with_sound: bool,
 }
 
@@ -242,8 +240,6 @@ impl Plan {
             attention: item.attention,
             title: item.title.clone(),
             body: item.body.clone(),
-            can_snooze: !item.inbox.is_empty(),
-            can_answer: item.yes_no.is_some(),
             with_sound,
         })));
         self.shown.insert(item.handle, item);
@@ -277,11 +273,10 @@ impl Plan {
         let items = self.of(key);
         let Some(oldest) = items.values().map(|item| item.since).min() else { return };
         let kinds: Vec<Attention> = items.values().map(|item| item.attention).collect();
-        let can_snooze = items.values().any(|item| !item.inbox.is_empty());
         let (title, body) = words::together(&kinds, &self.local.clock(oldest, now));
         let attention = kinds.into_iter().min().unwrap_or(Attention::Waiting);
         let with_sound = is_news && self.may_sound(now);
-        acts.push(Act::Show(Box::new(Card { key, attention, title, body, can_snooze, can_answer: false, with_sound })));
+        acts.push(Act::Show(Box::new(Card { key, attention, title, body, with_sound })));
     }
 
     /// At most one sound in its time.

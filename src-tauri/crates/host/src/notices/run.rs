@@ -1,8 +1,9 @@
 //! The one actor behind notices: what the engine tells, what changes, what people press, and what time brings.
 //!
 //! It reads tasks when a card is made and again when they change, so that no card says what is no longer so. Held
-//! notices (quiet hours, a pause, *Not now*) are kept by task and read anew when their time comes; they are told
-//! together. What people press is done through the api, like everything people do. `plan.rs` decides what is shown.
+//! notices (quiet hours, a pause, a snooze) are kept by task and read anew when their time comes; they are told
+//! together. A press opens a place of the window and changes nothing that is stored, because any program of the session
+//! can pretend to be the desktop. `plan.rs` decides what is shown.
 
 use std::collections::BTreeMap;
 
@@ -253,34 +254,13 @@ impl Teller {
         self.plan.closed(key);
         match press {
             Press::Closed => self.desktop.forget(key),
-            Press::Open | Press::Later | Press::Yes | Press::No => {
+            Press::Open => {
                 // Some desktops leave a card standing after a press.
                 self.desktop.perform(Act::Withdraw(key)).await;
-            }
-        }
-        match press {
-            Press::Closed => {}
-            Press::Open => self.sources.open(&place(key, &items)),
-            Press::Later => self.later(&items).await,
-            Press::Yes | Press::No => {
-                for item in &items {
-                    if !self.sources.answer(item, press == Press::Yes).await {
-                        // If it is still open, the person must not believe that it was answered.
-                        self.offer(vec![(item.handle, item.attention)], false).await;
-                    }
-                }
+                self.sources.open(&place(key, &items));
             }
         }
         self.rest();
-    }
-
-    /// *Not now*: the inbox shows when each comes back, and so does a card.
-    async fn later(&mut self, items: &[Item]) {
-        let until = self.sources.now().plus(self.sources.policy.hosting.notice_snooze);
-        for item in items {
-            self.sources.snooze(item, until).await;
-            self.hold(item.handle, Held { attention: item.attention, until });
-        }
     }
 
     async fn perform(&mut self, acts: Vec<Act>) {

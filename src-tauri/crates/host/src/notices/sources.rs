@@ -1,14 +1,14 @@
-//! What notices ask of the core, and what they have it do.
+//! What notices read from the core: tasks and servers from the registry, settings and snoozes through the api.
 //!
-//! Tasks and servers come from the registry and settings, snoozes and answers go through the api: a press on a card is
-//! the person's act like any other. When something cannot be read, people are told rather than not.
+//! Nothing is changed here, because a press on a card proves nobody (ruling 42). When something cannot be read, people
+//! are told rather than not.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api::{Api, Caller};
 use domain::handle::Attention;
-use domain::ids::{HandleId, ServerId};
+use domain::ids::HandleId;
 use domain::policy::Policy;
 use domain::ports::{Clock, Registry};
 use domain::time::Timestamp;
@@ -69,22 +69,7 @@ impl Sources {
     pub(super) async fn item(&self, id: HandleId, attention: Attention, local: &Local) -> Option<Item> {
         let handle = self.registry.handle(id).await.ok()??;
         let server = self.registry.server(handle.server).await.ok()??;
-        let around = Around { server: &server.name, is_harmless: true, now: self.now(), local };
-        let item = item::item(&handle, attention, around)?;
-        if item.yes_no.is_none() {
-            return Some(item);
-        }
-        // Asked only for what could be answered from the card.
-        let is_harmless = self.is_harmless(handle.server, handle.tool.as_deref()).await;
-        if is_harmless { Some(item) } else { item::item(&handle, attention, Around { is_harmless, ..around }) }
-    }
-
-    /// Whether the server says of the tool that it destroys nothing. Not said, not reached and not known are no.
-    async fn is_harmless(&self, server: ServerId, tool: Option<&str>) -> bool {
-        let tools = tokio::time::timeout(self.policy.hosting.notice_limit, self.engine.tools(server)).await;
-        let (Some(tool), Ok(Ok(tools))) = (tool, tools) else { return false };
-        let facts = tools.into_iter().find(|facts| facts.name == tool);
-        facts.is_some_and(|facts| facts.destructive_hint == Some(false) || facts.read_only_hint == Some(true))
+        item::item(&handle, attention, Around { server: &server.name, now: self.now(), local })
     }
 
     /// What the person set; without it, everything but ends.
@@ -106,30 +91,6 @@ impl Sources {
         self.api.is_on_screen(id)
     }
 
-    /// *Not now*, on every row of the inbox that a card stands for.
-    pub(super) async fn snooze(&self, item: &Item, until: Timestamp) {
-        for row in &item.inbox {
-            let kept = json!({ "kind": "snooze", "key": row, "value": { "until": until.to_string() } });
-            let _: Option<Value> = self.call("desk.put", &kept).await;
-        }
-    }
-
-    /// *Yes* or *No*, as the form asks for it; held back for a moment, so that the window can undo a slip. Whether it
-    /// was recorded.
-    pub(super) async fn answer(&self, item: &Item, is_yes: bool) -> bool {
-        let Some(asked) = &item.yes_no else { return false };
-        let mut content = serde_json::Map::new();
-        content.insert(asked.field.clone(), Value::Bool(is_yes));
-        let answer = json!({
-            "id": item.handle.to_string(),
-            "key": asked.key.to_string(),
-            "action": "accept",
-            "content": content,
-            "hold": true,
-        });
-        self.call::<Value>("tasks.answer", &answer).await.is_some()
-    }
-
     /// Shows a place of the window.
     pub(super) fn open(&self, place: &str) {
         if let Some(open) = &self.opener {
@@ -143,7 +104,7 @@ impl Sources {
         match self.api.dispatch(&caller, name, &input.to_string()).await {
             Ok(text) => serde_json::from_str(&text).ok(),
             Err(error) => {
-                tracing::info!(call.name = name, code = ?error.code, "a notice could not do what was pressed or asked");
+                tracing::info!(call.name = name, code = ?error.code, "a notice could not read what it needs");
                 None
             }
         }

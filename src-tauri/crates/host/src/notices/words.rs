@@ -1,8 +1,8 @@
 //! The copy of notices: a title and at most two lines, true for as long as they stand there.
 //!
-//! A notice cannot count, so it names times of the clock where a screen would count seconds. Names and questions are a
-//! server's: they lose everything that acts on a screen and everything beyond a length (style 86). There are no
-//! arguments, no answers and no results here.
+//! A notice cannot count, so it names times of the clock where a screen would count seconds. Names are a server's:
+//! they lose everything that acts on a screen and everything beyond a length (style 86). There are no questions,
+//! arguments, answers or results here.
 
 use api::figures;
 use domain::handle::{Attention, TaskHandle};
@@ -12,14 +12,10 @@ use domain::time::Timestamp;
 use domain::tokens::Exactness;
 use jiff::tz::TimeZone;
 
-use super::item::{Around, YesNo};
+use super::item::Around;
 
 /// A tool's name in a title. Judgement: desktops cut titles soon after.
 const NAME_CHARS: usize = 40;
-/// A question that is shown whole; longer ones are not answered from a notice. Judgement: one line of a desktop.
-pub(super) const QUESTION_CHARS: usize = 90;
-/// The name of a field beside it.
-pub(super) const LABEL_CHARS: usize = 40;
 
 /// Where the person's clock stands.
 #[derive(Debug, Clone)]
@@ -41,7 +37,7 @@ impl Local {
 }
 
 /// Server text for a desktop: one line, nothing that acts, no markup, capped.
-pub(super) fn plain(text: &str, most: usize) -> String {
+fn plain(text: &str, most: usize) -> String {
     let acts = |letter: char| {
         letter.is_control()
             || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -79,7 +75,6 @@ fn tool(handle: &TaskHandle) -> String {
 pub(super) fn waiting(
     handle: &TaskHandle,
     asked: &[&InputRequest],
-    yes_no: Option<&YesNo>,
     deadline: Option<Timestamp>,
     since: Timestamp,
     around: Around<'_>,
@@ -94,11 +89,7 @@ pub(super) fn waiting(
     };
     let clock = |at| around.local.clock(at, around.now);
     let until = deadline.map_or_else(String::new, |at| format!(" · deadline {}", clock(at)));
-    let paused = format!("{} is paused · since {}{until}", tool(handle), clock(since));
-    let body = match yes_no {
-        Some(asked) => format!("“{}” {}: yes or no?\n{paused}", asked.message, asked.label),
-        None => paused,
-    };
+    let body = format!("{} is paused · since {}{until}", tool(handle), clock(since));
     (title, body)
 }
 

@@ -1,8 +1,9 @@
 //! Cards through `org.freedesktop.Notifications` on the session's bus.
 //!
 //! The number that the service gave a card is kept, so that the next one takes its place. Each card has one waiting
-//! task that ends with the card. Services differ: some show no buttons, some never say that a card went; nothing of
-//! ours depends on either.
+//! task that ends with the card. Every program of the session can send the service's signals, so a card can only be
+//! opened (ruling 42). Services differ: some show no buttons, some never say that a card went; nothing of ours depends
+//! on either.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -99,15 +100,7 @@ impl Cards {
             message.hint(Hint::SuppressSound(true));
         }
         if self.can_open {
-            message.action("default", "Open");
-        }
-        if card.can_answer {
-            message.action("yes", "Yes").action("no", "No");
-        } else if self.can_open {
-            message.action("open", "Open");
-        }
-        if card.can_snooze {
-            message.action("later", "Not now");
+            message.action("default", "Open").action("open", "Open");
         }
         message
     }
@@ -134,13 +127,8 @@ impl Cards {
 fn read(response: &NotificationResponse) -> Press {
     match response {
         NotificationResponse::Default => Press::Open,
-        NotificationResponse::Action(name) => match name.as_str() {
-            "open" => Press::Open,
-            "later" => Press::Later,
-            "yes" => Press::Yes,
-            "no" => Press::No,
-            _ => Press::Closed,
-        },
+        NotificationResponse::Action(name) if name == "open" => Press::Open,
+        // Also an action that no card has.
         _ => Press::Closed,
     }
 }

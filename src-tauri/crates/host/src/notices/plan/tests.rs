@@ -24,7 +24,6 @@ fn item(n: u128, attention: Attention) -> Item {
         body: String::new(),
         place: String::new(),
         inbox: vec![format!("{}/k", id(n))],
-        yes_no: None,
         deadline: None,
         since: at(0),
     }

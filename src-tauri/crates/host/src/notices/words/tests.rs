@@ -45,7 +45,7 @@ fn task() -> TaskHandle {
 
 fn told(handle: &TaskHandle, attention: Attention) -> Option<(String, String, String)> {
     let local = Local(TimeZone::UTC);
-    let around = Around { server: "warehouse", is_harmless: true, now: at("14:41"), local: &local };
+    let around = Around { server: "warehouse", now: at("14:41"), local: &local };
     item(handle, attention, around).map(|item| (item.title, item.body, item.place))
 }
 

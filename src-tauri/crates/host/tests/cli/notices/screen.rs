@@ -103,25 +103,27 @@ impl Screen {
         self.until("the card goes", |fact| fact["call"] == "close" && fact["id"] == card["id"]);
     }
 
-    /// Presses a button until it shows; the core may hear only a moment after it showed the card.
-    pub(crate) fn press(&mut self, card: &Value, button: &str, shows: impl Fn() -> bool) {
-        let begun = Instant::now();
-        while !shows() {
-            assert!(begun.elapsed() < PATIENCE, "`{button}` shows no effect");
-            self.press_once(card, button);
-        }
-    }
-
     /// Presses a button, and leaves the core a moment to hear it.
-    pub(crate) fn press_once(&mut self, card: &Value, button: &str) {
-        let hands = self.hands.as_mut().expect("a service");
+    pub(crate) fn press_once(&self, card: &Value, button: &str) {
+        let mut hands = self.hands.as_ref().expect("a service");
         writeln!(hands, "press {} {button}", card["id"]).expect("it is pressed");
         pause();
     }
 
+    /// A program that is not the service sends its signals about a card, to everybody and to the core alone. They have
+    /// passed the bus when this returns.
+    pub(crate) fn forge(&self, card: &Value, actions: &[&str]) {
+        let forger = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/notices/forger.py");
+        let mut command = Command::new(PYTHON);
+        command.arg(forger).arg(card["id"].to_string()).args(actions);
+        let ended = command.env("DBUS_SESSION_BUS_ADDRESS", &self.address).status().expect("python");
+        assert!(ended.success(), "the signals were sent");
+    }
+
     /// The person takes a card away.
-    pub(crate) fn close(&mut self, card: &Value) {
-        writeln!(self.hands.as_mut().expect("a service"), "close {}", card["id"]).expect("it is closed");
+    pub(crate) fn close(&self, card: &Value) {
+        let mut hands = self.hands.as_ref().expect("a service");
+        writeln!(hands, "close {}", card["id"]).expect("it is closed");
     }
 }
 
