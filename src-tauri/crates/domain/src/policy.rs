@@ -10,6 +10,7 @@ mod gateway;
 mod hosting;
 mod keeping;
 mod serving;
+mod shares;
 
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ pub use gateway::{Gateway, LATE_REPLY_WAIT};
 pub use hosting::Hosting;
 pub use keeping::Keeping;
 pub use serving::Serving;
+pub use shares::Shares;
 
 const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
@@ -133,7 +135,7 @@ pub struct Policy {
     pub answer_settle: Duration,
     /// An open question is told again after this. Architecture §3.6.
     pub remind_after: Duration,
-    /// Calls that people may have open at once on one server. Judgement; bounds memory.
+    /// Calls open at once on one server, shared as `shares` says. Judgement; bounds memory.
     pub open_calls_per_server: u64,
 
     // --- learning ---
@@ -234,6 +236,8 @@ pub struct Policy {
     pub keeping: Keeping,
     /// How tokens are counted.
     pub counting: Counting,
+    /// What a peer can make grow, and who may use how much of it.
+    pub shares: Shares,
 }
 
 impl Default for Policy {
@@ -324,6 +328,7 @@ impl Default for Policy {
             gateway: Gateway::default(),
             keeping: Keeping::default(),
             counting: Counting::default(),
+            shares: Shares::default(),
         }
     }
 }
@@ -362,6 +367,7 @@ impl Policy {
         rule((8..=120).contains(&self.message_depth_max), "message_depth_max", "must be between 8 and 120")?;
         rule(self.progress_per_second > 0, "progress_per_second", "must be above zero")?;
         self.counting.check()?;
+        self.shares.check()?;
         self.gateway.check()
     }
 }

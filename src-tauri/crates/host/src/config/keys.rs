@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use domain::policy::{Counting, Gateway, KIB, Keeping, MIB, Policy};
+use domain::policy::{Counting, Gateway, KIB, Keeping, MIB, Policy, Shares};
 
 use super::ConfigError;
 
@@ -125,6 +125,8 @@ pub(super) fn set(policy: &mut Policy, name: &str, text: &str) -> Result<(), Mis
         set_keeping(&mut policy.keeping, name, text)
     } else if let Some(name) = of_part(name, "counting") {
         set_counting(&mut policy.counting, name, text)
+    } else if let Some(name) = of_part(name, "shares") {
+        set_shares(&mut policy.shares, name, text)
     } else {
         set_plain(policy, name, text)
     }
@@ -172,6 +174,11 @@ numbers! { COUNTING_NAMES set_counting Counting:
     full_percent, day, series_kept, tokens_settable_max, points_max, agents_shown,
 }
 
+numbers! { SHARES_NAMES set_shares Shares:
+    agent_percent, people_percent, body_bytes_max, tools_per_server, patterns_per_tool, pattern_cap_bytes,
+    pattern_compiled_bytes,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,8 +208,14 @@ mod tests {
         // The sections of their own (`serving`, `hosting`, `asking`, …) are named after all plain numbers.
         let plain = whole.split(" serving: ").next().unwrap_or_default().to_owned();
         let (gateway, keeping) = (format!("{:?}", policy.gateway), format!("{:?}", policy.keeping));
-        let counting = format!("{:?}", policy.counting);
-        let parts = [(plain, NAMES), (gateway, GATEWAY_NAMES), (keeping, KEEPING_NAMES), (counting, COUNTING_NAMES)];
+        let (counting, shares) = (format!("{:?}", policy.counting), format!("{:?}", policy.shares));
+        let parts = [
+            (plain, NAMES),
+            (gateway, GATEWAY_NAMES),
+            (keeping, KEEPING_NAMES),
+            (counting, COUNTING_NAMES),
+            (shares, SHARES_NAMES),
+        ];
         for (shown, names) in parts {
             for name in names {
                 assert!(shown.contains(&format!("{name}: ")), "`{name}` is a field");

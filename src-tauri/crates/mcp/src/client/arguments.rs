@@ -1,7 +1,9 @@
 //! Whether arguments fit a tool's schema, before anything leaves the machine.
 //!
 //! An error names the place and the rule, never a value. What cannot be judged here (a schema that does not compile, or
-//! that `schema_cost.rs` refuses) is left to the server. No reference is ever fetched.
+//! that `schema_cost.rs` refuses) is left to the server as a whole: without a part of it, what is under a `not` or a
+//! `oneOf` would mean something else. No reference is ever fetched. Compiling and checking take as long as a server's
+//! schema wants, within the limits of the policy, so both run beside the runtime's workers (`toolbox.rs`).
 
 use domain::payload::Payload;
 use domain::policy::{Policy, plain_text};
@@ -10,7 +12,7 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::{Map, Value};
 
-use super::schema_cost::is_harmless;
+use super::schema_cost::{has_few_short_patterns, is_harmless};
 
 /// Choices quoted of an `enum`. Judgement: one line.
 const CHOICES_NAMED: usize = 8;
@@ -39,11 +41,19 @@ pub(crate) fn compile(schema: &Value, policy: &Policy) -> Option<Validator> {
         tracing::debug!("a tool's schema is left to its server: too large, circular or not self-contained");
         return None;
     }
-    let options = jsonschema::options().offline().with_pattern_options(PatternOptions::regex());
-    match options.build(schema) {
+    if !has_few_short_patterns(schema, &policy.shares) {
+        tracing::info!(
+            patterns_max = policy.shares.patterns_per_tool,
+            "arguments of a tool are left to its server: its schema has too many patterns, or too long ones"
+        );
+        return None;
+    }
+    let compiled = policy.shares.pattern_compiled_bytes;
+    let patterns = PatternOptions::regex().size_limit(compiled).dfa_size_limit(compiled);
+    match jsonschema::options().offline().with_pattern_options(patterns).build(schema) {
         Ok(validator) => Some(validator),
         Err(_) => {
-            tracing::debug!("a tool's schema is left to its server: it does not compile");
+            tracing::info!("arguments of a tool are left to its server: its schema does not compile within its limits");
             None
         }
     }
@@ -168,5 +178,8 @@ mod tests {
         assert!(compile(&json!({"type": "nonsense"}), &policy).is_none(), "broken schemas are left out");
         assert!(compile(&json!({"$ref": "#"}), &policy).is_none(), "circles are not followed");
         assert!(compile(&json!({"pattern": "(a+)+(?=b)"}), &policy).is_none(), "no backtracking patterns");
+        assert!(compile(&json!({"pattern": r"^\p{L}{60}$"}), &policy).is_none(), "none that fills the memory");
+        let many: Vec<_> = (0..5_000).map(|nth| json!({"pattern": format!("^{nth}$")})).collect();
+        assert!(compile(&json!({"anyOf": many}), &policy).is_none(), "and no thousands of them");
     }
 }

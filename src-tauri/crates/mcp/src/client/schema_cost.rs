@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::policy::Shares;
 use serde_json::Value;
 
 /// Places of a schema after all references are unfolded. Judgement: large real tools have a few thousand.
@@ -14,6 +15,34 @@ const UNFOLDED_MAX: u64 = 20_000;
 pub(crate) fn is_harmless(schema: &Value) -> bool {
     let mut walk = Walk { root: schema, known: BTreeMap::new() };
     walk.cost(schema).is_some_and(|cost| cost <= UNFOLDED_MAX)
+}
+
+/// Whether the patterns of the schema are so few and short that they may be compiled here.
+pub(crate) fn has_few_short_patterns(schema: &Value, shares: &Shares) -> bool {
+    let mut left = shares.patterns_per_tool;
+    take_patterns(schema, shares.pattern_cap_bytes, &mut left)
+}
+
+/// Takes every pattern below off what is left; false when there are too many, or one is too long. Text that only looks
+/// like a pattern, such as an example, counts as well.
+fn take_patterns(schema: &Value, cap: usize, left: &mut usize) -> bool {
+    match schema {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+        Value::Array(items) => items.iter().all(|item| take_patterns(item, cap, left)),
+        Value::Object(members) => members.iter().all(|(name, member)| match (name.as_str(), member) {
+            ("pattern", Value::String(pattern)) => take_one(pattern, cap, left),
+            ("patternProperties", Value::Object(by_pattern)) => {
+                by_pattern.iter().all(|(pattern, part)| take_one(pattern, cap, left) && take_patterns(part, cap, left))
+            }
+            (_, member) => take_patterns(member, cap, left),
+        }),
+    }
+}
+
+fn take_one(pattern: &str, cap: usize, left: &mut usize) -> bool {
+    let fits = pattern.len() <= cap && *left > 0;
+    *left = left.saturating_sub(1);
+    fits
 }
 
 struct Walk<'a> {
@@ -77,6 +106,18 @@ mod tests {
         let schema = json!({"properties": {"a": {"$ref": "#/$defs/t"}, "b": {"$ref": "#/$defs/t"}},
                             "$defs": {"t": {"type": "string"}}});
         assert!(is_harmless(&schema), "plain references are common");
+    }
+
+    #[test]
+    fn patterns_are_counted_wherever_they_stand() {
+        let shares = Shares { patterns_per_tool: 3, pattern_cap_bytes: 5, ..Shares::default() };
+        let three = json!({"pattern": "a", "patternProperties": {"b": {"items": [{"pattern": "c"}]}}});
+        assert!(has_few_short_patterns(&three, &shares), "three are allowed");
+        let four = json!({"allOf": [three, {"pattern": "d"}]});
+        assert!(!has_few_short_patterns(&four, &shares), "the fourth is too many");
+        assert!(!has_few_short_patterns(&json!({"pattern": "abcdef"}), &shares), "and a long one too long");
+        let parameter = json!({"properties": {"pattern": {"type": "string"}}});
+        assert!(has_few_short_patterns(&parameter, &shares), "a parameter of that name is no pattern");
     }
 
     #[test]

@@ -29,14 +29,14 @@ const LIST: &str = "tools/list";
 const VERB: &str = "list its tools";
 /// Names told when a tool is not there. Judgement: one line.
 const NAMES_TOLD: usize = 12;
-/// Tools of one server at most. Judgement: the largest known catalogues have a few hundred.
-const TOOLS_MAX: usize = 10_000;
 
 /// The list of one connection.
 #[derive(Default)]
 pub(crate) struct Toolbox {
     kept: Mutex<Option<Arc<ToolList>>>,
     listing: tokio::sync::Mutex<()>,
+    /// One check at a time: a server's schemas must not take all threads for blocking work.
+    checking: tokio::sync::Mutex<()>,
     changes: AtomicU64,
 }
 
@@ -92,20 +92,34 @@ impl Connection {
     /// Checks arguments against the kept list, and once more against a fresh one before it says no: tools may have
     /// changed without a word.
     pub(crate) async fn check_tool_arguments(&self, tool: &str, arguments: &Payload) -> Result<(), ArgumentError> {
-        let value = arguments::object_of(arguments, &self.policy)?;
+        let value = Arc::new(arguments::object_of(arguments, &self.policy)?);
         let kept = self.toolbox.kept.lock().clone();
         if let Some(kept) = kept
-            && kept.check(tool, &value, &self.policy).is_ok()
+            && self.check_aside(kept, tool, &value).await.is_ok()
         {
             return Ok(());
         }
         match self.list_tools(true).await {
-            Ok(list) => list.check(tool, &value, &self.policy),
+            Ok(list) => self.check_aside(list, tool, &value).await,
             Err(failed) => {
                 tracing::debug!(error = %failed, "arguments are left to the server: its tools cannot be listed");
                 Ok(())
             }
         }
+    }
+
+    /// Checks beside the runtime's workers: a schema is a server's, and may take long to compile. What cannot be checked
+    /// is left to the server.
+    async fn check_aside(
+        &self,
+        list: Arc<ToolList>,
+        tool: &str,
+        arguments: &Arc<serde_json::Value>,
+    ) -> Result<(), ArgumentError> {
+        let (tool, arguments, policy) = (tool.to_owned(), Arc::clone(arguments), Arc::clone(&self.policy));
+        let _turn = self.toolbox.checking.lock().await;
+        let checking = tokio::task::spawn_blocking(move || list.check(&tool, &arguments, &policy));
+        checking.await.unwrap_or(Ok(()))
     }
 
     fn support_word(&self, support: TaskSupport) -> &'static str {
@@ -147,7 +161,7 @@ impl Connection {
             };
             bytes = bytes.saturating_add(raw.get().len());
             let next = self.add_page(&raw, &mut list).map_err(|misread| misread.of(&raw, &self.policy))?;
-            let full = bytes > self.policy.message_cap_bytes || list.tools.len() >= TOOLS_MAX;
+            let full = bytes > self.policy.message_cap_bytes || list.tools.len() >= self.policy.shares.tools_per_server;
             if next.is_none() || next == cursor || full {
                 break;
             }
@@ -164,7 +178,7 @@ impl Connection {
             return Err(Misread::new(page.path("resultType"), why));
         }
         for (index, entry) in page.list("tools")?.into_iter().enumerate() {
-            if list.tools.len() >= TOOLS_MAX {
+            if list.tools.len() >= self.policy.shares.tools_per_server {
                 break;
             }
             match tool(entry, format!("$.result.tools[{index}]"), &self.policy) {
