@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod flows;
 pub mod holds;
 pub mod inbox;
+pub mod limits;
 pub mod lists;
 pub mod ping;
 pub mod requests;

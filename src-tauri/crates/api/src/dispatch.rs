@@ -13,6 +13,7 @@ use crate::calls::content::{ReadPiece, ShowContent};
 use crate::calls::desk::{ChangeSettings, DeskList, ListDesk, PutAtDesk};
 use crate::calls::doctor::CoreFacts;
 use crate::calls::holds::ReleaseTask;
+use crate::calls::limits::LimitList;
 use crate::calls::lists::{PageTasks, TaskPageDto};
 use crate::calls::requests::{AnswerGiven, AnswerRequest, UndoAnswer};
 use crate::calls::rules::RuleList;
@@ -113,6 +114,7 @@ calls! {
     "feed.focus" acts feed_focus: FocusInput => Done;
     "core.ping" reads core_ping: Nothing => Done;
     "doctor" reads doctor: Nothing => CoreFacts;
+    "limits.show" reads limits_show: Nothing => LimitList;
 }
 
 fn no_such_call(name: &str) -> ApiError {

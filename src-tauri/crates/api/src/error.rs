@@ -218,7 +218,7 @@ impl From<EngineError> for ApiError {
             EngineError::NotConnected { hint, .. } => Self::new(Code::Failed, message, hint),
             EngineError::Arguments(inner) => inner.into(),
             EngineError::Refused(inner) => inner.into(),
-            EngineError::OverBudget { .. } => Self::new(
+            EngineError::OverBudget { .. } | EngineError::OverShare { .. } => Self::new(
                 Code::Refused,
                 message,
                 "Wait until one is over, or cancel one with `taskwarden tasks cancel`.",

@@ -135,18 +135,6 @@ async fn within_budget(core: &Arc<Core>, server: ServerId) -> Result<(), EngineE
     }
 }
 
-/// As [`within_budget`], from memory alone: calls in flight that have no row yet count with those that have.
-pub(crate) fn within_agents_budget(core: &Core, post: &Post) -> Result<(), EngineError> {
-    let most = core.policy.open_calls_per_server;
-    let flying = u64::try_from(post.flying()).unwrap_or(u64::MAX);
-    if core.ledger.count(post.server).saturating_add(flying) < most {
-        return Ok(());
-    }
-    let busy = core.ledger.of_server(post.server).iter().filter(|handle| holds_server(handle)).count();
-    let open = u64::try_from(busy.saturating_add(post.unrecorded())).unwrap_or(u64::MAX);
-    if open < most { Ok(()) } else { Err(EngineError::OverBudget { most }) }
-}
-
 /// Whether the task holds something on its server.
 pub(crate) fn holds_server(handle: &TaskHandle) -> bool {
     match handle.view {

@@ -14,12 +14,13 @@ use domain::ports::{Abilities, CallError, CallListener, CallReply, CallRequest, 
 use domain::rule::{Asked, Repeat, Resolved};
 use tokio::sync::oneshot;
 
-use crate::admission::{arguments_digest, within_agents_budget};
+use crate::admission::arguments_digest;
 use crate::budget::Place;
 use crate::core::Core;
 use crate::engine::EngineError;
 use crate::errand::{Aloft, Errand, Told};
 use crate::flight::Flight;
+use crate::open_calls::check_agent_share;
 use crate::repeats::may_join;
 use crate::{errand, lines};
 
@@ -109,7 +110,7 @@ pub(crate) async fn agent_call(core: &Arc<Core>, call: AgentCall) -> Result<Land
         return Ok(Landed::Joined(joined));
     }
     let way = lines::for_agent(core, call.server, call.agent, call.abilities).await?;
-    within_agents_budget(core, &way.post)?;
+    check_agent_share(core, call.server, call.agent)?;
     core.presences.called(core, call.agent);
     let id = HandleId::from_random(core.dice.bits());
     let flight = way.post.takes_off(id, Flight::unrecorded(Arc::clone(&way.live), call.agent));

@@ -21,6 +21,7 @@ use crate::attend::Board;
 use crate::budget::Budget;
 use crate::company::Companies;
 use crate::dice::Dice;
+use crate::gauge::Gauges;
 use crate::ledger::{Applied, Ledger, LedgerError};
 use crate::parcels::Parcels;
 use crate::post::Posts;
@@ -60,6 +61,8 @@ pub(crate) struct Core {
     pub(crate) reads: Arc<Semaphore>,
     /// New calls are refused and nothing is looked at any more.
     pub(crate) stopping: AtomicBool,
+    /// What is in use of the limits.
+    pub(crate) gauges: Gauges,
 }
 
 impl Core {

@@ -29,6 +29,7 @@ use crate::company::Companies;
 use crate::core::Core;
 use crate::deliver::Deliverer;
 use crate::dice::Dice;
+use crate::gauge::Gauges;
 use crate::ledger::Ledger;
 use crate::outbox::Outbox;
 use crate::parcels::Parcels;
@@ -38,7 +39,7 @@ use crate::pulse::Pulse;
 use crate::repeats::Repeats;
 use crate::roster::Roster;
 use crate::supervisor::Supervisor;
-use crate::{admission, decide, discover, feed, leftover, lines, presence, recover, repeats, stop, sweep};
+use crate::{admission, decide, discover, feed, leftover, lines, open_calls, presence, recover, repeats, stop, sweep};
 
 /// Draws 128 random bits; given from outside so that tests repeat.
 pub type Draw = Arc<dyn Fn() -> u128 + Send + Sync>;
@@ -114,6 +115,12 @@ pub enum EngineError {
     /// It makes no sense in the task's state.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// The agent uses its share of a server.
+    #[error("this agent has as many calls open on this server as one agent may ({most})")]
+    OverShare {
+        /// The limit.
+        most: u64,
+    },
     /// A budget says no.
     #[error("too many calls are open on this server ({most})")]
     OverBudget {
@@ -213,7 +220,10 @@ impl Engine {
             repeats: Repeats::default(),
             companies: Companies::default(),
             stopping: AtomicBool::new(false),
+            gauges: Gauges::default(),
         });
+        let counted = Arc::downgrade(&core);
+        core.gauges.add(move |rows| open_calls::gauge(&counted, rows));
         let servers = core.registry.servers().await?;
         // Boxed: what they hold while they wait is large, and every start would carry it.
         Box::pin(recover::recover(&core, &servers)).await?;
@@ -237,6 +247,12 @@ impl Engine {
         steady("counting", |core| Box::pin(budget::flush::count(core)));
         steady("budget", |core| Box::pin(budget::flush::keep(core)));
         Ok(Self { core })
+    }
+
+    /// What is in use of the limits of this core; others add what they count.
+    #[must_use]
+    pub fn gauges(&self) -> &Gauges {
+        &self.core.gauges
     }
 
     /// Admits a call (durable when this returns) and sends it. Waits for the server's connection for a short while.

@@ -119,10 +119,7 @@ fn own(
         let post = match core.posts.get(line) {
             Some(post) => post,
             None => {
-                let most = core.policy.gateway.lines_max;
-                if core.posts.seats() >= most {
-                    return Err(EngineError::TooManyLines { most });
-                }
+                check_line_share(core, agent)?;
                 open(core, shared.configured(), line, abilities)
             }
         };
@@ -132,6 +129,20 @@ fn own(
         }
         core.posts.forget(&post);
     }
+}
+
+/// Refuses a further connection of its own to an agent that has its share, and to everybody when there are too many.
+fn check_line_share(core: &Core, agent: AgentId) -> Result<(), EngineError> {
+    let most = core.policy.gateway.lines_max;
+    if core.posts.seats() >= most {
+        return Err(EngineError::TooManyLines { most });
+    }
+    let share = core.policy.shares.of_one_agent(u64::try_from(most).unwrap_or(u64::MAX));
+    let share = usize::try_from(share).unwrap_or(usize::MAX);
+    if core.posts.of_seat(agent) >= share {
+        return Err(EngineError::TooManyLines { most: share });
+    }
+    Ok(())
 }
 
 /// Opens a line, or finds that somebody else just did.

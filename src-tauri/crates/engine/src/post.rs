@@ -351,6 +351,11 @@ impl Post {
         self.flights.lock().values().filter(|flight| !flight.has_row()).count()
     }
 
+    /// Whose the calls in flight are that have no row; a person's have one.
+    pub(crate) fn agents_without_row(&self) -> Vec<Option<AgentId>> {
+        self.flights.lock().values().filter(|flight| !flight.has_row()).map(|flight| flight.agent).collect()
+    }
+
     /// Calls in flight of an agent.
     pub(crate) fn in_flight_of(&self, agent: AgentId) -> Vec<(HandleId, Arc<Flight>)> {
         let flights = self.flights.lock();
@@ -426,6 +431,11 @@ impl Posts {
     /// How many agents' own lines there are.
     pub(crate) fn seats(&self) -> usize {
         self.0.read().keys().filter(|line| line.seat.is_some()).count()
+    }
+
+    /// How many of them are this agent's.
+    pub(crate) fn of_seat(&self, agent: AgentId) -> usize {
+        self.0.read().keys().filter(|line| line.seat == Some(agent)).count()
     }
 
     /// Takes away all lines to a server.

@@ -4,6 +4,7 @@
 //! says what it could not see. It changes nothing but a probe item in the keychain.
 
 mod agents;
+mod limits;
 mod place;
 mod servers;
 
@@ -218,5 +219,6 @@ fn with_facts(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
     }];
     found.extend(servers::examine(config, facts));
     found.extend(agents::examine(config, facts));
+    found.extend(limits::examine(facts));
     found
 }

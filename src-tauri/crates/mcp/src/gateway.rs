@@ -51,7 +51,7 @@ use std::sync::Arc;
 use domain::policy::Policy;
 use domain::ports::{Clock, Registry};
 use engine::supervisor::Supervisor;
-use engine::{Draw, Engine};
+use engine::{Draw, Engine, Gauge};
 use tokio::sync::Semaphore;
 
 use self::limits::Limits;
@@ -106,6 +106,10 @@ pub(crate) struct Gate {
     pub(crate) scaling: Arc<Semaphore>,
 }
 
+fn wide(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
 impl Gateway {
     /// The policy for the faces in front of the gateway: many agents come through one door.
     #[must_use]
@@ -139,6 +143,15 @@ impl Gateway {
             couriers: courier::Couriers::default(),
             looks: budget::Looks::default(),
             scaling: Arc::new(Semaphore::new(scale::AT_ONCE)),
+        });
+        let counted = Arc::downgrade(&gate);
+        gate.engine.gauges().add(move |rows| {
+            if let Some(gate) = counted.upgrade() {
+                gate.limits.gauge(&gate.engine, &gate.policy, rows);
+                let most = gate.policy.serving.subscriptions_max;
+                let used = most.saturating_sub(gate.listens.available_permits());
+                rows.push(Gauge::count("open subscriptions", "agents", wide(used), wide(most)));
+            }
         });
         let watched = Arc::clone(&gate);
         gate.scope.spawn("agents without access", async move { watched.expel().await });

@@ -386,7 +386,9 @@ servers: Array<ServerDto>,
 /** Its agents. */
 agents: Array<AgentFacts>,
 /** Where agents reach it over HTTP, when a core runs. */
-agentsAt: AgentsAt | null, };
+agentsAt: AgentsAt | null,
+/** What is in use of its limits, when a core runs. */
+limits: Array<LimitRow>, };
 
 /** What changed. Null and empty mean unchanged. */
 export type Delta = {
@@ -646,6 +648,27 @@ export type LimitDto = {
 tokens: number,
 /** What happens with more. */
 at: AtLimitDto, };
+
+/** The limits that the core can count now. */
+export type LimitList = {
+/** One row for each limit and whom it is for. */
+rows: Array<LimitRow>, };
+
+/** How much of one limit is in use. */
+export type LimitRow = {
+/** What is limited, in plain words. */
+name: string,
+/** For whom: `everyone`, `agents`, `agent NAME`, `server NAME`. */
+scope: string,
+/** In use now. */
+used: number,
+/** The limit. */
+most: number,
+/** What both count in. */
+unit: LimitUnit, };
+
+/** What a limit counts in. */
+export type LimitUnit = "count" | "bytes";
 
 /** Which kind to list. */
 export type ListDesk = {
@@ -1691,4 +1714,5 @@ export interface Calls {
   "feed.focus": [FocusInput, Done];
   "core.ping": [Nothing, Done];
   "doctor": [Nothing, CoreFacts];
+  "limits.show": [Nothing, LimitList];
 }

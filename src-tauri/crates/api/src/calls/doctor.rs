@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::Nothing;
+use super::limits::LimitRow;
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::dto::{AgentFacts, AgentsAt, ServerDto};
@@ -42,6 +43,9 @@ pub struct CoreFacts {
     pub agents: Vec<AgentFacts>,
     /// Where agents reach it over HTTP, when a core runs.
     pub agents_at: Option<AgentsAt>,
+    /// What is in use of its limits, when a core runs.
+    #[serde(default)]
+    pub limits: Vec<LimitRow>,
 }
 
 /// What a core has taken up.
@@ -92,6 +96,8 @@ impl Api {
             servers,
             agents: self.all_agents().await?,
             agents_at: live.map(|live| (live.agents_at)()),
+            limits: live
+                .map_or_else(Vec::new, |live| live.engine.gauges().read().into_iter().map(LimitRow::from).collect()),
         })
     }
 }

@@ -337,7 +337,8 @@ async fn an_agent_that_gives_up_a_call_with_a_row_stops_it_and_a_task_lives_on()
 
 #[tokio::test(start_paused = true)]
 async fn calls_of_agents_beyond_the_budget_are_refused() {
-    let policy = domain::policy::Policy { open_calls_per_server: 2, ..Default::default() };
+    let shares = domain::policy::Shares { agent_percent: 100, people_percent: 0, ..Default::default() };
+    let policy = domain::policy::Policy { open_calls_per_server: 2, shares, ..Default::default() };
     let (world, server, id) = World::with(testkit::build::http_server(1, "one"), policy).await;
     let agent = world.agent(1).await;
     for task in ["t1", "t2"] {
@@ -345,9 +346,39 @@ async fn calls_of_agents_beyond_the_budget_are_refused() {
         world.handle_of(call(agent, id, "work")).await;
     }
     let refused = world.engine.agent_call(call(agent, id, "work")).await;
-    assert_eq!(refused, Err(EngineError::OverBudget { most: 2 }), "two are open");
+    assert_eq!(refused, Err(EngineError::OverShare { most: 2 }), "two are open");
     server.becomes("t1", Look::done());
     world.until_true("room", || world.engine.open_tasks(agent).len() < 2).await;
     server.reply("work", Duration::ZERO, Ok(plain("1")));
     world.engine.agent_call(call(agent, id, "work")).await.expect("there is room again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_takes_all_it_can_leaves_calls_to_other_agents_and_to_people() {
+    let policy = domain::policy::Policy { open_calls_per_server: 20, ..Default::default() };
+    let (world, server, id) = World::with(testkit::build::http_server(1, "one"), policy).await;
+    let (greedy, second, third, fourth) =
+        (world.agent(1).await, world.agent(2).await, world.agent(3).await, world.agent(4).await);
+    world.until_up(id).await;
+    let take = async |agent: AgentId, name: &str| {
+        let mut taken = 0;
+        loop {
+            server.reply_task("work", &format!("{name}-{taken}"), vec![Look::working()]);
+            match world.engine.agent_call(call(agent, id, "work")).await {
+                Ok(_) => taken += 1,
+                Err(refused) => return (taken, refused),
+            }
+        }
+    };
+    assert_eq!(take(greedy, "greedy").await, (5, EngineError::OverShare { most: 5 }), "a quarter, and no more");
+    assert_eq!(take(second, "second").await.0, 5, "others still have theirs");
+    assert_eq!(take(third, "third").await.0, 5, "and so on");
+    let (taken, refused) = take(fourth, "fourth").await;
+    assert_eq!(
+        (taken, refused),
+        (3, EngineError::OverBudget { most: 18 }),
+        "until only what is kept for people is left"
+    );
+    server.reply_task("work", "people", vec![Look::working()]);
+    world.call(id, "work").await;
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 
 use domain::ids::AgentId;
 use domain::policy::Policy;
-use engine::Engine;
+use engine::{Engine, Gauge};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
@@ -24,12 +24,15 @@ pub(crate) struct Limits {
     per_second: f64,
     burst: f64,
     in_work: usize,
+    listens: usize,
 }
 
 /// One agent's.
 struct Meter {
     bucket: Mutex<Bucket>,
     work: Arc<Semaphore>,
+    /// Room for open subscriptions.
+    listens: Arc<Semaphore>,
     out: CancellationToken,
     /// Requests in work and open sessions: while there is one, the agent is here.
     here: AtomicUsize,
@@ -75,6 +78,7 @@ impl Limits {
             per_second: f64::from(gateway.requests_per_second),
             burst: f64::from(gateway.requests_burst),
             in_work: gateway.requests_per_agent_max,
+            listens: listens_of_one_agent(policy),
         }
     }
 
@@ -90,6 +94,27 @@ impl Limits {
         })?;
         meter.here.fetch_add(1, Ordering::AcqRel);
         Ok(Pass { out: meter.out.clone(), _work: work, engine: engine.clone(), agent, meter })
+    }
+
+    /// A place for one more subscription of the agent; `None` when it has its share.
+    pub(crate) fn subscribe(&self, agent: AgentId) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.meter(agent).listens).try_acquire_owned().ok()
+    }
+
+    /// What is in use: of everybody, and of each agent that uses something.
+    pub(crate) fn gauge(&self, engine: &Engine, policy: &Policy, rows: &mut Vec<Gauge>) {
+        let (mut sessions, in_work_most) = (0, super::wide(self.in_work));
+        let roster = engine.agents();
+        for (agent, meter) in &*self.meters.lock() {
+            sessions += meter.sessions.lock().len();
+            let in_work = self.in_work.saturating_sub(meter.work.available_permits());
+            if let Some(known) = roster.get(*agent).filter(|_| in_work > 0) {
+                let scope = format!("agent {}", known.name);
+                rows.push(Gauge::count("requests in work", scope, super::wide(in_work), in_work_most));
+            }
+        }
+        let most = policy.gateway.sessions_max;
+        rows.push(Gauge::count("sessions", "agents", super::wide(sessions), super::wide(most)));
     }
 
     /// A session of the agent began: it is here until [`Limits::session_over`].
@@ -133,6 +158,7 @@ impl Limits {
             Arc::new(Meter {
                 bucket: Mutex::new(Bucket { left: self.burst, at: Instant::now() }),
                 work: Arc::new(Semaphore::new(self.in_work)),
+                listens: Arc::new(Semaphore::new(self.listens)),
                 out: CancellationToken::new(),
                 here: AtomicUsize::new(0),
                 sessions: Mutex::default(),
@@ -140,6 +166,11 @@ impl Limits {
         };
         Arc::clone(meters.entry(agent).or_insert_with(fresh))
     }
+}
+
+fn listens_of_one_agent(policy: &Policy) -> usize {
+    let most = super::wide(policy.serving.subscriptions_max);
+    usize::try_from(policy.shares.of_one_agent(most)).unwrap_or(usize::MAX)
 }
 
 impl Bucket {

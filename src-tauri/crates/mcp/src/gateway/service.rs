@@ -166,11 +166,14 @@ pub(super) fn fault(error: &EngineError) -> Fault {
     match error {
         EngineError::UnknownServer => Fault::params("there is no such server"),
         EngineError::UnknownAgent => Fault::revoked(),
-        EngineError::TooManyLines { .. } => ours("too many agents are connected to this server"),
+        EngineError::TooManyLines { .. } => ours("too many connections of agents to servers are open"),
         EngineError::UnknownHandle => Fault::unknown_task(),
         EngineError::NotConnected { .. } => ours("the server is not connected now; a person sees why in Taskwarden"),
         EngineError::Arguments(error) => Fault::params(error.to_string()),
         EngineError::Refused(refusal) => Fault::params(refusal.to_string()),
+        EngineError::OverShare { most } => {
+            ours(&format!("as many calls of this agent are open on this server as one agent may have ({most})"))
+        }
         EngineError::OverBudget { most } => ours(&format!("too many calls are open on this server ({most})")),
         EngineError::Upstream(error) => upstream(error),
         EngineError::Registry(error) => unreadable(error),

@@ -50,6 +50,7 @@ pub(super) async fn listen(
     let wanted = wanted.as_ref().and_then(Value::as_object);
     let wanted = wanted.ok_or_else(|| Fault::params("`notifications` must be an object"))?;
     let many = || Fault::new(FaultKind::Internal, "too many subscriptions are open here");
+    let _share = gate.limits.subscribe(guest.agent).ok_or_else(many)?;
     let _place = gate.listens.clone().try_acquire_owned().map_err(|_| many())?;
     let wishes = wishes(gate, guest, wanted).await?;
     let id = request.id.json();

@@ -91,7 +91,7 @@ pub const PATH: &str = "/mcp";
 /// [`Visitor`] into the extensions of the request.
 pub fn router(service: Arc<dyn Service>, parts: FaceParts, bound: SocketAddr, paths: &[&str]) -> Router {
     let limits = parts.limits();
-    let sessions = Sessions::new(&parts.policy.serving);
+    let sessions = Sessions::new(&parts.policy);
     let in_work = Arc::new(Semaphore::new(parts.policy.serving.requests_in_work_max));
     let endpoint =
         Arc::new(Endpoint { service, limits, sessions, in_work, guard: Guard::of(bound), parts: parts.clone() });

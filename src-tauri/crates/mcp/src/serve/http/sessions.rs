@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::policy::Serving;
+use domain::policy::Policy;
 use parking_lot::Mutex;
 
 use super::super::fault::{Fault, FaultKind};
@@ -21,12 +21,17 @@ pub(super) const SESSION_HEADER: &str = "mcp-session-id";
 pub(super) struct Sessions {
     open: Mutex<HashMap<String, Arc<Session>>>,
     most: usize,
+    /// Of one agent.
+    share: usize,
     idle: Duration,
 }
 
 impl Sessions {
-    pub(super) fn new(limits: &Serving) -> Self {
-        Self { open: Mutex::default(), most: limits.sessions_max, idle: limits.session_idle }
+    pub(super) fn new(policy: &Policy) -> Self {
+        let most = policy.serving.sessions_max;
+        let share = policy.shares.of_one_agent(u64::try_from(most).unwrap_or(u64::MAX));
+        let share = usize::try_from(share).unwrap_or(usize::MAX);
+        Self { open: Mutex::default(), most, share, idle: policy.serving.session_idle }
     }
 
     /// The session, for whom it was opened; anybody else finds none.
@@ -35,10 +40,26 @@ impl Sessions {
     }
 
     pub(super) fn add(&self, session: Arc<Session>, service: &dyn Service) -> Result<(), Fault> {
+        let agent = session.visitor().map(|visitor| visitor.agent);
+        let is_of_agent = |other: &Session| other.visitor().map(|visitor| visitor.agent) == agent;
+        // Clients without an agent (the demo server's) share nothing with others.
+        let is_over_share = |open: &HashMap<String, Arc<Session>>| {
+            agent.is_some()
+                && open.len() >= self.share
+                && open.values().filter(|one| is_of_agent(one)).count() >= self.share
+        };
+        let is_idle = |session: &Session| session.is_idle_for(Duration::ZERO) && !service.is_busy(session);
+        if is_over_share(&self.open.lock()) {
+            self.end_where(service, |session| is_of_agent(session) && is_idle(session));
+        }
         if self.open.lock().len() >= self.most {
-            self.end_where(service, |session| session.is_idle_for(Duration::ZERO) && !service.is_busy(session));
+            self.end_where(service, is_idle);
         }
         let mut open = self.open.lock();
+        if is_over_share(&open) {
+            let most = self.share;
+            return Err(Fault::new(FaultKind::Internal, format!("more than {most} sessions of this agent are open")));
+        }
         if open.len() >= self.most {
             return Err(Fault::new(FaultKind::Internal, format!("more than {} sessions are open here", self.most)));
         }
