@@ -7,8 +7,10 @@
 use std::sync::Arc;
 
 use api::{ApiError, Code};
+use host::compose::Adapters;
 use host::config::Config;
 use host::door::{Door, Opener};
+use host::watchdog;
 use tokio::sync::watch;
 
 /// What is known of the core.
@@ -79,6 +81,8 @@ impl Core {
 
 async fn attempt(opener: &Opener) -> Result<Door, ApiError> {
     let config = Config::load().map_err(|why| ApiError::new(Code::Usage, why.to_string(), why.hint()))?;
-    let door = Door::open(config, Some(Arc::clone(opener)), |adapters| adapters).await;
+    // Nobody starts a window again but itself.
+    let wrap = |adapters| Adapters { on_hang: Arc::new(watchdog::restart_process), ..adapters };
+    let door = Door::open(config, Some(Arc::clone(opener)), wrap).await;
     door.map_err(|why| ApiError::new(Code::NoCore, why.to_string(), why.hint()))
 }

@@ -112,20 +112,11 @@ pub(crate) fn leave(app: &AppHandle) {
 
 /// Returns when the system asks this program to end: a closing session, `kill`, Ctrl-C in a terminal.
 pub(crate) async fn signalled() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let (Ok(mut terminate), Ok(mut hangup)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup())) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-                _ = hangup.recv() => {}
-            }
-            return;
+    match host::signals::Signals::listen_with_defaults() {
+        Ok(mut signals) => signals.next().await,
+        Err(why) => {
+            tracing::warn!("{}", why.message);
+            std::future::pending::<()>().await;
         }
-    }
-    if tokio::signal::ctrl_c().await.is_err() {
-        // Without signals there is nothing to wait for.
-        std::future::pending::<()>().await;
     }
 }

@@ -1,5 +1,6 @@
-//! `taskwarden` with kill points: the process aborts where `CORE_UNDER_TEST_ABORT_AT` says, for example at
-//! `registry.commit:before:12`. Without it, this is the program that ships, argument for argument.
+//! `taskwarden` with kill points, for example `registry.commit:before:12`: the process aborts where
+//! `CORE_UNDER_TEST_ABORT_AT` says, and the worker that comes to where `CORE_UNDER_TEST_HOLD_AT` says never leaves it.
+//! Without either, this is the program that ships, argument for argument.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,9 +9,18 @@ use host::compose::Adapters;
 use testkit::kill::{Fate, KillPoints, KilledConnector, KilledIntents, KilledRegistry};
 
 fn with_kill_points(adapters: Adapters) -> Adapters {
-    let Ok(fatal) = std::env::var("CORE_UNDER_TEST_ABORT_AT") else { return adapters };
+    let point_of = |name| std::env::var(name).ok();
+    let (fatal, holding) = (point_of("CORE_UNDER_TEST_ABORT_AT"), point_of("CORE_UNDER_TEST_HOLD_AT"));
+    if fatal.is_none() && holding.is_none() {
+        return adapters;
+    }
     let points = KillPoints::new(move |point| {
-        if point == fatal {
+        if holding.as_deref() == Some(point) {
+            loop {
+                std::hint::spin_loop();
+            }
+        }
+        if fatal.as_deref() == Some(point) {
             // No destructor runs and nothing is flushed, as at a power cut.
             std::process::abort();
         }

@@ -4,6 +4,7 @@
 //! no window: the outside comes in through the ports of `domain`. Read `engine.rs` for the face, `ledger.rs` for the
 //! one way a handle changes, `follow.rs` for how servers are watched.
 
+mod activity;
 mod admission;
 mod agent_call;
 mod attend;
@@ -45,6 +46,7 @@ mod sweep;
 mod usage;
 mod watch;
 
+pub use activity::{ThreadActivity, activities};
 pub use admission::arguments_digest;
 pub use agent_call::{AgentCall, HangUp, Landed};
 pub use budget::{AgentBudget, Coming, ComingState, Passed, Place, Seen};

@@ -13,11 +13,23 @@ use domain::schedule::next_connect;
 use futures::FutureExt;
 use tokio::time::Instant;
 
+use crate::activity::Mark;
+
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Quick restarts of one child after which it is restarted slowly. Architecture §3.8.
 const QUICK_RESTARTS_MAX: u32 = 3;
+
+/// Marks each turn of a child, so that a watchdog can tell who holds a worker.
+async fn marked<F: Future<Output = ()>>(name: &'static str, child: F) {
+    let mut child = std::pin::pin!(child);
+    std::future::poll_fn(|cx| {
+        let _mark = Mark::begin(name);
+        child.as_mut().poll(cx)
+    })
+    .await;
+}
 
 /// A scope of running tasks. Clones are the same scope; [`Supervisor::scope`] makes one below it.
 #[derive(Debug, Clone, Default)]
@@ -67,7 +79,7 @@ impl Supervisor {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let running = tokio::spawn(self.tasks.track_future(child));
+        let running = tokio::spawn(self.tasks.track_future(marked(name, child)));
         let watch = async move {
             if let Err(ended) = running.await
                 && ended.is_panic()

@@ -34,6 +34,7 @@ use crate::notices::{self, DesktopNotices, Reach, Sources};
 use crate::paths::HomeError;
 use crate::secrets::{Vault, VaultError};
 use crate::sign_in::{Invitation, SignIn};
+use crate::watchdog::{self, OnHang, Watchdog};
 use crate::{logging, random, socket};
 
 /// What a core is made of. Fields are public so that a window or a test can put its own in place.
@@ -64,6 +65,8 @@ pub struct Adapters {
     pub policy: Policy,
     /// The scope everything runs in.
     pub supervisor: Supervisor,
+    /// What is done about a runtime that does not turn any more.
+    pub on_hang: OnHang,
 }
 
 /// Why a core could not be started.
@@ -97,6 +100,9 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// A thread beside the runtime.
+    #[error("the system gave no thread: {0}")]
+    Thread(#[source] io::Error),
     /// The way to the core that has the directory.
     #[error("{0}")]
     Attach(String),
@@ -114,6 +120,7 @@ impl StartError {
             Self::Lock(LockError::Unusable { .. }) | Self::Logs { .. } | Self::Socket { .. } => {
                 "Check the owner and permissions of the data directory, and that its disk is local and not full.".into()
             }
+            Self::Thread(_) => "Close programs or raise the limits of your user, then try again.".into(),
             Self::Attach(_) => "Run `taskwarden doctor`.".into(),
             Self::Vault(inner) => inner.hint(),
             Self::Registry(inner) => inner.hint(),
@@ -184,6 +191,7 @@ impl Adapters {
             draw,
             policy,
             supervisor,
+            on_hang: Arc::new(watchdog::end_hung),
         })
     }
 }
@@ -197,6 +205,8 @@ pub struct Running {
     sign_in: Arc<SignIn>,
     agents: AgentDoor,
     agents_at: Arc<Mutex<AgentsAt>>,
+    /// Watches until everything has ended.
+    _watchdog: Watchdog,
     held: Held,
 }
 
@@ -206,7 +216,8 @@ pub struct Running {
 /// When the registry cannot be read or the socket cannot be opened.
 pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError> {
     let Adapters { registry, intents, connector, forwarder, clock, notifier, desktop, opener, .. } = adapters;
-    let Adapters { secrets, secrets_in_file, draw, policy, supervisor, .. } = adapters;
+    let Adapters { secrets, secrets_in_file, draw, policy, supervisor, on_hang, .. } = adapters;
+    let watchdog = Watchdog::start(&policy.hosting, on_hang).map_err(StartError::Thread)?;
     end_leftovers(&held.config, &registry, clock.as_ref()).await?;
     let engine = Engine::start(Parts {
         registry: Arc::clone(&registry),
@@ -256,7 +267,7 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
     let strict = held.config.strict_agents;
     socket::serve(listener, api.clone(), Arc::clone(&sign_in), agents.clone(), strict, &supervisor);
     tracing::info!(process = std::process::id(), "the core runs");
-    Ok(Running { api, engine, supervisor, policy, sign_in, agents, agents_at, held })
+    Ok(Running { api, engine, supervisor, policy, sign_in, agents, agents_at, _watchdog: watchdog, held })
 }
 
 impl Running {

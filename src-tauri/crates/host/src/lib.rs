@@ -27,5 +27,7 @@ mod random;
 mod reply;
 pub mod secrets;
 mod sign_in;
+pub mod signals;
 mod socket;
 mod token;
+pub mod watchdog;

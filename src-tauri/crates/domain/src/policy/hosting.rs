@@ -66,6 +66,15 @@ pub struct Hosting {
     pub notices_held_max: usize,
     /// Notices that wait to be shown; more are dropped, they are not facts. Judgement.
     pub notices_waiting_max: usize,
+    /// How often the runtime beats for the watchdog. Judgement: ten beats within the limit.
+    pub watchdog_every: Duration,
+    /// A runtime that does not beat for so long hangs. Issue 11: 5 s.
+    pub watchdog_limit: Duration,
+    /// Time for a process to end by itself after a signal. Judgement: above all orderly ends together (two drains, and
+    /// closing and ending children), below the 90 s after which systemd kills.
+    pub shutdown_limit: Duration,
+    /// Time for it to end after a second signal. Judgement: whoever asks twice means now.
+    pub second_signal_wait: Duration,
     /// The doors that programs come through.
     pub doorway: Doorway,
 }
@@ -100,6 +109,10 @@ impl Default for Hosting {
             notices_held_look: 30 * SECOND,
             notices_held_max: 10_000,
             notices_waiting_max: 64,
+            watchdog_every: SECOND / 2,
+            watchdog_limit: 5 * SECOND,
+            shutdown_limit: 30 * SECOND,
+            second_signal_wait: SECOND,
             doorway: Doorway::default(),
         }
     }

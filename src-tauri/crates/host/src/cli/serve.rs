@@ -9,7 +9,7 @@ use std::sync::Arc;
 use api::when::count;
 use api::{ApiError, Code};
 use clap::Args;
-use domain::policy::Policy;
+use domain::policy::{Hosting, Policy};
 use engine::SystemClock;
 use engine::supervisor::Supervisor;
 
@@ -20,6 +20,7 @@ use crate::compose::{self, Adapters, Held, StartError};
 use crate::config::{Config, Listen};
 use crate::lock::LockError;
 use crate::random;
+use crate::signals::Signals;
 
 /// The core.
 #[derive(Debug, Args)]
@@ -52,7 +53,7 @@ pub(crate) async fn run(
     }
     let paths = config.paths.clone();
     let listen = command.listen.unwrap_or(config.listen);
-    let mut signals = Signals::listen()?;
+    let mut signals = Signals::listen(&config.policy.hosting)?;
     let held = Held::take(config).map_err(failed)?;
     let adapters = wrap(Adapters::production(&held).await.map_err(failed)?);
     let running = compose::start(held, adapters).await.map_err(failed)?;
@@ -121,57 +122,10 @@ fn failed(error: StartError) -> ApiError {
         | StartError::Vault(_)
         | StartError::Registry(_)
         | StartError::Attach(_)
+        | StartError::Thread(_)
         | StartError::Socket { .. } => Code::Failed,
     };
     ApiError::new(code, error.to_string(), error.hint())
-}
-
-/// Ctrl-C, the polite signal of the system, and a terminal that closes.
-struct Signals {
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-    /// The terminal was closed.
-    #[cfg(unix)]
-    hang_up: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    #[cfg(unix)]
-    fn listen() -> Result<Self, ApiError> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let listen = |kind| {
-            signal(kind).map_err(|error| {
-                ApiError::new(Code::Failed, format!("signals cannot be received: {error}"), "Report this line.")
-            })
-        };
-        Ok(Self {
-            interrupt: listen(SignalKind::interrupt())?,
-            terminate: listen(SignalKind::terminate())?,
-            hang_up: listen(SignalKind::hangup())?,
-        })
-    }
-
-    #[cfg(unix)]
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
-        }
-    }
-
-    // Not run here.
-    #[cfg(not(unix))]
-    fn listen() -> Result<Self, ApiError> {
-        Ok(Self {})
-    }
-
-    #[cfg(not(unix))]
-    async fn next(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
-    }
 }
 
 /// Runs the built-in demo server until its client leaves or Ctrl-C.
@@ -184,7 +138,7 @@ pub(crate) async fn demo(command: DemoServer, screen: &Screen) -> Ended {
         supervisor: supervisor.clone(),
     };
     let drain = parts.policy.drain_limit;
-    let mut signals = Signals::listen()?;
+    let mut signals = Signals::listen(&Hosting::default())?;
     let serving = async {
         match command.http {
             None => demo::serve_stdio(parts).await,

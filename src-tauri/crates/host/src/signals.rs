@@ -1,0 +1,155 @@
+//! Ctrl-C, the polite signal of the system and a terminal that closes, on a thread of their own.
+//!
+//! The thread has a small runtime for nothing else, so that a core whose workers are all held can still be ended: after
+//! the first signal the process has `shutdown_limit` to end by itself, after a second one `second_signal_wait`. What
+//! ending means is the business of whoever waits for the signal. `watchdog.rs` is the other thread beside the runtime.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use api::{ApiError, Code};
+use domain::policy::Hosting;
+use tokio::sync::watch;
+
+use crate::watchdog;
+
+/// The exit code after a signal that the process could not answer in time; shells use it for Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
+/// Whether the system has asked this process to end.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the system has asked this process to end, so that it must not start again by itself.
+pub(crate) fn has_asked_to_end() -> bool {
+    ASKED.load(Ordering::Acquire)
+}
+
+/// The signals of this process, in the order in which they came.
+pub struct Signals {
+    count: watch::Receiver<u32>,
+}
+
+impl Signals {
+    /// As [`Signals::listen`] with the built-in limits, for a program without numbers of its own.
+    ///
+    /// # Errors
+    /// When the system gives no thread, or no signals.
+    pub fn listen_with_defaults() -> Result<Self, ApiError> {
+        Self::listen(&Hosting::default())
+    }
+
+    /// Takes the signals from now on.
+    ///
+    /// # Errors
+    /// When the system gives no thread, or no signals.
+    pub(crate) fn listen(limits: &Hosting) -> Result<Self, ApiError> {
+        let (tell, count) = watch::channel(0);
+        let (shutdown_limit, second_wait) = (limits.shutdown_limit, limits.second_signal_wait);
+        let (ready, is_ready) = std::sync::mpsc::sync_channel(1);
+        let body = move || {
+            let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+                Ok(runtime) => runtime,
+                Err(error) => return drop(ready.send(Err(error))),
+            };
+            runtime.block_on(async move {
+                let signals = match system::Listener::new() {
+                    Ok(signals) => signals,
+                    Err(error) => return drop(ready.send(Err(error))),
+                };
+                drop(ready.send(Ok(())));
+                attend(signals, &tell, shutdown_limit, second_wait).await;
+            });
+        };
+        let started = std::thread::Builder::new().name("signals".into()).spawn(body);
+        let listening = started.and_then(|_| is_ready.recv().unwrap_or_else(|gone| Err(std::io::Error::other(gone))));
+        listening.map_err(|error| {
+            ApiError::new(
+                Code::Failed,
+                format!("signals cannot be received: {error}"),
+                "Close programs or raise the limits of your user, then try again.",
+            )
+        })?;
+        Ok(Self { count })
+    }
+
+    /// Returns at the next signal. Cancel-safe.
+    pub async fn next(&mut self) {
+        if self.count.changed().await.is_err() {
+            // The thread is gone; nothing is heard any more.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// Passes signals on, and ends the process when it does not end by itself.
+async fn attend(
+    mut signals: system::Listener,
+    tell: &watch::Sender<u32>,
+    shutdown_limit: Duration,
+    second_wait: Duration,
+) {
+    signals.next().await;
+    ASKED.store(true, Ordering::Release);
+    tell.send_modify(|count| *count += 1);
+    tokio::select! {
+        () = signals.next() => {
+            tell.send_modify(|count| *count += 1);
+            tokio::time::sleep(second_wait).await;
+        }
+        () = tokio::time::sleep(shutdown_limit) => {
+            watchdog::log_threads("the process did not end in time after a signal; it is ended now");
+        }
+    }
+    watchdog::end_process(INTERRUPTED);
+}
+
+#[cfg(unix)]
+mod system {
+    use std::io;
+
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+
+    pub(super) struct Listener {
+        interrupt: Signal,
+        terminate: Signal,
+        hang_up: Signal,
+    }
+
+    impl Listener {
+        pub(super) fn new() -> io::Result<Self> {
+            Ok(Self {
+                interrupt: signal(SignalKind::interrupt())?,
+                terminate: signal(SignalKind::terminate())?,
+                hang_up: signal(SignalKind::hangup())?,
+            })
+        }
+
+        pub(super) async fn next(&mut self) {
+            tokio::select! {
+                _ = self.interrupt.recv() => {}
+                _ = self.terminate.recv() => {}
+                _ = self.hang_up.recv() => {}
+            }
+        }
+    }
+}
+
+// Not run here.
+#[cfg(not(unix))]
+mod system {
+    use std::io;
+
+    pub(super) struct Listener;
+
+    impl Listener {
+        pub(super) fn new() -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        pub(super) async fn next(&mut self) {
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
