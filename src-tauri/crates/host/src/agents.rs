@@ -16,6 +16,8 @@ use mcp::serve::{FaceParts, Service, Visitor};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use crate::request_budget::RequestBudget;
+
 /// The gateway and who may come to it.
 #[derive(Clone)]
 pub(crate) struct AgentDoor {
@@ -25,6 +27,8 @@ pub(crate) struct AgentDoor {
     pub(crate) service: Arc<dyn Service>,
     /// What its faces need.
     pub(crate) parts: FaceParts,
+    /// What its requests may use.
+    pub(crate) requests: RequestBudget,
     pace: Arc<Pace>,
 }
 
@@ -45,7 +49,9 @@ impl AgentDoor {
     /// A door to this gateway.
     pub(crate) fn new(engine: Engine, service: Arc<dyn Service>, parts: FaceParts) -> Self {
         let pace = Arc::new(Pace::new(&parts.policy.gateway));
-        Self { engine, service, parts, pace }
+        let requests = RequestBudget::new(&parts.policy);
+        requests.register(&engine);
+        Self { engine, service, parts, requests, pace }
     }
 
     /// Whose token this is. `authorization` is the header as it came.

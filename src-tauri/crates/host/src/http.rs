@@ -7,8 +7,8 @@
 
 mod agents;
 mod guard;
-mod line;
-mod listen;
+pub(crate) mod line;
+pub(crate) mod listen;
 mod page;
 
 use std::convert::Infallible;
@@ -38,6 +38,7 @@ use crate::files;
 use crate::frames;
 use crate::person;
 use crate::reply::{json, refused};
+use crate::request_budget::{Holder, RequestBudget};
 use crate::sign_in::SignIn;
 
 /// The header that only our page can send, with its word of the session.
@@ -138,12 +139,17 @@ pub(crate) async fn open(
         in_work: Semaphore::new(hosting.browser_calls_max),
         port: bound.port(),
     });
-    let router = router(behind).merge(agents::router(agents, bound));
-    listen::serve(listener, router, line::Limits::of(policy, files::raise_limit()), supervisor);
+    let (requests, gauges) = (agents.requests.clone(), agents.engine.gauges().clone());
+    let router = router(behind, requests.clone()).merge(agents::router(agents, bound));
+    let limits = line::Limits::of(policy, files::raise_limit());
+    let connections = u64::try_from(limits.connections_max).unwrap_or(u64::MAX);
+    requests.set_connections_of_one_agent(policy.shares.of_one_agent(connections));
+    let open = listen::serve(listener, router, limits, supervisor);
+    listen::register(&open, "connections at the listener", &gauges);
     Ok(bound)
 }
 
-fn router(behind: Arc<Behind>) -> Router {
+fn router(behind: Arc<Behind>, requests: RequestBudget) -> Router {
     let signed_in = Router::new()
         .route("/ui/session", get(|| async { StatusCode::NO_CONTENT }))
         .route("/ui/call/{name}", post(call))
@@ -154,8 +160,14 @@ fn router(behind: Arc<Behind>) -> Router {
         .route("/ui/sign-in", post(sign_in))
         .fallback(get(page::file))
         .layer(DefaultBodyLimit::max(behind.hosting.call_body_bytes))
+        .layer(middleware::from_fn_with_state(requests, of_a_person))
         .layer(middleware::from_fn_with_state(behind.clone(), only_our_page))
         .with_state(behind)
+}
+
+/// Counts the body of a request for people.
+async fn of_a_person(State(requests): State<RequestBudget>, request: Request, next: Next) -> Response {
+    requests.run(Holder::Person, request, next).await
 }
 
 /// Refuses strangers, and puts the strict headers on everything.

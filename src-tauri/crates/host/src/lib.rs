@@ -25,6 +25,7 @@ mod person;
 pub mod places;
 mod random;
 mod reply;
+mod request_budget;
 pub mod secrets;
 mod sign_in;
 pub mod signals;

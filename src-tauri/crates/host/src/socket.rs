@@ -18,20 +18,25 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Path, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use engine::supervisor::Supervisor;
 use futures::StreamExt as _;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use tokio::net::UnixListener;
+use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::agents::{AgentDoor, NotLetIn};
+use crate::files;
 use crate::frames;
+use crate::http::line::Limits;
+use crate::http::listen::{self, Accept};
 use crate::paths::Paths;
 use crate::reply::{json, refused};
+use crate::request_budget::{ConnectionOwner, CountedPipe, Holder, RequestBudget, too_many_connections};
 use crate::sign_in::SignIn;
 use kin::Kin;
 use peer::Peer;
@@ -84,7 +89,9 @@ pub(crate) fn serve(
     supervisor: &Supervisor,
 ) {
     let stop = supervisor.stopping();
-    let hosting = agents.parts.policy.hosting.clone();
+    let policy = &agents.parts.policy;
+    let (hosting, mut limits) = (policy.hosting.clone(), Limits::of(policy, files::raise_limit()));
+    let (requests, gauges) = (agents.requests.clone(), agents.engine.gauges().clone());
     let behind = Behind {
         api,
         sign_in,
@@ -101,14 +108,33 @@ pub(crate) fn serve(
         .route("/code", post(code))
         .layer(DefaultBodyLimit::max(hosting.call_body_bytes))
         .route("/agent", post(agent))
-        .with_state(behind)
-        .into_make_service_with_connect_info::<Peer>();
-    supervisor.spawn_draining("socket", async move {
-        let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
-        if let Err(error) = served {
-            tracing::error!(%error, "the socket of the core ended");
-        }
-    });
+        .layer(middleware::from_fn_with_state(requests, of_a_person))
+        .with_state(behind);
+    limits.connections_max = limits.connections_max.min(hosting.doorway.streams_max);
+    let open = listen::serve(listener, router, limits, supervisor);
+    listen::register(&open, "connections at the core's socket", &gauges);
+}
+
+/// Counts the body of a request at the socket. What an agent says on its stream is no body.
+async fn of_a_person(State(requests): State<RequestBudget>, request: Request, next: Next) -> Response {
+    requests.run(Holder::Person, request, next).await
+}
+
+impl Accept for UnixListener {
+    type Stream = UnixStream;
+    type Peer = Peer;
+
+    async fn next(&self) -> io::Result<(UnixStream, Option<Peer>)> {
+        let (stream, _) = self.accept().await?;
+        let peer = Peer::of(&stream);
+        // Nothing is read from another user, and nothing is answered.
+        let peer = Some(peer).filter(|peer| peer.is_of_our_user());
+        Ok((stream, peer))
+    }
+
+    async fn heard(stream: &UnixStream) -> io::Result<()> {
+        stream.readable().await
+    }
 }
 
 async fn call(
@@ -214,10 +240,15 @@ async fn agent(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer
         return StatusCode::TOO_MANY_REQUESTS.into_response();
     };
     let agents = behind.agents.clone();
+    let owner = ConnectionOwner::default();
+    if !owner.claim(&agents.requests, visitor.agent) {
+        return too_many_connections();
+    }
     behind.supervisor.spawn_draining("agent stream", async move {
-        let _place = place;
+        let (_place, _owner) = (place, owner);
         let Ok(stream) = upgrade.await else { return };
         let (input, output) = tokio::io::split(TokioIo::new(stream));
+        let input = CountedPipe::new(input, &agents.requests, visitor.agent);
         let served = mcp::serve::serve_pipes(agents.service, agents.parts, Some(visitor), input, output).await;
         if let Err(error) = served {
             tracing::info!(%error, "the stream of an agent broke off");

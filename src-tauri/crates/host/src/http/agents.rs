@@ -15,6 +15,7 @@ use axum::response::Response;
 use super::guard;
 use crate::agents::{AgentDoor, NotLetIn};
 use crate::reply::refused;
+use crate::request_budget::{ConnectionOwner, Holder, too_many_connections};
 
 /// Where all servers are.
 pub(super) const ALL: &str = "/mcp";
@@ -56,7 +57,11 @@ async fn only_agents(State(behind): State<Arc<Behind>>, mut request: Request, ne
             // Nothing behind this door needs the token, and what is forwarded can never carry it.
             request.headers_mut().remove(header::AUTHORIZATION);
             request.extensions_mut().insert(visitor);
-            next.run(request).await
+            let owner = request.extensions().get::<Arc<ConnectionOwner>>();
+            if owner.is_some_and(|owner| !owner.claim(&behind.door.requests, visitor.agent)) {
+                return too_many_connections();
+            }
+            behind.door.requests.run(Holder::Agent(visitor.agent), request, next).await
         }
         Err(why) => not_let_in(&why),
     }

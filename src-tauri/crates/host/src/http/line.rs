@@ -14,14 +14,13 @@ use axum::body::{Body, Bytes, HttpBody};
 use domain::policy::Policy;
 use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
 /// What connections may take, as the policy and the system say.
 #[derive(Debug, Clone)]
-pub(super) struct Limits {
-    pub(super) connections_max: usize,
+pub(crate) struct Limits {
+    pub(crate) connections_max: usize,
     pub(super) headers_max: usize,
     pub(super) head_bytes_max: usize,
     pub(super) head_limit: Duration,
@@ -34,7 +33,7 @@ pub(super) struct Limits {
 
 impl Limits {
     /// Those of the policy, but no more connections than half of the files that this process may open.
-    pub(super) fn of(policy: &Policy, files: usize) -> Self {
+    pub(crate) fn of(policy: &Policy, files: usize) -> Self {
         let (gateway, doorway) = (&policy.gateway, &policy.hosting.doorway);
         Self {
             connections_max: gateway.connections_max.min(files / 2).max(1),
@@ -156,18 +155,18 @@ impl Drop for InWork {
 }
 
 /// The socket, told of what is read and written.
-pub(super) struct Watched {
-    stream: TcpStream,
+pub(super) struct Watched<S> {
+    stream: S,
     line: Arc<Line>,
 }
 
-impl Watched {
-    pub(super) fn new(stream: TcpStream, line: Arc<Line>) -> Self {
+impl<S> Watched<S> {
+    pub(super) fn new(stream: S, line: Arc<Line>) -> Self {
         Self { stream, line }
     }
 }
 
-impl AsyncRead for Watched {
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
@@ -178,7 +177,7 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.line.wrote(written.is_pending());

@@ -11,19 +11,23 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::http::{Request, Response, StatusCode, Version, header};
 use axum::response::IntoResponse as _;
 use engine::supervisor::Supervisor;
+use engine::{Gauge, Gauges};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use super::line::{Answered, Asked, Limits, Line, Watched};
+use crate::request_budget::ConnectionOwner;
 
 /// Header lines that hyper reads without an allocation; also its limit when none is set.
 const HEADERS_ON_STACK: usize = 100;
@@ -31,8 +35,36 @@ const HEADERS_ON_STACK: usize = 100;
 /// One of so many connections goes at once when there is no room. Judgement: few are hit, and looking is rare.
 const SHARE: usize = 64;
 
+/// A kind of listener: TCP for agents and browsers, a unix socket for the core's own door.
+pub(crate) trait Accept: Send + Sync + 'static {
+    /// One connection.
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static;
+    /// Who is at its other end; put into every request as `ConnectInfo`.
+    type Peer: Clone + Send + Sync + 'static;
+    /// Takes the next connection; `None` for a peer that may not come at all.
+    fn next(&self) -> impl Future<Output = io::Result<(Self::Stream, Option<Self::Peer>)>> + Send;
+    /// Waits until the peer says something.
+    fn heard(stream: &Self::Stream) -> impl Future<Output = io::Result<()>> + Send;
+}
+
+impl Accept for TcpListener {
+    type Stream = TcpStream;
+    type Peer = ();
+
+    async fn next(&self) -> io::Result<(TcpStream, Option<()>)> {
+        let (stream, _) = self.accept().await?;
+        // Answers are small and awaited: waiting to fill a packet would only delay them.
+        let _ = stream.set_nodelay(true);
+        Ok((stream, Some(())))
+    }
+
+    async fn heard(stream: &TcpStream) -> io::Result<()> {
+        stream.readable().await
+    }
+}
+
 /// Serves what arrives until the scope ends; requests in work are finished, idle connections are closed.
-pub(super) fn serve(listener: TcpListener, router: Router, limits: Limits, supervisor: &Supervisor) {
+pub(crate) fn serve<A: Accept>(listener: A, router: Router, limits: Limits, supervisor: &Supervisor) -> Arc<Open> {
     let open = Arc::new(Open { limits, lines: Mutex::new(BTreeMap::new()) });
     let swept = Arc::clone(&open);
     supervisor.spawn("quiet connections", async move {
@@ -42,15 +74,18 @@ pub(super) fn serve(listener: TcpListener, router: Router, limits: Limits, super
         }
     });
     let scope = supervisor.clone();
+    let served = Arc::clone(&open);
     supervisor.spawn("listener", async move {
         let mut made = 0_u64;
         loop {
-            match listener.accept().await {
-                Ok((stream, _)) => {
+            match listener.next().await {
+                Ok((_, None)) => {}
+                Ok((stream, Some(peer))) => {
                     made = made.wrapping_add(1);
                     if let Some(line) = open.room(made) {
                         let place = Place { open: Arc::clone(&open), number: made };
-                        scope.spawn_draining("connection", attend(stream, line, place, router.clone(), scope.clone()));
+                        let end = (peer, router.clone());
+                        scope.spawn_draining("connection", attend::<A>(stream, line, place, end, scope.clone()));
                     }
                 }
                 Err(error) if is_of_the_peer(&error) => {}
@@ -63,6 +98,18 @@ pub(super) fn serve(listener: TcpListener, router: Router, limits: Limits, super
             }
         }
     });
+    served
+}
+
+/// Registers how many connections are open.
+pub(crate) fn register(open: &Arc<Open>, name: &'static str, gauges: &Gauges) {
+    let open = Arc::downgrade(open);
+    gauges.add(move |rows| {
+        let Some(open) = open.upgrade() else { return };
+        let wide = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let used = wide(open.lines.lock().len());
+        rows.push(Gauge::count(name, "everyone", used, wide(open.limits.connections_max)));
+    });
 }
 
 /// Whether the error is of one connection that is gone before it was taken.
@@ -74,7 +121,7 @@ fn is_of_the_peer(error: &io::Error) -> bool {
 }
 
 /// All open connections.
-struct Open {
+pub(crate) struct Open {
     limits: Limits,
     lines: Mutex<BTreeMap<u64, Arc<Line>>>,
 }
@@ -134,25 +181,37 @@ impl Drop for Place {
 }
 
 /// One connection, from its first byte to its end.
-async fn attend(stream: TcpStream, line: Arc<Line>, place: Place, router: Router, scope: Supervisor) {
+async fn attend<A: Accept>(
+    stream: A::Stream,
+    line: Arc<Line>,
+    place: Place,
+    end: (A::Peer, Router),
+    scope: Supervisor,
+) {
     let stop = scope.stopping();
-    // Answers are small and awaited: waiting to fill a packet would only delay them.
-    let _ = stream.set_nodelay(true);
     // A connection that says nothing costs no buffer, and not the room for what speaks on it.
     tokio::select! {
-        ready = stream.readable() => if ready.is_err() { return },
+        ready = A::heard(&stream) => if ready.is_err() { return },
         () = line.ended() => return,
         () = stop.cancelled() => return,
     }
-    Box::pin(speak(stream, line, &place.open.limits, router, stop)).await;
+    Box::pin(speak(stream, line, &place.open.limits, end, stop)).await;
 }
 
 /// A connection on which something was said.
-async fn speak(stream: TcpStream, line: Arc<Line>, limits: &Limits, router: Router, stop: CancellationToken) {
+async fn speak<S, P>(stream: S, line: Arc<Line>, limits: &Limits, end: (P, Router), stop: CancellationToken)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    P: Clone + Send + Sync + 'static,
+{
     let body_limit = limits.body_limit;
     let watched = Arc::clone(&line);
-    let service = service_fn(move |request: Request<Incoming>| {
+    let (peer, router) = end;
+    let owner = Arc::new(ConnectionOwner::default());
+    let service = service_fn(move |mut request: Request<Incoming>| {
         let (router, asked) = (router.clone(), Line::begin(&watched));
+        request.extensions_mut().insert(ConnectInfo(peer.clone()));
+        request.extensions_mut().insert(Arc::clone(&owner));
         async move {
             let response = match smells(&request) {
                 None => {
@@ -169,7 +228,8 @@ async fn speak(stream: TcpStream, line: Arc<Line>, limits: &Limits, router: Rout
     if limits.headers_max != HEADERS_ON_STACK {
         builder.max_headers(limits.headers_max);
     }
-    let connection = builder.serve_connection(TokioIo::new(Watched::new(stream, Arc::clone(&line))), service);
+    let stream = TokioIo::new(Watched::new(stream, Arc::clone(&line)));
+    let connection = builder.serve_connection(stream, service).with_upgrades();
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         // A peer that breaks off or speaks no HTTP is its own affair; hyper answers what can be answered.

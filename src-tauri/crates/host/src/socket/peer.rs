@@ -5,25 +5,24 @@
 //! what protects against that.
 
 use api::{ApiError, Caller, Code};
-use axum::extract::connect_info::Connected;
-use axum::serve::IncomingStream;
-use tokio::net::UnixListener;
+use tokio::net::UnixStream;
 
 use super::kin::{self, Kin};
 use crate::person;
 
 /// The peer of one connection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Peer {
+pub(crate) struct Peer {
     /// Its user; `None` when the kernel did not say.
     uid: Option<u32>,
     /// Its process, where the kernel says it.
     pid: Option<u32>,
 }
 
-impl Connected<IncomingStream<'_, UnixListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Self {
-        match stream.io().peer_cred() {
+impl Peer {
+    /// Whoever is at the other end of this stream.
+    pub(super) fn of(stream: &UnixStream) -> Self {
+        match stream.peer_cred() {
             Ok(credentials) => {
                 Self { uid: Some(credentials.uid()), pid: credentials.pid().and_then(|pid| u32::try_from(pid).ok()) }
             }
@@ -32,6 +31,11 @@ impl Connected<IncomingStream<'_, UnixListener>> for Peer {
                 Self { uid: None, pid: None }
             }
         }
+    }
+
+    /// Whether it is a process of the user of this core.
+    pub(super) fn is_of_our_user(self) -> bool {
+        self.uid == Some(person::own_uid())
     }
 }
 

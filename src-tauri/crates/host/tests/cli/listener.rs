@@ -16,6 +16,8 @@ struct Door {
     _core: Core,
     port: u16,
     token: String,
+    /// What the core said of itself when it began to listen.
+    said: serde_json::Value,
 }
 
 impl Door {
@@ -27,7 +29,7 @@ impl Door {
         let url = said["url"].as_str().expect("an address");
         let port = url.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
         let token = home.ok(&["agents", "add", "claude"]).out.trim().to_owned();
-        Self { home, _core: core, port, token }
+        Self { home, _core: core, port, token, said }
     }
 
     fn dial(&self) -> TcpStream {
@@ -219,4 +221,93 @@ fn idle_connections_are_bounded_and_the_oldest_go() {
     let host = format!("GET / HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\r\n", door.port);
     last.write_all(host.as_bytes()).expect("it is open");
     assert_eq!(status(&read_all(last)), 200, "the newest idle one still is");
+}
+
+/// Memory of a process in use now, in KiB.
+fn resident_kib(core: &serde_json::Value) -> u64 {
+    let process = &core["process"];
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("the core runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
+    line.split_whitespace().next().and_then(|figure| figure.parse().ok()).expect("a figure")
+}
+
+#[test]
+fn unfinished_bodies_of_one_agent_take_its_share_of_memory_and_nobody_elses() {
+    const BODIES: usize = 100;
+    let settings = [("TASKWARDEN_POLICY_SHARES_BODY_BYTES_MAX", "16MiB")];
+    let door = Door::open(&settings);
+    let other = door.home.ok(&["agents", "add", "other"]).out.trim().to_owned();
+    assert_eq!(status(&door.post("/mcp", "", &hello())), 200, "the agent is served");
+    let before = resident_kib(&door.said);
+    let mebibyte = vec![b' '; 1_024 * 1_024];
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Length: 4000000\r\n\r\n",
+        door.port, door.token
+    );
+    let mut refused = 0;
+    let mut open: Vec<TcpStream> = Vec::new();
+    for _ in 0..BODIES {
+        let mut stream = door.dial();
+        stream.write_all(head.as_bytes()).expect("a head");
+        // A body beyond the share is refused while it is being sent.
+        match stream.write_all(&mebibyte) {
+            Ok(()) => open.push(stream),
+            Err(_) => refused += 1,
+        }
+    }
+    // Whoever was refused after the last byte has its answer by now, or in a moment.
+    let within = 4;
+    let mut waiting = 0;
+    for stream in &mut open {
+        stream.set_read_timeout(Some(Duration::from_millis(300))).expect("a limit");
+        match stream.read(&mut [0; 1]) {
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => waiting += 1,
+            Ok(_) | Err(_) => refused += 1,
+        }
+    }
+    assert!(waiting <= within, "a quarter of 16 MiB holds {within} of these bodies, not {waiting}");
+    assert_eq!(waiting + refused, BODIES, "the others are refused");
+    let grown = resident_kib(&door.said).saturating_sub(before);
+    assert!(grown < 64 * 1_024, "the core grew by {grown} KiB for {BODIES} MiB of bodies");
+    let theirs = door.request("/mcp", "", &hello()).replace(&door.token, &other);
+    assert_eq!(status(&door.say(&theirs)), 200, "another agent is served");
+}
+
+#[test]
+fn an_agent_with_its_share_of_connections_gets_no_more_and_another_one_does() {
+    let door = Door::open(&[("TASKWARDEN_POLICY_GATEWAY_CONNECTIONS_MAX", "40")]);
+    let other = door.home.ok(&["agents", "add", "other"]).out.trim().to_owned();
+    let lasting = door.request("/mcp", "", &hello()).replace("Connection: close\r\n", "");
+    let mut kept = Vec::new();
+    let mut said = String::new();
+    for _ in 0..11 {
+        let mut stream = door.dial();
+        stream.write_all(lasting.as_bytes()).expect("it is sent");
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).expect("an answer");
+        said = String::from_utf8_lossy(&answer).into_owned();
+        kept.push(stream);
+    }
+    assert_eq!(status(&said), 429, "ten connections are a quarter of forty");
+    let theirs = door.request("/mcp", "", &hello()).replace(&door.token, &other);
+    assert_eq!(status(&door.say(&theirs)), 200, "another agent is served");
+}
+
+#[test]
+fn half_sent_requests_at_the_socket_are_bounded_and_commands_go_on() {
+    let door = Door::open(&[]);
+    let socket = door.home.data().join("core.sock");
+    let mut open = Vec::new();
+    for _ in 0..3_000 {
+        // The core lets the oldest go; a queue that is full for a moment is no matter.
+        if let Ok(mut stream) = std::os::unix::net::UnixStream::connect(&socket) {
+            let _ = stream.write_all(b"POST /call/servers.list HTTP/1.1\r\nhost: core\r\ncontent-length: 9\r\n");
+            open.push(stream);
+        }
+    }
+    door.home.ok(&["servers", "list"]);
+    let folder = format!("/proc/{}/fd", door.said["process"]);
+    let files = std::fs::read_dir(folder).expect("its files").count();
+    assert!(files < 1_500, "the core holds {files} files for 3,000 half-sent requests");
 }
