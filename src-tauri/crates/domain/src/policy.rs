@@ -9,6 +9,7 @@ mod doorway;
 mod gateway;
 mod hosting;
 mod keeping;
+mod plain_text;
 mod serving;
 mod shares;
 
@@ -20,6 +21,7 @@ pub use doorway::Doorway;
 pub use gateway::{Gateway, LATE_REPLY_WAIT};
 pub use hosting::Hosting;
 pub use keeping::Keeping;
+pub use plain_text::plain_text;
 pub use serving::Serving;
 pub use shares::Shares;
 
@@ -372,22 +374,6 @@ impl Policy {
     }
 }
 
-/// Cuts text of a server to `cap` characters and takes out what could act on a terminal or turn the reading
-/// direction: control characters other than line feed and tab, and the bidirectional controls (style 86).
-#[must_use]
-pub fn plain_text(text: &str, cap: usize) -> String {
-    let harmless = |c: char| match c {
-        '\n' | '\t' => true,
-        '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
-        _ => !c.is_control(),
-    };
-    let mut kept: String = text.chars().filter(|c| harmless(*c)).take(cap).collect();
-    if text.chars().filter(|c| harmless(*c)).nth(cap).is_some() {
-        kept.push('…');
-    }
-    kept
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -401,12 +387,5 @@ mod tests {
     fn a_policy_that_contradicts_itself_names_the_field() {
         let policy = Policy { poll_last: Duration::from_millis(1), ..Policy::default() };
         assert_eq!(policy.check().map_err(|bad| bad.field), Err("poll_last"));
-    }
-
-    #[test]
-    fn text_of_servers_loses_what_acts_on_terminals_and_is_cut() {
-        assert_eq!(plain_text("a\u{1b}[31mb\u{202e}c\nd", 100), "a[31mbc\nd");
-        assert_eq!(plain_text("abcdef", 3), "abc…");
-        assert_eq!(plain_text("abc", 3), "abc");
     }
 }
