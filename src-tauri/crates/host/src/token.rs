@@ -59,7 +59,10 @@ pub(crate) fn save(paths: &Paths, agent: &str, token: &str) -> io::Result<PathBu
         use std::os::unix::fs::OpenOptionsExt as _;
         options.mode(0o600);
     }
-    options.open(&path)?.write_all(format!("{token}\n").as_bytes())?;
+    let mut file = options.open(&path)?;
+    file.write_all(format!("{token}\n").as_bytes())?;
+    // Shown once and kept nowhere else: a power cut must not leave it empty.
+    file.sync_all()?;
     Ok(path)
 }
 

@@ -1,7 +1,7 @@
 //! Secrets in a JSON file that only the user can read, where there is no keychain.
 //!
 //! Sealed by permissions (0600 in a 0700 directory), not by encryption: the key would have to lie beside it. Each change
-//! writes a new file and renames it over the old one, so that a kill leaves the old or the new one whole.
+//! writes a new file and renames it over the old one, so that a kill or a power cut leaves the old or the new one whole.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -69,8 +69,8 @@ impl SecretFile {
     }
 }
 
-/// Writes a file for the user alone, whole or not at all.
-pub(super) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Writes a file for the user alone, whole or not at all; on disk when it returns, also after a power cut.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside = path.with_extension("new");
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -82,5 +82,21 @@ pub(super) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = options.open(&beside)?;
     file.write_all(bytes)?;
     file.sync_all()?;
-    fs::rename(&beside, path)
+    fs::rename(&beside, path)?;
+    match path.parent() {
+        Some(folder) => sync_folder(folder),
+        None => Ok(()),
+    }
+}
+
+/// A rename is only in memory until its folder is written.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    fs::File::open(folder)?.sync_all()
+}
+
+// Not run here: Windows has no handle of a folder to flush; its journal orders renames.
+#[cfg(not(unix))]
+fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
 }
