@@ -19,7 +19,7 @@ use engine::{Draw, Engine, Parts, SystemClock};
 use mcp::client::{ConnectorParts, Forwarder, McpConnector};
 use mcp::gateway::{Gateway, GatewayParts};
 use mcp::serve::FaceParts;
-use mcp::transport::KeeperProgram;
+use mcp::transport::{KeeperKey, KeeperProgram};
 use parking_lot::Mutex;
 use registry::{IntentsOpening, Opening, SealKey, Sqlite, SqliteIntents};
 use tokens::Weigher;
@@ -140,6 +140,7 @@ impl Held {
     /// # Errors
     /// When it cannot be used, or another core has it.
     pub fn take(config: Config) -> Result<Self, StartError> {
+        conceal();
         config.paths.prepare()?;
         let lock = CoreLock::take(&config.paths.lock(), &config.policy.hosting)?;
         config.paths.close_files()?;
@@ -148,6 +149,19 @@ impl Held {
         Ok(Self { config, _lock: lock })
     }
 }
+
+/// No other process of this user may read the memory of the core, which holds the keys, or trace it. Its crashes leave
+/// no core dump for the same reason.
+#[cfg(target_os = "linux")]
+fn conceal() {
+    if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable) {
+        tracing::warn!(%error, "the memory of the core can be read by programs of this user");
+    }
+}
+
+// Not run here.
+#[cfg(not(target_os = "linux"))]
+fn conceal() {}
 
 impl Adapters {
     /// The real ones, for a data directory that this process holds.
@@ -174,7 +188,7 @@ impl Adapters {
             clock: Arc::clone(&clock),
             draw: Arc::clone(&draw),
             children_dir: config.paths.children(),
-            keeper: keeper_program(config),
+            keeper: keeper_program(config, KeeperKey::derive(&key)),
         });
         let forwarder = connector.forwarder();
         Ok(Self {
@@ -332,11 +346,11 @@ pub(crate) fn scale() -> Arc<dyn Scale> {
 }
 
 /// How keepers of children are started: they are in this program too.
-fn keeper_program(config: &Config) -> Option<KeeperProgram> {
+fn keeper_program(config: &Config, key: KeeperKey) -> Option<KeeperProgram> {
     let program = std::env::current_exe().ok()?.into_os_string().into_string().ok()?;
-    // After an update of a running core, the file of that name is the newer program; keepers of both understand cores.
+    // After an update of a running core, the file of that name is the newer program.
     let program = program.strip_suffix(" (deleted)").unwrap_or(&program).to_owned();
-    Some(KeeperProgram { command: vec![program, "keep".into()], dir: config.paths.keepers() })
+    Some(KeeperProgram { command: vec![program, "keep".into()], dir: config.paths.keepers(), key })
 }
 
 /// How a command of this program is started, such as the built-in demo server.

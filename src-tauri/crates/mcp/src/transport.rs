@@ -22,7 +22,7 @@ use engine::supervisor::Supervisor;
 
 use crate::link::{Opened, Tag};
 
-pub use stdio::{Ended, KeepError, KeeperProgram, end_leftovers, end_unkept, keep, keepers};
+pub use stdio::{Ended, KeepError, KeeperKey, KeeperProgram, end_leftovers, end_unkept, keep, keepers};
 
 /// Tag of the requests of the handshake; callers count from below.
 pub(crate) const HANDSHAKE_TAG: Tag = Tag(u64::MAX);

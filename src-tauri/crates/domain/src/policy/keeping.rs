@@ -18,6 +18,9 @@ pub struct Keeping {
     pub greeting_limit: Duration,
     /// Time for the connection of a core that is just ending to be gone. Judgement: the kernel closes it at once.
     pub handover_limit: Duration,
+    /// Time for a program at a keeper's door to prove that it is its core. Judgement: one message each way on this
+    /// machine; a few such programs may wait at once, and none longer than this.
+    pub proof_limit: Duration,
     /// Input on its way to a child that does not take it; more waits in the core. Judgement: one large message.
     pub input_bytes: usize,
     /// Messages on their way to a child at once. Judgement: enough to keep a pipe busy.
@@ -34,6 +37,7 @@ impl Default for Keeping {
             kept_bytes: 32 * MIB,
             greeting_limit: 10 * SECOND,
             handover_limit: 5 * SECOND,
+            proof_limit: 2 * SECOND,
             input_bytes: 4 * MIB,
             input_messages: 64,
             replies_kept: 4_096,

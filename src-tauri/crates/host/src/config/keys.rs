@@ -165,7 +165,7 @@ numbers! { GATEWAY_NAMES set_gateway Gateway:
 }
 
 numbers! { KEEPING_NAMES set_keeping Keeping:
-    alone_limit, kept_bytes, greeting_limit, handover_limit, input_bytes, input_messages, replies_kept,
+    alone_limit, kept_bytes, greeting_limit, handover_limit, proof_limit, input_bytes, input_messages, replies_kept,
 }
 
 numbers! { COUNTING_NAMES set_counting Counting:

@@ -40,8 +40,8 @@ use stderr::StderrTail;
 
 pub(crate) use handshake::open;
 pub use keep::{KeepError, keep};
-pub use kept::KeeperProgram;
 pub use kept::place::{end_unkept, keepers};
+pub use kept::{KeeperKey, KeeperProgram};
 pub use leftover::{Ended, end_leftovers};
 pub(crate) use spawn::Launch;
 

@@ -9,25 +9,32 @@ mod child;
 mod door;
 pub(super) mod frame;
 pub(super) mod order;
+mod orphans;
+pub(super) mod proof;
 mod shelf;
+mod signals;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use engine::supervisor::Supervisor;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::ending::Exit;
 use super::kept::place::{Place, Record};
 use child::{Child, Said, Wrote};
-use door::Visit;
+use door::{Admitted, Visit};
 use frame::{Frame, Kind};
 use order::{Hello, Numbers, Order, Report};
+use proof::DoorSecret;
 use shelf::Shelf;
+use signals::{Signals, next_signal};
 
 /// An order has a command with its arguments and environment, which the system bounds by 2 MiB on Linux.
 const ORDER_BYTES: u64 = 4 * 1_024 * 1_024;
@@ -63,6 +70,8 @@ pub async fn keep(at: &Path, orders: impl AsyncRead + Unpin, mut report: impl Wr
     // Away from the terminal and the process group of the core: neither Ctrl-C nor a hang-up reaches what is kept.
     // It fails only for the leader of a group, who is away already.
     let _ = rustix::process::setsid();
+    conceal();
+    orphans::adopt();
     let place = Place::at(at);
     let begun = begin(&place, orders, &mut report).await;
     let kept = match begun {
@@ -74,9 +83,23 @@ pub async fn keep(at: &Path, orders: impl AsyncRead + Unpin, mut report: impl Wr
         }
         Err(error) => Err(error),
     };
-    place.clear();
+    // A place that could not be made may be another keeper's; what is left of our own is cleared by the next core.
+    if !matches!(kept, Err(KeepError::Place { .. })) {
+        place.clear();
+    }
     kept
 }
+
+/// No other process of this user may read the memory of the keeper, which holds secrets and output.
+#[cfg(target_os = "linux")]
+fn conceal() {
+    // It fails for no process of ours; without it, the system's own rules for debuggers hold.
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+}
+
+// Not run here.
+#[cfg(not(target_os = "linux"))]
+fn conceal() {}
 
 fn say(report: &mut impl Write, what: &Report) -> io::Result<()> {
     let mut line = serde_json::to_vec(what).map_err(io::Error::other)?;
@@ -90,7 +113,11 @@ async fn begin(place: &Place, orders: impl AsyncRead + Unpin, report: &mut impl 
     orders.take(ORDER_BYTES).read_to_end(&mut text).await.map_err(KeepError::Order)?;
     let order: Order = serde_json::from_slice(&text).map_err(|bad| KeepError::Order(bad.into()))?;
     drop(text);
-    let (numbers, ordered_by) = (order.numbers, order.ordered_by.clone());
+    let (numbers, nonce) = (order.numbers, order.nonce.clone());
+    let Some(secret) = DoorSecret::from_text(&order.secret) else {
+        let _ = say(report, &Report::Unable { why: "the order holds no secret for its door".into() });
+        return Err(KeepError::Order(io::ErrorKind::InvalidData.into()));
+    };
     let unusable = |source| KeepError::Place { path: place.folder().to_owned(), source };
     let listener = match place.make().and_then(|()| UnixListener::bind(place.socket())) {
         Ok(listener) => listener,
@@ -113,14 +140,15 @@ async fn begin(place: &Place, orders: impl AsyncRead + Unpin, report: &mut impl 
         let _ = say(report, &Report::Unable { why: "the child was started without pipes".into() });
         return Err(KeepError::NotStarted);
     };
-    if let Err(error) = place.write(&Record::of(child.pid, &launch.command)) {
+    if let Err(error) = place.write(&Record::of(child.pid, &launch.command, nonce)) {
         // Without it the child would outlive a keeper that is killed; nothing worse.
         let _ = error;
     }
+    let (admit, admitted) = mpsc::channel(1);
     Ok(Keeper {
         place: place.clone(),
         numbers,
-        ordered_by,
+        secret,
         scope,
         listener,
         child,
@@ -139,6 +167,11 @@ async fn begin(place: &Place, orders: impl AsyncRead + Unpin, report: &mut impl 
         errors_over: false,
         exit: None,
         last: None,
+        knocks: Arc::new(Semaphore::new(door::KNOCKS_MAX)),
+        admit,
+        admitted,
+        orphans: Orphans::Left,
+        orphans_over: CancellationToken::new(),
     })
 }
 
@@ -146,7 +179,7 @@ async fn begin(place: &Place, orders: impl AsyncRead + Unpin, report: &mut impl 
 struct Keeper {
     place: Place,
     numbers: Numbers,
-    ordered_by: Option<PathBuf>,
+    secret: DoorSecret,
     scope: Supervisor,
     listener: UnixListener,
     child: Child,
@@ -170,6 +203,20 @@ struct Keeper {
     exit: Option<(Exit, Instant)>,
     /// The piece that says so, once it is on the shelf; zero when it is settled.
     last: Option<u64>,
+    /// Room for processes that have not proved anything.
+    knocks: Arc<Semaphore>,
+    admit: mpsc::Sender<Admitted>,
+    admitted: mpsc::Receiver<Admitted>,
+    orphans: Orphans,
+    orphans_over: CancellationToken,
+}
+
+/// What was done about processes that outlived the child.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Orphans {
+    Left,
+    BeingEnded,
+    Ended,
 }
 
 impl Keeper {
@@ -188,7 +235,8 @@ impl Keeper {
             let lonely_at = is_lonely.then(|| self.alone_since + self.numbers.alone_limit());
             let look_at = is_lonely.then(|| self.looked_at.max(self.alone_since) + self.numbers.pace().close_wait);
             tokio::select! {
-                Ok((stream, _)) = self.listener.accept() => self.arrived(stream),
+                Ok((stream, _)) = self.listener.accept() => self.knocked(stream),
+                Some(core) = self.admitted.recv() => self.arrived(core),
                 frame = next_frame(&mut self.frames) => self.told(frame),
                 permit = room(&self.core), if has_more => self.give(permit),
                 said = self.child.said.recv(), if reads => self.said(said),
@@ -202,16 +250,22 @@ impl Keeper {
                 () = sleep_until(lonely_at) => self.give_up(),
                 // Without its place no core can find it.
                 () = sleep_until(look_at) => self.look(),
-                () = signals.end() => self.give_up(),
+                () = next_signal(&mut signals.terminate) => self.give_up(),
+                () = next_signal(&mut signals.children) => orphans::reap(self.exit.is_none().then_some(self.child.pid)),
+                () = self.orphans_over.cancelled(), if self.orphans == Orphans::BeingEnded => {
+                    self.orphans = Orphans::Ended;
+                }
             }
             self.tell_exit();
+            self.end_orphans();
         }
         self.scope.cancel();
     }
 
     /// Whether nobody can want anything any more.
     fn is_done(&self) -> bool {
-        self.exit.is_some() && (self.last == Some(0) || (self.unwanted && self.core.is_none()))
+        let is_unheard = self.last == Some(0) || (self.unwanted && self.core.is_none());
+        self.exit.is_some() && is_unheard && self.orphans == Orphans::Ended
     }
 
     fn give_up(&mut self) {
@@ -226,10 +280,32 @@ impl Keeper {
         }
     }
 
-    fn arrived(&mut self, stream: UnixStream) {
-        if !door::may_enter(&stream, self.ordered_by.as_deref()) {
+    /// Ends what outlived the child, once its last words are heard or nobody wants them.
+    fn end_orphans(&mut self) {
+        let is_time = self.last.is_some() || (self.unwanted && self.core.is_none());
+        if self.exit.is_none() || !is_time || self.orphans != Orphans::Left {
             return;
         }
+        self.orphans = Orphans::BeingEnded;
+        let (pace, over) = (self.numbers.pace(), self.orphans_over.clone());
+        self.scope.spawn("orphans", async move {
+            orphans::end(pace).await;
+            over.cancel();
+        });
+    }
+
+    fn knocked(&self, stream: UnixStream) {
+        let Ok(room) = Arc::clone(&self.knocks).try_acquire_owned() else { return };
+        let (secret, limit, admit) = (self.secret.clone(), self.numbers.proof_limit(), self.admit.clone());
+        self.scope.spawn("door", async move {
+            if let Some(core) = door::admit(stream, secret, limit).await {
+                let _ = admit.send(core).await;
+            }
+            drop(room);
+        });
+    }
+
+    fn arrived(&mut self, Admitted { stream, proof }: Admitted) {
         if self.core.is_some() {
             return door::turn_away(stream, &self.scope);
         }
@@ -237,6 +313,7 @@ impl Keeper {
         let (front, back) = self.stderr.as_slices();
         let hello = Hello {
             visit: self.visits,
+            proof: proof::to_hex(&proof),
             pid: self.child.pid,
             heard: self.heard,
             state: self.state.clone(),
@@ -275,8 +352,10 @@ impl Keeper {
             Kind::End => self.give_up(),
             // Without this note a reply finds no handle in the next core; the call itself is fine.
             Kind::Note => {}
-            // What only keepers say.
-            Kind::Hello
+            // What only keepers say, and what came before the greeting.
+            Kind::Proof
+            | Kind::Challenge
+            | Kind::Hello
             | Kind::Busy
             | Kind::Line
             | Kind::TooLong
@@ -375,31 +454,5 @@ async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
-    }
-}
-
-/// SIGTERM ends what is kept, in order. Interrupts and hang-ups are for programs at a terminal.
-struct Signals {
-    terminate: Option<tokio::signal::unix::Signal>,
-    _ignored: [Option<tokio::signal::unix::Signal>; 2],
-}
-
-impl Signals {
-    fn listen() -> Self {
-        use tokio::signal::unix::{SignalKind, signal};
-        Self {
-            terminate: signal(SignalKind::terminate()).ok(),
-            _ignored: [signal(SignalKind::hangup()).ok(), signal(SignalKind::interrupt()).ok()],
-        }
-    }
-
-    async fn end(&mut self) {
-        let told = match &mut self.terminate {
-            Some(terminate) => terminate.recv().await,
-            None => None,
-        };
-        if told.is_none() {
-            std::future::pending::<()>().await;
-        }
     }
 }

@@ -5,6 +5,7 @@
 //! can work, `stdio.rs` holds the child itself, as it does without one.
 
 mod books;
+mod key;
 pub(super) mod place;
 mod talk;
 mod wire;
@@ -14,6 +15,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use domain::ids::HandleId;
+use domain::policy::Policy;
 use domain::server::Era;
 use futures::StreamExt;
 use serde::{Deserialize, Serialize};
@@ -25,8 +27,9 @@ use tokio::net::unix::OwnedReadHalf;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Started;
-use super::keep::frame::{Frames, Kind};
+use super::keep::frame::{Frame, Frames, Kind};
 use super::keep::order::{Hello, Order, Report};
+use super::keep::proof::{self, Challenges, Role};
 use super::spawn::{Launch, inherited};
 use crate::link::{Opened, Regained, RegainedCall, Tag};
 use crate::transport::duplex::Speech;
@@ -35,6 +38,7 @@ use crate::transport::{OpenContext, OpenError};
 use books::Note;
 use place::Place;
 
+pub use key::KeeperKey;
 pub(super) use wire::Kept;
 
 /// Ids and tags of each core of one child begin this far apart: none of them ever means a request of another.
@@ -43,12 +47,14 @@ const IDS_PER_CORE_BITS: u32 = 36;
 const CORES_WITH_IDS: u64 = 1 << 16;
 
 /// How `taskwarden keep` is started, and where keepers live.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct KeeperProgram {
     /// The program with its arguments; the folder of the keeper follows.
     pub command: Vec<String>,
     /// Folders of keepers; only for this user.
     pub dir: PathBuf,
+    /// What each keeper's secret is made from.
+    pub key: KeeperKey,
 }
 
 /// What a core leaves for the next one. The keeper does not read it.
@@ -95,7 +101,7 @@ pub(super) async fn take_up(
     let wanted = fingerprint(belongs.name, launch);
     let mut taken = None;
     for place in Place::all_of(&belongs.program.dir, belongs.name) {
-        let (hello, frames, to) = match reach(&place, ctx).await {
+        let (hello, frames, to) = match reach(&place, &belongs.program.key, ctx).await {
             Reached::Keeper(hello, frames, to) => (hello, frames, to),
             Reached::Taken => {
                 return Err(OpenError::Unreachable {
@@ -183,7 +189,7 @@ pub(super) async fn start(launch: &Launch, belongs: &Belongs<'_>, ctx: &OpenCont
         Ok(Err(error)) => return Err(NotKept::Keeper(error.to_string())),
         Err(_) => return Err(NotKept::Keeper(format!("it did not begin within {} s", limit.as_secs()))),
     }
-    match reach(&place, ctx).await {
+    match reach(&place, &belongs.program.key, ctx).await {
         Reached::Keeper(hello, frames, to) => {
             let begun = wire::begin(launch, &hello, (frames, to), ctx);
             let (link, heard, pid, kept) =
@@ -211,7 +217,10 @@ async fn order(launch: &Launch, belongs: &Belongs<'_>, place: &Place, ctx: &Open
     let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
         return Err(std::io::Error::other("it was started without pipes"));
     };
-    let order = serde_json::to_vec(&Order::of(launch, &ctx.policy)).map_err(std::io::Error::other)?;
+    let nonce = format!("{:032x}", (ctx.draw)());
+    let secret = belongs.program.key.secret(&nonce);
+    let order = Order::of(launch, &ctx.policy, &secret, &nonce);
+    let order = serde_json::to_vec(&order).map_err(std::io::Error::other)?;
     stdin.write_all(&order).await?;
     stdin.shutdown().await?;
     drop(stdin);
@@ -228,29 +237,62 @@ enum Reached {
     Nobody,
 }
 
-/// Connects to a keeper and hears its greeting. A core that is just ending is waited for.
-async fn reach(place: &Place, ctx: &OpenContext) -> Reached {
+/// Connects to a keeper and hears its greeting. A core that is just ending is waited for, and so is room at the door.
+async fn reach(place: &Place, key: &KeeperKey, ctx: &OpenContext) -> Reached {
     let keeping = &ctx.policy.keeping;
     let until = Instant::now() + keeping.handover_limit;
     loop {
-        let greeted = timeout(keeping.greeting_limit, async {
-            let (from, to) = UnixStream::connect(place.socket()).await?.into_split();
-            let mut frames = Frames::new(from, Order::frame_bytes(&ctx.policy));
-            Ok::<_, std::io::Error>((frames.next().await?, frames, to))
-        });
-        let Ok(Ok((first, frames, to))) = greeted.await else { return Reached::Nobody };
-        let Some(first) = first else { return Reached::Nobody };
-        if first.kind == Kind::Hello {
-            return match serde_json::from_slice(&first.body) {
-                Ok(hello) => Reached::Keeper(hello, frames, to),
-                Err(_) => Reached::Nobody,
-            };
+        let Ok(Ok(knocked)) = timeout(keeping.greeting_limit, knock(place, key, &ctx.policy)).await else {
+            return Reached::Nobody;
+        };
+        match knocked {
+            Knocked::Keeper(hello, frames, to) => return Reached::Keeper(hello, frames, to),
+            Knocked::Stranger => {
+                tracing::warn!("what answers in the place of a keeper does not know its secret; it is left alone");
+                return Reached::Nobody;
+            }
+            Knocked::Busy if Instant::now() >= until => return Reached::Taken,
+            Knocked::Full if Instant::now() >= until => return Reached::Nobody,
+            Knocked::Busy | Knocked::Full => sleep(ctx.policy.child_group_look).await,
         }
-        if first.kind != Kind::Busy || Instant::now() >= until {
-            return Reached::Taken;
-        }
-        sleep(ctx.policy.child_group_look).await;
     }
+}
+
+/// What came of one attempt.
+enum Knocked {
+    Keeper(Hello, Frames<OwnedReadHalf>, tokio::net::unix::OwnedWriteHalf),
+    /// Another core is there.
+    Busy,
+    /// It closed before it said anything.
+    Full,
+    /// It cannot prove that it is the keeper, or is one of an earlier version, which could not.
+    Stranger,
+}
+
+async fn knock(place: &Place, key: &KeeperKey, policy: &Policy) -> std::io::Result<Knocked> {
+    let stream = UnixStream::connect(place.socket()).await?;
+    let peer = stream.peer_cred()?.pid().and_then(|pid| u32::try_from(pid).ok());
+    let (from, mut to) = stream.into_split();
+    let mut frames = Frames::new(from, Order::frame_bytes(policy));
+    let Some(first) = frames.next().await? else { return Ok(Knocked::Full) };
+    let asked = proof::Challenge::try_from(&*first.body).ok().filter(|_| first.kind == Kind::Challenge);
+    let (Some(keeper), Some(peer), Some(nonce), Some(core)) = (asked, peer, place.nonce(), proof::challenge()) else {
+        return Ok(Knocked::Stranger);
+    };
+    let (secret, challenges) = (key.secret(&nonce), Challenges { keeper, core });
+    let own = secret.prove(Role::Core, std::process::id(), &challenges);
+    let mut bytes = Vec::new();
+    Frame::new(Kind::Proof, 0, [core, own].concat()).put(&mut bytes);
+    to.write_all(&bytes).await?;
+    let Some(second) = frames.next().await? else { return Ok(Knocked::Stranger) };
+    if second.kind == Kind::Busy {
+        return Ok(Knocked::Busy);
+    }
+    let hello = serde_json::from_slice::<Hello>(&second.body).ok().filter(|_| second.kind == Kind::Hello);
+    let is_keeper = |hello: &Hello| {
+        proof::from_hex(&hello.proof).is_some_and(|proof| secret.accepts(&proof, Role::Keeper, peer, &challenges))
+    };
+    Ok(hello.filter(is_keeper).map_or(Knocked::Stranger, |hello| Knocked::Keeper(hello, frames, to)))
 }
 
 /// What is left for the next core, once it is known who the child is.

@@ -40,7 +40,7 @@ const LIST: [Allowed; 12] = [
     Allowed {
         name: "mcp",
         ours: "domain engine",
-        outside: "axum base64 bytes futures futures-core getrandom http hyper hyper-util jiff jsonschema memchr \
+        outside: "axum base64 bytes futures futures-core getrandom hmac http hyper hyper-util jiff jsonschema memchr \
                   parking_lot process-wrap reqwest rmcp rustix serde serde_json serde_json_canonicalizer sha2 thiserror tokio \
                   tokio-stream tokio-util tracing url",
         dev: "testkit tokens tracing-subscriber",

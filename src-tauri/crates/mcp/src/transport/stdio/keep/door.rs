@@ -1,25 +1,28 @@
 //! The door of a keeper: who may come in, and the core that did.
 //!
-//! Only a program of ours that runs as the same user may take a child over, one at a time: a server or an agent that
-//! can open the socket still does not become somebody's core. The frames themselves are `keep.rs`'s.
+//! Only a program of the same user that knows the keeper's secret may take a child over, one at a time: a server or an
+//! agent that can open the socket still does not become somebody's core. What a program is called, or which file it
+//! was started from, proves nothing: anybody can start ours with a library of their own. The frames themselves are
+//! `keep.rs`'s.
 
 use std::collections::VecDeque;
-use std::ffi::OsStr;
-use std::path::Path;
+use std::time::Duration;
 
 use engine::supervisor::Supervisor;
-use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
-use super::frame::{Frame, Frames, Kind};
+use super::frame::{Frame, Frames, HEAD_BYTES, Kind};
 use super::order::Numbers;
+use super::proof::{self, Challenges, DoorSecret, Role};
 
 /// Frames between the loop and the socket, each way: enough to write several at once.
 const FRAMES_CAPACITY: usize = 16;
 
-/// Names of our programs: any of them may take over what another one left.
-const PROGRAMS: [&str; 2] = ["taskwarden", "taskwarden-desktop"];
+/// Processes that may be at the door at once without having proved anything: a core tries again.
+pub(super) const KNOCKS_MAX: usize = 8;
 
 /// The core that is here.
 pub(super) struct Visit {
@@ -92,58 +95,33 @@ pub(super) fn turn_away(stream: UnixStream, scope: &Supervisor) {
     });
 }
 
-/// Whether whoever is at the door may be this child's core; `ordered_by` is the program of its first one.
-pub(super) fn may_enter(stream: &UnixStream, ordered_by: Option<&Path>) -> bool {
-    let Ok(peer) = stream.peer_cred() else { return false };
+/// A core that proved itself, and what proves the keeper to it.
+pub(super) struct Admitted {
+    pub(super) stream: UnixStream,
+    pub(super) proof: [u8; proof::BYTES],
+}
+
+/// Asks whoever is at the door for the secret. `None` for a process of another user, one that does not know the
+/// secret, and one that takes longer than `limit`.
+pub(super) async fn admit(mut stream: UnixStream, secret: DoorSecret, limit: Duration) -> Option<Admitted> {
+    let peer = stream.peer_cred().ok()?;
     if peer.uid() != rustix::process::geteuid().as_raw() {
-        return false;
+        return None;
     }
-    let Some(pid) = peer.pid() else { return false };
-    is_ours(pid, ordered_by)
-}
-
-#[cfg(target_os = "linux")]
-fn is_ours(pid: i32, ordered_by: Option<&Path>) -> bool {
-    let program = |process: &str| std::fs::read_link(format!("/proc/{process}/exe")).ok();
-    match (program("self"), program(&pid.to_string())) {
-        (Some(own), Some(other)) => same_family(&own, &other, ordered_by),
-        _ => false,
-    }
-}
-
-// Not run here: elsewhere the user is all that is known.
-#[cfg(not(target_os = "linux"))]
-fn is_ours(_pid: i32, _ordered_by: Option<&Path>) -> bool {
-    true
-}
-
-/// A program of ours is the one that ordered this keeper, or lies beside the keeper and has one of our names.
-fn same_family(own: &Path, other: &Path, ordered_by: Option<&Path>) -> bool {
-    let (own, other) = (replaced(own), replaced(other));
-    let named = |name: &OsStr| PROGRAMS.iter().any(|ours| name == *ours);
-    own == other
-        || ordered_by.map(replaced) == Some(other)
-        || (own.parent() == other.parent() && other.file_name().is_some_and(named))
-}
-
-/// The path of a program whose file was replaced while it runs, as an update does.
-fn replaced(program: &Path) -> &Path {
-    program.to_str().and_then(|text| text.strip_suffix(" (deleted)")).map_or(program, Path::new)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_programs_of_ours_may_take_a_child_over() {
-        let own = Path::new("/usr/bin/taskwarden");
-        let family = |other: &str| same_family(own, Path::new(other), Some(Path::new("/opt/core (deleted)")));
-        assert!(family("/usr/bin/taskwarden"), "the same program");
-        assert!(family("/usr/bin/taskwarden (deleted)"), "the same program, before an update");
-        assert!(family("/usr/bin/taskwarden-desktop"), "the window beside it");
-        assert!(family("/opt/core"), "the program that ordered it");
-        assert!(!family("/usr/bin/python3"), "another program beside it");
-        assert!(!family("/tmp/taskwarden"), "our name somewhere else");
-    }
+    let process = u32::try_from(peer.pid()?).ok()?;
+    let own = proof::challenge()?;
+    let asking = async {
+        let mut bytes = Vec::new();
+        Frame::new(Kind::Challenge, 0, own.to_vec()).put(&mut bytes);
+        stream.write_all(&bytes).await.ok()?;
+        let mut answer = [0_u8; HEAD_BYTES + 2 * proof::BYTES];
+        stream.read_exact(&mut answer).await.ok()?;
+        let answer = Frames::new(&answer[..], 2 * proof::BYTES).next().await.ok()??;
+        let (core, proof) = answer.body.split_first_chunk::<{ proof::BYTES }>()?;
+        let challenges = Challenges { keeper: own, core: *core };
+        let is_proven = answer.kind == Kind::Proof && secret.accepts(proof, Role::Core, process, &challenges);
+        is_proven.then(|| secret.prove(Role::Keeper, std::process::id(), &challenges))
+    };
+    let proof = timeout(limit, asking).await.ok()??;
+    Some(Admitted { stream, proof })
 }

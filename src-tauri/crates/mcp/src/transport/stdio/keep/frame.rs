@@ -23,9 +23,13 @@ pub(in crate::transport::stdio) enum Kind {
     State,
     /// Core: end the child.
     End,
-    /// Keeper: how things stand; always first.
+    /// Core: its challenge, and the proof that it knows the secret; always first.
+    Proof,
+    /// Keeper: its challenge; always first.
+    Challenge,
+    /// Keeper: how things stand; to a core that proved itself.
     Hello,
-    /// Keeper: another core is here; always first and last.
+    /// Keeper: another core is here; always last.
     Busy,
     /// Keeper: a line of the child.
     Line,
@@ -41,13 +45,14 @@ pub(in crate::transport::stdio) enum Kind {
     Stderr,
 }
 
-const KINDS: [(u8, Kind); 14] = [
+const KINDS: [(u8, Kind); 16] = [
     (1, Kind::Input),
     (2, Kind::Note),
     (3, Kind::Forget),
     (4, Kind::Settle),
     (5, Kind::State),
     (6, Kind::End),
+    (7, Kind::Proof),
     (16, Kind::Hello),
     (17, Kind::Busy),
     (18, Kind::Line),
@@ -56,10 +61,11 @@ const KINDS: [(u8, Kind); 14] = [
     (21, Kind::Wrote),
     (22, Kind::Heard),
     (23, Kind::Stderr),
+    (24, Kind::Challenge),
 ];
 
 /// Kind, number and length.
-const HEAD_BYTES: usize = 13;
+pub(super) const HEAD_BYTES: usize = 13;
 
 /// One frame. Bodies hold arguments and results: only kind and size show.
 #[derive(Clone)]

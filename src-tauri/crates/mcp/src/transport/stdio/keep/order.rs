@@ -4,13 +4,13 @@
 //! disk names processes and the program, no arguments and no values.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use domain::policy::Policy;
 use domain::ports::Secret;
 use serde::{Deserialize, Serialize};
 
+use super::proof::DoorSecret;
 use crate::transport::stdio::ending::Pace;
 use crate::transport::stdio::spawn::Launch;
 
@@ -23,8 +23,10 @@ pub(in crate::transport::stdio) struct Order {
     secret_env: BTreeMap<String, String>,
     cwd: Option<String>,
     pub(in crate::transport::stdio) numbers: Numbers,
-    /// The program that gives the order.
-    pub(in crate::transport::stdio) ordered_by: Option<PathBuf>,
+    /// What a core must know to be let in; hexadecimal.
+    pub(in crate::transport::stdio) secret: String,
+    /// From which a later core makes the secret again; it is no secret itself.
+    pub(in crate::transport::stdio) nonce: String,
 }
 
 /// The numbers of one keeper.
@@ -40,6 +42,7 @@ pub(in crate::transport::stdio) struct Numbers {
     close_wait_ms: u64,
     term_wait_ms: u64,
     look_ms: u64,
+    proof_ms: u64,
 }
 
 /// A note is an id, a ticket and a tag.
@@ -62,12 +65,18 @@ impl Numbers {
             close_wait_ms: millis(policy.child_close_wait),
             term_wait_ms: millis(policy.child_term_wait),
             look_ms: millis(policy.child_group_look),
+            proof_ms: millis(policy.keeping.proof_limit),
         }
     }
 
     /// How long the child may be without a core.
     pub(in crate::transport::stdio) const fn alone_limit(&self) -> Duration {
         Duration::from_millis(self.alone_ms)
+    }
+
+    /// How long a core may take to prove itself.
+    pub(in crate::transport::stdio) const fn proof_limit(&self) -> Duration {
+        Duration::from_millis(self.proof_ms)
     }
 
     /// The pace of its end.
@@ -86,8 +95,8 @@ impl Numbers {
 }
 
 impl Order {
-    /// The order to start this.
-    pub(in crate::transport::stdio) fn of(launch: &Launch, policy: &Policy) -> Self {
+    /// The order to start this, for a keeper with this secret.
+    pub(in crate::transport::stdio) fn of(launch: &Launch, policy: &Policy, secret: &DoorSecret, nonce: &str) -> Self {
         let secrets = launch.secret_env.iter().map(|(name, secret)| (name.clone(), secret.reveal().to_owned()));
         Self {
             command: launch.command.clone(),
@@ -96,7 +105,8 @@ impl Order {
             secret_env: secrets.collect(),
             cwd: launch.cwd.clone(),
             numbers: Numbers::of(policy),
-            ordered_by: std::env::current_exe().ok(),
+            secret: secret.text(),
+            nonce: nonce.to_owned(),
         }
     }
 
@@ -128,6 +138,8 @@ pub(in crate::transport::stdio) enum Report {
 pub(in crate::transport::stdio) struct Hello {
     /// Which core of this child it is, from 1.
     pub(in crate::transport::stdio) visit: u64,
+    /// That the keeper knows the secret, too; hexadecimal.
+    pub(in crate::transport::stdio) proof: String,
     /// The child's process, which leads its group.
     pub(in crate::transport::stdio) pid: u32,
     /// Whether the child has said anything.

@@ -9,8 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use domain::policy::{Policy, plain_text};
+use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use tokio::time::{Instant, sleep};
 
 use crate::transport::stdio::group::Group;
 use crate::transport::stdio::leftover::{COMMAND_CHARS, Ended, boot, start_time};
@@ -38,6 +40,20 @@ impl Process {
     fn lives(&self) -> bool {
         start_time(self.pid).is_some_and(|start| start == self.start)
     }
+
+    /// Asks it to end, which takes a keeper as long as its child needs. Whether it did.
+    async fn ended(&self, policy: &Policy) -> bool {
+        let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return false };
+        let _ = kill_process(pid, Signal::TERM);
+        let until = Instant::now() + policy.child_close_wait + policy.child_term_wait * 4;
+        while self.lives() {
+            if Instant::now() >= until {
+                return false;
+            }
+            sleep(policy.child_group_look).await;
+        }
+        true
+    }
 }
 
 /// Which processes a keeper is about.
@@ -47,16 +63,20 @@ pub(in crate::transport::stdio) struct Record {
     child: Process,
     boot: String,
     command: String,
+    /// From which cores make the keeper's secret. Empty for a keeper of an earlier version, which has none.
+    #[serde(default)]
+    nonce: String,
 }
 
 impl Record {
     /// The record of this process as the keeper of that child.
-    pub(in crate::transport::stdio) fn of(child: u32, command: &str) -> Self {
+    pub(in crate::transport::stdio) fn of(child: u32, command: &str, nonce: String) -> Self {
         Self {
             keeper: Process::of(std::process::id()),
             child: Process::of(child),
             boot: boot(),
             command: plain_text(command, COMMAND_CHARS),
+            nonce,
         }
     }
 
@@ -121,6 +141,11 @@ impl Place {
         fs::write(self.record(), serde_json::to_vec(record).map_err(io::Error::other)?)
     }
 
+    /// From which the keeper's secret is made.
+    pub(in crate::transport::stdio) fn nonce(&self) -> Option<String> {
+        self.read().map(|record| record.nonce).filter(|nonce| !nonce.is_empty())
+    }
+
     fn read(&self) -> Option<Record> {
         serde_json::from_slice(&fs::read(self.record()).ok()?).ok()
     }
@@ -131,14 +156,20 @@ impl Place {
         let _ = fs::remove_dir_all(&self.0);
     }
 
-    /// Ends what a keeper that is gone left behind, and clears its place. `None` while the keeper lives.
+    /// Ends what a keeper that is gone left behind, and clears its place. `None` while the keeper lives; one of an
+    /// earlier version, which asks nobody for a secret, is ended first.
     pub(in crate::transport::stdio) async fn clear_after(&self, policy: &Policy) -> Option<Option<Ended>> {
         let Some(record) = self.read() else {
             self.clear();
             return Some(None);
         };
         if record.keeper_lives() {
-            return None;
+            if !record.nonce.is_empty() || !record.keeper.ended(policy).await {
+                return None;
+            }
+            tracing::info!(child.name = %record.command, "a keeper of an earlier version was ended with its child");
+            self.clear();
+            return Some(Some(Ended { pid: record.child.pid, command: record.command }));
         }
         let mut ended = None;
         if let Some(group) = record.left_behind() {

@@ -258,6 +258,8 @@ impl Reader {
             | Kind::Settle
             | Kind::State
             | Kind::End
+            | Kind::Proof
+            | Kind::Challenge
             | Kind::Hello
             | Kind::Busy => {}
         }

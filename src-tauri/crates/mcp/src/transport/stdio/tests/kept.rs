@@ -8,6 +8,7 @@ use domain::ids::HandleId;
 use domain::policy::{Keeping, Policy};
 use futures::StreamExt;
 use serde_json::Value;
+use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 use super::peer::{
@@ -15,7 +16,9 @@ use super::peer::{
 };
 use crate::link::{Inbound, LinkError, Opened, Response};
 use crate::transport::stdio::group::Group;
-use crate::transport::{KeeperProgram, OpenContext, OpenError, end_unkept, keepers};
+use crate::transport::stdio::keep::frame::{Frame, Frames, Kind};
+use crate::transport::stdio::leftover::start_time;
+use crate::transport::{KeeperKey, KeeperProgram, OpenContext, OpenError, end_unkept, keepers};
 
 /// Built with the tests of this crate.
 fn keeper_program() -> String {
@@ -24,10 +27,14 @@ fn keeper_program() -> String {
     built.join("examples").join("keep").display().to_string()
 }
 
+fn key() -> KeeperKey {
+    KeeperKey::derive(&[7; 32])
+}
+
 fn kept(policy: Policy) -> Bench {
     let mut bench = Bench::new(policy);
     let dir = bench.dir.path().join("keep");
-    bench.ctx.keeper = Some(KeeperProgram { command: vec![keeper_program()], dir });
+    bench.ctx.keeper = Some(KeeperProgram { command: vec![keeper_program()], dir, key: key() });
     bench
 }
 
@@ -337,7 +344,7 @@ async fn what_cannot_be_started_says_so_as_without_a_keeper() {
 #[tokio::test]
 async fn without_a_keeper_program_the_child_is_held_here() {
     let mut bench = kept(quick());
-    bench.ctx.keeper = Some(KeeperProgram { command: vec!["/nowhere/keeper".into()], dir: dir(&bench) });
+    bench.ctx.keeper = Some(KeeperProgram { command: vec!["/nowhere/keeper".into()], dir: dir(&bench), key: key() });
     let opened = open(&bench, &legacy(NOT_FOUND, COPY)).await;
     assert_eq!(bench.records(), 1, "as it was before there were keepers");
     opened.link.close(false).await;
@@ -365,4 +372,115 @@ echo '{"jsonrpc":"2.0","method":"notifications/said"}'; while :; do sleep 1; don
     opened.link.close(false).await;
     let later = opened.link.request(ask("tools/call", 2, None)).await;
     assert!(matches!(later, Err(LinkError::Broken { sent: false, .. })), "nothing leaves any more");
+}
+
+/// What a program at the door is told before it proved anything, and after it answered with `proof`.
+async fn knock(place: &std::path::Path, proof: &[u8]) -> (Option<Kind>, Option<Kind>) {
+    use tokio::io::AsyncWriteExt as _;
+    let (from, mut to) = UnixStream::connect(place.join("s")).await.expect("the socket is open").into_split();
+    let mut frames = Frames::new(from, 1 << 20);
+    let first = timeout(LIMIT, frames.next()).await.expect("in time").expect("readable").map(|frame| frame.kind);
+    let mut bytes = Vec::new();
+    Frame::new(Kind::Proof, 0, proof.to_vec()).put(&mut bytes);
+    Frame::bare(Kind::End, 0).put(&mut bytes);
+    // A keeper that closed already has refused.
+    let _ = to.write_all(&bytes).await;
+    let second = timeout(LIMIT, frames.next()).await.expect("in time").unwrap_or(None).map(|frame| frame.kind);
+    (first, second)
+}
+
+fn only_place(bench: &Bench) -> PathBuf {
+    let mut folders = std::fs::read_dir(dir(bench)).expect("the folder of keepers").filter_map(Result::ok);
+    folders.next().expect("one keeper").path()
+}
+
+#[tokio::test]
+async fn the_program_of_the_core_itself_is_let_in_by_nothing_but_the_secret() {
+    let bench = kept(quick());
+    let script = legacy(NOT_FOUND, COPY);
+    let opened = open(&bench, &script).await;
+    let (pid, place) = (opened.child, only_place(&bench));
+    die(&bench.ctx, opened).await;
+    for proof in [vec![0; 64], vec![7; 64], vec![1; 3]] {
+        let told = knock(&place, &proof).await;
+        assert_eq!(told, (Some(Kind::Challenge), None), "it is challenged, and told nothing of the child");
+    }
+    let mut other = another_core(&bench);
+    other.keeper = other.keeper.map(|program| KeeperProgram { key: KeeperKey::derive(&[8; 32]), ..program });
+    let started = open_in(&bench, &other, &script).await.expect("a core with another key starts its own");
+    assert!(started.child != pid && !started.resumed, "and does not get this one");
+    started.link.close(false).await;
+    let ctx = another_core(&bench);
+    let taken = open_in(&bench, &ctx, &script).await.expect("taken up");
+    assert_eq!((taken.child, taken.resumed), (pid, true), "the core that knows it is let in");
+    taken.link.close(false).await;
+}
+
+#[tokio::test]
+async fn programs_that_wait_at_the_door_do_not_keep_the_core_out() {
+    let keeping = Keeping { proof_limit: Duration::from_millis(300), ..Keeping::default() };
+    let bench = kept(Policy { keeping, ..quick() });
+    let script = legacy(NOT_FOUND, COPY);
+    let opened = open(&bench, &script).await;
+    let (pid, place) = (opened.child, only_place(&bench));
+    die(&bench.ctx, opened).await;
+    let mut silent = Vec::new();
+    for _ in 0..32 {
+        silent.push(UnixStream::connect(place.join("s")).await.expect("the socket is open"));
+    }
+    let ctx = another_core(&bench);
+    let taken = open_in(&bench, &ctx, &script).await.expect("taken up");
+    assert_eq!((taken.child, taken.resumed), (pid, true), "it is let in when the silent ones are sent away");
+    drop(silent);
+    taken.link.close(false).await;
+}
+
+#[tokio::test]
+async fn what_left_its_group_and_lost_its_parent_stays_below_the_keeper_and_ends_with_the_child() {
+    let bench = kept(quick());
+    let then = format!(
+        r#"(setsid sh -c 'echo $$ > "$DIR/orphan"; exec sleep 1000' > /dev/null 2>&1 < /dev/null &)
+{COPY}"#
+    );
+    let opened = open(&bench, &legacy(NOT_FOUND, &then)).await;
+    let read = || std::fs::read_to_string(bench.dir.path().join("orphan")).ok()?.trim().parse::<u32>().ok();
+    let orphan = timeout(LIMIT, async {
+        loop {
+            if let Some(orphan) = read() {
+                return orphan;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    let orphan = orphan.await.expect("it is started");
+    let parent = timeout(LIMIT, async {
+        loop {
+            let stat = std::fs::read_to_string(format!("/proc/{orphan}/stat")).expect("it lives");
+            let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
+            if parent == keepers(&dir(&bench)).first().copied() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    assert!(parent.await.is_ok(), "the keeper is its parent");
+    opened.link.close(false).await;
+    until_clean(&bench).await;
+    assert_eq!(start_time(orphan), None, "it ended before its keeper did");
+}
+
+#[tokio::test]
+async fn a_keeper_of_a_version_without_secrets_is_ended_with_its_child() {
+    let bench = kept(quick());
+    let mut keeper = std::process::Command::new("sleep").arg("1000").spawn().expect("started");
+    let place = dir(&bench).join("0123456789abcd");
+    std::fs::create_dir_all(&place).expect("a folder");
+    let process = serde_json::json!({"pid": keeper.id(), "start": start_time(keeper.id())});
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("readable");
+    let who = serde_json::json!({"keeper": process, "child": process, "boot": boot.trim(), "command": "server"});
+    std::fs::write(place.join("who"), who.to_string()).expect("written");
+    let ended = timeout(LIMIT, end_unkept(&dir(&bench), &bench.ctx.policy)).await.expect("in time");
+    assert_eq!(ended.first().map(|one| one.pid), Some(keeper.id()), "it is told");
+    assert!(keeper.wait().expect("ended").code().is_none(), "it was asked to end");
+    until_clean(&bench).await;
 }
