@@ -8,16 +8,17 @@ use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
 use crate::workspace::Workspace;
-use crate::{install, journeys, page, process, table, tidy};
+use crate::{install, journeys, page, process, supply, table, tidy};
 
 type Step = (&'static str, fn(&Workspace) -> Result<(), Failure>);
 
 /// The page before everything that carries it.
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     ("tools", install::tools),
     ("packages", install::for_tests),
     ("format", format),
     ("tidy", tidy::run),
+    ("supply", supply::check),
     ("page", page::check),
     ("clippy", clippy),
     ("docs", docs),

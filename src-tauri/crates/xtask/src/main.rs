@@ -1,8 +1,8 @@
 //! Developer commands: `cargo xtask help` lists them.
 //!
-//! Uses the standard library alone (ruling 35), so that it builds in seconds on a fresh clone, and none of our
-//! crates. It ships nothing. `tidy.rs` holds the house rules that a program can check, `checks.rs` what CI runs,
-//! `run.rs` the first minutes of a new developer, `page.rs` and `journeys.rs` what people see, `bench.rs` and `torture.rs`
+//! Uses the standard library and three small crates (ruling 35), so that it builds in seconds on a fresh clone, and none
+//! of ours. It ships nothing. `tidy.rs` holds the house rules that a program can check, `checks.rs` what CI runs,
+//! `supply.rs` what we build from others, `run.rs` the first minutes of a new developer, `page.rs` and `journeys.rs` what people see, `bench.rs` and `torture.rs`
 //! the long measurements, `conformance.rs` the official runner.
 
 mod bench;
@@ -17,6 +17,7 @@ mod node;
 mod page;
 mod process;
 mod run;
+mod supply;
 mod table;
 mod tidy;
 mod torture;
@@ -31,6 +32,9 @@ const HELP: &str = "\
 cargo xtask run           build and open the window; without a display, serve the same page to a browser
 cargo xtask test          everything CI checks, in its order; installs what is missing
 cargo xtask tidy          the house rules: imports, module docs, lengths, literals, lock files
+cargo xtask supply        known weaknesses, licences and sources of what we build from others
+cargo xtask licenses      write the licence texts that go into the packages
+cargo xtask advisories    renew the snapshot of known weaknesses, over the network
 cargo xtask page          build the user interface if it changed
 cargo xtask bindings      write the types of calls and frames as TypeScript, after a change of the api
 cargo xtask window        drive the built window: demo, content policy, notification
@@ -70,6 +74,9 @@ fn command(arguments: &[String]) -> Result<(), Failure> {
         ("screenshots", []) => journeys::screenshots(&workspace),
         ("peers", []) => install::peers(&workspace),
         ("tidy", []) => tidy::run(&workspace),
+        ("supply", []) => supply::check(&workspace),
+        ("licenses", []) => supply::write(&workspace),
+        ("advisories", []) => supply::renew(&workspace),
         ("conformance", []) => conformance::run(&workspace),
         ("bench", []) => bench::run(&workspace),
         ("torture", []) => torture::run(&workspace, torture::KILLS),

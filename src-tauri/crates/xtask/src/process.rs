@@ -9,15 +9,29 @@ use std::process::{Command, Stdio};
 use crate::failure::Failure;
 use crate::workspace::Workspace;
 
-/// The cargo that runs us, so that a toolchain chosen by hand stays chosen.
+/// The cargo that runs us, so that a toolchain chosen by hand stays chosen. It builds what the lock file names and
+/// nothing else.
 pub(crate) fn cargo(workspace: &Workspace, arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = program_in(workspace, program.to_string_lossy().as_ref(), arguments);
+    let mut arguments = arguments.to_vec();
+    if let Some(after) = locked_after(&arguments) {
+        arguments.insert(after, "--locked");
+    }
+    let mut command = program_in(workspace, program.to_string_lossy().as_ref(), &arguments);
     // Set by `cargo run` for us alone; inherited, they would rebuild crates that read them.
     for name in std::env::vars_os().map(|(name, _)| name).filter(|name| is_ours(&name.to_string_lossy())) {
         command.env_remove(name);
     }
     command
+}
+
+/// Where `--locked` belongs among the arguments of cargo; nowhere for the formatter, which resolves nothing.
+fn locked_after(arguments: &[&str]) -> Option<usize> {
+    match arguments {
+        ["fmt", ..] | [] => None,
+        ["nextest", "run", ..] => Some(2),
+        _ => Some(1),
+    }
 }
 
 fn is_ours(name: &str) -> bool {
@@ -54,4 +68,21 @@ fn written(command: &Command) -> String {
     let mut words = vec![program.into_owned()];
     words.extend(command.get_args().map(|word| word.to_string_lossy().into_owned()));
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargo_never_builds_anything_but_what_the_lock_file_names() {
+        for (arguments, after) in [
+            (["build", "--workspace"].as_slice(), Some(1)),
+            (&["test", "--workspace", "--", "--nocapture"], Some(1)),
+            (&["nextest", "run", "--workspace"], Some(2)),
+            (&["fmt", "--all"], None),
+        ] {
+            assert_eq!(locked_after(arguments), after, "{arguments:?}");
+        }
+    }
 }

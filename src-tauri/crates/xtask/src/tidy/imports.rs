@@ -98,7 +98,7 @@ mod tests {
             ("host", "tauri"),
             ("host", "sqlx"),
             ("testkit", "rmcp"),
-            ("xtask", "serde_json"),
+            ("xtask", "reqwest"),
             ("src-tauri", "engine"),
             ("demo", "registry"),
         ] {
