@@ -64,12 +64,10 @@ impl<'a> Work<'a> {
         // Before a bridge comes: what starts one is an agent's from then on, and adds nobody.
         let (token, stranger) = (gate.add_agent("worker"), gate.add_agent("stranger"));
         let agent = if is_bridge {
-            let mut command = gate.connect("recorder", "worker", &token);
+            let command = gate.connect("recorder", "worker", &token);
             // The cores that it starts serve others at the same address.
-            Agent::over_bridge({
-                command.env("TASKWARDEN_LISTEN", gate.address().to_string());
-                command
-            })
+            gate.set_listen_of_background_cores(&gate.address().to_string());
+            Agent::over_bridge(command)
         } else {
             Agent::over_http(&gate.url("recorder"), &token)
         };

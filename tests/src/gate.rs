@@ -109,9 +109,18 @@ impl Gate {
         assert_eq!(ran.code, 0, "the rule is set: {}", ran.err);
     }
 
+    /// Where a core listens that a bridge starts: it takes no setting from the environment.
+    pub fn set_listen_of_background_cores(&self, listen: &str) {
+        let written = std::fs::write(self.home.data().join("config.toml"), format!("listen = \"{listen}\"\n"));
+        written.expect("the configuration can be written");
+    }
+
     /// `taskwarden connect` for an agent, ready to be started.
     #[must_use]
     pub fn connect(&self, server: &str, agent: &str, token: &str) -> Command {
+        if !self.home.data().join("config.toml").exists() {
+            self.set_listen_of_background_cores("off");
+        }
         let mut command = self.home.command();
         command.arg("connect");
         if server != "*" {

@@ -180,7 +180,11 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
         // It must speak even when the configuration cannot be read.
         return doctor::run(Config::load(), screen).await;
     }
-    let config = Config::load().map_err(|error| unconfigured(&error))?;
+    let config = match &command {
+        Command::Serve(command) if command.is_background() => Config::load_for_background(),
+        _ => Config::load(),
+    };
+    let config = config.map_err(|error| unconfigured(&error))?;
     match command {
         Command::Serve(command) => serve::run(command, config, screen, wrap).await,
         Command::Ui => ui::run(&config, screen).await,

@@ -140,6 +140,8 @@ impl ConfigError {
     }
 }
 
+/// The variable that names the data directory.
+const HOME: &str = "TASKWARDEN_HOME";
 /// The prefix of all environment variables.
 const PREFIX: &str = "TASKWARDEN_";
 /// The prefix of those that set a number.
@@ -154,12 +156,21 @@ impl Config {
         Self::from_env(&std::env::vars().filter(|(name, _)| name.starts_with(PREFIX)).collect())
     }
 
+    /// Reads the layers for a core that a bridge starts: of the environment only the data directory counts, because
+    /// whoever starts the bridge sets it.
+    ///
+    /// # Errors
+    /// Names the place and the key.
+    pub fn load_for_background() -> Result<Self, ConfigError> {
+        Self::from_env(&std::env::vars().filter(|(name, _)| name == HOME).collect())
+    }
+
     /// Reads the layers with this environment.
     ///
     /// # Errors
     /// Names the place and the key.
     pub fn from_env(env: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
-        let paths = Paths::find(env.get("TASKWARDEN_HOME").map(String::as_str))?;
+        let paths = Paths::find(env.get(HOME).map(String::as_str))?;
         let mut config = Self::built_in(paths);
         config.read_file()?;
         for (name, value) in env {

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::attach::Attached;
 use crate::compose::{self, Adapters, Held, Running, StartError};
 use crate::config::Config;
+use crate::environment;
 use crate::lock::{CoreLock, LockError};
 use crate::paths::Paths;
 use crate::person;
@@ -68,6 +69,7 @@ impl Door {
             }
             Err(error) => return Err(error),
         };
+        environment::note(&paths);
         // Large because a whole core is in it; one allocation for a process.
         let running = Box::pin(begin(held, opener, wrap)).await?;
         let api = Box::new(running.api().clone());

@@ -12,6 +12,7 @@ pub mod compose;
 pub mod config;
 mod doctor;
 pub mod door;
+mod environment;
 mod files;
 mod frames;
 mod http;

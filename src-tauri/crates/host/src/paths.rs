@@ -202,6 +202,12 @@ impl Paths {
         self.home.join("secrets.json")
     }
 
+    /// What a core that a bridge starts may know of a person's environment.
+    #[must_use]
+    pub fn environment(&self) -> PathBuf {
+        self.home.join("environment.json")
+    }
+
     /// Which place for secrets was chosen when the directory was new.
     #[must_use]
     pub fn secrets_place(&self) -> PathBuf {

@@ -27,6 +27,17 @@ pub(crate) fn of(uid: u32) -> PersonId {
     PersonId::new(named.unwrap_or_else(|| format!("uid {uid}")))
 }
 
+/// Name and home folder of a user id in the system's list; `None` where the list does not hold it.
+#[cfg(unix)]
+pub(crate) fn listed(uid: u32) -> Option<(String, String)> {
+    entry_in(&std::fs::read_to_string("/etc/passwd").ok()?, uid)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn listed(_uid: u32) -> Option<(String, String)> {
+    None
+}
+
 // Not run here.
 #[cfg(not(unix))]
 pub(crate) fn own_uid() -> u32 {
@@ -40,11 +51,17 @@ pub(crate) fn of(_uid: u32) -> PersonId {
 
 #[cfg(unix)]
 fn name_in(list: &str, uid: u32) -> Option<String> {
+    entry_in(list, uid).map(|(name, _)| name)
+}
+
+#[cfg(unix)]
+fn entry_in(list: &str, uid: u32) -> Option<(String, String)> {
     list.lines().find_map(|line| {
         let mut parts = line.split(':');
         let name = parts.next()?;
         let id: u32 = parts.nth(1)?.parse().ok()?;
-        (id == uid && !name.is_empty()).then(|| name.to_owned())
+        let home = parts.nth(2)?;
+        (id == uid && !name.is_empty()).then(|| (name.to_owned(), home.to_owned()))
     })
 }
 
@@ -57,5 +74,6 @@ mod tests {
         let list = "root:x:0:0:root:/root:/bin/sh\nbroken line\ndana:x:1000:1000::/home/dana:/bin/sh\n";
         assert_eq!(name_in(list, 1_000), Some("dana".into()));
         assert_eq!(name_in(list, 7), None);
+        assert_eq!(entry_in(list, 0), Some(("root".into(), "/root".into())), "and a home");
     }
 }

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{Config, SecretsWish};
 use crate::paths::Paths;
 use file::SecretFile;
+pub(crate) use file::write_private;
 use keychain::Keychain;
 
 /// The name of the registry's key beside the servers' secrets.
@@ -250,7 +251,7 @@ fn read_place(path: &Path) -> Result<Option<Place>, VaultError> {
 fn write_place(path: &Path, place: &Place) -> Result<(), VaultError> {
     let failed = |why: String| VaultError::Place { path: path.display().to_string(), why };
     let text = serde_json::to_string(place).map_err(|error| failed(error.to_string()))?;
-    file::write_private(path, text.as_bytes()).map_err(|error| failed(error.to_string()))
+    write_private(path, text.as_bytes()).map_err(|error| failed(error.to_string()))
 }
 
 fn key_from_text(text: &str) -> Option<[u8; 32]> {

@@ -152,11 +152,11 @@ impl Way {
         }
     }
 
-    /// A core of its own: not in the agent's folder, not at its terminal, and without its token.
+    /// A core of its own: not in the agent's folder, not at its terminal, and with nothing of its environment.
     fn command(&self) -> std::io::Result<Child> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["serve", "--background"]);
-        command.env("TASKWARDEN_HOME", self.config.paths.home()).env_remove(crate::token::VARIABLE);
+        command.env_clear().envs(crate::environment::of_background(&self.config.paths));
         command.current_dir(self.config.paths.home());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
     }

@@ -3,6 +3,7 @@
 //! The first signal drains, a second one ends at once. What the core took up, where it listens and the code of the
 //! browser's door are said once.
 
+use std::io::IsTerminal as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use super::ui;
 use super::{DONE, Ended, INTERRUPTED};
 use crate::compose::{self, Adapters, Held, StartError};
 use crate::config::{Config, Listen};
+use crate::environment;
 use crate::lock::LockError;
 use crate::random;
 use crate::signals::Signals;
@@ -42,6 +44,13 @@ pub(crate) struct DemoServer {
     http: Option<u16>,
 }
 
+impl Serve {
+    /// Whether a bridge started it, and no person did.
+    pub(crate) const fn is_background(&self) -> bool {
+        self.background
+    }
+}
+
 pub(crate) async fn run(
     command: Serve,
     config: Config,
@@ -55,6 +64,9 @@ pub(crate) async fn run(
     let listen = command.listen.unwrap_or(config.listen);
     let mut signals = Signals::listen(&config.policy.hosting)?;
     let held = Held::take(config).map_err(failed)?;
+    if !command.background && std::io::stdin().is_terminal() {
+        environment::note(&paths);
+    }
     let adapters = wrap(Adapters::production(&held).await.map_err(failed)?);
     let running = compose::start(held, adapters).await.map_err(failed)?;
     let browser = match (listen, command.listen) {

@@ -1,7 +1,7 @@
 //! The bridge between an agent's pipes and the core, whose end the agent does not notice.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -23,7 +23,13 @@ pub(crate) struct Agent<'a> {
 
 impl<'a> Agent<'a> {
     pub(crate) fn start(home: &'a Home) -> Self {
+        Self::start_with(home, |_| {})
+    }
+
+    /// The same, with a bridge whose surroundings are changed.
+    pub(crate) fn start_with(home: &'a Home, change: impl FnOnce(&mut Command)) -> Self {
         let mut command = home.command(&["connect", "demo", "--agent", "claude"]);
+        change(&mut command);
         let mut bridge =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
         let output = BufReader::new(bridge.stdout.take().expect("its output"));
@@ -68,7 +74,7 @@ impl<'a> Agent<'a> {
     }
 
     /// The process that has the data directory.
-    fn core(&self) -> Option<Pid> {
+    pub(crate) fn core(&self) -> Option<Pid> {
         let text = std::fs::read_to_string(self.home.data().join("core.lock")).ok()?;
         Pid::from_raw(text.trim().parse().ok()?)
     }
@@ -88,6 +94,8 @@ impl Drop for Agent<'_> {
 fn home_with_work() -> (Home, crate::home::Core, Value) {
     let (home, core) = Home::with_demo();
     home.ok(&["agents", "add", "claude", "--save"]);
+    // A core that a bridge starts takes no setting from the environment of this test.
+    std::fs::write(home.data().join("config.toml"), "listen = \"off\"\n").expect("it can be written");
     let names: Vec<String> = (0..600).map(|number| format!("{number}.txt")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let folder = home.folder("work", &names);
@@ -178,7 +186,7 @@ fn where_it_is_strict_what_an_agents_program_runs_reads_and_never_decides() {
         let ran = home.run(args);
         assert_eq!(ran.code, Some(5), "{args:?}: {ran:?}");
     }
-    let in_another_session = std::process::Command::new("setsid")
+    let in_another_session = Command::new("setsid")
         .args(["--wait", crate::home::PROGRAM, "agents", "add", "mine"])
         .env("TASKWARDEN_HOME", home.data())
         .output()
