@@ -29,6 +29,8 @@ pub struct Live {
     pub demo: Vec<String>,
     /// The command line that an agent's program starts to reach this core; empty where this program has none.
     pub connect: Vec<String>,
+    /// The full path of a server's command, as this core finds it from the server's folder.
+    pub locate: Locate,
     /// Where agents reach it over HTTP at this moment.
     pub agents_at: Arc<dyn Fn() -> AgentsAt + Send + Sync>,
     /// Where notices go at this moment.
@@ -36,6 +38,9 @@ pub struct Live {
     /// What lies around the core.
     pub place: Place,
 }
+
+/// Finds a program by its name, from a folder: its full path.
+pub type Locate = Arc<dyn Fn(&str, Option<&str>) -> Option<String> + Send + Sync>;
 
 /// What lies around a core, as far as people are told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -17,7 +17,9 @@ use crate::calls::limits::LimitList;
 use crate::calls::lists::{PageTasks, TaskPageDto};
 use crate::calls::requests::{AnswerGiven, AnswerRequest, UndoAnswer};
 use crate::calls::rules::RuleList;
-use crate::calls::servers::{AddServer, RemoveServer, ServerAdded, ServerList, ServerRemoved, ToolList};
+use crate::calls::servers::{
+    AddServer, LocateProgram, ProgramLocated, RemoveServer, ServerAdded, ServerList, ServerRemoved, ToolList,
+};
 use crate::calls::stops::{CancelTasks, RevokeTask, StopList};
 use crate::calls::tasks::{AdoptTask, ListTasks, ShownTask, StartTask, TaskResult};
 use crate::calls::watching::Unwatch;
@@ -70,6 +72,7 @@ macro_rules! calls {
 
 calls! {
     "servers.add" acts server_add: AddServer => ServerAdded;
+    "servers.locate" acts server_locate: LocateProgram => ProgramLocated;
     "servers.list" reads server_list: Nothing => ServerList;
     "servers.show" reads server_show: OneServer => ServerDto;
     "servers.tools" acts server_tools: OneServer => ToolList;

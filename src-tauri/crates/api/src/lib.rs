@@ -28,7 +28,7 @@ mod url_host;
 mod watching;
 pub mod when;
 
-pub use api::{Api, Live, Place};
+pub use api::{Api, Live, Locate, Place};
 pub use caller::Caller;
 pub use dispatch::CALLS;
 pub use error::{ApiError, Code};

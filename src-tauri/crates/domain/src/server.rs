@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 pub enum ServerAddress {
     /// A child process that speaks over its standard input and output.
     Stdio {
-        /// Program, found on PATH or an absolute path.
+        /// Program: its full path. A bare name, as earlier versions kept it, is never run.
         command: String,
         /// Its arguments, as given.
         args: Vec<String>,
@@ -34,6 +34,17 @@ pub enum ServerAddress {
 }
 
 impl ServerAddress {
+    /// The same address with another program; one without a program stays as it is.
+    #[must_use]
+    pub fn with_command(&self, program: String) -> Self {
+        match self.clone() {
+            Self::Stdio { args, env, secret_env, cwd, .. } => {
+                Self::Stdio { command: program, args, env, secret_env, cwd }
+            }
+            http @ Self::Http { .. } => http,
+        }
+    }
+
     /// What the verdict and the consent are bound to: command, arguments, environment names, or URL.
     /// Another fingerprint means: ask again, probe again.
     #[must_use]

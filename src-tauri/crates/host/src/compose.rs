@@ -35,7 +35,7 @@ use crate::paths::HomeError;
 use crate::secrets::{Vault, VaultError};
 use crate::sign_in::{Invitation, SignIn};
 use crate::watchdog::{self, OnHang, Watchdog};
-use crate::{logging, random, socket};
+use crate::{logging, programs, random, socket};
 
 /// What a core is made of. Fields are public so that a window or a test can put its own in place.
 pub struct Adapters {
@@ -233,6 +233,7 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
     let Adapters { secrets, secrets_in_file, draw, policy, supervisor, on_hang, .. } = adapters;
     let watchdog = Watchdog::start(&policy.hosting, on_hang).map_err(StartError::Thread)?;
     end_leftovers(&held.config, &registry, clock.as_ref()).await?;
+    programs::complete(registry.as_ref(), clock.as_ref()).await?;
     let engine = Engine::start(Parts {
         registry: Arc::clone(&registry),
         intents,
@@ -264,6 +265,7 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
         draw,
         demo: own_command("demo-server"),
         connect: own_command("connect"),
+        locate: Arc::new(|command, cwd| programs::locate(command, programs::folder_of(cwd).as_deref())),
         notices,
         agents_at: Arc::new(move || told.lock().clone()),
         place,

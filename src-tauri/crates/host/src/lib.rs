@@ -24,6 +24,7 @@ mod notices;
 pub mod paths;
 mod person;
 pub mod places;
+mod programs;
 mod random;
 mod reply;
 mod request_budget;

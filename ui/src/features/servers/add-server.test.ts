@@ -24,12 +24,13 @@ const input = (backend: FakeBackend, name: string) => backend.called.filter((one
 describe("adding a server", () => {
   it("sends exactly the words that were shown, and secrets apart from them", async () => {
     const backend = add();
+    await shown.find(".consent dd", "/usr/bin/billing-mcp");
     const words = [...shown.page.querySelectorAll(".consent dd")].map((line) => line.textContent);
-    expect(words.slice(0, 2)).toEqual(["billing-mcp", "--read-only"]);
+    expect(words.slice(0, 2)).toEqual(["/usr/bin/billing-mcp", "--read-only"]);
     await shown.press("button[type=submit]");
     await shown.find("*", "billing is connected");
     expect(input(backend, "servers.add")).toEqual([
-      { name: "billing", address: { kind: "stdio", command: "billing-mcp", args: ["--read-only"], env: {}, secretEnv: ["KEY"], cwd: null }, secrets: { KEY: "hush" }, agreed: true },
+      { name: "billing", address: { kind: "stdio", command: "/usr/bin/billing-mcp", args: ["--read-only"], env: {}, secretEnv: ["KEY"], cwd: null }, secrets: { KEY: "hush" }, agreed: true },
     ]);
     expect(shown.text(), "a secret is never shown").not.toContain("hush");
   });

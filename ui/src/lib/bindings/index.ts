@@ -727,6 +727,13 @@ total: number,
 /** Groups that are not empty. */
 groups: Array<ListGroup>, };
 
+/** A command to find. */
+export type LocateProgram = {
+/** The program as it was typed. */
+command: string,
+/** The folder in which it will run; the home folder when absent. */
+cwd: string | null, };
+
 /** A line of the status log. */
 export type LogLineDto = {
 /** When it was seen. */
@@ -829,6 +836,11 @@ text: string,
 next: number | null,
 /** Size of the whole text. */
 bytes: number, };
+
+/** Where a command was found. */
+export type ProgramLocated = {
+/** Its full path, which will run; null when there is no such program. */
+program: string | null, };
 
 /** How far a task is. */
 export type ProgressDto = {
@@ -1670,6 +1682,7 @@ keptOutExactness: ExactnessDto, };
 /** Every call: its input and its output. */
 export interface Calls {
   "servers.add": [AddServer, ServerAdded];
+  "servers.locate": [LocateProgram, ProgramLocated];
   "servers.list": [Nothing, ServerList];
   "servers.show": [OneServer, ServerDto];
   "servers.tools": [OneServer, ToolList];

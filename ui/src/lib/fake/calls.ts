@@ -79,6 +79,7 @@ export function answers(world: World): Answers {
       world.send({ servers: [made] });
       return { server: made, tools: [...TOOLS] };
     },
+    "servers.locate": ({ command }) => ({ program: command.startsWith("/") ? command : `/usr/bin/${command}` }),
     "servers.list": () => ({ servers: [...world.servers.values()] }),
     "servers.show": ({ name }) => server(name),
     "servers.tools": ({ name }) => ({ tools: server(name) ? [...TOOLS] : [] }),

@@ -37,6 +37,25 @@ pub struct AddServer {
     pub agreed: bool,
 }
 
+/// A command to find.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LocateProgram {
+    /// The program as it was typed.
+    pub command: String,
+    /// The folder in which it will run; the home folder when absent.
+    #[serde(default)]
+    pub cwd: Option<String>,
+}
+
+/// Where a command was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgramLocated {
+    /// Its full path, which will run; null when there is no such program.
+    pub program: Option<String>,
+}
+
 /// What became of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -96,7 +115,7 @@ impl Api {
         let AddServer { name, address, secrets, agreed } = input;
         check_server_name(&name)
             .map_err(|bad| ApiError::new(Code::Usage, bad.to_string(), "Choose a name such as `files` or `ci-2`."))?;
-        let address = ServerAddress::from(address);
+        let address = with_full_path(live, ServerAddress::from(address));
         check_address(&address, &secrets)?;
         if self.registry.servers().await?.iter().any(|server| server.name == name) {
             return Err(ApiError::new(
@@ -135,6 +154,14 @@ impl Api {
             server: self.server_dto(&server).await?,
             tools: tools.map(|tools| tools.into_iter().map(ToolDto::from).collect()),
         })
+    }
+
+    /// Where a command lies, so that a person sees what will run before agreeing to it.
+    ///
+    /// # Errors
+    /// When no core runs.
+    pub async fn server_locate(&self, _caller: &Caller, input: LocateProgram) -> Result<ProgramLocated, ApiError> {
+        Ok(ProgramLocated { program: (self.live()?.locate)(&input.command, input.cwd.as_deref()) })
     }
 
     /// All servers.
@@ -242,6 +269,17 @@ impl Api {
                 cancels: self.registry.cancels(server.id).await?,
             },
         ))
+    }
+}
+
+/// The address with the full path of its command. A command that is not found stays as it was named; it is not run.
+fn with_full_path(live: &Live, address: ServerAddress) -> ServerAddress {
+    match &address {
+        ServerAddress::Stdio { command, cwd, .. } => match (live.locate)(command, cwd.as_deref()) {
+            Some(found) => address.with_command(found),
+            None => address,
+        },
+        ServerAddress::Http { .. } => address,
     }
 }
 

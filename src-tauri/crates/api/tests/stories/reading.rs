@@ -33,6 +33,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             "servers.add" => json!({
                 "name": "x", "address": {"kind": "stdio", "command": "true"}, "agreed": true
             }),
+            "servers.locate" => json!({"command": "npx"}),
             "servers.show" | "servers.tools" | "servers.remove" | "servers.agree" => json!({"name": "ci"}),
             "tasks.start" => json!({"server": "ci", "tool": "build", "arguments": {}}),
             "tasks.adopt" => json!({"server": "ci", "task": "t"}),

@@ -3,13 +3,14 @@
 //! Reachability is the core's word; without a core only what lies on this machine is checked. No server is contacted
 //! from here.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use api::calls::doctor::CoreFacts;
 use api::dto::{AddressDto, ServerDto};
 
 use super::Finding;
 use crate::config::Config;
+use crate::programs;
 
 pub(super) fn examine(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
     if facts.servers.is_empty() {
@@ -40,12 +41,15 @@ fn one(config: &Config, server: &ServerDto, has_core: bool) -> Vec<Finding> {
     if let AddressDto::Stdio { command, cwd, .. } = &server.address
         && !is_told
     {
-        if program(command).is_none() {
+        if programs::locate(command, programs::folder_of(cwd.as_deref()).as_deref()).is_none() {
             lacks = true;
             found.push(Finding::broken(
                 &area,
                 format!("its command `{command}` is not there"),
-                "Install it, or put its folder on PATH before the core starts.",
+                format!(
+                    "Install it; if it is somewhere else now, `taskwarden servers remove {}` and add it again.",
+                    server.name
+                ),
             ));
         }
         if let Some(cwd) = cwd.as_ref().filter(|cwd| !Path::new(cwd).is_dir()) {
@@ -96,27 +100,6 @@ fn last_words(config: &Config, tail: &str) -> String {
     }
 }
 
-/// Where a command lies, as the system would find it.
-fn program(command: &str) -> Option<PathBuf> {
-    let given = Path::new(command);
-    if given.components().count() > 1 {
-        return is_program(given).then(|| given.to_owned());
-    }
-    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(command)).find(|path| is_program(path))
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-}
-
-// Not run here.
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file() || path.with_extension("exe").is_file()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,13 +130,5 @@ mod tests {
             assert_eq!(alone.len(), 1, "without a core it is counted once, too: {alone:?}");
             assert!(alone[0].contains("no-such-program-here"), "and named: {alone:?}");
         }
-    }
-
-    #[test]
-    fn a_command_is_found_on_the_path_or_named_as_missing() {
-        assert!(program("sh").is_some(), "every unix has it");
-        assert!(program("/bin/sh").is_some(), "an absolute path is a path");
-        assert!(program("no-such-program-here").is_none());
-        assert!(program("/etc/passwd").is_none(), "a file that cannot be run is no program");
     }
 }

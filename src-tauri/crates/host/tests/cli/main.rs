@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests may fall over")]
 
 mod agents;
+mod background;
 mod bridge;
 mod broken;
 mod browser;

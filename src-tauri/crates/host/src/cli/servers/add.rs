@@ -18,6 +18,7 @@ use crate::cli::words::{one_line, quoted};
 use crate::cli::{DONE, Ended, FAILED, consent, prompt};
 use crate::config::Config;
 use crate::door::Door;
+use crate::programs;
 
 /// A server to add.
 #[derive(Debug, Args)]
@@ -63,8 +64,14 @@ pub(super) async fn add(input: Add, config: &Config, screen: &Screen) -> Ended {
             let (program, args) = command
                 .split_first()
                 .ok_or_else(|| ApiError::new(Code::Usage, "the command is empty", "Give the program after `--`."))?;
+            let folder = match &cwd {
+                Some(folder) => Some(std::path::PathBuf::from(folder)),
+                // What is typed here means what lies here.
+                None => std::env::current_dir().ok(),
+            };
             AddressDto::Stdio {
-                command: program.clone(),
+                // Not found, it is said by the core as any other reason why it cannot be reached.
+                command: programs::locate(program, folder.as_deref()).unwrap_or_else(|| program.clone()),
                 args: args.to_vec(),
                 env: plain_env(&env)?,
                 secret_env: take_secrets(&secret_env, &mut secrets, screen).await?,

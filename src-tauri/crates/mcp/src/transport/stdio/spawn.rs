@@ -31,6 +31,10 @@ pub(crate) struct Launch {
 impl Launch {
     /// Starts it with all three pipes.
     pub(super) fn spawn(&self) -> Result<Box<dyn ChildWrapper>, OpenError> {
+        if !Path::new(&self.command).is_absolute() {
+            // A person agreed to one program, not to whatever goes by its name today.
+            return Err(self.not_started(&io::ErrorKind::NotFound.into()));
+        }
         let home = std::env::home_dir().filter(|home| home.is_dir());
         let cwd = self.cwd.as_deref().map(Path::new).or(home.as_deref());
         if let Some(cwd) = cwd
@@ -66,7 +70,7 @@ impl Launch {
             }
             io::ErrorKind::NotFound => (
                 format!("there is no command `{name}` on PATH"),
-                "Install it, check its spelling, or give its full path.".into(),
+                "Install it or check its spelling, then remove the server and add it again.".into(),
             ),
             io::ErrorKind::PermissionDenied => (
                 format!("`{name}` may not be executed"),
