@@ -129,12 +129,14 @@ const fn usual_window(family: Family) -> Option<u64> {
     }
 }
 
-/// How an agent is measured: by what a person set, else by its client's name, else most cautiously.
+/// How an agent is measured: by what a person set, else most cautiously. The name that its client gives itself is for
+/// display: it says how large the window probably is, and never how tokens are counted, because limits are held by that
+/// and an agent chooses the name.
 #[must_use]
 pub fn measure(meter: &Meter, client: Option<&str>) -> Measure {
     let set = meter.model.as_deref().and_then(model);
     let by_client = client.and_then(family_of_client);
-    let family = meter.family.or(set.map(|model| model.family)).or(by_client).unwrap_or(Family::Unknown);
+    let family = meter.family.or(set.map(|model| model.family)).unwrap_or(Family::Unknown);
     let window = (meter.window.map(|size| (size, SizeFrom::Set)))
         .or(set.map(|model| (model.window, SizeFrom::Model)))
         .or_else(|| by_client.and_then(usual_window).map(|size| (size, SizeFrom::Client)));
@@ -175,10 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_set_wins_over_the_client_and_the_client_over_nothing() {
+    fn what_a_person_set_counts_and_the_name_of_a_client_only_says_how_large_its_window_is() {
+        for claimed in ["claude-code", "codex", "gemini-cli"] {
+            let by_client = measure(&Meter::default(), Some(claimed));
+            assert_eq!(by_client.family, Family::Unknown, "`{claimed}` does not choose how its limits are counted");
+        }
         let by_client = measure(&Meter::default(), Some("claude-code"));
-        let claude = Measure { family: Family::Claude47, window: Some((200_000, SizeFrom::Client)) };
-        assert_eq!(by_client, claude, "the usual window of a Claude client");
+        assert_eq!(by_client.window, Some((200_000, SizeFrom::Client)), "the usual window of a Claude client");
         let by_model = measure(&meter("gemini-3-flash-preview"), Some("claude-code"));
         assert_eq!(by_model, Measure { family: Family::Gemini, window: Some((MEBI, SizeFrom::Model)) });
         let set = Meter { family: Some(Family::Llama), window: Some(9_000), ..meter("gpt-4o") };

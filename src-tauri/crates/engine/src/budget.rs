@@ -191,7 +191,7 @@ impl Engine {
         &self.core.budget.scale
     }
 
-    /// How an agent is measured: by what a person set, else by its client's name, else most cautiously.
+    /// How an agent is measured: by what a person set, else most cautiously.
     #[must_use]
     pub fn measure(&self, agent: AgentId) -> Measure {
         self.core.budget.measure(agent)
