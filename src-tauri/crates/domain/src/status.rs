@@ -31,6 +31,8 @@ pub enum Outcome {
     Ok(ResultRef),
     /// The tool ran and reported an error (`isError: true`); the task itself did not fail.
     ToolError(ResultRef),
+    /// As `ToolError`, of a task whose server says `failed` and hands over the result all the same (2025 dialect).
+    FailedWithResult(ResultRef),
     /// The server says it is finished, the payload is not here yet and still being fetched.
     NotFetched,
     /// The server says it is finished and the payload can no longer be had.
@@ -44,7 +46,7 @@ pub enum TaskStatus {
     Working,
     /// `input_required`.
     InputRequired,
-    /// `completed`; also a 2025 `failed` whose payload turned out to be an `isError` result.
+    /// `completed`; also a 2025 `failed` that has a result, which keeps its word.
     Completed(Outcome),
     /// `failed`; the error may follow later in the 2025 dialect.
     Failed(Option<RpcError>),
@@ -67,8 +69,8 @@ impl TaskStatus {
         match self {
             Self::Working => "working",
             Self::InputRequired => "input_required",
+            Self::Failed(_) | Self::Completed(Outcome::FailedWithResult(_)) => "failed",
             Self::Completed(_) => "completed",
-            Self::Failed(_) => "failed",
             Self::Cancelled => "cancelled",
             Self::Other(word) => word,
         }

@@ -245,7 +245,7 @@ pub(crate) fn result(outcome: &Outcome) -> ResultDto {
     let dto = |bytes, is_error, state: &str| ResultDto { bytes, is_error, state: state.into() };
     match outcome {
         Outcome::Ok(stored) => dto(Some(stored.bytes), false, "stored"),
-        Outcome::ToolError(stored) => dto(Some(stored.bytes), true, "stored"),
+        Outcome::ToolError(stored) | Outcome::FailedWithResult(stored) => dto(Some(stored.bytes), true, "stored"),
         Outcome::NotFetched => dto(None, false, "notFetched"),
         Outcome::Unavailable => dto(None, false, "unavailable"),
     }

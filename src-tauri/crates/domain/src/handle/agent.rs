@@ -133,7 +133,9 @@ fn end_sight(handle: &TaskHandle, now: Timestamp) -> Option<Sight> {
 
 fn outcome_sight(handle: &TaskHandle, outcome: &Outcome) -> Sight {
     match outcome {
-        Outcome::Ok(_) | Outcome::ToolError(_) => held_sight(handle).unwrap_or(Sight::Completed),
+        Outcome::Ok(_) | Outcome::ToolError(_) | Outcome::FailedWithResult(_) => {
+            held_sight(handle).unwrap_or(Sight::Completed)
+        }
         Outcome::NotFetched => Sight::working("The server has finished; its result is being fetched."),
         Outcome::Unavailable => Sight::Failed,
     }
@@ -255,7 +257,9 @@ impl TaskHandle {
         match &self.view {
             ServerView::Task(task) => match task.status {
                 TaskStatus::Cancelled | TaskStatus::Completed(Outcome::Unavailable) => true,
-                TaskStatus::Completed(Outcome::Ok(_) | Outcome::ToolError(_) | Outcome::NotFetched)
+                TaskStatus::Completed(
+                    Outcome::Ok(_) | Outcome::ToolError(_) | Outcome::FailedWithResult(_) | Outcome::NotFetched,
+                )
                 | TaskStatus::Failed(_)
                 | TaskStatus::Working
                 | TaskStatus::InputRequired

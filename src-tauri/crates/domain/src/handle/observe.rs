@@ -291,14 +291,19 @@ fn is_another_task(known: &TaskView, seen: &Observation, policy: &Policy) -> boo
 
 /// What an ended task's status becomes by a payload that was missing; `None` when nothing is added.
 fn filled_in(known: &TaskStatus, seen: &Observation) -> Option<TaskStatus> {
-    use Outcome::{NotFetched, Ok, ToolError, Unavailable};
+    use Outcome::{FailedWithResult, NotFetched, Ok, ToolError, Unavailable};
     use TaskStatus::{Cancelled, Completed, Failed, InputRequired, Other, Working};
     let later = &seen.status;
     let fills = match known {
         Completed(NotFetched) => matches!(later, Completed(Ok(_) | ToolError(_) | Unavailable)),
         Completed(Unavailable) => matches!(later, Completed(Ok(_) | ToolError(_))),
-        Failed(None) => matches!(later, Failed(Some(_)) | Completed(ToolError(_))),
-        Completed(Ok(_) | ToolError(_)) | Failed(Some(_)) | Cancelled | Working | InputRequired | Other(_) => false,
+        Failed(None) => matches!(later, Failed(Some(_)) | Completed(FailedWithResult(_))),
+        Completed(Ok(_) | ToolError(_) | FailedWithResult(_))
+        | Failed(Some(_))
+        | Cancelled
+        | Working
+        | InputRequired
+        | Other(_) => false,
     };
     fills.then(|| later.clone())
 }
@@ -322,7 +327,7 @@ fn contradicts(known: &TaskStatus, later: &TaskStatus) -> bool {
 
 fn is_tool_error(outcome: &Outcome) -> bool {
     match outcome {
-        Outcome::ToolError(_) => true,
+        Outcome::ToolError(_) | Outcome::FailedWithResult(_) => true,
         Outcome::Ok(_) | Outcome::NotFetched | Outcome::Unavailable => false,
     }
 }
@@ -338,3 +343,11 @@ fn plain_word(status: &TaskStatus) -> &str {
         | TaskStatus::Cancelled => status.word(),
     }
 }
+    match (known, later) {
+        // The first word stays, whatever word the result came with; that the tool reported an error stays, too.
+        (Completed(NotFetched | Unavailable), Completed(FailedWithResult(stored))) => {
+            return Some(Completed(ToolError(*stored)));
+        }
+        (Failed(None), Completed(ToolError(stored))) => return Some(Completed(FailedWithResult(*stored))),
+        (Completed(_) | Failed(_) | Cancelled | Working | InputRequired | Other(_), _) => {}
+    }

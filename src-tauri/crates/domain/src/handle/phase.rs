@@ -24,7 +24,7 @@ impl TaskHandle {
 
     fn end_phase(&self) -> Option<Phase> {
         let of_outcome = |outcome: &Outcome| match outcome {
-            Outcome::ToolError(_) => Phase::DoneWithError,
+            Outcome::ToolError(_) | Outcome::FailedWithResult(_) => Phase::DoneWithError,
             Outcome::Ok(_) | Outcome::NotFetched | Outcome::Unavailable => Phase::Done,
         };
         match &self.view {

@@ -105,7 +105,9 @@ pub(crate) fn outcome(word: &TaskStatus, answer: &Answer, policy: &Policy) -> (T
         Answer::Result(raw) => {
             let (outcome, payload) = plain_outcome(raw);
             let outcome = match (word, outcome) {
-                (TaskStatus::Failed(_), Outcome::Ok(size)) => Outcome::ToolError(size),
+                (TaskStatus::Failed(_), Outcome::Ok(size) | Outcome::ToolError(size)) => {
+                    Outcome::FailedWithResult(size)
+                }
                 (_, outcome) => outcome,
             };
             (TaskStatus::Completed(outcome), Some(payload))

@@ -145,7 +145,7 @@ pub(super) fn is_tool_error(view: &ServerView) -> bool {
         | ServerView::Refused(_) => return false,
     };
     match outcome {
-        Outcome::ToolError(_) => true,
+        Outcome::ToolError(_) | Outcome::FailedWithResult(_) => true,
         Outcome::Ok(_) | Outcome::NotFetched | Outcome::Unavailable => false,
     }
 }

@@ -23,6 +23,7 @@ fn outcome(outcome: &Outcome) -> Value {
     match outcome {
         Outcome::Ok(stored) => json!({ "is": "ok", "bytes": stored.bytes }),
         Outcome::ToolError(stored) => json!({ "is": "toolError", "bytes": stored.bytes }),
+        Outcome::FailedWithResult(stored) => json!({ "is": "failedWithResult", "bytes": stored.bytes }),
         Outcome::NotFetched => json!({ "is": "notFetched" }),
         Outcome::Unavailable => json!({ "is": "unavailable" }),
     }
@@ -33,6 +34,7 @@ fn read_outcome(fields: Fields<'_>) -> Read<Outcome> {
     match fields.text("is")? {
         "ok" => stored().map(Outcome::Ok),
         "toolError" => stored().map(Outcome::ToolError),
+        "failedWithResult" => stored().map(Outcome::FailedWithResult),
         "notFetched" => Ok(Outcome::NotFetched),
         "unavailable" => Ok(Outcome::Unavailable),
         other => Err(Flaw::word("is", other)),

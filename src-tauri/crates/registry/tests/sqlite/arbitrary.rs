@@ -59,6 +59,7 @@ fn outcome() -> BoxedStrategy<Outcome> {
     prop_oneof![
         any::<u64>().prop_map(|bytes| Outcome::Ok(ResultRef { bytes })),
         any::<u64>().prop_map(|bytes| Outcome::ToolError(ResultRef { bytes })),
+        any::<u64>().prop_map(|bytes| Outcome::FailedWithResult(ResultRef { bytes })),
         Just(Outcome::NotFetched),
         Just(Outcome::Unavailable),
     ]

@@ -42,6 +42,7 @@ fn any_status() -> impl Strategy<Value = TaskStatus> {
         1 => Just(TaskStatus::Other("odd".into())),
         1 => Just(TaskStatus::Completed(Outcome::Ok(stored))),
         1 => Just(TaskStatus::Completed(Outcome::ToolError(stored))),
+        1 => Just(TaskStatus::Completed(Outcome::FailedWithResult(stored))),
         1 => Just(TaskStatus::Completed(Outcome::NotFetched)),
         1 => Just(TaskStatus::Completed(Outcome::Unavailable)),
         1 => Just(TaskStatus::Failed(None)),

@@ -12,7 +12,7 @@ fn end_of(handle: &TaskHandle) -> Option<&'static str> {
     match &handle.view {
         ServerView::Task(TaskView { status, .. }) => match status {
             TaskStatus::Completed(Outcome::Ok(_)) => Some("ok"),
-            TaskStatus::Completed(Outcome::ToolError(_)) => Some("tool error"),
+            TaskStatus::Completed(Outcome::ToolError(_) | Outcome::FailedWithResult(_)) => Some("tool error"),
             TaskStatus::Completed(Outcome::NotFetched | Outcome::Unavailable) => Some("completed"),
             TaskStatus::Failed(Some(_)) => Some("error"),
             TaskStatus::Failed(None) => Some("failed"),

@@ -16,8 +16,8 @@ async fn the_end_comes_with_its_payload_whatever_tasks_result_says() {
     let cases = [
         ("completed", Reply::Result(ok.clone()), "ok"),
         ("completed", Reply::Result(tool_error.clone()), "tool error"),
-        ("failed", Reply::Result(tool_error), "tool error"),
-        ("failed", Reply::Result(ok), "tool error"),
+        ("failed", Reply::Result(tool_error), "failed with a result"),
+        ("failed", Reply::Result(ok), "failed with a result"),
         ("failed", error(-32603, "boom"), "error"),
         ("failed", error(-32602, "bad input"), "error"),
         ("completed", error(-32603, "boom"), "error"),
@@ -33,10 +33,14 @@ async fn the_end_comes_with_its_payload_whatever_tasks_result_says() {
         let found = match &seen.status {
             TaskStatus::Completed(Outcome::Ok(_)) => "ok",
             TaskStatus::Completed(Outcome::ToolError(_)) => "tool error",
+            TaskStatus::Completed(Outcome::FailedWithResult(_)) => "failed with a result",
             TaskStatus::Failed(Some(_)) => "error",
             other => panic!("{word} became {other:?}"),
         };
         assert_eq!(found, expected, "{word}");
+        if !matches!(seen.status, TaskStatus::Failed(_)) {
+            assert_eq!(seen.status.word(), word, "the server's own word is never changed");
+        }
         assert!(seen.payload.is_some(), "with the text as received");
         assert!(rig.link.nth("tasks/result", 1).await.limited, "a fetch does not wait for ever");
     }
