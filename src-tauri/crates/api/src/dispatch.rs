@@ -13,6 +13,7 @@ use crate::calls::content::{ReadPiece, ShowContent};
 use crate::calls::desk::{ChangeSettings, DeskList, ListDesk, PutAtDesk};
 use crate::calls::doctor::CoreFacts;
 use crate::calls::holds::ReleaseTask;
+use crate::calls::inbox::ReadInbox;
 use crate::calls::limits::LimitList;
 use crate::calls::lists::{PageTasks, TaskPageDto};
 use crate::calls::requests::{AnswerGiven, AnswerRequest, UndoAnswer};
@@ -110,7 +111,7 @@ calls! {
     "budgets.series" reads budget_series: ShowSeries => SeriesDto;
     "budgets.waste" reads budget_waste: ShowWaste => WasteList;
     "budgets.choices" reads budget_choices: Nothing => BudgetChoices;
-    "inbox" reads inbox: Nothing => InboxDto;
+    "inbox" reads inbox: ReadInbox => InboxDto;
     "desk.list" reads desk_list: ListDesk => DeskList;
     "desk.put" acts desk_put: PutAtDesk => Done;
     "settings.change" acts settings_change: ChangeSettings => SettingsDto;

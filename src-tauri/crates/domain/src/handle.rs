@@ -14,17 +14,19 @@ mod close;
 mod contact;
 mod gift;
 mod hold;
+mod input_requests;
 mod live;
 mod observe;
 mod phase;
 mod question;
+mod question_space;
 mod step;
 mod stop;
 #[cfg(test)]
 mod tests;
 mod weigh;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +34,7 @@ pub use agent::{AgentFailure, AgentTask, Sight, agent_failure, agent_sight, agen
 pub use birth::{FoundTask, NewCall};
 pub use contact::MissCount;
 pub use hold::{Form, Hold, HoldWhy, Verdict};
+pub use input_requests::InputRequests;
 pub use live::LiveOutcome;
 pub use question::AnswerInput;
 pub use weigh::OverLimit;
@@ -42,7 +45,6 @@ use crate::ids::{AgentId, HandleId, JobKey, PersonId, RequestKey, ServerId, Sess
 use crate::observation::{LogLine, Progress};
 use crate::payload::PayloadWrite;
 use crate::raw::RawMessage;
-use crate::request::InputRequest;
 use crate::status::{Contact, Due, Intent, ServerView};
 use crate::time::Timestamp;
 use crate::tokens::TaskTokens;
@@ -174,7 +176,10 @@ pub struct TaskHandle {
     /// Who is asked.
     pub audience: Audience,
     /// Every question it ever asked.
-    pub requests: BTreeMap<RequestKey, InputRequest>,
+    pub requests: InputRequests,
+    /// Questions that the server asks now beyond `open_questions_per_task`, or beyond what its server may ask: they are
+    /// counted, and come up as others close.
+    pub more_questions: u32,
     /// The latest progress, where the dialect has it.
     pub progress: Option<Progress>,
     /// What it usually takes, as known at the start.

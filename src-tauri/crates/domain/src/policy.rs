@@ -168,6 +168,15 @@ pub struct Policy {
     pub requests_per_task_max: usize,
     /// Largest arguments accepted for a call. Judgement; bodies beyond are refused by most servers.
     pub arguments_cap_bytes: usize,
+    /// Questions of one task that are open here at once; the rest is counted and comes up as others close. Judgement:
+    /// several screens of an inbox.
+    pub open_questions_per_task: usize,
+    /// Questions of one server that are open here at once, beside the first one of each task. Judgement.
+    pub open_questions_per_server: usize,
+    /// Bytes in memory of the open questions of one task. Judgement: two of the largest forms.
+    pub open_question_bytes_per_task: usize,
+    /// Bytes of live questions of one connection that wait for others to close; what is beyond is dismissed. Judgement.
+    pub waiting_question_bytes: usize,
     /// Kept of a message that could not be read, for `doctor`. Judgement.
     pub unreadable_kept_bytes: usize,
     /// Kept of a child's standard error. Judgement: the last screenfuls.
@@ -312,6 +321,10 @@ impl Default for Policy {
             desk_key_bytes: 8 * KIB,
             desk_items_max: 10_000,
             desk_kind_bytes: 16 * 1_048_576,
+            open_questions_per_task: 64,
+            open_questions_per_server: 256,
+            open_question_bytes_per_task: MIB,
+            waiting_question_bytes: 4 * MIB,
             raw_message_bytes: 64 * KIB,
             raw_messages_per_task: 20,
             hold_back: 5 * SECOND,

@@ -17,8 +17,8 @@ pub use budget::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
 pub use intents::{Intent, Intents};
 pub use listing::{Alike, CancelFacts, DeskItem, Flag, GroupBy, Page, PageQuery, TaskOrder, View};
 pub use registry::{
-    AgentNote, AgentUnit, AuditLink, AuditPage, Commit, CommitError, ContactNote, InboxItem, Recorded, Registry,
-    RegistryError, RuleUnit, ServerUnit, StoreFacts, TaskCursor, TaskPage, TaskQuery,
+    AgentNote, AgentUnit, AuditLink, AuditPage, Commit, CommitError, ContactNote, InboxItem, InboxPage, Recorded,
+    Registry, RegistryError, RuleUnit, ServerUnit, StoreFacts, TaskCursor, TaskPage, TaskQuery,
 };
 pub use scale::{Cut, Load, Scale, Weight, with_error};
 pub use upstream::{

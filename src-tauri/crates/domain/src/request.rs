@@ -159,6 +159,32 @@ pub enum RequestState {
     },
 }
 
+impl Ask {
+    /// About how many bytes the question takes in memory: what a server can make grow.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Form { message, schema } => message.len().saturating_add(json_bytes(schema)),
+            Self::Visit { message, url, elicitation } => {
+                message.len() + url.len() + elicitation.as_deref().map_or(0, str::len)
+            }
+            Self::Sampling | Self::Roots => 0,
+            Self::Unsupported(method) => method.len(),
+        }
+    }
+}
+
+/// About how many bytes a JSON value takes in memory. Each value costs its own size; texts cost their length besides.
+fn json_bytes(value: &Value) -> usize {
+    let inside: usize = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(json_bytes).sum(),
+        Value::Object(members) => members.iter().map(|(name, value)| name.len() + json_bytes(value)).sum(),
+    };
+    inside.saturating_add(size_of::<Value>())
+}
+
 impl RequestState {
     /// Lower camel case word for JSON and the registry.
     #[must_use]

@@ -14,6 +14,7 @@ mod look;
 mod reach;
 mod row;
 mod step;
+mod waiting_questions;
 
 use std::sync::Arc;
 
@@ -34,6 +35,7 @@ use self::event::{Coalesced, Strays};
 pub(crate) use self::kept::is_of_another;
 use self::look::Looked;
 use self::step::{Lanes, Step, Stepped};
+use self::waiting_questions::WaitingQuestions;
 use crate::core::Core;
 use crate::discover::{Found, sweep_list};
 use crate::post::{Post, Touch};
@@ -81,6 +83,8 @@ pub(crate) struct Follower {
     idle_at: Option<Instant>,
     strays: Strays,
     coalesced: Coalesced,
+    /// Live questions without space, until others close.
+    waiting_questions: WaitingQuestions,
 }
 
 /// Whether nothing is left to look at or to do for a handle, so that nobody needs it in memory.
@@ -130,6 +134,7 @@ impl Follower {
             idle_at: None,
             strays: Strays::default(),
             coalesced: Coalesced::default(),
+            waiting_questions: WaitingQuestions::default(),
         };
         for handle in follower.core.ledger.of_line(follower.post.line) {
             follower.reconsider(handle.id, Touch::default());
@@ -163,6 +168,7 @@ impl Follower {
         self.retry_connect(now);
         self.land_progress(now);
         self.strays.forget(now);
+        self.bring_up_questions();
         if self.watch_at.is_some_and(|at| at <= now) {
             self.watch_at = None;
             self.tell_watched();

@@ -124,6 +124,11 @@ impl Ledger {
         self.open.lock().count(server)
     }
 
+    /// How many more questions a server may open over all its tasks, beside the first one of each.
+    pub(crate) fn question_room(&self, server: ServerId) -> usize {
+        self.policy.open_questions_per_server.saturating_sub(self.open.lock().questions(server))
+    }
+
     /// Open handles of an agent.
     pub(crate) fn of_agent(&self, agent: AgentId) -> Vec<Arc<TaskHandle>> {
         self.open.lock().of_agent(agent)
@@ -299,10 +304,7 @@ impl Ledger {
         }
         if crate::follow::is_settled(handle, now) {
             open.remove(handle.id);
-        } else if let Some(held) = open.get_mut(handle.id) {
-            held.handle = Arc::clone(handle);
-            held.stale_note = true;
-        } else {
+        } else if !open.replace(handle) {
             open.insert(Arc::clone(handle));
         }
         drop(open);

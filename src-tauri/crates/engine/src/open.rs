@@ -35,11 +35,38 @@ pub(crate) struct OpenHandles {
     by_agent: HashMap<AgentId, BTreeSet<(Timestamp, HandleId)>>,
     by_trace: HashMap<Arc<str>, HashSet<HandleId>>,
     by_server: HashMap<ServerId, u64>,
+    /// Open questions beside the first one of each task.
+    questions: HashMap<ServerId, usize>,
 }
 
 impl OpenHandles {
     pub(crate) fn get(&self, id: HandleId) -> Option<&Held> {
         self.held.get(&id)
+    }
+
+    /// Replaces a handle that is here by a later state of it.
+    pub(crate) fn replace(&mut self, handle: &Arc<TaskHandle>) -> bool {
+        let Some(held) = self.held.get_mut(&handle.id) else { return false };
+        let before = std::mem::replace(&mut held.handle, Arc::clone(handle));
+        held.stale_note = true;
+        self.count_questions(Some(&before), Some(handle));
+        true
+    }
+
+    /// Open questions of a server, beside the first one of each task.
+    pub(crate) fn questions(&self, server: ServerId) -> usize {
+        self.questions.get(&server).copied().unwrap_or(0)
+    }
+
+    fn count_questions(&mut self, before: Option<&TaskHandle>, after: Option<&TaskHandle>) {
+        let Some(server) = after.or(before).map(|handle| handle.server) else { return };
+        let beside_the_first =
+            |handle: Option<&TaskHandle>| handle.map_or(0, TaskHandle::open_questions).saturating_sub(1);
+        let (gone, come) = (beside_the_first(before), beside_the_first(after));
+        if gone != come {
+            let count = self.questions.entry(server).or_default();
+            *count = count.saturating_add(come).saturating_sub(gone);
+        }
     }
 
     pub(crate) fn get_mut(&mut self, id: HandleId) -> Option<&mut Held> {
@@ -61,6 +88,7 @@ impl OpenHandles {
             self.by_trace.entry(Arc::clone(trace)).or_default().insert(id);
         }
         let server = handle.server;
+        self.count_questions(self.held.get(&id).map(|held| Arc::clone(&held.handle)).as_deref(), Some(&handle));
         let held = Held { handle, next_look: None, stale_note: false, on_their_way: 0 };
         if self.held.insert(id, held).is_none() {
             *self.by_server.entry(server).or_default() += 1;
@@ -70,6 +98,7 @@ impl OpenHandles {
     /// Forgets a handle.
     pub(crate) fn remove(&mut self, id: HandleId) {
         let Some(Held { handle, .. }) = self.held.remove(&id) else { return };
+        self.count_questions(Some(&handle), None);
         leave(&mut self.by_line, &Line::of(&handle), id);
         if let Some(agent) = handle.agent {
             let emptied = self.by_agent.get_mut(&agent).is_some_and(|ids| {

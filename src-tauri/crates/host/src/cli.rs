@@ -78,7 +78,7 @@ enum Command {
     #[command(subcommand)]
     Tasks(tasks::Tasks),
     /// Show everything that waits for your answer, oldest first.
-    Inbox,
+    Inbox(inbox::Inbox),
     /// Check the set-up; each finding comes with its cure.
     Doctor,
     /// Run the built-in MCP server whose tools do real long work on local files.
@@ -195,7 +195,7 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
         Command::Rules(command) => rules::run(command, &config, screen).await,
         Command::Call(command) => call::run(command, &config, screen).await,
         Command::Tasks(command) => tasks::run(command, &config, screen).await,
-        Command::Inbox => inbox::run(&config, screen).await,
+        Command::Inbox(command) => inbox::run(&command, &config, screen).await,
         Command::Doctor | Command::DemoServer(_) | Command::Keep(_) | Command::Completions { .. } => Ok(DONE),
     }
 }

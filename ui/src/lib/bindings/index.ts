@@ -168,6 +168,8 @@ tool: string | null,
 agent: string | null,
 /** For how long it waits. */
 waitingMs: number,
+/** On the last row of a task: questions that its server asks besides. They come up as others close. */
+moreQuestions?: number,
 /** Names it within its task. */
 key: string,
 /** `form`, `url`, `sampling`, `roots` or `unsupported`. */
@@ -551,8 +553,12 @@ note: string, };
 
 /** Everything that waits for a person, oldest first. */
 export type InboxDto = {
-/** The open questions. */
+/** A page of the open questions. */
 items: Array<AskedDto>,
+/** Open questions in all. */
+total: number,
+/** Open questions before this page. */
+offset: number,
 /** Held results, and tasks past a limit that asks: rows of the window's inbox of these two kinds. */
 decisions: Array<InboxRow>, };
 
@@ -595,7 +601,9 @@ limit: number | null,
 /** How exact `tokens` is. */
 exactness: ExactnessDto | null,
 /** Why a result is held; null elsewhere. */
-why: HeldWhy | null, };
+why: HeldWhy | null,
+/** On the last question of a task: questions that its server asks besides. They come up as others close. */
+moreQuestions?: number, };
 
 /** What people want of a task. */
 export type IntentDto = {
@@ -879,6 +887,13 @@ cut: boolean, };
 export type RawListDto = {
 /** Oldest first. */
 messages: Array<RawDto>, };
+
+/** Which page of the inbox. */
+export type ReadInbox = {
+/** Questions before the page; none when left out. */
+offset?: number | null,
+/** Questions on the page at most; a page of `asking.inbox_page_rows` when left out. */
+limit?: number | null, };
 
 /** A piece to read. */
 export type ReadPiece = {
@@ -1206,6 +1221,8 @@ nextLookAt: string | null,
 expiresAt: string | null,
 /** Every question it ever asked, oldest first. */
 requests: Array<RequestDto>,
+/** Questions that its server asks beside the open ones of `requests`; they come up as others close. */
+moreQuestions?: number,
 /** What people want of it. */
 intent: IntentDto | null,
 /** What it costs its agent's window; null until it is counted, and for tasks without an agent. */
@@ -1384,6 +1401,8 @@ nextLookAt: string | null,
 expiresAt: string | null,
 /** Every question it ever asked, oldest first. */
 requests: Array<RequestDto>,
+/** Questions that its server asks beside the open ones of `requests`; they come up as others close. */
+moreQuestions?: number,
 /** What people want of it. */
 intent: IntentDto | null,
 /** What it costs its agent's window; null until it is counted, and for tasks without an agent. */
@@ -1720,7 +1739,7 @@ export interface Calls {
   "budgets.series": [ShowSeries, SeriesDto];
   "budgets.waste": [ShowWaste, WasteList];
   "budgets.choices": [Nothing, BudgetChoices];
-  "inbox": [Nothing, InboxDto];
+  "inbox": [ReadInbox, InboxDto];
   "desk.list": [ListDesk, DeskList];
   "desk.put": [PutAtDesk, Done];
   "settings.change": [ChangeSettings, SettingsDto];

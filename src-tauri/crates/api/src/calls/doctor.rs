@@ -70,7 +70,7 @@ impl Api {
         Ok(TakenUp {
             servers: many(self.registry.servers().await?.len()),
             open_tasks: self.registry.open_count(None).await?,
-            open_requests: many(self.registry.inbox(self.policy.page_rows_max).await?.len()),
+            open_requests: self.registry.inbox(0, 1).await?.total,
         })
     }
 

@@ -3,14 +3,15 @@
 //! Questions with their forms, and what people decide about tasks that ask nothing. What is wrong with tasks is told by
 //! the feed of the window (`subscription/inbox.rs`) alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use domain::handle::TaskHandle;
 use domain::ids::HandleId;
 use domain::ports::{Flag, PageQuery};
 use domain::request::RequestState;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
 
-use super::Nothing;
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::dto::waiting::Asked;
@@ -18,19 +19,38 @@ use crate::dto::{InboxDto, InboxRow, RequestDto, WaitingRow};
 use crate::error::ApiError;
 use crate::lookup::Names;
 
+/// Which page of the inbox.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReadInbox {
+    /// Questions before the page; none when left out.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub offset: Option<u64>,
+    /// Questions on the page at most; a page of `asking.inbox_page_rows` when left out.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub limit: Option<u32>,
+}
+
 impl Api {
-    /// All open questions, and all decisions that wait.
+    /// A page of the open questions, and all decisions that wait.
     ///
     /// # Errors
     /// When the registry cannot be read.
-    pub async fn inbox(&self, _caller: &Caller, _input: Nothing) -> Result<InboxDto, ApiError> {
+    pub async fn inbox(&self, _caller: &Caller, input: ReadInbox) -> Result<InboxDto, ApiError> {
         let now = self.now();
         let mut names = self.names().await?;
         let mut items = Vec::new();
-        for item in self.registry.inbox(self.policy.page_rows_max).await? {
+        let offset = input.offset.unwrap_or(0);
+        let limit = input.limit.unwrap_or(self.policy.asking.inbox_page_rows).min(self.policy.page_rows_max);
+        let page = self.registry.inbox(offset, limit).await?;
+        let mut last_rows = HashMap::new();
+        for item in page.items {
             if item.request.state != RequestState::Open {
                 continue;
             }
+            last_rows.insert(item.handle.id, (items.len(), item.handle.more_questions));
             items.push(InboxRow {
                 task: item.handle.id.to_string(),
                 server: self.server_name(item.handle.server, &mut names).await?,
@@ -41,9 +61,15 @@ impl Api {
                 },
                 waiting_ms: crate::dto::millis(now.since(item.request.opened)),
                 request: RequestDto::of(&item.request),
+                more_questions: 0,
             });
         }
-        Ok(InboxDto { items, decisions: self.decisions(&mut names).await? })
+        for (last, more) in last_rows.into_values() {
+            if let Some(row) = items.get_mut(last) {
+                row.more_questions = more;
+            }
+        }
+        Ok(InboxDto { items, total: page.total, offset, decisions: self.decisions(&mut names).await? })
     }
 
     /// Held results, and tasks past a limit that asks.

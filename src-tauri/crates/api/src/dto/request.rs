@@ -89,14 +89,28 @@ pub struct InboxRow {
     /// The question.
     #[serde(flatten)]
     pub request: RequestDto,
+    /// On the last row of a task: questions that its server asks besides. They come up as others close.
+    #[serde(skip_serializing_if = "is_none", default)]
+    #[ts(optional, as = "Option<u32>")]
+    pub more_questions: u32,
+}
+
+/// Whether a count can be left out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+pub(crate) const fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Everything that waits for a person, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxDto {
-    /// The open questions.
+    /// A page of the open questions.
     pub items: Vec<InboxRow>,
+    /// Open questions in all.
+    pub total: u64,
+    /// Open questions before this page.
+    pub offset: u64,
     /// Held results, and tasks past a limit that asks: rows of the window's inbox of these two kinds.
     pub decisions: Vec<WaitingRow>,
 }

@@ -66,6 +66,10 @@ pub struct TaskDto {
     pub expires_at: Option<String>,
     /// Every question it ever asked, oldest first.
     pub requests: Vec<RequestDto>,
+    /// Questions that its server asks beside the open ones of `requests`; they come up as others close.
+    #[serde(skip_serializing_if = "super::request::is_none", default)]
+    #[ts(optional, as = "Option<u32>")]
+    pub more_questions: u32,
     /// What people want of it.
     pub intent: Option<IntentDto>,
     /// What it costs its agent's window; null until it is counted, and for tasks without an agent.
@@ -181,6 +185,7 @@ impl TaskDto {
             next_look_at: if over { None } else { next_look.map(iso) },
             expires_at: upstream.and_then(|known| known.expires).map(iso),
             requests: requests.into_iter().map(RequestDto::of).collect(),
+            more_questions: task.more_questions,
             intent: facts::intent(task),
             tokens: task.tokens.map(TokensDto::from),
             over_limit: task.over_limit.as_ref().map(OverLimitDto::from),

@@ -4,6 +4,7 @@
 //! that asks nothing by its phase, a server by its name. The inbox of the command line is `request.rs`.
 
 use domain::handle::{HoldWhy, TaskHandle};
+use domain::ids::RequestKey;
 use domain::policy::{Policy, plain_text};
 use domain::request::{Ask, InputRequest, RequestState};
 use domain::server::ServerHealth;
@@ -62,6 +63,10 @@ pub struct WaitingRow {
     pub exactness: Option<ExactnessDto>,
     /// Why a result is held; null elsewhere.
     pub why: Option<HeldWhy>,
+    /// On the last question of a task: questions that its server asks besides. They come up as others close.
+    #[serde(skip_serializing_if = "super::request::is_none", default)]
+    #[ts(optional, as = "Option<u32>")]
+    pub more_questions: u32,
     /// When the server may forget the task: a deadline once it is near.
     #[serde(skip)]
     pub(crate) expires: Option<Timestamp>,
@@ -85,6 +90,9 @@ impl WaitingRow {
         if phase.asks_people() {
             let open = task.requests.values().filter(|request| task.asks_people(request, asked.now));
             rows.extend(open.map(|request| Self::of_request(task, request, asked)));
+            if let Some(last) = rows.iter_mut().max_by(|a, b| a.before(b)) {
+                last.more_questions = task.more_questions;
+            }
         }
         if let Some(over) = task.over_limit.as_ref().filter(|_| task.asks_to_go_on()) {
             rows.push(Self {
@@ -177,6 +185,7 @@ impl WaitingRow {
                 limit: None,
                 exactness: None,
                 why: None,
+                more_questions: 0,
                 expires: None,
             }),
             ServerHealth::Unknown | ServerHealth::Connecting | ServerHealth::Up { .. } | ServerHealth::Down { .. } => {
@@ -227,6 +236,7 @@ impl WaitingRow {
             limit: None,
             exactness: None,
             why: None,
+            more_questions: 0,
             expires: None,
         }
     }
@@ -244,7 +254,8 @@ pub(crate) fn row_id(task: &TaskHandle, request: &InputRequest) -> String {
 
 /// Who answered the question of this row, if it was answered here.
 pub(crate) fn answered_by(task: &TaskHandle, row: &str) -> Option<String> {
-    let request = task.requests.values().find(|request| row_id(task, request) == row)?;
+    let (_, key) = row.split_once('/')?;
+    let request = task.requests.get(&RequestKey::new(key))?;
     match &request.state {
         RequestState::Answered(answered) | RequestState::Confirmed(answered) => Some(answered.by.to_string()),
         RequestState::Open | RequestState::Withdrawn { .. } => None,

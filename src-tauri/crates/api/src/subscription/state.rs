@@ -123,8 +123,8 @@ impl Following {
         self.names = self.api.names().await?;
         let limit = self.api.policy.inbox_rows_max;
         let mut waiting: BTreeMap<HandleId, Arc<TaskHandle>> = BTreeMap::new();
-        for item in self.api.registry.inbox(limit).await? {
-            waiting.entry(item.handle.id).or_insert_with(|| Arc::new(item.handle));
+        for item in self.api.registry.inbox(0, limit).await?.items {
+            waiting.entry(item.handle.id).or_insert(item.handle);
         }
         for task in self.api.registry.attention(limit).await? {
             waiting.entry(task.id).or_insert_with(|| Arc::new(task));

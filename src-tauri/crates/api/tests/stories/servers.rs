@@ -106,9 +106,7 @@ async fn a_command_is_agreed_to_and_kept_with_the_full_path_of_its_program() {
     let shown = world.call("servers.locate", json!({"command": "npx"})).await;
     assert_eq!(shown, json!({"program": "/usr/bin/npx"}), "a person sees what will run");
     assert_eq!(world.call("servers.locate", json!({"command": "nothing"})).await, json!({"program": null}));
-    let add = |name: &str, command: &str| {
-        json!({"name": name, "address": {"kind": "stdio", "command": command, "args": ["x"]}, "agreed": true})
-    };
+    let add = |name: &str, command: &str| json!({"name": name, "address": {"kind": "stdio", "command": command, "args": ["x"]}, "agreed": true});
     let added = world.call("servers.add", add("files", "npx")).await;
     assert_eq!(added["server"]["address"]["command"], json!("/usr/bin/npx"), "also when only its name is given");
     assert_eq!(added["server"]["agreed"], json!(true), "and the agreement is to that path");

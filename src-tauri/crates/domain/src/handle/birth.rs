@@ -3,11 +3,14 @@
 //! A handle is recorded before anything leaves the machine (promise T1). What becomes of a call is in `call.rs`, what
 //! a server says of a task in `observe.rs`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Attention, Audience, Effect, Hold, HoldWhy, Home, Origin, Parent, TaskHandle, Transition, Usual};
+use super::observe::Sighting;
+use super::{
+    Attention, Audience, Effect, Hold, HoldWhy, Home, InputRequests, Origin, Parent, TaskHandle, Transition, Usual,
+};
 use crate::audit::{Actor, Verb};
 use crate::ids::{AgentId, HandleId, HostId, JobKey, ServerId, UpstreamTaskId};
 use crate::observation::Observation;
@@ -133,7 +136,7 @@ impl TaskHandle {
             Origin::Discovered | Origin::Started | Origin::Agent => Verb::Discovered,
         };
         step.fact(now, task.by, verb, "");
-        step.apply(None, &task.task, seen, policy);
+        step.apply(None, &task.task, Sighting::first(seen), policy);
         if seen.status.is_terminal() {
             // It ended before we knew of it: that is not news, and nothing was reserved for it.
             step.effects.retain(|effect| !matches!(effect, Effect::Tell(Attention::Finished) | Effect::Release));
@@ -157,7 +160,8 @@ impl TaskHandle {
             contact: Contact::Fresh { seen: now },
             intent: Intent::None,
             audience: Audience::People,
-            requests: BTreeMap::new(),
+            requests: InputRequests::default(),
+            more_questions: 0,
             progress: None,
             usual: None,
             due: None,

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::observe::Sighting;
 use super::{Attention, Effect, Home, TaskHandle, Transition};
 use crate::audit::{Actor, Verb};
 use crate::ids::{HostId, RequestKey};
@@ -71,7 +72,7 @@ impl TaskHandle {
                 step.next.home = home.clone();
                 let server = step.by_server();
                 step.fact(now, server, Verb::Accepted, "");
-                step.apply(None, id, seen, policy);
+                step.apply(None, id, Sighting::first(seen), policy);
                 if !seen.status.is_terminal() {
                     step.effect(Effect::LookAt(now));
                     step.ask_again_to_stop();
@@ -239,6 +240,10 @@ impl Transition {
         }
         if questions.values().any(|ask| !ask.is_for_people() && !self.next.may_ask_agent(ask)) {
             return self.give_up("the server asks before it starts for what Taskwarden does not answer", now);
+        }
+        if questions.len() > policy.open_questions_per_task {
+            // A round is answered as a whole, so its questions cannot come up one after the other.
+            return self.give_up("the server asked more in one round than a person is shown at once", now);
         }
         for (key, ask) in questions {
             let ours = RequestKey::new(format!("call.{round}:{key}"));

@@ -27,11 +27,14 @@ pub enum LiveOutcome {
     Same(RequestKey),
     /// The same question as one that is answered: its answer must go out on the new channel.
     AnsweredBefore(RequestKey),
+    /// It has no space while others are open: it waits with the connection, and nothing was recorded of it.
+    NoSpace,
     /// Not one that people answer here, or one too many: the server is told so.
     Rejected(String),
 }
 
 /// What an earlier question with the same content means for the one that came now.
+#[derive(PartialEq, Eq)]
 enum Earlier {
     Unrelated,
     Rebind,
@@ -42,6 +45,18 @@ impl TaskHandle {
     /// A question arrived on a live connection.
     #[must_use]
     pub fn asked(&self, question: &LiveQuestion, now: Timestamp, policy: &Policy) -> (Transition, LiveOutcome) {
+        self.asked_within(question, usize::MAX, now, policy)
+    }
+
+    /// As [`TaskHandle::asked`], where the server may open only `room` more questions over all its tasks.
+    #[must_use]
+    pub fn asked_within(
+        &self,
+        question: &LiveQuestion,
+        room: usize,
+        now: Timestamp,
+        policy: &Policy,
+    ) -> (Transition, LiveOutcome) {
         let mut step = Transition::none(self);
         if self.is_over() {
             return (step, LiveOutcome::Rejected("the task is over".to_owned()));
@@ -62,11 +77,19 @@ impl TaskHandle {
         let mut ordinal: usize = 1;
         loop {
             let key = RequestKey::new(format!("{stem}#{ordinal}"));
-            let Some(request) = step.next.requests.get_mut(&key) else {
+            let Some(request) = self.requests.get(&key) else {
+                if !self.has_room_for(&question.ask, room, policy) {
+                    return (Transition::none(self), LiveOutcome::NoSpace);
+                }
                 return self.open_live(step, key, question, door, now, policy);
             };
-            match earlier(request, question) {
-                Earlier::Unrelated => ordinal = ordinal.saturating_add(1),
+            let earlier = earlier(request, question);
+            let Some(request) = step.next.requests.get_mut(&key).filter(|_| earlier != Earlier::Unrelated) else {
+                ordinal = ordinal.saturating_add(1);
+                continue;
+            };
+            match earlier {
+                Earlier::Unrelated => {}
                 Earlier::Rebind => {
                     request.door = door;
                     return (step.settle(self, now), LiveOutcome::Same(key));

@@ -3,6 +3,9 @@
 //! An observation is a claim; here it is put in order, compared with what is known, and becomes the view. It never
 //! touches what people want. Births of tasks are in `call.rs`, failures to see in `contact.rs`.
 
+use std::collections::BTreeMap;
+
+use super::question_space::QuestionSpace;
 use super::{Effect, TaskHandle, Transition};
 use crate::audit::Verb;
 use crate::ids::{RequestKey, UpstreamTaskId};
@@ -10,15 +13,36 @@ use crate::observation::{Door, LogLine, Observation, Progress};
 use crate::payload::{Payload, PayloadKind};
 use crate::policy::{Policy, plain_text};
 use crate::raw::{Direction, RawText};
-use crate::request::{AskDoor, InputRequest, RequestState};
+use crate::request::{Ask, AskDoor, InputRequest, RequestState};
 use crate::status::{Contact, GoneWhy, Outcome, ServerView, TaskStatus, TaskView, Ttl};
 use crate::time::Timestamp;
+
+/// An observation, and how many more questions its server may open over all its tasks.
+#[derive(Clone, Copy)]
+pub(super) struct Sighting<'a> {
+    pub(super) seen: &'a Observation,
+    pub(super) room: usize,
+}
+
+impl<'a> Sighting<'a> {
+    /// The first sighting of a task.
+    pub(super) const fn first(seen: &'a Observation) -> Self {
+        Self { seen, room: usize::MAX }
+    }
+}
 
 impl TaskHandle {
     /// Applies a sighting of the task behind this handle. A handle without a task is left alone: a task begins by
     /// [`TaskHandle::replied`] or [`TaskHandle::found`].
     #[must_use]
     pub fn observe(&self, seen: &Observation, policy: &Policy) -> Transition {
+        self.observe_within(seen, usize::MAX, policy)
+    }
+
+    /// As [`TaskHandle::observe`], where the server may open only `room` more questions over all its tasks. The first
+    /// open question of a task needs no room: a task that waits is never hidden by the others of its server.
+    #[must_use]
+    pub fn observe_within(&self, seen: &Observation, room: usize, policy: &Policy) -> Transition {
         let ServerView::Task(known) = &self.view else { return Transition::none(self) };
         if is_another_task(known, seen, policy) {
             return self.gone(&GoneWhy::Replaced, seen.seen);
@@ -31,7 +55,7 @@ impl TaskHandle {
         }
         let mut step = Transition::none(self);
         let known = known.clone();
-        step.apply(Some(&known), &known.id, seen, policy);
+        step.apply(Some(&known), &known.id, Sighting { seen, room }, policy);
         step.settle(self, seen.seen)
     }
 
@@ -113,7 +137,14 @@ impl TaskHandle {
 
 impl Transition {
     /// The view becomes what was seen; everything that follows from it is noted. `known` is `None` for a new task.
-    pub(super) fn apply(&mut self, known: Option<&TaskView>, id: &UpstreamTaskId, seen: &Observation, policy: &Policy) {
+    pub(super) fn apply(
+        &mut self,
+        known: Option<&TaskView>,
+        id: &UpstreamTaskId,
+        sighting: Sighting<'_>,
+        policy: &Policy,
+    ) {
+        let seen = sighting.seen;
         let now = seen.seen;
         self.log_words(known, seen);
         self.heard(now);
@@ -134,7 +165,7 @@ impl Transition {
                 | TaskStatus::Other(_) => {}
             }
         } else {
-            self.apply_outstanding(known, seen, policy);
+            self.apply_outstanding(known, sighting, policy);
         }
     }
 
@@ -171,15 +202,39 @@ impl Transition {
     }
 
     /// What the server says is outstanding opens, and what it no longer says closes (rule 6, ruling 1).
-    fn apply_outstanding(&mut self, known: Option<&TaskView>, seen: &Observation, policy: &Policy) {
+    /// Closing comes first, because it makes room.
+    fn apply_outstanding(&mut self, known: Option<&TaskView>, sighting: Sighting<'_>, policy: &Policy) {
+        let seen = sighting.seen;
         let Some(outstanding) = &seen.outstanding else { return };
         let now = seen.seen;
+        let missing = self.missing(known, seen, outstanding);
+        let closes = !missing.is_empty() && seen.door == Door::Poll;
+        if closes {
+            let server = self.by_server();
+            for key in &missing {
+                self.close_request(key, now, &server, "the server no longer asks this");
+            }
+        } else if !missing.is_empty() {
+            // Only a look may close (ruling 1): what a push leaves out is looked at.
+            self.effect(Effect::LookAt(now));
+        }
         let known_before = self.next.requests.len();
+        let mut space = QuestionSpace::of(&self.next, sighting.room, policy);
+        let mut more: u32 = 0;
         for (key, ask) in outstanding {
-            if self.next.requests.contains_key(key) || !self.may_ask(key, now, policy) {
+            if self.next.requests.contains_key(key) {
                 continue;
             }
-            let state = if ask.is_for_people() || self.next.may_ask_agent(ask) {
+            let for_somebody = ask.is_for_people() || self.next.may_ask_agent(ask);
+            if for_somebody && !space.has_room_for(ask) {
+                more = more.saturating_add(1);
+                continue;
+            }
+            if !self.may_ask(key, now, policy) {
+                continue;
+            }
+            let state = if for_somebody {
+                space.take(ask);
                 RequestState::Open
             } else {
                 RequestState::Withdrawn { at: now, why: "not answered by people in Taskwarden".to_owned() }
@@ -188,39 +243,30 @@ impl Transition {
             self.open(InputRequest { key: key.clone(), ask: ask.clone(), door, opened: now, state }, now);
             self.keep_question(key, seen.asks_raw.get(key), policy);
         }
+        self.next.more_questions = more;
+        let opened = self.next.requests.len() > known_before;
+        if let Some(raw) = seen.raw.as_ref().filter(|_| opened || closes) {
+            self.said(now, Direction::FromServer, seen.door.method(), raw);
+        }
+    }
+
+    /// The questions that the server listed before and does not list any more.
+    fn missing(
+        &self,
+        known: Option<&TaskView>,
+        seen: &Observation,
+        outstanding: &BTreeMap<RequestKey, Ask>,
+    ) -> Vec<RequestKey> {
         // A read that began before a question opened says nothing about it, unless the server's clock says it is newer.
         let surely_newer = match (known.and_then(|task| task.updated), seen.updated) {
             (Some(old), Some(new)) => new > old,
             (None | Some(_), None | Some(_)) => false,
         };
-        let missing: Vec<RequestKey> = self
-            .next
-            .requests
-            .values()
-            .filter(|request| match request.door {
-                AskDoor::Listed { .. } => surely_newer || request.opened <= seen.begun,
-                AskDoor::Round { .. } | AskDoor::Live { .. } => false,
-            })
-            .filter(|request| !outstanding.contains_key(&request.key))
-            .map(|request| request.key.clone())
-            .collect();
-        let opened = self.next.requests.len() > known_before;
-        let closes = !missing.is_empty() && seen.door == Door::Poll;
-        if let Some(raw) = seen.raw.as_ref().filter(|_| opened || closes) {
-            self.said(now, Direction::FromServer, seen.door.method(), raw);
-        }
-        if missing.is_empty() {
-            return;
-        }
-        if seen.door != Door::Poll {
-            // Only a look may close (ruling 1): what a push leaves out is looked at.
-            self.effect(Effect::LookAt(now));
-            return;
-        }
-        let server = self.by_server();
-        for key in missing {
-            self.close_request(&key, now, &server, "the server no longer asks this");
-        }
+        let listed = self.next.requests.values().filter(|request| match request.door {
+            AskDoor::Listed { .. } => surely_newer || request.opened <= seen.begun,
+            AskDoor::Round { .. } | AskDoor::Live { .. } => false,
+        });
+        listed.filter(|request| !outstanding.contains_key(&request.key)).map(|request| request.key.clone()).collect()
     }
 
     /// Stores the terminal payload that came with the word.
@@ -294,6 +340,14 @@ fn filled_in(known: &TaskStatus, seen: &Observation) -> Option<TaskStatus> {
     use Outcome::{FailedWithResult, NotFetched, Ok, ToolError, Unavailable};
     use TaskStatus::{Cancelled, Completed, Failed, InputRequired, Other, Working};
     let later = &seen.status;
+    match (known, later) {
+        // The first word stays, whatever word the result came with; that the tool reported an error stays, too.
+        (Completed(NotFetched | Unavailable), Completed(FailedWithResult(stored))) => {
+            return Some(Completed(ToolError(*stored)));
+        }
+        (Failed(None), Completed(ToolError(stored))) => return Some(Completed(FailedWithResult(*stored))),
+        (Completed(_) | Failed(_) | Cancelled | Working | InputRequired | Other(_), _) => {}
+    }
     let fills = match known {
         Completed(NotFetched) => matches!(later, Completed(Ok(_) | ToolError(_) | Unavailable)),
         Completed(Unavailable) => matches!(later, Completed(Ok(_) | ToolError(_))),
@@ -343,11 +397,3 @@ fn plain_word(status: &TaskStatus) -> &str {
         | TaskStatus::Cancelled => status.word(),
     }
 }
-    match (known, later) {
-        // The first word stays, whatever word the result came with; that the tool reported an error stays, too.
-        (Completed(NotFetched | Unavailable), Completed(FailedWithResult(stored))) => {
-            return Some(Completed(ToolError(*stored)));
-        }
-        (Failed(None), Completed(ToolError(stored))) => return Some(Completed(FailedWithResult(*stored))),
-        (Completed(_) | Failed(_) | Cancelled | Working | InputRequired | Other(_), _) => {}
-    }

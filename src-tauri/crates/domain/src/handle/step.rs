@@ -117,6 +117,9 @@ impl Transition {
             self.tell_overdue(now);
             // Agents are told this moment, and it must not go back when a clock does.
             self.next.changed = now.max(before.changed);
+            if self.next.is_over() {
+                self.next.more_questions = 0;
+            }
             self.next.ended = if self.next.is_over() { self.next.ended.or(Some(now)) } else { None };
         }
         self
@@ -206,6 +209,7 @@ fn differs(before: &TaskHandle, next: &TaskHandle) -> bool {
         || before.home != next.home
         || before.intent != next.intent
         || before.requests != next.requests
+        || before.more_questions != next.more_questions
         || before.progress != next.progress
         || before.due != next.due
         || before.paused_since != next.paused_since

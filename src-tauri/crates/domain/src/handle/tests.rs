@@ -8,6 +8,7 @@ mod audiences;
 mod ends;
 mod happenings;
 mod limits;
+mod many_questions;
 mod phases;
 mod properties;
 mod questions;

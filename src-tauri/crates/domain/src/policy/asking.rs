@@ -11,6 +11,11 @@ use super::{DAY, KIB, MIB, MINUTE, SECOND};
 pub struct Asking {
     /// Feeds open at once. Judgement: a window, its tray and a few browsers.
     pub feeds_max: usize,
+    /// How long `tasks.result` waits for a result that is being fetched. Judgement: a fetch takes less than a second, and
+    /// a person waits a few.
+    pub result_wait: Duration,
+    /// Questions in a page of the inbox. Judgement: more than a person answers in one sitting.
+    pub inbox_page_rows: u32,
     /// Tasks of a list that one feed watches. Judgement: several screens of rows.
     pub feed_rows_max: usize,
     /// Counts, totals and servers of a feed are read no closer together than this. Judgement: five times a second is
@@ -50,6 +55,8 @@ impl Default for Asking {
     fn default() -> Self {
         Self {
             feeds_max: 16,
+            result_wait: 5 * SECOND,
+            inbox_page_rows: 100,
             feed_rows_max: 500,
             counts_rest: SECOND / 5,
             heard_tick: SECOND,

@@ -4,6 +4,7 @@
 //! rows together, durable when it returns (`synchronous = FULL`). Reads see only committed state.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::PortFuture;
 use super::budget::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
@@ -249,10 +250,19 @@ pub struct TaskPage {
 /// An open question with its task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InboxItem {
-    /// The task.
-    pub handle: TaskHandle,
+    /// The task; items of one task share it.
+    pub handle: Arc<TaskHandle>,
     /// The question.
     pub request: InputRequest,
+}
+
+/// A page of the inbox, oldest first.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct InboxPage {
+    /// The questions.
+    pub items: Vec<InboxItem>,
+    /// Open questions before, on and after this page.
+    pub total: u64,
 }
 
 /// One audit row with its hash link.
@@ -404,8 +414,8 @@ pub trait Registry: Send + Sync + 'static {
     /// One of them.
     fn raw(&self, id: HandleId, n: u64) -> PortFuture<'_, Result<Option<Payload>, RegistryError>>;
     /// Open questions that people are asked ([`TaskHandle::asks_people`]) of tasks whose [`Phase::asks_people`], oldest
-    /// first, at most `limit`.
-    fn inbox(&self, limit: u32) -> PortFuture<'_, Result<Vec<InboxItem>, RegistryError>>;
+    /// first, at most `limit` from the one with `offset` before it.
+    fn inbox(&self, offset: u64, limit: u32) -> PortFuture<'_, Result<InboxPage, RegistryError>>;
     /// Handles whose phase may have changed by time alone.
     fn ticking(&self, now: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
     /// Handles with something to deliver now.

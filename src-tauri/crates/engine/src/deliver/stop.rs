@@ -73,7 +73,9 @@ async fn stop_task(way: &Way, handle: &TaskHandle, task: UpstreamTaskId) -> Ende
                 .must_apply(handle.id, |handle, now| {
                     let acknowledged = handle.stop_step(&Delivery::Acknowledged { at: now }, now);
                     match &seen {
-                        Some(seen) => then(acknowledged, |next| next.observe(seen, &core.policy)),
+                        Some(seen) => then(acknowledged, |next| {
+                            next.observe_within(seen, core.ledger.question_room(next.server), &core.policy)
+                        }),
                         None => acknowledged,
                     }
                 })

@@ -357,6 +357,7 @@ impl Follower {
 
     /// Questions of this connection can no longer be answered on it.
     fn lose_channel(&mut self, connection: ConnectionId, survives: bool) {
+        self.waiting_questions.forget_all();
         for handle in self.core.ledger.of_line(self.post.line) {
             if live_connections(&handle).any(|asked_on| asked_on == connection) {
                 self.step(handle.id, Step::ChannelLost(connection, survives));

@@ -179,6 +179,7 @@ impl Follower {
     pub(super) fn asked(&mut self, id: HandleId, question: LiveQuestion, outcome: LiveOutcome) {
         match outcome {
             LiveOutcome::Opened(_) | LiveOutcome::Same(_) => {}
+            LiveOutcome::NoSpace => self.park_question(id, question),
             LiveOutcome::AnsweredBefore(_) => self.core.parcels.leave(id, self.core.now()),
             LiveOutcome::Rejected(_) => {
                 let task = self.core.ledger.held(id).and_then(|handle| handle.view.task().map(|task| task.id.clone()));
@@ -188,7 +189,7 @@ impl Follower {
     }
 
     /// Tells the server that nobody will answer.
-    fn dismiss(&self, task: Option<UpstreamTaskId>, question: &LiveQuestion) {
+    pub(super) fn dismiss(&self, task: Option<UpstreamTaskId>, question: &LiveQuestion) {
         let Some(live) = self.post.live().filter(|live| live.id == question.connection) else { return };
         let door = AskDoor::Live {
             connection: question.connection,
@@ -205,6 +206,7 @@ impl Follower {
     }
 
     fn withdrawn(&mut self, token: &str) {
+        self.waiting_questions.forget(token);
         let Some(live) = self.post.live() else { return };
         // A question may still be on its way into its task: every open handle of the connection hears of it, and the
         // step waits behind the question's.

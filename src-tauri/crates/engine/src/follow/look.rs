@@ -160,7 +160,9 @@ impl Follower {
     pub(super) fn take_in(&mut self, id: HandleId, seen: Observation) -> bool {
         if !self.lanes.is_busy(id) {
             let policy = &self.core.policy;
-            let unchanged = self.core.ledger.apply_unchanged(id, |handle, _| handle.observe(&seen, policy));
+            let room = self.core.ledger.question_room(self.server.id);
+            let unchanged =
+                self.core.ledger.apply_unchanged(id, |handle, _| handle.observe_within(&seen, room, policy));
             if unchanged.is_some() {
                 return false;
             }

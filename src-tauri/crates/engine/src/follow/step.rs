@@ -6,8 +6,9 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use domain::handle::{LiveOutcome, MissCount, Transition};
+use domain::handle::{LiveOutcome, MissCount, TaskHandle, Transition};
 use domain::ids::{ConnectionId, HandleId};
 use domain::observation::{Observation, Progress};
 use domain::payload::{Payload, PayloadKind, PayloadWrite};
@@ -35,6 +36,8 @@ pub(crate) enum Step {
     Blocked(Needs),
     /// A question came on the live connection.
     Asked(Box<LiveQuestion>),
+    /// So many live questions of it wait for others to close, as counted when the step is applied.
+    QuestionsWait(Arc<AtomicU32>),
     /// It was taken back.
     TakenBack(ConnectionId, String),
     /// The connection on which it was asked is gone.
@@ -73,20 +76,24 @@ pub(crate) async fn run(core: Arc<Core>, post: Arc<Post>, id: HandleId, mut step
     }
     // The last progress lands before the end, after which none is accepted.
     let last = if ends(&step) { post.take_progress(id) } else { None };
+    let room = |handle: &TaskHandle| core.ledger.question_room(handle.server);
     let applied = core
         .must_apply(id, |handle, now| match &step {
             Step::Seen(seen) => match &last {
-                Some(last) => then(handle.progressed(last, now, policy), |next| next.observe(seen, policy)),
-                None => handle.observe(seen, policy),
+                Some(last) => {
+                    then(handle.progressed(last, now, policy), |next| next.observe_within(seen, room(next), policy))
+                }
+                None => handle.observe_within(seen, room(handle), policy),
             },
             Step::Missed(miss, count, raw) => with_raw(handle.missed(miss, count, now, policy), raw.as_ref()),
             Step::Gone(why) => handle.gone(why, now),
             Step::Blocked(needs) => handle.blocked(needs, now),
             Step::Asked(question) => {
-                let (transition, said) = handle.asked(question, now, policy);
+                let (transition, said) = handle.asked_within(question, room(handle), now, policy);
                 outcome = Some(said);
                 transition
             }
+            Step::QuestionsWait(count) => handle.questions_wait(count.load(Ordering::Relaxed), now),
             Step::TakenBack(connection, token) => handle.taken_back(*connection, token, now),
             Step::ChannelLost(connection, survives) => handle.channel_lost(*connection, *survives, now),
             Step::Progressed(progress) => handle.progressed(progress, now, policy),

@@ -23,6 +23,7 @@ mod hardship;
 mod joining;
 mod killing;
 mod lines;
+mod many_questions;
 mod restarting;
 mod scale;
 mod settling;

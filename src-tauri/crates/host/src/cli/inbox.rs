@@ -2,7 +2,7 @@
 //!
 //! It only shows. `answer.rs` sends answers; `ask.rs` asks at the terminal while another command waits.
 
-use api::calls::Nothing;
+use api::calls::inbox::ReadInbox;
 use api::dto::{HeldWhy, InboxDto, InboxRow, WaitingRow, moment};
 use api::figures::{grouped, tokens};
 use api::{form, when};
@@ -14,20 +14,29 @@ use super::{DONE, Ended, consent, hold, table, words};
 use crate::config::Config;
 use crate::door::Door;
 
-pub(crate) async fn run(config: &Config, screen: &Screen) -> Ended {
+/// Which page of the questions.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Inbox {
+    /// Show this page of the questions, counted from 1.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    page: Option<u32>,
+}
+
+pub(crate) async fn run(command: &Inbox, config: &Config, screen: &Screen) -> Ended {
     let door = Door::any(config).await?;
-    let inbox: InboxDto = door.ask("inbox", &Nothing {}).await?;
+    let inbox: InboxDto = door.ask("inbox", &command.page(config, screen)).await?;
     if screen.is_json() {
         screen.json(&inbox)?;
         return Ok(DONE);
     }
-    if inbox.items.is_empty() && inbox.decisions.is_empty() {
+    if inbox.total == 0 && inbox.decisions.is_empty() {
         screen.line("Nothing waits for you. Questions of tasks appear here as soon as a server asks.");
         return Ok(DONE);
     }
     if !inbox.items.is_empty() {
         questions(&inbox, screen);
     }
+    pages(&inbox, command.page.unwrap_or(1), screen);
     if !inbox.decisions.is_empty() {
         decisions(&inbox.decisions, screen);
     }
@@ -35,6 +44,35 @@ pub(crate) async fn run(config: &Config, screen: &Screen) -> Ended {
         screen.note("No core is running: answers need one. Start it with `taskwarden serve`.");
     }
     Ok(DONE)
+}
+
+impl Inbox {
+    /// What to ask for. Without a page, a script gets as much as one answer may hold.
+    fn page(&self, config: &Config, screen: &Screen) -> ReadInbox {
+        let limit = match self.page {
+            None if screen.is_json() => config.policy.page_rows_max,
+            Some(_) | None => config.policy.asking.inbox_page_rows,
+        };
+        let before = u64::from(self.page.unwrap_or(1).saturating_sub(1));
+        ReadInbox { offset: Some(before.saturating_mul(u64::from(limit))), limit: Some(limit) }
+    }
+}
+
+/// Says which part of the open questions is shown when it is not all of them.
+fn pages(inbox: &InboxDto, page: u32, screen: &Screen) {
+    let shown = u64::try_from(inbox.items.len()).unwrap_or(u64::MAX);
+    let upto = inbox.offset.saturating_add(shown);
+    if shown == 0 && inbox.total > 0 {
+        screen.line(&format!("This page is empty. {} questions are open.", inbox.total));
+    } else if shown < inbox.total {
+        let next = if upto < inbox.total {
+            format!(" `taskwarden inbox --page {}` shows the next.", page.saturating_add(1))
+        } else {
+            String::new()
+        };
+        let first = inbox.offset.saturating_add(1);
+        screen.line(&format!("\nQuestions {first} to {upto} of {} are shown.{next}", inbox.total));
+    }
 }
 
 fn questions(inbox: &InboxDto, screen: &Screen) {
@@ -59,6 +97,14 @@ fn questions(inbox: &InboxDto, screen: &Screen) {
         spare: &["AGENT", "TOOL"],
     };
     table::print(screen, layout, rows);
+    for row in inbox.items.iter().filter(|row| row.more_questions > 0) {
+        let (id, server) = (short_id(&row.task, whole), one_line(&row.server));
+        let noun = if row.more_questions == 1 { "question" } else { "questions" };
+        screen.line(&format!(
+            "and {} more {noun} of {id} on {server}, which come up as others are answered",
+            row.more_questions
+        ));
+    }
     screen.line("\nTo answer:");
     for row in &inbox.items {
         if let Some(url) = &row.request.url {

@@ -207,6 +207,10 @@ async fn show(id: String, config: &Config, screen: &Screen) -> Ended {
     for request in &task.requests {
         show_request(task, request, screen);
     }
+    if task.more_questions > 0 {
+        let noun = if task.more_questions == 1 { "question comes" } else { "questions come" };
+        screen.line(&format!("  {} more {noun} up as the open ones are answered", task.more_questions));
+    }
     if !shown.log.is_empty() {
         screen.line("\nWhat the server said:");
         for line in &shown.log {

@@ -115,6 +115,7 @@ pub(crate) fn write(handle: &TaskHandle, body: &mut Map<String, Value>) {
         ("trace", handle.trace.as_deref().map_or(Value::Null, Value::from)),
         ("job", handle.job.as_ref().map_or(Value::Null, |job| job.as_str().into())),
         ("attempt", if handle.attempt > 1 { handle.attempt.into() } else { Value::Null }),
+        ("moreQuestions", if handle.more_questions > 0 { handle.more_questions.into() } else { Value::Null }),
         ("agentTtl", handle.agent_ttl.map_or(Value::Null, span)),
     ];
     body.extend(parts.into_iter().filter(|(_, part)| !part.is_null()).map(|(name, part)| (name.to_owned(), part)));
@@ -135,6 +136,7 @@ pub(crate) fn read(fields: &Fields<'_>, handle: &mut TaskHandle) -> Read<()> {
     handle.trace = fields.maybe_text("trace")?.map(Into::into);
     handle.job = fields.maybe_text("job")?.map(JobKey::new);
     handle.attempt = fields.get("attempt").map_or(Ok(1), |_| fields.u32("attempt"))?;
+    handle.more_questions = fields.get("moreQuestions").map_or(Ok(0), |_| fields.u32("moreQuestions"))?;
     handle.agent_ttl = fields.get("agentTtl").map(|_| fields.span("agentTtl")).transpose()?;
     Ok(())
 }

@@ -11,7 +11,7 @@ use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, Upstream
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
 use domain::ports::{
-    AgentNote, AgentUnit, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem,
+    AgentNote, AgentUnit, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxPage,
     Page, PageQuery, PortFuture, Recorded, Registry, RegistryError, RuleUnit, SeriesQuery, ServerUnit, SpendRow,
     StoreFacts, TaskPage, TaskQuery, View, WasteRow,
 };
@@ -242,8 +242,8 @@ impl Registry for Sqlite {
         Box::pin(self.read_raw(id, n))
     }
 
-    fn inbox(&self, limit: u32) -> PortFuture<'_, Result<Vec<InboxItem>, RegistryError>> {
-        Box::pin(self.read_inbox(limit))
+    fn inbox(&self, offset: u64, limit: u32) -> PortFuture<'_, Result<InboxPage, RegistryError>> {
+        Box::pin(self.read_inbox(offset, limit))
     }
 
     fn ticking(&self, now: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {

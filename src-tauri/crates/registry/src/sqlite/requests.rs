@@ -4,9 +4,10 @@
 //! servers are private. The encoding is in `rows/request.rs`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use domain::ids::RequestKey;
-use domain::ports::{InboxItem, RegistryError};
+use domain::ports::{InboxItem, InboxPage, RegistryError};
 use domain::request::InputRequest;
 use domain::time::Timestamp;
 use serde_json::Value;
@@ -15,7 +16,7 @@ use sqlx::{Connection, Row};
 
 use super::script::Script;
 use super::unit::{RequestRow, row_of};
-use super::{Base, Sqlite};
+use super::{Base, Sqlite, unsigned, whole};
 use crate::rows;
 use crate::seal::Place;
 
@@ -81,16 +82,17 @@ pub(crate) async fn read(
 
 impl Sqlite {
     /// Open questions of tasks whose [`domain::status::Phase::asks_people`], oldest first.
-    pub(crate) async fn read_inbox(&self, limit: u32) -> Result<Vec<InboxItem>, RegistryError> {
+    pub(crate) async fn read_inbox(&self, offset: u64, limit: u32) -> Result<InboxPage, RegistryError> {
         let trouble = || self.base.fault("read the inbox");
         let mut reader = self.reader().await?;
         let mut transaction = reader.begin().await.map_err(trouble())?;
         let found = sqlx::query(
             "SELECT h.number, r.key FROM requests r CROSS JOIN handles h ON h.number = r.handle \
              WHERE r.state = 'open' AND h.is_open = 1 AND h.phase NOT IN ('cancelling', 'revoked') \
-             ORDER BY r.opened, h.id, r.key LIMIT ?",
+             ORDER BY r.opened, h.id, r.key LIMIT ? OFFSET ?",
         )
         .bind(limit.min(self.base.limits.inbox_rows_max))
+        .bind(whole(offset))
         .fetch_all(&mut *transaction)
         .await
         .map_err(trouble())?;
@@ -108,14 +110,25 @@ impl Sqlite {
                 .map(Value::from)
                 .collect(),
         );
-        let tasks: BTreeMap<i64, _> =
-            super::handles::read(&self.base, &mut transaction, &numbers).await?.into_iter().collect();
+        let tasks: BTreeMap<i64, _> = super::handles::read(&self.base, &mut transaction, &numbers)
+            .await?
+            .into_iter()
+            .map(|(number, (handle, _))| (number, Arc::new(handle)))
+            .collect();
+        let total: i64 = sqlx::query(
+            "SELECT count(*) FROM requests r CROSS JOIN handles h ON h.number = r.handle \
+             WHERE r.state = 'open' AND h.is_open = 1 AND h.phase NOT IN ('cancelling', 'revoked')",
+        )
+        .fetch_one(&mut *transaction)
+        .await
+        .and_then(|row| row.try_get(0))
+        .map_err(trouble())?;
         transaction.rollback().await.map_err(trouble())?;
         let item = |(number, key): &(i64, RequestKey)| {
-            let (handle, _) = tasks.get(number)?;
+            let handle = tasks.get(number)?;
             let request = handle.requests.get(key)?.clone();
-            Some(InboxItem { handle: handle.clone(), request })
+            Some(InboxItem { handle: Arc::clone(handle), request })
         };
-        Ok(order.iter().filter_map(item).collect())
+        Ok(InboxPage { items: order.iter().filter_map(item).collect(), total: unsigned(total) })
     }
 }

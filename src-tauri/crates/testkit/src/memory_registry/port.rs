@@ -1,6 +1,7 @@
 //! The `Registry` port over what is kept in memory.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use domain::agent::Agent;
 use domain::audit::{AuditEvent, Subject};
@@ -11,8 +12,8 @@ use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
 use domain::ports::{
     AgentNote, AgentUnit, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem,
-    Page, PageQuery, PortFuture, Recorded, Registry, RegistryError, RuleUnit, SeriesQuery, ServerUnit, SpendRow,
-    StoreFacts, TaskCursor, TaskPage, TaskQuery, View, WasteRow,
+    InboxPage, Page, PageQuery, PortFuture, Recorded, Registry, RegistryError, RuleUnit, SeriesQuery, ServerUnit,
+    SpendRow, StoreFacts, TaskCursor, TaskPage, TaskQuery, View, WasteRow,
 };
 use domain::raw::RawNote;
 use domain::rule::Rule;
@@ -318,7 +319,7 @@ impl Registry for MemoryRegistry {
         }))
     }
 
-    fn inbox(&self, limit: u32) -> PortFuture<'_, Result<Vec<InboxItem>, RegistryError>> {
+    fn inbox(&self, offset: u64, limit: u32) -> PortFuture<'_, Result<InboxPage, RegistryError>> {
         ready(self.with(|state, policy| {
             let mut open = Vec::new();
             for (id, row) in state.rows.iter().filter(|(_, row)| row.phase.asks_people()) {
@@ -327,12 +328,13 @@ impl Registry for MemoryRegistry {
                 open.extend(asked.map(|(key, request)| ((request.opened, *id, key.clone()), row, request)));
             }
             open.sort_by(|(a, ..), (b, ..)| a.cmp(b));
-            open.truncate(size(limit.min(policy.inbox_rows_max)));
+            let total = open.len() as u64;
             let item = |(_, row, request): (_, &Row, &domain::request::InputRequest)| InboxItem {
-                handle: row.handle(),
+                handle: Arc::new(row.handle()),
                 request: request.clone(),
             };
-            open.into_iter().map(item).collect()
+            let (skip, take) = (usize::try_from(offset).unwrap_or(usize::MAX), size(limit.min(policy.inbox_rows_max)));
+            InboxPage { items: open.into_iter().skip(skip).take(take).map(item).collect(), total }
         }))
     }
 

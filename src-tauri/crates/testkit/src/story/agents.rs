@@ -251,7 +251,7 @@ async fn flags(registry: &dyn Registry) {
 
 async fn questions(registry: &dyn Registry) {
     let asks = async || -> Vec<(HandleId, String)> {
-        let items = registry.inbox(1_000).await.expect("the inbox reads");
+        let items = registry.inbox(0, 1_000).await.expect("the inbox reads").items;
         let ours = items.iter().filter(|item| item.handle.server == CAST.server(1));
         ours.map(|item| (item.handle.id, item.request.key.to_string())).collect()
     };

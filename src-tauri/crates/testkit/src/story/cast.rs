@@ -1,9 +1,9 @@
 //! Tasks and units of the story, made of few words.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::handle::{Audience, Home, Origin, TaskHandle};
+use domain::handle::{Audience, Home, InputRequests, Origin, TaskHandle};
 use domain::ids::{AgentId, HandleId, HostId, PersonId, RequestKey, ServerId, UpstreamTaskId};
 use domain::ports::Commit;
 use domain::request::{Ask, AskDoor, InputRequest, RequestState};
@@ -58,7 +58,8 @@ impl Cast {
             contact: Contact::Fresh { seen: created },
             intent: Intent::None,
             audience: Audience::People,
-            requests: BTreeMap::new(),
+            requests: InputRequests::default(),
+            more_questions: 0,
             progress: None,
             usual: None,
             due: None,

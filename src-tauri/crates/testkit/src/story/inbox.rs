@@ -3,7 +3,7 @@
 use domain::ids::{PersonId, RequestKey};
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind, PayloadWrite};
-use domain::ports::{Commit, Registry};
+use domain::ports::{Commit, InboxPage, Registry};
 use domain::request::{AnswerAction, Answered, RequestState};
 use domain::status::{Delivery, Phase};
 use domain::time::Timestamp;
@@ -14,7 +14,11 @@ use super::{Cast, unit};
 const CAST: Cast = Cast::of(3);
 
 async fn open_keys(registry: &dyn Registry, limit: u32) -> Vec<String> {
-    let items = registry.inbox(limit).await.expect("the inbox can be read");
+    keys(registry.inbox(0, limit).await.expect("the inbox can be read"))
+}
+
+fn keys(page: InboxPage) -> Vec<String> {
+    let items = page.items;
     for item in &items {
         assert_eq!(
             item.handle.requests.get(&item.request.key),
@@ -46,6 +50,8 @@ async fn questions(registry: &dyn Registry) {
     let want = ["old", "c", "a", "b", "new"];
     assert_eq!(open_keys(registry, 10).await, want, "oldest first; ties by task, then by key");
     assert_eq!(open_keys(registry, 2).await, ["old", "c"], "at most as many as asked for");
+    let page = registry.inbox(2, 2).await.expect("the inbox can be read");
+    assert_eq!((page.total, keys(page)), (5, vec!["a".to_owned(), "b".to_owned()]), "a page says how many there are");
 
     let key = RequestKey::new("old");
     let answered = Answered {

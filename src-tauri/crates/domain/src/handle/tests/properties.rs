@@ -75,7 +75,7 @@ fn check_step(
     if let (Happening::Missed { miss: 1, .. }, false) = (happening, before.view.is_terminal()) {
         prop_assert_ne!(after.phase(now), Phase::Failed, "rule 9: unknown is never failed");
     }
-    for (key, request) in &before.requests {
+    for (key, request) in before.requests.iter() {
         let Some(answer) = recorded(before, key) else { continue };
         let kept = recorded(after, key).map(|later| (later.by, later.at, later.action, later.not_before));
         let same = kept == Some((answer.by, answer.at, answer.action, answer.not_before));
