@@ -10,6 +10,7 @@ mod agent;
 mod audience;
 mod birth;
 mod call;
+mod clock_step;
 mod close;
 mod contact;
 mod gift;

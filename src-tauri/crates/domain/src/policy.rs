@@ -216,6 +216,18 @@ pub struct Policy {
     pub hold_back: Duration,
     /// Changes of the set of watched tasks within this time reach the connection as one. Judgement: short beside the
     /// 100 ms that a pushed change may take, long enough for a burst of calls.
+    /// How often the wall clock is compared with the time that passed. Judgement: a step is seen before the shortest
+    /// hold-back is over.
+    pub clock_look: Duration,
+    /// A difference from here on is a step; a smaller one is followed without a word. Judgement: time services slew by
+    /// less than a second between two looks.
+    pub clock_step: Duration,
+    /// After a step, nothing is deleted or ended for its age for this long: the clock may be set again. Judgement: a
+    /// wrong clock is noticed within a day.
+    pub clock_trust_after: Duration,
+    /// No timer that stands for a moment of the clock sleeps longer than this before it looks again. Timers of the
+    /// runtime stand still while the computer sleeps. Issue 11.
+    pub timer_look: Duration,
     pub watch_settle: Duration,
     /// How often old change rows and status lines are removed. Judgement.
     pub prune_every: Duration,
@@ -331,6 +343,10 @@ impl Default for Policy {
             watch_settle: SECOND / 20,
             prune_every: HOUR,
             sweep_every: SECOND,
+            clock_look: 2 * SECOND,
+            clock_step: 2 * SECOND,
+            clock_trust_after: DAY,
+            timer_look: 30 * SECOND,
             batch_rows: 500,
             drain_limit: 5 * SECOND,
             reserve_file_bytes: 4 * 1_048_576,

@@ -31,10 +31,21 @@ use crate::handle::Attention;
 use crate::ids::{HandleId, ServerId};
 use crate::time::Timestamp;
 
-/// Wall time. Sleeping is the runtime's.
+/// The moment now, and what the computer's wall clock makes of it. Sleeping is the runtime's.
+///
+/// Deadlines and ages are differences of moments, so a moment must move as time passes: when somebody sets the wall
+/// clock, `now` goes on as before, and the engine takes the step over once it has moved its deadlines by as much.
 pub trait Clock: Send + Sync + 'static {
-    /// The moment now.
+    /// The moment now. Moves as fast as time passes, also while the computer sleeps, and never steps by itself.
     fn now(&self) -> Timestamp;
+
+    /// By how many milliseconds the wall clock is ahead of [`Clock::now`]; negative when it is behind.
+    fn wall_ahead_ms(&self) -> i64 {
+        0
+    }
+
+    /// From here on [`Clock::now`] is this many milliseconds later; earlier when negative.
+    fn step_by(&self, _millis: i64) {}
 }
 
 /// Something a person should know, without content.

@@ -38,6 +38,12 @@ impl Timestamp {
         Self(self.0.saturating_add(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)))
     }
 
+    /// The moment this many milliseconds later; earlier when negative.
+    #[must_use]
+    pub fn shifted(self, millis: i64) -> Self {
+        Self(self.0.saturating_add(millis))
+    }
+
     /// The time from `earlier` to this moment; zero when `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {

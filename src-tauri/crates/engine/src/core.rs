@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use crate::attend::Board;
 use crate::budget::Budget;
+use crate::clock_watch::ClockSteps;
 use crate::company::Companies;
 use crate::dice::Dice;
 use crate::gauge::Gauges;
@@ -56,6 +57,8 @@ pub(crate) struct Core {
     pub(crate) presences: Arc<Presences>,
     pub(crate) repeats: Repeats,
     pub(crate) companies: Companies,
+    /// When the wall clock was set.
+    pub(crate) clock_steps: ClockSteps,
     /// Our own reads over all servers; first come, first served, and no server may wait with more than its own slots,
     /// so that one with 9,990 tasks cannot keep the others waiting (ruling 12).
     pub(crate) reads: Arc<Semaphore>,
@@ -75,9 +78,10 @@ impl Core {
         Arc::clone(&self.roster.read())
     }
 
-    /// The runtime's instant of a moment, for sleeping until then.
+    /// The runtime's instant of a moment, for sleeping until then, at most `timer_look` away: the runtime's clock stands
+    /// still while the computer sleeps, so whoever wakes looks whether the moment has come.
     pub(crate) fn instant(&self, at: Timestamp) -> Instant {
-        Instant::now() + at.since(self.now())
+        Instant::now() + at.since(self.now()).min(self.policy.timer_look)
     }
 
     /// The moment of an instant, for showing it.

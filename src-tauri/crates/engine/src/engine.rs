@@ -25,6 +25,7 @@ use tokio::sync::Semaphore;
 
 use crate::attend::{self, Board};
 use crate::budget::{self, Budget};
+use crate::clock_watch::{self, ClockSteps};
 use crate::company::Companies;
 use crate::core::Core;
 use crate::deliver::Deliverer;
@@ -219,6 +220,7 @@ impl Engine {
             presences,
             repeats: Repeats::default(),
             companies: Companies::default(),
+            clock_steps: ClockSteps::default(),
             stopping: AtomicBool::new(false),
             gauges: Gauges::default(),
         });
@@ -240,6 +242,7 @@ impl Engine {
         };
         steady("deliver", |core| Box::pin(Deliverer::new(core).run()));
         steady("sweep", |core| Box::pin(sweep::run(core)));
+        steady("clock", |core| Box::pin(clock_watch::run(core)));
         steady("contacts", |core| Box::pin(sweep::flush_contacts(core)));
         steady("attend", |core| Box::pin(attend::run(core)));
         steady("presences", |core| Box::pin(presence::run(core)));

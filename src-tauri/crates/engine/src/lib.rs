@@ -10,6 +10,7 @@ mod agent_call;
 mod attend;
 mod budget;
 mod clock;
+mod clock_watch;
 mod company;
 mod core;
 mod decide;

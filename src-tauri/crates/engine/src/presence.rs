@@ -15,6 +15,7 @@ use domain::time::Timestamp;
 use futures::stream::{self, StreamExt};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::core::Core;
 
@@ -39,7 +40,7 @@ enum Whereabouts {
     /// Connected.
     Here,
     /// Without a connection since then.
-    Away(Timestamp),
+    Away(Instant),
     /// Away for so long that its tasks are orphaned.
     Gone,
 }
@@ -74,7 +75,7 @@ impl Presences {
                 connected: false,
             };
             // Marks of an earlier run are taken off with the first word.
-            Word { presence, whereabouts: Whereabouts::Away(core.now()), stale: false, back: true }
+            Word { presence, whereabouts: Whereabouts::Away(Instant::now()), stale: false, back: true }
         });
         change(word)
     }
@@ -108,12 +109,15 @@ impl Presences {
             word.presence.calls = word.presence.calls.saturating_add(1);
             word.presence.seen = word.presence.seen.max(Some(now));
             word.stale = true;
+            if let Whereabouts::Away(since) = &mut word.whereabouts {
+                *since = Instant::now();
+            }
         });
     }
 
     /// Its last connection or session ended.
     pub(crate) fn away(&self, core: &Core, id: AgentId) {
-        let now = core.now();
+        let now = Instant::now();
         self.change(core, id, |word| {
             word.presence.connected = false;
             if word.whereabouts == Whereabouts::Here {
@@ -129,7 +133,7 @@ impl Presences {
 
     /// Those who are back, and those who are gone by now.
     fn moved(&self, core: &Core) -> (Vec<AgentId>, Vec<AgentId>) {
-        let (now, patience) = (core.now(), core.policy.gateway.orphan_after);
+        let (now, patience) = (Instant::now(), core.policy.gateway.orphan_after);
         let (mut back, mut gone) = (Vec::new(), Vec::new());
         for (id, word) in self.words.lock().iter_mut() {
             match word.whereabouts {
@@ -139,8 +143,7 @@ impl Presences {
                     }
                 }
                 Whereabouts::Away(since) => {
-                    let heard = word.presence.seen.map_or(since, |seen| seen.max(since));
-                    if now.since(heard) >= patience {
+                    if now.saturating_duration_since(since) >= patience {
                         word.whereabouts = Whereabouts::Gone;
                         gone.push(*id);
                     }

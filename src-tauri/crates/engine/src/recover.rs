@@ -67,6 +67,17 @@ pub(crate) fn may_live_on(core: &Core, server: &Server) -> bool {
 
 /// What the restart itself means for a handle.
 fn catch_up(core: &Core, servers: &HashMap<ServerId, &Server>, handle: &TaskHandle, now: Timestamp) -> Transition {
+    let ahead = handle.latest();
+    if ahead > now {
+        // The clock was set back while no core ran: an answer must not be held back for as long as that.
+        core.clock_steps.note();
+        let back = now.as_millis().saturating_sub(ahead.as_millis());
+        return then(handle.clock_stepped(back), |next| restarted(core, servers, next, now));
+    }
+    restarted(core, servers, handle, now)
+}
+
+fn restarted(core: &Core, servers: &HashMap<ServerId, &Server>, handle: &TaskHandle, now: Timestamp) -> Transition {
     let Some(server) = servers.get(&handle.server) else { return handle.gone(&GoneWhy::ServerRemoved, now) };
     if may_live_on(core, server) {
         return Transition::none(handle);

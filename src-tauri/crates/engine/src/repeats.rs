@@ -88,7 +88,8 @@ impl Repeats {
 
 /// Whether a repeated call may join this task at this moment, as the registry shows it.
 pub(crate) fn may_join(core: &Core, handle: &TaskHandle, now: Timestamp) -> bool {
-    let lasts = handle.ended_at().is_none_or(|ended| now.since(ended) <= core.policy.gateway.repeat_within);
+    let within = |ended| now.since(ended) <= core.policy.gateway.repeat_within || !core.ages_are_sure();
+    let lasts = handle.ended_at().is_none_or(within);
     handle.is_undelivered() && lasts
 }
 

@@ -69,6 +69,9 @@ async fn see_foreign_commits(core: &Core) {
 }
 
 async fn prune(core: &Core) {
+    if !core.ages_are_sure() {
+        return;
+    }
     let kept = i64::try_from(core.policy.change_log_kept.as_millis()).unwrap_or(i64::MAX);
     let before = domain::time::Timestamp::from_millis(core.now().as_millis().saturating_sub(kept));
     match core.registry.prune(before).await {

@@ -31,6 +31,7 @@ use crate::door::Opener;
 use crate::http::{self, Doors, HttpError};
 use crate::lock::{CoreLock, LockError};
 use crate::notices::{self, DesktopNotices, Reach, Sources};
+use crate::observed_clock::ObservedClock;
 use crate::paths::HomeError;
 use crate::secrets::{Vault, VaultError};
 use crate::sign_in::{Invitation, SignIn};
@@ -171,7 +172,7 @@ impl Adapters {
     pub async fn production(held: &Held) -> Result<Self, StartError> {
         let config = &held.config;
         let policy = config.policy.clone();
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let clock: Arc<dyn Clock> = Arc::new(ObservedClock::new());
         let draw = random::draw();
         let supervisor = Supervisor::new();
         let vault = Arc::new(Vault::open(config)?);

@@ -21,6 +21,7 @@ mod logging;
 pub mod menu;
 pub mod moment;
 mod notices;
+mod observed_clock;
 pub mod paths;
 mod person;
 pub mod places;

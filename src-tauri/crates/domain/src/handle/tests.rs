@@ -5,6 +5,7 @@
 
 mod agents;
 mod audiences;
+mod clock_steps;
 mod ends;
 mod happenings;
 mod limits;

@@ -74,7 +74,9 @@ async fn keep_on(core: &Arc<Core>, numbers: &Counting) {
         core.budget.show();
         if flush_at <= Instant::now() {
             flush_at = Instant::now() + numbers.flush_every;
-            core.budget.books.lock().end_quiet(core.now());
+            if core.ages_are_sure() {
+                core.budget.books.lock().end_quiet(core.now());
+            }
             if core.budget.flushing.lock().await.may_try() {
                 flush(core).await;
             }

@@ -14,6 +14,7 @@ mod budget_limits;
 mod budget_room;
 mod budget_scale;
 mod calls;
+mod clock_steps;
 mod deciding;
 mod driving;
 mod finding;

@@ -151,7 +151,7 @@ numbers! { NAMES set_plain Policy:
     contact_flush, feed_frame, page_rows_max, watch_settle, prune_every, sweep_every, batch_rows,
     drain_limit, reserve_file_bytes, registry_busy_wait, registry_check_bytes, backups_kept,
     inbox_rows_max, desk_value_bytes, desk_key_bytes, desk_items_max, desk_kind_bytes, raw_message_bytes,
-    raw_messages_per_task, hold_back,
+    raw_messages_per_task, hold_back, clock_look, clock_step, clock_trust_after, timer_look,
 }
 
 numbers! { GATEWAY_NAMES set_gateway Gateway:
