@@ -46,6 +46,8 @@ pub struct Policy {
     pub poll_first: Duration,
     /// The interval without a hint grows to this. Ruling 11.
     pub poll_last: Duration,
+    /// When a task is polled after a person's act for it reached its server, whatever the server's hint. Ruling 46.
+    pub polls_after_act: [Duration; 2],
     /// Factor by which the interval without a hint grows at each look that brought no change. Judgement.
     pub poll_growth: f64,
     /// The only ceiling for hints: longer ones are cut to this. Ruling 11.
@@ -166,8 +168,6 @@ pub struct Policy {
     pub task_id_cap_bytes: usize,
     /// Questions one task may have over its life. Judgement.
     pub requests_per_task_max: usize,
-    /// Largest arguments accepted for a call. Judgement; bodies beyond are refused by most servers.
-    pub arguments_cap_bytes: usize,
     /// Questions of one task that are open here at once; the rest is counted and comes up as others close. Judgement:
     /// several screens of an inbox.
     pub open_questions_per_task: usize,
@@ -177,6 +177,8 @@ pub struct Policy {
     pub open_question_bytes_per_task: usize,
     /// Bytes of live questions of one connection that wait for others to close; what is beyond is dismissed. Judgement.
     pub waiting_question_bytes: usize,
+    /// Largest arguments accepted for a call. Judgement; bodies beyond are refused by most servers.
+    pub arguments_cap_bytes: usize,
     /// Kept of a message that could not be read, for `doctor`. Judgement.
     pub unreadable_kept_bytes: usize,
     /// Kept of a child's standard error. Judgement: the last screenfuls.
@@ -214,8 +216,6 @@ pub struct Policy {
     pub raw_messages_per_task: u32,
     /// How long an answer is held back so that it can be undone. peers.md §4.3.
     pub hold_back: Duration,
-    /// Changes of the set of watched tasks within this time reach the connection as one. Judgement: short beside the
-    /// 100 ms that a pushed change may take, long enough for a burst of calls.
     /// How often the wall clock is compared with the time that passed. Judgement: a step is seen before the shortest
     /// hold-back is over.
     pub clock_look: Duration,
@@ -228,6 +228,8 @@ pub struct Policy {
     /// No timer that stands for a moment of the clock sleeps longer than this before it looks again. Timers of the
     /// runtime stand still while the computer sleeps. Issue 11.
     pub timer_look: Duration,
+    /// Changes of the set of watched tasks within this time reach the connection as one. Judgement: short beside the
+    /// 100 ms that a pushed change may take, long enough for a burst of calls.
     pub watch_settle: Duration,
     /// How often old change rows and status lines are removed. Judgement.
     pub prune_every: Duration,
@@ -268,6 +270,7 @@ impl Default for Policy {
         Self {
             poll_first: 5 * SECOND,
             poll_last: MINUTE,
+            polls_after_act: [SECOND, 5 * SECOND],
             poll_growth: 1.5,
             hint_ceiling: HOUR,
             hint_floor: SECOND / 10,
@@ -318,6 +321,10 @@ impl Default for Policy {
             schema_cap_bytes: 512 * KIB,
             task_id_cap_bytes: 4 * KIB,
             requests_per_task_max: 1_000,
+            open_questions_per_task: 64,
+            open_questions_per_server: 256,
+            open_question_bytes_per_task: MIB,
+            waiting_question_bytes: 4 * MIB,
             arguments_cap_bytes: 4 * MIB,
             unreadable_kept_bytes: 16 * KIB,
             stderr_kept_bytes: 64 * KIB,
@@ -333,20 +340,16 @@ impl Default for Policy {
             desk_key_bytes: 8 * KIB,
             desk_items_max: 10_000,
             desk_kind_bytes: 16 * 1_048_576,
-            open_questions_per_task: 64,
-            open_questions_per_server: 256,
-            open_question_bytes_per_task: MIB,
-            waiting_question_bytes: 4 * MIB,
             raw_message_bytes: 64 * KIB,
             raw_messages_per_task: 20,
             hold_back: 5 * SECOND,
-            watch_settle: SECOND / 20,
-            prune_every: HOUR,
-            sweep_every: SECOND,
             clock_look: 2 * SECOND,
             clock_step: 2 * SECOND,
             clock_trust_after: DAY,
             timer_look: 30 * SECOND,
+            watch_settle: SECOND / 20,
+            prune_every: HOUR,
+            sweep_every: SECOND,
             batch_rows: 500,
             drain_limit: 5 * SECOND,
             reserve_file_bytes: 4 * 1_048_576,

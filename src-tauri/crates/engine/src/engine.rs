@@ -345,11 +345,11 @@ impl Engine {
         self.core.posts.shared(id).is_some_and(|post| post.says_destructive(tool))
     }
 
-    /// Looks at a task as soon as the server's hint allows.
+    /// A person wants to know how a task is: polls it soon, whatever the server's hint (ruling 46).
     pub fn look_soon(&self, id: HandleId) {
         let post = self.core.ledger.held(id).and_then(|handle| self.core.posts.of(&handle));
         if let Some(post) = post {
-            post.touch(id, Touch { soon: true, look_at: None });
+            post.touch(id, Touch { soon: true, person_acted: true, look_at: None });
         }
     }
 

@@ -297,6 +297,10 @@ impl Follower {
                 self.event(event);
             }
         }
+        if touch.person_acted {
+            let after = self.core.policy.polls_after_act;
+            self.book.change(id, |track| track.earn(Instant::now(), after));
+        }
         if touch.soon || (touch.look_at.is_some() && lacks(handle.as_deref())) {
             self.look_soon(id);
         }

@@ -61,5 +61,5 @@ fn look(transition: &Transition, now: Timestamp) -> Touch {
         Effect::LookAt(at) => Some(*at),
         Effect::Deliver | Effect::Tell(_) | Effect::StopLooking | Effect::Release => None,
     });
-    Touch { soon: look_at.is_some_and(|at| at <= now), look_at }
+    Touch { soon: look_at.is_some_and(|at| at <= now), look_at, person_acted: false }
 }

@@ -82,6 +82,8 @@ pub(crate) struct Touch {
     pub(crate) soon: bool,
     /// Look at it no earlier than then, if no look is planned.
     pub(crate) look_at: Option<Timestamp>,
+    /// A person did something for it: it is polled soon after, whatever the server's hint (ruling 46).
+    pub(crate) person_acted: bool,
 }
 
 /// Words left for the follower.
@@ -275,6 +277,7 @@ impl Post {
             let mut words = self.words.lock();
             let word = words.touched.entry(id).or_default();
             word.soon |= touch.soon;
+            word.person_acted |= touch.person_acted;
             word.look_at = match (word.look_at, touch.look_at) {
                 (Some(one), Some(other)) => Some(one.min(other)),
                 (one, other) => one.or(other),

@@ -9,7 +9,7 @@ use domain::handle::TaskHandle;
 use domain::ids::{HandleId, UpstreamTaskId};
 use domain::payload::{Payload, PayloadKind};
 use domain::ports::{TaskCursor, TaskQuery};
-use domain::status::Phase;
+use domain::status::{Outcome, Phase, TaskStatus};
 use domain::time::Timestamp;
 use engine::StartCall;
 use serde::{Deserialize, Serialize};
@@ -199,6 +199,7 @@ impl Api {
     /// When it is not over yet, or left nothing.
     pub async fn task_result(&self, _caller: &Caller, input: OneTask) -> Result<TaskResult, ApiError> {
         let id = self.find_id(&input.id).await?;
+        self.await_result(id).await?;
         let task = self.task_show_id(id).await?;
         for (kind, word) in [(PayloadKind::Result, "result"), (PayloadKind::Error, "error")] {
             let Some(payload) = self.registry.payload(id, kind).await? else { continue };
@@ -210,6 +211,20 @@ impl Api {
             return Ok(TaskResult { id: task.id, phase: task.phase, kind: word.into(), is_error, message, payload });
         }
         Err(no_result(&task))
+    }
+
+    /// Waits a few seconds for the result of a task that is done and whose result is still being fetched.
+    async fn await_result(&self, id: HandleId) -> Result<(), ApiError> {
+        let Some(engine) = self.engine() else { return Ok(()) };
+        let since = self.registry.newest_seq().await?;
+        let is_fetched = |task: &TaskHandle| {
+            task.view.task().is_none_or(|known| known.status != TaskStatus::Completed(Outcome::NotFetched))
+        };
+        if self.registry.handle(id).await?.is_some_and(|task| !is_fetched(&task)) {
+            engine.look_soon(id);
+            self.settle(&[id], since, self.policy.asking.result_wait, is_fetched).await?;
+        }
+        Ok(())
     }
 
     /// Takes up a task by the server's id of it.
@@ -241,11 +256,17 @@ fn no_result(task: &TaskDto) -> ApiError {
             format!("`taskwarden tasks watch {}` follows it until it is.", task.id),
         );
     }
+    if task.result.as_ref().is_some_and(|result| result.state == "notFetched") {
+        return ApiError::new(
+            Code::Refused,
+            format!("the result of task `{}` is still being fetched from `{}`", task.id, task.server),
+            "Ask again in a moment; Taskwarden goes on fetching it.",
+        );
+    }
     let why = match (&task.error, &task.contact.last, task.result.as_ref().map(|result| result.state.as_str())) {
         (Some(error), ..) => format!(": {}", error.message),
         (None, Some(last), _) => format!(": {last}"),
         (None, None, Some("unavailable")) => ": the server can no longer give it".into(),
-        (None, None, Some("notFetched")) => ": it is still being fetched".into(),
         (None, None, _) => String::new(),
     };
     ApiError::new(

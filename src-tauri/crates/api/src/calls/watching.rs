@@ -51,7 +51,7 @@ impl Api {
         })
     }
 
-    /// Asks for a look as soon as the server's interval allows.
+    /// Asks for a poll a second from now, and for another one a little later (ruling 46).
     ///
     /// # Errors
     /// When there is none of this handle.

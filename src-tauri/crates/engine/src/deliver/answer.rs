@@ -65,7 +65,12 @@ async fn send_together(way: &Way, handle: &TaskHandle, requests: &[&InputRequest
         },
         Err(error) => failed(way, handle, &keys, &error, live).await,
     };
-    way.post.touch(handle.id, Touch { soon: true, look_at: None });
+    let by_person = |request: &&InputRequest| match &request.state {
+        RequestState::Answered(answered) => answered.by.person().is_some(),
+        RequestState::Open | RequestState::Confirmed(_) | RequestState::Withdrawn { .. } => false,
+    };
+    let person_acted = requests.iter().any(by_person);
+    way.post.touch(handle.id, Touch { soon: true, person_acted, look_at: None });
     ended
 }
 

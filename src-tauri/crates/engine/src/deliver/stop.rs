@@ -150,5 +150,9 @@ async fn refused(core: &Arc<Core>, handle: &TaskHandle, why: &str) -> Ended {
 }
 
 fn look_soon(way: &Way, handle: &TaskHandle) {
-    way.post.touch(handle.id, Touch { soon: true, look_at: None });
+    let person_acted = match &handle.intent {
+        Intent::Cancel(wish) | Intent::Revoked(wish) => wish.by.person().is_some(),
+        Intent::None | Intent::Unwatched { .. } => false,
+    };
+    way.post.touch(handle.id, Touch { soon: true, person_acted, look_at: None });
 }

@@ -18,6 +18,8 @@ pub(crate) struct Track {
     pub(crate) due: Option<Instant>,
     /// When the last look began.
     pub(crate) begun: Option<Instant>,
+    /// Polls that an act of a person earned, the earlier first; they are due whatever the hint (ruling 46).
+    pub(crate) earned: [Option<Instant>; 2],
     /// A look is under way.
     pub(crate) reading: bool,
     /// Look again as soon as the one under way is done.
@@ -30,6 +32,27 @@ pub(crate) struct Track {
     pub(crate) failures: u32,
     /// "Unknown task" answers in a row.
     pub(crate) unknown: u32,
+}
+
+impl Track {
+    /// A person acted: two polls are earned, unless the ones of an act a moment ago are still to come.
+    pub(crate) fn earn(&mut self, now: Instant, after: [Duration; 2]) {
+        if self.earned.iter().all(Option::is_none) {
+            self.earned = after.map(|wait| Some(now + wait));
+        }
+        self.hasten(now);
+    }
+
+    /// The next poll is no later than the next one that was earned. What was earned until now is used up, polled or not:
+    /// without a connection it must not be due again and again.
+    pub(crate) fn hasten(&mut self, now: Instant) {
+        for earned in &mut self.earned {
+            earned.take_if(|at| *at <= now);
+        }
+        if let (Some(due), Some(earned)) = (&mut self.due, self.earned.iter().flatten().min()) {
+            *due = (*due).min(*earned);
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -297,6 +297,9 @@ impl Follower {
         let policy = &self.core.policy;
         let again = self.book.change(id, |track| {
             track.due = Some(now + pause(track, told.or(hint(&handle)), retry_after, random, policy));
+            if retry_after.is_none() {
+                track.hasten(now);
+            }
             std::mem::take(&mut track.again)
         });
         if again == Some(true) && retry_after.is_none() {

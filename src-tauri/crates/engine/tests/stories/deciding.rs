@@ -225,6 +225,28 @@ async fn an_obeyed_stop_is_asked_acknowledged_and_stopped() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_act_of_a_person_earns_a_poll_after_a_second_and_after_five_whatever_the_hint() {
+    let (world, server, id) = World::new().await;
+    server.on_cancel(OnCancel::Ignore);
+    server.reply_task("work", "t1", vec![Look::working()]);
+    server.hint("t1", 3_600 * SECOND);
+    let task = world.call(id, "work").await;
+    world.pass(20 * SECOND).await;
+    server.clear_acts();
+    world.engine.cancel(task, person("ada"), None).await.expect("the stop is recorded");
+    world.pass(30 * SECOND).await;
+    let acknowledged = server.times(|act| matches!(act, Act::Cancel { .. }))[0];
+    let after: Vec<u64> = server.reads("t1").iter().map(|at| at.since(acknowledged).as_secs()).collect();
+    assert_eq!(after, [1, 5], "two polls, and then the hint counts again");
+    server.clear_acts();
+    world.engine.look_soon(task);
+    server.becomes("t1", Look::Cancelled);
+    world.pass(30 * SECOND).await;
+    assert_eq!(server.reads("t1").len(), 1, "polled after a second, and over");
+    assert_eq!(world.phase(task).await, Phase::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stop_that_is_not_obeyed_is_told_and_may_end_as_finished_anyway() {
     let (world, server, id) = World::new().await;
     server.on_cancel(OnCancel::Ignore);

@@ -23,9 +23,10 @@ async fn a_hint_is_never_shortened() {
     let (world, server, id) = World::new().await;
     server.reply_task("work", "t1", vec![Look::working()]);
     server.hint("t1", 7 * SECOND);
-    let task = world.call(id, "work").await;
+    world.call(id, "work").await;
     world.pass(120 * SECOND).await;
-    world.engine.look_soon(task);
+    let again = UpstreamEvent::LookAgain(UpstreamTaskId::new("t1"));
+    assert!(server.say(again), "the server asks for a look");
     world.pass(120 * SECOND).await;
     let gaps = gaps(&server.reads("t1"));
     assert!(gaps.len() > 20, "it is looked at every few seconds: {gaps:?}");
