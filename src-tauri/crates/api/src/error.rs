@@ -107,6 +107,7 @@ impl From<RegistryError> for ApiError {
             | RegistryError::Newer { .. }
             | RegistryError::WrongKey
             | RegistryError::Closed
+            | RegistryError::Uncertain { .. }
             | RegistryError::Other { .. } => Code::Failed,
         };
         Self::new(code, error.to_string(), error.hint())

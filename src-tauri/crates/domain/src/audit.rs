@@ -101,6 +101,12 @@ pub enum Verb {
     LimitLifted,
     /// How an agent's tokens are counted was changed, or its window was declared empty.
     BudgetChanged,
+    /// Retention removed payloads or tasks.
+    StorageCleaned,
+    /// How long what is stored is kept was changed.
+    StorageChanged,
+    /// Old audit rows were removed; the note is their tombstone.
+    SegmentRemoved,
 }
 
 impl Verb {
@@ -141,6 +147,9 @@ impl Verb {
             Self::OverLimit => "overLimit",
             Self::LimitLifted => "limitLifted",
             Self::BudgetChanged => "budgetChanged",
+            Self::StorageCleaned => "storageCleaned",
+            Self::StorageChanged => "storageChanged",
+            Self::SegmentRemoved => "segmentRemoved",
         }
     }
 }
@@ -156,6 +165,8 @@ pub enum Subject {
     Server(ServerId),
     /// An agent.
     Agent(AgentId),
+    /// The registry itself.
+    Store,
 }
 
 /// One fact.

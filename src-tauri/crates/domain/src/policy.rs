@@ -10,6 +10,7 @@ mod gateway;
 mod hosting;
 mod keeping;
 mod plain_text;
+mod retention;
 mod serving;
 mod shares;
 
@@ -22,6 +23,7 @@ pub use gateway::{Gateway, LATE_REPLY_WAIT};
 pub use hosting::Hosting;
 pub use keeping::Keeping;
 pub use plain_text::plain_text;
+pub use retention::Retention;
 pub use serving::Serving;
 pub use shares::Shares;
 
@@ -263,6 +265,8 @@ pub struct Policy {
     pub counting: Counting,
     /// What a peer can make grow, and who may use how much of it.
     pub shares: Shares,
+    /// How long what is stored is kept, and how much of it.
+    pub retention: Retention,
 }
 
 impl Default for Policy {
@@ -363,6 +367,7 @@ impl Default for Policy {
             keeping: Keeping::default(),
             counting: Counting::default(),
             shares: Shares::default(),
+            retention: Retention::default(),
         }
     }
 }
@@ -402,6 +407,7 @@ impl Policy {
         rule(self.progress_per_second > 0, "progress_per_second", "must be above zero")?;
         self.counting.check()?;
         self.shares.check()?;
+        self.retention.check()?;
         self.gateway.check()
     }
 }

@@ -9,6 +9,7 @@ mod intents;
 mod listing;
 mod registry;
 mod scale;
+mod storage;
 mod upstream;
 
 use futures_core::future::BoxFuture;
@@ -21,6 +22,7 @@ pub use registry::{
     Registry, RegistryError, RuleUnit, ServerUnit, StoreFacts, TaskCursor, TaskPage, TaskQuery,
 };
 pub use scale::{Cut, Load, Scale, Weight, with_error};
+pub use storage::{AuditCheck, BrokenLink, PayloadUse, Recording, RecordingFault, Removal, StorageFacts, StoredKind};
 pub use upstream::{
     Abilities, AnswerToSend, ArgumentError, CallError, CallListener, CallReply, CallRequest, Closure, Connected,
     Connector, Continuation, HearsCall, LineFacts, Listed, ToolFacts, Upstream, UpstreamError, UpstreamEvent,

@@ -2,8 +2,9 @@
 //!
 //! Each sealed field is bound to its place (table, column and row), so that a value moved elsewhere does not open.
 //! This module neither stores keys nor chooses which fields are sealed: the host brings the key, `rows.rs` and
-//! `sqlite/` say what is sealed. The layout is one version byte, a random nonce of 96 bits, then the ciphertext with
-//! its tag. At 2^32 fields under one key the chance of a repeated nonce is still below 2^-32 (NIST SP 800-38D §8.3).
+//! `sqlite/` say what is sealed. The layout is one byte, a random nonce of 96 bits, then the ciphertext with its tag.
+//! Layout 2 binds the version of the row as well, so that an older value of the same field does not open; layout 1 has
+//! no version. Whoever can write the file can still put back a whole row with its version. At 2^32 fields under one key the chance of a repeated nonce is still below 2^-32 (NIST SP 800-38D §8.3).
 
 use std::fmt;
 
@@ -13,8 +14,10 @@ use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use zeroize::{Zeroize, Zeroizing};
 
-/// Layout of a sealed field as this version writes it.
-const LAYOUT: u8 = 1;
+/// A field that is bound to its place alone.
+const OF_PLACE: u8 = 1;
+/// A field that is bound to its place and to the version of its row.
+const OF_VERSION: u8 = 2;
 /// Bytes of the nonce: 96 bits, the size for which GCM is defined without hashing.
 const NONCE_BYTES: usize = 12;
 
@@ -72,6 +75,14 @@ impl Place<'_> {
     }
 }
 
+/// What is authenticated of a field in a version of its row.
+fn versioned(place: Place<'_>, version: u64) -> Vec<u8> {
+    let mut bytes = place.bytes();
+    bytes.push(0);
+    bytes.extend_from_slice(&version.to_be_bytes());
+    bytes
+}
+
 /// HMAC under a key of 32 bytes, padded to the block size as the standard does itself.
 fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
     let mut block = [0_u8; 64];
@@ -108,15 +119,23 @@ impl Sealer {
 
     /// Seals a field for its place.
     pub(crate) fn seal(&self, place: Place<'_>, plain: &[u8]) -> Result<Vec<u8>, SealError> {
+        self.sealed(OF_PLACE, &place.bytes(), plain)
+    }
+
+    /// Seals a field for its place in this version of its row.
+    pub(crate) fn seal_version(&self, place: Place<'_>, version: u64, plain: &[u8]) -> Result<Vec<u8>, SealError> {
+        self.sealed(OF_VERSION, &versioned(place, version), plain)
+    }
+
+    fn sealed(&self, layout: u8, aad: &[u8], plain: &[u8]) -> Result<Vec<u8>, SealError> {
         let mut nonce = [0_u8; NONCE_BYTES];
         getrandom::fill(&mut nonce).map_err(|_| SealError::NoRandomness)?;
-        let aad = place.bytes();
         let cipher = self
             .cipher
-            .encrypt(&Nonce::from(nonce), Payload { msg: plain, aad: &aad })
+            .encrypt(&Nonce::from(nonce), Payload { msg: plain, aad })
             .map_err(|_| SealError::DoesNotOpen)?;
         let mut sealed = Vec::with_capacity(1 + NONCE_BYTES + cipher.len());
-        sealed.push(LAYOUT);
+        sealed.push(layout);
         sealed.extend_from_slice(&nonce);
         sealed.extend_from_slice(&cipher);
         Ok(sealed)
@@ -124,14 +143,25 @@ impl Sealer {
 
     /// Opens a field at its place.
     pub(crate) fn open(&self, place: Place<'_>, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
+        self.opened(OF_PLACE, &place.bytes(), sealed)
+    }
+
+    /// Opens a field at its place in this version of its row; one from before versions were bound opens without.
+    pub(crate) fn open_version(&self, place: Place<'_>, version: u64, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
+        match sealed.first() {
+            Some(&OF_PLACE) => self.open(place, sealed),
+            Some(_) | None => self.opened(OF_VERSION, &versioned(place, version), sealed),
+        }
+    }
+
+    fn opened(&self, wanted: u8, aad: &[u8], sealed: &[u8]) -> Result<Vec<u8>, SealError> {
         let (layout, rest) = sealed.split_first().ok_or(SealError::DoesNotOpen)?;
         let (nonce, cipher) = rest.split_at_checked(NONCE_BYTES).ok_or(SealError::DoesNotOpen)?;
         let nonce: [u8; NONCE_BYTES] = nonce.try_into().map_err(|_| SealError::DoesNotOpen)?;
-        if *layout != LAYOUT {
+        if *layout != wanted {
             return Err(SealError::DoesNotOpen);
         }
-        let aad = place.bytes();
-        self.cipher.decrypt(&Nonce::from(nonce), Payload { msg: cipher, aad: &aad }).map_err(|_| SealError::DoesNotOpen)
+        self.cipher.decrypt(&Nonce::from(nonce), Payload { msg: cipher, aad }).map_err(|_| SealError::DoesNotOpen)
     }
 
     /// A keyed hash of some parts: equal parts, equal marks; without the key it says nothing about them.
@@ -161,6 +191,17 @@ mod tests {
         assert_eq!(sealer.open(place("b"), &sealed), Err(SealError::DoesNotOpen), "moved to another row");
         let other = Sealer::new(&SealKey::from_bytes([8; 32]));
         assert_eq!(other.open(place("a"), &sealed), Err(SealError::DoesNotOpen), "another key");
+    }
+
+    #[test]
+    fn an_older_value_of_the_same_field_does_not_open() {
+        let sealer = Sealer::new(&SealKey::from_bytes([7; 32]));
+        let old = sealer.seal_version(place("a"), 1, b"open").expect("seals");
+        assert_eq!(sealer.open_version(place("a"), 1, &old).as_deref(), Ok(b"open".as_slice()));
+        assert_eq!(sealer.open_version(place("a"), 2, &old), Err(SealError::DoesNotOpen), "put back later");
+        assert_eq!(sealer.open(place("a"), &old), Err(SealError::DoesNotOpen), "nor without its version");
+        let before = sealer.seal(place("a"), b"from before").expect("seals");
+        assert_eq!(sealer.open_version(place("a"), 9, &before).as_deref(), Ok(b"from before".as_slice()));
     }
 
     #[test]

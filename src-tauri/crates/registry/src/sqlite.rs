@@ -13,6 +13,7 @@ mod desk;
 pub(crate) mod fault;
 mod group;
 mod handles;
+mod health;
 mod kin;
 mod known;
 mod lists;
@@ -26,6 +27,7 @@ mod port;
 mod raw;
 mod requests;
 pub(crate) mod reserve;
+mod retention;
 mod rules;
 mod script;
 mod servers;
@@ -34,6 +36,7 @@ mod taken;
 mod tests;
 mod unit;
 mod usual;
+mod verify;
 mod writer;
 
 pub use open::Opening;
@@ -42,7 +45,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::ports::RegistryError;
+use domain::ports::{RecordingFault, RegistryError};
 use sqlx::SqlitePool;
 
 use crate::rows::Flaw;
@@ -63,6 +66,7 @@ pub(crate) struct Base {
     path: PathBuf,
     sealer: Sealer,
     limits: Limits,
+    health: health::Health,
 }
 
 /// The numbers of the policy that bind here.
@@ -82,11 +86,19 @@ pub(crate) struct Limits {
     repeats_max: u32,
     windows_shown: u32,
     series_kept: Duration,
+    record_again: Duration,
+    pages_at_once: u32,
+    reserve_change_bytes: usize,
 }
 
 impl Base {
     fn fault(&self, operation: &'static str) -> impl FnOnce(sqlx::Error) -> RegistryError + '_ {
-        move |error| fault::of(&self.path, operation, error)
+        move |error| {
+            if fault::is_damage(&error) {
+                self.health.met(RecordingFault::Damaged);
+            }
+            fault::of(&self.path, operation, error)
+        }
     }
 
     /// A row that does not read: names the row and the column, shows no content.
@@ -109,10 +121,19 @@ impl Base {
 
     /// Opens a sealed field. The key was checked at opening, so one that does not open was changed or moved.
     fn unseal(&self, place: Place<'_>, sealed: &[u8]) -> Result<Vec<u8>, RegistryError> {
-        self.sealer.open(place, sealed).map_err(|_| RegistryError::Damaged {
+        self.sealer.open(place, sealed).map_err(|_| self.moved(place))
+    }
+
+    /// The same for a field that is bound to the version of its row.
+    fn unseal_version(&self, place: Place<'_>, version: u64, sealed: &[u8]) -> Result<Vec<u8>, RegistryError> {
+        self.sealer.open_version(place, version, sealed).map_err(|_| self.moved(place))
+    }
+
+    fn moved(&self, place: Place<'_>) -> RegistryError {
+        RegistryError::Damaged {
             path: self.path.clone(),
-            finding: format!("a row of `{}` has a `{}` that was changed or moved", place.table, place.column),
-        })
+            finding: format!("a row of `{}` has a `{}` that was changed, moved or put back", place.table, place.column),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod chain;
 mod port;
 mod screen;
 mod state;
+mod storage;
 
 use std::sync::Arc;
 

@@ -15,6 +15,7 @@ mod lists;
 mod record;
 mod screens;
 mod servers;
+mod storage;
 mod tasks;
 
 use std::time::Duration;
@@ -51,6 +52,7 @@ pub async fn run(registry: &dyn Registry) {
     screens::told(registry).await;
     agents::told(registry).await;
     budget::told(registry).await;
+    storage::told(registry).await;
 
     let facts = registry.facts().await.expect("facts can be read");
     assert_eq!(facts.findings, Vec::<String>::new(), "after all this the store is sound");

@@ -79,7 +79,7 @@ impl HistoryEvent {
         };
         let key = match &event.subject {
             Subject::Request(_, key) => Some(key.to_string()),
-            Subject::Handle(_) | Subject::Server(_) | Subject::Agent(_) => None,
+            Subject::Handle(_) | Subject::Server(_) | Subject::Agent(_) | Subject::Store => None,
         };
         Self {
             at: iso(event.at),

@@ -16,6 +16,8 @@ pub struct Asking {
     pub result_wait: Duration,
     /// Questions in a page of the inbox. Judgement: more than a person answers in one sitting.
     pub inbox_page_rows: u32,
+    /// How long one call verifies the audit log before it says how far it came. Judgement: well below `reply_limit`.
+    pub verify_limit: Duration,
     /// Tasks of a list that one feed watches. Judgement: several screens of rows.
     pub feed_rows_max: usize,
     /// Counts, totals and servers of a feed are read no closer together than this. Judgement: five times a second is
@@ -57,6 +59,7 @@ impl Default for Asking {
             feeds_max: 16,
             result_wait: 5 * SECOND,
             inbox_page_rows: 100,
+            verify_limit: 5 * SECOND,
             feed_rows_max: 500,
             counts_rest: SECOND / 5,
             heard_tick: SECOND,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::PortFuture;
 use super::budget::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
 use super::listing::{CancelFacts, DeskItem, Page, PageQuery, View};
+use super::storage::{AuditCheck, PayloadUse, Recording, Removal, StorageFacts};
 use crate::agent::Agent;
 use crate::audit::AuditEvent;
 use crate::change::Changes;
@@ -16,6 +17,7 @@ use crate::handle::{TaskHandle, Usual};
 use crate::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use crate::observation::LogLine;
 use crate::payload::{Payload, PayloadKind, PayloadWrite};
+use crate::policy::Retention;
 use crate::raw::{RawMessage, RawNote};
 use crate::request::InputRequest;
 use crate::rule::Rule;
@@ -75,6 +77,12 @@ pub enum RegistryError {
     /// It was closed, or its writer ended.
     #[error("the registry is closed")]
     Closed,
+    /// A commit failed in a way that leaves open whether it was recorded.
+    #[error("it is not known whether the change was recorded in `{path}`")]
+    Uncertain {
+        /// The file.
+        path: PathBuf,
+    },
     /// Anything else, with the operation and the database's words.
     #[error("the registry could not {operation}: {why}")]
     Other {
@@ -108,6 +116,10 @@ impl RegistryError {
             Self::Missing { .. } => "Start the core once with `taskwarden serve`.".into(),
             Self::WrongKey => {
                 "Restore the key that belongs to this registry (`taskwarden doctor` says where it lies).".into()
+            }
+            Self::Uncertain { .. } => {
+                "Look at the task before you try again: the change may have been made. `taskwarden doctor` checks the disk."
+                    .into()
             }
             Self::Closed => "Start the core again with `taskwarden serve`.".into(),
             Self::Other { .. } => "Run `taskwarden doctor`; if it finds nothing, report this line.".into(),
@@ -448,6 +460,25 @@ pub trait Registry: Send + Sync + 'static {
     fn facts(&self) -> PortFuture<'_, Result<StoreFacts, RegistryError>>;
     /// Removes change rows older than `before` and status lines beyond their cap; returns how many rows went.
     fn prune(&self, before: Timestamp) -> PortFuture<'_, Result<u64, RegistryError>>;
+    /// Whether changes are recorded at this moment; from memory, without waiting.
+    fn recording(&self) -> Recording;
+    /// Tries to record again after it was not possible, and says whether it is now.
+    fn try_recording(&self) -> PortFuture<'_, Recording>;
+    /// What is stored, and what [`Registry::clean`] by these limits would remove now.
+    fn storage(&self, limits: Retention, now: Timestamp) -> PortFuture<'_, Result<StorageFacts, RegistryError>>;
+    /// Removes one small stretch of what these limits do not keep; nothing when it is all removed. Never removes what
+    /// is open, held, unanswered or undelivered; audit rows go in whole segments that leave a tombstone.
+    fn clean(&self, limits: Retention, now: Timestamp) -> PortFuture<'_, Result<Removal, RegistryError>>;
+    /// Gives one small step of free space back to the disk; returns whether there is more. With `whole`, writes the
+    /// file anew instead, which needs as much room as it has and holds up commits.
+    fn shrink(&self, whole: bool) -> PortFuture<'_, Result<bool, RegistryError>>;
+    /// Stored payload bytes by server and agent.
+    fn payload_use(&self) -> PortFuture<'_, Result<Vec<PayloadUse>, RegistryError>>;
+    /// Verifies at most `rows` rows of the audit chain after row `after`, whose hash was verified before; `None` begins
+    /// at the first row. With a writer, what is verified is remembered for [`Registry::audit_verified`].
+    fn verify_audit(&self, after: Option<u64>, rows: u32) -> PortFuture<'_, Result<AuditCheck, RegistryError>>;
+    /// The row up to which the chain was verified before; `None` when the mark is missing or does not fit the chain.
+    fn audit_verified(&self) -> PortFuture<'_, Result<Option<u64>, RegistryError>>;
     /// Finishes what was accepted and closes. Later calls fail with [`RegistryError::Closed`].
     fn close(&self) -> PortFuture<'_, ()>;
 }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use domain::policy::{Counting, Gateway, KIB, Keeping, MIB, Policy, Shares};
+use domain::policy::{Counting, Gateway, KIB, Keeping, MIB, Policy, Retention, Shares};
 
 use super::ConfigError;
 
@@ -127,6 +127,8 @@ pub(super) fn set(policy: &mut Policy, name: &str, text: &str) -> Result<(), Mis
         set_counting(&mut policy.counting, name, text)
     } else if let Some(name) = of_part(name, "shares") {
         set_shares(&mut policy.shares, name, text)
+    } else if let Some(name) = of_part(name, "retention") {
+        set_retention(&mut policy.retention, name, text)
     } else {
         set_plain(policy, name, text)
     }
@@ -180,6 +182,12 @@ numbers! { SHARES_NAMES set_shares Shares:
     pattern_compiled_bytes,
 }
 
+numbers! { RETENTION_NAMES set_retention Retention:
+    payload_age, payload_bytes, agent_payload_bytes, server_payload_bytes, task_age, audit_age, segment_rows,
+    removed_at_once, pages_at_once, usage_every, clean_every, verified_at_once, slow_commit, record_again,
+    reserve_change_bytes,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,12 +218,14 @@ mod tests {
         let plain = whole.split(" serving: ").next().unwrap_or_default().to_owned();
         let (gateway, keeping) = (format!("{:?}", policy.gateway), format!("{:?}", policy.keeping));
         let (counting, shares) = (format!("{:?}", policy.counting), format!("{:?}", policy.shares));
+        let retention = format!("{:?}", policy.retention);
         let parts = [
             (plain, NAMES),
             (gateway, GATEWAY_NAMES),
             (keeping, KEEPING_NAMES),
             (counting, COUNTING_NAMES),
             (shares, SHARES_NAMES),
+            (retention, RETENTION_NAMES),
         ];
         for (shown, names) in parts {
             for name in names {

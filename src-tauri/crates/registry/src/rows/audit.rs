@@ -4,7 +4,7 @@
 //! row 1), then the fields `number`, `at`, `actor`, `verb`, `subject`, `note`, each as UTF-8 text behind its length in
 //! bytes as eight big-endian bytes. `number` is decimal; `at` is milliseconds since 1970, decimal; `actor` is
 //! `person:NAME`, `agent:ID`, `server:ID` or `system:PART`; `verb` is the word of the export; `subject` is
-//! `handle:ID`, `request:ID:KEY`, `server:ID` or `agent:ID`. That is all a stand-alone verifier needs.
+//! `handle:ID`, `request:ID:KEY`, `server:ID`, `agent:ID` or `store`. That is all a stand-alone verifier needs.
 
 use std::collections::BTreeSet;
 
@@ -16,13 +16,15 @@ use sha2::{Digest, Sha256};
 
 use super::{Flaw, Read};
 
+/// The subject that is the registry itself.
+const STORE: &str = "store";
 /// Names of our own parts that may be read back; beyond it a registry was made by somebody else. Judgement.
 const PARTS_MAX: usize = 256;
 /// Names of parts read back so far; `Actor::System` wants them for the life of the program.
 static PARTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 /// All verbs, to read their words back. `verbs_are_all_listed` fails to compile when one is missing.
-const VERBS: [Verb; 33] = [
+const VERBS: [Verb; 36] = [
     Verb::Admitted,
     Verb::Accepted,
     Verb::Discovered,
@@ -56,6 +58,9 @@ const VERBS: [Verb; 33] = [
     Verb::OverLimit,
     Verb::LimitLifted,
     Verb::BudgetChanged,
+    Verb::StorageCleaned,
+    Verb::StorageChanged,
+    Verb::SegmentRemoved,
 ];
 
 /// The subject as text, for the hash and the column.
@@ -65,6 +70,7 @@ pub(crate) fn subject(subject: &Subject) -> String {
         Subject::Request(id, key) => format!("request:{id}:{key}"),
         Subject::Server(id) => format!("server:{id}"),
         Subject::Agent(id) => format!("agent:{id}"),
+        Subject::Store => STORE.into(),
     }
 }
 
@@ -72,17 +78,22 @@ pub(crate) fn subject(subject: &Subject) -> String {
 pub(crate) fn subject_handle(subject: &Subject) -> Option<HandleId> {
     match subject {
         Subject::Handle(id) | Subject::Request(id, _) => Some(*id),
-        Subject::Server(_) | Subject::Agent(_) => None,
+        Subject::Server(_) | Subject::Agent(_) | Subject::Store => None,
     }
 }
 
 /// The hash of a row.
 pub(crate) fn hash(previous: &[u8; 32], number: u64, event: &AuditEvent) -> [u8; 32] {
     let AuditEvent { at, actor, verb, subject: done_to, note } = event;
-    let mut digest = Sha256::new();
-    digest.update(previous);
     let fields =
         [&number.to_string(), &at.as_millis().to_string(), &actor.to_string(), verb.word(), &subject(done_to), note];
+    hash_fields(previous, fields)
+}
+
+/// The hash of a row whose fields are text already, in the order of the description above.
+pub(crate) fn hash_fields<const FIELDS: usize>(previous: &[u8; 32], fields: [&str; FIELDS]) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    digest.update(previous);
     for field in fields {
         digest.update(u64::try_from(field.len()).unwrap_or(u64::MAX).to_be_bytes());
         digest.update(field.as_bytes());
@@ -124,6 +135,7 @@ fn read_subject(text: &str) -> Read<Subject> {
             let (handle, key) = rest.split_once(':').ok_or_else(id)?;
             Ok(Subject::Request(handle.parse().map_err(|_| id())?, RequestKey::new(key)))
         }
+        None if text == STORE => Ok(Subject::Store),
         _ => Err(Flaw::word("subject", text)),
     }
 }
@@ -188,6 +200,9 @@ mod tests {
             Verb::OverLimit => 30,
             Verb::LimitLifted => 31,
             Verb::BudgetChanged => 32,
+            Verb::StorageCleaned => 33,
+            Verb::StorageChanged => 34,
+            Verb::SegmentRemoved => 35,
         };
         for (index, verb) in VERBS.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());

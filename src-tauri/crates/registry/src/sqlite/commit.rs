@@ -92,7 +92,7 @@ impl Group<'_> {
         self.questions(connection, unit, &mut known).await?;
         for (kind, sealed) in &unit.payloads {
             self.room(connection).await?;
-            payloads::write(&mut self.script, known.number, (kind, sealed.as_deref()));
+            payloads::write(&mut self.script, (known.number, version(&known)), (kind, sealed.as_deref()));
         }
         for (at, line) in &unit.log {
             self.room(connection).await?;
@@ -132,7 +132,7 @@ impl Group<'_> {
         for request in &unit.requests {
             if before.remove(&request.key) != Some(request.mark) {
                 self.room(connection).await?;
-                self.question(unit, known.number, request)?;
+                self.question(unit, known, request)?;
             }
             known.requests.insert(request.key.clone(), request.mark);
         }
@@ -143,13 +143,13 @@ impl Group<'_> {
         Ok(())
     }
 
-    fn question(&mut self, unit: &HandleUnit, number: i64, request: &RequestRow) -> Result<(), sqlx::Error> {
+    fn question(&mut self, unit: &HandleUnit, known: &Known, request: &RequestRow) -> Result<(), sqlx::Error> {
         let row = super::unit::row_of(&unit.key, &request.key);
         let sealed = self
             .sealer
-            .seal(requests::place(&row), &request.body)
+            .seal_version(requests::place(&row), known.version, &request.body)
             .map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
-        requests::write(&mut self.script, number, (request, sealed));
+        requests::write(&mut self.script, (known.number, version(known)), (request, sealed));
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use domain::policy::ROOM_TRIAL_BYTES;
-use domain::ports::RegistryError;
+use domain::ports::{RecordingFault, RegistryError};
 
 // Primary result codes, https://www.sqlite.org/rescode.html
 const BUSY: i32 = 5;
@@ -36,6 +36,31 @@ fn code(error: &sqlx::Error) -> Option<i32> {
 /// Whether the disk is full.
 pub(crate) fn is_full(error: &sqlx::Error) -> bool {
     code(error).is_some_and(|code| code & 0xff == FULL || code == IOERR_SHMSIZE)
+}
+
+/// Whether the file itself is damaged.
+pub(crate) fn is_damage(error: &sqlx::Error) -> bool {
+    code(error).is_some_and(|code| matches!(code & 0xff, CORRUPT | NOTADB))
+}
+
+/// What an error of a transaction says about recording; `None` when only its unit was refused.
+pub(crate) fn recording(path: &Path, error: &sqlx::Error) -> Option<RecordingFault> {
+    if is_full(error) {
+        return Some(RecordingFault::DiskFull);
+    }
+    let code = code(error)?;
+    match code & 0xff {
+        BUSY | LOCKED | PROTOCOL => Some(RecordingFault::Locked),
+        _ if code == IOERR_LOCK => Some(RecordingFault::Locked),
+        READONLY => Some(RecordingFault::ReadOnly),
+        CORRUPT | NOTADB => Some(RecordingFault::Damaged),
+        IOERR | CANTOPEN => match write_beside(path).map_err(|trial| of_file(path, "commit", &trial)) {
+            Err(RegistryError::Full { .. }) => Some(RecordingFault::DiskFull),
+            Err(RegistryError::ReadOnly { .. }) => Some(RecordingFault::ReadOnly),
+            Ok(()) | Err(_) => Some(RecordingFault::Failing),
+        },
+        _ => None,
+    }
 }
 
 /// Translates an error of the database.

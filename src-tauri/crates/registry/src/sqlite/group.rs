@@ -58,6 +58,8 @@ impl Shape {
             Unit::Agents(_) => alike(8, 0),
             Unit::PutRule(unit) => alike(9, unit.audit.len()),
             Unit::Budget(rows) => alike(10, rows.windows.len()),
+            Unit::Remove(removal) => alike(11, removal.shape()),
+            Unit::Verified(_) => alike(12, 0),
         }
     }
 }
@@ -102,13 +104,15 @@ impl<'a> Group<'a> {
                 | Unit::PutRule(_)
                 | Unit::Record(_)
                 | Unit::Desk(_)
-                | Unit::Budget(_) => {}
+                | Unit::Budget(_)
+                | Unit::Remove(_)
+                | Unit::Verified(_) => {}
             }
         }
         let mut script = Script::default();
         script.add("BEGIN IMMEDIATE");
         if careful {
-            script.add("SELECT 0, seq, changed_at, handle_number, audit_number, audit_hash FROM store WHERE one = 1");
+            script.add("SELECT 0, seq, changed_at, handle_number, audit_number, audit_hash, last_commit FROM store WHERE one = 1");
         }
         if !keys.is_empty() {
             let keys = Value::Array(keys).to_string();
@@ -135,7 +139,15 @@ impl<'a> Group<'a> {
             rows.iter().try_for_each(|row| known.learn(row))?;
         }
         let before = known.counters.ok_or(sqlx::Error::RowNotFound)?;
-        Ok(Self { sealer, limits, script, known, before, now: before, shape: None })
+        let mut bits = [0_u8; 8];
+        getrandom::fill(&mut bits).map_err(|error| sqlx::Error::Encode(error.into()))?;
+        let now = Counters { last_commit: i64::from_le_bytes(bits), ..before };
+        Ok(Self { sealer, limits, script, known, before, now, shape: None })
+    }
+
+    /// Names this transaction: `store.last_commit` holds it once it is durable.
+    pub(crate) fn token(&self) -> i64 {
+        self.now.last_commit
     }
 
     /// Writes one unit, or finds that it must be refused.
@@ -203,6 +215,14 @@ impl<'a> Group<'a> {
                 budget::add(&mut self.script, rows, self.limits);
                 Ok(Written::Done)
             }
+            Unit::Remove(removal) => {
+                self.remove(connection, removal).await?;
+                Ok(Written::Done)
+            }
+            Unit::Verified(mark) => {
+                mark.write(&mut self.script);
+                Ok(Written::Done)
+            }
         }
     }
 
@@ -211,7 +231,7 @@ impl<'a> Group<'a> {
         self.change_row(changed, at, false)
     }
 
-    fn change_row(&mut self, changed: Entity, at: Option<i64>, removed: bool) -> Seq {
+    pub(crate) fn change_row(&mut self, changed: Entity, at: Option<i64>, removed: bool) -> Seq {
         self.now.seq += 1;
         self.now.changed_at = at.unwrap_or(self.now.changed_at);
         let (kind, id) = entity(changed);
@@ -257,7 +277,7 @@ impl<'a> Group<'a> {
         self.script
             .add(
                 "UPDATE store SET seq = CASE WHEN seq = ? AND audit_number = ? AND handle_number = ? THEN ? END, \
-                 changed_at = ?, handle_number = ?, audit_number = ?, audit_hash = ? WHERE one = 1",
+                 changed_at = ?, handle_number = ?, audit_number = ?, audit_hash = ?, last_commit = ? WHERE one = 1",
             )
             .with(whole(self.before.seq))
             .with(whole(self.before.audit_number))
@@ -266,7 +286,8 @@ impl<'a> Group<'a> {
             .with(self.now.changed_at)
             .with(self.now.handle_number)
             .with(whole(self.now.audit_number))
-            .with(self.now.audit_hash.to_vec());
+            .with(self.now.audit_hash.to_vec())
+            .with(self.now.last_commit);
         self.script.add("COMMIT");
         self.script.run(connection).await?;
         Ok(self.known.after(self.now))

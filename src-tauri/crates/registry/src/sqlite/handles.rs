@@ -117,7 +117,7 @@ fn one(
         changed: Timestamp::from_millis(row.try_get(7).map_err(trouble())?),
         seen: seen.map(Timestamp::from_millis),
     };
-    let plain = base.unseal(handle_place(id), sealed)?;
+    let plain = base.unseal_version(handle_place(id), columns.version, sealed)?;
     let body = serde_json::from_slice(&plain).map_err(|error| Base::not_json("read `handles`", id, &error))?;
     let handle = rows::handle::read(&columns, &body, requests.remove(&number).unwrap_or_default())
         .map_err(|flaw| Base::bad_row("read `handles`", id, &flaw))?;

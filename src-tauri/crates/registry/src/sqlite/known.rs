@@ -21,6 +21,8 @@ pub(crate) struct Counters {
     pub(crate) handle_number: i64,
     pub(crate) audit_number: u64,
     pub(crate) audit_hash: [u8; 32],
+    /// Names the last transaction.
+    pub(crate) last_commit: i64,
 }
 
 /// What is known of one handle.
@@ -66,6 +68,7 @@ impl Knowledge {
                     handle_number: row.try_get(3)?,
                     audit_number: unsigned(row.try_get(4)?),
                     audit_hash: bytes(row, 5)?,
+                    last_commit: row.try_get(6)?,
                 });
             }
             1 => {

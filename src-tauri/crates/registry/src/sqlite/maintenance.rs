@@ -1,7 +1,7 @@
-//! Facts for `doctor`, and what is removed with time.
+//! Facts for `doctor`, old change rows, and giving free space back to the disk.
 //!
-//! Only change rows are removed here: audit rows never, status lines already when they are written. Removal goes in
-//! short transactions, so that commits pass between them.
+//! Tasks, payloads and audit rows are removed in `retention.rs`, status lines already when they are written. Each
+//! function is one short step; the writer does other work between two of them.
 
 use domain::ports::{RegistryError, StoreFacts};
 use domain::time::Timestamp;
@@ -45,6 +45,52 @@ pub(crate) async fn prune_stretch(
     script.add("COMMIT");
     script.run(connection).await.map_err(trouble())?;
     Ok(gone)
+}
+
+/// Gives one step of free pages back to the disk; returns whether there are more.
+pub(crate) async fn shrink_step(base: &Base, connection: &mut SqliteConnection) -> Result<bool, RegistryError> {
+    let trouble = || base.fault("give free space back");
+    if !shrinks(connection).await.map_err(trouble())? {
+        return Ok(false);
+    }
+    let mut step = Script::default();
+    step.add(&format!("PRAGMA incremental_vacuum({})", base.limits.pages_at_once));
+    step.rows(connection).await.map_err(trouble())?;
+    Ok(number(connection, "PRAGMA freelist_count").await.map_err(trouble())? > 0)
+}
+
+/// Writes the whole file anew without its free space. Commits wait meanwhile, and as much room as it has is needed.
+pub(crate) async fn compact(base: &Base, connection: &mut SqliteConnection) -> Result<(), RegistryError> {
+    let mut script = Script::default();
+    script.add("PRAGMA auto_vacuum = INCREMENTAL");
+    script.add("VACUUM");
+    script.add("PRAGMA wal_checkpoint(TRUNCATE)");
+    script.rows(connection).await.map(|_| ()).map_err(base.fault("write the registry anew"))
+}
+
+/// Lets a small registry of an earlier version give space back: it is written anew once. A larger one is on demand.
+pub(crate) async fn may_shrink(base: &Base, connection: &mut SqliteConnection) {
+    match shrinks(connection).await {
+        Ok(true) => {}
+        Ok(false) => {
+            if let Err(error) = compact(base, connection).await {
+                tracing::warn!(%error, "the registry could not be written anew; it does not give free space back yet");
+            }
+        }
+        Err(error) => tracing::warn!(%error, "whether the registry gives free space back cannot be read"),
+    }
+}
+
+/// Whether free pages can be given back in steps.
+pub(crate) async fn shrinks(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    /// `PRAGMA auto_vacuum`: 2 is incremental.
+    const INCREMENTAL: i64 = 2;
+    Ok(number(connection, "PRAGMA auto_vacuum").await? == INCREMENTAL)
+}
+
+/// The number that a statement gives.
+pub(crate) async fn number(connection: &mut SqliteConnection, sql: &'static str) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar(sql).fetch_one(connection).await
 }
 
 impl Sqlite {

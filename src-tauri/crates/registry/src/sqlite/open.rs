@@ -13,9 +13,13 @@ use domain::policy::Policy;
 use domain::ports::RegistryError;
 use domain::time::Timestamp;
 use futures_core::future::BoxFuture;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{
+    SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous,
+};
 use sqlx::{ConnectOptions, Connection, Row, SqlitePool};
 
+use super::health::Health;
+use super::maintenance::may_shrink;
 use super::migrate::{KNOWN, Migration, migrate, schema};
 use super::reserve::Reserve;
 use super::writer::Writer;
@@ -26,6 +30,8 @@ use crate::seal::{Place, SealKey, Sealer};
 const READERS: u32 = 4;
 /// Prepared scripts kept per connection: one for each shape of unit and list in use. Judgement.
 const SCRIPTS_KEPT: usize = 100;
+/// Bytes of the write-ahead log that stay after it was folded in: a large clean-up must not leave a large log. Judgement.
+const LOG_KEPT_BYTES: &str = "16777216";
 /// What the key check holds.
 const KEY_CHECK: &[u8] = b"taskwarden";
 /// Where the key check stands.
@@ -52,7 +58,13 @@ fn options(path: &Path, policy: &Policy) -> SqliteConnectOptions {
         .busy_timeout(policy.registry_busy_wait)
         .statement_cache_capacity(SCRIPTS_KEPT)
         .pragma("temp_store", "MEMORY")
+        .pragma("journal_size_limit", LOG_KEPT_BYTES)
         .disable_statement_logging()
+}
+
+fn base_of(path: &Path, key: &SealKey, policy: &Policy) -> Base {
+    let health = Health::new(policy.retention.slow_commit);
+    Base { path: path.into(), sealer: Sealer::new(key), limits: Limits::of(policy), health }
 }
 
 impl Limits {
@@ -72,6 +84,9 @@ impl Limits {
             repeats_max: policy.gateway.repeats_max,
             windows_shown: policy.counting.windows_shown,
             series_kept: policy.counting.series_kept,
+            record_again: policy.retention.record_again,
+            pages_at_once: policy.retention.pages_at_once,
+            reserve_change_bytes: policy.retention.reserve_change_bytes,
         }
     }
 }
@@ -116,7 +131,7 @@ impl Sqlite {
         policy: &Policy,
         options: SqliteConnectOptions,
     ) -> Result<Self, RegistryError> {
-        let base = Base { path: path.into(), sealer: Sealer::new(key), limits: Limits::of(policy) };
+        let base = base_of(path, key, policy);
         let readers = readers(options, policy);
         let mut reader = readers.acquire().await.map_err(base.fault("open the registry"))?;
         match schema(&mut reader, path, KNOWN).await? {
@@ -151,14 +166,18 @@ impl Sqlite {
         known: &[Migration],
     ) -> Result<(Self, BoxFuture<'static, ()>), RegistryError> {
         let (path, policy, now) = (*path, *policy, *now);
-        let base = Base { path: path.into(), sealer: Sealer::new(key), limits: Limits::of(policy) };
+        let base = base_of(path, key, policy);
         let there = make_file(path)?;
         let options = options(path, policy);
         let mut connection = options.connect().await.map_err(base.fault("open the registry"))?;
         let found = schema(&mut connection, path, known).await?;
         connection.close().await.map_err(base.fault("open the registry"))?;
 
-        let options = options.journal_mode(SqliteJournalMode::Wal);
+        let mut options = options.journal_mode(SqliteJournalMode::Wal);
+        if found == 0 {
+            // Only a new file takes it; one from before is written anew once (`may_shrink`), which gives it the same.
+            options = options.auto_vacuum(SqliteAutoVacuum::Incremental);
+        }
         let mut connection = options.connect().await.map_err(base.fault("open the registry"))?;
         let mode: String = sqlx::query_scalar("PRAGMA journal_mode")
             .fetch_one(&mut connection)
@@ -175,10 +194,13 @@ impl Sqlite {
             migrate(&mut connection, path, (found, known), (now, policy.backups_kept)).await?;
         }
         check_key(&base, &mut connection, true).await?;
+        if there <= policy.registry_check_bytes {
+            may_shrink(&base, &mut connection).await;
+        }
         let base = Arc::new(base);
         let reserve = Reserve::beside(path, base.limits.reserve_file_bytes);
-        let (writer, work) = Writer::new(Arc::clone(&base), connection, reserve);
-        let readers = readers(options.pragma("query_only", "ON"), policy);
+        let readers = readers(self::options(path, policy).pragma("query_only", "ON"), policy);
+        let (writer, work) = Writer::new(Arc::clone(&base), connection, readers.clone(), reserve);
         Ok((Self { base, readers, writer: Some(writer) }, work))
     }
 }

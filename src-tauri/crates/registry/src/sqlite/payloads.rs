@@ -9,21 +9,22 @@ use sqlx::Row;
 
 use super::script::Script;
 use super::unit::row_of;
-use super::{Base, Sqlite};
+use super::{Base, Sqlite, unsigned};
 use crate::rows::Flaw;
 use crate::seal::Place;
 
 /// Stores a sealed payload, or erases it.
-pub(crate) fn write(script: &mut Script, handle: i64, (kind, sealed): (&str, Option<&[u8]>)) {
+pub(crate) fn write(script: &mut Script, (handle, version): (i64, i64), (kind, sealed): (&str, Option<&[u8]>)) {
     match sealed {
         Some(sealed) => script
             .add(
-                "INSERT INTO payloads (handle, kind, sealed) VALUES (?, ?, ?) \
-                 ON CONFLICT (handle, kind) DO UPDATE SET sealed = excluded.sealed",
+                "INSERT INTO payloads (handle, kind, sealed, version) VALUES (?, ?, ?, ?) \
+                 ON CONFLICT (handle, kind) DO UPDATE SET sealed = excluded.sealed, version = excluded.version",
             )
             .with(handle)
             .with(kind.to_owned())
-            .with(sealed.to_vec()),
+            .with(sealed.to_vec())
+            .with(version),
         None => script.add("DELETE FROM payloads WHERE handle = ? AND kind = ?").with(handle).with(kind.to_owned()),
     };
 }
@@ -35,7 +36,7 @@ impl Sqlite {
         let (key, kind) = (id.to_string(), kind.text());
         let mut reader = self.reader().await?;
         let row = sqlx::query(
-            "SELECT p.sealed FROM handles h JOIN payloads p ON p.handle = h.number WHERE h.id = ? AND p.kind = ?",
+            "SELECT p.sealed, p.version FROM handles h JOIN payloads p ON p.handle = h.number WHERE h.id = ? AND p.kind = ?",
         )
         .bind(key.clone())
         .bind(kind.clone())
@@ -45,7 +46,7 @@ impl Sqlite {
         let Some(row) = row else { return Ok(None) };
         let sealed: &[u8] = row.try_get(0).map_err(trouble())?;
         let place = Place { table: "payloads", column: "sealed", row: &row_of(&key, &kind) };
-        let plain = self.base.unseal(place, sealed)?;
+        let plain = self.base.unseal_version(place, unsigned(row.try_get(1).map_err(trouble())?), sealed)?;
         String::from_utf8(plain)
             .map(|text| Some(Payload::new(text)))
             .map_err(|_| Base::bad_row("read `payloads`", &key, &Flaw::new("sealed", "is not text")))

@@ -10,10 +10,11 @@ use domain::handle::{TaskHandle, Usual};
 use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
+use domain::policy::Retention;
 use domain::ports::{
-    AgentNote, AgentUnit, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxPage,
-    Page, PageQuery, PortFuture, Recorded, Registry, RegistryError, RuleUnit, SeriesQuery, ServerUnit, SpendRow,
-    StoreFacts, TaskPage, TaskQuery, View, WasteRow,
+    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, DeskItem,
+    InboxPage, Page, PageQuery, PayloadUse, PortFuture, Recorded, Recording, Registry, RegistryError, Removal,
+    RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, StoreFacts, TaskPage, TaskQuery, View, WasteRow,
 };
 use domain::raw::RawNote;
 use domain::rule::Rule;
@@ -30,7 +31,7 @@ use super::unit::{HandleUnit, ServerRow, Unit, Written};
 use super::writer::Writer;
 
 impl Sqlite {
-    fn writer(&self) -> Result<&Writer, RegistryError> {
+    pub(super) fn writer(&self) -> Result<&Writer, RegistryError> {
         self.writer.as_ref().ok_or_else(|| RegistryError::ReadOnly { path: self.base.path.clone() })
     }
 
@@ -42,14 +43,14 @@ impl Sqlite {
 impl Registry for Sqlite {
     fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
         Box::pin(async move {
-            let unit = HandleUnit::of(&unit, &self.base.sealer)?;
+            let unit = HandleUnit::of(&unit, &self.base.sealer, self.base.limits)?;
             self.write(Unit::Admit(Box::new(unit))).await?.recorded()
         })
     }
 
     fn commit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
         Box::pin(async move {
-            let unit = HandleUnit::of(&unit, &self.base.sealer)?;
+            let unit = HandleUnit::of(&unit, &self.base.sealer, self.base.limits)?;
             self.write(Unit::Commit(Box::new(unit))).await?.recorded()
         })
     }
@@ -299,6 +300,43 @@ impl Registry for Sqlite {
 
     fn prune(&self, before: Timestamp) -> PortFuture<'_, Result<u64, RegistryError>> {
         Box::pin(async move { self.writer()?.prune(before).await })
+    }
+
+    fn recording(&self) -> Recording {
+        self.base.health.recording()
+    }
+
+    fn try_recording(&self) -> PortFuture<'_, Recording> {
+        Box::pin(async move {
+            match &self.writer {
+                Some(writer) => writer.try_recording().await.unwrap_or_else(|_| self.base.health.recording()),
+                None => self.base.health.recording(),
+            }
+        })
+    }
+
+    fn storage(&self, limits: Retention, now: Timestamp) -> PortFuture<'_, Result<StorageFacts, RegistryError>> {
+        Box::pin(async move { self.read_storage(&limits, now).await })
+    }
+
+    fn clean(&self, limits: Retention, now: Timestamp) -> PortFuture<'_, Result<Removal, RegistryError>> {
+        Box::pin(async move { self.clean_stretch(&limits, now).await })
+    }
+
+    fn shrink(&self, whole: bool) -> PortFuture<'_, Result<bool, RegistryError>> {
+        Box::pin(async move { self.writer()?.shrink(whole).await })
+    }
+
+    fn payload_use(&self) -> PortFuture<'_, Result<Vec<PayloadUse>, RegistryError>> {
+        Box::pin(self.read_payload_use())
+    }
+
+    fn verify_audit(&self, after: Option<u64>, rows: u32) -> PortFuture<'_, Result<AuditCheck, RegistryError>> {
+        Box::pin(self.verify_stretch(after, rows))
+    }
+
+    fn audit_verified(&self) -> PortFuture<'_, Result<Option<u64>, RegistryError>> {
+        Box::pin(self.read_verified())
     }
 
     fn close(&self) -> PortFuture<'_, ()> {

@@ -29,19 +29,20 @@ pub(crate) fn place(row: &str) -> Place<'_> {
 }
 
 /// Writes a question.
-pub(crate) fn write(script: &mut Script, handle: i64, (request, sealed): (&RequestRow, Vec<u8>)) {
+pub(crate) fn write(script: &mut Script, (handle, version): (i64, i64), (request, sealed): (&RequestRow, Vec<u8>)) {
     script
         .add(
-            "INSERT INTO requests (handle, key, opened, state, mark, body_sealed) VALUES (?, ?, ?, ?, ?, ?) \
+            "INSERT INTO requests (handle, key, opened, state, mark, body_sealed, version) VALUES (?, ?, ?, ?, ?, ?, ?) \
              ON CONFLICT (handle, key) DO UPDATE SET opened = excluded.opened, state = excluded.state, \
-             mark = excluded.mark, body_sealed = excluded.body_sealed",
+             mark = excluded.mark, body_sealed = excluded.body_sealed, version = excluded.version",
         )
         .with(handle)
         .with(request.key.clone())
         .with(request.opened)
         .with(request.state)
         .with(request.mark.to_vec())
-        .with(sealed);
+        .with(sealed)
+        .with(version);
 }
 
 /// Removes a question that the handle no longer has.
@@ -57,7 +58,7 @@ pub(crate) async fn read(
 ) -> Result<ByHandle, RegistryError> {
     let trouble = || base.fault("read requests");
     let found = sqlx::query(
-        "SELECT r.handle, h.id, r.key, r.opened, r.body_sealed FROM json_each(?) j \
+        "SELECT r.handle, h.id, r.key, r.opened, r.body_sealed, r.version FROM json_each(?) j \
          CROSS JOIN requests r ON r.handle = j.value CROSS JOIN handles h ON h.number = r.handle",
     )
     .bind(numbers.to_string())
@@ -71,7 +72,7 @@ pub(crate) async fn read(
         let opened = Timestamp::from_millis(row.try_get(3).map_err(trouble())?);
         let sealed: &[u8] = row.try_get(4).map_err(trouble())?;
         let name = row_of(handle, key);
-        let plain = base.unseal(place(&name), sealed)?;
+        let plain = base.unseal_version(place(&name), unsigned(row.try_get(5).map_err(trouble())?), sealed)?;
         let body = serde_json::from_slice(&plain).map_err(|error| Base::not_json("read `requests`", handle, &error))?;
         let request =
             rows::request::read(key, opened, &body).map_err(|flaw| Base::bad_row("read `requests`", handle, &flaw))?;

@@ -1,7 +1,8 @@
 //! The reserve file: disk space kept so that stops, answers and revocations can still be recorded (ruling 28).
 //!
-//! It lies beside the database and is freed when the disk is full. Until it stands again, new tasks and other things
-//! that can wait are refused by the writer. It holds zeros and is never read.
+//! It lies beside the database and is freed when the disk is full. Until it stands again, the writer refuses everything
+//! that is no decision of a person. It is never read, and holds random bytes, because a file system that compresses
+//! keeps no space for zeros.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -79,13 +80,21 @@ impl Reserve {
             return Ok(());
         }
         let mut file = private_file().write(true).create(true).truncate(true).open(&self.path)?;
-        let piece = vec![0_u8; PIECE];
-        let mut left = self.bytes;
+        let mut piece = vec![0_u8; PIECE];
+        getrandom::fill(&mut piece).map_err(io::Error::other)?;
+        // Twice its size, and cut afterwards: a reserve that takes the last free bytes would have to be freed at once.
+        let mut left = self.bytes.saturating_mul(2);
         while left > 0 {
             let now = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
             file.write_all(piece.get(..now).unwrap_or_default())?;
             left = left.saturating_sub(u64::try_from(now).unwrap_or(left));
         }
+        file.set_len(self.bytes)?;
         file.sync_all()
+    }
+
+    /// Bytes of the reserve beside a registry that are there now.
+    pub(crate) fn size_beside(registry: &Path) -> u64 {
+        fs::metadata(registry.with_file_name("reserve")).map_or(0, |facts| facts.len())
     }
 }

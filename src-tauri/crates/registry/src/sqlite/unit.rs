@@ -2,12 +2,12 @@
 //!
 //! What depends on the transaction (numbers, hashes, which requests changed) is left to `group.rs` and `commit.rs`.
 
-use domain::audit::AuditEvent;
+use domain::audit::{Actor, AuditEvent};
 use domain::change::Entity;
 use domain::handle::TaskHandle;
 use domain::ids::{HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::ports::{AgentUnit, Commit, CommitError, ContactNote, Recorded, RegistryError, RuleUnit, ServerUnit};
-use domain::request::InputRequest;
+use domain::request::{InputRequest, RequestState};
 use domain::status::Intent;
 use domain::time::Timestamp;
 use serde_json::{Value, json};
@@ -16,7 +16,9 @@ use super::budget::BudgetRows;
 use super::desk::DeskRow;
 use super::kin::job_mark;
 use super::raw::RawRow;
-use super::{Base, whole};
+use super::retention::RemovalRows;
+use super::verify::VerifiedMark;
+use super::{Base, Limits, whole};
 use crate::rows;
 use crate::seal::{Place, Sealer};
 
@@ -45,6 +47,10 @@ pub(crate) enum Unit {
     Desk(DeskRow),
     /// What was counted.
     Budget(Box<BudgetRows>),
+    /// What retention removes.
+    Remove(Box<RemovalRows>),
+    /// How far the audit chain is verified.
+    Verified(VerifiedMark),
 }
 
 /// What became of a unit.
@@ -141,6 +147,8 @@ pub(crate) struct HandleUnit {
     pub(crate) learned_ms: Option<i64>,
     /// What lists of agents' tasks are found by.
     pub(crate) kin: Kin,
+    /// Whether it may use the reserve when the disk is full.
+    pub(crate) is_decision: bool,
 }
 
 /// What a task is found by because of its agent, job or parent. `None` and `false` are null in the row.
@@ -259,12 +267,17 @@ fn stop(handle: &TaskHandle) -> Option<(&'static str, Option<i64>)> {
 
 impl HandleUnit {
     /// Encodes and seals a commit.
-    pub(crate) fn of(unit: &Commit, sealer: &Sealer) -> Result<Self, RegistryError> {
+    pub(crate) fn of(unit: &Commit, sealer: &Sealer, limits: Limits) -> Result<Self, RegistryError> {
         let TaskHandle { id, server, agent, tool, home, view, requests, version, created, changed, .. } = &unit.handle;
         let key = id.to_string();
         let seal =
             |place: Place<'_>, plain: &[u8]| sealer.seal(place, plain).map_err(Base::sealing("seal a field of a task"));
-        let body_sealed = seal(handle_place(&key), &text(&rows::handle::body(&unit.handle)))?;
+        // The version that the row will have.
+        let next = version.saturating_add(1);
+        let seal_next = |place: Place<'_>, plain: &[u8]| {
+            sealer.seal_version(place, next, plain).map_err(Base::sealing("seal a field of a task"))
+        };
+        let body_sealed = seal_next(handle_place(&key), &text(&rows::handle::body(&unit.handle)))?;
         let requests = requests
             .values()
             .map(|request| {
@@ -296,7 +309,8 @@ impl HandleUnit {
         let payloads = unit.payloads.iter().map(|write| {
             let kind = write.kind.text();
             let place = Place { table: "payloads", column: "sealed", row: &row_of(&key, &kind) };
-            let sealed = write.payload.as_ref().map(|payload| seal(place, payload.as_str().as_bytes())).transpose()?;
+            let sealed =
+                write.payload.as_ref().map(|payload| seal_next(place, payload.as_str().as_bytes())).transpose()?;
             Ok((kind, sealed))
         });
         Ok(Self {
@@ -323,6 +337,7 @@ impl HandleUnit {
             stop: stop(&unit.handle),
             learned_ms: unit.learned_ms.map(whole),
             kin: Kin::of(&unit.handle, sealer),
+            is_decision: is_decision(unit, limits.reserve_change_bytes),
             key,
         })
     }
@@ -357,20 +372,49 @@ impl Unit {
         Self::Contacts(Value::Array(rows.collect()).to_string())
     }
 
-    /// Whether it can wait when only the reserve is left: everything but changes of handles that are here and facts.
-    pub(crate) fn can_wait(&self) -> bool {
+    /// Whether it may take space of the reserve when the disk is full (ruling 28): what people decided, what carries it
+    /// out, and what makes room. Everything else is refused until there is room again.
+    pub(crate) fn may_use_reserve(&self) -> bool {
+        let is_decided = |audit: &[AuditEvent]| audit.iter().any(is_of_person);
         match self {
+            Self::Commit(unit) => unit.is_decision,
+            Self::RemoveServer(..) | Self::Remove(_) => true,
+            Self::PutRule(unit) => unit.remove,
+            Self::PutAgent(unit) => unit.agent.revoked.is_some(),
+            Self::Record(audit) => is_decided(audit),
             Self::Admit(_)
             | Self::Contacts(_)
             | Self::PutServer(_)
             | Self::Agents(_)
             | Self::Desk(_)
-            | Self::Budget(_) => true,
-            Self::PutRule(unit) => !unit.remove,
-            // An agent's access is taken away also when the disk is full (ruling 28).
-            Self::PutAgent(unit) => unit.agent.revoked.is_none(),
-            Self::Commit(_) | Self::RemoveServer(..) | Self::Record(_) => false,
+            | Self::Budget(_)
+            | Self::Verified(_) => false,
         }
+    }
+}
+
+fn is_of_person(event: &AuditEvent) -> bool {
+    match event.actor {
+        Actor::Person(_) => true,
+        Actor::Agent(_) | Actor::Server(_) | Actor::System(_) => false,
+    }
+}
+
+/// Whether a commit records what a person decided, or carries it out and is small.
+fn is_decision(unit: &Commit, small: usize) -> bool {
+    let bytes = unit.payloads.iter().filter_map(|write| write.payload.as_ref()).map(|payload| payload.as_str().len());
+    let is_wanted = match unit.handle.intent {
+        Intent::Cancel(_) | Intent::Revoked(_) => true,
+        Intent::None | Intent::Unwatched { .. } => false,
+    };
+    let carries_out = is_wanted || unit.deliver_at.is_some() || unit.handle.requests.values().any(is_answered);
+    unit.audit.iter().any(is_of_person) || (carries_out && bytes.sum::<usize>() <= small)
+}
+
+fn is_answered(request: &InputRequest) -> bool {
+    match request.state {
+        RequestState::Answered(_) => true,
+        RequestState::Open | RequestState::Confirmed(_) | RequestState::Withdrawn { .. } => false,
     }
 }
 

@@ -1,21 +1,23 @@
 //! The one writer: it owns the writing connection and commits in groups.
 //!
 //! Whatever waits when it looks goes into one transaction and one fsync; a lone unit goes at once. Its work is a future
-//! that the host's supervisor runs; the disk is waited for on the connection's own thread, never on the runtime's. When the disk is full it frees the reserve
-//! and tries once more, and from then on refuses what can wait (ruling 28).
+//! that the host's supervisor runs; the disk is waited for on the connection's own thread, never on the runtime's.
+//! On a full disk it frees the reserve and from then on writes only what may use it (ruling 28); `health.rs` is what
+//! others see of that. Long work (pruning, giving space back) comes as many small jobs, so that commits pass between.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use domain::ports::RegistryError;
+use domain::ports::{Recording, RecordingFault, RegistryError};
 use domain::time::Timestamp;
 use futures_core::future::BoxFuture;
-use sqlx::Connection;
 use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection, SqlitePool};
 use tokio::sync::{mpsc, oneshot};
 
 use super::group::Group;
 use super::known::Knowledge;
-use super::maintenance::prune_stretch;
+use super::maintenance::{compact, prune_stretch, shrink_step};
 use super::reserve::Reserve;
 use super::script::Script;
 use super::unit::{Unit, Written};
@@ -30,8 +32,15 @@ type Answer<T> = oneshot::Sender<Result<T, RegistryError>>;
 /// Something for the writer to do.
 enum Job {
     Write(Unit, Answer<Written>),
-    Prune(Timestamp, Answer<u64>),
+    PruneStretch(Timestamp, Answer<u64>),
+    Shrink {
+        whole: bool,
+        answer: Answer<bool>,
+    },
+    TryRecording(Answer<Recording>),
     Close(Answer<()>),
+    #[cfg(test)]
+    FailAfterCommit(Answer<()>),
 }
 
 /// The way to the writer. When all clones are gone, it finishes what was accepted and ends.
@@ -42,14 +51,35 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// The way to a new writer, and its work: a future that ends after [`Writer::close`] or with the last clone.
+    /// `readers` tell what is durable when a commit failed.
     pub(crate) fn new(
         base: Arc<Base>,
         connection: SqliteConnection,
+        readers: SqlitePool,
         reserve: Reserve,
     ) -> (Self, BoxFuture<'static, ()>) {
         let (jobs, queue) = mpsc::channel(QUEUE);
-        let desk = Desk { base, connection, reserve, known: Knowledge::default() };
+        if !reserve.stands() {
+            base.health.met(RecordingFault::DiskFull);
+        }
+        let known = Knowledge::default();
+        let desk = Desk {
+            base,
+            connection,
+            readers,
+            reserve,
+            known,
+            restore_at: None,
+            #[cfg(test)]
+            fails_after_commit: false,
+        };
         (Self { jobs }, Box::pin(desk.work(queue)))
+    }
+
+    /// The commit that comes next is durable and reported as failed.
+    #[cfg(test)]
+    pub(crate) async fn fail_after_commit(&self) -> Result<(), RegistryError> {
+        self.ask(Job::FailAfterCommit).await
     }
 
     /// Writes a unit; durable when it returns.
@@ -57,9 +87,25 @@ impl Writer {
         self.ask(|answer| Job::Write(unit, answer)).await
     }
 
-    /// Removes old change rows.
+    /// Removes old change rows, one stretch after the other: other changes are written in between.
     pub(crate) async fn prune(&self, before: Timestamp) -> Result<u64, RegistryError> {
-        self.ask(|answer| Job::Prune(before, answer)).await
+        let mut all: u64 = 0;
+        loop {
+            match self.ask(|answer| Job::PruneStretch(before, answer)).await? {
+                0 => return Ok(all),
+                some => all = all.saturating_add(some),
+            }
+        }
+    }
+
+    /// Gives one step of free space back to the disk, or writes the whole file anew; returns whether there is more.
+    pub(crate) async fn shrink(&self, whole: bool) -> Result<bool, RegistryError> {
+        self.ask(|answer| Job::Shrink { whole, answer }).await
+    }
+
+    /// Tries to record again, and says whether it is possible.
+    pub(crate) async fn try_recording(&self) -> Result<Recording, RegistryError> {
+        self.ask(Job::TryRecording).await
     }
 
     /// Finishes what was accepted and closes the connection.
@@ -78,12 +124,32 @@ impl Writer {
 struct Desk {
     base: Arc<Base>,
     connection: SqliteConnection,
+    readers: SqlitePool,
     reserve: Reserve,
     known: Knowledge,
+    /// The reserve is not made again before this.
+    restore_at: Option<Instant>,
+    /// The commit that comes next is durable and reported as failed.
+    #[cfg(test)]
+    fails_after_commit: bool,
 }
 
 /// Units that wait, each with who waits for it.
 type Waiting = Vec<(Unit, Answer<Written>)>;
+
+/// Why a transaction did not go through.
+enum Failure {
+    /// Nothing of it was recorded.
+    Database(sqlx::Error),
+    /// Its COMMIT failed, and whether it is durable cannot be read.
+    Uncertain,
+}
+
+impl From<sqlx::Error> for Failure {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Database(error)
+    }
+}
 
 impl Desk {
     async fn work(mut self, mut queue: mpsc::Receiver<Job>) {
@@ -92,15 +158,35 @@ impl Desk {
             let mut waiting = Waiting::new();
             let mut next = Some(first);
             while let Some(job) = next {
-                match job {
-                    Job::Write(unit, answer) => waiting.push((unit, answer)),
-                    Job::Prune(before, answer) => {
-                        self.write(std::mem::take(&mut waiting)).await;
-                        let _ = answer.send(self.prune(before).await);
+                let other = match job {
+                    Job::Write(unit, answer) => {
+                        waiting.push((unit, answer));
+                        None
                     }
-                    Job::Close(answer) => {
-                        queue.close();
-                        closing.push(answer);
+                    other => Some(other),
+                };
+                if let Some(other) = other {
+                    self.write(std::mem::take(&mut waiting)).await;
+                    match other {
+                        Job::PruneStretch(before, answer) => {
+                            let _ = answer.send(self.prune_stretch(before).await);
+                        }
+                        Job::Shrink { whole, answer } => {
+                            let _ = answer.send(self.shrink(whole).await);
+                        }
+                        Job::TryRecording(answer) => {
+                            let _ = answer.send(Ok(self.try_recording().await));
+                        }
+                        Job::Close(answer) => {
+                            queue.close();
+                            closing.push(answer);
+                        }
+                        #[cfg(test)]
+                        Job::FailAfterCommit(answer) => {
+                            self.fails_after_commit = true;
+                            let _ = answer.send(Ok(()));
+                        }
+                        Job::Write(..) => {}
                     }
                 }
                 let full = waiting.len() >= self.base.limits.group_commit_max;
@@ -116,18 +202,41 @@ impl Desk {
         }
     }
 
-    async fn prune(&mut self, before: Timestamp) -> Result<u64, RegistryError> {
-        let mut all = 0;
-        loop {
-            match prune_stretch(&self.base, &mut self.connection, before).await {
-                Ok(0) => return Ok(all),
-                Ok(some) => all += some,
-                Err(error) => {
-                    self.roll_back().await;
-                    return Err(error);
+    async fn prune_stretch(&mut self, before: Timestamp) -> Result<u64, RegistryError> {
+        let pruned = prune_stretch(&self.base, &mut self.connection, before).await;
+        if pruned.is_err() {
+            self.roll_back().await;
+        }
+        pruned
+    }
+
+    async fn shrink(&mut self, whole: bool) -> Result<bool, RegistryError> {
+        if whole {
+            compact(&self.base, &mut self.connection).await.map(|()| false)
+        } else {
+            shrink_step(&self.base, &mut self.connection).await
+        }
+    }
+
+    /// Makes the reserve again and commits nothing but the counters.
+    async fn try_recording(&mut self) -> Recording {
+        match self.base.health.fault() {
+            None | Some(RecordingFault::Damaged) => return self.base.health.recording(),
+            Some(_) => {}
+        }
+        self.restore_at = None;
+        if self.restores_reserve() {
+            self.known = Knowledge::default();
+            match self.transact(&[]).await {
+                Ok(_) | Err(Failure::Uncertain) => {}
+                Err(Failure::Database(error)) => {
+                    if fault::is_full(&error) {
+                        self.reserve.free();
+                    }
                 }
             }
         }
+        self.base.health.recording()
     }
 
     /// Writes what waits, and answers. A group that fails is tried again without relying on what was known; when it
@@ -139,7 +248,7 @@ impl Desk {
         }
         let units: Vec<&Unit> = waiting.iter().map(|(unit, _)| unit).collect();
         let mut outcome = self.transact(&units).await;
-        if outcome.is_err() && units.len() > 1 {
+        if matches!(outcome, Err(Failure::Database(_))) && units.len() > 1 {
             outcome = self.transact(&units).await;
         }
         match outcome {
@@ -148,7 +257,12 @@ impl Desk {
                     let _ = answer.send(Ok(written));
                 }
             }
-            Err(_) => {
+            Err(Failure::Uncertain) => {
+                for (_, answer) in waiting {
+                    let _ = answer.send(Err(self.uncertain()));
+                }
+            }
+            Err(Failure::Database(_)) => {
                 for (unit, answer) in waiting {
                     let _ = answer.send(self.alone(&unit).await);
                 }
@@ -157,45 +271,89 @@ impl Desk {
     }
 
     /// Writes one unit in a transaction of its own, relying on nothing; on a full disk once more with the reserve's
-    /// space.
+    /// space, if it may use that.
     async fn alone(&mut self, unit: &Unit) -> Result<Written, RegistryError> {
         self.known = Knowledge::default();
         let mut outcome = self.transact(&[unit]).await;
-        if outcome.as_ref().is_err_and(fault::is_full) {
+        if matches!(&outcome, Err(Failure::Database(error)) if fault::is_full(error)) {
             self.reserve.free();
             self.fold_in().await;
-            if !unit.can_wait() {
+            if unit.may_use_reserve() {
                 outcome = self.transact(&[unit]).await;
             }
         }
         match outcome {
             Ok(written) => written.into_iter().next().ok_or(RegistryError::Closed),
-            Err(error) => Err(fault::of(&self.base.path, "commit", error)),
+            Err(Failure::Database(error)) => Err(fault::of(&self.base.path, "commit", error)),
+            Err(Failure::Uncertain) => Err(self.uncertain()),
         }
     }
 
-    /// While the reserve is used up and there is no room for it, what can wait is refused.
+    fn uncertain(&self) -> RegistryError {
+        RegistryError::Uncertain { path: self.base.path.clone() }
+    }
+
+    /// While the disk is full, only what may use the reserve is written; into a damaged file nothing is.
     fn turn_away(&mut self, waiting: Waiting) -> Waiting {
-        if self.reserve.stands() || !waiting.iter().any(|(unit, _)| unit.can_wait()) || self.reserve.restore() {
-            return waiting;
-        }
-        let (refused, kept): (Waiting, Waiting) = waiting.into_iter().partition(|(unit, _)| unit.can_wait());
+        let path = self.base.path.clone();
+        let (refused, kept): (Waiting, Waiting) = match self.base.health.fault() {
+            Some(RecordingFault::Damaged) => (waiting, Waiting::new()),
+            _ if self.reserve.stands() || waiting.iter().all(|(unit, _)| unit.may_use_reserve()) => return waiting,
+            _ if self.restores_reserve() => return waiting,
+            _ => waiting.into_iter().partition(|(unit, _)| !unit.may_use_reserve()),
+        };
         for (_, answer) in refused {
-            let _ = answer.send(Err(RegistryError::Full { path: self.base.path.clone() }));
+            let why = match self.base.health.fault() {
+                Some(RecordingFault::Damaged) => {
+                    RegistryError::Damaged { path: path.clone(), finding: "it was found while writing".into() }
+                }
+                _ => RegistryError::Full { path: path.clone() },
+            };
+            let _ = answer.send(Err(why));
         }
         kept
     }
 
-    async fn transact(&mut self, units: &[&Unit]) -> Result<Vec<Written>, sqlx::Error> {
+    /// Makes the reserve again, at most once in a while: on a full disk each try writes what fits.
+    fn restores_reserve(&mut self) -> bool {
+        if self.reserve.stands() {
+            return true;
+        }
+        let now = Instant::now();
+        if self.restore_at.is_some_and(|at| now < at) {
+            return false;
+        }
+        self.restore_at = Some(now + self.base.limits.record_again);
+        let stands = self.reserve.restore();
+        if !stands {
+            self.base.health.met(RecordingFault::DiskFull);
+        }
+        stands
+    }
+
+    async fn transact(&mut self, units: &[&Unit]) -> Result<Vec<Written>, Failure> {
+        self.base.health.begins();
         let written = self.attempt(units).await;
         if written.is_err() {
             self.roll_back().await;
+        }
+        self.base.health.ended();
+        match &written {
+            // With the reserve in use, what can wait still waits.
+            Ok(_) if !self.reserve.stands() => {}
+            Ok(_) => self.base.health.recovered(),
+            Err(Failure::Database(error)) => {
+                if let Some(fault) = fault::recording(&self.base.path, error) {
+                    self.base.health.met(fault);
+                }
+            }
+            Err(Failure::Uncertain) => self.base.health.met(RecordingFault::Failing),
         }
         written
     }
 
     /// One transaction. What is known survives only its success.
-    async fn attempt(&mut self, units: &[&Unit]) -> Result<Vec<Written>, sqlx::Error> {
+    async fn attempt(&mut self, units: &[&Unit]) -> Result<Vec<Written>, Failure> {
         let shared = (&self.base.sealer, self.base.limits);
         let known = std::mem::take(&mut self.known);
         let mut group = Group::begin(&mut self.connection, units, shared, known).await?;
@@ -203,8 +361,36 @@ impl Desk {
         for unit in units {
             written.push(group.write(&mut self.connection, unit).await?);
         }
-        self.known = group.end(&mut self.connection).await?;
-        Ok(written)
+        let token = group.token();
+        let ended = group.end(&mut self.connection).await;
+        #[cfg(test)]
+        let ended = if std::mem::take(&mut self.fails_after_commit) { Err(sqlx::Error::WorkerCrashed) } else { ended };
+        match ended {
+            Ok(known) => {
+                self.known = known;
+                Ok(written)
+            }
+            Err(error) => {
+                self.roll_back().await;
+                match self.last_commit().await {
+                    Ok(last) if last == token => {
+                        tracing::warn!(%error, "a commit was reported as failed, and is recorded all the same");
+                        Ok(written)
+                    }
+                    Ok(_) => Err(error.into()),
+                    Err(unread) => {
+                        tracing::error!(%error, %unread, "whether a failed commit was recorded cannot be read");
+                        Err(Failure::Uncertain)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The newest durable transaction, by a connection that sees only what is committed.
+    async fn last_commit(&self) -> Result<i64, sqlx::Error> {
+        let mut reader = self.readers.acquire().await?;
+        sqlx::query_scalar("SELECT last_commit FROM store WHERE one = 1").fetch_one(&mut *reader).await
     }
 
     /// Folds the write-ahead log into the database and gives its space back. On a full disk this needs the reserve's

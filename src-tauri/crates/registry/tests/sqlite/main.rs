@@ -7,6 +7,7 @@ mod intents;
 mod opening;
 mod roundtrip;
 mod sealing;
+mod storage;
 mod writing;
 
 use std::path::{Path, PathBuf};

@@ -153,3 +153,19 @@ async fn a_word_of_a_newer_encoding_is_named_with_its_row_and_field() {
         assert!(error.contains(part), "`{error}` names `{part}`");
     }
 }
+
+#[tokio::test]
+async fn an_older_value_of_a_field_that_is_put_back_does_not_open() {
+    let home = Home::new();
+    let registry = home.open().await;
+    let mut handle = CAST.call(1, 100);
+    handle.version = registry.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
+    meddle(&home.path(), "CREATE TABLE aside AS SELECT body_sealed FROM handles WHERE number = 1").await;
+    handle.changed = Timestamp::from_millis(200);
+    registry.commit(unit(&handle, Phase::Cancelling)).await.expect("committed");
+    registry.close().await;
+    meddle(&home.path(), "UPDATE handles SET body_sealed = (SELECT body_sealed FROM aside)").await;
+    let registry = home.open().await;
+    let old = registry.handle(handle.id).await;
+    assert!(matches!(old, Err(RegistryError::Damaged { .. })), "what the task was before is not believed: {old:?}");
+}

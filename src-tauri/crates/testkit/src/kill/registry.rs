@@ -10,10 +10,12 @@ use domain::handle::{TaskHandle, Usual};
 use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
+use domain::policy::Retention;
 use domain::ports::{
-    AgentNote, AgentUnit, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxPage,
-    Page, PageQuery, PortFuture, Recorded, Registry, RegistryError, RuleUnit, SeriesQuery, ServerUnit, SpendRow,
-    StoreFacts, TaskPage, TaskQuery, View, WasteRow,
+    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, DeskItem,
+    InboxPage, Page, PageQuery, PayloadUse, PortFuture, Recorded, Recording, RecordingFault, Registry, RegistryError,
+    Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, StoreFacts, TaskPage, TaskQuery, View,
+    WasteRow,
 };
 use domain::raw::RawNote;
 use domain::rule::Rule;
@@ -286,6 +288,44 @@ impl Registry for KilledRegistry {
 
     fn prune(&self, before: Timestamp) -> Answer<'_, u64> {
         Box::pin(self.write("registry.prune", self.inner.prune(before)))
+    }
+
+    fn recording(&self) -> Recording {
+        if self.full.load(Ordering::Relaxed) {
+            return Recording::Impossible(RecordingFault::DiskFull);
+        }
+        self.inner.recording()
+    }
+
+    fn try_recording(&self) -> PortFuture<'_, Recording> {
+        if self.full.load(Ordering::Relaxed) {
+            return Box::pin(async { Recording::Impossible(RecordingFault::DiskFull) });
+        }
+        self.inner.try_recording()
+    }
+
+    fn storage(&self, limits: Retention, now: Timestamp) -> Answer<'_, StorageFacts> {
+        self.inner.storage(limits, now)
+    }
+
+    fn clean(&self, limits: Retention, now: Timestamp) -> Answer<'_, Removal> {
+        Box::pin(self.write("registry.clean", self.inner.clean(limits, now)))
+    }
+
+    fn shrink(&self, whole: bool) -> Answer<'_, bool> {
+        self.inner.shrink(whole)
+    }
+
+    fn payload_use(&self) -> Answer<'_, Vec<PayloadUse>> {
+        self.inner.payload_use()
+    }
+
+    fn verify_audit(&self, after: Option<u64>, rows: u32) -> Answer<'_, AuditCheck> {
+        self.inner.verify_audit(after, rows)
+    }
+
+    fn audit_verified(&self) -> Answer<'_, Option<u64>> {
+        self.inner.audit_verified()
     }
 
     fn close(&self) -> PortFuture<'_, ()> {

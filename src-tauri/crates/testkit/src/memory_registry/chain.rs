@@ -13,6 +13,7 @@ fn subject(subject: &Subject) -> String {
         Subject::Request(id, key) => format!("request:{id}:{key}"),
         Subject::Server(id) => format!("server:{id}"),
         Subject::Agent(id) => format!("agent:{id}"),
+        Subject::Store => "store".into(),
     }
 }
 
@@ -49,7 +50,12 @@ pub(crate) fn link(last: Option<&AuditLink>, event: AuditEvent) -> AuditLink {
 /// What is wrong with a whole chain of audit rows; `None` is good.
 #[must_use]
 pub fn finding(rows: &[AuditLink]) -> Option<String> {
-    let mut last: Option<&AuditLink> = None;
+    finding_after(None, rows)
+}
+
+/// As [`finding`], for rows behind others that were removed, of which this is the last.
+pub(super) fn finding_after(removed: Option<&AuditLink>, rows: &[AuditLink]) -> Option<String> {
+    let mut last = removed;
     for row in rows {
         let expected = link(last, row.event.clone());
         if expected != *row {

@@ -10,10 +10,12 @@ use domain::handle::{TaskHandle, Usual};
 use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::observation::LogLine;
 use domain::payload::{Payload, PayloadKind};
+use domain::policy::Retention;
 use domain::ports::{
-    AgentNote, AgentUnit, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, DeskItem, InboxItem,
-    InboxPage, Page, PageQuery, PortFuture, Recorded, Registry, RegistryError, RuleUnit, SeriesQuery, ServerUnit,
-    SpendRow, StoreFacts, TaskCursor, TaskPage, TaskQuery, View, WasteRow,
+    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, DeskItem,
+    InboxItem, InboxPage, Page, PageQuery, PayloadUse, PortFuture, Recorded, Recording, Registry, RegistryError,
+    Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, StoreFacts, TaskCursor, TaskPage, TaskQuery,
+    View, WasteRow,
 };
 use domain::raw::RawNote;
 use domain::rule::Rule;
@@ -391,7 +393,7 @@ impl Registry for MemoryRegistry {
         ready(self.with(|state, policy| {
             let of = |subject: &Subject| match subject {
                 Subject::Handle(id) | Subject::Request(id, _) => Some(*id),
-                Subject::Server(_) | Subject::Agent(_) => None,
+                Subject::Server(_) | Subject::Agent(_) | Subject::Store => None,
             };
             let asked = |link: &&domain::ports::AuditLink| {
                 link.number > after && handle.is_none_or(|handle| of(&link.event.subject) == Some(handle))
@@ -421,13 +423,45 @@ impl Registry for MemoryRegistry {
                 open_requests: state.rows.values().map(open).sum::<usize>() as u64,
                 audit_rows: state.audit.len() as u64,
                 bytes: 0,
-                findings: super::chain::finding(&state.audit).into_iter().collect(),
+                findings: super::chain::finding_after(state.removed_audit.as_ref(), &state.audit).into_iter().collect(),
             }
         }))
     }
 
     fn prune(&self, before: Timestamp) -> PortFuture<'_, Result<u64, RegistryError>> {
         ready(self.with(|state, _| state.prune(before)))
+    }
+
+    fn recording(&self) -> Recording {
+        Recording::Possible
+    }
+
+    fn try_recording(&self) -> PortFuture<'_, Recording> {
+        ready(Recording::Possible)
+    }
+
+    fn storage(&self, limits: Retention, now: Timestamp) -> PortFuture<'_, Result<StorageFacts, RegistryError>> {
+        ready(self.with(|state, _| state.storage(&limits, now)))
+    }
+
+    fn clean(&self, limits: Retention, now: Timestamp) -> PortFuture<'_, Result<Removal, RegistryError>> {
+        ready(self.with(|state, _| state.clean(&limits, now)))
+    }
+
+    fn shrink(&self, _whole: bool) -> PortFuture<'_, Result<bool, RegistryError>> {
+        ready(self.with(|_, _| false))
+    }
+
+    fn payload_use(&self) -> PortFuture<'_, Result<Vec<PayloadUse>, RegistryError>> {
+        ready(self.with(|state, _| state.payload_use()))
+    }
+
+    fn verify_audit(&self, after: Option<u64>, rows: u32) -> PortFuture<'_, Result<AuditCheck, RegistryError>> {
+        ready(self.with(|state, _| state.verify(after, rows)))
+    }
+
+    fn audit_verified(&self) -> PortFuture<'_, Result<Option<u64>, RegistryError>> {
+        ready(self.with(|state, _| state.verified))
     }
 
     fn close(&self) -> PortFuture<'_, ()> {

@@ -77,6 +77,10 @@ pub(super) struct State {
     pub(super) pruned_upto: u64,
     changed_at: i64,
     pub(super) audit: Vec<AuditLink>,
+    pub(super) removed_segments: u64,
+    /// The last audit row that was removed.
+    pub(super) removed_audit: Option<AuditLink>,
+    pub(super) verified: Option<u64>,
     durations: HashMap<(ServerId, String), VecDeque<u64>>,
     pub(super) budgets: Budgets,
     /// By kind and key: JSON text and when it was put.

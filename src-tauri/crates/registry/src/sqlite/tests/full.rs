@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use domain::audit::Verb;
+use domain::handle::TaskHandle;
 use domain::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::policy::Policy;
-use domain::ports::{Commit, CommitError, Registry, RegistryError};
+use domain::ports::{Commit, CommitError, Recording, RecordingFault, Registry, RegistryError};
 use domain::status::Phase;
 use domain::time::Timestamp;
 use sqlx::Connection;
@@ -21,6 +23,11 @@ use crate::sqlite::{Opening, Sqlite};
 const CAST: Cast = Cast::of(1);
 const RESERVE: u64 = 50_000;
 
+/// A person's wish to stop.
+fn stop(handle: &TaskHandle) -> Commit {
+    Commit { audit: vec![CAST.fact(1, Verb::StopBegun, "asked")], ..unit(handle, Phase::Cancelling) }
+}
+
 /// A registry whose file may grow by this many pages only.
 async fn cramped(path: &Path, pages: i64) -> Sqlite {
     let policy = Policy { reserve_file_bytes: RESERVE, ..Policy::default() };
@@ -31,7 +38,8 @@ async fn cramped(path: &Path, pages: i64) -> Sqlite {
     let now: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut connection).await.expect("counts");
     let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {}", now + pages));
     sqlx::query(limit).execute(&mut connection).await.expect("limits");
-    let (writer, work) = Writer::new(Arc::clone(&registry.base), connection, Reserve::beside(path, RESERVE));
+    let (writer, work) =
+        Writer::new(Arc::clone(&registry.base), connection, registry.readers.clone(), Reserve::beside(path, RESERVE));
     tokio::runtime::Handle::current().spawn(work);
     Sqlite { writer: Some(writer), ..registry }
 }
@@ -51,8 +59,10 @@ async fn on_a_full_disk_the_reserve_is_freed_and_what_is_small_still_goes_throug
     assert!(!reserve.exists(), "the reserve's space was given back");
     assert_eq!(registry.handle(handle.id).await, Ok(Some(handle.clone())), "nothing of it was written");
 
-    handle.version = registry.commit(unit(&handle, Phase::Cancelling)).await.expect("a stop is recorded").version;
+    assert_eq!(registry.recording(), Recording::Impossible(RecordingFault::DiskFull), "and everybody may know why");
+    handle.version = registry.commit(stop(&handle)).await.expect("a stop is recorded").version;
     assert!(!reserve.exists(), "a stop does not wait for the reserve");
+    assert_eq!(registry.try_recording().await, Recording::Possible, "there is room again");
     let admitted = registry.admit(unit(&CAST.call(2, 100), Phase::Running)).await;
     assert!(admitted.is_ok(), "there is room on the disk again, so new work is taken: {admitted:?}");
     assert!(reserve.exists(), "and the reserve is made again first");
@@ -74,7 +84,7 @@ async fn without_room_for_the_reserve_new_work_is_refused_and_stops_are_not() {
     let admitted = registry.admit(unit(&CAST.call(2, 100), Phase::Running)).await;
     assert_eq!(admitted, Err(full().into()), "new work waits until there is room");
     assert_eq!(registry.note_contacts(Vec::new()).await, Ok(()), "nothing to note needs no room");
-    let recorded = registry.commit(unit(&handle, Phase::Cancelling)).await;
+    let recorded = registry.commit(stop(&handle)).await;
     assert!(recorded.is_ok(), "a stop is recorded: {recorded:?}");
 }
 
@@ -86,4 +96,18 @@ fn a_registry_that_cannot_be_opened_for_want_of_room_gets_the_space_of_the_reser
     assert!(Reserve::free_beside(&path), "its space is given back, so opening is tried again");
     assert!(!folder.path().join("reserve").exists(), "it is gone");
     assert!(!Reserve::free_beside(&path), "without a reserve there is nothing to try again with");
+}
+
+#[tokio::test]
+async fn a_commit_that_is_reported_as_failed_and_is_durable_is_told_as_done() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let registry = cramped(&folder.path().join("registry.sqlite"), 1_000).await;
+    let mut handle = CAST.call(1, 100);
+    handle.version = registry.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
+    registry.writer().expect("it writes").fail_after_commit().await.expect("heard");
+    let recorded = registry.commit(stop(&handle)).await.expect("it is on disk, so it is not told as refused");
+    assert_eq!(recorded.version, handle.version + 1, "and it was made once");
+    handle.version = recorded.version;
+    assert_eq!(registry.handle(handle.id).await, Ok(Some(handle.clone())));
+    registry.commit(unit(&handle, Phase::Cancelling)).await.expect("and the writer goes on");
 }

@@ -1,0 +1,98 @@
+//! How long the registry keeps what it stores, how much of it, and what counts as a registry that cannot record.
+//!
+//! Payloads (arguments, results, answers) go first, tasks later, audit rows last and only in sealed segments
+//! (ruling 8). Nothing that is open, held, unanswered or undelivered is ever removed. People change the limits with
+//! `taskwarden storage set`; `ports/storage.rs` has the figures these limits lead to.
+
+use std::time::Duration;
+
+use super::{BadPolicy, DAY, MINUTE, SECOND};
+
+/// Bytes in a GiB.
+const GIB: u64 = 1_073_741_824;
+
+/// Limits of what is stored, and how clean-up and checks are divided into small steps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retention {
+    /// Payloads of tasks that ended longer ago are removed. Issue 11.
+    pub payload_age: Duration,
+    /// Stored payload bytes; beyond it the payloads of the tasks that ended first are removed. Issue 11.
+    pub payload_bytes: u64,
+    /// Stored payload bytes of one agent; beyond it its oldest are removed, and its calls are refused when nothing of
+    /// it may be removed. Judgement: half of everything, so that no agent uses up what others need.
+    pub agent_payload_bytes: u64,
+    /// The same for one server. Judgement: as for an agent.
+    pub server_payload_bytes: u64,
+    /// Tasks that ended longer ago are removed with all that belongs to them. Issue 11.
+    pub task_age: Duration,
+    /// Audit segments whose rows are all older are removed. Judgement: as tasks.
+    pub audit_age: Duration,
+    /// Rows of an audit segment. audit.md §3.3: a multiple of 256.
+    pub segment_rows: u64,
+    /// Tasks removed in one transaction. Judgement: some milliseconds, so that commits pass in between.
+    pub removed_at_once: u32,
+    /// Free pages given back to the disk in one step. Judgement: 1 MiB, some milliseconds.
+    pub pages_at_once: u32,
+    /// How often what is stored is summed up for the quotas. Judgement: a call stores 4 MiB at most.
+    pub usage_every: Duration,
+    /// How often clean-up runs by itself. Judgement.
+    pub clean_every: Duration,
+    /// Audit rows verified in one read. Judgement: some milliseconds.
+    pub verified_at_once: u32,
+    /// A commit that takes longer counts as a disk that does not keep up: calls of agents are refused until it is
+    /// through. Judgement: an agent's own patience starts at about 25 s.
+    pub slow_commit: Duration,
+    /// How often recording is tried again while it is not possible. Judgement: a person who made room sees it work.
+    pub record_again: Duration,
+    /// Largest change that may take space of the reserve without being a person's. Judgement: a status, not a result.
+    pub reserve_change_bytes: usize,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self {
+            payload_age: 30 * DAY,
+            payload_bytes: 2 * GIB,
+            agent_payload_bytes: GIB,
+            server_payload_bytes: GIB,
+            task_age: 400 * DAY,
+            audit_age: 400 * DAY,
+            segment_rows: 4_096,
+            removed_at_once: 200,
+            pages_at_once: 256,
+            usage_every: 3 * SECOND,
+            clean_every: 60 * MINUTE,
+            verified_at_once: 2_000,
+            slow_commit: 5 * SECOND,
+            record_again: SECOND,
+            reserve_change_bytes: 65_536,
+        }
+    }
+}
+
+impl Retention {
+    /// Whether the numbers fit together.
+    ///
+    /// # Errors
+    /// Names the first field that does not.
+    pub fn check(&self) -> Result<(), BadPolicy> {
+        let rule = |holds: bool, field, why| if holds { Ok(()) } else { Err(BadPolicy { field, why }) };
+        rule(self.payload_age >= DAY, "retention.payload_age", "must be a day or more")?;
+        rule(self.task_age >= self.payload_age, "retention.task_age", "must not be below payload_age")?;
+        rule(self.audit_age >= self.task_age, "retention.audit_age", "must not be below task_age")?;
+        rule(self.payload_bytes > 0, "retention.payload_bytes", "must be above zero")?;
+        rule(
+            (1..=self.payload_bytes).contains(&self.agent_payload_bytes),
+            "retention.agent_payload_bytes",
+            "must be above zero and not above payload_bytes",
+        )?;
+        rule(
+            (1..=self.payload_bytes).contains(&self.server_payload_bytes),
+            "retention.server_payload_bytes",
+            "must be above zero and not above payload_bytes",
+        )?;
+        rule(self.segment_rows >= 256, "retention.segment_rows", "must be 256 or more")?;
+        rule(self.removed_at_once > 0, "retention.removed_at_once", "must be above zero")?;
+        rule(self.verified_at_once > 0, "retention.verified_at_once", "must be above zero")
+    }
+}

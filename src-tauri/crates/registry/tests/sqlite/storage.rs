@@ -1,0 +1,255 @@
+//! Storage from outside: a file system without room, an audit log that somebody changed, space that comes back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use domain::audit::Verb;
+use domain::payload::{Payload, PayloadKind, PayloadWrite};
+use domain::policy::{Policy, Retention};
+use domain::ports::{Commit, Recording, RecordingFault, Registry, RegistryError};
+use domain::status::Phase;
+use domain::time::Timestamp;
+use registry::Sqlite;
+use testkit::story::{Cast, unit};
+
+use super::{Home, key, meddle, open};
+
+const CAST: Cast = Cast::of(1);
+
+/// A small file system in memory, for as long as it lives; `None` where this user may not mount one.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(at: &Path) -> Option<Self> {
+        fs::create_dir_all(at).expect("a folder");
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=6m,mode=700", "tmpfs"]).arg(at).output();
+        mount.is_ok_and(|done| done.status.success()).then(|| Self(at.into()))
+    }
+
+    /// Fills it to the last byte.
+    fn fill(&self) {
+        use std::io::Write as _;
+        let mut file = fs::File::create(self.0.join("filler")).expect("a file");
+        let piece = [7_u8; 4_096];
+        while file.write_all(&piece).is_ok() {}
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.0.join("filler")).expect("room");
+    }
+
+    fn read_only(&self, is_read_only: bool) {
+        let how = if is_read_only { "remount,ro" } else { "remount,rw" };
+        // Files that are open for writing keep a mount busy: the file system itself is made read-only where it may be.
+        let _ = Command::new("mount").args(["-o", how]).arg(&self.0).output();
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).output();
+    }
+}
+
+fn policy() -> Policy {
+    Policy {
+        reserve_file_bytes: 500_000,
+        retention: Retention { record_again: Duration::ZERO, ..Retention::default() },
+        ..Policy::default()
+    }
+}
+
+fn stop(handle: &domain::handle::TaskHandle) -> Commit {
+    Commit { audit: vec![CAST.fact(1, Verb::StopBegun, "asked")], ..unit(handle, Phase::Cancelling) }
+}
+
+#[tokio::test]
+async fn on_a_file_system_without_room_people_are_recorded_and_new_work_is_refused() {
+    let home = Home::new();
+    let Some(disk) = SmallDisk::mount(&home.folder.path().join("disk")) else {
+        println!("not run: this user may not mount a file system");
+        return;
+    };
+    let path = disk.0.join("registry.sqlite");
+    let registry = open(&path, key(), &policy()).await.expect("opens");
+    let mut handles = Vec::new();
+    for number in 0..50 {
+        let mut handle = CAST.call(number, 100);
+        handle.version = registry.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
+        handles.push(handle);
+    }
+    assert_eq!(registry.recording(), Recording::Possible);
+    disk.fill();
+    let mut refused = None;
+    for number in 100..1_000 {
+        if let Err(error) = registry.admit(unit(&CAST.call(number, 100), Phase::Running)).await {
+            refused = Some(error);
+            break;
+        }
+    }
+    let full = RegistryError::Full { path: path.clone() };
+    assert_eq!(refused, Some(full.clone().into()), "new work finds no room");
+    assert_eq!(registry.recording(), Recording::Impossible(RecordingFault::DiskFull), "which is known");
+    for handle in &mut handles {
+        handle.version = registry.commit(stop(handle)).await.expect("each stop is recorded").version;
+    }
+    let late = registry.admit(unit(&CAST.call(2_000, 100), Phase::Running)).await;
+    assert_eq!(late, Err(full.into()), "the space of the reserve is not for new work");
+    assert_eq!(registry.try_recording().await, Recording::Impossible(RecordingFault::DiskFull), "nor is it possible");
+    disk.make_room();
+    assert_eq!(registry.try_recording().await, Recording::Possible, "with room everything goes on");
+    registry.admit(unit(&CAST.call(2_001, 100), Phase::Running)).await.expect("new work too");
+    assert_eq!(fs::metadata(disk.0.join("reserve")).map(|facts| facts.len()).ok(), Some(500_000), "with a new reserve");
+    assert_eq!(registry.facts().await.map(|facts| facts.findings), Ok(Vec::new()), "the store is sound");
+    registry.close().await;
+    disk.read_only(true);
+    drop(disk);
+}
+
+async fn with_audit(home: &Home, rows: usize) -> Sqlite {
+    let registry = home.open().await;
+    for number in 0..rows {
+        let fact = CAST.fact(1, Verb::Admitted, &format!("fact {number}"));
+        registry.record(vec![fact]).await.expect("recorded");
+    }
+    registry
+}
+
+/// The first row that does not fit, after somebody changed the file.
+async fn broken_after(sql: &str) -> Option<u64> {
+    let home = Home::new();
+    with_audit(&home, 40).await.close().await;
+    meddle(&home.path(), sql).await;
+    let registry = home.open().await;
+    let mut after = None;
+    loop {
+        let check = registry.verify_audit(after, 7).await.expect("it can be read");
+        if let Some(broken) = check.broken {
+            return Some(broken.number);
+        }
+        if check.is_complete() {
+            return None;
+        }
+        after = Some(check.upto);
+    }
+}
+
+#[tokio::test]
+async fn whoever_changes_the_audit_log_is_found_at_the_row() {
+    assert_eq!(broken_after("SELECT 1").await, None, "untouched it is whole");
+    for (change, row) in [
+        ("UPDATE audit SET note = 'another' WHERE number = 20", 20),
+        ("UPDATE audit SET at = at + 1 WHERE number = 20", 20),
+        ("UPDATE audit SET actor = 'person:bob' WHERE number = 20", 20),
+        ("UPDATE audit SET verb = 'unheardOf' WHERE number = 20", 20),
+        ("UPDATE audit SET subject = 'store' WHERE number = 20", 20),
+        ("UPDATE audit SET hash = zeroblob(32) WHERE number = 20", 20),
+        ("UPDATE audit SET previous = zeroblob(32) WHERE number = 20", 20),
+        ("DELETE FROM audit WHERE number = 20", 20),
+        ("DELETE FROM audit WHERE number > 30", 31),
+        ("DELETE FROM audit WHERE number <= 10", 1),
+        (
+            "INSERT INTO audit_segments SELECT 1, 10, zeroblob(32), hash, 0, zeroblob(32) FROM audit WHERE number = 10; \
+             DELETE FROM audit WHERE number <= 10",
+            1,
+        ),
+        (
+            "UPDATE audit SET number = -1 WHERE number = 20; UPDATE audit SET number = 20 WHERE number = 21; \
+             UPDATE audit SET number = 21 WHERE number = -1",
+            20,
+        ),
+    ] {
+        assert_eq!(broken_after(change).await, Some(row), "{change}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_verified_once_is_not_read_again_and_a_forged_mark_does_not_count() {
+    let home = Home::new();
+    let registry = with_audit(&home, 40).await;
+    assert_eq!(registry.audit_verified().await, Ok(None), "nothing was verified yet");
+    registry.verify_audit(None, 1_000).await.expect("verified");
+    assert_eq!(registry.audit_verified().await, Ok(Some(40)));
+    registry.close().await;
+    meddle(&home.path(), "UPDATE store SET verified_number = 30").await;
+    let registry = home.open().await;
+    assert_eq!(registry.audit_verified().await, Ok(None), "a mark of another row is none");
+}
+
+#[tokio::test]
+async fn space_of_removed_payloads_goes_back_to_the_disk_and_removed_audit_rows_leave_a_tombstone() {
+    let home = Home::new();
+    let registry = home.open().await;
+    let result = |bytes: usize| {
+        let payload = Some(Payload::new("x".repeat(bytes)));
+        vec![PayloadWrite { kind: PayloadKind::Result, payload }]
+    };
+    for number in 0..30 {
+        let done = Commit {
+            payloads: result(1_000_000),
+            audit: vec![CAST.fact(number, Verb::Ended, "done")],
+            ..unit(&CAST.call(number, 100), Phase::Done)
+        };
+        registry.admit(done).await.expect("admitted");
+    }
+    let large = registry.facts().await.expect("facts").bytes;
+    assert!(large > 30_000_000, "thirty results are stored: {large}");
+    let limits = Retention { segment_rows: 8, ..Retention::default() };
+    let now = Timestamp::from_millis(500 * 86_400_000);
+    while !registry.clean(limits.clone(), now).await.expect("cleans").is_nothing() {}
+    while registry.shrink(false).await.expect("gives space back") {}
+    let small = registry.facts().await.expect("facts").bytes;
+    assert!(small < 1_000_000, "the file is small again: {small}");
+    let facts = registry.storage(limits, now).await.expect("figures");
+    assert_eq!(facts.removed_segments, 3, "24 of 30 rows are gone; the newest segment always stays");
+    registry.close().await;
+
+    let registry = home.open().await;
+    let check = registry.verify_audit(None, 1_000).await.expect("it can be read");
+    assert_eq!((check.broken, check.first), (None, 25), "behind the tombstones the chain goes on");
+    registry.close().await;
+    meddle(&home.path(), "UPDATE audit_segments SET removed = removed + 1 WHERE first = 9").await;
+    let registry = home.open().await;
+    let check = registry.verify_audit(None, 1_000).await.expect("it can be read");
+    assert_eq!(check.broken.map(|broken| broken.number), Some(9), "a tombstone that was changed is found");
+}
+
+#[tokio::test]
+async fn a_registry_of_an_earlier_version_gives_space_back_after_its_next_start() {
+    let home = Home::new();
+    home.open().await.close().await;
+    meddle(&home.path(), "PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM").await;
+    let registry = home.open().await;
+    let facts = registry.storage(Retention::default(), Timestamp::EPOCH).await.expect("figures");
+    assert!(facts.shrinks, "a small file is written anew once");
+}
+
+#[tokio::test]
+async fn pruning_lets_commits_pass_between_its_stretches() {
+    let home = Home::new();
+    let registry = home.open().await;
+    let mut handle = CAST.call(1, 100);
+    handle.version = registry.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
+    let many = "INSERT INTO changes (seq, at, kind, entity, removed) SELECT value + 10, 1, 'server', 'x', 0 \
+                FROM generate_series(1, 200000)";
+    let many = many.replace(
+        "generate_series(1, 200000)",
+        "(WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 \
+                FROM n WHERE value < 200000) SELECT value FROM n)",
+    );
+    registry.close().await;
+    meddle(&home.path(), &format!("{many}; UPDATE store SET seq = 200010")).await;
+    let registry = home.open().await;
+    let pruning = registry.prune(Timestamp::from_millis(50));
+    let mut pruning = std::pin::pin!(pruning);
+    // The first stretch is on its way; a commit that comes now is done long before the last one.
+    assert!(futures::poll!(pruning.as_mut()).is_pending());
+    let committed = async {
+        handle.version = registry.commit(unit(&handle, Phase::Running)).await.expect("committed").version;
+    };
+    let committed = std::pin::pin!(committed);
+    let first = futures::future::select(pruning, committed).await;
+    assert!(matches!(first, futures::future::Either::Right(_)), "a commit does not wait for all of it");
+}

@@ -1,0 +1,199 @@
+//! What is stored and what retention removes, in memory: the same order and the same exceptions as on disk.
+//!
+//! Sizes are those of the plain payloads, so figures in bytes differ from SQLite's; there are no pages to give back.
+
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::change::Entity;
+use domain::handle::TaskHandle;
+use domain::ids::HandleId;
+use domain::policy::Retention;
+use domain::ports::{AuditCheck, BrokenLink, PayloadUse, Removal, StorageFacts, StoredKind};
+use domain::request::RequestState;
+use domain::time::Timestamp;
+
+use super::chain;
+use super::state::{Row, State};
+
+fn may_go(row: &Row) -> bool {
+    let task = row.stored();
+    let asks = task.requests.values().any(|request| request.state == RequestState::Open);
+    row.phase.is_over()
+        && !task.is_held()
+        && !task.is_undelivered()
+        && !task.asks_to_go_on()
+        && row.deliver_at.is_none()
+        && !asks
+}
+
+fn bytes_of(row: &Row) -> u64 {
+    row.payloads.values().map(|payload| payload.as_str().len() as u64).sum()
+}
+
+fn before(now: Timestamp, age: std::time::Duration) -> Timestamp {
+    Timestamp::from_millis(now.as_millis() - i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// What goes, without removing it.
+fn due(state: &State, limits: &Retention, now: Timestamp) -> (Vec<HandleId>, Vec<HandleId>, Vec<u64>) {
+    let mut rows: Vec<(&HandleId, &Row)> = state.rows.iter().collect();
+    rows.sort_by_key(|(id, row)| (row.stored().created, **id));
+    let old = before(now, limits.payload_age);
+    let with: Vec<&(&HandleId, &Row)> = rows.iter().filter(|(_, row)| !row.payloads.is_empty()).collect();
+    let mut payloads: Vec<HandleId> =
+        with.iter().filter(|(_, row)| may_go(row) && row.stored().changed < old).map(|(id, _)| **id).collect();
+    let mut within = |limit: u64, is_its: &dyn Fn(&TaskHandle) -> bool| {
+        let its: Vec<_> = with.iter().filter(|(id, row)| is_its(row.stored()) && !payloads.contains(id)).collect();
+        let mut sum: u64 = its.iter().map(|(_, row)| bytes_of(row)).sum();
+        for (id, row) in its {
+            if sum > limit && may_go(row) {
+                payloads.push(**id);
+                sum -= bytes_of(row);
+            }
+        }
+    };
+    for used in state.payload_use() {
+        if let Some(agent) = used.agent {
+            within(limits.agent_payload_bytes, &|task| task.agent == Some(agent));
+        }
+        within(limits.server_payload_bytes, &|task| task.server == used.server);
+    }
+    within(limits.payload_bytes, &|_| true);
+    let old = before(now, limits.task_age);
+    let is_old = |row: &Row| row.stored().created < old && row.stored().changed < old;
+    let tasks = rows.iter().filter(|(_, row)| may_go(row) && is_old(row)).map(|(id, _)| **id).collect();
+    (payloads, tasks, state.old_audit(before(now, limits.audit_age), limits.segment_rows))
+}
+
+fn count(of: usize) -> u64 {
+    u64::try_from(of).unwrap_or(u64::MAX)
+}
+
+impl State {
+    /// Stored bytes by server and agent.
+    pub(super) fn payload_use(&self) -> Vec<PayloadUse> {
+        let mut all: Vec<PayloadUse> = Vec::new();
+        for row in self.rows.values() {
+            let (server, agent, bytes) = (row.stored().server, row.stored().agent, bytes_of(row));
+            match all.iter_mut().find(|used| used.server == server && used.agent == agent) {
+                Some(used) => used.bytes += bytes,
+                None => all.push(PayloadUse { server, agent, bytes }),
+            }
+        }
+        all.retain(|used| used.bytes > 0);
+        all
+    }
+
+    /// Numbers of audit rows in whole old segments.
+    fn old_audit(&self, than: Timestamp, rows: u64) -> Vec<u64> {
+        let (Some(first), Some(newest)) = (self.audit.first(), self.audit.last()) else { return Vec::new() };
+        let is_open = |subject: &Subject| match subject {
+            Subject::Handle(id) | Subject::Request(id, _) => self.rows.get(id).is_some_and(|row| !row.phase.is_over()),
+            Subject::Server(_) | Subject::Agent(_) | Subject::Store => false,
+        };
+        let size = usize::try_from(rows).unwrap_or(usize::MAX);
+        let mut gone = Vec::new();
+        for (index, segment) in self.audit.chunks(size).enumerate() {
+            let last = first.number + (count(index) + 1) * rows - 1;
+            let stays = segment.len() < size
+                || last + rows > newest.number
+                || segment.iter().any(|row| row.event.at >= than || is_open(&row.event.subject));
+            if stays {
+                break;
+            }
+            gone.extend(segment.iter().map(|row| row.number));
+        }
+        gone
+    }
+
+    /// Figures.
+    pub(super) fn storage(&self, limits: &Retention, now: Timestamp) -> StorageFacts {
+        let rows = |rows: usize| StoredKind { rows: count(rows), bytes: 0 };
+        let payloads = |wanted: &dyn Fn(&Row) -> bool| StoredKind {
+            rows: self.rows.values().filter(|row| wanted(row)).map(|row| count(row.payloads.len())).sum(),
+            bytes: self.rows.values().filter(|row| wanted(row)).map(bytes_of).sum(),
+        };
+        let (lost, tasks, audit) = due(self, limits, now);
+        StorageFacts {
+            tasks: rows(self.rows.len()),
+            payloads: payloads(&|_| true),
+            kept_payloads: payloads(&|row| !may_go(row)),
+            raw_messages: rows(self.rows.values().map(|row| row.raw.len()).sum()),
+            status_lines: rows(self.rows.values().map(|row| row.log.len()).sum()),
+            changes: rows(self.changes.len()),
+            audit: rows(self.audit.len()),
+            removed_segments: self.removed_segments,
+            oldest_task: self.rows.values().map(|row| row.stored().created).min(),
+            file_bytes: 0,
+            free_bytes: 0,
+            shrinks: true,
+            reserve_bytes: 0,
+            due: Removal {
+                payload_tasks: count(lost.len()),
+                payload_bytes: lost.iter().filter_map(|id| self.rows.get(id)).map(bytes_of).sum(),
+                tasks: count(tasks.len()),
+                audit_rows: count(audit.len()),
+            },
+        }
+    }
+
+    /// Removes one stretch: payloads, else tasks, else one audit segment.
+    pub(super) fn clean(&mut self, limits: &Retention, now: Timestamp) -> Removal {
+        let (payloads, tasks, audit) = due(self, limits, now);
+        let most = usize::try_from(limits.removed_at_once).unwrap_or(usize::MAX);
+        let mut removal = Removal::default();
+        let (verb, note) = if !payloads.is_empty() {
+            for id in payloads.into_iter().take(most) {
+                if let Some(row) = self.rows.get_mut(&id) {
+                    removal.payload_tasks += 1;
+                    removal.payload_bytes += bytes_of(row);
+                    row.payloads.clear();
+                }
+            }
+            let Removal { payload_tasks, payload_bytes, .. } = removal;
+            (Verb::StorageCleaned, format!("payloads of {payload_tasks} tasks, {payload_bytes} bytes"))
+        } else if !tasks.is_empty() {
+            for id in tasks.into_iter().take(most) {
+                self.rows.remove(&id);
+                self.tasks.retain(|_, holder| *holder != id);
+                self.change(Entity::Handle(id), Some(now), true);
+                removal.tasks += 1;
+            }
+            (Verb::StorageCleaned, format!("{} tasks", removal.tasks))
+        } else if !audit.is_empty() {
+            let rows = usize::try_from(limits.segment_rows).unwrap_or(usize::MAX).min(self.audit.len());
+            let gone: Vec<_> = self.audit.drain(..rows).collect();
+            self.removed_segments += 1;
+            removal.audit_rows = count(gone.len());
+            let note = format!("rows {} to {}", gone[0].number, gone[gone.len() - 1].number);
+            self.removed_audit = gone.into_iter().last();
+            (Verb::SegmentRemoved, note)
+        } else {
+            return removal;
+        };
+        self.facts(vec![AuditEvent {
+            at: now,
+            actor: Actor::System("retention"),
+            verb,
+            subject: Subject::Store,
+            note,
+        }]);
+        removal
+    }
+
+    /// Verifies a stretch of the chain.
+    pub(super) fn verify(&mut self, after: Option<u64>, rows: u32) -> AuditCheck {
+        let last = self.audit.last().map_or(0, |row| row.number);
+        let first = self.audit.first().map_or(0, |row| row.number);
+        let behind = after.and_then(|number| self.audit.iter().find(|row| row.number == number)).cloned();
+        let behind = behind.or_else(|| self.removed_audit.clone());
+        let from = behind.as_ref().map_or(0, |row| row.number);
+        let most = usize::try_from(rows).unwrap_or(usize::MAX);
+        let stretch: Vec<_> = self.audit.iter().filter(|row| row.number > from).take(most).cloned().collect();
+        let broken = chain::finding_after(behind.as_ref(), &stretch).map(|why| BrokenLink { number: from + 1, why });
+        let upto = if broken.is_some() { from } else { stretch.last().map_or(from, |row| row.number) };
+        if broken.is_none() {
+            self.verified = Some(upto);
+        }
+        AuditCheck { rows: count(stretch.len()), upto, last, first, broken }
+    }
+}
