@@ -12,6 +12,7 @@ mod budget_kill;
 mod clients;
 mod conformance;
 mod dead_servers;
+mod disk_full;
 mod frozen;
 mod gateway_guess;
 mod gateway_kill;

@@ -18,6 +18,7 @@ pub mod requests;
 pub mod rules;
 pub mod servers;
 pub mod stops;
+pub mod storage;
 pub mod tasks;
 pub mod watching;
 

@@ -22,13 +22,14 @@ use crate::calls::servers::{
     AddServer, LocateProgram, ProgramLocated, RemoveServer, ServerAdded, ServerList, ServerRemoved, ToolList,
 };
 use crate::calls::stops::{CancelTasks, RevokeTask, StopList};
+use crate::calls::storage::{CleanStorage, SetStorage, StorageCleaned, VerifyAudit};
 use crate::calls::tasks::{AdoptTask, ListTasks, ShownTask, StartTask, TaskResult};
 use crate::calls::watching::Unwatch;
 use crate::calls::{Done, Nothing, OneServer, OneTask};
 use crate::dto::{
-    AddressDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ContentDto, HistoryDto, InboxDto, OneAgent,
-    PieceDto, RawListDto, RuleDto, SeriesDto, ServerDto, SetBudget, SettingsDto, ShowSeries, ShowWaste, TaskDto,
-    TaskListDto, WasteList,
+    AddressDto, AuditVerifiedDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ContentDto, HistoryDto, InboxDto,
+    OneAgent, PieceDto, RawListDto, RecordingDto, RuleDto, SeriesDto, ServerDto, SetBudget, SettingsDto, ShowSeries,
+    ShowWaste, StorageDto, TaskDto, TaskListDto, WasteList,
 };
 use crate::error::{ApiError, Code};
 use crate::frame::FocusInput;
@@ -115,6 +116,11 @@ calls! {
     "desk.list" reads desk_list: ListDesk => DeskList;
     "desk.put" acts desk_put: PutAtDesk => Done;
     "settings.change" acts settings_change: ChangeSettings => SettingsDto;
+    "recording" reads recording: Nothing => RecordingDto;
+    "storage.show" reads storage_show: Nothing => StorageDto;
+    "storage.set" acts storage_set: SetStorage => StorageDto;
+    "storage.clean" acts storage_clean: CleanStorage => StorageCleaned;
+    "audit.verify" reads audit_verify: VerifyAudit => AuditVerifiedDto;
     "feed.focus" acts feed_focus: FocusInput => Done;
     "core.ping" reads core_ping: Nothing => Done;
     "doctor" reads doctor: Nothing => CoreFacts;

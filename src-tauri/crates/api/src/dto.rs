@@ -18,6 +18,7 @@ pub mod list;
 pub mod request;
 pub mod row;
 pub mod server;
+pub mod storage;
 pub mod task;
 pub mod waiting;
 
@@ -38,6 +39,7 @@ pub use list::{Flag, ListGroup, ListQuery, ListView, Totals};
 pub use request::{AnswerDto, InboxDto, InboxRow, RequestDto};
 pub use row::TaskRow;
 pub use server::{AddressDto, CancelsDto, HealthDto, ServerDto, ToolDto};
+pub use storage::{AuditVerifiedDto, RecordingDto, StorageDto};
 pub use task::{LogLineDto, TaskDto, TaskListDto};
 pub use waiting::WaitingRow;
 

@@ -224,6 +224,13 @@ impl From<EngineError> for ApiError {
                 message,
                 "Wait until one is over, or cancel one with `taskwarden tasks cancel`.",
             ),
+            EngineError::CannotRecord(fault) => Self::new(Code::Failed, message, fault.cure()),
+            EngineError::OverQuota(_) => Self::new(
+                Code::Refused,
+                message,
+                "`taskwarden storage` shows what is stored; `taskwarden storage clean` and `taskwarden storage set` change it.",
+            ),
+            EngineError::Cancelled => Self::new(Code::Refused, message, "Nothing needs doing."),
             EngineError::Upstream(inner) => inner.into(),
             EngineError::Registry(inner) => inner.into(),
             EngineError::Stopping => Self::new(Code::NoCore, message, "Start it again with `taskwarden serve`."),

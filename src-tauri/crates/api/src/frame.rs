@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::dto::{
-    AgentFacts, BudgetList, CoreDto, DeskItemDto, ListQuery, ListView, RuleDto, ServerDto, SettingsDto, TaskDto,
-    TaskRow, Totals, WaitingRow,
+    AgentFacts, BudgetList, CoreDto, DeskItemDto, ListQuery, ListView, RecordingDto, RuleDto, ServerDto, SettingsDto,
+    TaskDto, TaskRow, Totals, WaitingRow,
 };
 
 /// What a window watches.
@@ -66,6 +66,8 @@ pub struct Snapshot {
     pub upto: u64,
     /// The core.
     pub core: CoreDto,
+    /// Whether it records changes.
+    pub recording: RecordingDto,
     /// How the window behaves.
     pub settings: SettingsDto,
     /// All servers.
@@ -124,6 +126,8 @@ pub struct Delta {
     pub settings: Option<SettingsDto>,
     /// Saved views, all of them.
     pub views: Option<Vec<DeskItemDto>>,
+    /// Whether the core records changes.
+    pub recording: Option<RecordingDto>,
 }
 
 impl Delta {
@@ -146,6 +150,7 @@ impl Delta {
             task,
             settings,
             views,
+            recording,
         } = self;
         after == upto
             && *changes == 0
@@ -162,5 +167,6 @@ impl Delta {
             && task.is_none()
             && settings.is_none()
             && views.is_none()
+            && recording.is_none()
     }
 }

@@ -22,7 +22,8 @@ use crate::errand::{Aloft, Errand, Told};
 use crate::flight::Flight;
 use crate::open_calls::check_agent_share;
 use crate::repeats::may_join;
-use crate::{errand, lines};
+use crate::unrecorded::News;
+use crate::{errand, lines, recording};
 
 /// A call of an agent.
 #[derive(Debug, Clone)]
@@ -107,8 +108,13 @@ pub(crate) async fn agent_call(core: &Arc<Core>, call: AgentCall) -> Result<Land
     }
     let digest = arguments_digest(&call.arguments);
     if let Some(joined) = repeated(core, &call, &rules, &digest).await? {
-        return Ok(Landed::Joined(joined));
+        return Ok(joined);
     }
+    // What cannot be recorded is not sent: a person must be able to see and to cancel it, and a repeat to join it.
+    if let Some(fault) = recording::fault(core) {
+        return Err(EngineError::CannotRecord(fault));
+    }
+    core.storage.within_quota(call.agent, call.server)?;
     let way = lines::for_agent(core, call.server, call.agent, call.abilities).await?;
     check_agent_share(core, call.server, call.agent)?;
     core.presences.called(core, call.agent);
@@ -138,7 +144,7 @@ async fn repeated(
     call: &AgentCall,
     rules: &Resolved,
     digest: &Arc<str>,
-) -> Result<Option<HandleId>, EngineError> {
+) -> Result<Option<Landed>, EngineError> {
     match rules.repeat {
         Repeat::New => return Ok(None),
         Repeat::Join if call.continuation.is_some() => return Ok(None),
@@ -149,10 +155,41 @@ async fn repeated(
         let known = core.ledger.load(id).await?;
         if known.is_some_and(|handle| may_join(core, &handle, core.now())) {
             tracing::debug!(handle.id = %id, "a repeated call joins its task");
-            return Ok(Some(id));
+            return Ok(Some(Landed::Joined(id)));
         }
     }
-    Ok(None)
+    match core.unrecorded.join(call.agent, job) {
+        Some(told) => {
+            tracing::debug!("a repeated call joins one that could not be recorded");
+            match told.await {
+                Ok(News::Row(id)) => Ok(Some(Landed::Joined(id))),
+                other => without_row(other.ok()).map(Some),
+            }
+        }
+        None => Ok(None),
+    }
+}
+
+/// What a caller gets of a call that has no row.
+fn without_row(news: Option<News>) -> Result<Landed, EngineError> {
+    match news {
+        Some(News::Row(id)) => Ok(Landed::Handle(id)),
+        Some(News::Reply(Ok(reply))) => plain(reply),
+        Some(News::Reply(Err(CallError::NotSent(error) | CallError::ReplyLost(error)))) => Err(error.into()),
+        Some(News::Cancelled) => Err(EngineError::Cancelled),
+        None => Err(EngineError::Stopping),
+    }
+}
+
+/// A reply that leaves nothing behind.
+fn plain(reply: CallReply) -> Result<Landed, EngineError> {
+    Ok(match reply {
+        CallReply::Result { payload, is_error } => Landed::Result { payload, is_error },
+        CallReply::Error { payload, .. } => Landed::Error { payload },
+        CallReply::NeedsInput { whole, .. } => Landed::NeedsInput { whole },
+        // It always needs a row.
+        CallReply::Task { .. } => return Err(EngineError::Stopping),
+    })
 }
 
 /// A reply that came at once.
@@ -172,13 +209,7 @@ async fn landed(aloft: Aloft, reply: Result<CallReply, CallError>) -> Result<Lan
         return recorded(aloft, Some(Ok(reply))).await;
     }
     drop(aloft.over());
-    Ok(match reply {
-        CallReply::Result { payload, is_error } => Landed::Result { payload, is_error },
-        CallReply::Error { payload, .. } => Landed::Error { payload },
-        CallReply::NeedsInput { whole, .. } => Landed::NeedsInput { whole },
-        // It always needs a row.
-        CallReply::Task { .. } => return Err(EngineError::Stopping),
-    })
+    plain(reply)
 }
 
 /// Gives the call a row, beside which it goes on without this caller.
@@ -187,8 +218,5 @@ async fn recorded(aloft: Aloft, reply: Option<Result<CallReply, CallError>>) -> 
     let Some((errand, call)) = aloft.detach() else { return Err(EngineError::Stopping) };
     let core = Arc::clone(errand.core());
     core.scope.spawn("call", errand::go_on(errand, call, reply, Told::Caller(tell)));
-    match told.await {
-        Ok(id) => Ok(Landed::Handle(id)),
-        Err(_) => Err(EngineError::Stopping),
-    }
+    without_row(told.await.ok())
 }

@@ -28,9 +28,12 @@ use crate::parcels::Parcels;
 use crate::post::Posts;
 use crate::presence::Presences;
 use crate::pulse::Pulse;
+use crate::recording::RecordingMonitor;
 use crate::repeats::Repeats;
+use crate::retention::Storage;
 use crate::roster::Roster;
 use crate::supervisor::Supervisor;
+use crate::unrecorded::Unrecorded;
 
 /// The engine's insides, shared by all its parts.
 pub(crate) struct Core {
@@ -59,6 +62,12 @@ pub(crate) struct Core {
     pub(crate) companies: Companies,
     /// When the wall clock was set.
     pub(crate) clock_steps: ClockSteps,
+    /// Whether calls can be recorded.
+    pub(crate) recording: RecordingMonitor,
+    /// Calls in flight that have no row because they cannot be recorded.
+    pub(crate) unrecorded: Unrecorded,
+    /// What is stored, and how long.
+    pub(crate) storage: Storage,
     /// Our own reads over all servers; first come, first served, and no server may wait with more than its own slots,
     /// so that one with 9,990 tasks cannot keep the others waiting (ruling 12).
     pub(crate) reads: Arc<Semaphore>,
@@ -115,6 +124,18 @@ impl Core {
         }
     }
 
+    /// Waits before something is stored again after so many failures; not longer than recording is impossible.
+    pub(crate) async fn pause(&self, failures: u32) {
+        let back_off = tokio::time::sleep(self.back_off(failures));
+        if crate::recording::fault(self).is_none() {
+            return back_off.await;
+        }
+        tokio::select! {
+            () = back_off => {}
+            () = self.recording.possible() => {}
+        }
+    }
+
     /// Changes a handle by something that has already happened and must not be forgotten: while the registry cannot
     /// store it, this waits and tries again, until it is stored or the registry is closed.
     pub(crate) async fn must_apply(
@@ -130,7 +151,7 @@ impl Core {
                     if failures == 1 {
                         tracing::error!(handle.id = %id, %error, "a change of a task cannot be stored, trying again");
                     }
-                    tokio::time::sleep(self.back_off(failures)).await;
+                    self.pause(failures).await;
                 }
                 other => return other,
             }

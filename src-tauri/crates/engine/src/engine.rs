@@ -12,9 +12,10 @@ use domain::decider::Decider;
 use domain::handle::{AnswerInput, Refusal, TaskHandle};
 use domain::ids::{HandleId, HostId, PersonId, RequestKey, Seq, ServerId, UpstreamTaskId};
 use domain::payload::Payload;
-use domain::policy::Policy;
+use domain::policy::{Policy, Retention};
 use domain::ports::{
-    ArgumentError, Clock, Connector, Intents, Notifier, Registry, RegistryError, Scale, ToolFacts, UpstreamError,
+    ArgumentError, Clock, Connector, Intents, Notifier, RecordingFault, Registry, RegistryError, Removal, Scale,
+    ToolFacts, UpstreamError,
 };
 use domain::server::ServerHealth;
 use domain::status::GoneWhy;
@@ -37,10 +38,16 @@ use crate::parcels::Parcels;
 use crate::post::{Posts, Touch};
 use crate::presence::Presences;
 use crate::pulse::Pulse;
+use crate::recording::{RecordingMonitor, RecordingState};
 use crate::repeats::Repeats;
+use crate::retention::{Quota, Storage};
 use crate::roster::Roster;
 use crate::supervisor::Supervisor;
-use crate::{admission, decide, discover, feed, leftover, lines, open_calls, presence, recover, repeats, stop, sweep};
+use crate::unrecorded::Unrecorded;
+use crate::{
+    admission, decide, discover, feed, leftover, lines, open_calls, presence, recording, recover, repeats, retention,
+    stop, sweep,
+};
 
 /// Draws 128 random bits; given from outside so that tests repeat.
 pub type Draw = Arc<dyn Fn() -> u128 + Send + Sync>;
@@ -128,6 +135,15 @@ pub enum EngineError {
         /// The limit.
         most: u64,
     },
+    /// The registry cannot record it, so it was not sent.
+    #[error("the call was not sent, because {}", .0.reason())]
+    CannotRecord(RecordingFault),
+    /// A share of what is stored is used up, so it was not sent.
+    #[error("the call was not sent: {}", .0.words())]
+    OverQuota(Quota),
+    /// A person cancelled the call before it had a row.
+    #[error("a person cancelled the call")]
+    Cancelled,
     /// The server said no, or something unreadable.
     #[error(transparent)]
     Upstream(#[from] UpstreamError),
@@ -198,6 +214,7 @@ impl Engine {
         let parts = (Arc::clone(&clock), Arc::clone(&policy));
         let ledger = Ledger::new(Arc::clone(&registry), parts, outbox, Arc::clone(&budget));
         let reads = Arc::new(Semaphore::new(policy.reads_total));
+        let (started, retention) = (clock.now(), policy.retention.clone());
         let core = Arc::new(Core {
             registry,
             intents,
@@ -221,6 +238,9 @@ impl Engine {
             repeats: Repeats::default(),
             companies: Companies::default(),
             clock_steps: ClockSteps::default(),
+            recording: RecordingMonitor::new(started),
+            unrecorded: Unrecorded::default(),
+            storage: Storage::new(retention),
             stopping: AtomicBool::new(false),
             gauges: Gauges::default(),
         });
@@ -241,6 +261,8 @@ impl Engine {
             core.scope.spawn_steady(name, &core.policy, move || make(Arc::clone(&held)));
         };
         steady("deliver", |core| Box::pin(Deliverer::new(core).run()));
+        steady("recording", |core| Box::pin(recording::run(core)));
+        steady("retention", |core| Box::pin(retention::run(core)));
         steady("sweep", |core| Box::pin(sweep::run(core)));
         steady("clock", |core| Box::pin(clock_watch::run(core)));
         steady("contacts", |core| Box::pin(sweep::flush_contacts(core)));
@@ -300,7 +322,14 @@ impl Engine {
         by: impl Into<Decider>,
         reason: Option<String>,
     ) -> Result<(), EngineError> {
-        decide::cancel(&self.core, id, &by.into(), reason.as_deref()).await
+        let by = by.into();
+        match (decide::cancel(&self.core, id, &by, reason.as_deref()).await, &by) {
+            // It has no row because it cannot be recorded: it is cancelled from memory.
+            (Err(EngineError::UnknownHandle), Decider::Person(person)) if self.core.unrecorded.cancel(id, person) => {
+                Ok(())
+            }
+            (outcome, _) => outcome,
+        }
     }
 
     /// Takes the handle from its agent and asks for a stop.
@@ -448,6 +477,45 @@ impl Engine {
     #[must_use]
     pub fn feed(&self, after: Option<Seq>) -> stream::BoxStream<'static, Frame> {
         feed::feed(&self.core, after)
+    }
+
+    /// Whether calls can be recorded, and which in flight have no row because they cannot.
+    #[must_use]
+    pub fn recording(&self) -> RecordingState {
+        recording::look(&self.core);
+        self.core.recording.state()
+    }
+
+    /// Wakes when that changes.
+    #[must_use]
+    pub fn recording_watch(&self) -> tokio::sync::watch::Receiver<RecordingState> {
+        self.core.recording.watch()
+    }
+
+    /// How long what is stored is kept.
+    #[must_use]
+    pub fn storage_limits(&self) -> Retention {
+        self.core.storage.limits()
+    }
+
+    /// Sets how long what is stored is kept; recorded before it holds.
+    ///
+    /// # Errors
+    /// When it cannot be recorded.
+    pub async fn set_storage_limits(&self, limits: Retention, by: &PersonId) -> Result<(), EngineError> {
+        retention::set_limits(&self.core, limits, by).await
+    }
+
+    /// Removes what is over its limit now, and gives the space back; `whole` writes the registry anew for that.
+    ///
+    /// # Errors
+    /// When the registry cannot be written.
+    pub async fn clean_storage(&self, whole: bool) -> Result<Removal, EngineError> {
+        let removed = retention::clean(&self.core).await?;
+        if whole {
+            self.core.registry.shrink(true).await?;
+        }
+        Ok(removed)
     }
 
     /// Refuses new calls, lets deliveries finish within the drain limit, flushes, closes connections and registry.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use domain::audit::Actor;
 use domain::handle::{Home, NewCall, TaskHandle, Transition};
-use domain::ids::{HandleId, JobKey};
-use domain::ports::{CallError, CallReply, CallRequest, CommitError, Intent, RegistryError};
+use domain::ids::{HandleId, JobKey, PersonId};
+use domain::ports::{CallError, CallReply, CallRequest, CommitError, Intent, RegistryError, UpstreamError};
 use domain::rule::{Asked, Resolved};
 use domain::time::Timestamp;
 use futures::future::{BoxFuture, Either, select};
@@ -23,7 +23,8 @@ use crate::core::{Core, then};
 use crate::flight::Flight;
 use crate::lines::{LineHold, Way};
 use crate::post::Post;
-use crate::{given, kin};
+use crate::unrecorded::{News, PendingCall, UnrecordedCall};
+use crate::{given, kin, recording};
 
 /// The call itself, until its reply.
 pub(crate) type Flying = BoxFuture<'static, Result<CallReply, CallError>>;
@@ -31,7 +32,7 @@ pub(crate) type Flying = BoxFuture<'static, Result<CallReply, CallError>>;
 /// Who hears that there is a row.
 pub(crate) enum Told {
     /// The caller, who may hang up meanwhile.
-    Caller(oneshot::Sender<HandleId>),
+    Caller(oneshot::Sender<News>),
     /// Nobody: the caller hung up before.
     Nobody,
 }
@@ -159,8 +160,32 @@ impl Errand {
         JobKey::of(self.call.server, &self.call.tool, &self.digest)
     }
 
+    /// Whether a reply may go to its agent without a row when there can be none.
+    fn may_go_unrecorded(&self, reply: &Result<CallReply, CallError>) -> bool {
+        match reply {
+            Ok(reply) => !self.needs_row(reply),
+            Err(_) => true,
+        }
+    }
+
+    /// The call as it is known while it has no row.
+    fn pending(&self, told: Told) -> Arc<PendingCall> {
+        let facts = UnrecordedCall {
+            id: self.id,
+            server: self.call.server,
+            agent: self.call.agent,
+            tool: Arc::clone(&self.call.tool),
+            since: self.begun,
+        };
+        let recipient = match told {
+            Told::Caller(caller) => Some(caller),
+            Told::Nobody => None,
+        };
+        Arc::new(PendingCall::new(facts, self.job(), recipient))
+    }
+
     /// Records it, however long the registry takes; false when the registry is closed.
-    async fn record(&self, reply: Option<&Result<CallReply, CallError>>) -> bool {
+    async fn record(&self, reply: Option<&Result<CallReply, CallError>>, pending: &Arc<PendingCall>) -> bool {
         let kin = kin::of(&self.core, &self.call, &self.job()).await;
         let (core, mut home, mut failures) = (&self.core, self.flight.live.home.clone(), 0);
         loop {
@@ -179,14 +204,30 @@ impl Errand {
                     failures += 1;
                     if failures == 1 {
                         tracing::error!(handle.id = %self.id, %error, "a call of an agent cannot be stored, trying again");
+                        core.unrecorded.add(pending);
+                        recording::look(core);
                     }
-                    tokio::time::sleep(core.back_off(failures)).await;
+                    pending.set_waiting(true);
+                    core.pause(failures).await;
+                    pending.set_waiting(false);
                 }
             }
         }
         core.intents.end(self.id);
         self.flight.is_recorded();
+        if failures > 0 {
+            core.unrecorded.remove(self.id);
+            recording::look(core);
+        }
         true
+    }
+
+    /// It is over, and its reply went back without a row.
+    fn end_unrecorded(&self) {
+        self.core.companies.came_in(self.id, None);
+        self.core.unrecorded.remove(self.id);
+        self.end();
+        recording::look(&self.core);
     }
 }
 
@@ -256,7 +297,7 @@ async fn left_alone(errand: Errand, call: Flying) {
         HangUp::Keep => go_on(errand, call, None, Told::Nobody).await,
         HangUp::Cancel => {
             let mut call = call;
-            match stopped(&errand, &mut call).await {
+            match stopped(&errand, &mut call, Some("the agent hung up".to_owned())).await {
                 // There is a task all the same, and it lives on (statement 65).
                 Some(Ok(reply @ CallReply::Task { .. })) => go_on(errand, call, Some(Ok(reply)), Told::Nobody).await,
                 Some(_) | None => errand.end(),
@@ -266,8 +307,7 @@ async fn left_alone(errand: Errand, call: Flying) {
 }
 
 /// Asks the server to stop a call without a row; returns the reply, should one come all the same.
-async fn stopped(errand: &Errand, call: &mut Flying) -> Option<Result<CallReply, CallError>> {
-    let reason = Some("the agent hung up".to_owned());
+async fn stopped(errand: &Errand, call: &mut Flying, reason: Option<String>) -> Option<Result<CallReply, CallError>> {
     let cancel = errand.core.ask(errand.flight.live.upstream.cancel_call(errand.id, reason));
     // A stopped request gets no reply by the protocol.
     let stop = std::pin::pin!(async {
@@ -282,36 +322,43 @@ async fn stopped(errand: &Errand, call: &mut Flying) -> Option<Result<CallReply,
     }
 }
 
-/// Records the call, tells that it is, and takes in its reply however late.
+/// Records the call, tells that it is, and takes in its reply however late. While it cannot be recorded, its reply goes
+/// back without a row, and a person can cancel it.
 pub(crate) async fn go_on(errand: Errand, mut call: Flying, reply: Option<Result<CallReply, CallError>>, told: Told) {
     errand.core.companies.keep(errand.id, Company::of(&errand.call), &errand.core.ledger);
     errand.core.budget.becomes(errand.id, &errand.call);
-    let early = match &reply {
-        Some(_) => {
-            if !errand.record(reply.as_ref()).await {
-                return;
-            }
-            None
-        }
-        // The call goes on while the row is stored.
-        None => {
-            let recording = std::pin::pin!(errand.record(None));
-            match select(recording, &mut call).await {
-                Either::Left((true, _)) => None,
-                Either::Left((false, _)) => return,
-                Either::Right((reply, recording)) => {
-                    if !recording.await {
+    let pending = errand.pending(told);
+    // What came before the row was begun is part of it; what comes while it is written is taken in afterwards.
+    let mut early: Option<Result<CallReply, CallError>> = None;
+    {
+        let mut recording = std::pin::pin!(errand.record(reply.as_ref(), &pending));
+        loop {
+            let here = early.as_ref().or(reply.as_ref());
+            let (is_in, may_go) = (here.is_some(), here.is_some_and(|reply| errand.may_go_unrecorded(reply)));
+            tokio::select! {
+                biased;
+                is_open = &mut recording => {
+                    if !is_open {
                         return;
                     }
-                    Some(reply)
+                    break;
+                }
+                // The call goes on while the row is stored.
+                came = &mut call, if !is_in => early = Some(came),
+                () = pending.may_answer(), if may_go => {
+                    let Some(given) = early.clone().or_else(|| reply.clone()) else { continue };
+                    if pending.tell(News::Reply(given)).is_ok() {
+                        return errand.end_unrecorded();
+                    }
+                }
+                by = pending.cancelled(), if !is_in => {
+                    early = Some(cancelled(&errand, &mut call, by).await);
+                    let _ = pending.tell(News::Cancelled);
                 }
             }
         }
-    };
-    let heard = match told {
-        Told::Caller(caller) => caller.send(errand.id).is_ok(),
-        Told::Nobody => false,
-    };
+    }
+    let heard = pending.tell(News::Row(errand.id)).is_ok();
     let is_in = reply.is_some();
     let Errand { core, post, flight, id, call: asked, rules, took_off, .. } = &errand;
     if !heard {
@@ -330,4 +377,18 @@ pub(crate) async fn go_on(errand: Errand, mut call: Flying, reply: Option<Result
         None => admission::race(core, flight, *id, call, promote_at).await,
     };
     admission::land(core, post, flight, *id, landing).await;
+}
+
+/// Cancels a call that has no row, in the name of a person; its row will say so.
+async fn cancelled(errand: &Errand, call: &mut Flying, by: Option<PersonId>) -> Result<CallReply, CallError> {
+    let who = by.map_or_else(|| "a person".into(), |person| person.to_string());
+    tracing::warn!(handle.id = %errand.id, "a call that cannot be recorded is cancelled from memory");
+    let reason = Some(format!("cancelled by {who}"));
+    match stopped(errand, call, reason).await {
+        Some(reply) => reply,
+        None => Err(CallError::ReplyLost(UpstreamError::Unreachable {
+            why: format!("{who} cancelled it while the registry could not record, and the server sent no reply"),
+            hint: "Nothing needs doing.".into(),
+        })),
+    }
 }

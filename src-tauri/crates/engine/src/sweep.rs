@@ -1,4 +1,4 @@
-//! What time alone changes: overdue, expiry, a stop that is not obeyed; contact notes; and what may be thrown away.
+//! What time alone changes: overdue, expiry, a stop that is not obeyed; and contact notes.
 //!
 //! A reconciler without input: at intervals it reads what ticks, acts, and forgets. Which phase follows is the
 //! domain's to say. Silence is not here: the follower counts misses (`follow/look.rs`).
@@ -8,7 +8,6 @@ use std::sync::Arc;
 use domain::ids::HandleId;
 use domain::ports::RegistryError;
 use futures::stream::{self, StreamExt};
-use tokio::time::Instant;
 
 use crate::core::Core;
 
@@ -17,15 +16,10 @@ const SWEPT_AT_ONCE: usize = 64;
 
 /// Sweeps at intervals, for ever.
 pub(crate) async fn run(core: Arc<Core>) {
-    let mut prune_at = Instant::now() + core.policy.prune_every;
     loop {
         tokio::time::sleep(core.policy.sweep_every).await;
         tick(&core).await;
         see_foreign_commits(&core).await;
-        if prune_at <= Instant::now() {
-            prune_at = Instant::now() + core.policy.prune_every;
-            prune(&core).await;
-        }
     }
 }
 
@@ -65,19 +59,6 @@ async fn tick_one(core: &Core, id: HandleId) -> bool {
 async fn see_foreign_commits(core: &Core) {
     if let Ok(newest) = core.registry.newest_seq().await {
         core.pulse.committed(newest);
-    }
-}
-
-async fn prune(core: &Core) {
-    if !core.ages_are_sure() {
-        return;
-    }
-    let kept = i64::try_from(core.policy.change_log_kept.as_millis()).unwrap_or(i64::MAX);
-    let before = domain::time::Timestamp::from_millis(core.now().as_millis().saturating_sub(kept));
-    match core.registry.prune(before).await {
-        Ok(rows) if rows > 0 => tracing::info!(rows, "old change rows and status lines are gone"),
-        Ok(_) => {}
-        Err(error) => tracing::warn!(%error, "old rows could not be removed, trying again later"),
     }
 }
 

@@ -8,6 +8,7 @@ mod agents;
 mod amount;
 mod answer;
 mod ask;
+mod audit;
 mod budget;
 mod call;
 mod connect;
@@ -24,6 +25,7 @@ mod screen;
 mod serve;
 mod servers;
 mod stop;
+mod storage;
 mod table;
 mod tasks;
 mod ui;
@@ -79,6 +81,11 @@ enum Command {
     Tasks(tasks::Tasks),
     /// Show everything that waits for your answer, oldest first.
     Inbox(inbox::Inbox),
+    /// Show what is stored and how long it is kept, change that, and clean up.
+    Storage(storage::Storage),
+    /// Check the audit log.
+    #[command(subcommand)]
+    Audit(audit::Audit),
     /// Check the set-up; each finding comes with its cure.
     Doctor,
     /// Run the built-in MCP server whose tools do real long work on local files.
@@ -196,6 +203,8 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
         Command::Call(command) => call::run(command, &config, screen).await,
         Command::Tasks(command) => tasks::run(command, &config, screen).await,
         Command::Inbox(command) => inbox::run(&command, &config, screen).await,
+        Command::Storage(command) => storage::run(command, &config, screen).await,
+        Command::Audit(command) => audit::run(command, &config, screen).await,
         Command::Doctor | Command::DemoServer(_) | Command::Keep(_) | Command::Completions { .. } => Ok(DONE),
     }
 }

@@ -7,6 +7,7 @@ mod agents;
 mod limits;
 mod place;
 mod servers;
+mod storage;
 
 use std::sync::Arc;
 
@@ -217,6 +218,7 @@ fn with_facts(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
             domain::ports::RegistryError::Damaged { path: config.paths.registry(), finding: String::new() }.hint(),
         )
     }];
+    found.extend(storage::examine(facts));
     found.extend(servers::examine(config, facts));
     found.extend(agents::examine(config, facts));
     found.extend(limits::examine(facts));

@@ -8,9 +8,10 @@ use ts_rs::TS;
 
 use super::Nothing;
 use super::limits::LimitRow;
+use super::storage::VerifyAudit;
 use crate::api::Api;
 use crate::caller::Caller;
-use crate::dto::{AgentFacts, AgentsAt, ServerDto};
+use crate::dto::{AgentFacts, AgentsAt, AuditVerifiedDto, RecordingDto, ServerDto, StorageDto};
 use crate::error::ApiError;
 
 /// Facts of a registry and, with a running core, of its servers.
@@ -46,6 +47,12 @@ pub struct CoreFacts {
     /// What is in use of its limits, when a core runs.
     #[serde(default)]
     pub limits: Vec<LimitRow>,
+    /// Whether it records changes, when a core runs.
+    pub recording: Option<RecordingDto>,
+    /// What is stored.
+    pub storage: StorageDto,
+    /// How far its audit log is verified; what is new since the last check was checked for this.
+    pub audit: AuditVerifiedDto,
 }
 
 /// What a core has taken up.
@@ -82,6 +89,10 @@ impl Api {
         let facts = self.registry.facts().await?;
         let servers = self.server_list(caller, input).await?.servers;
         let live = self.live().ok();
+        let recording = match live {
+            Some(_) => Some(self.recording(caller, Nothing {}).await?),
+            None => None,
+        };
         Ok(CoreFacts {
             version: env!("CARGO_PKG_VERSION").into(),
             process: live.map(|_| std::process::id()),
@@ -98,6 +109,9 @@ impl Api {
             agents_at: live.map(|live| (live.agents_at)()),
             limits: live
                 .map_or_else(Vec::new, |live| live.engine.gauges().read().into_iter().map(LimitRow::from).collect()),
+            recording,
+            storage: self.storage_show(caller, Nothing {}).await?,
+            audit: self.audit_verify(caller, VerifyAudit::default()).await?,
         })
     }
 }

@@ -90,7 +90,12 @@ impl Api {
         let mut ids = Vec::with_capacity(input.ids.len());
         let mut input_ids = HashSet::with_capacity(input.ids.len());
         for text in &input.ids {
-            let id = self.find_task(text).await?.id;
+            let found = match self.find_task(text).await {
+                Ok(task) => Ok(task.id),
+                // A call that could not be recorded is known to the engine alone.
+                Err(error) => self.unrecorded(text).ok_or(error),
+            };
+            let id = found?;
             if input_ids.insert(id) {
                 ids.push(id);
             }
@@ -110,6 +115,14 @@ impl Api {
                 .await;
         let limit = if input.wait.unwrap_or(true) { self.policy.reply_limit } else { Duration::ZERO };
         self.stops(outcomes, since, limit).await
+    }
+
+    /// The one call in flight without a row whose handle begins like this.
+    fn unrecorded(&self, text: &str) -> Option<HandleId> {
+        let beginning = format!("{}{}", HandleId::PREFIX, text.strip_prefix(HandleId::PREFIX).unwrap_or(text));
+        let calls = self.engine()?.recording().unrecorded;
+        let mut found = calls.iter().filter(|call| call.id.to_string().starts_with(&beginning)).map(|call| call.id);
+        found.next().filter(|_| found.next().is_none())
     }
 
     /// All open tasks that match, at most as many as one call may stop.
@@ -139,7 +152,15 @@ impl Api {
         since: domain::ids::Seq,
         limit: Duration,
     ) -> Result<StopList, ApiError> {
-        let asked: Vec<HandleId> = outcomes.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(id, _)| *id).collect();
+        let has_no_row: HashSet<HandleId> = self
+            .engine()
+            .map(|engine| engine.recording().unrecorded.into_iter().map(|call| call.id).collect())
+            .unwrap_or_default();
+        let asked: Vec<HandleId> = outcomes
+            .iter()
+            .filter(|(id, outcome)| outcome.is_ok() && !has_no_row.contains(id))
+            .map(|(id, _)| *id)
+            .collect();
         let mut last: HashMap<HandleId, TaskHandle> = HashMap::new();
         self.settle(&asked, since, limit, |seen| {
             let settled = is_settled(seen) || seen.phase(self.now()).is_over() || self.is_out_of_reach(seen.server);

@@ -12,10 +12,11 @@ use std::sync::Arc;
 use domain::handle::TaskHandle;
 use domain::ids::{HandleId, PersonId, ServerId};
 use domain::ports::{Flag, PageQuery, TaskQuery};
-use engine::{Engine, Frame as Stretch, LiveFacts};
+use engine::{Engine, Frame as Stretch, LiveFacts, RecordingState};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, FuturesUnordered};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::agents::Agents;
@@ -24,7 +25,7 @@ use super::inbox::Inbox;
 use crate::api::Api;
 use crate::calls::desk::Kind;
 use crate::dto::waiting::{self, Asked};
-use crate::dto::{DeskItemDto, ServerDto, SettingsDto, Totals, WaitingRow};
+use crate::dto::{DeskItemDto, RecordingDto, ServerDto, SettingsDto, Totals, WaitingRow};
 use crate::error::ApiError;
 use crate::frame::{Delta, Frame, Snapshot};
 use crate::lookup::Names;
@@ -53,6 +54,8 @@ pub(super) struct Following {
     totals: Totals,
     settings: SettingsDto,
     views: Vec<DeskItemDto>,
+    recording: RecordingDto,
+    recording_moves: watch::Receiver<RecordingState>,
     /// Something changed since the counts were read.
     stale_counts: bool,
     counts_at: Instant,
@@ -76,6 +79,7 @@ enum Woken {
     Desk,
     Listed(ServerId),
     Counted,
+    Recording,
     Clock,
     End,
 }
@@ -100,6 +104,8 @@ impl Following {
             totals: Totals::default(),
             settings: SettingsDto::default(),
             views: Vec::new(),
+            recording: RecordingDto::Ok,
+            recording_moves: engine.recording_watch(),
             stale_counts: false,
             counts_at: now,
             heard: HashMap::new(),
@@ -148,11 +154,13 @@ impl Following {
         self.counts_at = Instant::now();
         self.settings = self.api.settings().await?;
         self.views = self.api.desk_items(Kind::View).await?;
+        self.read_recording(&mut Delta::default()).await?;
         let task = self.task_on_screen().await?;
         Ok(Frame::Snapshot(Box::new(Snapshot {
             feed: self.seat.name.clone(),
             upto: self.upto,
             core: self.api.core(&self.person)?,
+            recording: self.recording.clone(),
             settings: self.settings.clone(),
             servers: self.servers.values().cloned().collect(),
             agents: self.agents.all(),
@@ -184,6 +192,7 @@ impl Following {
                 Woken::Desk => self.read_desk(&mut delta).await?,
                 Woken::Listed(server) => self.reread_waiting(server).await?,
                 Woken::Counted => self.budgets.stale(),
+                Woken::Recording => self.read_recording(&mut delta).await?,
                 Woken::Clock => {}
             }
             self.clocks(&mut delta).await?;
@@ -197,7 +206,7 @@ impl Following {
 
     async fn woken(&mut self) -> Woken {
         let clock = self.next_clock();
-        let Self { seat: Seat { interest, desk, .. }, news, unlisted, budgets, .. } = self;
+        let Self { seat: Seat { interest, desk, .. }, news, unlisted, budgets, recording_moves, .. } = self;
         // Each arm may be dropped: watches keep their mark, the streams keep their place.
         tokio::select! {
             changed = interest.changed() => if changed.is_ok() { Woken::Focus } else { Woken::End },
@@ -205,6 +214,7 @@ impl Following {
             stretch = news.next() => stretch.map_or(Woken::End, Woken::News),
             Some(server) = unlisted.next() => Woken::Listed(server),
             () = budgets.changed() => Woken::Counted,
+            changed = recording_moves.changed() => if changed.is_ok() { Woken::Recording } else { Woken::End },
             () = tokio::time::sleep_until(clock) => Woken::Clock,
         }
     }
@@ -301,6 +311,17 @@ impl Following {
         }
         delta.view = self.view().await?;
         delta.task = self.task_on_screen().await?;
+        Ok(())
+    }
+
+    /// Whether changes are recorded, where that is news.
+    async fn read_recording(&mut self, delta: &mut Delta) -> Result<(), ApiError> {
+        let state = self.recording_moves.borrow_and_update().clone();
+        let recording = self.api.recording_dto(&state, &mut self.names).await?;
+        if recording != self.recording {
+            self.recording = recording.clone();
+            delta.recording = Some(recording);
+        }
         Ok(())
     }
 

@@ -25,6 +25,7 @@ mod joining;
 mod killing;
 mod lines;
 mod many_questions;
+mod recording;
 mod restarting;
 mod scale;
 mod settling;

@@ -4,9 +4,9 @@
 //! the api gives them and never derived here.
 
 use anstyle::Style;
-use api::calls::OneTask;
 use api::calls::tasks::{AdoptTask, ListTasks, ShownTask, TaskResult};
-use api::dto::{RequestDto, TaskDto, TaskListDto, moment};
+use api::calls::{Nothing, OneTask};
+use api::dto::{RecordingDto, RequestDto, TaskDto, TaskListDto, moment};
 use api::{ApiError, Code, form, when};
 use clap::{Args, Subcommand};
 use serde_json::Value;
@@ -102,6 +102,27 @@ pub(crate) async fn run(command: Tasks, config: &Config, screen: &Screen) -> End
     }
 }
 
+/// Calls that have no row because they cannot be recorded are in no list: they are told beside it.
+async fn tell_recording(door: &Door, screen: &Screen) {
+    if door.is_reading() {
+        return;
+    }
+    let asked: Result<RecordingDto, ApiError> = door.ask("recording", &Nothing {}).await;
+    if let Ok(RecordingDto::Cannot { message, cure, calls, .. }) = asked {
+        screen.warning(&format!("{}. {}", one_line(&message), one_line(&cure)));
+        for call in calls {
+            screen.note(&format!(
+                "In flight without a row: {} `{}` of agent `{}` on `{}`, since {}",
+                call.id,
+                one_line(&call.tool),
+                one_line(&call.agent),
+                one_line(&call.server),
+                call.since
+            ));
+        }
+    }
+}
+
 async fn list(input: List, config: &Config, screen: &Screen) -> Ended {
     let again = again(&input);
     let List { phase, server, agent, open, limit, before } = input;
@@ -113,6 +134,7 @@ async fn list(input: List, config: &Config, screen: &Screen) -> Ended {
         screen.json(&page)?;
         return Ok(DONE);
     }
+    tell_recording(&door, screen).await;
     if page.tasks.is_empty() {
         screen.line(if is_filtered {
             "No task matches. `taskwarden tasks list` without filters shows all."

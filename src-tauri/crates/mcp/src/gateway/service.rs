@@ -177,6 +177,14 @@ pub(super) fn fault(error: &EngineError) -> Fault {
         EngineError::OverBudget { most } => ours(&format!("too many calls are open on this server ({most})")),
         EngineError::Upstream(error) => upstream(error),
         EngineError::Registry(error) => unreadable(error),
+        EngineError::CannotRecord(fault) => ours(&format!(
+            "Taskwarden did not send this call, because {}; a person sees in Taskwarden what to do",
+            fault.reason()
+        )),
+        EngineError::OverQuota(of) => {
+            ours(&format!("this call was not sent: {}; a person can make room in Taskwarden", of.words()))
+        }
+        EngineError::Cancelled => ours("a person cancelled this call"),
         EngineError::Stopping => ours("Taskwarden is stopping; try again in a moment"),
     }
 }

@@ -1,0 +1,94 @@
+//! Whether calls can be recorded at this moment, since when not, and which calls in flight have no row meanwhile.
+//!
+//! Asked before every call of an agent, watched by feeds, and tried again while it is not possible. What the registry
+//! itself does about a full disk is its own (`registry/sqlite/writer.rs`); the calls are in `unrecorded.rs`.
+
+use std::sync::Arc;
+
+use domain::ports::{Recording, RecordingFault};
+use domain::time::Timestamp;
+use tokio::sync::watch;
+
+use crate::core::Core;
+use crate::unrecorded::UnrecordedCall;
+
+/// What people are told about recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordingState {
+    /// Whether changes are recorded.
+    pub recording: Recording,
+    /// Since when this holds.
+    pub since: Timestamp,
+    /// Calls in flight whose row could not be written, the oldest first.
+    pub unrecorded: Vec<UnrecordedCall>,
+}
+
+/// The state of the moment, for whoever watches it.
+pub(crate) struct RecordingMonitor(watch::Sender<RecordingState>);
+
+impl RecordingMonitor {
+    pub(crate) fn new(now: Timestamp) -> Self {
+        let state = RecordingState { recording: Recording::Possible, since: now, unrecorded: Vec::new() };
+        Self(watch::Sender::new(state))
+    }
+
+    /// The state as last looked at.
+    pub(crate) fn state(&self) -> RecordingState {
+        self.0.borrow().clone()
+    }
+
+    /// Wakes at every change.
+    pub(crate) fn watch(&self) -> watch::Receiver<RecordingState> {
+        self.0.subscribe()
+    }
+
+    /// Waits until changes are recorded.
+    pub(crate) async fn possible(&self) {
+        let _ = self.0.subscribe().wait_for(|state| state.recording == Recording::Possible).await;
+    }
+}
+
+/// Why a call cannot be recorded at this moment; `None` when it can.
+pub(crate) fn fault(core: &Core) -> Option<RecordingFault> {
+    let recording = core.registry.recording();
+    let is_news = core.recording.0.borrow().recording != recording;
+    if is_news {
+        look(core);
+    }
+    match recording {
+        Recording::Possible => None,
+        Recording::Impossible(fault) => Some(fault),
+    }
+}
+
+/// Takes in what the registry says now, and tells whoever watches.
+pub(crate) fn look(core: &Core) {
+    let (recording, now) = (core.registry.recording(), core.now());
+    let unrecorded = core.unrecorded.calls();
+    core.recording.0.send_if_modified(|state| {
+        let is_other = state.recording != recording;
+        if is_other {
+            (state.recording, state.since) = (recording, now);
+        }
+        let has_others = state.unrecorded != unrecorded;
+        state.unrecorded = unrecorded;
+        is_other || has_others
+    });
+}
+
+/// Looks at intervals, and tries again while recording is not possible, for ever.
+pub(crate) async fn run(core: Arc<Core>) {
+    loop {
+        tokio::time::sleep(core.policy.retention.record_again).await;
+        look(&core);
+        match core.registry.recording() {
+            Recording::Possible | Recording::Impossible(RecordingFault::Damaged | RecordingFault::SlowDisk) => {}
+            Recording::Impossible(_) => {
+                let tried = core.registry.try_recording();
+                // A disk that hangs must not hang this.
+                let _ = tokio::time::timeout(core.policy.retention.slow_commit, tried).await;
+                look(&core);
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Agents while the disk is full: nothing new leaves, and what is in flight is seen, joined, cancelled and answered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::ids::{AgentId, PersonId, ServerId};
+use domain::policy::{Policy, Retention};
+use domain::ports::{Recording, RecordingFault, Registry, ServerUnit};
+use domain::status::Phase;
+use engine::{EngineError, Landed, Quota};
+use testkit::build::http_server;
+use testkit::clock::TestClock;
+use testkit::kill::{KillPoints, KilledRegistry};
+use testkit::memory_registry::MemoryRegistry;
+use testkit::scripted::{Act, Look, ScriptedConnector, ScriptedServer, payload};
+
+use crate::driving::{call, plain};
+use crate::world::World;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+struct Stage {
+    world: World,
+    server: ScriptedServer,
+    id: ServerId,
+    agent: AgentId,
+    disk: Arc<KilledRegistry>,
+}
+
+impl Stage {
+    async fn new() -> Self {
+        Self::with(Policy::default()).await
+    }
+
+    async fn with(policy: Policy) -> Self {
+        let clock = Arc::new(TestClock::new());
+        let server = ScriptedServer::new(clock.clone());
+        let memory = Arc::new(MemoryRegistry::new(policy.clone()));
+        let disk = Arc::new(KilledRegistry::new(memory, KillPoints::listing().0));
+        let connector = Arc::new(ScriptedConnector::default());
+        let configured = http_server(1, "one");
+        let id = configured.id;
+        connector.serve(id, &server);
+        disk.put_server(ServerUnit { server: configured, audit: Vec::new() }).await.expect("a server is added");
+        let world = World::over(disk.clone(), connector.clone(), connector, policy, clock, 1).await;
+        world.until_up(id).await;
+        let agent = world.agent(1).await;
+        Self { world, server, id, agent, disk }
+    }
+
+    fn sent(&self) -> usize {
+        self.server.times(|act| matches!(act, Act::Call { .. })).len()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_of_an_agent_that_cannot_be_recorded_is_refused_before_it_leaves() {
+    let stage = Stage::new().await;
+    stage.disk.fill_disk(true);
+    for _ in 0..3 {
+        let refused = stage.world.engine.agent_call(call(stage.agent, stage.id, "add")).await;
+        assert_eq!(refused, Err(EngineError::CannotRecord(RecordingFault::DiskFull)), "it is told why");
+    }
+    assert_eq!(stage.sent(), 0, "nothing left the machine");
+    let state = stage.world.engine.recording();
+    assert_eq!(state.recording, Recording::Impossible(RecordingFault::DiskFull), "people are told too");
+    stage.disk.fill_disk(false);
+    stage.world.pass(2 * SECOND).await;
+    stage.server.reply("add", Duration::ZERO, Ok(plain("3")));
+    let landed = stage.world.engine.agent_call(call(stage.agent, stage.id, "add")).await;
+    assert_eq!(landed, Ok(Landed::Result { payload: payload("3"), is_error: false }), "with room it goes on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_is_here_goes_back_without_a_row() {
+    let stage = Stage::new().await;
+    stage.server.reply("slow", 20 * SECOND, Ok(plain("42")));
+    let asked = stage.world.begin(call(stage.agent, stage.id, "slow"));
+    stage.world.pass(Duration::from_millis(10)).await;
+    stage.disk.fill_disk(true);
+    stage.world.pass(5 * SECOND).await;
+    let listed = stage.world.engine.recording().unrecorded;
+    assert_eq!(listed.len(), 1, "people see the call that has no row");
+    assert_eq!((listed[0].agent, &*listed[0].tool), (stage.agent, "slow"));
+    let landed = asked.await.expect("it was not cut off");
+    assert_eq!(landed, Ok(Landed::Result { payload: payload("42"), is_error: false }), "its agent has the reply");
+    assert!(stage.world.engine.recording().unrecorded.is_empty(), "and the call is over");
+    stage.disk.fill_disk(false);
+    stage.world.pass(600 * SECOND).await;
+    assert!(stage.world.all().await.is_empty(), "no row comes afterwards");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeated_call_joins_the_one_that_could_not_be_recorded() {
+    let stage = Stage::new().await;
+    stage.server.reply("slow", 60 * SECOND, Ok(plain("42")));
+    let asked = stage.world.begin(call(stage.agent, stage.id, "slow"));
+    stage.world.pass(Duration::from_millis(10)).await;
+    stage.disk.fill_disk(true);
+    stage.world.pass(5 * SECOND).await;
+    asked.abort();
+    let _ = asked.await;
+    stage.world.pass(5 * SECOND).await;
+    let again = stage.world.engine.agent_call(call(stage.agent, stage.id, "slow")).await;
+    assert_eq!(again, Ok(Landed::Result { payload: payload("42"), is_error: false }), "it gets the first one's reply");
+    assert_eq!(stage.sent(), 1, "the tool ran once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_nobody_waits_for_is_kept_for_whoever_asks_again() {
+    let stage = Stage::new().await;
+    stage.server.reply("slow", 10 * SECOND, Ok(plain("42")));
+    let asked = stage.world.begin(call(stage.agent, stage.id, "slow"));
+    stage.world.pass(Duration::from_millis(10)).await;
+    stage.disk.fill_disk(true);
+    stage.world.pass(5 * SECOND).await;
+    asked.abort();
+    let _ = asked.await;
+    stage.world.pass(60 * SECOND).await;
+    let again = stage.world.engine.agent_call(call(stage.agent, stage.id, "slow")).await;
+    assert_eq!(again, Ok(Landed::Result { payload: payload("42"), is_error: false }), "the reply was kept");
+    assert_eq!(stage.sent(), 1, "the tool ran once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_cancels_a_call_that_has_no_row() {
+    let stage = Stage::new().await;
+    stage.server.reply("slow", 3_000 * SECOND, Ok(plain("42")));
+    let asked = stage.world.begin(call(stage.agent, stage.id, "slow"));
+    stage.world.pass(Duration::from_millis(10)).await;
+    stage.disk.fill_disk(true);
+    stage.world.pass(5 * SECOND).await;
+    let id = stage.world.engine.recording().unrecorded[0].id;
+    stage.world.engine.cancel(id, PersonId::new("ada"), None).await.expect("it is cancelled from memory");
+    assert_eq!(asked.await.expect("it was not cut off"), Err(EngineError::Cancelled), "its agent is told");
+    assert_eq!(stage.server.times(|act| matches!(act, Act::CancelCall { .. })).len(), 1, "and so is the server");
+    stage.disk.fill_disk(false);
+    stage.world.pass(60 * SECOND).await;
+    stage.world.until_phase(id, Phase::Unconfirmed).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_became_a_task_is_recorded_when_there_is_room() {
+    let stage = Stage::new().await;
+    stage.server.reply("work", 5 * SECOND, Ok(stage.server.created("t1")));
+    stage.server.plan("t1", vec![Look::done()]);
+    let asked = stage.world.begin(call(stage.agent, stage.id, "work"));
+    stage.world.pass(Duration::from_millis(10)).await;
+    stage.disk.fill_disk(true);
+    stage.world.pass(60 * SECOND).await;
+    assert!(!asked.is_finished(), "a handle is given only with its row");
+    stage.disk.fill_disk(false);
+    let landed = asked.await.expect("it was not cut off").expect("it goes on");
+    let Landed::Handle(id) = landed else { panic!("it has a row now: {landed:?}") };
+    stage.world.until_phase(id, Phase::Done).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_whose_stored_results_fill_its_share_is_refused_until_there_is_room() {
+    let retention = Retention { agent_payload_bytes: 10_000, ..Retention::default() };
+    let stage = Stage::with(Policy { retention, ..Policy::default() }).await;
+    stage.server.reply("slow", 5 * SECOND, Ok(plain(&format!("\"{}\"", "x".repeat(20_000)))));
+    let id = stage.world.handle_of(call(stage.agent, stage.id, "slow")).await;
+    stage.world.until_phase(id, Phase::Done).await;
+    stage.world.pass(10 * SECOND).await;
+    let refused = stage.world.engine.agent_call(call(stage.agent, stage.id, "add")).await;
+    assert_eq!(refused, Err(EngineError::OverQuota(Quota::Agent { most: 10_000 })), "its reply is not delivered yet");
+    stage.world.engine.delivered(id);
+    stage.world.pass(120 * SECOND).await;
+    assert_eq!(stage.world.result(id).await, None, "once it is delivered, it goes");
+    stage.server.reply("add", Duration::ZERO, Ok(plain("3")));
+    let landed = stage.world.engine.agent_call(call(stage.agent, stage.id, "add")).await;
+    assert!(landed.is_ok(), "and the agent is served again: {landed:?}");
+}

@@ -1,0 +1,70 @@
+//! `taskwarden audit verify`: whether every row of the audit log still fits the row before it.
+//!
+//! With a core, a long log is verified in several calls; without one, in this process. What is checked is described in
+//! `registry/rows/audit.rs`, what it cannot prove in ruling 29.
+
+use api::calls::storage::VerifyAudit;
+use api::dto::AuditVerifiedDto;
+use api::when::count;
+use clap::Subcommand;
+
+use super::screen::Screen;
+use super::words::one_line;
+use super::{DONE, Ended, FAILED};
+use crate::config::Config;
+use crate::door::Door;
+
+/// Commands about the audit log.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Audit {
+    /// Recompute the hash of every row and name the first that does not fit; ends with 1 when one does not.
+    Verify,
+}
+
+pub(crate) async fn run(command: Audit, config: &Config, screen: &Screen) -> Ended {
+    match command {
+        Audit::Verify => verify(config, screen).await,
+    }
+}
+
+async fn verify(config: &Config, screen: &Screen) -> Ended {
+    let door = Door::any(config).await?;
+    let mut checked = 0_u64;
+    let mut whole = true;
+    let found: AuditVerifiedDto = loop {
+        let found: AuditVerifiedDto = door.ask("audit.verify", &VerifyAudit { whole }).await?;
+        whole = false;
+        checked = checked.saturating_add(found.checked);
+        if found.complete || found.broken.is_some() {
+            break AuditVerifiedDto { checked, ..found };
+        }
+        screen.note(&format!("Verified to row {} of {} …", found.verified_to, found.last));
+    };
+    let is_whole = found.broken.is_none();
+    if screen.is_json() {
+        screen.json(&found)?;
+    } else {
+        screen.line(&told(&found));
+    }
+    Ok(if is_whole { DONE } else { FAILED })
+}
+
+fn told(found: &AuditVerifiedDto) -> String {
+    let rows = count(found.checked, "row");
+    match &found.broken {
+        Some(broken) => format!(
+            "The audit log is broken at row {}: {}. Rows up to {} are verified. Keep a copy of the data directory as \
+             evidence; its `backups` folder may have the row as it was.",
+            broken.number,
+            one_line(&broken.why),
+            found.verified_to
+        ),
+        None if found.last == 0 => "The audit log is empty.".into(),
+        None if found.first > 1 => format!(
+            "The audit log is whole: {rows} verified, to row {}. Rows before {} were removed by retention; their \
+             tombstones are verified.",
+            found.last, found.first
+        ),
+        None => format!("The audit log is whole: {rows} verified, to row {}.", found.last),
+    }
+}

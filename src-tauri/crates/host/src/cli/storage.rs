@@ -1,0 +1,259 @@
+//! `taskwarden storage`: what is stored, how long it is kept, and clean-up.
+//!
+//! Clean-up first shows what it removes and asks. What goes is decided by the limits alone.
+
+use std::time::Duration;
+
+use api::calls::Nothing;
+use api::calls::storage::{CleanStorage, SetStorage, StorageCleaned};
+use api::dto::StorageDto;
+use api::dto::storage::RemovalDto;
+use api::figures::grouped;
+use api::when::{count, span_ms};
+use api::{ApiError, Code};
+use clap::{ArgGroup, Args, Subcommand};
+
+use super::screen::Screen;
+use super::table::{Layout, text};
+use super::words::one_line;
+use super::{DONE, Ended, prompt, table};
+use crate::config::{self, Config};
+use crate::door::Door;
+
+/// What is stored, and how long.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Storage {
+    #[command(subcommand)]
+    command: Option<Act>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Act {
+    /// Show what is stored, the limits, and what clean-up would remove now.
+    Show,
+    /// Set how long and how much is kept.
+    Set(Set),
+    /// Remove what is over its limit now; shows it first and asks.
+    Clean {
+        /// Do not ask.
+        #[arg(long)]
+        yes: bool,
+        /// Write the registry anew afterwards, so that all free space goes back to the disk. Changes wait meanwhile.
+        #[arg(long)]
+        compact: bool,
+    },
+}
+
+/// Limits to set.
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("limit").required(true).multiple(true).args([
+    "payload_age", "payload_size", "agent_size", "server_size", "task_age", "audit_age",
+])))]
+struct Set {
+    /// How long arguments, results and answers are kept after a task ended, such as `30d`.
+    #[arg(long, value_name = "TIME")]
+    payload_age: Option<String>,
+    /// How much of them is kept in all, such as `2GiB`; the oldest go first.
+    #[arg(long, value_name = "SIZE")]
+    payload_size: Option<String>,
+    /// How much of them is kept of one agent.
+    #[arg(long, value_name = "SIZE")]
+    agent_size: Option<String>,
+    /// How much of them is kept of one server.
+    #[arg(long, value_name = "SIZE")]
+    server_size: Option<String>,
+    /// How long tasks are kept after they ended, such as `400d`.
+    #[arg(long, value_name = "TIME")]
+    task_age: Option<String>,
+    /// How long the audit log is kept, such as `400d`; it goes in sealed segments.
+    #[arg(long, value_name = "TIME")]
+    audit_age: Option<String>,
+}
+
+pub(crate) async fn run(storage: Storage, config: &Config, screen: &Screen) -> Ended {
+    match storage.command.unwrap_or(Act::Show) {
+        Act::Show => {
+            let shown: StorageDto = Door::any(config).await?.ask("storage.show", &Nothing {}).await?;
+            print(&shown, screen)
+        }
+        Act::Set(input) => {
+            let shown: StorageDto = Door::core(config)?.ask("storage.set", &input.read()?).await?;
+            print(&shown, screen)
+        }
+        Act::Clean { yes, compact } => clean(yes, compact, config, screen).await,
+    }
+}
+
+impl Set {
+    fn read(self) -> Result<SetStorage, ApiError> {
+        Ok(SetStorage {
+            payload_age_ms: self.payload_age.as_deref().map(age).transpose()?,
+            payload_bytes: self.payload_size.as_deref().map(size).transpose()?,
+            agent_payload_bytes: self.agent_size.as_deref().map(size).transpose()?,
+            server_payload_bytes: self.server_size.as_deref().map(size).transpose()?,
+            task_age_ms: self.task_age.as_deref().map(age).transpose()?,
+            audit_age_ms: self.audit_age.as_deref().map(age).transpose()?,
+        })
+    }
+}
+
+fn age(text: &str) -> Result<u64, ApiError> {
+    let ms = |age: Duration| u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+    config::span(text).map(ms).ok_or_else(|| {
+        ApiError::new(
+            Code::Usage,
+            format!("`{}` is not a time", one_line(text)),
+            "Give a time with its unit, such as `30d` or `12h`.",
+        )
+    })
+}
+
+fn size(text: &str) -> Result<u64, ApiError> {
+    const UNITS: [(&str, u32); 3] = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    let found = UNITS.iter().find_map(|(unit, power)| Some((text.trim().strip_suffix(unit)?, *power)));
+    let (digits, power) = found.unwrap_or((text.trim(), 0));
+    let bytes = digits.trim().parse::<u64>().ok().and_then(|number| number.checked_mul(1 << power));
+    bytes.ok_or_else(|| {
+        ApiError::new(
+            Code::Usage,
+            format!("`{}` is not a size", one_line(text)),
+            "Give a whole number of bytes, also such as `500MiB` or `2GiB`.",
+        )
+    })
+}
+
+async fn clean(yes: bool, compact: bool, config: &Config, screen: &Screen) -> Ended {
+    let door = Door::core(config)?;
+    let before: StorageDto = door.ask("storage.show", &Nothing {}).await?;
+    if is_nothing(&before.due) && !compact {
+        if screen.is_json() {
+            screen.json(&StorageCleaned { removed: before.due, storage: before })?;
+        } else {
+            screen.line("Nothing is over its limit. `taskwarden storage` shows the limits.");
+        }
+        return Ok(DONE);
+    }
+    if !yes {
+        let what = removal(&before.due);
+        if !screen.can_ask() {
+            return Err(ApiError::new(
+                Code::Refused,
+                format!("nothing was removed, because nobody confirmed; it would be {what}"),
+                "Run it in a terminal, or pass `--yes`.",
+            ));
+        }
+        if !prompt::yes(&format!("Remove {what}?")).await? {
+            return Err(ApiError::new(Code::Refused, "everything was kept", "Nothing was changed."));
+        }
+    }
+    let cleaned: StorageCleaned = door.ask("storage.clean", &CleanStorage { compact }).await?;
+    if screen.is_json() {
+        screen.json(&cleaned)?;
+    } else {
+        screen.line(&format!(
+            "Removed {}. The registry has {} now.",
+            removal(&cleaned.removed),
+            bytes(cleaned.storage.file_bytes)
+        ));
+    }
+    Ok(DONE)
+}
+
+fn is_nothing(removal: &RemovalDto) -> bool {
+    *removal == RemovalDto::default()
+}
+
+fn removal(of: &RemovalDto) -> String {
+    let mut parts = Vec::new();
+    if of.payload_tasks > 0 {
+        parts.push(format!("payloads of {} ({})", count(of.payload_tasks, "task"), bytes(of.payload_bytes)));
+    }
+    if of.tasks > 0 {
+        parts.push(format!("{} with all that belongs to them", count(of.tasks, "task")));
+    }
+    if of.audit_rows > 0 {
+        parts.push(count(of.audit_rows, "audit row"));
+    }
+    if parts.is_empty() { "nothing".into() } else { parts.join(", ") }
+}
+
+fn bytes(of: u64) -> String {
+    match of {
+        0..1_024 => format!("{of} B"),
+        1_024..1_048_576 => format!("{} KiB", of >> 10),
+        _ => format!("{} MiB", grouped(of >> 20)),
+    }
+}
+
+fn print(shown: &StorageDto, screen: &Screen) -> Ended {
+    if screen.is_json() {
+        screen.json(shown)?;
+        return Ok(DONE);
+    }
+    let stored = &shown.stored;
+    let kinds = [
+        ("tasks", stored.tasks, format!("{} after they ended", span_ms(shown.limits.task_age_ms))),
+        (
+            "payloads",
+            stored.payloads,
+            format!(
+                "{} after their task ended, {} in all, {} of an agent, {} of a server",
+                span_ms(shown.limits.payload_age_ms),
+                bytes(shown.limits.payload_bytes),
+                bytes(shown.limits.agent_payload_bytes),
+                bytes(shown.limits.server_payload_bytes)
+            ),
+        ),
+        ("  of these kept", stored.kept_payloads, "open, held, unanswered or undelivered".into()),
+        ("raw messages", stored.raw_messages, "with their task".into()),
+        ("status lines", stored.status_lines, "with their task".into()),
+        ("change rows", stored.changes, "for feeds".into()),
+        ("audit rows", stored.audit, format!("{}, in sealed segments", span_ms(shown.limits.audit_age_ms))),
+    ];
+    let rows = kinds
+        .into_iter()
+        .map(|(name, kind, limit)| {
+            let size = kind.bytes.map(bytes).unwrap_or_default();
+            vec![text(name), text(grouped(kind.rows)), text(size), text(limit)]
+        })
+        .collect();
+    table::print(screen, Layout { header: &["KIND", "ROWS", "SIZE", "KEPT"], cut: &["KEPT"], spare: &[] }, rows);
+    screen.line(&format!(
+        "\nThe registry has {}, {} of it free; the reserve has {} of {}.",
+        bytes(shown.file_bytes),
+        bytes(shown.free_bytes),
+        bytes(shown.reserve_bytes),
+        bytes(shown.reserve_wanted_bytes)
+    ));
+    if !shown.shrinks {
+        screen
+            .line("Free space does not go back to the disk yet: `taskwarden storage clean --compact` does that once.");
+    }
+    screen.line(&if is_nothing(&shown.due) {
+        "Nothing is over its limit.".into()
+    } else {
+        format!("Over its limit: {}. `taskwarden storage clean` removes it now.", removal(&shown.due))
+    });
+    Ok(DONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_with_their_units() {
+        assert_eq!(size("2GiB").ok(), Some(2 << 30));
+        assert_eq!(size("512 MiB").ok(), Some(512 << 20));
+        assert_eq!(size("100").ok(), Some(100));
+        assert!(size("2 GB").is_err() && size("99999999999GiB").is_err(), "anything else is refused");
+    }
+
+    #[test]
+    fn what_goes_is_told_in_full() {
+        let all = RemovalDto { payload_tasks: 2, payload_bytes: 3 << 20, tasks: 1, audit_rows: 4_096 };
+        assert_eq!(removal(&all), "payloads of 2 tasks (3 MiB), 1 task with all that belongs to them, 4096 audit rows");
+        assert_eq!(removal(&RemovalDto::default()), "nothing");
+    }
+}

@@ -1,0 +1,90 @@
+//! Whether the core records, what is stored, the reserve, and the audit log.
+//!
+//! Grades what the core or the registry said (`CoreFacts`); looks at nothing itself.
+
+use api::calls::doctor::CoreFacts;
+use api::dto::RecordingDto;
+use api::figures::grouped;
+use api::when::count;
+
+use super::Finding;
+
+pub(super) fn examine(facts: &CoreFacts) -> Vec<Finding> {
+    let mut found = Vec::new();
+    found.extend(recording(facts));
+    found.push(stored(facts));
+    found.extend(reserve(facts));
+    found.push(audit(facts));
+    found
+}
+
+fn recording(facts: &CoreFacts) -> Option<Finding> {
+    match facts.recording.as_ref()? {
+        RecordingDto::Ok => Some(Finding::fine("recording", "every change is recorded")),
+        RecordingDto::Cannot { message, cure, since, calls, .. } => {
+            let in_flight = match u64::try_from(calls.len()).unwrap_or(u64::MAX) {
+                0 => String::new(),
+                many => {
+                    format!("; {} in flight without a row (`taskwarden tasks list` shows them)", count(many, "call"))
+                }
+            };
+            let refused = "new calls of agents are refused before they leave";
+            Some(Finding::broken("recording", format!("{message}, since {since}; {refused}{in_flight}"), cure.clone()))
+        }
+    }
+}
+
+fn stored(facts: &CoreFacts) -> Finding {
+    let storage = &facts.storage;
+    let (payloads, kept) = (storage.stored.payloads, storage.stored.kept_payloads);
+    let mib = |bytes: u64| grouped(bytes >> 20);
+    let message = format!(
+        "{} MiB of payloads of at most {} MiB ({} MiB must stay), {}, {}",
+        mib(payloads.bytes.unwrap_or_default()),
+        mib(storage.limits.payload_bytes),
+        mib(kept.bytes.unwrap_or_default()),
+        count(storage.stored.tasks.rows, "task"),
+        count(storage.stored.audit.rows, "audit row"),
+    );
+    if kept.bytes.unwrap_or_default() > storage.limits.payload_bytes {
+        let cure = "Answer, release or cancel what is open (`taskwarden tasks list --open`), or raise the limit with \
+                    `taskwarden storage set --payload-size`.";
+        return Finding::broken("storage", message, cure);
+    }
+    if !storage.shrinks {
+        let message = format!("{message}; free space does not go back to the disk");
+        return Finding::note("storage", message, "Run `taskwarden storage clean --compact` once, at a quiet moment.");
+    }
+    Finding::fine("storage", message)
+}
+
+/// With recording impossible, the reserve is in use; that is told above.
+fn reserve(facts: &CoreFacts) -> Option<Finding> {
+    let is_ok = facts.recording.as_ref().is_some_and(|recording| *recording == RecordingDto::Ok);
+    let (there, wanted) = (facts.storage.reserve_bytes, facts.storage.reserve_wanted_bytes);
+    (is_ok && there < wanted).then(|| {
+        Finding::note(
+            "reserve",
+            format!("the reserve file has {} of {} KiB", there >> 10, wanted >> 10),
+            "Free some space: on a full disk, cancels and answers are recorded from the reserve.",
+        )
+    })
+}
+
+fn audit(facts: &CoreFacts) -> Finding {
+    let audit = &facts.audit;
+    match &audit.broken {
+        Some(broken) => Finding::broken(
+            "audit",
+            format!("row {} of the audit log does not fit: {}", broken.number, broken.why),
+            "Keep a copy of the data directory as evidence and look who can write it; `backups` may have the row as it \
+             was. `taskwarden audit verify` checks it again.",
+        ),
+        None if audit.complete => Finding::fine("audit", format!("verified to row {}", audit.last)),
+        None => Finding::note(
+            "audit",
+            format!("verified to row {} of {}", audit.verified_to, audit.last),
+            "Run `taskwarden audit verify` to check the rest.",
+        ),
+    }
+}

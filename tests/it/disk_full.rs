@@ -1,0 +1,125 @@
+//! A data directory on a real file system without room: agents are refused before their calls leave, what is in flight
+//! is seen and joined, people go on deciding, and `doctor` says what is wrong.
+//!
+//! The file system is a small tmpfs, which only root may mount; elsewhere the story says that it was not told. That the
+//! registry itself keeps its promises there is in `registry/tests/sqlite/storage.rs`.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tests::agent::Agent;
+use tests::gate::Gate;
+use tests::home::wait_for;
+use tests::server::{Manner, Recorder};
+
+use crate::PROGRAM;
+
+/// The data directory on a small file system.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// Moves what is there onto it; `None` where this user may not mount one.
+    fn under(data: &Path) -> Option<Self> {
+        let aside = data.with_extension("aside");
+        fs::rename(data, &aside).expect("the data directory moves");
+        fs::create_dir(data).expect("its place");
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=24m,mode=700", "tmpfs"]).arg(data).output();
+        if !mount.is_ok_and(|done| done.status.success()) {
+            fs::remove_dir(data).expect("its place");
+            fs::rename(&aside, data).expect("back");
+            return None;
+        }
+        let copied = Command::new("cp").arg("-a").arg(aside.join(".")).arg(data).status().expect("cp runs");
+        assert!(copied.success(), "the data directory is copied");
+        Some(Self(data.into()))
+    }
+
+    fn fill(&self) {
+        let mut file = fs::File::create(self.0.join("filler")).expect("a file");
+        let piece = [7_u8; 4_096];
+        while file.write_all(&piece).is_ok() {}
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.0.join("filler")).expect("room");
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).output();
+    }
+}
+
+/// An agent with one call, on a thread of its own; ends with its answer.
+fn call(gate: &Gate, token: &str, tool: &str, nonce: &str) -> std::thread::JoinHandle<Option<Value>> {
+    let mut agent = Agent::over_http(&gate.url("recorder"), token);
+    let params = json!({"name": tool, "arguments": {"nonce": nonce}});
+    std::thread::spawn(move || agent.ask("tools/call", params).ok())
+}
+
+fn recording(gate: &Gate) -> Value {
+    let report = gate.home().run(["doctor", "--json"]);
+    let report: Value = serde_json::from_str(&report.out).expect("a report");
+    let findings = report["findings"].as_array().cloned().unwrap_or_default();
+    findings.into_iter().find(|finding| finding["area"] == "recording").unwrap_or_default()
+}
+
+#[test]
+fn on_a_full_disk_a_repeated_call_does_not_run_again_and_people_go_on_deciding() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let manner = Manner { slow: Duration::from_secs(20), ..Manner::default() };
+    let server = runtime.block_on(Recorder::start(manner)).expect("a server");
+    let mut gate = Gate::open(PROGRAM);
+    gate.add_server("recorder", &["--url", &server.url()]);
+    let token = gate.add_agent("bee");
+    gate.kill();
+    let Some(disk) = SmallDisk::under(&gate.home().data()) else {
+        println!("not told: this user may not mount a file system");
+        return;
+    };
+    gate.start();
+    assert_eq!(recording(&gate)["grade"], "fine", "at first everything is recorded");
+    let task = gate.home().call("recorder", "work", &json!({"nonce": "open"}));
+
+    // A call is in flight when the disk fills up.
+    let calls = |nonce: &str| server.seen().calls.get(nonce).copied().unwrap_or(0);
+    disk.fill();
+    let first = call(&gate, &token, "slow", "wanted");
+    wait_for("the call is at the server", || (calls("wanted") == 1).then_some(()), || gate.home().core_log());
+    let seen = wait_for(
+        "the core knows that it cannot record",
+        || Some(recording(&gate)).filter(|finding| finding["grade"] == "broken"),
+        || gate.home().core_log(),
+    );
+    let told = seen.to_string();
+    assert!(told.contains("disk") && told.contains("1 call in flight"), "doctor says it with the call: {told}");
+    assert!(seen["cure"].as_str().is_some_and(|cure| cure.contains("Free some space")), "and its cure: {told}");
+    let listed = gate.home().run(["tasks", "list"]);
+    assert!(listed.err.contains("In flight without a row"), "people see the call: {}{}", listed.out, listed.err);
+
+    // New calls do not leave; the first one's reply comes back without a row.
+    let refused = call(&gate, &token, "slow", "another").join().expect("ends").expect("an answer");
+    assert!(refused["error"]["message"].as_str().is_some_and(|why| why.contains("full")), "it is refused: {refused}");
+    assert_eq!(calls("another"), 0, "and never left");
+    let ran = gate.home().run(["tasks", "cancel", &task]);
+    assert_eq!(ran.code, 0, "a person's cancel is recorded from the reserve: {}{}", ran.out, ran.err);
+    let answer = first.join().expect("ends").expect("an answer");
+    assert!(answer["result"].is_object(), "the reply that is here goes to its agent: {answer}");
+    assert_eq!(calls("wanted"), 1, "the tool ran once");
+
+    disk.make_room();
+    wait_for(
+        "with room everything goes on",
+        || Some(recording(&gate)).filter(|finding| finding["grade"] == "fine"),
+        || gate.home().core_log(),
+    );
+    let later = call(&gate, &token, "quick", "later").join().expect("ends").expect("an answer");
+    assert!(later["result"].is_object(), "agents are served again: {later}");
+    gate.kill();
+    drop(disk);
+}
