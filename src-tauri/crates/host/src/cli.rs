@@ -185,7 +185,7 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
     }
     if let Command::Doctor = command {
         // It must speak even when the configuration cannot be read.
-        return doctor::run(Config::load(), screen).await;
+        return Box::pin(doctor::run(Config::load(), screen)).await;
     }
     let config = match &command {
         Command::Serve(command) if command.is_background() => Config::load_for_background(),

@@ -19,8 +19,6 @@ use crate::signals;
 
 /// The exit code of a process whose runtime did not turn: start it again. `EX_TEMPFAIL` of sysexits.h.
 pub(crate) const HUNG: u8 = 75;
-/// How long the log may take to be written, and the process to end in its own way, before it is ended without either.
-const FAREWELL: Duration = Duration::from_secs(2);
 /// Threads named in the log at most. Judgement: workers are as many as processors.
 const THREADS_LOGGED: usize = 64;
 
@@ -109,7 +107,7 @@ pub(crate) fn end_hung(_watched: Duration) {
 pub(crate) fn end_process(code: u8) {
     let ender = std::thread::Builder::new().spawn(move || std::process::exit(i32::from(code)));
     if ender.is_ok() {
-        std::thread::park_timeout(FAREWELL);
+        std::thread::park_timeout(Hosting::default().watchdog_farewell);
     }
     std::process::abort();
 }
@@ -117,8 +115,7 @@ pub(crate) fn end_process(code: u8) {
 /// Replaces this process by a new one with the same arguments; for a program with a window, which nobody else starts
 /// again. One that hangs right after its start ends instead.
 pub fn restart_process(watched: Duration) {
-    const LEAST_LIFE: Duration = Duration::from_secs(60);
-    if signals::has_asked_to_end() || watched < LEAST_LIFE {
+    if signals::has_asked_to_end() || watched < Hosting::default().restart_least_life {
         end_hung(watched);
     }
     #[cfg(unix)]
@@ -133,16 +130,16 @@ pub fn restart_process(watched: Duration) {
 
 /// Logs what every worker does. The log may be what hangs: it is given a moment on a thread of its own.
 pub(crate) fn log_threads(why: &'static str) {
-    let before = activities();
+    let (limits, before) = (Hosting::default(), activities());
+    let farewell = limits.watchdog_farewell;
     let (written, is_written) = sync_channel(1);
     let logging = std::thread::Builder::new().spawn(move || {
-        // Two readings a moment apart tell a turn that lasts from many short ones.
-        std::thread::park_timeout(Duration::from_millis(100));
+        std::thread::park_timeout(limits.watchdog_reading_gap);
         tracing::error!(threads = %describe(&before, &activities()), "{why}");
         let _ = written.send(());
     });
     if logging.is_ok() {
-        let _ = is_written.recv_timeout(FAREWELL);
+        let _ = is_written.recv_timeout(farewell);
     }
 }
 

@@ -70,6 +70,13 @@ pub struct Hosting {
     pub watchdog_every: Duration,
     /// A runtime that does not beat for so long hangs. Issue 11: 5 s.
     pub watchdog_limit: Duration,
+    /// Between the two readings of what threads do, which tell a turn that lasts from many short ones. Judgement.
+    pub watchdog_reading_gap: Duration,
+    /// How long the log of a hang may take, and the process to end in its own way, before it is ended without either.
+    /// Judgement: a disk may be what hangs.
+    pub watchdog_farewell: Duration,
+    /// A window that hangs sooner after its start is not started again. Judgement: it would go on for ever.
+    pub restart_least_life: Duration,
     /// Time for a process to end by itself after a signal. Judgement: above all orderly ends together (two drains, and
     /// closing and ending children), below the 90 s after which systemd kills.
     pub shutdown_limit: Duration,
@@ -111,6 +118,9 @@ impl Default for Hosting {
             notices_waiting_max: 64,
             watchdog_every: SECOND / 2,
             watchdog_limit: 5 * SECOND,
+            watchdog_reading_gap: SECOND / 10,
+            watchdog_farewell: 2 * SECOND,
+            restart_least_life: MINUTE,
             shutdown_limit: 30 * SECOND,
             second_signal_wait: SECOND,
             doorway: Doorway::default(),

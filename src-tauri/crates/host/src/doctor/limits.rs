@@ -7,6 +7,7 @@ use api::calls::limits::{LimitRow, LimitUnit};
 
 use super::Finding;
 
+const KIB: u64 = domain::policy::KIB as u64;
 const AREA: &str = "limits";
 /// From this part of a limit on, people are told. Issue 11: above 80 %.
 const NEARLY_FULL_PERCENT: u64 = 80;
@@ -33,7 +34,7 @@ fn finding(row: &LimitRow) -> Finding {
 fn told(row: &LimitRow) -> String {
     let figure = |value: u64| match row.unit {
         LimitUnit::Count => value.to_string(),
-        LimitUnit::Bytes => format!("{} KiB", value.div_ceil(1_024)),
+        LimitUnit::Bytes => format!("{} KiB", value.div_ceil(KIB)),
     };
     format!("{}, {}: {} of {}", row.name, row.scope, figure(row.used), figure(row.most))
 }

@@ -1,4 +1,7 @@
 //! The stream of a bridge: bytes of a line that is not whole yet count like those of a body.
+//!
+//! Where a line ends is all it knows of what is said. Lines that are too long are cut by the serving face
+//! (`mcp/serve/lines.rs`). Read `request_budget.rs` for who may have how much.
 
 use std::io;
 use std::pin::Pin;
@@ -58,10 +61,10 @@ mod tests {
         let mut read = [0; 64];
         for _ in 0..10 {
             agent.write_all(b"a line\n").await.expect("written");
-            pipe.read(&mut read).await.expect("any number of lines");
+            assert_eq!(pipe.read(&mut read).await.ok(), Some(7), "any number of lines");
         }
         agent.write_all(b"12345678").await.expect("written");
-        pipe.read(&mut read).await.expect("within the share of ten bytes");
+        assert_eq!(pipe.read(&mut read).await.ok(), Some(8), "within the share of ten bytes");
         agent.write_all(b"901").await.expect("written");
         let refused = pipe.read(&mut read).await.expect_err("eleven are too many");
         assert_eq!(refused.kind(), io::ErrorKind::QuotaExceeded, "{refused}");
