@@ -67,6 +67,8 @@ where
         if carry(stream, &ledger, &mut client, policy).await == Over::Client {
             return Ok(());
         }
+        // A core that takes the stream and ends it at once is not called again as fast as it can answer.
+        tokio::time::sleep(policy.hosting.doorway.bridge_step).await;
     }
 }
 
