@@ -1,11 +1,33 @@
-//! Who asks: the person, and the process that spoke for them (ruling 26).
+//! Who asks, and what they may ask for (ruling 26).
 //!
 //! The host fills this from what the operating system says about the peer of a socket, never from what the peer says
-//! of itself. What may be asked by whom is decided here in one place; scoped tokens come with the control API.
+//! of itself. Each call names the ability it needs; `dispatch.rs` checks it before the input is read.
 
 use domain::ids::PersonId;
 
-use crate::error::{ApiError, Code};
+use crate::error::ApiError;
+
+/// What a call needs of its caller. Closed; roles come with the team registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ability {
+    /// Facts about the core's health, without names of tasks and without content.
+    Health,
+    /// Read tasks, agents, servers and what belongs to them.
+    Read,
+    /// Change anything, or decide what only a person decides.
+    Decide,
+}
+
+impl Ability {
+    /// Whether a call that needs it may change something.
+    #[must_use]
+    pub const fn changes(self) -> bool {
+        match self {
+            Self::Health | Self::Read => false,
+            Self::Decide => true,
+        }
+    }
+}
 
 /// The one who makes a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,29 +36,37 @@ pub struct Caller {
     pub person: PersonId,
     /// The peer's process, when it came over a socket.
     pub process: Option<u32>,
-    /// Whether that process was started by a server, a bridge or a keeper of ours: it may read, and never decides.
-    pub is_descendant: bool,
+    /// What everything but [`Ability::Health`] is refused with; `None` for a person.
+    refusal: Option<Box<ApiError>>,
 }
 
 impl Caller {
     /// A person in the core's own process, or in a command that reads the registry by itself.
     #[must_use]
     pub fn here(person: PersonId) -> Self {
-        Self { person, process: None, is_descendant: false }
+        Self::person(person, None)
     }
 
-    /// Refuses what only a person may decide.
+    /// A person, proven to be one by the door.
+    #[must_use]
+    pub fn person(person: PersonId, process: Option<u32>) -> Self {
+        Self { person, process, refusal: None }
+    }
+
+    /// A process that is not proven to be a person's: it learns how the core is, and `refusal` for everything else.
+    #[must_use]
+    pub fn restricted(person: PersonId, process: Option<u32>, refusal: ApiError) -> Self {
+        Self { person, process, refusal: Some(Box::new(refusal)) }
+    }
+
+    /// Refuses what this caller may not ask for.
     ///
     /// # Errors
-    /// When the call comes from a process that a server started.
-    pub(crate) fn may_decide(&self) -> Result<(), ApiError> {
-        if self.is_descendant {
-            return Err(ApiError::new(
-                Code::Refused,
-                "a process that a server or an agent started may not decide this",
-                "Run the command in a terminal of your own, or use the window; servers, agents and what they start can only read.",
-            ));
+    /// The door's reason, when it is not a person who asks.
+    pub fn require(&self, ability: Ability) -> Result<(), ApiError> {
+        match (&self.refusal, ability) {
+            (None, _) | (Some(_), Ability::Health) => Ok(()),
+            (Some(refusal), Ability::Read | Ability::Decide) => Err((**refusal).clone()),
         }
-        Ok(())
     }
 }

@@ -1,13 +1,13 @@
 //! Name to call, shared by every door: JSON text in, JSON text out, so that payloads pass byte for byte.
 //!
-//! Adding a call is one line of the table here: its name, whether it only reads, the method, and its types. The doors
+//! Adding a call is one line of the table here: its name, what its caller must be able to do, the method, and its types. The doors
 //! know names only, and `bindings.rs` writes the same table as TypeScript, so that the window cannot drift from it.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::api::Api;
-use crate::caller::Caller;
+use crate::caller::{Ability, Caller};
 use crate::calls::agents::{AddAgent, AgentAdded, AgentList, AgentRevoked, RevokeAgent};
 use crate::calls::content::{ReadPiece, ShowContent};
 use crate::calls::desk::{ChangeSettings, DeskList, ListDesk, PutAtDesk};
@@ -42,9 +42,9 @@ pub(crate) trait EachCall {
 }
 
 macro_rules! calls {
-    ($($name:literal $reads:ident $method:ident: $input:ty => $output:ty;)*) => {
-        /// Every name that [`Api::dispatch`] knows, with whether it only reads.
-        pub const CALLS: [(&str, bool); [$($name),*].len()] = [$(($name, calls!(@$reads))),*];
+    ($($name:literal $ability:ident $method:ident: $input:ty => $output:ty;)*) => {
+        /// Every name that [`Api::dispatch`] knows, with what its caller must be able to do.
+        pub const CALLS: [(&str, Ability); [$($name),*].len()] = [$(($name, calls!(@$ability))),*];
 
         /// Tells of every call, in the order of the table.
         pub(crate) fn each_call(teller: &mut impl EachCall) {
@@ -55,10 +55,12 @@ macro_rules! calls {
             /// Makes the call of this name.
             ///
             /// # Errors
-            /// The call's own, or that there is no such name, or that its input cannot be read.
+            /// The call's own, or that there is no such name, that the caller may not make it, or that its input cannot
+            /// be read.
             pub async fn dispatch(&self, caller: &Caller, name: &str, input: &str) -> Result<String, ApiError> {
                 match name {
                     $($name => {
+                        caller.require(calls!(@$ability))?;
                         let input: $input = read(input)?;
                         let output: $output = Box::pin(self.$method(caller, input)).await?;
                         written(output)
@@ -68,8 +70,9 @@ macro_rules! calls {
             }
         }
     };
-    (@reads) => { true };
-    (@acts) => { false };
+    (@health) => { Ability::Health };
+    (@reads) => { Ability::Read };
+    (@acts) => { Ability::Decide };
 }
 
 calls! {
@@ -122,8 +125,8 @@ calls! {
     "storage.clean" acts storage_clean: CleanStorage => StorageCleaned;
     "audit.verify" reads audit_verify: VerifyAudit => AuditVerifiedDto;
     "feed.focus" acts feed_focus: FocusInput => Done;
-    "core.ping" reads core_ping: Nothing => Done;
-    "doctor" reads doctor: Nothing => CoreFacts;
+    "core.ping" health core_ping: Nothing => Done;
+    "doctor" health doctor: Nothing => CoreFacts;
     "limits.show" reads limits_show: Nothing => LimitList;
 }
 

@@ -29,6 +29,6 @@ mod watching;
 pub mod when;
 
 pub use api::{Api, Live, Locate, Place};
-pub use caller::Caller;
+pub use caller::{Ability, Caller};
 pub use dispatch::CALLS;
 pub use error::{ApiError, Code};

@@ -10,7 +10,7 @@ use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use crate::api::Api;
-use crate::caller::Caller;
+use crate::caller::{Ability, Caller};
 use crate::dto::{ServerDto, TaskDto};
 use crate::error::ApiError;
 
@@ -45,9 +45,10 @@ impl Api {
     /// When no core runs, or a task is unknown.
     pub async fn subscribe(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         input: Subscribe,
     ) -> Result<BoxStream<'static, Result<News, ApiError>>, ApiError> {
+        caller.require(Ability::Read)?;
         let engine = self.live()?.engine.clone();
         let mut only: Vec<HandleId> = Vec::with_capacity(input.tasks.len());
         for text in &input.tasks {

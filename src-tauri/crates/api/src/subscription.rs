@@ -14,7 +14,7 @@ use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 
 use crate::api::Api;
-use crate::caller::Caller;
+use crate::caller::{Ability, Caller};
 use crate::calls::Done;
 use crate::error::{ApiError, Code};
 use crate::frame::{FocusInput, Frame, SubscribeInput};
@@ -32,10 +32,10 @@ impl Api {
         caller: &Caller,
         input: SubscribeInput,
     ) -> Result<BoxStream<'static, Result<Frame, ApiError>>, ApiError> {
+        caller.require(Ability::Read)?;
         let engine = self.live()?.engine.clone();
         let SubscribeInput { query, ids, task, visible } = input;
-        let interest =
-            self.interest(caller, Interest { query, visible, ..Interest::default() }, &ids, task.as_deref())?;
+        let interest = self.interest(Interest { query, visible, ..Interest::default() }, &ids, task.as_deref())?;
         let most = self.policy.asking.feeds_max;
         let seat = self.feeds.take(interest, most).ok_or_else(|| {
             ApiError::new(
@@ -62,11 +62,10 @@ impl Api {
     ///
     /// # Errors
     /// When there is no such feed, or a query cannot be read.
-    pub async fn feed_focus(&self, caller: &Caller, input: FocusInput) -> Result<Done, ApiError> {
+    pub async fn feed_focus(&self, _caller: &Caller, input: FocusInput) -> Result<Done, ApiError> {
         self.live()?;
         let FocusInput { feed, query, ids, task, visible } = input;
-        let interest =
-            self.interest(caller, Interest { query, visible, ..Interest::default() }, &ids, task.as_deref())?;
+        let interest = self.interest(Interest { query, visible, ..Interest::default() }, &ids, task.as_deref())?;
         if self.feeds.focus(&feed, interest) {
             return Ok(Done {});
         }
@@ -78,13 +77,7 @@ impl Api {
     }
 
     /// What is watched, with ids read. What is not an id is left out: a row may be gone before the window knows.
-    fn interest(
-        &self,
-        caller: &Caller,
-        begun: Interest,
-        ids: &[String],
-        task: Option<&str>,
-    ) -> Result<Interest, ApiError> {
+    fn interest(&self, begun: Interest, ids: &[String], task: Option<&str>) -> Result<Interest, ApiError> {
         let most = self.policy.asking.feed_rows_max;
         if ids.len() > most {
             return Err(ApiError::new(
@@ -101,8 +94,7 @@ impl Api {
         Ok(Interest {
             ids: ids.iter().filter_map(|id| id.parse().ok()).collect(),
             task: task.and_then(|id| id.parse().ok()),
-            // What a server started must not hide a question from the desktop by pretending that it is on screen.
-            visible: begun.visible && !caller.is_descendant,
+            visible: begun.visible,
             ..begun
         })
     }

@@ -36,7 +36,7 @@ use crate::paths::HomeError;
 use crate::secrets::{Vault, VaultError};
 use crate::sign_in::{Invitation, SignIn};
 use crate::watchdog::{self, OnHang, Watchdog};
-use crate::{logging, programs, random, socket};
+use crate::{logging, orphans, programs, random, socket};
 
 /// What a core is made of. Fields are public so that a window or a test can put its own in place.
 pub struct Adapters {
@@ -233,6 +233,9 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
     let Adapters { registry, intents, connector, forwarder, clock, notifier, desktop, opener, .. } = adapters;
     let Adapters { secrets, secrets_in_file, draw, policy, supervisor, on_hang, .. } = adapters;
     let watchdog = Watchdog::start(&policy.hosting, on_hang).map_err(StartError::Thread)?;
+    // Before anything is started: what servers leave behind stays below this process.
+    orphans::adopt();
+    supervisor.spawn("orphans", orphans::reap(policy.hosting.clone()));
     end_leftovers(&held.config, &registry, clock.as_ref()).await?;
     programs::complete(registry.as_ref(), clock.as_ref()).await?;
     let engine = Engine::start(Parts {

@@ -248,7 +248,7 @@ async fn call(State(behind): State<Arc<Behind>>, Path(name): Path<String>, body:
         })?;
         let input = text(&body)?;
         let caller = Caller::here(person::here());
-        if CALLS.iter().any(|(known, reads)| *known == name && !reads) {
+        if CALLS.iter().any(|(known, ability)| *known == name && ability.changes()) {
             tracing::info!(call.name = %name, person = %caller.person, "asked in the browser");
         }
         behind.api.dispatch(&caller, &name, input).await

@@ -22,6 +22,7 @@ pub mod menu;
 pub mod moment;
 mod notices;
 mod observed_clock;
+mod orphans;
 pub mod paths;
 mod person;
 pub mod places;

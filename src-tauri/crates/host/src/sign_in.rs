@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use api::{ApiError, Caller, Code as ErrorCode};
+use api::{Ability, ApiError, Caller, Code as ErrorCode};
 use domain::policy::Hosting;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -88,13 +88,7 @@ impl SignIn {
 
     /// A new code and where to type it, for a person.
     pub(crate) fn invite(&self, caller: &Caller) -> Result<Invitation, ApiError> {
-        if caller.is_descendant {
-            return Err(ApiError::new(
-                ErrorCode::Refused,
-                "a process that was started by a server gets no code for the window",
-                "Run `taskwarden ui` in a terminal of your own.",
-            ));
-        }
+        caller.require(Ability::Decide)?;
         let Some(address) = self.address.get().copied() else {
             return Err(ApiError::new(
                 ErrorCode::Refused,

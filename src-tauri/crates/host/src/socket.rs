@@ -5,8 +5,9 @@
 //! for a bridge whose agent has shown its token. The kernel says who the peer is
 //! (`peer.rs`); other users are refused even if they reach the socket. There is no network here.
 
-mod kin;
+mod ancestry;
 mod peer;
+mod process_table;
 
 use std::convert::Infallible;
 use std::fs;
@@ -38,8 +39,9 @@ use crate::paths::Paths;
 use crate::reply::{json, refused};
 use crate::request_budget::{ConnectionOwner, CountedPipe, Holder, RequestBudget, too_many_connections};
 use crate::sign_in::SignIn;
-use kin::Kin;
+use ancestry::Ancestry;
 use peer::Peer;
+use process_table::ProcessTable;
 
 /// What a stream of a bridge is upgraded to.
 pub(crate) const PROTOCOL: &str = "taskwarden-agent";
@@ -55,7 +57,7 @@ struct Behind {
     sign_in: Arc<SignIn>,
     agents: AgentDoor,
     streams: Arc<Semaphore>,
-    kin: Arc<Kin>,
+    ancestry: Arc<Ancestry>,
     supervisor: Supervisor,
     stop: CancellationToken,
 }
@@ -92,12 +94,14 @@ pub(crate) fn serve(
     let policy = &agents.parts.policy;
     let (hosting, mut limits) = (policy.hosting.clone(), Limits::of(policy, files::raise_limit()));
     let (requests, gauges) = (agents.requests.clone(), agents.engine.gauges().clone());
+    let processes_max = hosting.doorway.agent_processes_max;
+    let ancestry = Ancestry::new(ProcessTable::of_system(), std::process::id(), processes_max, strict);
     let behind = Behind {
         api,
         sign_in,
         agents,
         streams: Arc::new(Semaphore::new(hosting.doorway.streams_max)),
-        kin: Arc::new(Kin::new(hosting.doorway.agent_processes_max, strict)),
+        ancestry: Arc::new(ancestry),
         supervisor: supervisor.clone(),
         stop: stop.clone(),
     };
@@ -144,13 +148,14 @@ async fn call(
     body: Bytes,
 ) -> Response {
     let outcome = async {
-        let caller = peer.caller(&behind.kin)?;
+        let caller = peer.caller(&behind.ancestry)?;
         let input = std::str::from_utf8(&body).map_err(|_| {
             ApiError::new(Code::Usage, "the input of the call is not UTF-8", "Use the `taskwarden` command line.")
         })?;
         // Who decided through which process; what was decided is in the audit log (ruling 26).
-        if CALLS.iter().any(|(known, reads)| *known == name && !reads) {
-            tracing::info!(call.name = %name, person = %caller.person, peer.pid = caller.process, "asked at the socket");
+        if CALLS.iter().any(|(known, ability)| *known == name && ability.changes()) {
+            let (process, executable) = (caller.process, peer.executable());
+            tracing::info!(call.name = %name, person = %caller.person, process, executable, "asked at the socket");
         }
         behind.api.dispatch(&caller, &name, input).await
     };
@@ -162,7 +167,7 @@ async fn call(
 
 async fn feed(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer>, body: Bytes) -> Response {
     let news = async {
-        let caller = peer.caller(&behind.kin)?;
+        let caller = peer.caller(&behind.ancestry)?;
         let wanted = serde_json::from_slice(&body).map_err(|error| ApiError::bad_input(&error))?;
         behind.api.subscribe(&caller, wanted).await
     };
@@ -188,7 +193,7 @@ async fn frames(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Pee
     let opened = async {
         let input = std::str::from_utf8(&body)
             .map_err(|_| ApiError::new(Code::Usage, "the input of the feed is not UTF-8", "Restart the window."))?;
-        frames::open(&behind.api, &peer.caller(&behind.kin)?, input).await
+        frames::open(&behind.api, &peer.caller(&behind.ancestry)?, input).await
     };
     match opened.await {
         Ok(lines) => {
@@ -202,7 +207,7 @@ async fn frames(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Pee
 
 /// A code makes its bearer the person: only a person gets one, never what a server started.
 async fn code(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer>) -> Response {
-    match peer.caller(&behind.kin).and_then(|caller| behind.sign_in.invite(&caller)) {
+    match peer.caller(&behind.ancestry).and_then(|caller| behind.sign_in.invite(&caller)) {
         Ok(invitation) => json(serde_json::to_string(&invitation).unwrap_or_default()),
         Err(error) => refused(&error),
     }
@@ -213,10 +218,10 @@ async fn agent(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer
     let headers = request.headers();
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let wanted = (header("authorization"), header(AGENT_HEADER), header(SERVER_HEADER));
-    let visit = peer.caller(&behind.kin).and_then(|caller| {
-        if let Some(process) = caller.process {
+    let visit = peer.caller(&behind.ancestry).and_then(|_| {
+        if let Some(process) = peer.process() {
             // Also one that is refused below: it came as a bridge.
-            behind.kin.remember(process, kin::look);
+            behind.ancestry.remember(process);
         }
         let (authorization, named, server) = wanted;
         let let_in = behind.agents.agent(authorization).and_then(|agent| {

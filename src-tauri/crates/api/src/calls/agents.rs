@@ -89,7 +89,6 @@ impl Api {
     /// When the name cannot be one or is taken, there are too many, or it cannot be recorded.
     pub async fn agent_add(&self, caller: &Caller, input: AddAgent) -> Result<AgentAdded, ApiError> {
         let live = self.live()?;
-        caller.may_decide()?;
         let AddAgent { name, task_tools } = input;
         check_agent_name(&name).map_err(|bad| {
             ApiError::new(Code::Usage, bad.to_string(), "Choose a name such as `claude-code` or `ci.nightly`.")
@@ -155,7 +154,6 @@ impl Api {
     /// states, not errors.
     pub async fn agent_revoke(&self, caller: &Caller, input: RevokeAgent) -> Result<AgentRevoked, ApiError> {
         let live = self.live()?;
-        caller.may_decide()?;
         let agent = self.find_agent(&input.agent).await?;
         if let Some(at) = agent.revoked {
             return Err(ApiError::new(

@@ -42,7 +42,6 @@ impl Api {
     /// When the scope is unknown, a time is missing or out of range, a limit cannot be, or it cannot be recorded.
     pub async fn rule_put(&self, caller: &Caller, input: RuleDto) -> Result<RuleList, ApiError> {
         let live = self.live()?;
-        caller.may_decide()?;
         let rule = self.rule(&input).await?;
         let remove = rule.is_empty();
         let scopes = self.registry.rules().await?;

@@ -111,7 +111,6 @@ impl Api {
     /// When the name cannot be one or is taken, nobody agreed, or it cannot be recorded.
     pub async fn server_add(&self, caller: &Caller, input: AddServer) -> Result<ServerAdded, ApiError> {
         let live = self.live()?;
-        caller.may_decide()?;
         let AddServer { name, address, secrets, agreed } = input;
         check_server_name(&name)
             .map_err(|bad| ApiError::new(Code::Usage, bad.to_string(), "Choose a name such as `files` or `ci-2`."))?;
@@ -202,7 +201,6 @@ impl Api {
     /// When there is none of this name, or it cannot be recorded.
     pub async fn server_agree(&self, caller: &Caller, input: OneServer) -> Result<ServerDto, ApiError> {
         let live = self.live()?;
-        caller.may_decide()?;
         let mut server = self.find_server(&input.name).await?;
         let fingerprint = server.address.fingerprint();
         if server.consent.as_ref().is_none_or(|given| given.fingerprint != fingerprint) {
@@ -238,7 +236,6 @@ impl Api {
     /// When it has open tasks and the person was not told, or it cannot be recorded.
     pub async fn server_remove(&self, caller: &Caller, input: RemoveServer) -> Result<ServerRemoved, ApiError> {
         let live = self.live()?;
-        caller.may_decide()?;
         let server = self.find_server(&input.name).await?;
         let open = self.registry.open_count(Some(server.id)).await?;
         if open > 0 && !input.even_with_open_tasks {

@@ -115,7 +115,6 @@ impl Api {
     /// When the limits do not fit together, or it cannot be recorded.
     pub async fn storage_set(&self, caller: &Caller, input: SetStorage) -> Result<StorageDto, ApiError> {
         let live = self.live()?;
-        caller.may_decide()?;
         let now = self.storage_limits();
         let age = |ms: Option<u64>, otherwise| ms.map_or(otherwise, Duration::from_millis);
         let limits = Retention {
@@ -144,7 +143,6 @@ impl Api {
     /// When the registry cannot be written.
     pub async fn storage_clean(&self, caller: &Caller, input: CleanStorage) -> Result<StorageCleaned, ApiError> {
         let live = self.live()?;
-        caller.may_decide()?;
         let removed = live.engine.clean_storage(input.compact).await?.into();
         Ok(StorageCleaned { removed, storage: self.storage_show(caller, Nothing {}).await? })
     }

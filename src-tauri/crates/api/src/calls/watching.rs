@@ -55,9 +55,8 @@ impl Api {
     ///
     /// # Errors
     /// When there is none of this handle.
-    pub async fn look_now(&self, caller: &Caller, input: OneTask) -> Result<TaskDto, ApiError> {
+    pub async fn look_now(&self, _caller: &Caller, input: OneTask) -> Result<TaskDto, ApiError> {
         let live = self.live()?;
-        caller.may_decide()?;
         let id = self.find_task(&input.id).await?.id;
         live.engine.look_soon(id);
         self.task_show_id(id).await
@@ -69,7 +68,6 @@ impl Api {
     /// When there is none of this handle, or the server said how it ended.
     pub async fn unwatch(&self, caller: &Caller, input: Unwatch) -> Result<TaskDto, ApiError> {
         let live = self.live()?;
-        caller.may_decide()?;
         let id = self.find_task(&input.id).await?.id;
         live.engine.unwatch(id, caller.person.clone(), input.note).await?;
         self.task_show_id(id).await

@@ -1,8 +1,8 @@
 //! Agents, their rules and what is held back from them, as people see and decide it.
 
+use api::Code;
 use api::dto::HeldWhy;
 use api::frame::SubscribeInput;
-use api::{Caller, Code};
 use domain::agent::TokenDigest;
 use domain::ids::AgentId;
 use domain::payload::Payload;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use testkit::scripted::Look;
 
 use crate::reader::Reader;
-use crate::world::World;
+use crate::world::{World, descendant};
 
 /// An agent and its token.
 pub(crate) async fn agent(world: &World, name: &str) -> (AgentId, String) {
@@ -87,7 +87,7 @@ async fn a_name_is_one_agents_until_its_access_is_taken_away() {
 async fn what_a_server_or_an_agent_started_decides_nothing_about_agents() {
     let world = World::new().await;
     agent(&world, "claude").await;
-    let descendant = Caller { is_descendant: true, ..world.caller.clone() };
+    let descendant = descendant();
     for (name, input) in [
         ("agents.add", json!({"name": "mine"})),
         ("agents.revoke", json!({"agent": "claude"})),

@@ -1,13 +1,12 @@
 //! What a person keeps: views, snoozes, drafts and settings, checked before they are kept.
 
-use api::{Caller, Code};
+use api::Code;
 use domain::ids::RequestKey;
 use domain::request::Ask;
 use serde_json::json;
-use testkit::build::person;
 use testkit::scripted::Look;
 
-use crate::world::World;
+use crate::world::{World, descendant};
 
 #[tokio::test(start_paused = true)]
 async fn a_draft_survives_but_never_its_secrets() {
@@ -48,7 +47,7 @@ async fn what_cannot_be_kept_is_refused_with_the_reason() {
         let refused = world.try_call("desk.put", input.clone()).await.expect_err("it is refused");
         assert_eq!(refused.code, code, "{}: {refused:?}", input["kind"]);
     }
-    let child = Caller { person: person("ada"), process: Some(7), is_descendant: true };
+    let child = descendant();
     let put = json!({"kind": "snooze", "key": "a", "value": null}).to_string();
     let refused = world.api.dispatch(&child, "desk.put", &put).await.expect_err("a server's child hides nothing");
     assert_eq!(refused.code, Code::Refused);

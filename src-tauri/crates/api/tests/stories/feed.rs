@@ -2,19 +2,17 @@
 
 use std::time::Duration;
 
+use api::Code;
 use api::dto::ListQuery;
 use api::frame::{Frame, SubscribeInput};
-use api::{Caller, Code};
 use domain::ids::RequestKey;
 use domain::ports::{Clock as _, UpstreamError};
 use domain::request::Ask;
-use futures::StreamExt;
 use serde_json::json;
-use testkit::build::person;
 use testkit::scripted::{Look, killed};
 
 use crate::reader::Reader;
-use crate::world::World;
+use crate::world::{World, descendant};
 
 fn plain() -> SubscribeInput {
     SubscribeInput::default()
@@ -284,13 +282,12 @@ async fn there_are_only_so_many_feeds_and_a_closed_one_leaves_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_server_starts_cannot_pretend_that_a_question_is_on_screen() {
+async fn what_a_server_starts_gets_no_feed_and_cannot_pretend_that_a_question_is_on_screen() {
     let world = World::new().await;
     let id = waiting(&world, "tidy", "t1").await;
-    let child = Caller { person: person("ada"), process: Some(7), is_descendant: true };
     let input = SubscribeInput { task: Some(id.clone()), visible: true, ..plain() };
-    let mut feed = world.api.open_feed(&child, input.clone()).await.expect("it may read");
-    assert!(matches!(feed.next().await, Some(Ok(Frame::Snapshot(_)))));
+    let refused = world.api.open_feed(&descendant(), input.clone()).await.map(|_| ()).expect_err("tasks of others");
+    assert_eq!(refused.code, Code::Refused);
     let handle = id.parse().expect("a handle");
     assert!(!world.api.is_on_screen(handle), "the desktop still tells a person");
     let _person = Reader::open(&world, input).await;

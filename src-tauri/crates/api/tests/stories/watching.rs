@@ -1,12 +1,12 @@
 //! One task under a person's eyes: history, a look now, looking away; and agreeing to a server.
 
-use api::{Caller, Code};
+use api::Code;
 use domain::ports::ServerUnit;
 use serde_json::json;
-use testkit::build::{http_server, person};
+use testkit::build::http_server;
 use testkit::scripted::Look;
 
-use crate::world::World;
+use crate::world::{World, descendant};
 
 #[tokio::test(start_paused = true)]
 async fn the_history_of_a_task_says_who_did_what_and_when() {
@@ -39,7 +39,7 @@ async fn a_person_looks_away_and_what_a_server_starts_may_not() {
     world.until(&id, "running").await;
     let looked = world.call("tasks.lookNow", json!({"id": id})).await;
     assert_eq!(looked["id"], json!(id));
-    let child = Caller { person: person("ada"), process: Some(7), is_descendant: true };
+    let child = descendant();
     for (name, input) in [
         ("tasks.unwatch", json!({"id": id})),
         ("tasks.lookNow", json!({"id": id})),

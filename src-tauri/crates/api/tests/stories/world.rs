@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::dto::{AgentsAt, NoticesGo};
-use api::{Api, ApiError, Caller, Live, Place};
+use api::{Api, ApiError, Caller, Code, Live, Place};
 use domain::ids::HostId;
 use domain::policy::Policy;
 use domain::ports::{Clock, Connected, Connector, LineFacts, PortFuture, Registry, ServerUnit, UpstreamError};
@@ -129,4 +129,9 @@ impl World {
         }
         panic!("`{field}` is never `{word}`; the last state is {task:#}")
     }
+}
+
+/// What a door makes of a process that a server started.
+pub(crate) fn descendant() -> Caller {
+    Caller::restricted(person("ada"), Some(4_711), ApiError::new(Code::Refused, "not a person", "Ask one."))
 }

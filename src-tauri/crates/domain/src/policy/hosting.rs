@@ -82,6 +82,9 @@ pub struct Hosting {
     pub shutdown_limit: Duration,
     /// Time for it to end after a second signal. Judgement: whoever asks twice means now.
     pub second_signal_wait: Duration,
+    /// An adopted child that ended is waited for after twice this time, when nobody else did. Judgement: whoever
+    /// started a child waits for it within milliseconds.
+    pub orphan_wait: Duration,
     /// The doors that programs come through.
     pub doorway: Doorway,
 }
@@ -123,6 +126,7 @@ impl Default for Hosting {
             restart_least_life: MINUTE,
             shutdown_limit: 30 * SECOND,
             second_signal_wait: SECOND,
+            orphan_wait: 5 * SECOND,
             doorway: Doorway::default(),
         }
     }

@@ -1,62 +1,175 @@
-//! Who is at the other end of the socket, as the kernel says it (ruling 26).
+//! Who is at the other end of the socket, as the kernel says it (ruling 26, decision 0016).
 //!
-//! Another user is refused everything. A process that is a server's or an agent's (`kin.rs`) may read and never decide.
-//! A process that cuts its descent by a double fork is not recognised here; the threat model in ARCHITECTURE.md says
-//! what protects against that.
+//! The process is pinned when its connection is accepted and looked at again with every call. Another user is refused
+//! everything; what is not proven to be a person's gets the facts of `doctor` and nothing else.
+
+use std::path::PathBuf;
 
 use api::{ApiError, Caller, Code};
 use tokio::net::UnixStream;
 
-use super::kin::{self, Kin};
+use super::ancestry::{Ancestry, Gap, Standing};
+use super::process_table::{ProcessId, ProcessTable};
 use crate::person;
 
 /// The peer of one connection.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Peer {
     /// Its user; `None` when the kernel did not say.
     uid: Option<u32>,
-    /// Its process, where the kernel says it.
-    pid: Option<u32>,
+    process: Pinned,
+    /// The file that the process ran when it came.
+    executable: Option<PathBuf>,
+}
+
+/// Which process opened the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pinned {
+    Process(ProcessId),
+    /// It had ended before the connection was accepted.
+    Gone,
+    /// The kernel does not say.
+    Unseen,
 }
 
 impl Peer {
-    /// Whoever is at the other end of this stream.
+    /// Pins the process at the other end of a connection.
     pub(super) fn of(stream: &UnixStream) -> Self {
-        match stream.peer_cred() {
-            Ok(credentials) => {
-                Self { uid: Some(credentials.uid()), pid: credentials.pid().and_then(|pid| u32::try_from(pid).ok()) }
-            }
+        let credentials = match stream.peer_cred() {
+            Ok(credentials) => credentials,
             Err(error) => {
                 tracing::warn!(%error, "the kernel does not say who is at the socket; refused");
-                Self { uid: None, pid: None }
+                return Self { uid: None, process: Pinned::Unseen, executable: None };
             }
-        }
+        };
+        // Zero is a process of another pid namespace.
+        let pid = credentials.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
+        let table = ProcessTable::of_system();
+        let process = pid.map_or(Pinned::Unseen, |pid| pin(stream, pid, &table));
+        let executable = pid.and_then(|pid| table.executable(pid));
+        Self { uid: Some(credentials.uid()), process, executable }
     }
 
     /// Whether it is a process of the user of this core.
-    pub(super) fn is_of_our_user(self) -> bool {
+    pub(super) fn is_of_our_user(&self) -> bool {
         self.uid == Some(person::own_uid())
+    }
+
+    /// The process, as far as the kernel tells it.
+    pub(super) fn process(&self) -> Option<ProcessId> {
+        match self.process {
+            Pinned::Process(id) => Some(id),
+            Pinned::Gone | Pinned::Unseen => None,
+        }
+    }
+
+    /// The file that the process ran when it came; `unknown` where it may not be seen.
+    pub(super) fn executable(&self) -> String {
+        self.executable.as_ref().map_or_else(|| "unknown".to_owned(), |path| path.display().to_string())
+    }
+
+    /// The caller, with what it may ask for; other users may ask for nothing.
+    pub(super) fn caller(&self, ancestry: &Ancestry) -> Result<Caller, ApiError> {
+        let own = person::own_uid();
+        if self.uid != Some(own) {
+            tracing::warn!(peer.uid = self.uid, peer.process = ?self.process(), "another user was refused at the socket");
+            return Err(ApiError::new(
+                Code::Refused,
+                "this core belongs to another user",
+                "Start a core of your own with `taskwarden serve`.",
+            ));
+        }
+        let standing = match self.process {
+            Pinned::Process(process) => ancestry.standing(process),
+            Pinned::Gone => Standing::Unproven(Gap::Gone),
+            Pinned::Unseen => Standing::Unproven(Gap::Unseen),
+        };
+        let (person, process) = (person::of(own), self.process().map(|id| id.pid));
+        let refusal = match standing {
+            Standing::Person => return Ok(Caller::person(person, process)),
+            Standing::Descendant => descendant(),
+            Standing::Unproven(gap) => unproven(gap),
+        };
+        Ok(Caller::restricted(person, process, refusal))
     }
 }
 
-impl Peer {
-    /// The caller, if this peer may call at all.
-    pub(super) fn caller(self, kin: &Kin) -> Result<Caller, ApiError> {
-        let own = person::own_uid();
-        match self.uid {
-            Some(uid) if uid == own => Ok(Caller {
-                person: person::of(uid),
-                process: self.pid,
-                is_descendant: self.pid.is_some_and(|pid| kin.includes(pid, kin::look, kin::is_bridge_or_keeper)),
-            }),
-            Some(_) | None => {
-                tracing::warn!(peer.uid = self.uid, peer.pid = self.pid, "another user was refused at the socket");
-                Err(ApiError::new(
-                    Code::Refused,
-                    "this core belongs to another user",
-                    "Start a core of your own with `taskwarden serve`.",
-                ))
-            }
-        }
+/// The process with its start time, if it is certain that this process opened the connection.
+fn pin(stream: &UnixStream, pid: u32, table: &ProcessTable) -> Pinned {
+    let Some(process) = table.process(pid) else { return Pinned::Gone };
+    // Asked after the start time was read: then the number was the peer's all the while.
+    match pidfd_pid(stream) {
+        Pidfd::Of(same) if same == pid => Pinned::Process(process.identity()),
+        Pidfd::Of(_) | Pidfd::Ended => Pinned::Gone,
+        Pidfd::Unsupported => Pinned::Process(process.identity()),
     }
+}
+
+/// What a descriptor of the peer's process says.
+enum Pidfd {
+    Of(u32),
+    Ended,
+    /// Not told, as before Linux 6.5: then the number and the start time at the accept must do.
+    Unsupported,
+}
+
+#[cfg(target_os = "linux")]
+fn pidfd_pid(stream: &UnixStream) -> Pidfd {
+    use std::os::fd::AsRawFd as _;
+
+    use nix::errno::Errno;
+    use nix::sys::socket::{getsockopt, sockopt};
+
+    let pidfd = match getsockopt(stream, sockopt::PeerPidfd) {
+        Ok(pidfd) => pidfd,
+        Err(Errno::ENOPROTOOPT | Errno::EOPNOTSUPP) => return Pidfd::Unsupported,
+        Err(_) => return Pidfd::Ended,
+    };
+    let facts = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd())).unwrap_or_default();
+    // Not there at all where `/proc` is not; negative when the process has ended.
+    let Some(pid) = facts.lines().find_map(|line| line.strip_prefix("Pid:")) else { return Pidfd::Unsupported };
+    pid.trim().parse().map_or(Pidfd::Ended, Pidfd::Of)
+}
+
+// Not run here.
+#[cfg(not(target_os = "linux"))]
+fn pidfd_pid(_stream: &UnixStream) -> Pidfd {
+    Pidfd::Unsupported
+}
+
+fn descendant() -> ApiError {
+    ApiError::new(
+        Code::Refused,
+        "a process that a server or an agent started may not ask for this",
+        "Run the command in a terminal of your own, or use the window. Servers, agents and what they start get the facts \
+         of `taskwarden doctor`; an agent's token opens what is the agent's.",
+    )
+}
+
+fn unproven(gap: Gap) -> ApiError {
+    let (missing, hint) = match gap {
+        Gap::Gone => (
+            "the process that opened this connection has ended".into(),
+            "Run the command again, directly in a terminal's own shell.",
+        ),
+        Gap::Unseen => (
+            "the system does not say which process asks: it is in another pid namespace, or there is no /proc".into(),
+            "Run the command outside of the container, or use the window or a browser that is signed in.",
+        ),
+        Gap::Container => (
+            "the process runs in a container".into(),
+            "Run the command outside of the container, or use the window or a browser that is signed in.",
+        ),
+        Gap::Unreadable(pid) => (
+            format!("process {pid}, from which the command descends, cannot be read"),
+            "Run the command in a terminal of your own, or use the window or a browser that is signed in.",
+        ),
+        Gap::Orphan(pid) => (
+            format!("what started process {pid}, from which the command descends, is gone"),
+            "Run the command in a shell that a terminal or a login started, not in the background, under `nohup` or in a \
+             terminal multiplexer; or use the window or a browser that is signed in. Commands of a multiplexer are \
+             trusted where `taskwarden serve` was started in it.",
+        ),
+    };
+    ApiError::new(Code::Refused, format!("it is not certain that a person asks: {missing}"), hint)
 }

@@ -10,6 +10,7 @@ mod browser;
 mod budget;
 mod doors;
 mod home;
+mod impostors;
 mod listener;
 mod notices;
 mod story;

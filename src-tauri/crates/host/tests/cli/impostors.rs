@@ -1,0 +1,160 @@
+//! Processes that are nobody's, a server's or an agent's, and try to decide as the person.
+//!
+//! All of them are the real program at the real socket; nothing here tells the core who anybody is.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::home::{Home, PROGRAM};
+
+/// The longest any wait may take: a debug build on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn what_a_server_started_learns_how_the_core_is_and_nothing_else() {
+    let home = Home::new();
+    let _core = home.serve();
+    let out = home.folder("out", &[]);
+    let script = format!(
+        "[ -e '{out}/finished' ] && exit; {} {} {} touch '{out}/finished'",
+        tried("read", &["tasks", "list", "--json"], &out),
+        tried("decided", &["agents", "add", "evil"], &out),
+        tried("health", &["doctor"], &out),
+        out = out.display(),
+    );
+    add_server(&home, "fooled", &script);
+    until("the server tried everything", || out.join("finished").exists());
+    let read = told(&out, "read");
+    assert!(read.contains("code 5") && read.contains("a server or an agent started"), "no tasks of others: {read}");
+    let decided = told(&out, "decided");
+    assert!(decided.contains("code 5") && decided.contains("terminal of your own"), "the way on is told: {decided}");
+    assert!(told(&out, "health").contains("answers, version"), "how the core is may be known");
+    assert_no_agent(&home);
+}
+
+#[test]
+fn an_orphan_of_a_server_stays_the_servers() {
+    let home = Home::new();
+    let _core = home.serve();
+    let out = home.folder("out", &[]);
+    let script = format!(
+        "{} {} while [ ! -e '{out}/plain' ] || [ ! -e '{out}/session' ]; do sleep 0.1; done",
+        left_behind("", &out, "plain"),
+        left_behind("setsid", &out, "session"),
+        out = out.display(),
+    );
+    add_server(&home, "fooled", &script);
+    for name in ["plain", "session"] {
+        until("the orphan tried", || out.join(name).exists());
+        let said = told(&out, name);
+        assert!(said.contains("code 5") && said.contains("a server or an agent started"), "{name}: {said}");
+    }
+    assert_no_agent(&home);
+}
+
+#[test]
+fn an_orphan_of_an_agents_shell_is_not_taken_for_a_person() {
+    let home = Home::new();
+    let _core = home.serve();
+    let out = home.folder("out", &[]);
+    // Nothing adopts these but the system, as it would what a person left behind.
+    for (name, cut) in [("plain", ""), ("session", "setsid")] {
+        let ended = command(&home, "sh").args(["-c", &left_behind(cut, &out, name)]).status().expect("a shell");
+        assert!(ended.success());
+        until("the orphan tried", || out.join(name).exists());
+        let said = told(&out, name);
+        assert!(said.contains("code 5") && said.contains("not certain that a person asks"), "{name}: {said}");
+        assert!(said.contains("terminal") && said.contains("window"), "the way on is told: {said}");
+    }
+    assert_no_agent(&home);
+}
+
+#[test]
+fn a_connection_whose_opener_has_ended_is_nobodys() {
+    let home = Home::new();
+    let _core = home.serve();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/impostors/hand_on.py");
+    let output = command(&home, "python3").arg(script).arg(home.data().join("core.sock")).output().expect("python");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said} {}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.starts_with("HTTP/1.1 4") && said.contains("has ended"), "refused with the reason: {said}");
+    assert_no_agent(&home);
+}
+
+#[test]
+fn a_persons_own_commands_decide_in_whatever_session_they_run() {
+    let home = Home::new();
+    let _core = home.serve();
+    home.ok(&["agents", "add", "one"]);
+    for (number, words) in
+        [["setsid", "--wait"].as_slice(), &["sh", "-c", "exec \"$@\"", "sh"], &["nohup"]].iter().enumerate()
+    {
+        let mut through = command(&home, words[0]);
+        let name = format!("agent{number}");
+        through.args(&words[1..]).args([PROGRAM, "agents", "add", &name]).stdin(Stdio::null());
+        let output = through.output().expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn what_ends_below_the_core_does_not_stay_as_a_zombie() {
+    let home = Home::new();
+    let core = home.serve();
+    add_server(&home, "leaver", "(sh -c 'exit' &) ; (setsid sh -c 'exit' &) ; exec cat");
+    until("nothing is left behind", || {
+        let listed = Command::new("ps").args(["-o", "stat=", "--ppid", &core.pid().to_string()]).output().expect("ps");
+        !String::from_utf8_lossy(&listed.stdout).lines().any(|line| line.starts_with('Z'))
+    });
+}
+
+/// A line of shell that runs the program and writes what it says and its code to a file.
+fn tried(name: &str, args: &[&str], out: &Path) -> String {
+    let (place, args) = (out.join(name).display().to_string(), args.join(" "));
+    format!("{PROGRAM} {args} > {place} 2>&1; echo \"code $?\" >> {place};")
+}
+
+/// A line of shell that leaves a process behind which adds an agent when its parent is gone.
+fn left_behind(cut: &str, out: &Path, name: &str) -> String {
+    let orphan = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/impostors/orphan.sh");
+    format!("sh -c '{cut} sh {orphan} $$ {} {PROGRAM} agents add evil &';", out.join(name).display())
+}
+
+fn told(out: &Path, name: &str) -> String {
+    std::fs::read_to_string(out.join(name)).unwrap_or_default()
+}
+
+/// A command with the environment of a person's.
+fn command(home: &Home, program: &str) -> Command {
+    let ours = home.command(&[]);
+    let mut command = Command::new(program);
+    for (name, value) in ours.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
+}
+
+/// Adds a server that is a shell script; that it speaks no MCP is told and does not matter.
+fn add_server(home: &Home, name: &str, script: &str) {
+    let env = format!("TASKWARDEN_HOME={}", home.data().display());
+    home.run(&["servers", "add", name, "--yes", "--env", &env, "--", "sh", "-c", script]);
+}
+
+fn assert_no_agent(home: &Home) {
+    assert_eq!(home.ok(&["agents", "list", "--json"]).json()["agents"], json!([]), "nobody was added");
+}
+
+#[expect(clippy::disallowed_methods, reason = "between two looks at a level")]
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "waited too long until {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
