@@ -93,19 +93,19 @@ mod tests {
 
     use super::*;
 
-    fn program(folder: &Path, name: &str, mode: u32) {
-        std::fs::create_dir_all(folder).expect("a folder");
-        std::fs::write(folder.join(name), "#!/bin/sh\n").expect("a file");
-        std::fs::set_permissions(folder.join(name), std::fs::Permissions::from_mode(mode)).expect("its mode");
+    fn program(folder: &Path, name: &str, mode: u32) -> std::io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(folder.join(name), "#!/bin/sh\n")?;
+        std::fs::set_permissions(folder.join(name), std::fs::Permissions::from_mode(mode))
     }
 
     #[test]
     fn a_name_becomes_the_path_of_the_first_program_on_the_search_path() {
         let dir = tempfile::tempdir().expect("a folder");
         let (first, second) = (dir.path().join("first"), dir.path().join("second"));
-        program(&first, "server", 0o644);
-        program(&second, "server", 0o755);
-        program(&dir.path().join("relative"), "server", 0o755);
+        program(&first, "server", 0o644).expect("a file that cannot run");
+        program(&second, "server", 0o755).expect("a program");
+        program(&dir.path().join("relative"), "server", 0o755).expect("a program");
         let path = std::env::join_paths([Path::new("relative"), Path::new(""), &first, &second]).expect("a path");
         let expected = second.join("server").display().to_string();
         assert_eq!(locate_in("server", None, Some(&path)), Some(expected.clone()), "not a file that cannot run");
