@@ -107,7 +107,7 @@ export class World {
   snapshot(): Frame {
     return {
       type: "snapshot", feed: "feed-1", upto: this.upto, core: this.core, settings: this.settings, servers: [...this.servers.values()], agents: [...this.agents.values()], rules: this.rules, totals: totals(this.rows.values()),
-      inbox: [...this.inbox.values()], views: this.viewsOf(), budgets: this.budgetList(), view: this.#view(), task: this.focus.task === null ? null : this.task(this.focus.task),
+      inbox: [...this.inbox.values()], views: this.viewsOf(), recording: { state: "ok" }, budgets: this.budgetList(), view: this.#view(), task: this.focus.task === null ? null : this.task(this.focus.task),
     };
   }
 
@@ -115,7 +115,7 @@ export class World {
   send(change: Partial<Delta>): void {
     const after = this.upto;
     this.upto += Math.max(1, change.changes ?? 0);
-    this.onframe({ type: "delta", after, upto: this.upto, changes: 0, servers: [], goneServers: [], agents: [], rules: null, totals: null, inbox: [], goneInbox: [], rows: [], view: null, task: null, settings: null, views: null, budgets: null, ...change });
+    this.onframe({ type: "delta", after, upto: this.upto, changes: 0, servers: [], goneServers: [], agents: [], rules: null, totals: null, inbox: [], goneInbox: [], rows: [], view: null, task: null, settings: null, views: null, recording: null, budgets: null, ...change });
   }
 
   refocus(focus: SubscribeInput): void {

@@ -167,6 +167,8 @@ fn missing(id: HandleId, what: &str) -> ApiError {
     ApiError::new(
         Code::NotFound,
         format!("task `{id}` has no {what}"),
-        format!("`taskwarden tasks show {id}` tells what is known of it."),
+        format!(
+            "`taskwarden tasks show {id}` tells what is known of it; `taskwarden storage` tells how long contents are kept."
+        ),
     )
 }

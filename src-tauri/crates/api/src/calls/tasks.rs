@@ -262,6 +262,7 @@ fn no_result(task: &TaskDto) -> ApiError {
         );
     }
     let why = match (&task.error, &task.contact.last, task.result.as_ref().map(|result| result.state.as_str())) {
+        (_, _, Some("stored")) => ": it was removed, because it was older or more than what is kept".into(),
         (Some(error), ..) => format!(": {}", error.message),
         (None, Some(last), _) => format!(": {last}"),
         (None, None, Some("unavailable")) => ": the server can no longer give it".into(),

@@ -22,7 +22,8 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
     for (name, ability) in CALLS {
         let input = match name {
             "budgets.list" | "budgets.choices" | "servers.list" | "agents.list" | "rules.list" | "inbox" | "doctor"
-            | "tasks.list" | "demo.address" | "settings.change" | "core.ping" => json!({}),
+            | "recording" | "storage.show" | "storage.set" | "storage.clean" | "audit.verify" | "tasks.list"
+            | "demo.address" | "settings.change" | "core.ping" => json!({}),
             "budgets.show" | "budgets.set" | "budgets.empty" => json!({"agent": "claude"}),
             "budgets.series" => json!({"spanMs": 86_400_000, "stepMs": 3_600_000}),
             "budgets.waste" => json!({"spanMs": 86_400_000}),

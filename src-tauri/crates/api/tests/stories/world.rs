@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use testkit::build::{counting_draw, http_server, person};
 use testkit::clock::TestClock;
 use testkit::intents::MemoryIntents;
+use testkit::kill::{KillPoints, KilledRegistry};
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
 use testkit::scale::PlainScale;
@@ -43,6 +44,8 @@ pub(crate) struct World {
     pub(crate) engine: Engine,
     pub(crate) server: ScriptedServer,
     pub(crate) registry: Arc<dyn Registry>,
+    /// The same registry, whose disk can be full.
+    pub(crate) disk: Arc<KilledRegistry>,
     pub(crate) secrets: Arc<MapSecrets>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) policy: Policy,
@@ -55,7 +58,9 @@ impl World {
         let policy = Policy::default();
         let clock = Arc::new(TestClock::new());
         let server = ScriptedServer::new(clock.clone());
-        let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(policy.clone()));
+        let memory = Arc::new(MemoryRegistry::new(policy.clone()));
+        let disk = Arc::new(KilledRegistry::new(memory, KillPoints::listing().0));
+        let registry: Arc<dyn Registry> = disk.clone();
         let known = http_server(1, "ci");
         registry.put_server(ServerUnit { server: known, audit: Vec::new() }).await.expect("a server is kept");
         let secrets = Arc::new(MapSecrets::default());
@@ -86,7 +91,7 @@ impl World {
             place: Place { home: "/home/ada/tasks".into(), ..Place::default() },
         };
         let api = Api::running(registry.clone(), clock.clone() as Arc<dyn Clock>, policy.clone(), live);
-        Self { api, engine, server, registry, secrets, clock, policy, caller: Caller::here(person("ada")) }
+        Self { api, engine, server, registry, disk, secrets, clock, policy, caller: Caller::here(person("ada")) }
     }
 
     /// Ends the core.

@@ -15,6 +15,12 @@ pub struct Hosting {
     pub log_file_bytes: u64,
     /// Log files kept beside the current one. Judgement.
     pub log_files_kept: u32,
+    /// Lines that one place of the program may log at once; one peer or reason there has a quarter. Judgement: a screenful.
+    pub log_burst_lines: u32,
+    /// After its burst, one place may log a line this often. Judgement: with lines of 300 bytes, 256 KiB a day.
+    pub log_line_every: Duration,
+    /// Places and peers whose lines are counted. Judgement; bounds memory.
+    pub log_sources_max: usize,
     /// Time for the keychain to answer; a locked one may ask its person meanwhile. Judgement.
     pub keychain_limit: Duration,
     /// Largest body of a call to the core: the largest arguments and their frame. Judgement.
@@ -94,6 +100,9 @@ impl Default for Hosting {
         Self {
             log_file_bytes: 8 * 1_048_576,
             log_files_kept: 3,
+            log_burst_lines: 100,
+            log_line_every: 100 * SECOND,
+            log_sources_max: 2_048,
             keychain_limit: 30 * SECOND,
             call_body_bytes: 4 * MIB + 64 * KIB,
             attach_limit: 5 * SECOND,

@@ -226,6 +226,9 @@ async fn show(id: String, config: &Config, screen: &Screen) -> Ended {
         let code = error.code.map(|code| format!("error {code}: ")).unwrap_or_default();
         screen.line(&format!("  {code}{}", one_line(&error.message)));
     }
+    if task.phase == "unconfirmed" && task.agent.is_some() {
+        screen.line("  The server may have done it. After a power cut, the same call of its agent may run twice.");
+    }
     for request in &task.requests {
         show_request(task, request, screen);
     }

@@ -1,0 +1,88 @@
+//! What people are told of storage, of recording and of the audit log, and who may change it.
+
+use std::time::Duration;
+
+use api::dto::RecordingDto;
+use api::frame::{Frame, SubscribeInput};
+use api::{Caller, Code};
+use futures::StreamExt;
+use serde_json::{Value, json};
+use testkit::scripted::Look;
+
+use crate::world::World;
+
+async fn recording(world: &World) -> Value {
+    world.call("recording", json!({})).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_window_hears_that_nothing_is_recorded_and_that_it_is_again() {
+    let world = World::new().await;
+    let mut feed = world.api.open_feed(&world.caller, SubscribeInput::default()).await.expect("a feed opens");
+    let Some(Ok(Frame::Snapshot(first))) = feed.next().await else { panic!("a snapshot comes first") };
+    assert_eq!(first.recording, RecordingDto::Ok, "at first everything is recorded");
+    for (full, cannot) in [(true, true), (false, false)] {
+        world.disk.fill_disk(full);
+        let told = tokio::time::timeout(Duration::from_secs(60), async {
+            loop {
+                if let Some(Ok(Frame::Delta(delta))) = feed.next().await
+                    && let Some(recording) = delta.recording
+                {
+                    return recording;
+                }
+            }
+        });
+        let told = told.await.expect("it is told within a minute");
+        assert_eq!(matches!(told, RecordingDto::Cannot { .. }), cannot, "{told:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_told_of_a_full_disk_says_why_since_when_and_what_to_do() {
+    let world = World::new().await;
+    world.disk.fill_disk(true);
+    let told = recording(&world).await;
+    assert_eq!((&told["state"], &told["reason"]), (&json!("cannot"), &json!("diskFull")), "{told}");
+    assert!(told["cure"].as_str().is_some_and(|cure| cure.contains("Free some space")), "{told}");
+    assert!(told["since"].as_str().is_some_and(|since| since.ends_with('Z')), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn limits_are_set_by_people_alone_and_have_to_fit_together() {
+    let world = World::new().await;
+    let shown = world.call("storage.show", json!({})).await;
+    assert_eq!(shown["limits"]["payloadAgeMs"], 30_u64 * 86_400_000, "30 days are built in: {shown}");
+    let set = world.call("storage.set", json!({"payloadAgeMs": 7_u64 * 86_400_000})).await;
+    assert_eq!(set["limits"]["payloadAgeMs"], 7_u64 * 86_400_000);
+    assert_eq!(set["limits"]["payloadBytes"], shown["limits"]["payloadBytes"], "the others stay");
+    let wrong = world.api.dispatch(&world.caller, "storage.set", r#"{"taskAgeMs": 86400000}"#).await;
+    assert_eq!(wrong.map_err(|error| error.code), Err(Code::Usage), "tasks are not kept shorter than payloads");
+    let server = Caller { is_descendant: true, ..world.caller.clone() };
+    for call in ["storage.set", "storage.clean"] {
+        let refused = world.api.dispatch(&server, call, "{}").await;
+        assert_eq!(refused.map_err(|error| error.code), Err(Code::Refused), "{call} is for people");
+    }
+    let rows = world.registry.audit_page(None, 0, 1_000).await.expect("the audit log").rows;
+    let changed: Vec<_> = rows.iter().filter(|row| row.event.verb.word() == "storageChanged").collect();
+    assert_eq!(changed.len(), 1, "who changed it is on record");
+}
+
+#[tokio::test(start_paused = true)]
+async fn clean_up_removes_what_it_said_it_would() {
+    let world = World::new().await;
+    world.server.reply_task("build", "t1", vec![Look::done()]);
+    let id = world.start("build").await;
+    world.until(&id, "done").await;
+    let before = world.call("storage.show", json!({})).await;
+    assert_eq!(before["due"]["payloadTasks"], 0, "nothing is old yet: {before}");
+    let tight = json!({"payloadBytes": 1, "agentPayloadBytes": 1, "serverPayloadBytes": 1});
+    let due = world.call("storage.set", tight).await["due"].clone();
+    assert_eq!(due["payloadTasks"], 1, "with less room it is too much");
+    let cleaned = world.call("storage.clean", json!({})).await;
+    assert_eq!(cleaned["removed"], due, "what was said goes");
+    let left = world.api.dispatch(&world.caller, "tasks.result", &json!({"id": id}).to_string()).await;
+    let why = left.expect_err("its result is gone").message;
+    assert!(why.contains("removed"), "and people are told why: {why}");
+    let audit = world.call("audit.verify", json!({})).await;
+    assert_eq!((&audit["complete"], &audit["broken"]), (&json!(true), &Value::Null), "the audit log is whole: {audit}");
+}
