@@ -498,6 +498,12 @@ impl Engine {
         self.core.storage.limits()
     }
 
+    /// The limits by which clean-up would remove something now: none for age while the clock is not sure.
+    #[must_use]
+    pub fn clean_up_limits(&self) -> Retention {
+        retention::limits_now(&self.core)
+    }
+
     /// Sets how long what is stored is kept; recorded before it holds.
     ///
     /// # Errors

@@ -103,7 +103,8 @@ impl Api {
     /// When the registry cannot be read.
     pub async fn storage_show(&self, _caller: &Caller, _input: Nothing) -> Result<StorageDto, ApiError> {
         let limits = self.storage_limits();
-        let facts = self.registry.storage(limits.clone(), self.now()).await?;
+        let by = self.engine().map_or_else(|| limits.clone(), engine::Engine::clean_up_limits);
+        let facts = self.registry.storage(by, self.now()).await?;
         Ok(StorageDto::of(&facts, &limits, &self.policy.retention, self.policy.reserve_file_bytes))
     }
 
