@@ -174,8 +174,10 @@ async fn repeated(
 fn without_row(news: Option<News>) -> Result<Landed, EngineError> {
     match news {
         Some(News::Row(id)) => Ok(Landed::Handle(id)),
-        Some(News::Reply(Ok(reply))) => plain(reply),
-        Some(News::Reply(Err(CallError::NotSent(error) | CallError::ReplyLost(error)))) => Err(error.into()),
+        Some(News::Reply(reply)) => match *reply {
+            Ok(reply) => plain(reply),
+            Err(CallError::NotSent(error) | CallError::ReplyLost(error)) => Err(error.into()),
+        },
         Some(News::Cancelled) => Err(EngineError::Cancelled),
         None => Err(EngineError::Stopping),
     }

@@ -347,18 +347,18 @@ pub(crate) async fn go_on(errand: Errand, mut call: Flying, reply: Option<Result
                 came = &mut call, if !is_in => early = Some(came),
                 () = pending.may_answer(), if may_go => {
                     let Some(given) = early.clone().or_else(|| reply.clone()) else { continue };
-                    if pending.tell(News::Reply(given)).is_ok() {
+                    if pending.tell(News::Reply(Box::new(given))) {
                         return errand.end_unrecorded();
                     }
                 }
                 by = pending.cancelled(), if !is_in => {
                     early = Some(cancelled(&errand, &mut call, by).await);
-                    let _ = pending.tell(News::Cancelled);
+                    pending.tell(News::Cancelled);
                 }
             }
         }
     }
-    let heard = pending.tell(News::Row(errand.id)).is_ok();
+    let heard = pending.tell(News::Row(errand.id));
     let is_in = reply.is_some();
     let Errand { core, post, flight, id, call: asked, rules, took_off, .. } = &errand;
     if !heard {

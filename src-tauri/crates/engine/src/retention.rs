@@ -170,8 +170,7 @@ pub(crate) async fn set_limits(core: &Core, limits: Retention, by: &PersonId) ->
         subject: Subject::Store,
         note: value.to_string(),
     };
-    core.registry.record(vec![fact]).await?;
-    core.registry.desk_put(KIND, KEY, Some(value.to_string()), now).await?;
+    core.registry.desk_decide(KIND, KEY, value.to_string(), vec![fact]).await?;
     *core.storage.limits.lock() = limits;
     Ok(())
 }

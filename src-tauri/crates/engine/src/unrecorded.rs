@@ -35,7 +35,7 @@ pub(crate) enum News {
     /// There is a row: watch it.
     Row(HandleId),
     /// The reply, without a row.
-    Reply(Result<CallReply, CallError>),
+    Reply(Box<Result<CallReply, CallError>>),
     /// A person cancelled it.
     Cancelled,
 }
@@ -67,12 +67,9 @@ impl PendingCall {
         }
     }
 
-    /// Tells whoever waits; gives the news back when nobody does.
-    pub(crate) fn tell(&self, news: News) -> Result<(), News> {
-        match self.recipient.lock().take() {
-            Some(recipient) => recipient.send(news),
-            None => Err(news),
-        }
+    /// Tells whoever waits; false when nobody does.
+    pub(crate) fn tell(&self, news: News) -> bool {
+        self.recipient.lock().take().is_some_and(|recipient| recipient.send(news).is_ok())
     }
 
     /// Whether nobody waits for it.

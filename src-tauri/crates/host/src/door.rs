@@ -198,7 +198,7 @@ async fn begin(
     adapters.opener = opener;
     let adapters = wrap(adapters);
     let unfinished = adapters.supervisor.stopping().drop_guard();
-    let running = compose::start(held, adapters).await?;
+    let running = Box::pin(compose::start(held, adapters)).await?;
     running.listen_as_configured().await;
     unfinished.disarm();
     Ok(running)

@@ -419,6 +419,14 @@ pub trait Registry: Send + Sync + 'static {
         value: Option<String>,
         at: Timestamp,
     ) -> PortFuture<'_, Result<(), RegistryError>>;
+    /// Puts a decision of a person on the desk together with its audit rows, as one change.
+    fn desk_decide(
+        &self,
+        kind: &str,
+        key: &str,
+        value: String,
+        audit: Vec<AuditEvent>,
+    ) -> PortFuture<'_, Result<(), RegistryError>>;
     /// What of one kind lies on the desk, the last put first.
     fn desk_list(&self, kind: &str) -> PortFuture<'_, Result<Vec<DeskItem>, RegistryError>>;
     /// The raw messages that are kept of a task, oldest first.

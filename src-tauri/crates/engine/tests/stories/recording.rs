@@ -172,3 +172,19 @@ async fn an_agent_whose_stored_results_fill_its_share_is_refused_until_there_is_
     let landed = stage.world.engine.agent_call(call(stage.agent, stage.id, "add")).await;
     assert!(landed.is_ok(), "and the agent is served again: {landed:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn after_the_clock_was_set_forward_nothing_goes_for_its_age() {
+    let policy = Policy { clock_trust_after: 600 * SECOND, ..Policy::default() };
+    let (world, server, id) = World::with(http_server(1, "one"), policy).await;
+    server.reply("add", Duration::ZERO, Ok(plain("3")));
+    let task = world.call(id, "add").await;
+    world.until_phase(task, Phase::Done).await;
+    world.clock.set_wall(40 * 86_400_000);
+    world.pass(world.policy.clock_look * 2).await;
+    world.engine.clean_storage(false).await.expect("clean-up runs");
+    assert_eq!(world.result(task).await.as_deref(), Some("3"), "it is not forty days old");
+    world.pass(world.policy.clock_trust_after + SECOND).await;
+    world.engine.clean_storage(false).await.expect("clean-up runs");
+    assert_eq!(world.result(task).await, None, "once the clock is trusted again, it is");
+}

@@ -68,7 +68,7 @@ pub(crate) async fn run(
         environment::note(&paths);
     }
     let adapters = wrap(Adapters::production(&held).await.map_err(failed)?);
-    let running = compose::start(held, adapters).await.map_err(failed)?;
+    let running = Box::pin(compose::start(held, adapters)).await.map_err(failed)?;
     let browser = match (listen, command.listen) {
         (Listen::Off, _) => None,
         (Listen::At(address), asked) => match running.listen(address).await {

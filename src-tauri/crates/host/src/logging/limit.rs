@@ -79,9 +79,11 @@ impl LineLimit {
         if cause != 0 {
             // One cause has a quarter of its place, so that it does not silence the others.
             let share = (burst / 4).max(1);
-            let of_cause = sources
-                .entry((place.to_owned(), cause))
-                .or_insert_with(|| Bucket { lines: f64::from(share), at: now, left_out: 0 });
+            let of_cause = sources.entry((place.to_owned(), cause)).or_insert_with(|| Bucket {
+                lines: f64::from(share),
+                at: now,
+                left_out: 0,
+            });
             if !of_cause.take(now, share, self.refill) {
                 sources.entry((place.to_owned(), 0)).or_insert_with(full).left_out += 1;
                 return false;

@@ -53,7 +53,7 @@ impl Shape {
             Unit::PutServer(row) => alike(3, row.audit.len()),
             Unit::RemoveServer(_, audit) => alike(4, audit.len()),
             Unit::Record(audit) => alike(5, audit.len()),
-            Unit::Desk(_) => alike(6, 0),
+            Unit::Desk(_, audit) => alike(6, audit.len()),
             Unit::PutAgent(unit) => alike(7, unit.audit.len()),
             Unit::Agents(_) => alike(8, 0),
             Unit::PutRule(unit) => alike(9, unit.audit.len()),
@@ -103,7 +103,7 @@ impl<'a> Group<'a> {
                 | Unit::Agents(_)
                 | Unit::PutRule(_)
                 | Unit::Record(_)
-                | Unit::Desk(_)
+                | Unit::Desk(..)
                 | Unit::Budget(_)
                 | Unit::Remove(_)
                 | Unit::Verified(_) => {}
@@ -202,8 +202,9 @@ impl<'a> Group<'a> {
                 self.facts(connection, audit).await?;
                 Ok(Written::Done)
             }
-            Unit::Desk(row) => {
+            Unit::Desk(row, audit) => {
                 super::desk::put(&mut self.script, row, self.limits);
+                self.facts(connection, audit).await?;
                 Ok(Written::Done)
             }
             Unit::Budget(rows) => {

@@ -227,7 +227,19 @@ impl Registry for Sqlite {
         at: Timestamp,
     ) -> PortFuture<'_, Result<(), RegistryError>> {
         let row = DeskRow::of((kind, key), value.as_deref(), at, (&self.base.sealer, self.base.limits));
-        Box::pin(async move { self.write(Unit::Desk(row?)).await?.done() })
+        Box::pin(async move { self.write(Unit::Desk(row?, Vec::new())).await?.done() })
+    }
+
+    fn desk_decide(
+        &self,
+        kind: &str,
+        key: &str,
+        value: String,
+        audit: Vec<AuditEvent>,
+    ) -> PortFuture<'_, Result<(), RegistryError>> {
+        let at = audit.last().map_or(Timestamp::EPOCH, |event| event.at);
+        let row = DeskRow::of((kind, key), Some(&value), at, (&self.base.sealer, self.base.limits));
+        Box::pin(async move { self.write(Unit::Desk(row?, audit)).await?.done() })
     }
 
     fn desk_list(&self, kind: &str) -> PortFuture<'_, Result<Vec<DeskItem>, RegistryError>> {

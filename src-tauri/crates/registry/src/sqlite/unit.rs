@@ -44,7 +44,7 @@ pub(crate) enum Unit {
     /// Facts alone.
     Record(Vec<AuditEvent>),
     /// Something at a person's desk.
-    Desk(DeskRow),
+    Desk(DeskRow, Vec<AuditEvent>),
     /// What was counted.
     Budget(Box<BudgetRows>),
     /// What retention removes.
@@ -381,12 +381,11 @@ impl Unit {
             Self::RemoveServer(..) | Self::Remove(_) => true,
             Self::PutRule(unit) => unit.remove,
             Self::PutAgent(unit) => unit.agent.revoked.is_some(),
-            Self::Record(audit) => is_decided(audit),
+            Self::Record(audit) | Self::Desk(_, audit) => is_decided(audit),
             Self::Admit(_)
             | Self::Contacts(_)
             | Self::PutServer(_)
             | Self::Agents(_)
-            | Self::Desk(_)
             | Self::Budget(_)
             | Self::Verified(_) => false,
         }

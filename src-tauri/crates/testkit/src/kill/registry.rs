@@ -230,6 +230,10 @@ impl Registry for KilledRegistry {
         Box::pin(self.write("registry.desk_put", self.inner.desk_put(kind, key, value, at)))
     }
 
+    fn desk_decide(&self, kind: &str, key: &str, value: String, audit: Vec<AuditEvent>) -> Answer<'_, ()> {
+        Box::pin(self.write("registry.desk_decide", self.inner.desk_decide(kind, key, value, audit)))
+    }
+
     fn desk_list(&self, kind: &str) -> Answer<'_, Vec<DeskItem>> {
         self.inner.desk_list(kind)
     }

@@ -303,6 +303,22 @@ impl Registry for MemoryRegistry {
         ready(self.with(|state, policy| screen::put(state, (kind, key), value, at, policy)).flatten())
     }
 
+    fn desk_decide(
+        &self,
+        kind: &str,
+        key: &str,
+        value: String,
+        audit: Vec<AuditEvent>,
+    ) -> PortFuture<'_, Result<(), RegistryError>> {
+        let at = audit.last().map_or(Timestamp::EPOCH, |event| event.at);
+        let decided = self.with(|state, policy| {
+            screen::put(state, (kind, key), Some(value), at, policy)?;
+            state.facts(audit);
+            Ok(())
+        });
+        ready(decided.flatten())
+    }
+
     fn desk_list(&self, kind: &str) -> PortFuture<'_, Result<Vec<DeskItem>, RegistryError>> {
         ready(self.with(|state, _| screen::lying(state, kind)))
     }

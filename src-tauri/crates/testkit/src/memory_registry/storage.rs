@@ -7,7 +7,7 @@ use domain::change::Entity;
 use domain::handle::TaskHandle;
 use domain::ids::HandleId;
 use domain::policy::Retention;
-use domain::ports::{AuditCheck, BrokenLink, PayloadUse, Removal, StorageFacts, StoredKind};
+use domain::ports::{AuditCheck, AuditLink, BrokenLink, PayloadUse, Removal, StorageFacts, StoredKind};
 use domain::request::RequestState;
 use domain::time::Timestamp;
 
@@ -164,7 +164,8 @@ impl State {
             let gone: Vec<_> = self.audit.drain(..rows).collect();
             self.removed_segments += 1;
             removal.audit_rows = count(gone.len());
-            let note = format!("rows {} to {}", gone[0].number, gone[gone.len() - 1].number);
+            let number = |row: Option<&AuditLink>| row.map_or(0, |row| row.number);
+            let note = format!("rows {} to {}", number(gone.first()), number(gone.last()));
             self.removed_audit = gone.into_iter().last();
             (Verb::SegmentRemoved, note)
         } else {
