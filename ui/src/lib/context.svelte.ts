@@ -1,5 +1,6 @@
 /* Everything a screen may ask for, set up once: feed, backend, keys, toasts, announcer. The product, the stories and
    the tests all call `provide`, so that no screen can tell where it runs. */
+import { untrack } from "svelte";
 import type { Backend } from "$lib/backend/backend";
 import { Announcer, setAnnouncer, setStarting, setToasts, Starting, Toasts } from "$lib/act";
 import { GatedBackend } from "$lib/backend/gated";
@@ -26,7 +27,8 @@ export function provide(backend: Backend): Provided {
   setCoreTrouble(() => (feed.connection === "lost" ? APP.needsCore : null));
   setKeptLists(new KeptLists());
   return {
-    backend: setBackend(new GatedBackend(backend, () => (feed.connection === "lost" ? feed.why : null))),
+    // Untracked: a screen that reads while it is drawn must not read again whenever the connection changes.
+    backend: setBackend(new GatedBackend(backend, () => untrack(() => (feed.connection === "lost" ? feed.why : null)))),
     feed,
     keys: setKeys(new Keys()),
     toasts: setToasts(new Toasts(announcer)),
