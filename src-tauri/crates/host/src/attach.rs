@@ -1,6 +1,7 @@
 //! The way through the core's door, for commands of the same user.
 //!
-//! One call, one reply; or a feed, line by line. No core behind the socket is an outcome of its own (exit code 3).
+//! One call, one reply; or a feed, line by line. No core behind the socket is an outcome of its own (exit code 3), and so
+//! is one that stops answering while a call waits.
 //! It keeps nothing and never starts a core.
 
 use api::news::{News, Subscribe};
@@ -91,6 +92,26 @@ impl Attached {
         if !self.is_open().await {
             return Err(ApiError::no_core());
         }
+        tokio::select! {
+            biased;
+            answer = self.answer(route, input) => answer,
+            silent = self.silence() => Err(silent),
+        }
+    }
+
+    /// Returns when the core does not answer a ping any more, beside a call that takes long. Cancel-safe.
+    async fn silence(&self) -> ApiError {
+        loop {
+            tokio::time::sleep(self.hosting.ping_every).await;
+            let ping = self.client.post(format!("{BASE}/call/core.ping")).body("{}").send();
+            // An error is an answer here: a connection that breaks ends the call itself.
+            if tokio::time::timeout(self.hosting.ping_limit, ping).await.is_err() {
+                return silent();
+            }
+        }
+    }
+
+    async fn answer(&self, route: &str, input: String) -> Result<String, ApiError> {
         let sent = self.client.post(format!("{BASE}/{route}")).body(input).send().await;
         let reply = sent.map_err(|error| lost(&error))?;
         let is_ok = reply.status().is_success();
@@ -165,6 +186,16 @@ impl Attached {
         let lines = FramedRead::new(bytes, LinesCodec::new_with_max_length(self.line_cap));
         Ok(lines.map(|line| line.map_err(|_| ApiError::no_core())).boxed())
     }
+}
+
+/// A core that holds its connections open and says nothing, such as one that was stopped by a signal.
+fn silent() -> ApiError {
+    ApiError::new(
+        Code::NoCore,
+        "the core does not answer",
+        "What was asked may still be done when it answers again. `taskwarden doctor` names its process: end it if it \
+         stays silent, and start it with `taskwarden serve`; nothing that was recorded is lost.",
+    )
 }
 
 fn lost(error: &reqwest::Error) -> ApiError {

@@ -168,7 +168,11 @@ async fn core(config: &Config) -> (Vec<Finding>, Option<CoreFacts>) {
         },
         Ok(Err(error)) if error.code == Code::NoCore => {
             let message = format!("process {process} holds the data directory but its socket does not answer");
-            (vec![Finding::broken(area, message, restart)], None)
+            let cure = pid.map_or_else(
+                || restart.to_owned(),
+                |pid| format!("End it with `kill -9 {pid}` and start it again; nothing that was recorded is lost."),
+            );
+            (vec![Finding::broken(area, message, cure)], None)
         }
         Ok(Err(error)) => (vec![Finding::broken(area, error.message, error.hint)], None),
         Err(_) => {

@@ -27,6 +27,10 @@ pub struct Hosting {
     pub call_body_bytes: usize,
     /// Time to reach the core's socket. Judgement: it is on this machine.
     pub attach_limit: Duration,
+    /// Between two pings of the core while a command waits for its answer. Issue 11, as the page does (`heartbeat.ts`).
+    pub ping_every: Duration,
+    /// Time for the answer to a ping; with `ping_every` below the 10 s within which people must be told. Issue 11.
+    pub ping_limit: Duration,
     /// Between two looks at a lock or a socket that is about to be free or open. Judgement: not felt, not busy.
     pub attach_step: Duration,
     /// How long a lock may be held by a command that only looks at it. Judgement: it takes microseconds.
@@ -106,6 +110,8 @@ impl Default for Hosting {
             keychain_limit: 30 * SECOND,
             call_body_bytes: 4 * MIB + 64 * KIB,
             attach_limit: 5 * SECOND,
+            ping_every: 5 * SECOND,
+            ping_limit: 4 * SECOND,
             attach_step: SECOND / 50,
             lock_glance: SECOND / 2,
             attach_again: SECOND,
