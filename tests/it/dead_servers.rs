@@ -24,7 +24,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(20);
 
 /// A server of 2025-11-25 in shell, the plainest there is: it announces no changes, so nothing that is said about them
 /// makes a listener pause.
-const QUIET_SERVER: &str = r#"
+pub(crate) const QUIET_SERVER: &str = r#"
 while IFS= read -r line; do
   id=${line#*\"id\":}; id=${id%%[,\}]*}
   case $line in
@@ -48,7 +48,7 @@ fn small_core() -> Gate {
 }
 
 /// The processes of the server's children, by the records of their keepers: one for people and one for each agent.
-fn children(home: &Home) -> Vec<i32> {
+pub(crate) fn children(home: &Home) -> Vec<i32> {
     let folders = std::fs::read_dir(home.data().join("keep")).into_iter().flatten().filter_map(Result::ok);
     let records = folders.filter_map(|folder| std::fs::read(folder.path().join("who")).ok());
     let records = records.filter_map(|text| serde_json::from_slice::<Value>(&text).ok());

@@ -11,10 +11,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tests::agent::{Agent, Gone};
 use tests::gate::Gate;
-use tests::home::{looks, pause_for, wait_for};
+use tests::home::{looks, wait_for};
 use tests::server::{Manner, Recorder};
+use tests::torture::{Campaign, Pulse};
 
 use crate::PROGRAM;
+use crate::kill::kill_at_random;
 
 /// The tools that the agent calls, each once; the name is the nonce too.
 const TOOLS: [&str; 5] = ["quick", "slow", "work", "ask", "hold"];
@@ -319,57 +321,33 @@ fn no_handle_is_lost_when_the_core_dies_around_what_it_sends_for_an_agent() {
 /// CI kills at 50 random moments, half of them under a bridge; `cargo xtask torture` at 1,000.
 #[test]
 fn torture_no_handle_that_an_agent_saw_is_unknown_over_many_kills() {
-    let kills: u32 = std::env::var("TASKWARDEN_TORTURE").ok().and_then(|text| text.parse().ok()).unwrap_or(50);
-    let seed: u64 = std::env::var("TASKWARDEN_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or_else(seed);
-    println!("TASKWARDEN_SEED={seed}");
-    let mut random = seed;
-    let (mut done, mut stories, mut handles, mut twice) = (0, 0_u32, 0, 0_u32);
-    while done < kills {
+    let (mut stories, mut seen, mut repeated) = (0_u32, 0, 0_u32);
+    Campaign::new("kills under agents", 50).run(|random, round| {
         let (_runtime, server) = recorder();
         let mut work = Work::begin(&server, stories % 2 == 1);
         stories += 1;
-        let home = work.gate.home().data();
+        let data = work.gate.home().data();
+        let pulse = Pulse::start(data.join("core.sock"));
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            let killer = scope.spawn(|| kill_at_random(&home, &stop, &mut random));
+            let killer = scope.spawn(|| kill_at_random(&data, &stop, random));
             let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 // Whoever reads the restarts asks a core that may be dead by now.
                 work.restarts = 1;
                 work.run();
             }));
             stop.store(true, Ordering::Relaxed);
-            done += killer.join().expect("the killer ends");
+            round.weight = killer.join().expect("the killer ends");
             if let Err(why) = ran {
                 std::panic::resume_unwind(why);
             }
         });
-        handles += work.seen.len();
-        twice += server.seen().calls.values().map(|calls| calls - 1).sum::<u32>();
-    }
-    println!(
-        "{done} kills in {stories} stories: {handles} handles seen by agents, 0 unknown afterwards; \
-         {twice} calls made again because their agents repeated them"
-    );
-    assert!(handles > 0, "the stories came far enough to mean something");
-}
-
-fn seed() -> u64 {
-    getrandom::u64().expect("the system has random bits")
-}
-
-/// Kills whatever core holds the data directory, a few times a story.
-fn kill_at_random(home: &std::path::Path, stop: &AtomicBool, random: &mut u64) -> u32 {
-    /// The longer it lives, the further the story gets: a few kills, then peace.
-    const KILLS_A_STORY: u32 = 6;
-    let mut kills = 0;
-    while !stop.load(Ordering::Relaxed) && kills < KILLS_A_STORY {
-        *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        pause_for(Duration::from_millis(*random >> 33 & 1_023));
-        let pid = std::fs::read_to_string(home.join("core.lock")).unwrap_or_default();
-        let Some(pid) = pid.trim().parse().ok().and_then(rustix::process::Pid::from_raw) else { continue };
-        if rustix::process::kill_process(pid, rustix::process::Signal::KILL).is_ok() {
-            kills += 1;
-        }
-    }
-    kills
+        round.handles = work.seen.len();
+        round.answers = server.seen().answers.len();
+        round.gap = pulse.stop();
+        seen += work.seen.len();
+        repeated += server.seen().calls.values().map(|calls| calls - 1).sum::<u32>();
+    });
+    println!("{stories} stories; {repeated} calls made again because their agents repeated them");
+    assert!(seen > 0, "the stories came far enough to mean something");
 }

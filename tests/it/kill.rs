@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tests::home::{Core, Home, wait_for};
 use tests::server::{Manner, Recorder};
+use tests::torture::{Campaign, Pulse, Random};
 
 use crate::PROGRAM;
 
@@ -102,8 +103,14 @@ impl<'a> Person<'a> {
     }
 }
 
+/// What a story was.
+struct Told {
+    restarts: u32,
+    handles: usize,
+}
+
 /// Calls, answers and cancels while the core may die anywhere, then checks that nothing was lost or done twice.
-fn story(home: &Home, server: &Recorder, core: Core) -> u32 {
+fn story(home: &Home, server: &Recorder, core: Core) -> Told {
     let mut person = Person::new(home, core);
     let url = server.url();
     let is_added = |home: &Home| home.run(["servers", "show", "recorder", "--json"]).code == 0;
@@ -142,7 +149,7 @@ fn story(home: &Home, server: &Recorder, core: Core) -> u32 {
         person.wait_phases(nonce, &["done", "unconfirmed"]);
     }
     check(server, &mut person);
-    person.restarts
+    Told { restarts: person.restarts, handles: person.handles.len() }
 }
 
 fn check(server: &Recorder, person: &mut Person<'_>) {
@@ -176,7 +183,7 @@ fn the_story_holds_when_nothing_is_killed() {
     let (_runtime, server) = recorder();
     let home = Home::new(PROGRAM);
     let core = home.serve();
-    assert_eq!(story(&home, &server, core), 0, "the core ran through");
+    assert_eq!(story(&home, &server, core).restarts, 0, "the core ran through");
 }
 
 /// Runs the story with the core aborting at `point`; returns whether it got there.
@@ -184,7 +191,7 @@ fn cut(point: &str) -> bool {
     let (_runtime, server) = recorder();
     let home = Home::new(PROGRAM);
     let core = home.serve_with(&[("CORE_UNDER_TEST_ABORT_AT", point)]);
-    story(&home, &server, core) > 0
+    story(&home, &server, core).restarts > 0
 }
 
 /// Cuts at every passage of these points, before and after, until the story does not pass them so often.
@@ -216,46 +223,38 @@ fn nothing_is_lost_when_the_core_dies_around_any_call_answer_or_cancel() {
 /// CI kills at 50 random moments; `cargo xtask torture` at 1,000.
 #[test]
 fn torture_nothing_is_lost_over_many_kills_at_random_moments() {
-    let kills: u32 = std::env::var("TASKWARDEN_TORTURE").ok().and_then(|text| text.parse().ok()).unwrap_or(50);
-    let seed: u64 = std::env::var("TASKWARDEN_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or_else(seed);
-    eprintln!("TASKWARDEN_SEED={seed}");
-    let mut random = seed;
-    let mut done = 0;
-    while done < kills {
+    Campaign::new("kills under people", 50).run(|random, round| {
         let (_runtime, server) = recorder();
         let home = Home::new(PROGRAM);
         let core = home.serve();
+        let pulse = Pulse::start(home.data().join("core.sock"));
         let stop = AtomicBool::new(false);
-        done += std::thread::scope(|scope| {
-            let killer = scope.spawn(|| kill_at_random(&home, &stop, &mut random));
+        std::thread::scope(|scope| {
+            let killer = scope.spawn(|| kill_at_random(&home.data(), &stop, random));
             let told = std::panic::catch_unwind(AssertUnwindSafe(|| story(&home, &server, core)));
             stop.store(true, Ordering::Relaxed);
-            if let Err(why) = told {
-                std::panic::resume_unwind(why);
+            round.weight = killer.join().expect("the killer ends");
+            match told {
+                Ok(told) => round.handles = told.handles,
+                Err(why) => std::panic::resume_unwind(why),
             }
-            killer.join().expect("the killer ends")
         });
-    }
+        round.answers = server.seen().answers.len();
+        round.gap = pulse.stop();
+    });
 }
 
-fn seed() -> u64 {
-    getrandom::u64().expect("the system has random bits")
-}
-
-/// Kills whatever core holds the data directory, again and again.
-fn kill_at_random(home: &Home, stop: &AtomicBool, random: &mut u64) -> u32 {
+/// Kills whatever core holds the data directory, a few times a story; returns how often.
+pub(crate) fn kill_at_random(data: &std::path::Path, stop: &AtomicBool, random: &mut Random) -> u32 {
+    /// The longer it lives, the further the story gets: a few kills, then peace.
+    const KILLS_A_STORY: u32 = 8;
     let mut kills = 0;
-    while !stop.load(Ordering::Relaxed) {
-        *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        tests::home::pause_for(Duration::from_millis(*random >> 33 & 1_023));
-        let pid = std::fs::read_to_string(home.path().join("data").join("core.lock")).unwrap_or_default();
+    while !stop.load(Ordering::Relaxed) && kills < KILLS_A_STORY {
+        tests::home::pause_for(Duration::from_millis(random.below(1_024).into()));
+        let pid = std::fs::read_to_string(data.join("core.lock")).unwrap_or_default();
         let Some(pid) = pid.trim().parse().ok().and_then(rustix::process::Pid::from_raw) else { continue };
         if rustix::process::kill_process(pid, rustix::process::Signal::KILL).is_ok() {
             kills += 1;
-        }
-        // The longer it lives, the further the story gets: a few kills a story, then peace.
-        if kills >= 8 {
-            break;
         }
     }
     kills

@@ -23,6 +23,9 @@ mod kill_kept;
 mod peers;
 mod silent_core;
 mod statements;
+mod torture_clock;
+mod torture_disk;
+mod torture_sessions;
 mod transcript;
 
 /// The program under test.

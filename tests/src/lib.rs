@@ -3,6 +3,7 @@
 //! Nothing here ships. `home.rs` runs the program as a person would, `server.rs` is a strict server that remembers
 //! everything it was sent. The peers that we did not write are in `peers/` and `bin/rmcp-peer.rs`, clients that we did
 //! not write in `clients/`. `load.rs`, `tiny.rs` and `forwarder.rs` measure; `gate.rs` is a core that agents reach.
+//! `torture.rs` is what the long campaigns share.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "setup of tests may panic")]
 
@@ -11,6 +12,7 @@ pub mod bench;
 pub mod budget;
 pub mod by_hand;
 pub mod clients;
+pub mod faketime;
 pub mod forwarder;
 pub mod gate;
 pub mod home;
@@ -19,4 +21,6 @@ pub mod load;
 pub mod peers;
 pub mod reader;
 pub mod server;
+pub mod small_disk;
 pub mod tiny;
+pub mod torture;

@@ -1,0 +1,73 @@
+//! A wall clock that steps forward and back while people answer and cancel: nothing waits for it, and nothing expires by it.
+//!
+//! The steps happen in the process of the core through libfaketime; its monotonic clock, the servers and the commands
+//! have the real time. Timers on a paused clock are tested in the crates.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tests::bench::{attach, call};
+use tests::faketime::FakeClock;
+use tests::gate::Gate;
+use tests::home::{pause_for, wait_for};
+use tests::server::{Manner, Recorder};
+use tests::torture::{Campaign, Pulse};
+
+use crate::PROGRAM;
+
+const HOUR: i64 = 3_600;
+const DAY: i64 = 24 * HOUR;
+/// A correction, a wrong time zone, a dead battery, and each of them the other way round.
+const STEPS: [i64; 8] = [-90, 90, -HOUR, HOUR, -DAY, DAY, -400 * DAY, 400 * DAY];
+/// After this the core has seen a step: the library looks at its setting once a second.
+const STEP_SEEN: Duration = Duration::from_millis(1_200);
+
+#[test]
+fn torture_no_decision_waits_for_a_clock_that_steps() {
+    let folder = tempfile::tempdir().expect("a folder");
+    if FakeClock::new(folder.path()).is_none() {
+        println!("not run: libfaketime is not installed (`apt install libfaketime`)");
+        return;
+    }
+    Campaign::new("steps of the clock", 4).run(|random, round| {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+        let manner = Manner { poll_interval: Duration::from_millis(100), ..Manner::default() };
+        let server = runtime.block_on(Recorder::start(manner)).expect("a loopback server");
+        let mut gate = Gate::open(PROGRAM);
+        gate.kill();
+        let clock = FakeClock::new(gate.home().path()).expect("it was there before");
+        gate.start_with(&clock.env());
+        gate.add_server("recorder", &["--url", &server.url()]);
+        let home = gate.home();
+        let pulse = Pulse::start(home.data().join("core.sock"));
+
+        let ask = home.call("recorder", "ask", &json!({"nonce": "ask"}));
+        let hold = home.call("recorder", "hold", &json!({"nonce": "hold"}));
+        home.wait_phase(&ask, "waiting");
+        home.wait_taken(&hold);
+        let mut steps = vec![*random.pick(&STEPS), *random.pick(&STEPS)];
+        clock.set(steps[0]);
+        pause_for(STEP_SEEN);
+        // Held back for a few seconds by the clock that shows `steps[0]`, and let go by one that shows `steps[1]`.
+        let answer = json!({"id": ask, "action": "accept", "content": {"word": "bees"}, "hold": true});
+        runtime.block_on(call(&attach(home), "tasks.answer", &answer));
+        clock.set(steps[1]);
+        pause_for(STEP_SEEN);
+        let state = || format!("steps {steps:?}; {}; core: {}", home.task(&ask), home.core_log());
+        wait_for("the answer arrives", || (!server.seen().answers.is_empty()).then_some(()), state);
+        let ran = home.run(["tasks", "cancel", &hold, "--yes"]);
+        assert_eq!(ran.code, 0, "the cancel is recorded: {}", ran.err);
+        wait_for("the cancel arrives", || (!server.seen().cancels.is_empty()).then_some(()), state);
+
+        steps.push(*random.pick(&STEPS));
+        clock.set(steps[2]);
+        pause_for(STEP_SEEN);
+        home.wait_phase(&ask, "done");
+        home.wait_phase(&hold, "cancelled");
+        let known = home.json(["tasks", "list", "--json"])["tasks"].as_array().map_or(0, Vec::len);
+        assert_eq!(known, 2, "every handle is there after {steps:?}");
+        assert_eq!(server.seen().violations, Vec::<String>::new(), "the client keeps to the protocol");
+        (round.handles, round.answers, round.gap) = (known, server.seen().answers.len(), pulse.stop());
+    });
+}
