@@ -3,6 +3,7 @@
 import { mount } from "svelte";
 import App from "../src/App.svelte";
 import { fake, type FakeOptions } from "$lib/backend/fake";
+import { DISK_FULL } from "$lib/fake/storage";
 import { clock } from "$lib/clock.svelte";
 import "$lib/design/tokens.css";
 import "$lib/design/base.css";
@@ -13,7 +14,7 @@ const number = (name: string, otherwise: number) => Number(query.get(name) ?? ot
 const connection = (["live", "connecting", "lost", "stale"] as const).find((one) => one === query.get("connection")) ?? "live";
 const theme = (["light", "dark"] as const).find((one) => one === query.get("theme")) ?? "system";
 const options: FakeOptions = {
-  tasks: number("tasks", 28), inbox: number("inbox", 6), servers: number("servers", 5), agents: number("agents", 5), changesPerSecond: number("changes", 0), connection,
+  tasks: number("tasks", 28), inbox: number("inbox", 6), servers: number("servers", 5), agents: number("agents", 5), ...(query.get("disk") === "full" ? { recording: DISK_FULL } : {}), changesPerSecond: number("changes", 0), connection,
   settings: { theme }, core: { secretsInFile: query.has("file"), notifications: query.has("mute") ? "none" : "desktop" },
 };
 if (query.has("still")) {

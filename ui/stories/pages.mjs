@@ -22,6 +22,7 @@ export const PAGES = [
   page("core lost with a drawer", "&connection=stale", "/tasks", { keys: ["j", "Enter"] }),
   page("core lost, inbox", "&connection=stale", "/inbox"),
   page("core lost, a list not read before", "&connection=stale", "/inbox", { keys: ["g", "t"] }),
+  page("disk full", "&disk=full", "/tasks"),
   page("core never there", "&connection=lost", "/inbox"),
   page("connecting", "&connection=connecting", "/tasks"),
   page("palette", "", "/inbox", { keys: ["Control+k"] }),

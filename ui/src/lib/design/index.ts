@@ -10,6 +10,7 @@ export { default as Field } from "./Field.svelte";
 export { default as Icon } from "./Icon.svelte";
 export { default as Input } from "./Input.svelte";
 export { default as Menu } from "./Menu.svelte";
+export { default as Meter } from "./Meter.svelte";
 export { default as PhaseMark } from "./PhaseMark.svelte";
 export { default as Popover } from "./Popover.svelte";
 export { default as Quote } from "./Quote.svelte";

@@ -7,6 +7,7 @@ import { iso } from "./chance";
 import { fits, page, view } from "./query";
 import { makeRow } from "./rows";
 import { makeServer, TOOLS } from "./things";
+import { LIMIT_ROWS } from "./storage";
 import type { World } from "./world";
 
 /** Calls that no screen makes: they are the command line's. */
@@ -254,6 +255,20 @@ export function answers(world: World): Answers {
       }
       return {};
     },
+    "recording": () => world.recording,
+    "storage.show": () => world.storage,
+    "storage.set": (change) => {
+      const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== null));
+      world.storage = { ...world.storage, limits: { ...world.storage.limits, ...given } };
+      return world.storage;
+    },
+    "storage.clean": () => {
+      const removed = world.storage.due;
+      world.storage = { ...world.storage, due: { payloadTasks: 0, payloadBytes: 0, tasks: 0, auditRows: 0 } };
+      return { removed, storage: world.storage };
+    },
+    "audit.verify": () => ({ checked: 61_337, verifiedTo: 61_337, last: 61_337, first: 1, complete: true, broken: null }),
+    "limits.show": () => ({ rows: LIMIT_ROWS }),
     "settings.change": (change) => {
       world.settings = { ...world.settings, ...change };
       world.send({ settings: world.settings });

@@ -1,9 +1,10 @@
 /* A core made up in memory: what it holds and how it changes. Calls are in calls.ts, the wire in backend/fake.ts. */
-import type { AgentFacts, BudgetDto, BudgetList, CoreDto, DeskItem, Frame, InboxRow, RuleDto, ServerDto, SettingsDto, SubscribeInput, TaskDto, TaskRow } from "$lib/bindings";
+import type { AgentFacts, BudgetDto, BudgetList, CoreDto, DeskItem, Frame, InboxRow, RecordingDto, RuleDto, ServerDto, SettingsDto, StorageDto, SubscribeInput, TaskDto, TaskRow } from "$lib/bindings";
 import { makeBudgets } from "./budgets";
 import { chance, iso, type Chance } from "./chance";
 import { EVERYTHING, totals, view } from "./query";
 import { inboxRow, isOver, makeRows } from "./rows";
+import { makeStorage } from "./storage";
 import { CORE, detail, makeAgents, makeServers, request, SETTINGS } from "./things";
 
 export interface WorldOptions {
@@ -22,6 +23,8 @@ export interface WorldOptions {
   desk?: DeskItem[];
   core?: Partial<CoreDto>;
   settings?: Partial<SettingsDto>;
+  storage?: Partial<StorageDto>;
+  recording?: RecordingDto;
   /** A frozen now, for stories. */
   now?: number;
   seed?: number;
@@ -43,6 +46,8 @@ export class World {
   readonly desk = new Map<string, DeskItem>();
   readonly core: CoreDto;
   settings: SettingsDto;
+  storage: StorageDto;
+  recording: RecordingDto;
   focus: SubscribeInput = { query: null, ids: [], task: null, visible: true };
   upto = 1;
   onframe: (frame: Frame) => void = () => undefined;
@@ -56,6 +61,8 @@ export class World {
     this.core = { ...CORE, ...options.core };
     this.settings = { ...SETTINGS, ...options.settings };
     const now = this.now();
+    this.storage = makeStorage(now, options.storage);
+    this.recording = options.recording ?? { state: "ok" };
     const needy = typeof options.inbox === "number" ? options.inbox : 6;
     const rows = Array.isArray(options.tasks) ? options.tasks : makeRows(options.tasks ?? 28, Math.min(needy, options.tasks ?? 28), now, options.seed);
     for (const row of rows) this.rows.set(row.id, row);
@@ -106,8 +113,8 @@ export class World {
 
   snapshot(): Frame {
     return {
-      type: "snapshot", feed: "feed-1", upto: this.upto, core: this.core, settings: this.settings, servers: [...this.servers.values()], agents: [...this.agents.values()], rules: this.rules, totals: totals(this.rows.values()),
-      inbox: [...this.inbox.values()], views: this.viewsOf(), recording: { state: "ok" }, budgets: this.budgetList(), view: this.#view(), task: this.focus.task === null ? null : this.task(this.focus.task),
+      type: "snapshot", feed: "feed-1", upto: this.upto, core: this.core, recording: this.recording, settings: this.settings, servers: [...this.servers.values()], agents: [...this.agents.values()], rules: this.rules, totals: totals(this.rows.values()),
+      inbox: [...this.inbox.values()], views: this.viewsOf(), budgets: this.budgetList(), view: this.#view(), task: this.focus.task === null ? null : this.task(this.focus.task),
     };
   }
 
@@ -115,7 +122,7 @@ export class World {
   send(change: Partial<Delta>): void {
     const after = this.upto;
     this.upto += Math.max(1, change.changes ?? 0);
-    this.onframe({ type: "delta", after, upto: this.upto, changes: 0, servers: [], goneServers: [], agents: [], rules: null, totals: null, inbox: [], goneInbox: [], rows: [], view: null, task: null, settings: null, views: null, recording: null, budgets: null, ...change });
+    this.onframe({ type: "delta", after, upto: this.upto, changes: 0, servers: [], goneServers: [], agents: [], rules: null, totals: null, inbox: [], goneInbox: [], rows: [], view: null, task: null, settings: null, views: null, budgets: null, recording: null, ...change });
   }
 
   refocus(focus: SubscribeInput): void {

@@ -36,6 +36,7 @@ export class Feed {
   begun = $state(0);
   readonly stale = $derived(this.connection !== "live");
   readonly settings = $derived(this.state?.settings ?? null);
+  readonly recording = $derived(this.state?.recording ?? null);
   readonly core = $derived(this.state?.core ?? null);
   readonly totals = $derived(this.state?.totals ?? null);
   readonly servers = $derived(this.state?.servers ?? null);

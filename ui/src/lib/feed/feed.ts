@@ -1,12 +1,14 @@
 /* The state behind the screens, as a pure function of frames. Entities keep their identity while they do
    not change, so that a row is drawn again only when it differs. No runes, no clock, no network here. */
-import type { AgentFacts, BudgetList, CoreDto, DeskItem, Frame, InboxRow, ListView, RuleDto, ServerDto, SettingsDto, TaskDto, TaskRow, Totals } from "$lib/bindings";
+import type { AgentFacts, BudgetList, CoreDto, DeskItem, Frame, InboxRow, ListView, RecordingDto, RuleDto, ServerDto, SettingsDto, TaskDto, TaskRow, Totals } from "$lib/bindings";
 
 export interface FeedState {
   /** Name of the running feed, for `feed.focus`. */
   readonly feed: string;
   readonly upto: number;
   readonly core: CoreDto;
+  /** Whether changes are recorded; while they are not, agents' calls are refused. */
+  readonly recording: RecordingDto;
   readonly settings: SettingsDto;
   /** By name. */
   readonly servers: ReadonlyMap<string, ServerDto>;
@@ -52,6 +54,7 @@ function fromSnapshot(frame: Extract<Frame, { type: "snapshot" }>): FeedState {
     feed: frame.feed,
     upto: frame.upto,
     core: frame.core,
+    recording: frame.recording,
     settings: frame.settings,
     servers: new Map(frame.servers.map((server) => [server.name, server])),
     agents: new Map(frame.agents.map((agent) => [agent.id, agent])),
@@ -71,6 +74,7 @@ function apply(state: FeedState, delta: Extract<Frame, { type: "delta" }>): Feed
   return {
     ...state,
     upto: delta.upto,
+    recording: delta.recording ?? state.recording,
     settings: delta.settings ?? state.settings,
     servers: merged(state.servers, delta.servers, (server) => server.name, delta.goneServers),
     agents: merged(state.agents, delta.agents, (agent) => agent.id, []),

@@ -1,0 +1,35 @@
+/* The limits of storage as people type them: days and gigabytes. Pure. */
+import type { SetStorage, StorageLimitsDto } from "$lib/bindings";
+
+const DAY_MS = 86_400_000;
+const GB = 1_000_000_000;
+
+export const LIMIT_FIELDS = ["payloadAgeMs", "payloadBytes", "agentPayloadBytes", "serverPayloadBytes", "taskAgeMs", "auditAgeMs"] as const;
+export type LimitField = (typeof LIMIT_FIELDS)[number];
+export type LimitDraft = Readonly<Record<LimitField, string>>;
+
+export const isAge = (field: LimitField): boolean => field.endsWith("AgeMs");
+
+/** Days, or gigabytes with at most two digits after the point. */
+export function shownLimit(field: LimitField, value: number): string {
+  const units = value / (isAge(field) ? DAY_MS : GB);
+  return String(Math.round(units * 100) / 100);
+}
+
+export function draftOf(limits: StorageLimitsDto): LimitDraft {
+  return Object.fromEntries(LIMIT_FIELDS.map((field) => [field, shownLimit(field, limits[field])])) as Record<LimitField, string>;
+}
+
+/** Null for what is no number above zero. */
+export function readLimit(field: LimitField, typed: string): number | null {
+  const text = typed.trim().replace(",", ".");
+  const units = Number(text);
+  if (text === "" || !Number.isFinite(units) || units <= 0) return null;
+  return Math.round(units * (isAge(field) ? DAY_MS : GB));
+}
+
+/** Only what was typed anew: a rounded figure must not change what it stands for. */
+export function changesOf(limits: StorageLimitsDto, draft: LimitDraft): SetStorage | null {
+  const changed = Object.fromEntries(LIMIT_FIELDS.map((field) => [field, draft[field].trim() === shownLimit(field, limits[field]) ? null : readLimit(field, draft[field])])) as unknown as SetStorage;
+  return LIMIT_FIELDS.some((field) => changed[field] !== null) ? changed : null;
+}
