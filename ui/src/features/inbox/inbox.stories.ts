@@ -13,11 +13,14 @@ const failed: ApiError = { code: "failed", message: "the registry is full", hint
 const throwing = (): never => { throw failed; };
 const SEND = "footer button:last-child";
 
+const MANY_TO_COME: Item = { ...made.QUESTION, row: { ...made.QUESTION.row, moreQuestions: 936 }, task: { ...made.QUESTION.task, moreQuestions: 936 } };
+
 export default {
   title: "inbox",
   stories: {
     form: story(Inbox, {}, { fake: on(made.SIX) }),
     "form to correct": story(Inbox, {}, { fake: on(made.SIX), keys: ["r", "Tab", "Tab", "Tab", "Tab", "Control+a", "9", "Control+Enter"] }),
+    "more questions to come": screen(MANY_TO_COME),
     "form as JSON": screen(made.QUESTION, { click: ["form [role=radiogroup] label:last-child"] }),
     "form, all kinds of fields": screen(made.EVERY_FIELD),
     "form, all problems": screen(made.EVERY_FIELD, { click: [SEND] }),

@@ -6,6 +6,8 @@ const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 
 export const inboxText = {
   title: "Inbox",
   waiting: (n: number) => `${count(n)} waiting`,
+  more: (n: number) => `${count(n)} more to come`,
+  moreWhy: "A server asks more than is shown at once. The rest comes up as these are answered.",
   list: "What waits for you",
   detail: "What is asked",
   deadline: "With a deadline",
@@ -217,6 +219,9 @@ export const inboxText = {
   },
 
   facts: {
+    more: "Asks besides",
+    moreOf: (n: number) => many(n, "question"),
+    moreNote: "they come up as these are answered",
     askedBy: "Asked by", server: "Server", startedBy: "Started by", handle: "Handle", limit: "Time limit", usual: "Usually takes", keeps: "Server keeps it", cancels: "Cancels obeyed", asked: "Asked",
     modern: "modern tasks", experimental: "experimental tasks", noTasks: "no tasks of its own", pushes: "pushes changes",
     usualRange: (from: string, to: string) => `${from} to ${to}`,

@@ -87,6 +87,7 @@ export const TASK = {
 
   answers: {
     none: "This task has asked nothing.",
+    more: (n: number, server: string) => `And ${count(n)} more ${n === 1 ? "question" : "questions"} of ${server}. They come up as these are answered.`,
     kinds: { form: "Form", url: "Link", sampling: "Asks for a model's words", roots: "Asks for folders", unsupported: "Cannot be answered here" },
     states: { open: "Open", answered: "Answered", confirmed: "Answered", withdrawn: "Withdrawn" },
     outcomes: { accept: "Answered", decline: "Declined", dismiss: "Dismissed" },
