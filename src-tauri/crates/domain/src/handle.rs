@@ -21,6 +21,7 @@ mod observe;
 mod phase;
 mod question;
 mod question_space;
+mod shared_question;
 mod step;
 mod stop;
 #[cfg(test)]
@@ -38,6 +39,7 @@ pub use hold::{Form, Hold, HoldWhy, Verdict};
 pub use input_requests::InputRequests;
 pub use live::LiveOutcome;
 pub use question::AnswerInput;
+pub use shared_question::{QuestionRef, SharedQuestions};
 pub use weigh::OverLimit;
 
 use crate::audit::AuditEvent;
@@ -178,6 +180,8 @@ pub struct TaskHandle {
     pub audience: Audience,
     /// Every question it ever asked.
     pub requests: InputRequests,
+    /// Questions of which it is not known whether this call asks them.
+    pub shared: SharedQuestions,
     /// Questions that the server asks now beyond `open_questions_per_task`, or beyond what its server may ask: they are
     /// counted, and come up as others close.
     pub more_questions: u32,

@@ -177,6 +177,8 @@ pub struct Policy {
     pub open_questions_per_server: usize,
     /// Bytes in memory of the open questions of one task. Judgement: two of the largest forms.
     pub open_question_bytes_per_task: usize,
+    /// Calls that are named as the ones that may be asking a question. Judgement: more cannot be told apart anyway.
+    pub question_candidates_max: usize,
     /// Bytes of live questions of one connection that wait for others to close; what is beyond is dismissed. Judgement.
     pub waiting_question_bytes: usize,
     /// Largest arguments accepted for a call. Judgement; bodies beyond are refused by most servers.
@@ -328,6 +330,7 @@ impl Default for Policy {
             open_questions_per_task: 64,
             open_questions_per_server: 256,
             open_question_bytes_per_task: MIB,
+            question_candidates_max: 32,
             waiting_question_bytes: 4 * MIB,
             arguments_cap_bytes: 4 * MIB,
             unreadable_kept_bytes: 16 * KIB,

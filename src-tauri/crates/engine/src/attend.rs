@@ -225,7 +225,11 @@ fn tell_together(core: &Core, handles: &[Arc<TaskHandle>], attention: Attention)
     let Some(oldest) = handles.iter().min_by_key(|handle| (handle.created, handle.id)) else { return };
     let server = core.server_name(oldest.server);
     let line = if handles.len() == 1 {
-        let tool = oldest.tool.as_deref().unwrap_or("a task");
+        let tool = match &oldest.tool {
+            _ if !oldest.shared.stored.is_empty() => "one of several calls",
+            Some(tool) => tool,
+            None => "a task",
+        };
         format!("{server}: {tool} {}", sentence(oldest, attention, oldest.phase(core.now())))
     } else {
         let what = match attention {

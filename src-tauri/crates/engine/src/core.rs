@@ -32,6 +32,7 @@ use crate::recording::RecordingMonitor;
 use crate::repeats::Repeats;
 use crate::retention::Storage;
 use crate::roster::Roster;
+use crate::shared_questions::SharedBoard;
 use crate::supervisor::Supervisor;
 use crate::unrecorded::Unrecorded;
 
@@ -68,6 +69,8 @@ pub(crate) struct Core {
     pub(crate) unrecorded: Unrecorded,
     /// What is stored, and how long.
     pub(crate) storage: Storage,
+    /// Tasks that store questions which may be others'.
+    pub(crate) shared: Arc<SharedBoard>,
     /// Our own reads over all servers; first come, first served, and no server may wait with more than its own slots,
     /// so that one with 9,990 tasks cannot keep the others waiting (ruling 12).
     pub(crate) reads: Arc<Semaphore>,

@@ -42,6 +42,7 @@ use crate::recording::{RecordingMonitor, RecordingState};
 use crate::repeats::Repeats;
 use crate::retention::{Quota, Storage};
 use crate::roster::Roster;
+use crate::shared_questions::{self, SharedBoard};
 use crate::supervisor::Supervisor;
 use crate::unrecorded::Unrecorded;
 use crate::{
@@ -198,11 +199,13 @@ impl Engine {
         let policy = Arc::new(policy);
         let pulse = Arc::new(Pulse::new(registry.newest_seq().await?));
         let (posts, parcels, board) = (Arc::<Posts>::default(), Arc::<Parcels>::default(), Arc::<Board>::default());
+        let shared = Arc::<SharedBoard>::default();
         let outbox = Outbox {
             posts: Arc::clone(&posts),
             parcels: Arc::clone(&parcels),
             board: Arc::clone(&board),
             pulse: Arc::clone(&pulse),
+            shared: Arc::clone(&shared),
         };
         let roster = Arc::new(RwLock::new(Arc::new(Roster::read(registry.as_ref()).await?)));
         let presences = Arc::<Presences>::default();
@@ -241,6 +244,7 @@ impl Engine {
             recording: RecordingMonitor::new(started),
             unrecorded: Unrecorded::default(),
             storage: Storage::new(retention),
+            shared,
             stopping: AtomicBool::new(false),
             gauges: Gauges::default(),
         });
@@ -265,6 +269,7 @@ impl Engine {
         steady("retention", |core| Box::pin(retention::run(core)));
         steady("sweep", |core| Box::pin(sweep::run(core)));
         steady("clock", |core| Box::pin(clock_watch::run(core)));
+        steady("shared questions", |core| Box::pin(shared_questions::run(core)));
         steady("contacts", |core| Box::pin(sweep::flush_contacts(core)));
         steady("attend", |core| Box::pin(attend::run(core)));
         steady("presences", |core| Box::pin(presence::run(core)));

@@ -245,8 +245,8 @@ impl Follower {
 
     fn stepped(&mut self, stepped: Stepped) {
         let id = stepped.id;
-        if let Some((question, outcome)) = stepped.asked {
-            self.asked(id, question, outcome);
+        if let Some(asked) = stepped.asked {
+            self.asked(id, asked);
         }
         if let Some(next) = self.lanes.leave(id) {
             self.start_step(id, next);

@@ -43,6 +43,7 @@ mod repeats;
 mod retention;
 mod revoke;
 mod roster;
+mod shared_questions;
 mod stop;
 pub mod supervisor;
 mod sweep;

@@ -13,6 +13,7 @@ use crate::attend::Board;
 use crate::parcels::Parcels;
 use crate::post::{Posts, Touch};
 use crate::pulse::Pulse;
+use crate::shared_questions::SharedBoard;
 
 /// Where effects go.
 #[derive(Clone)]
@@ -21,12 +22,14 @@ pub(crate) struct Outbox {
     pub(crate) parcels: Arc<Parcels>,
     pub(crate) board: Arc<Board>,
     pub(crate) pulse: Arc<Pulse>,
+    pub(crate) shared: Arc<SharedBoard>,
 }
 
 impl Outbox {
     /// Performs the effects of a transition that is now durable at `seq`.
     pub(crate) fn perform(&self, handle: &TaskHandle, transition: &Transition, seq: Seq, now: Timestamp) {
         self.pulse.committed(seq);
+        self.shared.changed(handle);
         for effect in &transition.effects {
             match effect {
                 Effect::Deliver => self.parcels.leave(handle.id, handle.deliver_at().unwrap_or(now)),

@@ -190,6 +190,8 @@ answer: AnswerDto | null,
 withdrawnWhy: string | null,
 /** Fields that look like secrets, which servers must not ask for by form. */
 secretFields: Array<string>,
+/** The tasks of which one asks it, where the server does not say which; empty when it is known. */
+oneOf?: Array<string>,
 /** Of a page to visit, its host as people read it: Punycode decoded. */
 host?: string,
 /** The host in ASCII, when that reads differently. */
@@ -602,6 +604,8 @@ limit: number | null,
 exactness: ExactnessDto | null,
 /** Why a result is held; null elsewhere. */
 why: HeldWhy | null,
+/** The tasks of which one asks, where the server does not say which; then neither tool nor agent is named. */
+oneOf?: Array<string>,
 /** On the last question of a task: questions that its server asks besides. They come up as others close. */
 moreQuestions?: number, };
 
@@ -962,6 +966,8 @@ answer: AnswerDto | null,
 withdrawnWhy: string | null,
 /** Fields that look like secrets, which servers must not ask for by form. */
 secretFields: Array<string>,
+/** The tasks of which one asks it, where the server does not say which; empty when it is known. */
+oneOf?: Array<string>,
 /** Of a page to visit, its host as people read it: Punycode decoded. */
 host?: string,
 /** The host in ASCII, when that reads differently. */
@@ -1221,6 +1227,8 @@ nextLookAt: string | null,
 expiresAt: string | null,
 /** Every question it ever asked, oldest first. */
 requests: Array<RequestDto>,
+/** Rows of the inbox with questions that this task may be asking, and that are stored with another one. */
+askedElsewhere?: Array<string>,
 /** Questions that its server asks beside the open ones of `requests`; they come up as others close. */
 moreQuestions?: number,
 /** What people want of it. */
@@ -1401,6 +1409,8 @@ nextLookAt: string | null,
 expiresAt: string | null,
 /** Every question it ever asked, oldest first. */
 requests: Array<RequestDto>,
+/** Rows of the inbox with questions that this task may be asking, and that are stored with another one. */
+askedElsewhere?: Array<string>,
 /** Questions that its server asks beside the open ones of `requests`; they come up as others close. */
 moreQuestions?: number,
 /** What people want of it. */

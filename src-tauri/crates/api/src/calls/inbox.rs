@@ -50,17 +50,20 @@ impl Api {
             if item.request.state != RequestState::Open {
                 continue;
             }
+            let is_shared = item.handle.shared.stored.contains_key(&item.request.key);
             last_rows.insert(item.handle.id, (items.len(), item.handle.more_questions));
             items.push(InboxRow {
                 task: item.handle.id.to_string(),
                 server: self.server_name(item.handle.server, &mut names).await?,
-                tool: item.handle.tool.as_deref().map(str::to_owned),
+                // Which of several calls asks is not known: none of them is named.
+                tool: item.handle.tool.as_deref().filter(|_| !is_shared).map(str::to_owned),
                 agent: match item.handle.agent {
+                    Some(_) if is_shared => None,
                     Some(agent) => Some(self.agent_name(agent, &mut names).await?),
                     None => None,
                 },
                 waiting_ms: crate::dto::millis(now.since(item.request.opened)),
-                request: RequestDto::of(&item.request),
+                request: RequestDto::of_task(&item.handle, &item.request),
                 more_questions: 0,
             });
         }

@@ -3,7 +3,7 @@
 //! Content is checked against the server's own form before it is recorded. Recording is the engine's; this call then
 //! waits a moment for the server's acknowledgement, so that a person is told what became of it.
 
-use domain::handle::{AnswerInput, TaskHandle};
+use domain::handle::{AnswerInput, QuestionRef, TaskHandle};
 use domain::ids::RequestKey;
 use domain::payload::Payload;
 use domain::request::{AnswerAction, Ask, InputRequest, RequestState};
@@ -84,6 +84,7 @@ impl Api {
     pub async fn answer(&self, caller: &Caller, input: AnswerRequest) -> Result<AnswerGiven, ApiError> {
         let live = self.live()?;
         let task = self.find_task(&input.id).await?;
+        let task = self.where_stored(task, input.key.as_deref()).await?;
         let content = match (input.action, pick(&task, input.key.as_deref())) {
             (Choice::Accept, Some(request)) => checked(request, input.content)?,
             // Which refusal it is, is the domain's to say.
@@ -115,9 +116,27 @@ impl Api {
             settled
         })
         .await?;
-        let request = last.requests.get(&key).map(RequestDto::of).ok_or(engine::EngineError::UnknownHandle)?;
+        let request = last
+            .requests
+            .get(&key)
+            .map(|request| RequestDto::of_task(&last, request))
+            .ok_or(engine::EngineError::UnknownHandle)?;
         let still_open = last.requests.values().filter(|request| request.state.is_open()).count();
         Ok(AnswerGiven { id: last.id.to_string(), request, still_open })
+    }
+
+    /// The task that stores the question which is meant: another one where it may be asked by several.
+    async fn where_stored(&self, task: TaskHandle, key: Option<&str>) -> Result<TaskHandle, ApiError> {
+        let own = match key {
+            Some(key) => task.requests.contains_key(&RequestKey::new(key)),
+            None => task.requests.values().any(|request| request.state.is_open()),
+        };
+        let means = |question: &&QuestionRef| key.is_none_or(|key| question.key.as_str() == key);
+        let mut elsewhere = task.shared.elsewhere.iter().filter(means);
+        match (own, elsewhere.next(), elsewhere.next()) {
+            (false, Some(only), None) => Ok(self.registry.handle(only.task).await?.unwrap_or(task)),
+            (true, ..) | (false, None, _) | (false, Some(_), Some(_)) => Ok(task),
+        }
     }
 
     /// Takes back an answer that is still held back.

@@ -2,6 +2,7 @@
 //!
 //! The server's schema stands here untouched; the answer's content never does.
 
+use domain::handle::TaskHandle;
 use domain::request::{Ask, InputRequest, RequestState, secret_looking_fields};
 use domain::status::Delivery;
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,10 @@ pub struct RequestDto {
     pub withdrawn_why: Option<String>,
     /// Fields that look like secrets, which servers must not ask for by form.
     pub secret_fields: Vec<String>,
+    /// The tasks of which one asks it, where the server does not say which; empty when it is known.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[ts(optional, as = "Option<Vec<String>>")]
+    pub one_of: Vec<String>,
     /// Of a page to visit, its host as people read it: Punycode decoded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[ts(optional)]
@@ -149,6 +154,7 @@ impl RequestDto {
             host_ascii: host.as_ref().and_then(|host| host.ascii.clone()),
             host: host.map(|host| host.shown),
             state: request.state.word().into(),
+            one_of: Vec::new(),
             opened_at: iso(request.opened),
             answer: answered.map(|answered| AnswerDto {
                 action: action_word(answered.action).into(),
@@ -168,11 +174,21 @@ impl RequestDto {
         }
     }
 
+    /// A question with the tasks that may be asking it.
+    pub(crate) fn of_task(task: &TaskHandle, request: &InputRequest) -> Self {
+        Self { one_of: one_of(task, request), ..Self::of(request) }
+    }
+
     /// Whether a person is needed.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.state == "open"
     }
+}
+
+/// The tasks that may be asking this question; none when it is known which one asks.
+pub(crate) fn one_of(task: &TaskHandle, request: &InputRequest) -> Vec<String> {
+    task.may_be_asked_by(&request.key).iter().map(ToString::to_string).collect()
 }
 
 const fn action_word(action: domain::request::AnswerAction) -> &'static str {

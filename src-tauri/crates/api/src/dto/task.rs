@@ -66,6 +66,10 @@ pub struct TaskDto {
     pub expires_at: Option<String>,
     /// Every question it ever asked, oldest first.
     pub requests: Vec<RequestDto>,
+    /// Rows of the inbox with questions that this task may be asking, and that are stored with another one.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[ts(optional, as = "Option<Vec<String>>")]
+    pub asked_elsewhere: Vec<String>,
     /// Questions that its server asks beside the open ones of `requests`; they come up as others close.
     #[serde(skip_serializing_if = "super::request::is_none", default)]
     #[ts(optional, as = "Option<u32>")]
@@ -184,8 +188,9 @@ impl TaskDto {
             last_seen_at: iso(seen),
             next_look_at: if over { None } else { next_look.map(iso) },
             expires_at: upstream.and_then(|known| known.expires).map(iso),
-            requests: requests.into_iter().map(RequestDto::of).collect(),
+            requests: requests.into_iter().map(|request| RequestDto::of_task(task, request)).collect(),
             more_questions: task.more_questions,
+            asked_elsewhere: asked_elsewhere(task),
             intent: facts::intent(task),
             tokens: task.tokens.map(TokensDto::from),
             over_limit: task.over_limit.as_ref().map(OverLimitDto::from),
@@ -208,6 +213,10 @@ impl TaskDto {
             started_by: None,
         }
     }
+}
+
+fn asked_elsewhere(task: &TaskHandle) -> Vec<String> {
+    task.shared.elsewhere.iter().map(|question| format!("{}/{}", question.task, question.key)).collect()
 }
 
 fn elapsed_ms(task: &TaskHandle, over: bool, now: Timestamp) -> u64 {

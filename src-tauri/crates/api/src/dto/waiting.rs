@@ -63,6 +63,10 @@ pub struct WaitingRow {
     pub exactness: Option<ExactnessDto>,
     /// Why a result is held; null elsewhere.
     pub why: Option<HeldWhy>,
+    /// The tasks of which one asks, where the server does not say which; then neither tool nor agent is named.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[ts(optional, as = "Option<Vec<String>>")]
+    pub one_of: Vec<String>,
     /// On the last question of a task: questions that its server asks besides. They come up as others close.
     #[serde(skip_serializing_if = "super::request::is_none", default)]
     #[ts(optional, as = "Option<u32>")]
@@ -158,6 +162,10 @@ impl WaitingRow {
             expires: task.view.task().and_then(|known| known.expires),
             ..Self::blank(task, asked)
         };
+        row.one_of = super::request::one_of(task, request);
+        if !row.one_of.is_empty() {
+            (row.tool, row.agent) = (None, None);
+        }
         row.approach(asked.now, asked.policy);
         row
     }
@@ -185,6 +193,7 @@ impl WaitingRow {
                 limit: None,
                 exactness: None,
                 why: None,
+                one_of: Vec::new(),
                 more_questions: 0,
                 expires: None,
             }),
@@ -236,6 +245,7 @@ impl WaitingRow {
             limit: None,
             exactness: None,
             why: None,
+            one_of: Vec::new(),
             more_questions: 0,
             expires: None,
         }

@@ -161,6 +161,7 @@ impl TaskHandle {
             intent: Intent::None,
             audience: Audience::People,
             requests: InputRequests::default(),
+            shared: super::SharedQuestions::default(),
             more_questions: 0,
             progress: None,
             usual: None,

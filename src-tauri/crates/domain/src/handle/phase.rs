@@ -103,7 +103,7 @@ impl TaskHandle {
             RequestState::Open | RequestState::Confirmed(_) | RequestState::Withdrawn { .. } => false,
         });
         let late = self.paused_since.is_none() && self.due.is_some_and(|due| due.at <= now);
-        if self.has_request_for_people(now) {
+        if self.has_request_for_people(now) || !self.shared.elsewhere.is_empty() {
             Phase::Waiting
         } else if answering {
             Phase::Answering

@@ -119,6 +119,7 @@ impl Transition {
             self.next.changed = now.max(before.changed);
             if self.next.is_over() {
                 self.next.more_questions = 0;
+                self.next.shared.elsewhere.clear();
             }
             self.next.ended = if self.next.is_over() { self.next.ended.or(Some(now)) } else { None };
         }
@@ -135,7 +136,7 @@ impl Transition {
 
 /// Waiting for a person stops the clock, and moves the due time by as long as it lasted.
 fn run_pause_clock(next: &mut TaskHandle, now: Timestamp) {
-    match (next.has_open_request(), next.paused_since) {
+    match (next.has_open_request() || !next.shared.elsewhere.is_empty(), next.paused_since) {
         (true, None) => next.paused_since = Some(now),
         (false, Some(since)) => {
             let waited = now.since(since);
@@ -209,6 +210,7 @@ fn differs(before: &TaskHandle, next: &TaskHandle) -> bool {
         || before.home != next.home
         || before.intent != next.intent
         || before.requests != next.requests
+        || before.shared != next.shared
         || before.more_questions != next.more_questions
         || before.progress != next.progress
         || before.due != next.due

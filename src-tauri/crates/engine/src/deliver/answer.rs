@@ -51,7 +51,9 @@ async fn send_together(way: &Way, handle: &TaskHandle, requests: &[&InputRequest
     let keys: Vec<RequestKey> = requests.iter().map(|request| request.key.clone()).collect();
     let live = requests.iter().any(|request| !is_listed(&request.door));
     let Ok(lane) = way.post.lane.acquire().await else { return Ended::Unconnected };
-    let task = handle.view.task().map(|task| task.id.clone());
+    // An answer to one of several calls is tied to none of them.
+    let shared = requests.iter().any(|request| handle.shared.stored.contains_key(&request.key));
+    let task = handle.view.task().filter(|_| !shared).map(|task| task.id.clone());
     let text = way.live.upstream.answer_text(task.as_ref(), &answers);
     if leaves(way, handle, &keys, text.as_ref()).await.is_err() {
         return Ended::Again(None);

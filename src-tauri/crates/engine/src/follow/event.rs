@@ -4,7 +4,7 @@
 //! a task that is not known yet waits a moment, because a push may be faster than the reply that creates the task.
 //! Events of a connection are taken in the order of their arrival.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use domain::ids::{HandleId, UpstreamTaskId};
 use domain::observation::Progress;
 use domain::ports::{AnswerToSend, UpstreamEvent, UpstreamSubject};
 use domain::request::{AnswerAction, Ask, AskDoor, LiveQuestion, RequestState};
-use domain::status::{ServerView, TaskStatus};
+use domain::status::TaskStatus;
 use tokio::time::Instant;
 
 use super::book::pause;
-use super::step::{Step, lacks_payload};
+use super::step::{Asked, Step, lacks_payload};
 use super::{Follower, Job};
 
 /// Words about unknown tasks that wait at most; a server that talks of tasks we shall never know costs no more.
@@ -140,33 +140,34 @@ impl Follower {
         }
     }
 
-    /// A question without a subject belongs to what is going on: the one call in flight, else the one task that
-    /// says it waits for input, else the call that has been in flight for longest.
-    fn guess(&self) -> Option<HandleId> {
-        let flights = self.post.in_flight();
-        let waiting = |handle: &Arc<domain::handle::TaskHandle>| {
+    /// Who may be asking a question that does not say who asks: every call in flight, and every task that says it waits
+    /// for input. The oldest is first, and stores it.
+    fn candidates(&self) -> Vec<HandleId> {
+        let waiting = |handle: &domain::handle::TaskHandle| {
             handle.view.task().is_some_and(|task| task.status == TaskStatus::InputRequired)
         };
+        let flights = self.post.in_flight();
         let handles = self.core.ledger.of_line(self.post.line);
-        let mut asking = handles.iter().filter(|handle| waiting(handle));
-        match (flights.as_slice(), asking.next(), asking.next()) {
-            ([only], None, _) => Some(*only),
-            ([], Some(only), None) => Some(only.id),
-            _ => handles
-                .iter()
-                .filter(|handle| flights.contains(&handle.id) || waiting(handle))
-                .min_by_key(|handle| (!is_call(&handle.view), handle.created, handle.id))
-                .map(|handle| handle.id),
-        }
+        let asking = handles.iter().filter(|handle| waiting(handle)).map(|handle| handle.id);
+        let all: BTreeSet<HandleId> = asking.chain(flights).collect();
+        let mut all: Vec<HandleId> = all.into_iter().collect();
+        let age = |id: &HandleId| self.core.ledger.held(*id).map(|handle| handle.created);
+        // A call without a row is younger than any that has one.
+        all.sort_by_key(|id| (age(id).is_none(), age(id), *id));
+        all.truncate(self.core.policy.question_candidates_max);
+        all
     }
 
     fn question(&mut self, subject: UpstreamSubject, question: LiveQuestion) {
-        let id = match &subject {
-            UpstreamSubject::Unsaid => self.guess(),
-            UpstreamSubject::Call(_) | UpstreamSubject::Task(_) => self.subject(&subject),
+        let (id, others) = match &subject {
+            UpstreamSubject::Unsaid => {
+                let mut all = self.candidates().into_iter();
+                (all.next(), all.collect())
+            }
+            UpstreamSubject::Call(_) | UpstreamSubject::Task(_) => (self.subject(&subject), BTreeSet::new()),
         };
         match (id, subject) {
-            (Some(id), _) => self.step(id, Step::Asked(Box::new(question))),
+            (Some(id), _) => self.step(id, Step::Asked(Box::new(question), others)),
             (None, UpstreamSubject::Task(task)) => {
                 let subject = UpstreamSubject::Task(task.clone());
                 self.stray(task, UpstreamEvent::Question(subject, question));
@@ -176,10 +177,11 @@ impl Follower {
     }
 
     /// What a question turned out to be, after it was stored.
-    pub(super) fn asked(&mut self, id: HandleId, question: LiveQuestion, outcome: LiveOutcome) {
+    pub(super) fn asked(&mut self, id: HandleId, asked: Asked) {
+        let Asked { question, others, outcome } = asked;
         match outcome {
             LiveOutcome::Opened(_) | LiveOutcome::Same(_) => {}
-            LiveOutcome::NoSpace => self.park_question(id, question),
+            LiveOutcome::NoSpace => self.park_question(id, question, others),
             LiveOutcome::AnsweredBefore(_) => self.core.parcels.leave(id, self.core.now()),
             LiveOutcome::Rejected(_) => {
                 let task = self.core.ledger.held(id).and_then(|handle| handle.view.task().map(|task| task.id.clone()));
@@ -292,17 +294,5 @@ impl Follower {
         let held = |id| self.core.ledger.held(id).is_some_and(|handle| live.holds(&handle));
         let tasks = self.book.tasks().filter(|(_, id)| held(*id)).map(|(task, _)| task.clone()).collect();
         live.upstream.watch(tasks);
-    }
-}
-
-fn is_call(view: &ServerView) -> bool {
-    match view {
-        ServerView::Awaiting { .. } | ServerView::OwnCall { .. } => true,
-        ServerView::Asking { .. }
-        | ServerView::NotSent { .. }
-        | ServerView::Unanswered { .. }
-        | ServerView::Direct(_)
-        | ServerView::Refused(_)
-        | ServerView::Task(_) => false,
     }
 }

@@ -4,7 +4,7 @@
 //! The wait is bounded: when too many steps wait, the follower stops taking events from the wire until they are
 //! applied. Steps decide nothing: the transition is the domain's, the commit the ledger's.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -34,8 +34,8 @@ pub(crate) enum Step {
     Gone(GoneWhy),
     /// The server needs a person first.
     Blocked(Needs),
-    /// A question came on the live connection.
-    Asked(Box<LiveQuestion>),
+    /// A question came on the live connection, which may be one of these other calls' as well.
+    Asked(Box<LiveQuestion>, BTreeSet<HandleId>),
     /// So many live questions of it wait for others to close, as counted when the step is applied.
     QuestionsWait(Arc<AtomicU32>),
     /// It was taken back.
@@ -53,7 +53,16 @@ pub(crate) struct Stepped {
     /// The server showed another task under the same id.
     pub(crate) replaced: bool,
     /// What a live question turned out to be.
-    pub(crate) asked: Option<(LiveQuestion, LiveOutcome)>,
+    pub(crate) asked: Option<Asked>,
+}
+
+/// A live question after it was applied.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) question: LiveQuestion,
+    /// Other calls that may be asking.
+    pub(crate) others: BTreeSet<HandleId>,
+    pub(crate) outcome: LiveOutcome,
 }
 
 /// Applies a step, storing it however long the registry takes.
@@ -67,12 +76,15 @@ pub(crate) async fn run(core: Arc<Core>, post: Arc<Post>, id: HandleId, mut step
                 post.keep_progress(id, progress);
                 return Stepped { id, replaced: false, asked: None };
             }
-            Step::Asked(question) if !flight.row().await => {
-                let over = LiveOutcome::Rejected("the call is over".to_owned());
-                return Stepped { id, replaced: false, asked: Some((*question, over)) };
+            Step::Asked(question, others) if !flight.row().await => {
+                let outcome = LiveOutcome::Rejected("the call is over".to_owned());
+                return Stepped { id, replaced: false, asked: Some(Asked { question: *question, others, outcome }) };
             }
             other => step = other,
         }
+    }
+    if let Step::Asked(_, others) = &mut step {
+        with_rows(&post, others).await;
     }
     // The last progress lands before the end, after which none is accepted.
     let last = if ends(&step) { post.take_progress(id) } else { None };
@@ -88,10 +100,16 @@ pub(crate) async fn run(core: Arc<Core>, post: Arc<Post>, id: HandleId, mut step
             Step::Missed(miss, count, raw) => with_raw(handle.missed(miss, count, now, policy), raw.as_ref()),
             Step::Gone(why) => handle.gone(why, now),
             Step::Blocked(needs) => handle.blocked(needs, now),
-            Step::Asked(question) => {
+            Step::Asked(question, others) => {
                 let (transition, said) = handle.asked_within(question, room(handle), now, policy);
+                let shared = match &said {
+                    LiveOutcome::Opened(key) | LiveOutcome::Same(key) => {
+                        then(transition, |next| next.shares_question(key, others, now))
+                    }
+                    LiveOutcome::AnsweredBefore(_) | LiveOutcome::NoSpace | LiveOutcome::Rejected(_) => transition,
+                };
                 outcome = Some(said);
-                transition
+                shared
             }
             Step::QuestionsWait(count) => handle.questions_wait(count.load(Ordering::Relaxed), now),
             Step::TakenBack(connection, token) => handle.taken_back(*connection, token, now),
@@ -108,10 +126,23 @@ pub(crate) async fn run(core: Arc<Core>, post: Arc<Post>, id: HandleId, mut step
         }
     };
     let asked = match (step, outcome) {
-        (Step::Asked(question), Some(said)) => Some((*question, said)),
+        (Step::Asked(question, others), Some(outcome)) => Some(Asked { question: *question, others, outcome }),
         _ => None,
     };
     Stepped { id, replaced, asked }
+}
+
+/// Gives the other calls that may be asking their rows, so that people see them wait; forgets those that are over.
+async fn with_rows(post: &Post, others: &mut BTreeSet<HandleId>) {
+    for id in others.clone() {
+        let over = match post.flight(id) {
+            Some(flight) => !flight.row().await,
+            None => false,
+        };
+        if over {
+            others.remove(&id);
+        }
+    }
 }
 
 fn is_replaced(contact: &Contact) -> bool {

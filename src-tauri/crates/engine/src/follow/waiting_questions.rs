@@ -4,7 +4,7 @@
 //! noted on the task, their bytes are bounded, and they end with their connection. Whether there is space is decided in
 //! `domain::handle`; questions that have it go on in `event.rs`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,6 +13,12 @@ use domain::request::LiveQuestion;
 
 use super::Follower;
 use super::step::Step;
+
+/// A question that waits, and the other calls that may be asking it.
+struct Waiting {
+    question: LiveQuestion,
+    others: BTreeSet<HandleId>,
+}
 
 /// Questions that wait, by task.
 #[derive(Default)]
@@ -23,7 +29,7 @@ pub(crate) struct WaitingQuestions {
 
 #[derive(Default)]
 struct Queue {
-    questions: VecDeque<LiveQuestion>,
+    questions: VecDeque<Waiting>,
     /// How many wait, for the step that notes it.
     count: Arc<AtomicU32>,
     /// What was noted last.
@@ -32,30 +38,30 @@ struct Queue {
 
 impl WaitingQuestions {
     /// Keeps a question; gives it back when all that wait would be larger than `most` bytes.
-    fn keep(&mut self, id: HandleId, question: LiveQuestion, most: usize) -> Result<(), LiveQuestion> {
-        let bytes = bytes(&question);
+    fn keep(&mut self, id: HandleId, waiting: Waiting, most: usize) -> Result<(), LiveQuestion> {
+        let bytes = bytes(&waiting);
         if self.bytes.saturating_add(bytes) > most {
-            return Err(question);
+            return Err(waiting.question);
         }
         self.bytes += bytes;
         let queue = self.tasks.entry(id).or_default();
-        queue.questions.push_back(question);
+        queue.questions.push_back(waiting);
         queue.recount();
         Ok(())
     }
 
-    fn take(&mut self, id: HandleId) -> Option<LiveQuestion> {
+    fn take(&mut self, id: HandleId) -> Option<Waiting> {
         let queue = self.tasks.get_mut(&id)?;
-        let question = queue.questions.pop_front()?;
+        let waiting = queue.questions.pop_front()?;
         queue.recount();
-        self.bytes = self.bytes.saturating_sub(bytes(&question));
-        Some(question)
+        self.bytes = self.bytes.saturating_sub(bytes(&waiting));
+        Some(waiting)
     }
 
     /// The server took a question back.
     pub(super) fn forget(&mut self, token: &str) {
         for queue in self.tasks.values_mut() {
-            queue.questions.retain(|question| question.token != token);
+            queue.questions.retain(|waiting| waiting.question.token != token);
             queue.recount();
         }
         self.bytes = self.tasks.values().flat_map(|queue| &queue.questions).map(bytes).sum();
@@ -78,16 +84,17 @@ impl Queue {
 }
 
 /// About how much memory a question takes: what is asked, and the message as received.
-fn bytes(question: &LiveQuestion) -> usize {
+fn bytes(waiting: &Waiting) -> usize {
+    let question = &waiting.question;
     let received = question.whole.as_ref().map_or(0, |whole| whole.as_str().len());
     question.ask.bytes().saturating_add(received.saturating_mul(2)).saturating_add(size_of::<LiveQuestion>())
 }
 
 impl Follower {
     /// Lets a question wait until there is space; without memory for it the server is told that nobody answers.
-    pub(super) fn park_question(&mut self, id: HandleId, question: LiveQuestion) {
+    pub(super) fn park_question(&mut self, id: HandleId, question: LiveQuestion, others: BTreeSet<HandleId>) {
         let most = self.core.policy.waiting_question_bytes;
-        if let Err(question) = self.waiting_questions.keep(id, question, most) {
+        if let Err(question) = self.waiting_questions.keep(id, Waiting { question, others }, most) {
             tracing::warn!(server.name = %self.server.name, "the server asks more than can be kept; a question is dismissed");
             let task = self.core.ledger.held(id).and_then(|handle| handle.view.task().map(|task| task.id.clone()));
             self.dismiss(task, &question);
@@ -107,17 +114,17 @@ impl Follower {
         let Some(queue) = self.waiting_questions.tasks.get_mut(&id) else { return };
         let Some(handle) = self.core.ledger.held(id) else {
             // The task is over: nobody will answer.
-            while let Some(question) = self.waiting_questions.take(id) {
-                self.dismiss(None, &question);
+            while let Some(waiting) = self.waiting_questions.take(id) {
+                self.dismiss(None, &waiting.question);
             }
             self.waiting_questions.tasks.remove(&id);
             return;
         };
         let room = self.core.ledger.question_room(handle.server);
-        let has_space = |question: &LiveQuestion| handle.has_room_for(&question.ask, room, &self.core.policy);
+        let has_space = |waiting: &Waiting| handle.has_room_for(&waiting.question.ask, room, &self.core.policy);
         if queue.questions.front().is_some_and(has_space) {
-            if let Some(question) = self.waiting_questions.take(id) {
-                self.step(id, Step::Asked(Box::new(question)));
+            if let Some(Waiting { question, others }) = self.waiting_questions.take(id) {
+                self.step(id, Step::Asked(Box::new(question), others));
             }
             return;
         }

@@ -29,5 +29,6 @@ mod recording;
 mod restarting;
 mod scale;
 mod settling;
+mod shared_questions;
 mod telling;
 mod world;

@@ -86,7 +86,10 @@ fn questions(inbox: &InboxDto, screen: &Screen) {
                 text(when::span_ms(row.waiting_ms)),
                 text(words::whose(row.agent.as_deref())),
                 text(row.server.clone()),
-                text(row.tool.as_deref().map_or_else(|| "-".into(), one_line)),
+                text(match row.request.one_of.len() {
+                    0 => row.tool.as_deref().map_or_else(|| "-".into(), one_line),
+                    calls => format!("one of {calls} calls"),
+                }),
                 text(one_line(&row.request.message)),
             ]
         })
@@ -97,6 +100,15 @@ fn questions(inbox: &InboxDto, screen: &Screen) {
         spare: &["AGENT", "TOOL"],
     };
     table::print(screen, layout, rows);
+    for row in inbox.items.iter().filter(|row| !row.request.one_of.is_empty()) {
+        let calls: Vec<&str> = row.request.one_of.iter().map(|id| short_id(id, whole)).collect();
+        screen.line(&format!(
+            "{} asks during one of {} calls and does not say which: {}",
+            one_line(&row.server),
+            calls.len(),
+            calls.join(", ")
+        ));
+    }
     for row in inbox.items.iter().filter(|row| row.more_questions > 0) {
         let (id, server) = (short_id(&row.task, whole), one_line(&row.server));
         let noun = if row.more_questions == 1 { "question" } else { "questions" };

@@ -232,6 +232,11 @@ async fn show(id: String, config: &Config, screen: &Screen) -> Ended {
     for request in &task.requests {
         show_request(task, request, screen);
     }
+    for row in &task.asked_elsewhere {
+        let (id, key) = row.split_once('/').unwrap_or((row, ""));
+        let (id, key) = (short_id(id, !screen.is_terminal()), words::shell_word(key));
+        screen.line(&format!("  may be asking: question {key} of {id}, which one of several calls asks"));
+    }
     if task.more_questions > 0 {
         let noun = if task.more_questions == 1 { "question comes" } else { "questions come" };
         screen.line(&format!("  {} more {noun} up as the open ones are answered", task.more_questions));

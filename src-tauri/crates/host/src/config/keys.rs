@@ -148,7 +148,7 @@ numbers! { NAMES set_plain Policy:
     remind_after, open_calls_per_server, usual_samples_min, usual_samples_kept, message_cap_bytes,
     message_depth_max, rpc_id_cap_bytes, event_id_cap_bytes, batch_messages_max, server_text_cap_chars,
     schema_cap_bytes, task_id_cap_bytes, requests_per_task_max, open_questions_per_task,
-    open_questions_per_server, open_question_bytes_per_task, waiting_question_bytes, arguments_cap_bytes,
+    open_questions_per_server, open_question_bytes_per_task, waiting_question_bytes, question_candidates_max, arguments_cap_bytes,
     unreadable_kept_bytes, stderr_kept_bytes, log_lines_per_task, progress_per_second, change_log_kept, group_commit_max,
     contact_flush, feed_frame, page_rows_max, watch_settle, prune_every, sweep_every, batch_rows,
     drain_limit, reserve_file_bytes, registry_busy_wait, registry_check_bytes, backups_kept,

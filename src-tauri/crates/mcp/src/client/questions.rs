@@ -159,7 +159,7 @@ impl Connection {
     }
 
     /// What a message is about: what it says itself, else whose stream it came on, else the only thing that lives on
-    /// this connection, else the only task that wants input.
+    /// this connection, else the only task that wants input while no call is in flight.
     pub(crate) fn subject(&self, related: Option<&UpstreamTaskId>, on: Option<Tag>) -> UpstreamSubject {
         if let Some(task) = related {
             return UpstreamSubject::Task(task.clone());
@@ -179,7 +179,9 @@ impl Connection {
         match (calls.as_slice(), tasks.first()) {
             ([ticket], None) => UpstreamSubject::Call(*ticket),
             ([], Some(task)) if tasks.len() == 1 => UpstreamSubject::Task((*task).clone()),
-            _ => self.questions.lock().only_asking().map_or(UpstreamSubject::Unsaid, UpstreamSubject::Task),
+            ([], _) => self.questions.lock().only_asking().map_or(UpstreamSubject::Unsaid, UpstreamSubject::Task),
+            // A call that is in flight beside tasks may be the one that asks.
+            _ => UpstreamSubject::Unsaid,
         }
     }
 

@@ -4,8 +4,8 @@
 //! encodings refuse a missing field); a hold without a reason is one for review, a delivery without a form is whole. A
 //! hold's reason is in the sealed body. Columns for lists are in `sqlite/unit.rs`.
 
-use domain::handle::{Form, Hold, HoldWhy, Parent, ParentWhy, TaskHandle, Verdict};
-use domain::ids::{JobKey, PersonId};
+use domain::handle::{Form, Hold, HoldWhy, Parent, ParentWhy, QuestionRef, SharedQuestions, TaskHandle, Verdict};
+use domain::ids::{JobKey, PersonId, RequestKey};
 use serde_json::{Map, Value, json};
 
 use super::budget::{over, read_over, read_tokens, tokens};
@@ -99,6 +99,38 @@ fn read_parent(fields: Fields<'_>) -> Read<Parent> {
     Ok(Parent { id: fields.parsed("id")?, why: ParentWhy::from_word(why).ok_or_else(|| Flaw::word("why", why))? })
 }
 
+fn shared(shared: &SharedQuestions) -> Value {
+    let SharedQuestions { stored, elsewhere } = shared;
+    if stored.is_empty() && elsewhere.is_empty() {
+        return Value::Null;
+    }
+    let stored = stored.iter().map(|(key, others)| {
+        let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+        json!({ "key": key.as_str(), "others": others })
+    });
+    let elsewhere =
+        elsewhere.iter().map(|question| json!({ "task": question.task.to_string(), "key": question.key.as_str() }));
+    json!({ "stored": stored.collect::<Vec<_>>(), "elsewhere": elsewhere.collect::<Vec<_>>() })
+}
+
+fn read_shared(fields: Fields<'_>) -> Read<SharedQuestions> {
+    let list = |name: &'static str| {
+        fields.raw(name)?.as_array().map(Vec::as_slice).ok_or_else(|| Flaw::new(name, "is not a list"))
+    };
+    let mut read = SharedQuestions::default();
+    for one in list("stored")? {
+        let one = Fields::of(one, "stored")?;
+        let others = one.texts("others")?;
+        let others = others.iter().map(|id| id.parse().map_err(|_| Flaw::new("others", "does not read as an id")));
+        read.stored.insert(RequestKey::new(one.text("key")?), others.collect::<Read<_>>()?);
+    }
+    for one in list("elsewhere")? {
+        let one = Fields::of(one, "elsewhere")?;
+        read.elsewhere.insert(QuestionRef { task: one.parsed("task")?, key: RequestKey::new(one.text("key")?) });
+    }
+    Ok(read)
+}
+
 /// Adds these parts to the body of a handle. What is nothing is left out, so that a person's task is no longer for it.
 pub(crate) fn write(handle: &TaskHandle, body: &mut Map<String, Value>) {
     let parts = [
@@ -115,6 +147,7 @@ pub(crate) fn write(handle: &TaskHandle, body: &mut Map<String, Value>) {
         ("trace", handle.trace.as_deref().map_or(Value::Null, Value::from)),
         ("job", handle.job.as_ref().map_or(Value::Null, |job| job.as_str().into())),
         ("attempt", if handle.attempt > 1 { handle.attempt.into() } else { Value::Null }),
+        ("shared", shared(&handle.shared)),
         ("moreQuestions", if handle.more_questions > 0 { handle.more_questions.into() } else { Value::Null }),
         ("agentTtl", handle.agent_ttl.map_or(Value::Null, span)),
     ];
@@ -136,6 +169,7 @@ pub(crate) fn read(fields: &Fields<'_>, handle: &mut TaskHandle) -> Read<()> {
     handle.trace = fields.maybe_text("trace")?.map(Into::into);
     handle.job = fields.maybe_text("job")?.map(JobKey::new);
     handle.attempt = fields.get("attempt").map_or(Ok(1), |_| fields.u32("attempt"))?;
+    handle.shared = fields.maybe_inner("shared", read_shared)?.unwrap_or_default();
     handle.more_questions = fields.get("moreQuestions").map_or(Ok(0), |_| fields.u32("moreQuestions"))?;
     handle.agent_ttl = fields.get("agentTtl").map(|_| fields.span("agentTtl")).transpose()?;
     Ok(())

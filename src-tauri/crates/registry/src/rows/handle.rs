@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::handle::{Audience, Home, Origin, TaskHandle, Told, Usual};
+use domain::handle::{Audience, Home, Origin, SharedQuestions, TaskHandle, Told, Usual};
 use domain::ids::{RequestKey, SessionKey};
 use domain::observation::Progress;
 use domain::request::InputRequest;
@@ -131,6 +131,7 @@ pub(crate) fn body(handle: &TaskHandle) -> Value {
         intent: wanted,
         audience: asked,
         requests: _,
+        shared: _,
         more_questions: _,
         progress: got,
         usual: takes,
@@ -211,6 +212,7 @@ pub(crate) fn read(
         intent: fields.inner("intent", read_intent)?,
         audience: fields.inner("audience", read_audience)?,
         requests: requests.into(),
+        shared: SharedQuestions::default(),
         more_questions: 0,
         progress: fields.maybe_inner("progress", read_progress)?,
         usual: fields.maybe_inner("usual", read_usual)?,

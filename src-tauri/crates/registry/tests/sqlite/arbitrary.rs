@@ -410,6 +410,11 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
             intent,
             audience,
             requests: requests.into(),
+            shared: handle::SharedQuestions {
+                stored: [(RequestKey::new("k"), [HandleId::from_random(id.wrapping_add(1))].into())].into(),
+                elsewhere: [handle::QuestionRef { task: HandleId::from_random(id), key: RequestKey::new("k/1") }]
+                    .into(),
+            },
             more_questions: attempt / 2,
             progress,
             usual,

@@ -59,6 +59,7 @@ impl Cast {
             intent: Intent::None,
             audience: Audience::People,
             requests: InputRequests::default(),
+            shared: domain::handle::SharedQuestions::default(),
             more_questions: 0,
             progress: None,
             usual: None,
