@@ -76,7 +76,7 @@ fn on_a_full_disk_a_repeated_call_does_not_run_again_and_people_go_on_deciding()
     let server = runtime.block_on(Recorder::start(manner)).expect("a server");
     let mut gate = Gate::open(PROGRAM);
     gate.add_server("recorder", &["--url", &server.url()]);
-    let token = gate.add_agent("bee");
+    let (token, other) = (gate.add_agent("bee"), gate.add_agent("wasp"));
     gate.kill();
     let Some(disk) = SmallDisk::under(&gate.home().data()) else {
         println!("not told: this user may not mount a file system");
@@ -90,14 +90,16 @@ fn on_a_full_disk_a_repeated_call_does_not_run_again_and_people_go_on_deciding()
     let calls = |nonce: &str| server.seen().calls.get(nonce).copied().unwrap_or(0);
     disk.fill();
     let first = call(&gate, &token, "slow", "wanted");
-    wait_for("the call is at the server", || (calls("wanted") == 1).then_some(()), || gate.home().core_log());
+    let revoked = call(&gate, &other, "slow", "revoked");
+    let both = || (calls("wanted") == 1 && calls("revoked") == 1).then_some(());
+    wait_for("the calls are at the server", both, || gate.home().core_log());
     let seen = wait_for(
         "the core knows that it cannot record",
-        || Some(recording(&gate)).filter(|finding| finding["grade"] == "broken"),
+        || Some(recording(&gate)).filter(|finding| finding.to_string().contains("2 calls in flight")),
         || gate.home().core_log(),
     );
     let told = seen.to_string();
-    assert!(told.contains("disk") && told.contains("1 call in flight"), "doctor says it with the call: {told}");
+    assert!(told.contains("disk") && seen["grade"] == "broken", "doctor says it with the calls: {told}");
     assert!(seen["cure"].as_str().is_some_and(|cure| cure.contains("Free some space")), "and its cure: {told}");
     let listed = gate.home().run(["tasks", "list"]);
     assert!(listed.err.contains("In flight without a row"), "people see the call: {}{}", listed.out, listed.err);
@@ -108,6 +110,11 @@ fn on_a_full_disk_a_repeated_call_does_not_run_again_and_people_go_on_deciding()
     assert_eq!(calls("another"), 0, "and never left");
     let ran = gate.home().run(["tasks", "cancel", &task]);
     assert_eq!(ran.code, 0, "a person's cancel is recorded from the reserve: {}{}", ran.out, ran.err);
+    let begun = std::time::Instant::now();
+    let ran = gate.home().run(["agents", "revoke", "wasp", "--yes"]);
+    assert_eq!(ran.code, 0, "an agent is revoked: {}{}", ran.out, ran.err);
+    assert!(begun.elapsed() < Duration::from_secs(15), "without waiting for its call: {:?}", begun.elapsed());
+    drop(revoked.join());
     let answer = first.join().expect("ends").expect("an answer");
     assert!(answer["result"].is_object(), "the reply that is here goes to its agent: {answer}");
     assert_eq!(calls("wanted"), 1, "the tool ran once");

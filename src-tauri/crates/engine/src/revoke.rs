@@ -46,8 +46,8 @@ pub(crate) async fn revoke_agent(
     core.repeats.forget(id);
     let open: Vec<HandleId> = core.ledger.of_agent(id).iter().map(|handle| handle.id).collect();
     let mut asked = take_all(core, open, by, reason).await?;
-    let recorded = record_calls(core, id).await;
-    asked += take_all(core, recorded, by, reason).await?;
+    let (recorded, cancelled) = record_calls(core, id, by).await;
+    asked += take_all(core, recorded, by, reason).await? + cancelled;
     for post in core.posts.all().into_iter().filter(|post| post.line.seat == Some(id)) {
         post.usage.unwanted();
         post.wake.notify_one();
@@ -55,16 +55,41 @@ pub(crate) async fn revoke_agent(
     Ok(asked)
 }
 
-/// Calls in the air get their rows, so that they can be stopped like the others. One that cannot be stored in a while
-/// says so in the log, and its agent can no longer hear of it.
-async fn record_calls(core: &Core, id: AgentId) -> Vec<HandleId> {
+/// Calls in flight get their rows, so that they can be cancelled like the others. One that cannot be recorded is
+/// cancelled from memory at once: a revocation must not wait for room on the disk. Returns the rows, and how many calls
+/// were cancelled without one.
+async fn record_calls(core: &Core, id: AgentId, by: &PersonId) -> (Vec<HandleId>, u64) {
     let posts = core.posts.all();
     let flights = posts.iter().flat_map(|post| post.in_flight_of(id));
     let recorded = flights.map(|(call, flight)| async move {
-        let row = tokio::time::timeout(core.policy.cancel_grace, flight.row()).await;
-        row.is_ok_and(|there| there).then_some(call)
+        let mut recording = core.recording.watch();
+        let has_no_room = async {
+            let _ = recording.wait_for(|state| state.unrecorded.iter().any(|listed| listed.id == call)).await;
+        };
+        tokio::select! {
+            biased;
+            row = tokio::time::timeout(core.policy.cancel_grace, flight.row()) => {
+                Ended::Recorded(row.is_ok_and(|there| there).then_some(call))
+            }
+            () = has_no_room => Ended::Cancelled(core.unrecorded.cancel(call, by)),
+        }
     });
-    futures::future::join_all(recorded).await.into_iter().flatten().collect()
+    let (mut rows, mut cancelled) = (Vec::new(), 0_u64);
+    for ended in futures::future::join_all(recorded).await {
+        match ended {
+            Ended::Recorded(row) => rows.extend(row),
+            Ended::Cancelled(is_cancelled) => cancelled += u64::from(is_cancelled),
+        }
+    }
+    (rows, cancelled)
+}
+
+/// What became of a call in flight whose agent loses its access.
+enum Ended {
+    /// It has a row, or ended without one.
+    Recorded(Option<HandleId>),
+    /// It could not be recorded, and was cancelled from memory.
+    Cancelled(bool),
 }
 
 async fn take_all(

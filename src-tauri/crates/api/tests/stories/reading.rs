@@ -23,7 +23,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
         let input = match name {
             "budgets.list" | "budgets.choices" | "servers.list" | "agents.list" | "rules.list" | "inbox" | "doctor"
             | "recording" | "storage.show" | "storage.set" | "storage.clean" | "audit.verify" | "tasks.list"
-            | "demo.address" | "settings.change" | "core.ping" => json!({}),
+            | "demo.address" | "settings.change" | "core.ping" | "limits.show" => json!({}),
             "budgets.show" | "budgets.set" | "budgets.empty" => json!({"agent": "claude"}),
             "budgets.series" => json!({"spanMs": 86_400_000, "stepMs": 3_600_000}),
             "budgets.waste" => json!({"spanMs": 86_400_000}),

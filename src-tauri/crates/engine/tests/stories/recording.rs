@@ -188,3 +188,21 @@ async fn after_the_clock_was_set_forward_nothing_goes_for_its_age() {
     world.engine.clean_storage(false).await.expect("clean-up runs");
     assert_eq!(world.result(task).await, None, "once the clock is trusted again, it is");
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_is_revoked_at_once_though_its_calls_have_no_row() {
+    let stage = Stage::new().await;
+    stage.server.reply("slow", 3_000 * SECOND, Ok(plain("42")));
+    let asked = stage.world.begin(call(stage.agent, stage.id, "slow"));
+    stage.world.pass(Duration::from_millis(10)).await;
+    stage.disk.fill_disk(true);
+    stage.world.pass(5 * SECOND).await;
+    assert_eq!(stage.world.engine.recording().unrecorded.len(), 1, "its call could not be recorded");
+    let begun = tokio::time::Instant::now();
+    let asked_to_stop = stage.world.engine.revoke_agent(stage.agent, PersonId::new("ada"), None).await;
+    assert_eq!(asked_to_stop, Ok(1), "the call is counted");
+    assert!(begun.elapsed() < SECOND, "a revocation waits for no room: {:?}", begun.elapsed());
+    stage.world.pass(SECOND).await;
+    assert_eq!(stage.server.times(|act| matches!(act, Act::CancelCall { .. })).len(), 1, "its server is asked to stop");
+    assert!(!matches!(asked.await, Ok(Ok(_))), "and the agent gets nothing of it");
+}

@@ -100,7 +100,13 @@ impl Registry for KilledRegistry {
     }
 
     fn put_agent(&self, unit: AgentUnit) -> Answer<'_, Seq> {
-        Box::pin(self.write("registry.put_agent", self.inner.put_agent(unit)))
+        Box::pin(async move {
+            // An agent's access is taken away with the space of the reserve (ruling 28).
+            if unit.agent.revoked.is_none() {
+                self.room()?;
+            }
+            self.points.around("registry.put_agent", self.inner.put_agent(unit)).await
+        })
     }
 
     fn note_agents(&self, notes: Vec<AgentNote>) -> Answer<'_, ()> {
