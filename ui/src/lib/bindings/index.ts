@@ -200,6 +200,28 @@ hostAscii?: string, };
 /** What happens at a limit. */
 export type AtLimitDto = "warn" | "ask" | "hold" | "stop";
 
+/** How far the audit log is verified. */
+export type AuditVerifiedDto = {
+/** Rows checked now. */
+checked: number,
+/** Everything up to this row fits. */
+verifiedTo: number,
+/** The last row. */
+last: number,
+/** The first row that is still there. */
+first: number,
+/** Whether everything was checked. */
+complete: boolean,
+/** The first row that does not fit. */
+broken: BrokenRowDto | null, };
+
+/** An audit row that does not fit. */
+export type BrokenRowDto = {
+/** Its number. */
+number: number,
+/** What is wrong with it. */
+why: string, };
+
 /** What can be set for an agent. */
 export type BudgetChoices = {
 /** Families of tokenizers. */
@@ -297,6 +319,11 @@ export type ChangeSettings = Partial<SettingsDto>;
 /** Which of the three outcomes. */
 export type Choice = "accept" | "decline" | "dismiss";
 
+/** A clean-up. */
+export type CleanStorage = {
+/** Write the registry anew afterwards, so that all free space goes back to the disk. Changes wait meanwhile. */
+compact: boolean, };
+
 /** What a caller can branch on. */
 export type Code = "failed" | "usage" | "noCore" | "notFound" | "refused" | "needsInput" | "timedOut";
 
@@ -392,7 +419,13 @@ agents: Array<AgentFacts>,
 /** Where agents reach it over HTTP, when a core runs. */
 agentsAt: AgentsAt | null,
 /** What is in use of its limits, when a core runs. */
-limits: Array<LimitRow>, };
+limits: Array<LimitRow>,
+/** Whether it records changes, when a core runs. */
+recording: RecordingDto | null,
+/** What is stored. */
+storage: StorageDto,
+/** How far its audit log is verified; what is new since the last check was checked for this. */
+audit: AuditVerifiedDto, };
 
 /** What changed. Null and empty mean unchanged. */
 export type Delta = {
@@ -427,7 +460,9 @@ task: TaskDto | null,
 /** How the window behaves. */
 settings: SettingsDto | null,
 /** Saved views, all of them. */
-views: Array<DeskItem> | null, };
+views: Array<DeskItem> | null,
+/** Whether the core records changes. */
+recording: RecordingDto | null, };
 
 /** Something at the desk: a saved view, a snooze, a draft. */
 export type DeskItem = {
@@ -921,6 +956,22 @@ stdio: string,
 /** A command line that adds it to Claude Code; null when no address is open. */
 claude: string | null, };
 
+/** Whether changes are recorded. While they are not, calls of agents are refused before they leave. */
+export type RecordingDto = { "state": "ok" } | { "state": "cannot",
+/** Why. */
+reason: RecordingReason,
+/** Why, as a sentence without its full stop. */
+message: string,
+/** What a person can do. */
+cure: string,
+/** Since when. */
+since: string,
+/** Calls that left before and have no row. */
+calls: Array<UnrecordedCallDto>, };
+
+/** Why changes are not recorded. */
+export type RecordingReason = "diskFull" | "readOnly" | "damaged" | "slowDisk" | "locked" | "failing";
+
 /** What to do with a held result. */
 export type ReleaseTask = {
 /** The task's handle. */
@@ -933,6 +984,17 @@ form?: FormDto | null,
 trimTokens?: number | null,
 /** Why not, in the person's words; told to the agent. */
 reason?: string | null, };
+
+/** What clean-up removes, or removed. */
+export type RemovalDto = {
+/** Tasks that lose their payloads and stay. */
+payloadTasks: number,
+/** Bytes of these payloads. */
+payloadBytes: number,
+/** Tasks that go with all that belongs to them. */
+tasks: number,
+/** Audit rows that go, in whole segments. */
+auditRows: number, };
 
 /** A server to remove. */
 export type RemoveServer = {
@@ -1128,6 +1190,21 @@ family?: string | null,
 /** The size of its window, in tokens. */
 windowTokens?: number | null, };
 
+/** Limits to set; what is null stays as it is. */
+export type SetStorage = {
+/** Payloads of tasks that ended longer ago go. */
+payloadAgeMs: number | null,
+/** Payload bytes in all. */
+payloadBytes: number | null,
+/** Payload bytes of one agent. */
+agentPayloadBytes: number | null,
+/** Payload bytes of one server. */
+serverPayloadBytes: number | null,
+/** Tasks that ended longer ago go. */
+taskAgeMs: number | null,
+/** Audit segments that are older go. */
+auditAgeMs: number | null, };
+
 /** How the window and its notices behave. */
 export type SettingsDto = {
 /** Which colours. */
@@ -1283,6 +1360,8 @@ feed: string,
 upto: number,
 /** The core. */
 core: CoreDto,
+/** Whether it records changes. */
+recording: RecordingDto,
 /** How the window behaves. */
 settings: SettingsDto,
 /** All servers. */
@@ -1348,6 +1427,77 @@ task: TaskDto | null, };
 export type StopList = {
 /** In the order asked. */
 stops: Array<StopDto>, };
+
+/** What a clean-up removed. */
+export type StorageCleaned = {
+/** What is gone. */
+removed: RemovalDto,
+/** What is left. */
+storage: StorageDto, };
+
+/** What is stored, how long it is kept, and what clean-up would remove now. */
+export type StorageDto = {
+/** Bytes of the database file. */
+fileBytes: number,
+/** Bytes of it that are free. */
+freeBytes: number,
+/** Whether free bytes go back to the disk by themselves; where not, `storage.clean` with `compact` does it once. */
+shrinks: boolean,
+/** Bytes of the reserve file that are there. */
+reserveBytes: number,
+/** Bytes that the reserve file should have. */
+reserveWantedBytes: number,
+/** When the oldest task was created. */
+oldestTask: string | null,
+/** What is stored. */
+stored: StoredDto,
+/** Audit segments that were removed, each with a tombstone. */
+removedSegments: number,
+/** The limits that hold. */
+limits: StorageLimitsDto,
+/** The limits that are built in or configured. */
+builtIn: StorageLimitsDto,
+/** What clean-up would remove now. */
+due: RemovalDto, };
+
+/** How long and how much is kept. */
+export type StorageLimitsDto = {
+/** Payloads of tasks that ended longer ago go. */
+payloadAgeMs: number,
+/** Payload bytes in all; beyond it the oldest go. */
+payloadBytes: number,
+/** Payload bytes of one agent. */
+agentPayloadBytes: number,
+/** Payload bytes of one server. */
+serverPayloadBytes: number,
+/** Tasks that ended longer ago go. */
+taskAgeMs: number,
+/** Audit segments that are older go. */
+auditAgeMs: number, };
+
+/** What is stored, by kind. */
+export type StoredDto = {
+/** Tasks. */
+tasks: StoredKindDto,
+/** Arguments, results, answers and errors. */
+payloads: StoredKindDto,
+/** Payloads that no limit removes: their task is open, held, unanswered or undelivered. */
+keptPayloads: StoredKindDto,
+/** Raw messages. */
+rawMessages: StoredKindDto,
+/** Status lines. */
+statusLines: StoredKindDto,
+/** Change rows. */
+changes: StoredKindDto,
+/** Audit rows that are still there. */
+audit: StoredKindDto, };
+
+/** How much is stored of one kind. */
+export type StoredKindDto = {
+/** Rows. */
+rows: number,
+/** Bytes; null where they are not summed up. */
+bytes: number | null, };
 
 /** What a window watches. */
 export type SubscribeInput = {
@@ -1617,6 +1767,19 @@ id: string,
 /** Which question. */
 key: string, };
 
+/** A call of an agent that is in flight and has no row, because it could not be recorded. */
+export type UnrecordedCallDto = {
+/** The handle it will have; `tasks.cancel` takes it. */
+id: string,
+/** Where. */
+server: string,
+/** Whose. */
+agent: string,
+/** Which tool. */
+tool: string,
+/** When it left. */
+since: string, };
+
 /** A task to look away from. */
 export type Unwatch = {
 /** Its handle. */
@@ -1651,6 +1814,11 @@ byLimit: boolean,
 at: string,
 /** Why not, in the person's words. */
 reason: string | null, };
+
+/** A check of the audit log. */
+export type VerifyAudit = {
+/** From the first row; otherwise from where it was verified before. */
+whole: boolean, };
 
 /** What a server cost that brought nothing. */
 export type WasteDto = {
@@ -1753,6 +1921,11 @@ export interface Calls {
   "desk.list": [ListDesk, DeskList];
   "desk.put": [PutAtDesk, Done];
   "settings.change": [ChangeSettings, SettingsDto];
+  "recording": [Nothing, RecordingDto];
+  "storage.show": [Nothing, StorageDto];
+  "storage.set": [SetStorage, StorageDto];
+  "storage.clean": [CleanStorage, StorageCleaned];
+  "audit.verify": [VerifyAudit, AuditVerifiedDto];
   "feed.focus": [FocusInput, Done];
   "core.ping": [Nothing, Done];
   "doctor": [Nothing, CoreFacts];

@@ -7,7 +7,7 @@ import { iso } from "./chance";
 import { fits, page, view } from "./query";
 import { makeRow } from "./rows";
 import { makeServer, TOOLS } from "./things";
-import { LIMIT_ROWS } from "./storage";
+import { AUDIT_FITS, LIMIT_ROWS } from "./storage";
 import type { World } from "./world";
 
 /** Calls that no screen makes: they are the command line's. */
@@ -267,7 +267,7 @@ export function answers(world: World): Answers {
       world.storage = { ...world.storage, due: { payloadTasks: 0, payloadBytes: 0, tasks: 0, auditRows: 0 } };
       return { removed, storage: world.storage };
     },
-    "audit.verify": () => ({ checked: 61_337, verifiedTo: 61_337, last: 61_337, first: 1, complete: true, broken: null }),
+    "audit.verify": () => AUDIT_FITS,
     "limits.show": () => ({ rows: LIMIT_ROWS }),
     "settings.change": (change) => {
       world.settings = { ...world.settings, ...change };
@@ -282,6 +282,7 @@ export function answers(world: World): Answers {
       version: world.core.version, process: world.core.process, registry: world.core.home, schema: 1, tasks: world.rows.size, openRequests: world.inbox.size, auditRows: 0, bytes: 0,
       findings: world.core.registryFindings, secrets: world.core.secrets, servers: [...world.servers.values()],
       agents: [...world.agents.values()], agentsAt: world.core.agentsAt,
+      limits: LIMIT_ROWS, recording: world.recording, storage: world.storage, audit: AUDIT_FITS,
     }),
   };
 }

@@ -1,5 +1,5 @@
 /* Storage, limits and recording of a made-up core. */
-import type { LimitRow, RecordingDto, StorageDto } from "$lib/bindings";
+import type { AuditVerifiedDto, LimitRow, RecordingDto, StorageDto } from "$lib/bindings";
 import { iso } from "./chance";
 
 const DAY_MS = 86_400_000;
@@ -34,3 +34,5 @@ export const DISK_FULL: RecordingDto = {
   cure: "Free some space on the disk of the data directory, or run `taskwarden storage clean`; cancels, answers and revocations are still recorded, and agents are served again as soon as there is room.",
   since: "2026-11-21T14:29:02.000Z", calls: [{ id: "hdl_01kate5w0gx2c8r4m9t7b3zq6n", server: "ci-server", agent: "claude-code", tool: "deploy_prod", since: "2026-11-21T14:28:51.000Z" }],
 };
+
+export const AUDIT_FITS: AuditVerifiedDto = { checked: 61_337, verifiedTo: 61_337, last: 61_337, first: 1, complete: true, broken: null };
