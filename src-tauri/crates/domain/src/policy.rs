@@ -48,8 +48,10 @@ pub struct Policy {
     pub poll_first: Duration,
     /// The interval without a hint grows to this. Ruling 11.
     pub poll_last: Duration,
-    /// When a task is polled after a person's act for it reached its server, whatever the server's hint. Ruling 46.
-    pub polls_after_act: [Duration; 2],
+    /// A task is polled this long after a person's act for it reached its server, whatever the server's hint. Ruling 46.
+    pub first_poll_after_act: Duration,
+    /// And once more this long after the act. Ruling 46.
+    pub second_poll_after_act: Duration,
     /// Factor by which the interval without a hint grows at each look that brought no change. Judgement.
     pub poll_growth: f64,
     /// The only ceiling for hints: longer ones are cut to this. Ruling 11.
@@ -276,7 +278,8 @@ impl Default for Policy {
         Self {
             poll_first: 5 * SECOND,
             poll_last: MINUTE,
-            polls_after_act: [SECOND, 5 * SECOND],
+            first_poll_after_act: SECOND,
+            second_poll_after_act: 5 * SECOND,
             poll_growth: 1.5,
             hint_ceiling: HOUR,
             hint_floor: SECOND / 10,

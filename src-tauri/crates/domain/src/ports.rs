@@ -8,6 +8,7 @@ mod budget;
 mod intents;
 mod listing;
 mod registry;
+mod registry_error;
 mod scale;
 mod storage;
 mod upstream;
@@ -19,8 +20,9 @@ pub use intents::{Intent, Intents};
 pub use listing::{Alike, CancelFacts, DeskItem, Flag, GroupBy, Page, PageQuery, TaskOrder, View};
 pub use registry::{
     AgentNote, AgentUnit, AuditLink, AuditPage, Commit, CommitError, ContactNote, InboxItem, InboxPage, Recorded,
-    Registry, RegistryError, RuleUnit, ServerUnit, StoreFacts, TaskCursor, TaskPage, TaskQuery,
+    Registry, RuleUnit, ServerUnit, StoreFacts, TaskCursor, TaskPage, TaskQuery,
 };
+pub use registry_error::RegistryError;
 pub use scale::{Cut, Load, Scale, Weight, with_error};
 pub use storage::{AuditCheck, BrokenLink, PayloadUse, Recording, RecordingFault, Removal, StorageFacts, StoredKind};
 pub use upstream::{

@@ -12,10 +12,10 @@ use domain::decider::Decider;
 use domain::handle::{AnswerInput, Refusal, TaskHandle};
 use domain::ids::{HandleId, HostId, PersonId, RequestKey, Seq, ServerId, UpstreamTaskId};
 use domain::payload::Payload;
-use domain::policy::{Policy, Retention};
+use domain::policy::Policy;
 use domain::ports::{
-    ArgumentError, Clock, Connector, Intents, Notifier, RecordingFault, Registry, RegistryError, Removal, Scale,
-    ToolFacts, UpstreamError,
+    ArgumentError, Clock, Connector, Intents, Notifier, RecordingFault, Registry, RegistryError, Scale, ToolFacts,
+    UpstreamError,
 };
 use domain::server::ServerHealth;
 use domain::status::GoneWhy;
@@ -38,7 +38,7 @@ use crate::parcels::Parcels;
 use crate::post::{Posts, Touch};
 use crate::presence::Presences;
 use crate::pulse::Pulse;
-use crate::recording::{RecordingMonitor, RecordingState};
+use crate::recording::RecordingMonitor;
 use crate::repeats::Repeats;
 use crate::retention::{Quota, Storage};
 use crate::roster::Roster;
@@ -482,51 +482,6 @@ impl Engine {
     #[must_use]
     pub fn feed(&self, after: Option<Seq>) -> stream::BoxStream<'static, Frame> {
         feed::feed(&self.core, after)
-    }
-
-    /// Whether calls can be recorded, and which in flight have no row because they cannot.
-    #[must_use]
-    pub fn recording(&self) -> RecordingState {
-        recording::look(&self.core);
-        self.core.recording.state()
-    }
-
-    /// Wakes when that changes.
-    #[must_use]
-    pub fn recording_watch(&self) -> tokio::sync::watch::Receiver<RecordingState> {
-        self.core.recording.watch()
-    }
-
-    /// How long what is stored is kept.
-    #[must_use]
-    pub fn storage_limits(&self) -> Retention {
-        self.core.storage.limits()
-    }
-
-    /// The limits by which clean-up would remove something now: none for age while the clock is not sure.
-    #[must_use]
-    pub fn clean_up_limits(&self) -> Retention {
-        retention::limits_now(&self.core)
-    }
-
-    /// Sets how long what is stored is kept; recorded before it holds.
-    ///
-    /// # Errors
-    /// When it cannot be recorded.
-    pub async fn set_storage_limits(&self, limits: Retention, by: &PersonId) -> Result<(), EngineError> {
-        retention::set_limits(&self.core, limits, by).await
-    }
-
-    /// Removes what is over its limit now, and gives the space back; `whole` writes the registry anew for that.
-    ///
-    /// # Errors
-    /// When the registry cannot be written.
-    pub async fn clean_storage(&self, whole: bool) -> Result<Removal, EngineError> {
-        let removed = retention::clean(&self.core).await?;
-        if whole {
-            self.core.registry.shrink(true).await?;
-        }
-        Ok(removed)
     }
 
     /// Refuses new calls, lets deliveries finish within the drain limit, flushes, closes connections and registry.

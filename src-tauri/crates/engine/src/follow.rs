@@ -298,7 +298,8 @@ impl Follower {
             }
         }
         if touch.person_acted {
-            let after = self.core.policy.polls_after_act;
+            let policy = &self.core.policy;
+            let after = [policy.first_poll_after_act, policy.second_poll_after_act];
             self.book.change(id, |track| track.earn(Instant::now(), after));
         }
         if touch.soon || (touch.look_at.is_some() && lacks(handle.as_deref())) {

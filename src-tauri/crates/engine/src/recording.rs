@@ -10,6 +10,7 @@ use domain::time::Timestamp;
 use tokio::sync::watch;
 
 use crate::core::Core;
+use crate::engine::Engine;
 use crate::unrecorded::UnrecordedCall;
 
 /// What people are told about recording.
@@ -90,5 +91,20 @@ pub(crate) async fn run(core: Arc<Core>) {
                 look(&core);
             }
         }
+    }
+}
+
+impl Engine {
+    /// Whether calls can be recorded, and which in flight have no row because they cannot.
+    #[must_use]
+    pub fn recording(&self) -> RecordingState {
+        look(&self.core);
+        self.core.recording.state()
+    }
+
+    /// Wakes when that changes.
+    #[must_use]
+    pub fn recording_watch(&self) -> watch::Receiver<RecordingState> {
+        self.core.recording.watch()
     }
 }

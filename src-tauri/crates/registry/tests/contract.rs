@@ -13,5 +13,5 @@ async fn sqlite_keeps_the_contract() {
     let opening = Opening { path: &path, key, policy: &policy, now: Timestamp::EPOCH };
     let spawn = |work| drop(tokio::runtime::Handle::current().spawn(work));
     let registry = Sqlite::open(opening, spawn).await.expect("a new registry opens");
-    story::run(&registry).await;
+    Box::pin(story::run(&registry)).await;
 }

@@ -5,7 +5,7 @@ use testkit::story;
 
 #[tokio::test(start_paused = true)]
 async fn the_memory_registry_keeps_the_contract() {
-    story::run(&MemoryRegistry::new(story::policy())).await;
+    Box::pin(story::run(&MemoryRegistry::new(story::policy()))).await;
 }
 
 #[tokio::test]

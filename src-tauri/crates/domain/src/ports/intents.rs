@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::PortFuture;
-use super::registry::RegistryError;
+use super::registry_error::RegistryError;
 use crate::ids::{AgentId, HandleId, HostId, ServerId};
 use crate::time::Timestamp;
 

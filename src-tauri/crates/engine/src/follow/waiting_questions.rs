@@ -38,10 +38,10 @@ struct Queue {
 
 impl WaitingQuestions {
     /// Keeps a question; gives it back when all that wait would be larger than `most` bytes.
-    fn keep(&mut self, id: HandleId, waiting: Waiting, most: usize) -> Result<(), LiveQuestion> {
+    fn keep(&mut self, id: HandleId, waiting: Waiting, most: usize) -> Result<(), Box<LiveQuestion>> {
         let bytes = bytes(&waiting);
         if self.bytes.saturating_add(bytes) > most {
-            return Err(waiting.question);
+            return Err(Box::new(waiting.question));
         }
         self.bytes += bytes;
         let queue = self.tasks.entry(id).or_default();

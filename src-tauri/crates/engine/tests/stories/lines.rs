@@ -82,7 +82,8 @@ async fn bench(policy: Policy) -> Bench {
     seats.serve(id, None, &people);
     seats.serve(id, Some(agent), &own);
     registry.put_server(ServerUnit { server, audit: Vec::new() }).await.expect("a server can be added");
-    let world = World::over(registry, seats.clone(), Arc::new(ScriptedConnector::default()), policy, clock, 1).await;
+    let world =
+        Box::pin(World::over(registry, seats.clone(), Arc::new(ScriptedConnector::default()), policy, clock, 1)).await;
     world.agent(1).await;
     Bench { world, seats, id, people, own, agent }
 }

@@ -42,7 +42,7 @@ impl Stage {
         let id = configured.id;
         connector.serve(id, &server);
         disk.put_server(ServerUnit { server: configured, audit: Vec::new() }).await.expect("a server is added");
-        let world = World::over(disk.clone(), connector.clone(), connector, policy, clock, 1).await;
+        let world = Box::pin(World::over(disk.clone(), connector.clone(), connector, policy, clock, 1)).await;
         world.until_up(id).await;
         let agent = world.agent(1).await;
         Self { world, server, id, agent, disk }

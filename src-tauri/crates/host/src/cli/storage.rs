@@ -179,10 +179,12 @@ fn removal(of: &RemovalDto) -> String {
 }
 
 fn bytes(of: u64) -> String {
+    const KIB: u64 = domain::policy::KIB as u64;
+    const MIB: u64 = domain::policy::MIB as u64;
     match of {
-        0..1_024 => format!("{of} B"),
-        1_024..1_048_576 => format!("{} KiB", of >> 10),
-        _ => format!("{} MiB", grouped(of >> 20)),
+        0..KIB => format!("{of} B"),
+        KIB..MIB => format!("{} KiB", of / KIB),
+        _ => format!("{} MiB", grouped(of / MIB)),
     }
 }
 

@@ -139,7 +139,7 @@ fn of_part<'a>(name: &'a str, part: &str) -> Option<&'a str> {
 }
 
 numbers! { NAMES set_plain Policy:
-    poll_first, poll_last, poll_growth, hint_ceiling, hint_floor, poll_subscribed, reads_per_server,
+    poll_first, poll_last, first_poll_after_act, second_poll_after_act, poll_growth, hint_ceiling, hint_floor, poll_subscribed, reads_per_server,
     reads_total, deliveries_per_server, list_every, list_pages_max, discovered_max, backoff_first,
     backoff_last, reconnect_busy_last, jitter_share, silent_misses, silent_intervals, unknown_tries, created_slack,
     retry_after_ceiling, probe_silence, probe_first_output, initialize_limit, connect_limit, reply_limit,

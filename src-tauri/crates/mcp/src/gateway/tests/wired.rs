@@ -332,7 +332,7 @@ pub(super) async fn wired_by(policy: Policy, servers: &[Arc<Wired>]) -> World {
         intents: Arc::new(testkit::intents::MemoryIntents::default()),
         scale: Arc::new(testkit::scale::PlainScale),
     };
-    let engine = Engine::start(parts).await.expect("the engine starts");
+    let engine = Box::pin(Engine::start(parts)).await.expect("the engine starts");
     let gateway = Gateway::new(GatewayParts {
         engine: engine.clone(),
         forwarder,

@@ -128,7 +128,7 @@ impl World {
             supervisor: supervisor.clone(),
             intents: Arc::new(testkit::intents::MemoryIntents::default()),
         };
-        let engine = Engine::start(parts).await.expect("the engine starts");
+        let engine = Box::pin(Engine::start(parts)).await.expect("the engine starts");
         let gateway = Gateway::new(GatewayParts {
             engine: engine.clone(),
             forwarder: crate::client::Forwarder::default(),
