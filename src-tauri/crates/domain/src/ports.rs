@@ -20,11 +20,13 @@ pub use intents::{Intent, Intents};
 pub use listing::{Alike, CancelFacts, DeskItem, Flag, GroupBy, Page, PageQuery, TaskOrder, View};
 pub use registry::{
     AgentNote, AgentUnit, AuditLink, AuditPage, Commit, CommitError, ContactNote, InboxItem, InboxPage, Recorded,
-    Registry, RuleUnit, ServerUnit, StoreFacts, TaskCursor, TaskPage, TaskQuery,
+    Registry, RuleUnit, ServerUnit, TaskCursor, TaskPage, TaskQuery,
 };
 pub use registry_error::RegistryError;
 pub use scale::{Cut, Load, Scale, Weight, with_error};
-pub use storage::{AuditCheck, BrokenLink, PayloadUse, Recording, RecordingFault, Removal, StorageFacts, StoredKind};
+pub use storage::{
+    AuditCheck, BrokenLink, PayloadUse, Recording, RecordingFault, Removal, StorageFacts, StoreFacts, StoredKind,
+};
 pub use upstream::{
     Abilities, AnswerToSend, ArgumentError, CallError, CallListener, CallReply, CallRequest, Closure, Connected,
     Connector, Continuation, HearsCall, LineFacts, Listed, ToolFacts, Upstream, UpstreamError, UpstreamEvent,

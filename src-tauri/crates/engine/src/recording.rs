@@ -77,6 +77,21 @@ pub(crate) fn look(core: &Core) {
     });
 }
 
+impl Engine {
+    /// Whether calls can be recorded, and which in flight have no row because they cannot.
+    #[must_use]
+    pub fn recording(&self) -> RecordingState {
+        look(&self.core);
+        self.core.recording.state()
+    }
+
+    /// Wakes when that changes.
+    #[must_use]
+    pub fn recording_watch(&self) -> tokio::sync::watch::Receiver<RecordingState> {
+        self.core.recording.watch()
+    }
+}
+
 /// Looks at intervals, and tries again while recording is not possible, for ever.
 pub(crate) async fn run(core: Arc<Core>) {
     loop {

@@ -14,7 +14,7 @@ use ts_rs::TS;
 
 use super::Nothing;
 use crate::api::Api;
-use crate::caller::Caller;
+use crate::caller::{Ability, Caller};
 use crate::dto::iso;
 use crate::dto::storage::{AuditVerifiedDto, BrokenRowDto, RecordingDto, RemovalDto, StorageDto, UnrecordedCallDto};
 use crate::error::{ApiError, Code};
@@ -69,11 +69,14 @@ impl Api {
     ///
     /// # Errors
     /// When the registry cannot be read.
-    pub async fn recording(&self, _caller: &Caller, _input: Nothing) -> Result<RecordingDto, ApiError> {
-        match self.engine() {
-            Some(engine) => self.recording_dto(&engine.recording(), &mut Names::default()).await,
-            None => Ok(RecordingDto::Ok),
+    pub async fn recording(&self, caller: &Caller, _input: Nothing) -> Result<RecordingDto, ApiError> {
+        let Some(engine) = self.engine() else { return Ok(RecordingDto::Ok) };
+        let mut state = engine.recording();
+        if caller.require(Ability::Read).is_err() {
+            // `doctor` is for everybody; whose calls are in flight is not.
+            state.unrecorded.clear();
         }
+        self.recording_dto(&state, &mut Names::default()).await
     }
 
     /// As it is shown.

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use api::Code;
 use api::dto::RecordingDto;
 use api::frame::{Frame, SubscribeInput};
-use api::{Caller, Code};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use testkit::scripted::Look;
 
-use crate::world::World;
+use crate::world::{World, descendant};
 
 async fn recording(world: &World) -> Value {
     world.call("recording", json!({})).await
@@ -57,7 +57,7 @@ async fn limits_are_set_by_people_alone_and_have_to_fit_together() {
     assert_eq!(set["limits"]["payloadBytes"], shown["limits"]["payloadBytes"], "the others stay");
     let wrong = world.api.dispatch(&world.caller, "storage.set", r#"{"taskAgeMs": 86400000}"#).await;
     assert_eq!(wrong.map_err(|error| error.code), Err(Code::Usage), "tasks are not kept shorter than payloads");
-    let server = Caller { is_descendant: true, ..world.caller.clone() };
+    let server = descendant();
     for call in ["storage.set", "storage.clean"] {
         let refused = world.api.dispatch(&server, call, "{}").await;
         assert_eq!(refused.map_err(|error| error.code), Err(Code::Refused), "{call} is for people");

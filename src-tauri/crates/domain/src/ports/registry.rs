@@ -9,7 +9,7 @@ use super::PortFuture;
 use super::budget::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
 use super::listing::{CancelFacts, DeskItem, Page, PageQuery, View};
 use super::registry_error::RegistryError;
-use super::storage::{AuditCheck, PayloadUse, Recording, Removal, StorageFacts};
+use super::storage::{AuditCheck, PayloadUse, Recording, Removal, StorageFacts, StoreFacts};
 use crate::agent::Agent;
 use crate::audit::AuditEvent;
 use crate::change::Changes;
@@ -196,25 +196,6 @@ pub struct AuditPage {
     pub rows: Vec<AuditLink>,
     /// Where the next page begins; `None` at the end.
     pub next_after: Option<u64>,
-}
-
-/// Facts about the store itself, for `doctor`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoreFacts {
-    /// What and where, in one line.
-    pub place: String,
-    /// Schema version.
-    pub schema: i64,
-    /// Number of tasks.
-    pub tasks: u64,
-    /// Number of open questions.
-    pub open_requests: u64,
-    /// Number of audit rows.
-    pub audit_rows: u64,
-    /// Size in bytes.
-    pub bytes: u64,
-    /// Findings of a quick integrity check; empty is good.
-    pub findings: Vec<String>,
 }
 
 /// The durable registry.

@@ -160,6 +160,25 @@ pub struct StorageFacts {
     pub due: Removal,
 }
 
+/// Facts about the store itself, for `doctor`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreFacts {
+    /// What and where, in one line.
+    pub place: String,
+    /// Schema version.
+    pub schema: i64,
+    /// Number of tasks.
+    pub tasks: u64,
+    /// Number of open questions.
+    pub open_requests: u64,
+    /// Number of audit rows.
+    pub audit_rows: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Findings of a quick integrity check; empty is good.
+    pub findings: Vec<String>,
+}
+
 /// Stored payload bytes of one agent on one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PayloadUse {

@@ -179,12 +179,10 @@ fn removal(of: &RemovalDto) -> String {
 }
 
 fn bytes(of: u64) -> String {
-    const KIB: u64 = domain::policy::KIB as u64;
-    const MIB: u64 = domain::policy::MIB as u64;
-    match of {
-        0..KIB => format!("{of} B"),
-        KIB..MIB => format!("{} KiB", of / KIB),
-        _ => format!("{} MiB", grouped(of / MIB)),
+    match (of >> 20, of >> 10) {
+        (0, 0) => format!("{of} B"),
+        (0, kib) => format!("{kib} KiB"),
+        (mib, _) => format!("{} MiB", grouped(mib)),
     }
 }
 
