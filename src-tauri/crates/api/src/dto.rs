@@ -33,7 +33,7 @@ pub use core::{CoreDto, NoticesGo};
 pub(crate) use counted::sources;
 pub use desk::{DeskItemDto, SettingsDto, Theme};
 pub use facts::{ContactDto, ErrorDto, IntentDto, ProgressDto, ResultDto, UsualDto};
-pub use history::{HistoryDto, HistoryEvent, RawDto, RawListDto};
+pub use history::{DoorDto, HistoryDto, HistoryEvent, OriginDto, RawDto, RawListDto};
 pub use kin::{FormDto, HeldDto, HeldWhy, JobDto, KinDto, ParentDto, VerdictDto};
 pub use list::{Flag, ListGroup, ListQuery, ListView, Totals};
 pub use request::{AnswerDto, InboxDto, InboxRow, RequestDto};

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::ids::{AgentId, HandleId, PersonId, RequestKey, ServerId};
+use crate::origin::DecisionOrigin;
 use crate::time::Timestamp;
 
 /// Who acted.
@@ -182,4 +183,15 @@ pub struct AuditEvent {
     pub subject: Subject,
     /// A short sentence without content, such as `working -> completed` or a person's reason.
     pub note: String,
+}
+
+impl AuditEvent {
+    /// How it came in, when a person decided it.
+    #[must_use]
+    pub fn origin(&self) -> Option<&DecisionOrigin> {
+        match &self.actor {
+            Actor::Person(person) => person.origin(),
+            Actor::Agent(_) | Actor::Server(_) | Actor::System(_) => None,
+        }
+    }
 }

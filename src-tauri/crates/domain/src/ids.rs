@@ -4,10 +4,15 @@
 //! so this module never draws any. Ids of a server's making are opaque text of any length.
 //! Nothing here knows where an id is stored.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
+
+use crate::origin::DecisionOrigin;
 
 /// Crockford's base 32 in lower case: no `i`, `l`, `o`, `u`, safe in headers, file names and speech.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -149,10 +154,64 @@ text_id!(
     /// Names one question of one task for the whole life of the task.
     RequestKey
 );
-text_id!(
-    /// A person, by the name the operating system gives its user.
-    PersonId
-);
+/// A person, by the name the operating system gives its user. While a decision is made it carries how that came in, for
+/// the audit row; two are equal when their names are, and what is stored of a person is the name.
+#[derive(Clone)]
+pub struct PersonId {
+    name: String,
+    origin: Option<Arc<DecisionOrigin>>,
+}
+
+impl PersonId {
+    /// The person of this name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), origin: None }
+    }
+
+    /// The same person, deciding in this way.
+    #[must_use]
+    pub fn through(self, origin: DecisionOrigin) -> Self {
+        Self { origin: Some(Arc::new(origin)), ..self }
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.name
+    }
+
+    /// How the decision came in, while it is made.
+    #[must_use]
+    pub fn origin(&self) -> Option<&DecisionOrigin> {
+        self.origin.as_deref()
+    }
+}
+
+impl PartialEq for PersonId {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for PersonId {}
+
+impl PartialOrd for PersonId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for PersonId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.name.cmp(&other.name)
+    }
+}
+
+impl Hash for PersonId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
 text_id!(
     /// A legacy session (`Mcp-Session-Id`) or the spawn of a child. Secret like a task id.
     SessionKey
@@ -214,13 +273,13 @@ impl fmt::Display for RequestKey {
 
 impl fmt::Debug for PersonId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PersonId({})", self.0)
+        write!(f, "PersonId({})", self.name)
     }
 }
 
 impl fmt::Display for PersonId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.name)
     }
 }
 

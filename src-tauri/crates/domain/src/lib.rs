@@ -13,6 +13,7 @@ pub mod handle;
 pub mod ids;
 pub mod models;
 pub mod observation;
+pub mod origin;
 pub mod payload;
 pub mod policy;
 pub mod ports;

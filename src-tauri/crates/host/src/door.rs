@@ -131,7 +131,7 @@ impl Door {
         match &self.way {
             Way::Core(attached) => attached.call(name, input).await,
             Way::Here { api, .. } | Way::Reading(api) => {
-                api.dispatch(&Caller::here(person::here()), name, &input).await
+                api.dispatch(&Caller::here(person::in_window()), name, &input).await
             }
         }
     }
@@ -145,7 +145,7 @@ impl Door {
         match &self.way {
             Way::Core(attached) => attached.frames(input).await,
             Way::Here { api, .. } | Way::Reading(api) => {
-                crate::frames::open(api, &Caller::here(person::here()), &input).await
+                crate::frames::open(api, &Caller::here(person::in_window()), &input).await
             }
         }
     }

@@ -247,7 +247,7 @@ async fn call(State(behind): State<Arc<Behind>>, Path(name): Path<String>, body:
             ApiError::new(Code::Refused, "too many calls are in work", "Wait until some of them are done.")
         })?;
         let input = text(&body)?;
-        let caller = Caller::here(person::here());
+        let caller = Caller::here(person::in_browser());
         if CALLS.iter().any(|(known, ability)| *known == name && ability.changes()) {
             tracing::info!(call.name = %name, person = %caller.person, "asked in the browser");
         }
@@ -265,7 +265,7 @@ async fn feed(
     body: Bytes,
 ) -> Response {
     let opened = async {
-        let caller = Caller::here(person::here());
+        let caller = Caller::here(person::in_browser());
         frames::open(&behind.api, &caller, text(&body)?).await
     };
     let lines = match opened.await {

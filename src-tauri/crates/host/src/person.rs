@@ -3,11 +3,29 @@
 //! The name comes from the system's user list, never from what a program says of itself. Nothing is authorised here.
 
 use domain::ids::PersonId;
+use domain::origin::{DecisionOrigin, Door, ProcessStamp};
+
+use crate::socket::process_table::ProcessTable;
 
 /// The person whose user id this process has.
 #[must_use]
 pub(crate) fn here() -> PersonId {
     of(own_uid())
+}
+
+/// The same person, deciding in the window of this process.
+#[must_use]
+pub(crate) fn in_window() -> PersonId {
+    let pid = std::process::id();
+    let process = ProcessTable::of_system().process(pid).map(|own| ProcessStamp { pid, started: own.started });
+    let executable = std::env::current_exe().ok().map(|path| path.display().to_string());
+    here().through(DecisionOrigin { door: Door::Window, process, executable })
+}
+
+/// The same person, deciding in a browser that was signed in. TCP names no process.
+#[must_use]
+pub(crate) fn in_browser() -> PersonId {
+    here().through(DecisionOrigin { door: Door::Browser, process: None, executable: None })
 }
 
 /// This process's user id.

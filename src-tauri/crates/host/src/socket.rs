@@ -7,7 +7,7 @@
 
 mod ancestry;
 mod peer;
-mod process_table;
+pub(crate) mod process_table;
 
 use std::convert::Infallible;
 use std::fs;
@@ -154,8 +154,7 @@ async fn call(
         })?;
         // Who decided through which process; what was decided is in the audit log (ruling 26).
         if CALLS.iter().any(|(known, ability)| *known == name && ability.changes()) {
-            let (process, executable) = (caller.process, peer.executable());
-            tracing::info!(call.name = %name, person = %caller.person, process, executable, "asked at the socket");
+            tracing::info!(call.name = %name, person = %caller.person, origin = %peer.origin(), "asked at the socket");
         }
         behind.api.dispatch(&caller, &name, input).await
     };

@@ -23,7 +23,8 @@ export function happenings(events: readonly HistoryEvent[], server: string, me: 
 type Said = Pick<Happening, "icon" | "tone" | "text" | "words">;
 
 function said(event: HistoryEvent, server: string, me: string | null): Said {
-  const who = event.who === me ? TASK.youFirst : event.who === "" ? TASK.someone : line(event.who, 80);
+  const name = event.who === me ? TASK.youFirst : event.who === "" ? TASK.someone : line(event.who, 80);
+  const who = event.origin ? `${name} ${TASK.doors[event.origin.door]}` : name;
   const note = line(event.note, 200);
   const own = note === "" ? null : note;
   const verbs = TASK.verbs;

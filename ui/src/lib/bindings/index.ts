@@ -483,6 +483,9 @@ items: Array<DeskItem>, };
 /** Nothing to say but that it is done. */
 export type Done = Record<symbol, never>;
 
+/** A way in. */
+export type DoorDto = "window" | "browser" | "terminal";
+
 /** An error a task ended with. */
 export type ErrorDto = {
 /** JSON-RPC code; null when the error is not the server's. */
@@ -583,6 +586,8 @@ lane: "agent" | "server" | "person" | "policy",
 verb: string,
 /** Who did it, by name. */
 who: string,
+/** How it came in, when a person decided it: door, process with its start, executable. */
+origin?: OriginDto,
 /** About which question. */
 key: string | null,
 /** A short sentence. */
@@ -818,6 +823,15 @@ name: string, };
 export type OneTask = {
 /** The handle. */
 id: string, };
+
+/** How a person's decision came in. */
+export type OriginDto = {
+/** Which way. */
+door: DoorDto,
+/** The process that asked; null where the system does not tell. */
+process: number | null,
+/** The file that it ran; null where the system does not tell. */
+executable: string | null, };
 
 /** A task said and brought more than it may. */
 export type OverLimitDto = {

@@ -20,6 +20,7 @@ export const TASK = {
   you: "you",
   youFirst: "You",
   someone: "somebody",
+  doors: { window: "in the window", browser: "in a browser", terminal: "in a terminal" },
 
   truth: {
     label: "What is known",

@@ -3,6 +3,7 @@
 //! Facts carry no content by their own rule; the bodies of raw messages are read piece by piece (`tasks.piece`).
 
 use domain::audit::{Actor, AuditEvent, Subject};
+use domain::origin::{DecisionOrigin, Door};
 use domain::raw::RawNote;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -22,10 +23,49 @@ pub struct HistoryEvent {
     pub verb: String,
     /// Who did it, by name.
     pub who: String,
+    /// How it came in, when a person decided it: door, process with its start, executable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub origin: Option<OriginDto>,
     /// About which question.
     pub key: Option<String>,
     /// A short sentence.
     pub note: String,
+}
+
+/// How a person's decision came in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct OriginDto {
+    /// Which way.
+    pub door: DoorDto,
+    /// The process that asked; null where the system does not tell.
+    pub process: Option<u32>,
+    /// The file that it ran; null where the system does not tell.
+    pub executable: Option<String>,
+}
+
+/// A way in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum DoorDto {
+    /// The window of the desktop.
+    Window,
+    /// A browser that was signed in.
+    Browser,
+    /// A command in a terminal.
+    Terminal,
+}
+
+impl From<&DecisionOrigin> for OriginDto {
+    fn from(origin: &DecisionOrigin) -> Self {
+        let door = match origin.door {
+            Door::Window => DoorDto::Window,
+            Door::Browser => DoorDto::Browser,
+            Door::Terminal => DoorDto::Terminal,
+        };
+        Self { door, process: origin.process.map(|stamp| stamp.pid), executable: origin.executable.clone() }
+    }
 }
 
 /// What happened to a task.
@@ -86,6 +126,7 @@ impl HistoryEvent {
             lane: lane.into(),
             verb: event.verb.word().into(),
             who,
+            origin: event.origin().map(OriginDto::from),
             key,
             note: event.note.clone(),
         }

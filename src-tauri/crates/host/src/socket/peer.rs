@@ -3,14 +3,18 @@
 //! The process is pinned when its connection is accepted and looked at again with every call. Another user is refused
 //! everything; what is not proven to be a person's gets the facts of `doctor` and nothing else.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use api::{ApiError, Caller, Code};
+use domain::origin::{DecisionOrigin, Door, ProcessStamp};
 use tokio::net::UnixStream;
 
 use super::ancestry::{Ancestry, Gap, Standing};
 use super::process_table::{ProcessId, ProcessTable};
 use crate::person;
+
+/// The program of the window.
+const WINDOW_PROGRAM: &str = "taskwarden-desktop";
 
 /// The peer of one connection.
 #[derive(Debug, Clone)]
@@ -63,9 +67,15 @@ impl Peer {
         }
     }
 
-    /// The file that the process ran when it came; `unknown` where it may not be seen.
-    pub(super) fn executable(&self) -> String {
-        self.executable.as_ref().map_or_else(|| "unknown".to_owned(), |path| path.display().to_string())
+    /// How what it decides came in. A window that uses a running core is known by its program.
+    pub(super) fn origin(&self) -> DecisionOrigin {
+        let executable = self.executable.as_deref();
+        let is_window = executable.and_then(Path::file_name).is_some_and(|name| name == WINDOW_PROGRAM);
+        DecisionOrigin {
+            door: if is_window { Door::Window } else { Door::Terminal },
+            process: self.process().map(|ProcessId { pid, started }| ProcessStamp { pid, started }),
+            executable: executable.map(|path| path.display().to_string()),
+        }
     }
 
     /// The caller, with what it may ask for; other users may ask for nothing.
@@ -84,7 +94,7 @@ impl Peer {
             Pinned::Gone => Standing::Unproven(Gap::Gone),
             Pinned::Unseen => Standing::Unproven(Gap::Unseen),
         };
-        let (person, process) = (person::of(own), self.process().map(|id| id.pid));
+        let (person, process) = (person::of(own).through(self.origin()), self.process().map(|id| id.pid));
         let refusal = match standing {
             Standing::Person => return Ok(Caller::person(person, process)),
             Standing::Descendant => descendant(),

@@ -182,3 +182,31 @@ fn a_taken_port_takes_the_page_away_and_not_the_core() {
     let open = home.run(&["serve", "--listen", "0.0.0.0:7717"]);
     assert_eq!(open.code, Some(2), "the window is never shown to other machines: {open:?}");
 }
+
+#[tokio::test]
+async fn the_audit_of_a_decision_holds_its_door_its_process_and_its_program() {
+    let (home, _core, mut browser, code) = core_with_a_window();
+    browser.sign_in(&code).await;
+    home.ok(&["servers", "add", "demo", "--yes", "--", PROGRAM, "demo-server"]);
+    let typed = home.call("tool_error", "{}");
+    let input = json!({ "server": "demo", "tool": "tool_error", "arguments": {} });
+    let clicked: Value = browser.post("/ui/call/tasks.start", &input).await.json().await.expect("a task");
+    let mut origins = Vec::new();
+    for id in [json!(typed), clicked["id"].clone()] {
+        let history: Value =
+            browser.post("/ui/call/tasks.history", &json!({ "id": id })).await.json().await.expect("JSON");
+        let events = history["events"].as_array().expect("events").clone();
+        origins.push(events.iter().find(|event| event["verb"] == "admitted").expect("who asked")["origin"].clone());
+    }
+    let program = std::fs::canonicalize(PROGRAM).expect("the program").display().to_string();
+    assert_eq!((&origins[0]["door"], &origins[0]["executable"]), (&json!("terminal"), &json!(program)));
+    assert!(origins[0]["process"].as_u64().is_some_and(|pid| pid > 1), "{}", origins[0]);
+    assert_eq!(origins[1], json!({ "door": "browser", "process": null, "executable": null }), "TCP names no process");
+    let verified: Value =
+        browser.post("/ui/call/audit.verify", &json!({ "whole": true })).await.json().await.expect("JSON");
+    assert_eq!(
+        (&verified["complete"], &verified["broken"]),
+        (&json!(true), &Value::Null),
+        "the chain fits: {verified}"
+    );
+}

@@ -2,14 +2,16 @@
 //!
 //! The hash of a row is SHA-256 over, in this order: the 32 bytes of the previous row's hash (32 zero bytes before
 //! row 1), then the fields `number`, `at`, `actor`, `verb`, `subject`, `note`, each as UTF-8 text behind its length in
-//! bytes as eight big-endian bytes. `number` is decimal; `at` is milliseconds since 1970, decimal; `actor` is
+//! bytes as eight big-endian bytes, and `origin` in the same way where the row has one. `number` is decimal; `at` is milliseconds since 1970, decimal; `actor` is
 //! `person:NAME`, `agent:ID`, `server:ID` or `system:PART`; `verb` is the word of the export; `subject` is
-//! `handle:ID`, `request:ID:KEY`, `server:ID`, `agent:ID` or `store`. That is all a stand-alone verifier needs.
+//! `handle:ID`, `request:ID:KEY`, `server:ID`, `agent:ID` or `store`. `origin` is `DOOR PID@STARTED EXECUTABLE`. That is all a
+//! stand-alone verifier needs.
 
 use std::collections::BTreeSet;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{HandleId, PersonId, RequestKey};
+use domain::origin::DecisionOrigin;
 use domain::time::Timestamp;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -87,14 +89,14 @@ pub(crate) fn hash(previous: &[u8; 32], number: u64, event: &AuditEvent) -> [u8;
     let AuditEvent { at, actor, verb, subject: done_to, note } = event;
     let fields =
         [&number.to_string(), &at.as_millis().to_string(), &actor.to_string(), verb.word(), &subject(done_to), note];
-    hash_fields(previous, fields)
+    hash_fields(previous, fields, event.origin().map(ToString::to_string).as_deref())
 }
 
 /// The hash of a row whose fields are text already, in the order of the description above.
-pub(crate) fn hash_fields<const FIELDS: usize>(previous: &[u8; 32], fields: [&str; FIELDS]) -> [u8; 32] {
+pub(crate) fn hash_fields(previous: &[u8; 32], fields: [&str; 6], origin: Option<&str>) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(previous);
-    for field in fields {
+    for field in fields.into_iter().chain(origin) {
         digest.update(u64::try_from(field.len()).unwrap_or(u64::MAX).to_be_bytes());
         digest.update(field.as_bytes());
     }
@@ -125,6 +127,18 @@ fn read_actor(text: &str) -> Read<Actor> {
     }
 }
 
+/// The origin of a decision goes back to the person who made it.
+fn with_origin(actor: Actor, origin: Option<&str>) -> Read<Actor> {
+    match (actor, origin) {
+        (actor, None) => Some(actor),
+        (Actor::Person(person), Some(text)) => {
+            DecisionOrigin::from_text(text).map(|origin| Actor::Person(person.through(origin)))
+        }
+        (Actor::Agent(_) | Actor::Server(_) | Actor::System(_), Some(_)) => None,
+    }
+    .ok_or_else(|| Flaw::new("origin", "does not read as one of a person's decision"))
+}
+
 fn read_subject(text: &str) -> Read<Subject> {
     let id = || Flaw::new("subject", "does not read as an id");
     match text.split_once(':') {
@@ -141,10 +155,11 @@ fn read_subject(text: &str) -> Read<Subject> {
 }
 
 /// Reads an event from its columns.
-pub(crate) fn read(at: Timestamp, actor: &str, verb: &str, subject: &str, note: &str) -> Read<AuditEvent> {
+pub(crate) fn read(at: Timestamp, fields: [&str; 4], origin: Option<&str>) -> Read<AuditEvent> {
+    let [actor, verb, subject, note] = fields;
     Ok(AuditEvent {
         at,
-        actor: read_actor(actor)?,
+        actor: with_origin(read_actor(actor)?, origin)?,
         verb: VERBS.into_iter().find(|known| known.word() == verb).ok_or_else(|| Flaw::word("verb", verb))?,
         subject: read_subject(subject)?,
         note: note.into(),
@@ -220,5 +235,12 @@ mod tests {
             note: "hello".into(),
         };
         assert_eq!(hex(&hash(&[0; 32], 1, &event)), "47dfeae34dec0ddd43c65afc6b368d51c1ae24d6b52a582602587c48df4143f8");
+        let origin = DecisionOrigin::from_text("terminal 7@99 /usr/bin/taskwarden").expect("an origin");
+        let decided = AuditEvent { actor: Actor::Person(PersonId::new("ada").through(origin)), ..event };
+        assert_eq!(
+            hex(&hash(&[0; 32], 1, &decided)),
+            "f4c3a6aa77ece93e472d79722d85ce285de0bae59063426b7ac9fa4bb7424d58",
+            "rows from before origins keep their hash, and later ones cover it"
+        );
     }
 }

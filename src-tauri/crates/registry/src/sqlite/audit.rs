@@ -22,8 +22,8 @@ pub(crate) fn insert(
 ) {
     script
         .add(
-            "INSERT INTO audit (number, at, actor, verb, subject, handle, note, previous, hash) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO audit (number, at, actor, verb, subject, handle, note, previous, hash, origin) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
         .with(whole(number))
         .with(event.at.as_millis())
@@ -33,7 +33,8 @@ pub(crate) fn insert(
         .with(subject_handle(&event.subject).map(|id| id.to_string()))
         .with(event.note.clone())
         .with(previous.to_vec())
-        .with(hash.to_vec());
+        .with(hash.to_vec())
+        .with(event.origin().map(ToString::to_string));
 }
 
 fn link(base: &Base, row: &SqliteRow) -> Result<AuditLink, RegistryError> {
@@ -42,10 +43,13 @@ fn link(base: &Base, row: &SqliteRow) -> Result<AuditLink, RegistryError> {
     let at = Timestamp::from_millis(row.try_get(1).map_err(trouble())?);
     let event = read(
         at,
-        row.try_get(2).map_err(trouble())?,
-        row.try_get(3).map_err(trouble())?,
-        row.try_get(4).map_err(trouble())?,
-        row.try_get(5).map_err(trouble())?,
+        [
+            row.try_get(2).map_err(trouble())?,
+            row.try_get(3).map_err(trouble())?,
+            row.try_get(4).map_err(trouble())?,
+            row.try_get(5).map_err(trouble())?,
+        ],
+        row.try_get(8).map_err(trouble())?,
     )
     .map_err(|flaw| Base::bad_row("read `audit`", &number.to_string(), &flaw))?;
     Ok(AuditLink {
@@ -70,12 +74,12 @@ impl Sqlite {
         match handle {
             Some(id) => find
                 .add(
-                    "SELECT number, at, actor, verb, subject, note, previous, hash FROM audit \
+                    "SELECT number, at, actor, verb, subject, note, previous, hash, origin FROM audit \
                      WHERE handle = ? AND number > ? ORDER BY number LIMIT ?",
                 )
                 .with(id.to_string()),
             None => find.add(
-                "SELECT number, at, actor, verb, subject, note, previous, hash FROM audit \
+                "SELECT number, at, actor, verb, subject, note, previous, hash, origin FROM audit \
                  WHERE number > ? ORDER BY number LIMIT ?",
             ),
         }

@@ -100,7 +100,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// Follows one row of `SELECT number, at, actor, verb, subject, note, previous, hash`.
+    /// Follows one row of `SELECT number, at, actor, verb, subject, note, previous, hash, origin`.
     fn follow(&mut self, row: &SqliteRow) -> Result<Result<(), BrokenLink>, sqlx::Error> {
         let number = unsigned(row.try_get(0)?);
         let broken = |number, why: &str| Ok(Err(BrokenLink { number, why: why.into() }));
@@ -113,7 +113,7 @@ impl Chain {
         let at = row.try_get::<i64, _>(1)?.to_string();
         let counted = number.to_string();
         let fields: [&str; 6] = [&counted, &at, row.try_get(2)?, row.try_get(3)?, row.try_get(4)?, row.try_get(5)?];
-        let hash = hash_fields(&self.hash, fields);
+        let hash = hash_fields(&self.hash, fields, row.try_get(8)?);
         if hash_in(row, 7)? != Some(hash) {
             return broken(number, "its content is not what its hash says");
         }
@@ -125,7 +125,7 @@ impl Chain {
 /// Reads rows of the chain after this one.
 async fn rows_after(connection: &mut SqliteConnection, after: u64, rows: u32) -> Result<Vec<SqliteRow>, sqlx::Error> {
     sqlx::query(
-        "SELECT number, at, actor, verb, subject, note, previous, hash FROM audit WHERE number > ? ORDER BY number LIMIT ?",
+        "SELECT number, at, actor, verb, subject, note, previous, hash, origin FROM audit WHERE number > ? ORDER BY number LIMIT ?",
     )
     .bind(whole(after))
     .bind(rows)

@@ -145,6 +145,7 @@ async fn whoever_changes_the_audit_log_is_found_at_the_row() {
         ("UPDATE audit SET actor = 'person:bob' WHERE number = 20", 20),
         ("UPDATE audit SET verb = 'unheardOf' WHERE number = 20", 20),
         ("UPDATE audit SET subject = 'store' WHERE number = 20", 20),
+        ("UPDATE audit SET origin = 'window unknown unknown' WHERE number = 20", 20),
         ("UPDATE audit SET hash = zeroblob(32) WHERE number = 20", 20),
         ("UPDATE audit SET previous = zeroblob(32) WHERE number = 20", 20),
         ("DELETE FROM audit WHERE number = 20", 20),

@@ -1,7 +1,7 @@
 //! The audit chain, linked and checked from its documentation alone: this is the stand-alone verifier of the tests.
 //!
 //! SHA-256 over the previous hash (32 zero bytes before row 1) and then `number`, `at` (milliseconds), `actor`,
-//! `verb`, `subject`, `note`, each as UTF-8 behind its length as eight big-endian bytes.
+//! `verb`, `subject`, `note`, and `origin` where there is one, each as UTF-8 behind its length as eight big-endian bytes.
 
 use domain::audit::{AuditEvent, Subject};
 use domain::ports::AuditLink;
@@ -25,14 +25,15 @@ fn unhex(text: &str) -> Vec<u8> {
 fn hash(previous: &str, number: u64, event: &AuditEvent) -> String {
     let mut digest = Sha256::new();
     digest.update(unhex(previous));
-    for field in [
+    let fields = [
         number.to_string(),
         event.at.as_millis().to_string(),
         event.actor.to_string(),
         event.verb.word().to_owned(),
         subject(&event.subject),
         event.note.clone(),
-    ] {
+    ];
+    for field in fields.into_iter().chain(event.origin().map(ToString::to_string)) {
         digest.update((field.len() as u64).to_be_bytes());
         digest.update(field.as_bytes());
     }
