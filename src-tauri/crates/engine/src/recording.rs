@@ -87,7 +87,7 @@ impl Engine {
 
     /// Wakes when that changes.
     #[must_use]
-    pub fn recording_watch(&self) -> tokio::sync::watch::Receiver<RecordingState> {
+    pub fn recording_watch(&self) -> watch::Receiver<RecordingState> {
         self.core.recording.watch()
     }
 }
@@ -106,20 +106,5 @@ pub(crate) async fn run(core: Arc<Core>) {
                 look(&core);
             }
         }
-    }
-}
-
-impl Engine {
-    /// Whether calls can be recorded, and which in flight have no row because they cannot.
-    #[must_use]
-    pub fn recording(&self) -> RecordingState {
-        look(&self.core);
-        self.core.recording.state()
-    }
-
-    /// Wakes when that changes.
-    #[must_use]
-    pub fn recording_watch(&self) -> watch::Receiver<RecordingState> {
-        self.core.recording.watch()
     }
 }

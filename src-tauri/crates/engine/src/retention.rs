@@ -285,37 +285,3 @@ async fn prune(core: &Core) {
         Err(error) => tracing::warn!(%error, "old change rows could not be removed, trying again later"),
     }
 }
-
-impl Engine {
-    /// How long what is stored is kept.
-    #[must_use]
-    pub fn storage_limits(&self) -> Retention {
-        self.core.storage.limits()
-    }
-
-    /// The limits by which clean-up would remove something now: none for age while the clock is not sure.
-    #[must_use]
-    pub fn clean_up_limits(&self) -> Retention {
-        limits_now(&self.core)
-    }
-
-    /// Sets how long what is stored is kept; recorded before it holds.
-    ///
-    /// # Errors
-    /// When it cannot be recorded.
-    pub async fn set_storage_limits(&self, limits: Retention, by: &PersonId) -> Result<(), EngineError> {
-        set_limits(&self.core, limits, by).await
-    }
-
-    /// Removes what is over its limit now, and gives the space back; `whole` writes the registry anew for that.
-    ///
-    /// # Errors
-    /// When the registry cannot be written.
-    pub async fn clean_storage(&self, whole: bool) -> Result<Removal, EngineError> {
-        let removed = clean(&self.core).await?;
-        if whole {
-            self.core.registry.shrink(true).await?;
-        }
-        Ok(removed)
-    }
-}

@@ -51,7 +51,7 @@ pub async fn run(registry: &dyn Registry) {
     record::told(registry).await;
     screens::told(registry).await;
     agents::told(registry).await;
-    budget::told(registry).await;
+    Box::pin(budget::told(registry)).await;
     storage::told(registry).await;
 
     let facts = registry.facts().await.expect("facts can be read");

@@ -1,4 +1,7 @@
 //! Why the registry could not do its work, and what a person can do about it.
+//!
+//! How an error of the database becomes one of these is the registry's own. What the registry is asked for is in
+//! `registry.rs`.
 
 use std::path::PathBuf;
 

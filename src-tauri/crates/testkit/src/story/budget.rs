@@ -42,7 +42,7 @@ pub(super) async fn told(registry: &dyn Registry) {
     meters(registry).await;
     limits(registry).await;
     figures(registry).await;
-    decisions(registry).await;
+    Box::pin(decisions(registry)).await;
 }
 
 fn spent(number: i64, agent: u64, source: Source, tokens: u64, exactness: Exactness) -> SpendRow {

@@ -14,7 +14,7 @@ use super::world::World;
 
 /// A server that answers with an error of 6,000 bytes, and a limit for its results.
 async fn failing(tokens: u64) -> World {
-    let world = World::new().await;
+    let world = Box::pin(World::new()).await;
     fails(&world);
     world.rule("lost", |rule| rule.result_limit = Some(TokenLimit { tokens, at: AtTokens::Hold })).await;
     world
@@ -30,7 +30,7 @@ fn fails(world: &World) {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_over_the_limit_comes_short_and_says_how_long_it_was() {
-    let world = failing(1_000).await;
+    let world = Box::pin(failing(1_000)).await;
     let error = world.plain(1).call("lost").await.error();
     assert_eq!(error["code"], -7, "its code stays: {error}");
     let said = error["message"].as_str().expect("a message");
@@ -44,7 +44,7 @@ async fn an_error_over_the_limit_comes_short_and_says_how_long_it_was() {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_within_the_limit_comes_as_it_is() {
-    let error = failing(10_000).await.plain(1).call("lost").await.error();
+    let error = Box::pin(failing(10_000)).await.plain(1).call("lost").await.error();
     assert_eq!(error["data"]["secret"], "a long story", "{error}");
 }
 
