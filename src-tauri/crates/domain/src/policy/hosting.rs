@@ -47,10 +47,8 @@ pub struct Hosting {
     pub clock_ahead: Duration,
     /// This version did not exist before: an earlier clock is wrong. The beginning of 2026.
     pub made_after: Timestamp,
-    /// How long a one-time code of the browser's door counts. Judgement: time to type eight letters, twice.
+    /// How long a one-time code of the browser's door counts. Judgement: time to type twelve letters, twice.
     pub code_span: Duration,
-    /// Wrong codes after which the code is void. Ruling 27; 5 guesses among 2^40 are none.
-    pub code_tries: u32,
     /// How long a browser stays signed in. Judgement: a working day.
     pub browser_session_span: Duration,
     /// Browsers that are signed in at once; the oldest goes. Judgement.
@@ -121,7 +119,6 @@ impl Default for Hosting {
             clock_ahead: DAY,
             made_after: Timestamp::from_millis(1_767_225_600_000),
             code_span: 5 * MINUTE,
-            code_tries: 5,
             browser_session_span: 12 * HOUR,
             browser_sessions_max: 16,
             browser_calls_max: 64,
