@@ -158,14 +158,14 @@ text_id!(
 /// the audit row; two are equal when their names are, and what is stored of a person is the name.
 #[derive(Clone)]
 pub struct PersonId {
-    name: String,
+    name: Arc<str>,
     origin: Option<Arc<DecisionOrigin>>,
 }
 
 impl PersonId {
     /// The person of this name.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), origin: None }
+        Self { name: Arc::from(name.into()), origin: None }
     }
 
     /// The same person, deciding in this way.
