@@ -13,6 +13,7 @@ import { heldText } from "$lib/text/held";
 import { inboxText } from "$lib/text/inbox";
 import { Drafts } from "./drafts";
 import { snoozeUntil } from "./order";
+import { isShared } from "./words";
 
 export type Outcome = "accept" | "decline" | "dismiss";
 export type Popup = "confirm" | "stop" | "resolve" | "withhold";
@@ -185,10 +186,19 @@ export class Desk {
 
   async stop(row: InboxRow, reason: string): Promise<void> {
     const { task } = row;
-    if (task === null) return;
+    // Which call asks is not known: a cancel must not aim at a guess.
+    if (task === null || isShared(row)) return;
     const given = await this.#try(row.id, () => this.#to.backend.call("tasks.cancel", { ids: [task], reason: reason.trim() === "" ? null : reason.trim(), wait: false }));
     const why = given?.stops.find((one) => one.id === task && one.task === null)?.why ?? null;
     if (why !== null) this.#fail(row.id, { code: "refused", message: why, hint: "" });
+  }
+
+  /** Asks the server to cancel one of the calls of which one asks a question; true when it was asked. */
+  async cancelCall(id: string): Promise<boolean> {
+    const given = await this.#try(id, () => this.#to.backend.call("tasks.cancel", { ids: [id], reason: null, wait: false }));
+    const cancel = given?.stops.find((one) => one.id === id);
+    if (cancel?.state === "notAsked") this.#fail(id, { code: "refused", message: cancel.why ?? inboxText.shared.unreadable, hint: "" });
+    return cancel !== undefined && cancel.state !== "notAsked";
   }
 
   /** Looks once more, now. */

@@ -5,7 +5,7 @@ import { fake, type FakeOptions } from "$lib/backend/fake";
 import type { ApiError } from "$lib/bindings";
 import { STORY_NOW } from "$lib/story";
 import { Desk } from "./desk.svelte";
-import { DESTRUCTIVE, LINK, OVER_LIMIT, QUESTION, RESULT_HELD, SECRET, TOO_LARGE, type Item } from "./inbox.example";
+import { DESTRUCTIVE, LINK, OVER_LIMIT, QUESTION, RESULT_HELD, SECRET, sharedAmong, TOO_LARGE, type Item } from "./inbox.example";
 
 beforeEach(() => void vi.useFakeTimers({ now: STORY_NOW }));
 afterEach(() => void vi.useRealTimers());
@@ -190,6 +190,29 @@ it("a task past its limit goes on when a person lets it", async () => {
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.goOn")).toEqual([{ id: row.task }]);
   expect(left).toEqual([row.id]);
+});
+
+it("a cancel at a question of several calls aims at the chosen call, and never at the one that stores it", async () => {
+  const { item, calls } = sharedAmong(5, "unsupported");
+  const chosen = calls[2]?.taskRow.id ?? "";
+  const { desk, sent, row } = begin(item, { tasks: [item, ...calls].map((one) => one.taskRow) });
+  void desk.stop(row, "");
+  await vi.advanceTimersByTimeAsync(10);
+  expect(sent("tasks.cancel"), "which call asks is not known").toEqual([]);
+  const asked = desk.cancelCall(chosen);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(await asked).toBe(true);
+  expect(sent("tasks.cancel")).toEqual([{ ids: [chosen], reason: null, wait: false }]);
+});
+
+it("why a call was not asked to cancel stands beside that call", async () => {
+  const { item, calls } = sharedAmong(2);
+  const chosen = calls[0]?.taskRow.id ?? "";
+  const { desk, row } = begin(item, { calls: { "tasks.cancel": () => ({ stops: [{ id: chosen, state: "notAsked", why: "it was over before", task: null }] }) } });
+  const asked = desk.cancelCall(chosen);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(await asked).toBe(false);
+  expect([desk.failed.get(chosen)?.message, desk.failed.has(row.id)]).toEqual(["it was over before", false]);
 });
 
 it("what a server calls its tool is told in one short line", async () => {

@@ -96,6 +96,21 @@ export const EVERY_FIELD = item({
     },
   },
 });
+/** A question that several calls may be asking; the first one stores it. Names are long in each third call. */
+export function sharedAmong(count: number, kind: "form" | "unsupported" = "form"): { readonly item: Item; readonly calls: readonly Item[] } {
+  const long = (at: number) => (at % 3 === 2 ? `synchronise_${"warehouse_".repeat(9)}${at}` : `sync_${at}`);
+  const calls = Array.from({ length: count }, (_, at) => {
+    const made = item({ at: 40 + at, kind: "form", server: "hostile", tool: long(at), agent: at % 3 === 2 ? `agent-${"of-the-night-shift-".repeat(4)}${at}` : "order-bot" });
+    const taskRow = { ...made.taskRow, createdAt: before(3 + at) };
+    return { ...made, taskRow, task: { ...made.task, createdAt: taskRow.createdAt, requests: [] } };
+  });
+  const oneOf = calls.map((call) => call.taskRow.id);
+  const asking = item({ at: 40, kind, server: "hostile", message: "Which of the two warehouses should be synchronised first?", row: { tool: null, agent: null, oneOf }, request: { oneOf } });
+  const [stores, ...others] = calls;
+  if (!stores) throw new Error("somebody asks");
+  const elsewhere = others.map((call) => ({ ...call, task: { ...call.task, askedElsewhere: [asking.row.id] } }));
+  return { item: { ...asking, taskRow: stores.taskRow, task: { ...stores.task, requests: asking.task.requests } }, calls: elsewhere };
+}
 const LONG = "a".repeat(100_000);
 export const HOSTILE = item({
   at: 12, kind: "form", server: "evil", tool: "<script>alert(1)</script>", agent: "‮txet",

@@ -15,6 +15,13 @@ const SEND = "footer button:last-child";
 
 const MANY_TO_COME: Item = { ...made.QUESTION, row: { ...made.QUESTION.row, moreQuestions: 936 }, task: { ...made.QUESTION.task, moreQuestions: 936 } };
 
+const shared = (count: number, kind: "form" | "unsupported" = "form", more: { keys?: readonly string[]; click?: readonly string[] } = {}) => {
+  const { item, calls } = made.sharedAmong(count, kind);
+  const items = [made.QUESTION, made.LINK, item];
+  const fake = { tasks: [...items, ...calls].map((one) => one.taskRow), inbox: items.map((one) => one.row), details: [...items, ...calls].map((one) => one.task) };
+  return story(Inbox, {}, { fake, hash: at(item), ...more });
+};
+
 export default {
   title: "inbox",
   stories: {
@@ -40,6 +47,12 @@ export default {
     "link opened": screen(made.LINK, { click: [SEND] }),
     "link in other letters": screen(made.PUNYCODE),
     unsupported: screen(made.UNSUPPORTED),
+    "one of 2 calls asks": shared(2),
+    "one of 32 calls asks": shared(32),
+    "one of 32 calls asks, all of them": shared(32, "form", { click: ["button:has-text('Show 24 more')"] }),
+    "one of 5 calls asks, by key": shared(5, "form", { keys: ["c"] }),
+    "one of 5 calls asks, one is cancelled": shared(5, "form", { keys: ["c", "Enter"] }),
+    "one of 5 calls asks what nobody can answer": shared(5, "unsupported", { keys: ["c"] }),
     overdue: screen(made.OVERDUE),
     "overdue, asking to cancel": screen(made.OVERDUE, { keys: ["c"] }),
     "overdue, cancel asked": screen(made.OVERDUE, { click: ["footer button:first-child"] }),

@@ -4,6 +4,7 @@ import type { InboxRow } from "$lib/bindings";
 import type { Binding } from "$lib/keys";
 import { heldText } from "$lib/text/held";
 import { inboxText } from "$lib/text/inbox";
+import { isShared } from "./words";
 
 export interface InboxKeys {
   readonly row: InboxRow | null;
@@ -51,8 +52,8 @@ export function inboxKeys(can: InboxKeys): readonly Binding[] {
     { key: "$mod+Enter", label: sized ? heldText.deliver : inboxText.act.send, group, run: can.send, when: () => (row.kind === "form" && can.mayAnswer) || (sized && !can.off) },
     { key: "d", label: isHeld ? heldText.withhold : inboxText.act.decline, group, run: () => can.decline(row), when: () => (isQuestion && can.mayAnswer) || (isHeld && !can.off) },
     { key: "z", label: inboxText.act.notNow, group, run: () => can.snooze(row), when: () => !can.off },
-    { key: "c", label: inboxText.stop.ask, group, run: can.stop, when: () => !can.off && (row.kind === "overdue" || row.kind === "overLimit" || row.kind === "unsupported") },
+    { key: "c", label: isShared(row) ? inboxText.shared.choose : inboxText.stop.ask, group, run: can.stop, when: () => !can.off && (isShared(row) || row.kind === "overdue" || row.kind === "overLimit" || row.kind === "unsupported") },
     { key: ".", label: inboxText.act.more, group, move: true, run: can.menu },
-    { key: "y", label: inboxText.act.copyHandle, group, run: () => can.copy(row), when: () => row.task !== null },
+    { key: "y", label: inboxText.act.copyHandle, group, run: () => can.copy(row), when: () => row.task !== null && !isShared(row) },
   ];
 }

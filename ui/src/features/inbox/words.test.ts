@@ -5,8 +5,8 @@ import { makeBudgets } from "$lib/fake/budgets";
 import { makeAgents } from "$lib/fake/things";
 import { STORY_NOW } from "$lib/story";
 import { ledLines } from "./led";
-import { DOES_NOT_FIT, OVER_LIMIT, RESULT_HELD, TOO_LARGE } from "./inbox.example";
-import { firstSentence, iconOf, isSized, titleOf, usualRange, windowText } from "./words";
+import { DOES_NOT_FIT, OVER_LIMIT, QUESTION, RESULT_HELD, sharedAmong, TOO_LARGE } from "./inbox.example";
+import { firstSentence, iconOf, isShared, isSized, titleOf, usualRange, windowText } from "./words";
 
 it.each([
   ["Build 8841 is green. How should v4.12.0 roll out? I roll back by myself.", "How should v4.12.0 roll out?"],
@@ -70,4 +70,8 @@ it("a long history shows how it began and what came last; a strange verb is show
   const lines = ledLines({ events, log: [] }, null);
   expect(lines).toHaveLength(8);
   expect(lines.at(-1)?.text).toBe("ci: constructor");
+});
+
+it("a question is shared only when several calls may be asking it", () => {
+  expect([isShared(sharedAmong(2).item.row), isShared(QUESTION.row), isShared({ ...OVER_LIMIT.row, oneOf: ["hdl_1", "hdl_2"] })]).toEqual([true, false, false]);
 });

@@ -22,6 +22,11 @@ export function isSized(row: InboxRow): boolean {
   return row.kind === "held" && row.why !== null && row.why !== "review";
 }
 
+/** Whether it is not known which of several calls asks: nothing may be concluded from the task that stores the question. */
+export function isShared(row: InboxRow): boolean {
+  return row.key !== null && (row.oneOf?.length ?? 0) > 0;
+}
+
 export function titleOf(row: InboxRow): string {
   const tool = line(row.tool ?? words.aTask, 80);
   switch (row.kind) {

@@ -1,5 +1,5 @@
 /* One task in every state, in the drawer. */
-import type { ApiError, Calls, RequestDto, TaskDto, TaskRow } from "$lib/bindings";
+import type { ApiError, Calls, InboxRow, RequestDto, TaskDto, TaskRow } from "$lib/bindings";
 import { makeBudgets } from "$lib/fake/budgets";
 import { makeRow } from "$lib/fake/rows";
 import { detail, makeAgents, request } from "$lib/fake/things";
@@ -32,6 +32,11 @@ const agents = makeAgents(5, STORY_NOW).map((agent) => ({ ...agent, revokedAt: n
 const gone: ApiError = { code: "notFound", message: "there is no task", hint: "It may have been removed." };
 const failed: ApiError = { code: "failed", message: "the registry could not be read", hint: "Taskwarden tries again by itself." };
 
+const SHARED: InboxRow = {
+  id: "hdl_other/ask", kind: "form", task: "hdl_other", key: "ask", server: "warehouse", tool: null, agent: null, message: "Which of the two warehouses should be synchronised first?", host: null, openedAt: ago(200), deadline: null,
+  snoozedUntil: null, changedAt: ago(200), answeredBy: null, destructive: false, tokens: null, limit: null, exactness: null, why: null, oneOf: ["hdl_story", "hdl_other", "hdl_c", "hdl_d", "hdl_e"],
+};
+
 type Options = Parameters<typeof story>[2];
 function one(task: Partial<TaskDto>, more: Options = {}) {
   const whole = { ...base, ...task };
@@ -48,6 +53,8 @@ export default {
   stories: {
     working: one({ intent: null }),
     "waiting for you": one({ phase: "waiting", group: "needsYou", requests: [{ ...asked, openedAt: ago(260) }], pausedSince: ago(260), intent: null }),
+    "possibly waiting for a question": one({ phase: "waiting", group: "needsYou", requests: [], askedElsewhere: [SHARED.id], intent: null }, { fake: { inbox: [SHARED] } }),
+    "possibly waiting, its answers": one({ phase: "waiting", group: "needsYou", requests: [{ ...asked, openedAt: ago(260), oneOf: ["hdl_story", "hdl_other"] }], askedElsewhere: [SHARED.id], intent: null }, { fake: { inbox: [SHARED] }, click: tab("Answers") }),
     lost: one({ phase: "lost", over: true, group: "needsYou", contact: { kind: "gone", since: ago(10_800), failures: 3, last: null }, lastSeenAt: ago(10_800), nextLookAt: null, intent: null }),
     unconfirmed: one({ phase: "unconfirmed", group: "needsYou", status: null, intent: null }),
     silent: one({ phase: "silent", group: "noNews", contact: { kind: "silent", since: ago(720), failures: 3, last: null }, lastSeenAt: ago(720), intent: null }),

@@ -4,6 +4,7 @@ import type { TaskDto } from "$lib/bindings";
 import { line } from "$lib/design";
 import { ago, until } from "$lib/model/time";
 import { TASK } from "$lib/text/task";
+import { isOnlyPossiblyAsking } from "./shared-questions";
 
 export interface Truth {
   /** The server's own word with its progress; null when it never said one. */
@@ -43,7 +44,9 @@ function next(task: TaskDto, now: number): string {
   const words = TASK.then;
   const expiry = task.expiresAt !== null && Date.parse(task.expiresAt) > now ? until(task.expiresAt, now) : null;
   switch (task.phase) {
-    case "waiting": return expiry === null ? words.waitingOpen : words.waiting(expiry);
+    case "waiting":
+      if (isOnlyPossiblyAsking(task)) return words.waitingPerhaps;
+      return expiry === null ? words.waitingOpen : words.waiting(expiry);
     case "running": return task.dueAt !== null && Date.parse(task.dueAt) > now ? words.late(until(task.dueAt, now)) : words.runs;
     case "overdue": return words.overdue;
     case "answering": return words.answering;

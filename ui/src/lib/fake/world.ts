@@ -127,7 +127,7 @@ export class World {
 
   refocus(focus: SubscribeInput): void {
     this.focus = focus;
-    this.send({ view: this.#view(), task: focus.task === null ? null : this.task(focus.task) });
+    this.send({ view: this.#view(), rows: focus.ids.flatMap((id) => this.rows.get(id) ?? []), task: focus.task === null ? null : this.task(focus.task) });
   }
 
   /** One task is otherwise now; everything that follows from it is sent. */

@@ -3,6 +3,8 @@ import { count } from "$lib/model/bytes";
 
 const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
 
+const inboxCancel = "Ask to cancel";
+
 export const inboxText = {
   title: "Inbox",
   waiting: (n: number) => `${count(n)} waiting`,
@@ -60,6 +62,25 @@ export const inboxText = {
     aTask: "A task",
   },
 
+  shared: {
+    during: (server: string, calls: number) => `${server} asks during one of ${count(calls)} calls`,
+    asksDuring: "asks during",
+    oneOf: (calls: number) => `one of ${count(calls)} calls`,
+    doesNotSay: " and does not say which",
+    heading: (calls: number) => `One of these ${count(calls)} calls asks`,
+    what: (server: string) => `${server} does not say which. Your answer goes to ${server} and is tied to none of them. A cancel ends the call you choose, whether it asks or not.`,
+    cancelsOne: (tool: string) => `${inboxCancel} ${tool}`,
+    possibly: "Possibly waiting for the answer",
+    loading: "Reading this call",
+    unreadable: "This call cannot be read",
+    more: (n: number) => `Show ${count(n)} more`,
+    choose: "Choose a call to cancel",
+    cancel: inboxCancel,
+    cancelAsked: (server: string, tool: string) => `${server} was asked to cancel ${tool}.`,
+    /** Beside the phase, where that does not say it. */
+    cancelled: { asked: null, acknowledged: "acknowledged", stopped: null, finishedAnyway: "finished before it could stop", refused: "cancel refused" },
+    unsupported: "You can decline, so that the call goes on without it, or choose a call to cancel.",
+  },
   paused: (server: string) => [`${server} paused `, ", which ", " started "] as const,
   startedOn: (server: string, who: string, when: string) => `On ${server}, started by ${who} ${when}`,
   you: "you",
@@ -286,6 +307,7 @@ export const inboxText = {
   confirm: {
     title: "Send this answer?",
     body: (tool: string, server: string) => `${tool} on ${server} is marked destructive: what it does may not be undone.`,
+    bodyOfSeveral: (server: string) => `At least one of the calls that may be asking on ${server} is marked destructive: what it does may not be undone.`,
     keep: "Not yet",
     send: "Send answer",
   },

@@ -37,6 +37,7 @@ export const TASK = {
   then: {
     waiting: (when: string) => `waits for you; the server drops it ${when}`,
     waitingOpen: "waits until somebody answers",
+    waitingPerhaps: "may be waiting for an answer",
     late: (when: string) => `counts as late ${when}`,
     runs: "runs until it ends",
     overdue: "goes on until it ends or is stopped",
@@ -86,6 +87,15 @@ export const TASK = {
   },
   answered: { accept: "answered", decline: "declined to answer", dismiss: "dismissed the question" },
 
+  shared: {
+    flag: "possibly",
+    during: (server: string, calls: number | null) => (calls === null ? `${server} asks during one of several calls` : `${server} asks during one of ${count(calls)} calls`),
+    many: (server: string, n: number) => `${server} asks ${count(n)} questions and does not say during which calls`,
+    body: "It does not say which. This task is possibly waiting for the answer.",
+    bodyOfMany: "This task is possibly waiting for one of them.",
+    answer: "Answer",
+    ofOne: (calls: number | null) => (calls === null ? "Asked by one of several calls, possibly by this one" : `Asked by one of ${count(calls)} calls, possibly by this one`),
+  },
   answers: {
     none: "This task has asked nothing.",
     more: (n: number, server: string) => `And ${count(n)} more ${n === 1 ? "question" : "questions"} of ${server}. They come up as these are answered.`,
