@@ -4,6 +4,8 @@
 //! they lose everything that acts on a screen and everything beyond a length (style 86). There are no questions,
 //! arguments, answers or results here.
 
+use std::collections::BTreeSet;
+
 use api::figures;
 use domain::handle::{Attention, TaskHandle};
 use domain::request::{Ask, InputRequest, RequestState};
@@ -89,8 +91,14 @@ pub(super) fn waiting(
     };
     let clock = |at| around.local.clock(at, around.now);
     let until = deadline.map_or_else(String::new, |at| format!(" · deadline {}", clock(at)));
-    let body = format!("{} is paused · since {}{until}", tool(handle), clock(since));
+    let body = format!("{} is paused · since {}{until}", paused(handle, asked), clock(since));
     (title, body)
+}
+
+/// What waits for the answer: the tool, unless it is not known which of several calls asks.
+fn paused(handle: &TaskHandle, asked: &[&InputRequest]) -> String {
+    let calls: BTreeSet<_> = asked.iter().flat_map(|request| handle.may_be_asked_by(&request.key)).collect();
+    if calls.is_empty() { tool(handle) } else { format!("One of {} calls", calls.len()) }
 }
 
 /// A held result, or a task past a limit that asks.

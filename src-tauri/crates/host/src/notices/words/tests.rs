@@ -5,8 +5,9 @@ use std::time::Duration;
 use domain::audit::Actor;
 use domain::decider::Decider;
 use domain::handle::{Audience, Hold, HoldWhy, Home, NewCall, OverLimit, Usual, Verdict};
-use domain::ids::{HandleId, HostId, PersonId, ServerId};
+use domain::ids::{HandleId, HostId, PersonId, RequestKey, ServerId};
 use domain::payload::{Payload, ResultRef};
+use domain::request::AskDoor;
 use domain::rule::{AtTokens, TokenLimit};
 use domain::status::{Contact, Due, DueWhy, GoneWhy, Outcome, ServerView, Wish};
 use domain::tokens::{Family, TaskTokens};
@@ -150,6 +151,25 @@ fn a_task_past_its_limit_says_which_and_what_happens() {
     stopped.intent = Intent::Cancel(wish);
     let said = "A limit stops it. Asked at 14:30, not acknowledged yet.";
     assert_eq!(told(&stopped, Attention::Problem), card(title, said, "#/tasks/ID"));
+}
+
+#[test]
+fn a_question_of_several_calls_names_no_tool() {
+    let mut asking = task();
+    let key = RequestKey::new("live-1");
+    let request = InputRequest {
+        key: key.clone(),
+        ask: Ask::Form { message: "Go on?".into(), schema: serde_json::json!({ "type": "object" }) },
+        door: AskDoor::Listed { key: "live-1".into() },
+        opened: at("14:30"),
+        state: RequestState::Open,
+    };
+    asking.requests.insert(key.clone(), request);
+    let body = |handle: &TaskHandle| told(handle, Attention::Waiting).map(|(_, body, _)| body);
+    assert_eq!(body(&asking).as_deref(), Some("rebuild_stats is paused · since 14:30"), "it is known which call asks");
+    let others = [2, 3, 4, 5].map(HandleId::from_random);
+    asking.shared.stored.insert(key, others.into());
+    assert_eq!(body(&asking).as_deref(), Some("One of 5 calls is paused · since 14:30"));
 }
 
 #[test]
