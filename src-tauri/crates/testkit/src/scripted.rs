@@ -14,7 +14,7 @@ use std::time::Duration;
 use domain::ids::{ConnectionId, HandleId, RequestKey, ServerId, SessionKey, UpstreamTaskId};
 use domain::observation::Observation;
 use domain::payload::Payload;
-use domain::ports::{CallError, CallReply, Clock, Closure, UpstreamError, UpstreamEvent};
+use domain::ports::{CallError, CallReply, Clock, Closure, ToolFacts, UpstreamError, UpstreamEvent};
 use domain::request::AnswerAction;
 use domain::server::{Dialect, Era, Negotiated};
 use domain::time::Timestamp;
@@ -111,6 +111,7 @@ pub(crate) struct State {
     pushes: bool,
     keeps: bool,
     regained: HashMap<HandleId, Reply>,
+    tools: Vec<ToolFacts>,
 }
 
 /// The server of a script. Clones are the same server.
@@ -157,6 +158,7 @@ impl ScriptedServer {
             pushes: false,
             keeps: false,
             regained: HashMap::new(),
+            tools: Vec::new(),
         };
         Self { clock, state: Arc::new(Mutex::new(state)), cut: Arc::new(Notify::new()) }
     }
@@ -168,6 +170,19 @@ impl ScriptedServer {
         state.negotiated.dialect = Dialect::Experimental2025;
         state.negotiated.protocol_version = "2025-11-25".into();
         state.negotiated.session = Some(SessionKey::new("session-1"));
+    }
+
+    /// Lists this tool from now on, marked destructive.
+    pub fn list_destructive(&self, tool: &str) {
+        self.state.lock().tools.push(ToolFacts {
+            name: tool.to_owned(),
+            title: None,
+            description: None,
+            input_schema: serde_json::json!({ "type": "object" }),
+            task_support: "optional",
+            destructive_hint: Some(true),
+            read_only_hint: None,
+        });
     }
 
     /// The next connection is this session, and no other is taken up again.

@@ -289,7 +289,7 @@ impl Following {
             Some(agent) => Some(self.api.agent_name(agent, &mut self.names).await?),
             None => None,
         };
-        let destructive = task.tool.as_deref().is_some_and(|tool| self.engine.says_destructive(task.server, tool));
+        let destructive = is_destructive(&self.engine, &self.api, task).await?;
         let asked = Asked { server: &server, agent: agent.as_deref(), destructive, now, policy: &self.api.policy };
         let mut rows = WaitingRow::of_task(task, asked);
         if servers::is_blocked(&self.engine.health(task.server)) {
@@ -438,4 +438,19 @@ impl Following {
     async fn read_totals(&mut self) -> Result<Totals, ApiError> {
         Ok(Totals::of(&self.api.registry.counts(TaskQuery { limit: 1, ..TaskQuery::default() }).await?))
     }
+}
+
+/// Whether the tool of this task may destroy something, or that of another call that may be asking its questions.
+async fn is_destructive(engine: &Engine, api: &Api, task: &TaskHandle) -> Result<bool, ApiError> {
+    let says = |task: &TaskHandle| task.tool.as_deref().is_some_and(|tool| engine.says_destructive(task.server, tool));
+    if says(task) {
+        return Ok(true);
+    }
+    let others: HashSet<HandleId> = task.shared.stored.values().flatten().copied().collect();
+    for other in others {
+        if api.registry.handle(other).await?.is_some_and(|other| says(&other)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -6,10 +6,11 @@ use api::Code;
 use api::dto::ListQuery;
 use api::frame::{Frame, SubscribeInput};
 use domain::ids::RequestKey;
-use domain::ports::{Clock as _, UpstreamError};
-use domain::request::Ask;
+use domain::ports::{CallReply, Clock as _, UpstreamError, UpstreamEvent, UpstreamSubject};
+use domain::request::{Ask, LiveQuestion};
 use serde_json::json;
-use testkit::scripted::{Look, killed};
+use testkit::build::http_server;
+use testkit::scripted::{Look, form, hung_up, killed, payload};
 
 use crate::reader::Reader;
 use crate::world::{World, descendant};
@@ -43,6 +44,37 @@ async fn a_window_gets_everything_once_and_then_what_changed() {
         .until("both tasks are counted", |now| now.totals.all == 2 && now.totals.by_phase.contains_key("running"))
         .await;
     assert_eq!(reader.servers["ci"].open_tasks, 2, "the server's count follows");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_of_several_calls_is_destructive_when_one_of_them_may_destroy_something() {
+    let world = World::new().await;
+    world.server.legacy();
+    world.server.close_connection(hung_up());
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    world.server.list_destructive("wipe");
+    world.engine.tools(http_server(1, "ci").id).await.expect("it lists its tools");
+    let mut calls = Vec::new();
+    for tool in ["read", "wipe"] {
+        let done = CallReply::Result { payload: payload("{}"), is_error: false };
+        world.server.reply(tool, Duration::from_secs(600), Ok(done));
+        calls.push(world.start(tool).await);
+    }
+    let question = LiveQuestion {
+        connection: world.server.connection().expect("there is a connection"),
+        token: "r1".into(),
+        digest: "00112233445566778899aabbccddeeff".into(),
+        ask: form(),
+        raw: None,
+        whole: None,
+    };
+    world.server.say(UpstreamEvent::Question(UpstreamSubject::Unsaid, question));
+    let mut reader = Reader::open(&world, plain()).await;
+    reader.until("the question is in the inbox", |now| !now.inbox.is_empty()).await;
+    let row = reader.inbox.values().next().expect("one question");
+    assert_eq!(row.task.as_ref(), calls.first(), "the harmless call stores it");
+    assert_eq!((row.one_of.len(), row.tool.as_deref()), (2, None), "none of the two calls is named");
+    assert!(row.destructive, "the other call may be the one that goes on");
 }
 
 #[tokio::test(start_paused = true)]

@@ -229,7 +229,7 @@ impl Upstream for Wire {
     }
 
     fn tools(&self) -> PortFuture<'_, Result<Vec<ToolFacts>, UpstreamError>> {
-        Box::pin(async { Ok(Vec::new()) })
+        Box::pin(async { Ok(self.server.state.lock().tools.clone()) })
     }
 
     fn check_arguments(&self, _tool: Arc<str>, _arguments: Payload) -> PortFuture<'_, Result<(), ArgumentError>> {
