@@ -67,7 +67,7 @@ export function deliver(value: unknown, on: FeedHandlers): void {
 export const noCore: ApiError = {
   code: "noCore",
   message: "the core does not answer",
-  hint: "Taskwarden tries again by itself. Tasks go on at their servers meanwhile.",
+  hint: "Taskwarden tries again by itself. Tasks continue on their servers meanwhile.",
 };
 
 /** Only addresses a browser opens; anything else from a server is refused here already. */

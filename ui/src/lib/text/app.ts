@@ -27,7 +27,7 @@ export const APP = {
   connecting: "Connecting to the core…",
   connection: "Connection to the core",
   lostTitle: "The core does not answer.",
-  lostAsOf: (time: string, ago: string) => `What you see is as of ${time}, ${ago}. Tasks go on at their servers.`,
+  lostAsOf: (time: string, ago: string) => `What you see is as of ${time}${ago === "now" ? "" : `, ${ago}`}. Tasks continue on their servers.`,
   needsCore: "The core does not answer, so this cannot be done now.",
   noCoreYet: "Nobody answers at this address. The page goes on by itself when the core does. `taskwarden doctor` in a terminal says what is wrong.",
   retry: "Try now",

@@ -44,12 +44,12 @@ export const STORAGE = {
   clean: {
     title: "Clean-up",
     nothing: "Nothing is over its limit.",
-    due: (what: string) => `Over the limits now: ${what}. It is removed within an hour by itself, or now by you.`,
+    due: (what: string) => `Over the limits now: ${what}. This is removed automatically within an hour.`,
     ask: "Clean up now…",
     dialog: "Remove what is over its limits?",
     effect: (what: string) => `This removes ${what}. It cannot be brought back.`,
     compact: "Give the free space back to the disk",
-    compactNote: "The registry is written anew. Changes wait meanwhile, a few seconds for each gigabyte.",
+    compactNote: "The registry is rewritten. Changes wait until that is done, a few seconds for each gigabyte.",
     keep: "Keep everything",
     go: "Remove",
     done: (what: string) => `Removed ${what}.`,
@@ -57,7 +57,7 @@ export const STORAGE = {
   },
   audit: {
     title: "Audit log",
-    hint: "Each row is chained to the one before, so that a change shows.",
+    hint: "Each row is chained to the one before, so that later changes can be detected.",
     verify: "Check it now",
     whole: (first: number, last: number) => (last === 0 ? "There are no rows yet." : `Rows ${count(first)} to ${count(last)} fit together.`),
     partly: (upto: number, last: number) => `Rows up to ${count(upto)} of ${count(last)} fit together; check again for the rest.`,
@@ -79,7 +79,7 @@ export function removal(what: { payloadTasks: number; payloadBytes: number; task
 
 export const LIMITS = {
   title: "Limits",
-  note: "What servers and agents can make grow, and where it ends. Shares keep some of each for others and for you.",
+  note: "How much servers and agents use of what is limited. A part of each is reserved for others and for you.",
   failed: "The limits could not be read.",
   again: "Try again",
   of: (used: string, most: string) => `${used} of ${most}`,
@@ -91,8 +91,8 @@ export const LIMITS = {
 export const RECORDING = {
   title: { diskFull: "Not recording: disk full", readOnly: "Not recording: read-only", damaged: "Not recording: registry damaged", slowDisk: "Not recording: slow disk", locked: "Not recording: registry in use", failing: "Not recording" },
   banner: { diskFull: "The disk is full.", readOnly: "The registry cannot be written.", damaged: "The registry is damaged.", slowDisk: "The disk is too slow.", locked: "Another program holds the registry.", failing: "The registry cannot be written." },
-  effect: "Calls of agents are refused before they leave.",
-  calls: (n: number) => `${plural(n, "call", "calls")} left before and ${n === 1 ? "has" : "have"} no row yet.`,
+  effect: "Calls of agents are refused before they are sent.",
+  calls: (n: number) => `${plural(n, "call", "calls")} sent before ${n === 1 ? "is" : "are"} not recorded yet.`,
   storage: "Storage",
   registry: "Registry needs care",
 } as const;
