@@ -33,6 +33,9 @@ pub enum Outcome {
     ToolError(ResultRef),
     /// As `ToolError`, of a task whose server says `failed` and hands over the result all the same (2025 dialect).
     FailedWithResult(ResultRef),
+    /// The server says `completed` and answers the request for the result with a JSON-RPC error, which is how the call
+    /// ended (2025 dialect, protocol.md §1.4).
+    Error(RpcError),
     /// The server says it is finished, the payload is not here yet and still being fetched.
     NotFetched,
     /// The server says it is finished and the payload can no longer be had.

@@ -206,7 +206,7 @@ pub(crate) fn error(view: &ServerView) -> Option<ErrorDto> {
         ServerView::Refused(refusal) => Some(rpc(refusal)),
         ServerView::NotSent { why } | ServerView::Unanswered { why, .. } => Some(ours(why)),
         ServerView::Task(task) => match &task.status {
-            TaskStatus::Failed(Some(failure)) => Some(rpc(failure)),
+            TaskStatus::Failed(Some(failure)) | TaskStatus::Completed(Outcome::Error(failure)) => Some(rpc(failure)),
             TaskStatus::Failed(None) => Some(ours(task.message.as_deref().unwrap_or("the server gave no reason"))),
             TaskStatus::Working
             | TaskStatus::InputRequired
@@ -241,12 +241,14 @@ pub(crate) fn outcome(view: &ServerView) -> Option<&Outcome> {
     }
 }
 
-pub(crate) fn result(outcome: &Outcome) -> ResultDto {
-    let dto = |bytes, is_error, state: &str| ResultDto { bytes, is_error, state: state.into() };
+/// What is known of the result; `None` when the call ended with an error instead.
+pub(crate) fn result(outcome: &Outcome) -> Option<ResultDto> {
+    let dto = |bytes, is_error, state: &str| Some(ResultDto { bytes, is_error, state: state.into() });
     match outcome {
         Outcome::Ok(stored) => dto(Some(stored.bytes), false, "stored"),
         Outcome::ToolError(stored) | Outcome::FailedWithResult(stored) => dto(Some(stored.bytes), true, "stored"),
         Outcome::NotFetched => dto(None, false, "notFetched"),
         Outcome::Unavailable => dto(None, false, "unavailable"),
+        Outcome::Error(_) => None,
     }
 }

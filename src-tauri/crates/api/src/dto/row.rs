@@ -97,7 +97,7 @@ impl TaskRow {
         let (result_bytes, is_error) = match facts::outcome(&task.view) {
             Some(Outcome::Ok(stored)) => (Some(stored.bytes), false),
             Some(Outcome::ToolError(stored) | Outcome::FailedWithResult(stored)) => (Some(stored.bytes), true),
-            Some(Outcome::NotFetched | Outcome::Unavailable) | None => (None, false),
+            Some(Outcome::Error(_) | Outcome::NotFetched | Outcome::Unavailable) | None => (None, false),
         };
         let open = task.requests.values().filter(|request| task.asks_people(request, now)).count();
         Self {

@@ -200,7 +200,7 @@ impl TaskDto {
             elapsed_ms: elapsed_ms(task, over, now),
             contact: facts::contact(&task.contact, seen),
             error: facts::error(&task.view),
-            result: facts::outcome(&task.view).map(facts::result),
+            result: facts::outcome(&task.view).and_then(facts::result),
             audience: audience_word(task.audience).into(),
             people_at: people_at(task.audience).map(iso),
             given_at: task.given.map(iso),

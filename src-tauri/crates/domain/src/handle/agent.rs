@@ -136,6 +136,7 @@ fn outcome_sight(handle: &TaskHandle, outcome: &Outcome) -> Sight {
         Outcome::Ok(_) | Outcome::ToolError(_) | Outcome::FailedWithResult(_) => {
             held_sight(handle).unwrap_or(Sight::Completed)
         }
+        Outcome::Error(_) => held_sight(handle).unwrap_or(Sight::Failed),
         Outcome::NotFetched => Sight::working("The server has finished; its result is being fetched."),
         Outcome::Unavailable => Sight::Failed,
     }
@@ -213,7 +214,7 @@ pub fn agent_failure(handle: &TaskHandle, now: Timestamp) -> Option<AgentFailure
     match &handle.view {
         ServerView::Refused(_) => Some(AgentFailure::Stored),
         ServerView::Task(task) => match &task.status {
-            TaskStatus::Failed(Some(_)) => Some(AgentFailure::Stored),
+            TaskStatus::Failed(Some(_)) | TaskStatus::Completed(Outcome::Error(_)) => Some(AgentFailure::Stored),
             TaskStatus::Failed(None) => ours("the server says that it failed, without saying why".to_owned()),
             TaskStatus::Completed(_)
             | TaskStatus::Cancelled
@@ -258,7 +259,11 @@ impl TaskHandle {
             ServerView::Task(task) => match task.status {
                 TaskStatus::Cancelled | TaskStatus::Completed(Outcome::Unavailable) => true,
                 TaskStatus::Completed(
-                    Outcome::Ok(_) | Outcome::ToolError(_) | Outcome::FailedWithResult(_) | Outcome::NotFetched,
+                    Outcome::Ok(_)
+                    | Outcome::ToolError(_)
+                    | Outcome::FailedWithResult(_)
+                    | Outcome::Error(_)
+                    | Outcome::NotFetched,
                 )
                 | TaskStatus::Failed(_)
                 | TaskStatus::Working

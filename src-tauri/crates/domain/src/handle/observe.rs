@@ -157,12 +157,12 @@ impl Transition {
             self.keep_result(seen, policy);
             self.want_payload(seen, policy);
             match seen.status {
-                TaskStatus::Completed(_) => self.learn(now),
-                TaskStatus::Failed(_)
+                TaskStatus::Completed(Outcome::Error(_)) | TaskStatus::Failed(_)
                 | TaskStatus::Cancelled
                 | TaskStatus::Working
                 | TaskStatus::InputRequired
                 | TaskStatus::Other(_) => {}
+                TaskStatus::Completed(_) => self.learn(now),
             }
         } else {
             self.apply_outstanding(known, sighting, policy);
@@ -273,12 +273,12 @@ impl Transition {
     fn keep_result(&mut self, seen: &Observation, policy: &Policy) {
         let Some(payload) = &seen.payload else { return };
         let kind = match &seen.status {
-            TaskStatus::Completed(_) => PayloadKind::Result,
-            TaskStatus::Failed(_) => {
+            TaskStatus::Completed(Outcome::Error(_)) | TaskStatus::Failed(_) => {
                 let text = RawText::of(payload.as_str(), policy);
                 self.said(seen.seen, Direction::FromServer, seen.door.method(), &text);
                 PayloadKind::Error
             }
+            TaskStatus::Completed(_) => PayloadKind::Result,
             TaskStatus::Cancelled | TaskStatus::Working | TaskStatus::InputRequired | TaskStatus::Other(_) => return,
         };
         self.keep(kind, Some(payload.clone()));
@@ -337,7 +337,7 @@ fn is_another_task(known: &TaskView, seen: &Observation, policy: &Policy) -> boo
 
 /// What an ended task's status becomes by a payload that was missing; `None` when nothing is added.
 fn filled_in(known: &TaskStatus, seen: &Observation) -> Option<TaskStatus> {
-    use Outcome::{FailedWithResult, NotFetched, Ok, ToolError, Unavailable};
+    use Outcome::{Error, FailedWithResult, NotFetched, Ok, ToolError, Unavailable};
     use TaskStatus::{Cancelled, Completed, Failed, InputRequired, Other, Working};
     let later = &seen.status;
     match (known, later) {
@@ -345,14 +345,15 @@ fn filled_in(known: &TaskStatus, seen: &Observation) -> Option<TaskStatus> {
         (Completed(NotFetched | Unavailable), Completed(FailedWithResult(stored))) => {
             return Some(Completed(ToolError(*stored)));
         }
+        (Failed(None), Completed(Error(error))) => return Some(Failed(Some(error.clone()))),
         (Failed(None), Completed(ToolError(stored))) => return Some(Completed(FailedWithResult(*stored))),
         (Completed(_) | Failed(_) | Cancelled | Working | InputRequired | Other(_), _) => {}
     }
     let fills = match known {
-        Completed(NotFetched) => matches!(later, Completed(Ok(_) | ToolError(_) | Unavailable)),
-        Completed(Unavailable) => matches!(later, Completed(Ok(_) | ToolError(_))),
+        Completed(NotFetched) => matches!(later, Completed(Ok(_) | ToolError(_) | Error(_) | Unavailable)),
+        Completed(Unavailable) => matches!(later, Completed(Ok(_) | ToolError(_) | Error(_))),
         Failed(None) => matches!(later, Failed(Some(_)) | Completed(FailedWithResult(_))),
-        Completed(Ok(_) | ToolError(_) | FailedWithResult(_))
+        Completed(Ok(_) | ToolError(_) | FailedWithResult(_) | Error(_))
         | Failed(Some(_))
         | Cancelled
         | Working
@@ -369,8 +370,8 @@ fn contradicts(known: &TaskStatus, later: &TaskStatus) -> bool {
     match known {
         Completed(ours) => match later {
             Completed(Outcome::NotFetched | Outcome::Unavailable) => false,
-            Completed(theirs) => is_tool_error(ours) != is_tool_error(theirs),
-            Failed(None) => !is_tool_error(ours),
+            Completed(theirs) => ending(ours) != ending(theirs),
+            Failed(None) => ending(ours) != Ending::ToolError,
             Failed(Some(_)) | Cancelled | Working | InputRequired | Other(_) => true,
         },
         Failed(_) => !matches!(later, Failed(_)),
@@ -379,10 +380,19 @@ fn contradicts(known: &TaskStatus, later: &TaskStatus) -> bool {
     }
 }
 
-fn is_tool_error(outcome: &Outcome) -> bool {
+/// What an outcome says of the call, whatever is stored of it.
+#[derive(PartialEq, Eq)]
+enum Ending {
+    Success,
+    ToolError,
+    Error,
+}
+
+fn ending(outcome: &Outcome) -> Ending {
     match outcome {
-        Outcome::ToolError(_) | Outcome::FailedWithResult(_) => true,
-        Outcome::Ok(_) | Outcome::NotFetched | Outcome::Unavailable => false,
+        Outcome::ToolError(_) | Outcome::FailedWithResult(_) => Ending::ToolError,
+        Outcome::Error(_) => Ending::Error,
+        Outcome::Ok(_) | Outcome::NotFetched | Outcome::Unavailable => Ending::Success,
     }
 }
 

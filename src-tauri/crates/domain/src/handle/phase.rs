@@ -25,6 +25,7 @@ impl TaskHandle {
     fn end_phase(&self) -> Option<Phase> {
         let of_outcome = |outcome: &Outcome| match outcome {
             Outcome::ToolError(_) | Outcome::FailedWithResult(_) => Phase::DoneWithError,
+            Outcome::Error(_) => Phase::Failed,
             Outcome::Ok(_) | Outcome::NotFetched | Outcome::Unavailable => Phase::Done,
         };
         match &self.view {

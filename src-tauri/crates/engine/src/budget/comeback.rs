@@ -65,7 +65,7 @@ pub(crate) async fn come_back(core: &Arc<Core>) -> Result<(), RegistryError> {
 fn has_result(handle: &TaskHandle) -> bool {
     let here = |outcome: &Outcome| match outcome {
         Outcome::Ok(_) | Outcome::ToolError(_) | Outcome::FailedWithResult(_) => true,
-        Outcome::NotFetched | Outcome::Unavailable => false,
+        Outcome::Error(_) | Outcome::NotFetched | Outcome::Unavailable => false,
     };
     match &handle.view {
         ServerView::Direct(outcome) => here(outcome),

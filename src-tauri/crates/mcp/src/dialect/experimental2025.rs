@@ -95,12 +95,21 @@ pub(crate) fn read_list(raw: &RawValue, glimpse: Glimpse, policy: &Policy) -> Re
 }
 
 /// What `tasks/result` brought for a task whose last word is known. An error there is the task's outcome
-/// (statement 32), and a `failed` task with a result is one whose tool reported an error.
+/// (statement 32), and a `failed` task with a result is one whose tool reported an error. The server's word stays as it
+/// came (ruling 45).
 pub(crate) fn outcome(word: &TaskStatus, answer: &Answer, policy: &Policy) -> (TaskStatus, Option<Payload>) {
     match answer {
         Answer::Error(raw) => {
             let Fault { error, payload, .. } = Fault::read(raw, policy);
-            (TaskStatus::Failed(Some(error)), Some(payload))
+            let status = match word {
+                TaskStatus::Completed(_) => TaskStatus::Completed(Outcome::Error(error)),
+                TaskStatus::Failed(_)
+                | TaskStatus::Cancelled
+                | TaskStatus::Working
+                | TaskStatus::InputRequired
+                | TaskStatus::Other(_) => TaskStatus::Failed(Some(error)),
+            };
+            (status, Some(payload))
         }
         Answer::Result(raw) => {
             let (outcome, payload) = plain_outcome(raw);

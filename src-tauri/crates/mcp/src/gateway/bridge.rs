@@ -92,6 +92,7 @@ fn told_error(view: &ServerView) -> Option<String> {
         ServerView::Refused(error) => Some(error.message.clone()),
         ServerView::Task(task) => match &task.status {
             TaskStatus::Failed(error) => error.as_ref().map(|error| error.message.clone()),
+            TaskStatus::Completed(Outcome::Error(error)) => Some(error.message.clone()),
             TaskStatus::Working
             | TaskStatus::InputRequired
             | TaskStatus::Completed(_)
@@ -146,7 +147,7 @@ pub(super) fn is_tool_error(view: &ServerView) -> bool {
     };
     match outcome {
         Outcome::ToolError(_) | Outcome::FailedWithResult(_) => true,
-        Outcome::Ok(_) | Outcome::NotFetched | Outcome::Unavailable => false,
+        Outcome::Ok(_) | Outcome::Error(_) | Outcome::NotFetched | Outcome::Unavailable => false,
     }
 }
 

@@ -24,6 +24,7 @@ fn outcome(outcome: &Outcome) -> Value {
         Outcome::Ok(stored) => json!({ "is": "ok", "bytes": stored.bytes }),
         Outcome::ToolError(stored) => json!({ "is": "toolError", "bytes": stored.bytes }),
         Outcome::FailedWithResult(stored) => json!({ "is": "failedWithResult", "bytes": stored.bytes }),
+        Outcome::Error(error) => json!({ "is": "error", "error": rpc_error(error) }),
         Outcome::NotFetched => json!({ "is": "notFetched" }),
         Outcome::Unavailable => json!({ "is": "unavailable" }),
     }
@@ -35,6 +36,7 @@ fn read_outcome(fields: Fields<'_>) -> Read<Outcome> {
         "ok" => stored().map(Outcome::Ok),
         "toolError" => stored().map(Outcome::ToolError),
         "failedWithResult" => stored().map(Outcome::FailedWithResult),
+        "error" => fields.inner("error", read_rpc_error).map(Outcome::Error),
         "notFetched" => Ok(Outcome::NotFetched),
         "unavailable" => Ok(Outcome::Unavailable),
         other => Err(Flaw::word("is", other)),

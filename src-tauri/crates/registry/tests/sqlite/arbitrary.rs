@@ -60,6 +60,7 @@ fn outcome() -> BoxedStrategy<Outcome> {
         any::<u64>().prop_map(|bytes| Outcome::Ok(ResultRef { bytes })),
         any::<u64>().prop_map(|bytes| Outcome::ToolError(ResultRef { bytes })),
         any::<u64>().prop_map(|bytes| Outcome::FailedWithResult(ResultRef { bytes })),
+        rpc_error().prop_map(Outcome::Error),
         Just(Outcome::NotFetched),
         Just(Outcome::Unavailable),
     ]

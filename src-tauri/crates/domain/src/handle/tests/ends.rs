@@ -40,6 +40,27 @@ fn a_payload_that_was_missing_may_still_come_and_nothing_else() {
 }
 
 #[test]
+fn an_error_in_place_of_a_result_is_how_a_completed_task_failed() {
+    let error = || TaskStatus::Completed(Outcome::Error(rpc_error()));
+    let payload = || Some(Payload::new(r#"{"code":-32603,"message":"boom"}"#));
+    let bare = working().observe(&sight(TaskStatus::Completed(Outcome::NotFetched), 20), &policy()).next;
+    let filled = bare.observe(&Observation { payload: payload(), ..sight(error(), 30) }, &policy());
+    let at_once = working().observe(&Observation { payload: payload(), ..sight(error(), 20) }, &policy());
+    for step in [&filled, &at_once] {
+        assert_eq!(step.next.phase(at(30)), Phase::Failed, "the error is the outcome (statement 32)");
+        assert_eq!(status(&step.next).word(), "completed", "and the word is the server's (ruling 45)");
+        assert_eq!(step.payloads.iter().map(|write| &write.kind).collect::<Vec<_>>(), [&PayloadKind::Error]);
+    }
+    assert_eq!(at_once.learned_ms, None, "no example of the time that it usually takes");
+    assert_eq!(verbs(&filled), [], "it contradicts nothing");
+    let repeated = filled.next.observe(&sight(TaskStatus::Completed(Outcome::NotFetched), 40), &policy());
+    assert!(!repeated.changed && verbs(&repeated).is_empty(), "nor does the word that the server goes on saying");
+    let failed = working().observe(&sight(TaskStatus::Failed(None), 20), &policy()).next;
+    let named = failed.observe(&sight(error(), 30), &policy()).next;
+    assert_eq!(status(&named), &TaskStatus::Failed(Some(rpc_error())), "the first word stays");
+}
+
+#[test]
 fn a_pushed_end_without_payload_is_looked_at_at_once_and_after_a_restart() {
     let pushed = Observation { door: Door::Push, ..sight(TaskStatus::Completed(Outcome::NotFetched), 20) };
     let step = working().observe(&pushed, &policy());

@@ -44,6 +44,7 @@ fn any_status() -> impl Strategy<Value = TaskStatus> {
         1 => Just(TaskStatus::Completed(Outcome::ToolError(stored))),
         1 => Just(TaskStatus::Completed(Outcome::FailedWithResult(stored))),
         1 => Just(TaskStatus::Completed(Outcome::NotFetched)),
+        1 => Just(TaskStatus::Completed(Outcome::Error(rpc_error()))),
         1 => Just(TaskStatus::Completed(Outcome::Unavailable)),
         1 => Just(TaskStatus::Failed(None)),
         1 => Just(TaskStatus::Failed(Some(rpc_error()))),

@@ -13,6 +13,7 @@ fn end_of(handle: &TaskHandle) -> Option<&'static str> {
         ServerView::Task(TaskView { status, .. }) => match status {
             TaskStatus::Completed(Outcome::Ok(_)) => Some("ok"),
             TaskStatus::Completed(Outcome::ToolError(_) | Outcome::FailedWithResult(_)) => Some("tool error"),
+            TaskStatus::Completed(Outcome::Error(_)) => Some("completed with an error"),
             TaskStatus::Completed(Outcome::NotFetched | Outcome::Unavailable) => Some("completed"),
             TaskStatus::Failed(Some(_)) => Some("error"),
             TaskStatus::Failed(None) => Some("failed"),
@@ -33,7 +34,7 @@ fn end_of(handle: &TaskHandle) -> Option<&'static str> {
 fn is_same_end(before: &str, after: Option<&str>) -> bool {
     match (before, after) {
         (_, None) => false,
-        ("completed", Some("ok" | "tool error")) | ("failed", Some("error" | "tool error")) => true,
+        ("completed", Some("ok" | "tool error" | "completed with an error")) | ("failed", Some("error" | "tool error")) => true,
         (before, Some(after)) => before == after,
     }
 }

@@ -48,6 +48,7 @@ fn every_stage_of_a_task_has_its_sight() {
         ("asked, without questions", seen(TaskStatus::InputRequired), "working", "working"),
         ("a result", seen(TaskStatus::Completed(stored)), "completed", "completed"),
         ("a result on its way", seen(TaskStatus::Completed(Outcome::NotFetched)), "working", "working"),
+        ("completed, with an error", seen(TaskStatus::Completed(Outcome::Error(rpc_error()))), "failed", "failed"),
         ("a result out of reach", seen(TaskStatus::Completed(Outcome::Unavailable)), "failed", "failed"),
         ("an error", seen(TaskStatus::Failed(Some(rpc_error()))), "failed", "failed"),
         ("an error on its way", seen(TaskStatus::Failed(None)), "working", "failed"),
