@@ -7,8 +7,8 @@
 use api::news::{News, Subscribe};
 use api::{ApiError, Code};
 use domain::policy::{Hosting, Policy};
-use futures::stream::BoxStream;
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::stream::{self, BoxStream};
+use futures::{Stream, StreamExt as _, TryStreamExt as _};
 use tokio::net::UnixStream;
 use tokio::time::Instant;
 use tokio_util::codec::{FramedRead, LinesCodec};
@@ -176,7 +176,11 @@ impl Attached {
         if !self.is_open().await {
             return Err(ApiError::no_core());
         }
-        let sent = self.client.post(format!("{BASE}/{route}")).body(input).send().await;
+        let sent = tokio::select! {
+            biased;
+            sent = self.client.post(format!("{BASE}/{route}")).body(input).send() => sent,
+            silent = self.silence() => return Err(silent),
+        };
         let reply = sent.map_err(|error| lost(&error))?;
         if !reply.status().is_success() {
             let text = reply.text().await.map_err(|error| lost(&error))?;
@@ -184,7 +188,21 @@ impl Attached {
         }
         let bytes = StreamReader::new(reply.bytes_stream().map_err(std::io::Error::other));
         let lines = FramedRead::new(bytes, LinesCodec::new_with_max_length(self.line_cap));
-        Ok(lines.map(|line| line.map_err(|_| ApiError::no_core())).boxed())
+        let lines = lines.map(|line| line.map_err(|_| ApiError::no_core()));
+        Ok(self.clone().while_answering(lines))
+    }
+
+    /// The same lines, and an error as the last one when the core stops answering pings while none comes.
+    fn while_answering(self, lines: impl Stream<Item = Result<String, ApiError>> + Send + Unpin + 'static) -> Lines {
+        stream::unfold(Some((self, lines)), |open| async {
+            let (attached, mut lines) = open?;
+            tokio::select! {
+                biased;
+                line = lines.next() => line.map(|line| (line, Some((attached, lines)))),
+                silent = attached.silence() => Some((Err(silent), None)),
+            }
+        })
+        .boxed()
     }
 }
 
@@ -192,10 +210,20 @@ impl Attached {
 fn silent() -> ApiError {
     ApiError::new(
         Code::NoCore,
-        "the core does not answer",
-        "What was asked may still be done when it answers again. `taskwarden doctor` names its process: end it if it \
-         stays silent, and start it with `taskwarden serve`; nothing that was recorded is lost.",
+        SILENT,
+        format!("What was asked may still be done when it answers again. {SILENT_HINT}"),
     )
+}
+
+const SILENT: &str = "the core does not answer";
+
+/// What to do about a core that does not answer.
+pub(crate) const SILENT_HINT: &str = "`taskwarden doctor` names its process: end it if it stays silent, and start it \
+                                      with `taskwarden serve`; nothing that was recorded is lost.";
+
+/// Whether this error says that a core is there and does not answer.
+pub(crate) fn is_silent(error: &ApiError) -> bool {
+    error.code == Code::NoCore && error.message == SILENT
 }
 
 fn lost(error: &reqwest::Error) -> ApiError {

@@ -1,6 +1,6 @@
 //! Following tasks through the feed, across cores: what `watch`, `call --wait` and `cancel --wait` stand on.
 //!
-//! A core that goes away is told once and waited for; the feed then goes on from the last place, so nothing is missed.
+//! A core that goes away, or does not answer, is told once and waited for; the feed then goes on from the last place, so nothing is missed.
 //! It never ends by itself: what counts as the end is the caller's.
 
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use futures::StreamExt as _;
 use futures::stream::BoxStream;
 
 use super::screen::Screen;
-use crate::attach::Attached;
+use crate::attach::{self, Attached, SILENT_HINT};
 use crate::config::Config;
 
 /// Tasks being followed.
@@ -59,11 +59,8 @@ impl<'a> Follow<'a> {
                         self.waiting.extend(piece.tasks);
                     }
                     Some(Err(error)) if error.code != Code::NoCore => return Err(error),
-                    Some(Err(_)) | None => {
-                        self.news = None;
-                        self.tell_lost();
-                        tokio::time::sleep(self.again).await;
-                    }
+                    Some(Err(error)) => self.lose(Some(&error)).await,
+                    None => self.lose(None).await,
                 },
                 None => self.connect().await?,
             }
@@ -82,19 +79,25 @@ impl<'a> Follow<'a> {
                 Ok(())
             }
             Err(error) if error.code == Code::NoCore && self.begun => {
-                self.tell_lost();
-                tokio::time::sleep(self.again).await;
+                self.lose(Some(&error)).await;
                 Ok(())
             }
             Err(error) => Err(error),
         }
     }
 
-    fn tell_lost(&mut self) {
+    /// There is no core to hear from: says so once, and lets a moment pass.
+    async fn lose(&mut self, error: Option<&ApiError>) {
+        self.news = None;
         if !self.lost {
             self.lost = true;
-            self.screen.note("The core went away; waiting for it. Nothing that was recorded is lost.");
+            if error.is_some_and(attach::is_silent) {
+                self.screen.note(&format!("The core does not answer; waiting for it. {SILENT_HINT}"));
+            } else {
+                self.screen.note("The core went away; waiting for it. Nothing that was recorded is lost.");
+            }
         }
+        tokio::time::sleep(self.again).await;
     }
 }
 
