@@ -212,6 +212,14 @@ impl Plan {
         acts
     }
 
+    /// The clock was set forward by `millis`, or back when it is negative: what is about to be shown keeps its time.
+    pub(crate) fn clock_stepped(&mut self, millis: i64) {
+        let window = self.window.iter_mut().map(|window| &mut window.until);
+        for at in window.chain(&mut self.redraw).chain(&mut self.last_sound) {
+            *at = at.shifted(millis);
+        }
+    }
+
     fn begin_window(&mut self, now: Timestamp, begun: Vec<HandleId>) {
         let until = now.plus(self.hosting.notice_window);
         self.window = Some(Window { until, begun, waiting: BTreeMap::new() });

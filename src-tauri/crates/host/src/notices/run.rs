@@ -15,6 +15,7 @@ use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use jiff::tz::TimeZone;
 use tokio::sync::mpsc::Receiver;
+use tokio::time::Instant;
 
 use super::desktop::{Desktop, Press};
 use super::fill::Fill;
@@ -91,6 +92,8 @@ struct Teller {
     held: BTreeMap<HandleId, Held>,
     /// With which the held ones were held.
     wishes: Option<Wishes>,
+    /// The clock at the last look at it, and when that was.
+    clock: (Timestamp, Instant),
     /// Open only while there are cards that could be out of date.
     news: Option<BoxStream<'static, engine::Frame>>,
 }
@@ -100,12 +103,27 @@ impl Teller {
         let local = Local(TimeZone::system());
         let plan = Plan::new(&sources.policy.hosting, local.clone());
         let fill = Fill::new(&sources.engine.budgets(), &sources.policy.counting);
-        Self { sources, desktop, plan, fill, local, held: BTreeMap::new(), wishes: None, news: None }
+        let clock = (sources.now(), Instant::now());
+        Self { sources, desktop, plan, fill, local, held: BTreeMap::new(), wishes: None, clock, news: None }
+    }
+
+    /// The moment it is. When the clock was set since the last look, what stands on the screen keeps its times, and the
+    /// hours for which something is held are worked out anew.
+    fn now(&mut self) -> Timestamp {
+        let (now, looked) = (self.sources.now(), Instant::now());
+        let (before, then) = self.clock;
+        let due = before.plus(looked.duration_since(then));
+        if now.since(due).max(due.since(now)) >= self.sources.policy.clock_step {
+            self.plan.clock_stepped(now.as_millis().saturating_sub(due.as_millis()));
+            self.wishes = None;
+        }
+        self.clock = (now, looked);
+        now
     }
 
     /// How long until there is something to do by itself.
-    fn next(&self) -> std::time::Duration {
-        let now = self.sources.now();
+    fn next(&mut self) -> std::time::Duration {
+        let now = self.now();
         let look = self.sources.policy.hosting.notices_held_look;
         let held = self.held.values().map(|held| held.until).min();
         let due = [self.plan.next(), held].into_iter().flatten().min();
@@ -126,7 +144,7 @@ impl Teller {
         let _ = self.news.get_or_insert_with(|| self.sources.engine.feed(None));
         let wishes = self.sources.wishes().await;
         let snoozed = self.sources.snoozed().await;
-        let now = self.sources.now();
+        let now = self.now();
         let mut items = Vec::new();
         for (id, attention) in told {
             self.held.remove(&id);
@@ -156,7 +174,7 @@ impl Teller {
     }
 
     async fn tick(&mut self) {
-        let now = self.sources.now();
+        let now = self.now();
         if self.plan.next().is_some_and(|at| at <= now) {
             let acts = self.plan.tick(now);
             self.perform(acts).await;
@@ -186,7 +204,7 @@ impl Teller {
     /// again with the next count. What is told of a window that was emptied goes at any time.
     async fn windows(&mut self) {
         let wishes = self.sources.wishes().await;
-        let now = self.sources.now();
+        let now = self.now();
         let budgets = self.sources.engine.budgets();
         if !wishes.wants(Attention::Problem) || wishes.held_until(None, now, &self.local).is_some() {
             let acts = self.fill.emptied(&budgets, &self.sources.policy.counting);
@@ -201,7 +219,7 @@ impl Teller {
 
     /// Settings or snoozes changed: cards of what is snoozed now go, and what was held may be told.
     async fn desk_moved(&mut self) {
-        let now = self.sources.now();
+        let now = self.now();
         let snoozed = self.sources.snoozed().await;
         let gone: Vec<(HandleId, Held)> = self
             .plan
@@ -224,7 +242,7 @@ impl Teller {
     }
 
     async fn changed(&mut self, changed: Changed) {
-        let now = self.sources.now();
+        let now = self.now();
         let about: Vec<Item> = match changed {
             Changed::These(ids) => self.plan.items().filter(|item| ids.contains(&item.handle)).cloned().collect(),
             Changed::Any => self.plan.items().cloned().collect(),

@@ -128,6 +128,20 @@ fn the_same_task_keeps_its_card() {
 }
 
 #[test]
+fn what_waits_for_its_moment_is_shown_in_time_though_the_clock_was_set() {
+    for hours in [-1_i64, 1] {
+        let mut plan = plan();
+        plan.offer(waiting(1), false, at(10_000));
+        assert!(plan.offer(waiting(2), false, at(10_001)).is_empty(), "counted for a moment first");
+        let set = |seconds: u64| at(seconds).shifted(hours * 3_600_000);
+        plan.clock_stepped(hours * 3_600_000);
+        assert!(plan.tick(set(10_001)).is_empty(), "no time passed");
+        let window = Hosting::default().notice_window.as_secs();
+        assert_eq!(told(plan.tick(set(10_000 + window))), ["title 2"], "and no sound comes early");
+    }
+}
+
+#[test]
 fn a_screen_full_of_cards_gets_no_more_of_them() {
     let mut plan = plan();
     let most = Hosting::default().notices_shown_max;
