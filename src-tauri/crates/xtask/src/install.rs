@@ -69,6 +69,10 @@ pub(crate) fn for_tests(workspace: &Workspace) -> Result<(), Failure> {
     if !std::path::Path::new("/usr/share/doc/libxtst6").exists() {
         missing.push("libxtst6");
     }
+    // Tests that set the clock of a core (`tests/src/faketime.rs`) print that they were not run without it.
+    if !std::path::Path::new("/usr/share/doc/libfaketime").exists() {
+        missing.push("libfaketime");
+    }
     // Without any font a picture holds no letters.
     if !process::is_there("fc-match", &["-f", "%{file}", "sans"]) {
         missing.extend(["fontconfig", "fonts-dejavu-core"]);
