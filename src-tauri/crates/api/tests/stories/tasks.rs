@@ -67,6 +67,29 @@ async fn a_result_is_given_byte_for_byte() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_result_that_is_still_being_fetched_is_waited_for_and_then_said_to_be_on_its_way() {
+    let world = World::new().await;
+    let done = Look::Completed(r#"{"content":[]}"#.into());
+    world.server.reply_task("build", "t1", vec![Look::NotFetched, done]);
+    let id = world.start("build").await;
+    world.until(&id, "done").await;
+    assert_eq!(world.call("tasks.show", json!({"id": id})).await["task"]["result"]["state"], "notFetched");
+    let begun = tokio::time::Instant::now();
+    let result = world.call("tasks.result", json!({"id": id})).await;
+    assert_eq!(result["payload"], json!({"content": []}), "a few seconds later it is here");
+    assert!(begun.elapsed() <= world.policy.asking.result_wait, "after {:?}", begun.elapsed());
+
+    world.server.reply_task("build", "t2", vec![Look::NotFetched]);
+    let id = world.start("build").await;
+    world.until(&id, "done").await;
+    let begun = tokio::time::Instant::now();
+    let refused = world.try_call("tasks.result", json!({"id": id})).await.expect_err("nothing is here");
+    assert_eq!(refused.code, Code::Refused, "it did not fail: {refused:?}");
+    assert!(refused.message.contains("still being fetched"), "{refused:?}");
+    assert!(begun.elapsed() < 2 * world.policy.asking.result_wait, "after {:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_task_may_be_named_by_any_unique_beginning_of_its_handle() {
     let world = World::new().await;
     for number in 0..3 {

@@ -247,6 +247,43 @@ async fn an_act_of_a_person_earns_a_poll_after_a_second_and_after_five_whatever_
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_of_a_person_earns_the_same_two_polls() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::asks(&["k"])]);
+    server.hint("t1", 3_600 * SECOND);
+    let task = world.call(id, "work").await;
+    world.until_phase(task, Phase::Waiting).await;
+    server.clear_acts();
+    world.accept(task, "ada").await.expect("the answer is recorded");
+    world.until_true("sent", || !server.answers().is_empty()).await;
+    let sent = server.times(|act| matches!(act, Act::Answer { .. }))[0];
+    world.pass(30 * SECOND).await;
+    let after: Vec<u64> = server.reads("t1").iter().map(|at| at.since(sent).as_secs()).collect();
+    assert_eq!(after, [1, 5]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn polls_that_are_earned_while_there_is_no_connection_are_not_tried_in_a_circle() {
+    let (world, server, id) = World::new().await;
+    server.reply_task("work", "t1", vec![Look::working()]);
+    let task = world.call(id, "work").await;
+    world.pass(10 * SECOND).await;
+    server.refuse_connections(Some(unreachable()));
+    server.close_connection(hung_up());
+    world.until_phase(task, Phase::Silent).await;
+    server.clear_acts();
+    for _ in 0..10 {
+        world.engine.look_soon(task);
+    }
+    // A circle would let no time pass: this would never return.
+    world.pass(20 * SECOND).await;
+    assert!(server.reads("t1").is_empty(), "there is nobody to ask");
+    assert_eq!(world.phase(task).await, Phase::Silent);
+    server.refuse_connections(None);
+    world.until_phase(task, Phase::Running).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stop_that_is_not_obeyed_is_told_and_may_end_as_finished_anyway() {
     let (world, server, id) = World::new().await;
     server.on_cancel(OnCancel::Ignore);
