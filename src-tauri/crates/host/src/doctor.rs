@@ -223,8 +223,18 @@ fn with_facts(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
         )
     }];
     found.extend(storage::examine(facts));
-    found.extend(servers::examine(config, facts));
-    found.extend(agents::examine(config, facts));
-    found.extend(limits::examine(facts));
+    found.extend(agents::listener(facts));
+    match &facts.named {
+        Some(named) => {
+            found.extend(servers::examine(config, named, facts.process.is_some()));
+            found.extend(agents::examine(config, named));
+            found.extend(limits::examine(named));
+        }
+        None => found.push(Finding::note(
+            "names",
+            "servers, agents and the use of limits are shown to people only",
+            "Run `taskwarden doctor` in a terminal of your own.",
+        )),
+    }
     found
 }

@@ -412,14 +412,10 @@ bytes: number,
 findings: Array<string>,
 /** Where secrets lie, when a core runs. */
 secrets: string | null,
-/** Its servers. */
-servers: Array<ServerDto>,
-/** Its agents. */
-agents: Array<AgentFacts>,
+/** Facts that name servers and agents; null for a caller that is not proven to be a person. */
+named: NamedFacts | null,
 /** Where agents reach it over HTTP, when a core runs. */
 agentsAt: AgentsAt | null,
-/** What is in use of its limits, when a core runs. */
-limits: Array<LimitRow>,
 /** Whether it records changes, when a core runs. */
 recording: RecordingDto | null,
 /** What is stored. */
@@ -805,6 +801,15 @@ family: string,
 windowTokens: number,
 /** Where the size stands. */
 source: string, };
+
+/** The part of [`CoreFacts`] that names servers and agents. Shown to people only (ruling 26). */
+export type NamedFacts = {
+/** Every configured server. */
+servers: Array<ServerDto>,
+/** Every agent, also revoked ones. */
+agents: Array<AgentFacts>,
+/** What is in use of the limits, when a core runs. Scopes name servers and agents. */
+limits: Array<LimitRow>, };
 
 /** No input. */
 export type Nothing = Record<symbol, never>;

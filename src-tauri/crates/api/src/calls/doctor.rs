@@ -1,7 +1,8 @@
 //! What the core itself can say about its health.
 //!
 //! Facts of the registry and, with a running core, of its servers; `host::doctor` grades them and adds what lies around
-//! (directory, disk, keychain, processes). Nothing is repaired here.
+//! (directory, disk, keychain, processes). A caller that is not proven to be a person gets no names of servers and
+//! agents. Nothing is repaired here.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -10,7 +11,7 @@ use super::Nothing;
 use super::limits::LimitRow;
 use super::storage::VerifyAudit;
 use crate::api::Api;
-use crate::caller::Caller;
+use crate::caller::{Ability, Caller};
 use crate::dto::{AgentFacts, AgentsAt, AuditVerifiedDto, RecordingDto, ServerDto, StorageDto};
 use crate::error::ApiError;
 
@@ -38,21 +39,28 @@ pub struct CoreFacts {
     pub findings: Vec<String>,
     /// Where secrets lie, when a core runs.
     pub secrets: Option<String>,
-    /// Its servers.
-    pub servers: Vec<ServerDto>,
-    /// Its agents.
-    pub agents: Vec<AgentFacts>,
+    /// Facts that name servers and agents; null for a caller that is not proven to be a person.
+    pub named: Option<NamedFacts>,
     /// Where agents reach it over HTTP, when a core runs.
     pub agents_at: Option<AgentsAt>,
-    /// What is in use of its limits, when a core runs.
-    #[serde(default)]
-    pub limits: Vec<LimitRow>,
     /// Whether it records changes, when a core runs.
     pub recording: Option<RecordingDto>,
     /// What is stored.
     pub storage: StorageDto,
     /// How far its audit log is verified; what is new since the last check was checked for this.
     pub audit: AuditVerifiedDto,
+}
+
+/// The part of [`CoreFacts`] that names servers and agents. Shown to people only (ruling 26).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct NamedFacts {
+    /// Every configured server.
+    pub servers: Vec<ServerDto>,
+    /// Every agent, also revoked ones.
+    pub agents: Vec<AgentFacts>,
+    /// What is in use of the limits, when a core runs. Scopes name servers and agents.
+    pub limits: Vec<LimitRow>,
 }
 
 /// What a core has taken up.
@@ -87,7 +95,10 @@ impl Api {
     /// When the registry cannot be read at all.
     pub async fn doctor(&self, caller: &Caller, input: Nothing) -> Result<CoreFacts, ApiError> {
         let facts = self.registry.facts().await?;
-        let servers = self.server_list(caller, input).await?.servers;
+        let named = match caller.require(Ability::Read) {
+            Ok(()) => Some(self.named_facts(caller, input).await?),
+            Err(_) => None,
+        };
         let live = self.live().ok();
         let recording = match live {
             Some(_) => Some(self.recording(caller, Nothing {}).await?),
@@ -104,14 +115,18 @@ impl Api {
             bytes: facts.bytes,
             findings: facts.findings,
             secrets: live.map(|live| live.secrets.describe()),
-            servers,
-            agents: self.all_agents().await?,
+            named,
             agents_at: live.map(|live| (live.agents_at)()),
-            limits: live
-                .map_or_else(Vec::new, |live| live.engine.gauges().read().into_iter().map(LimitRow::from).collect()),
             recording,
             storage: self.storage_show(caller, Nothing {}).await?,
             audit: self.audit_verify(caller, VerifyAudit::default()).await?,
+        })
+    }
+    async fn named_facts(&self, caller: &Caller, input: Nothing) -> Result<NamedFacts, ApiError> {
+        Ok(NamedFacts {
+            servers: self.server_list(caller, input).await?.servers,
+            agents: self.all_agents().await?,
+            limits: self.limits_show(caller, Nothing {}).await?.rows,
         })
     }
 }

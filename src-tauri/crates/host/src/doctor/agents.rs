@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use api::calls::doctor::CoreFacts;
+use api::calls::doctor::{CoreFacts, NamedFacts};
 use api::when::count;
 
 use super::Finding;
@@ -13,14 +13,14 @@ use crate::paths::is_private;
 
 const AREA: &str = "agents";
 
-pub(super) fn examine(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
-    let mut found: Vec<Finding> = listener(facts).into_iter().collect();
-    found.push(access(facts));
+pub(super) fn examine(config: &Config, facts: &NamedFacts) -> Vec<Finding> {
+    let mut found = vec![access(facts)];
     found.extend(saved(config, facts));
     found
 }
 
-fn listener(facts: &CoreFacts) -> Option<Finding> {
+/// Where agents reach the core; names none of them.
+pub(super) fn listener(facts: &CoreFacts) -> Option<Finding> {
     let at = facts.agents_at.as_ref()?;
     Some(match (&at.url, &at.why) {
         (Some(url), _) => Finding::fine(AREA, format!("served at {url} and at the socket")),
@@ -34,7 +34,7 @@ fn listener(facts: &CoreFacts) -> Option<Finding> {
     })
 }
 
-fn access(facts: &CoreFacts) -> Finding {
+fn access(facts: &NamedFacts) -> Finding {
     let many = |wanted: fn(&api::dto::AgentFacts) -> bool| {
         u64::try_from(facts.agents.iter().filter(|agent| wanted(agent)).count()).unwrap_or(u64::MAX)
     };
@@ -47,7 +47,7 @@ fn access(facts: &CoreFacts) -> Finding {
 }
 
 /// Tokens that lie in files.
-fn saved(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
+fn saved(config: &Config, facts: &NamedFacts) -> Vec<Finding> {
     let Ok(folder) = fs::read_dir(config.paths.agents()) else { return Vec::new() };
     let mut found = Vec::new();
     for path in folder.filter_map(Result::ok).map(|entry| entry.path()) {

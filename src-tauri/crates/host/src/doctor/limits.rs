@@ -2,7 +2,7 @@
 //!
 //! One line where all is well; each limit that is nearly used up is named with what can be done.
 
-use api::calls::doctor::CoreFacts;
+use api::calls::doctor::NamedFacts;
 use api::calls::limits::{LimitRow, LimitUnit};
 
 use super::Finding;
@@ -12,7 +12,7 @@ const AREA: &str = "limits";
 /// From this part of a limit on, people are told. Issue 11: above 80 %.
 const NEARLY_FULL_PERCENT: u64 = 80;
 
-pub(super) fn examine(facts: &CoreFacts) -> Vec<Finding> {
+pub(super) fn examine(facts: &NamedFacts) -> Vec<Finding> {
     let nearly = |row: &&LimitRow| row.used.saturating_mul(100) > row.most.saturating_mul(NEARLY_FULL_PERCENT);
     let found: Vec<Finding> = facts.limits.iter().filter(nearly).map(finding).collect();
     match facts.limits.iter().max_by_key(|row| row.used.saturating_mul(100) / row.most.max(1)) {

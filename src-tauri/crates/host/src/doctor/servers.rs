@@ -5,19 +5,18 @@
 
 use std::path::Path;
 
-use api::calls::doctor::CoreFacts;
+use api::calls::doctor::NamedFacts;
 use api::dto::{AddressDto, ServerDto};
 
 use super::Finding;
 use crate::config::Config;
 use crate::programs;
 
-pub(super) fn examine(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
+pub(super) fn examine(config: &Config, facts: &NamedFacts, has_core: bool) -> Vec<Finding> {
     if facts.servers.is_empty() {
         let cure = "Add one: `taskwarden servers add NAME -- COMMAND`, or `--url URL`.";
         return vec![Finding::note("servers", "no server is configured", cure)];
     }
-    let has_core = facts.process.is_some();
     facts.servers.iter().flat_map(|server| one(config, server, has_core)).collect()
 }
 

@@ -18,11 +18,14 @@ fn what_a_server_started_learns_how_the_core_is_and_nothing_else() {
     let home = Home::new();
     let _core = home.serve();
     let out = home.folder("out", &[]);
+    home.ok(&["agents", "add", "quiet-colleague", "--save"]);
+    home.ok(&["servers", "add", "other-server", "--yes", "--", PROGRAM, "demo-server"]);
     let script = format!(
-        "[ -e '{out}/finished' ] && exit; {} {} {} touch '{out}/finished'",
+        "[ -e '{out}/finished' ] && exit; {} {} {} {} touch '{out}/finished'",
         tried("read", &["tasks", "list", "--json"], &out),
         tried("decided", &["agents", "add", "evil"], &out),
         tried("health", &["doctor"], &out),
+        tried("facts", &["doctor", "--json"], &out),
         out = out.display(),
     );
     add_server(&home, "fooled", &script);
@@ -31,8 +34,18 @@ fn what_a_server_started_learns_how_the_core_is_and_nothing_else() {
     assert!(read.contains("code 5") && read.contains("a server or an agent started"), "no tasks of others: {read}");
     let decided = told(&out, "decided");
     assert!(decided.contains("code 5") && decided.contains("terminal of your own"), "the way on is told: {decided}");
-    assert!(told(&out, "health").contains("answers, version"), "how the core is may be known");
-    assert_no_agent(&home);
+    let health = told(&out, "health");
+    assert!(health.contains("answers, version"), "how the core is may be known: {health}");
+    assert!(health.contains("are shown to people only"), "and that more is known: {health}");
+    for text in [&health, &told(&out, "facts")] {
+        for name in ["quiet-colleague", "other-server", "server fooled", "agent has access", "every limit"] {
+            assert!(!text.contains(name), "nobody is named and nothing else is claimed, such as `{name}`: {text}");
+        }
+    }
+    let own = home.run(&["doctor"]).out;
+    assert!(own.contains("1 agent with access") && own.contains("server other-server"), "a person sees them: {own}");
+    let agents = home.ok(&["agents", "list", "--json"]).json()["agents"].clone();
+    assert_eq!(agents.as_array().map(Vec::len), Some(1), "nobody was added: {agents}");
 }
 
 #[test]
