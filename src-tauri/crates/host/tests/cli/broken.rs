@@ -160,13 +160,15 @@ fn help_shows_only_what_there_is() {
         "tasks",
         "inbox",
         "budget",
+        "storage",
+        "audit",
         "doctor",
         "demo-server",
         "completions",
     ] {
         assert!(help.contains(command), "`{command}` is there: {help}");
     }
-    for later in ["keep", "audit", "halt"] {
+    for later in ["keep", "halt"] {
         assert!(!help.contains(&format!("\n  {later}")), "`{later}` comes with its own issue: {help}");
     }
     let completions = home.ok(&["completions", "zsh"]).out;
