@@ -64,8 +64,7 @@ export const inboxText = {
 
   shared: {
     during: (server: string, calls: number) => `${server} asks during one of ${count(calls)} calls`,
-    asksDuring: "asks during",
-    oneOf: (calls: number) => `one of ${count(calls)} calls`,
+    oneOf: (server: string, calls: number) => `${server} · one of ${count(calls)} calls`,
     doesNotSay: " and does not say which",
     heading: (calls: number) => `One of these ${count(calls)} calls asks`,
     what: (server: string) => `${server} does not say which. Your answer goes to ${server} and is tied to none of them. A cancel ends the call you choose, whether it asks or not.`,
