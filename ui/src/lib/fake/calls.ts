@@ -280,9 +280,9 @@ export function answers(world: World): Answers {
     },
     doctor: () => ({
       version: world.core.version, process: world.core.process, registry: world.core.home, schema: 1, tasks: world.rows.size, openRequests: world.inbox.size, auditRows: 0, bytes: 0,
-      findings: world.core.registryFindings, secrets: world.core.secrets, servers: [...world.servers.values()],
-      agents: [...world.agents.values()], agentsAt: world.core.agentsAt,
-      limits: LIMIT_ROWS, recording: world.recording, storage: world.storage, audit: AUDIT_FITS,
+      findings: world.core.registryFindings, secrets: world.core.secrets, agentsAt: world.core.agentsAt,
+      named: { servers: [...world.servers.values()], agents: [...world.agents.values()], limits: LIMIT_ROWS },
+      recording: world.recording, storage: world.storage, audit: AUDIT_FITS,
     }),
   };
 }
