@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use api::dto::{AgentsAt, ListQuery, NoticesGo};
 use api::frame::{Frame, SubscribeInput};
-use api::{Api, Caller, Live, Place};
+use api::{Api, BrowserSession, BrowserSessions, Caller, Live, Place};
 use domain::ids::HostId;
 use domain::policy::Policy;
 use domain::ports::{Clock, Registry, ServerUnit};
@@ -61,6 +61,19 @@ async fn open_tasks(api: &Api, caller: &Caller, server: &ScriptedServer) -> Vec<
     ids
 }
 
+/// No browser is signed in.
+struct NoBrowser;
+
+impl BrowserSessions for NoBrowser {
+    fn list(&self) -> Vec<BrowserSession> {
+        Vec::new()
+    }
+
+    fn revoke(&self, _id: &str) -> bool {
+        false
+    }
+}
+
 #[tokio::main]
 async fn main() {
     let seconds = std::env::var("TASKWARDEN_BENCH_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
@@ -97,6 +110,7 @@ async fn main() {
         locate: Arc::new(|command, _| (command == "npx").then(|| "/usr/bin/npx".into())),
         agents_at: Arc::new(AgentsAt::default),
         notices: Arc::new(|| NoticesGo::None),
+        sessions: Arc::new(NoBrowser),
         place: Place::default(),
     };
     let api = Api::running(registry, clock.clone() as Arc<dyn Clock>, policy, live);

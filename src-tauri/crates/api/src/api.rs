@@ -12,6 +12,7 @@ use domain::time::Timestamp;
 use engine::{Draw, Engine};
 use tokio::sync::watch;
 
+use crate::calls::sessions::BrowserSessions;
 use crate::dto::{AgentsAt, CoreDto, NoticesGo};
 use crate::error::ApiError;
 use crate::watching::Feeds;
@@ -33,6 +34,8 @@ pub struct Live {
     pub locate: Locate,
     /// Where agents reach it over HTTP at this moment.
     pub agents_at: Arc<dyn Fn() -> AgentsAt + Send + Sync>,
+    /// Browsers that are signed in.
+    pub sessions: Arc<dyn BrowserSessions>,
     /// Where notices go at this moment.
     pub notices: Arc<dyn Fn() -> NoticesGo + Send + Sync>,
     /// What lies around the core.

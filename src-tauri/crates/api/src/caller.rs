@@ -36,6 +36,8 @@ pub struct Caller {
     pub person: PersonId,
     /// The peer's process, when it came over a socket.
     pub process: Option<u32>,
+    /// The id of the browser session that the call came in with.
+    pub session: Option<String>,
     /// What everything but [`Ability::Health`] is refused with; `None` for a person.
     refusal: Option<Box<ApiError>>,
 }
@@ -50,13 +52,19 @@ impl Caller {
     /// A person, proven to be one by the door.
     #[must_use]
     pub fn person(person: PersonId, process: Option<u32>) -> Self {
-        Self { person, process, refusal: None }
+        Self { person, process, session: None, refusal: None }
+    }
+
+    /// The same caller, in this browser session.
+    #[must_use]
+    pub fn in_session(self, id: String) -> Self {
+        Self { session: Some(id), ..self }
     }
 
     /// A process that is not proven to be a person's: it learns how the core is, and `refusal` for everything else.
     #[must_use]
     pub fn restricted(person: PersonId, process: Option<u32>, refusal: ApiError) -> Self {
-        Self { person, process, refusal: Some(Box::new(refusal)) }
+        Self { person, process, session: None, refusal: Some(Box::new(refusal)) }
     }
 
     /// Refuses what this caller may not ask for.

@@ -17,6 +17,7 @@ pub mod ping;
 pub mod requests;
 pub mod rules;
 pub mod servers;
+pub mod sessions;
 pub mod stops;
 pub mod storage;
 pub mod tasks;

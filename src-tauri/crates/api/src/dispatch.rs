@@ -21,6 +21,7 @@ use crate::calls::rules::RuleList;
 use crate::calls::servers::{
     AddServer, LocateProgram, ProgramLocated, RemoveServer, ServerAdded, ServerList, ServerRemoved, ToolList,
 };
+use crate::calls::sessions::{RevokeSessions, SessionList};
 use crate::calls::stops::{CancelTasks, RevokeTask, StopList};
 use crate::calls::storage::{CleanStorage, SetStorage, StorageCleaned, VerifyAudit};
 use crate::calls::tasks::{AdoptTask, ListTasks, ShownTask, StartTask, TaskResult};
@@ -115,6 +116,8 @@ calls! {
     "budgets.series" reads budget_series: ShowSeries => SeriesDto;
     "budgets.waste" reads budget_waste: ShowWaste => WasteList;
     "budgets.choices" reads budget_choices: Nothing => BudgetChoices;
+    "sessions.list" reads session_list: Nothing => SessionList;
+    "sessions.revoke" acts session_revoke: RevokeSessions => SessionList;
     "inbox" reads inbox: ReadInbox => InboxDto;
     "desk.list" reads desk_list: ListDesk => DeskList;
     "desk.put" acts desk_put: PutAtDesk => Done;

@@ -30,5 +30,6 @@ pub mod when;
 
 pub use api::{Api, Live, Locate, Place};
 pub use caller::{Ability, Caller};
+pub use calls::sessions::{BrowserSession, BrowserSessions};
 pub use dispatch::CALLS;
 pub use error::{ApiError, Code};

@@ -108,6 +108,8 @@ pub enum Verb {
     StorageChanged,
     /// Old audit rows were removed; the note is their tombstone.
     SegmentRemoved,
+    /// The session of a browser was ended by a person.
+    SessionRevoked,
 }
 
 impl Verb {
@@ -151,6 +153,7 @@ impl Verb {
             Self::StorageCleaned => "storageCleaned",
             Self::StorageChanged => "storageChanged",
             Self::SegmentRemoved => "segmentRemoved",
+            Self::SessionRevoked => "sessionRevoked",
         }
     }
 }
@@ -166,7 +169,7 @@ pub enum Subject {
     Server(ServerId),
     /// An agent.
     Agent(AgentId),
-    /// The registry itself.
+    /// The registry itself, or the core where a fact has no other subject.
     Store,
 }
 

@@ -24,6 +24,7 @@ mod rules;
 mod screen;
 mod serve;
 mod servers;
+mod sessions;
 mod stop;
 mod storage;
 mod table;
@@ -61,6 +62,9 @@ enum Command {
     Serve(serve::Serve),
     /// Show the window of the running core in the browser: prints its address and a one-time code.
     Ui,
+    /// List browsers that are signed in, and sign them out.
+    #[command(subcommand)]
+    Sessions(sessions::Sessions),
     /// Add, list, show and remove MCP servers.
     #[command(subcommand)]
     Servers(servers::Servers),
@@ -195,6 +199,7 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
     match command {
         Command::Serve(command) => serve::run(command, config, screen, wrap).await,
         Command::Ui => ui::run(&config, screen).await,
+        Command::Sessions(command) => sessions::run(command, &config, screen).await,
         Command::Servers(command) => servers::run(command, &config, screen).await,
         Command::Agents(command) => agents::run(command, &config, screen).await,
         Command::Connect(command) => Box::pin(connect::run(command, config, screen)).await,

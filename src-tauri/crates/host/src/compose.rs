@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use api::dto::{AgentsAt, NoticesGo};
-use api::{Api, Live, Place};
+use api::{Api, BrowserSessions, Live, Place};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::HostId;
 use domain::policy::Policy;
@@ -31,7 +31,7 @@ use crate::door::Opener;
 use crate::http::{self, Doors, HttpError};
 use crate::lock::{CoreLock, LockError};
 use crate::notices::{self, DesktopNotices, Reach, Sources};
-use crate::observed_clock::ObservedClock;
+use crate::observed_clock::{ObservedClock, since_boot};
 use crate::paths::HomeError;
 use crate::secrets::{Vault, VaultError};
 use crate::sign_in::{Invitation, SignIn};
@@ -263,6 +263,8 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
     let agents_at = Arc::new(Mutex::new(AgentsAt::default()));
     let told = Arc::clone(&agents_at);
     let agents = agent_door(&engine, &registry, forwarder, &clock, &draw, &policy, &supervisor);
+    let sign_in = Arc::new(SignIn::new(&policy.hosting, Arc::new(since_boot)));
+    let sessions: Arc<dyn BrowserSessions> = sign_in.clone();
     let live = Live {
         engine: engine.clone(),
         secrets,
@@ -270,6 +272,7 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
         demo: own_command("demo-server"),
         connect: own_command("connect"),
         locate: Arc::new(|command, cwd| programs::locate(command, programs::folder_of(cwd).as_deref())),
+        sessions,
         notices,
         agents_at: Arc::new(move || told.lock().clone()),
         place,
@@ -283,7 +286,6 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
         let (api, engine, policy, supervisor) = (api.clone(), engine.clone(), policy.clone(), supervisor.clone());
         desktop.start(Sources { api, engine, registry, clock, policy, supervisor, opener });
     }
-    let sign_in = Arc::new(SignIn::new(&policy.hosting));
     let strict = held.config.strict_agents;
     socket::serve(listener, api.clone(), Arc::clone(&sign_in), agents.clone(), strict, &supervisor);
     tracing::info!(process = std::process::id(), "the core runs");

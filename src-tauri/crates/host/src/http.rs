@@ -17,20 +17,19 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use api::{Api, ApiError, CALLS, Caller, Code};
-use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use domain::policy::{Hosting, Policy};
 use engine::supervisor::Supervisor;
 use futures::StreamExt as _;
 use serde::Deserialize;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agents::AgentDoor;
@@ -39,7 +38,7 @@ use crate::frames;
 use crate::person;
 use crate::reply::{json, refused};
 use crate::request_budget::{Holder, RequestBudget};
-use crate::sign_in::SignIn;
+use crate::sign_in::{SignIn, SignedIn};
 
 /// The header that only our page can send, with its word of the session.
 const WORD: &str = "x-taskwarden";
@@ -194,17 +193,13 @@ async fn only_our_page(State(behind): State<Arc<Behind>>, request: Request, next
     response
 }
 
-/// Until when the session of a request lasts.
-#[derive(Clone, Copy)]
-struct Until(Instant);
-
 async fn only_signed_in(State(behind): State<Arc<Behind>>, mut request: Request, next: Next) -> Response {
     let headers = request.headers();
     let cookie = guard::cookie(headers, &behind.cookie).unwrap_or_default();
     let word = headers.get(WORD).and_then(|word| word.to_str().ok()).unwrap_or_default();
     match behind.sign_in.session(cookie, word) {
-        Some(until) => {
-            request.extensions_mut().insert(Until(until));
+        Some(session) => {
+            request.extensions_mut().insert(session);
             next.run(request).await
         }
         None => unsigned(&ApiError::new(
@@ -215,12 +210,14 @@ async fn only_signed_in(State(behind): State<Arc<Behind>>, mut request: Request,
     }
 }
 
-async fn sign_in(State(behind): State<Arc<Behind>>, body: Bytes) -> Response {
+async fn sign_in(State(behind): State<Arc<Behind>>, headers: HeaderMap, body: Bytes) -> Response {
     let typed: TypedCode = match serde_json::from_slice(&body) {
         Ok(typed) => typed,
         Err(error) => return refused(&ApiError::bad_input(&error)),
     };
-    let Some(proof) = behind.sign_in.redeem(&typed.code) else {
+    let browser =
+        headers.get(header::USER_AGENT).map_or("unnamed".into(), |name| String::from_utf8_lossy(name.as_bytes()));
+    let Some(proof) = behind.sign_in.redeem(&typed.code, &browser) else {
         tracing::info!("a code of the browser's door was refused");
         return unsigned(&ApiError::new(
             Code::Refused,
@@ -241,13 +238,18 @@ async fn sign_in(State(behind): State<Arc<Behind>>, body: Bytes) -> Response {
     response
 }
 
-async fn call(State(behind): State<Arc<Behind>>, Path(name): Path<String>, body: Bytes) -> Response {
+async fn call(
+    State(behind): State<Arc<Behind>>,
+    Extension(session): Extension<SignedIn>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Response {
     let outcome = async {
         let _turn = behind.in_work.try_acquire().map_err(|_| {
             ApiError::new(Code::Refused, "too many calls are in work", "Wait until some of them are done.")
         })?;
         let input = text(&body)?;
-        let caller = Caller::here(person::in_browser());
+        let caller = Caller::here(person::in_browser()).in_session(session.id);
         if CALLS.iter().any(|(known, ability)| *known == name && ability.changes()) {
             tracing::info!(call.name = %name, person = %caller.person, "asked in the browser");
         }
@@ -259,13 +261,9 @@ async fn call(State(behind): State<Arc<Behind>>, Path(name): Path<String>, body:
     }
 }
 
-async fn feed(
-    State(behind): State<Arc<Behind>>,
-    axum::Extension(Until(until)): axum::Extension<Until>,
-    body: Bytes,
-) -> Response {
+async fn feed(State(behind): State<Arc<Behind>>, Extension(session): Extension<SignedIn>, body: Bytes) -> Response {
     let opened = async {
-        let caller = Caller::here(person::in_browser());
+        let caller = Caller::here(person::in_browser()).in_session(session.id.clone());
         frames::open(&behind.api, &caller, text(&body)?).await
     };
     let lines = match opened.await {
@@ -275,7 +273,7 @@ async fn feed(
     let stop = behind.stop.clone();
     let over = Box::pin(async move {
         tokio::select! {
-            () = tokio::time::sleep_until(until) => {}
+            () = behind.sign_in.ended(session) => {}
             () = stop.cancelled() => {}
         }
     });

@@ -5,6 +5,7 @@
 //! only show times read the wall (`engine::SystemClock`).
 
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use domain::ports::Clock;
 use domain::time::Timestamp;
@@ -36,6 +37,11 @@ impl Clock for ObservedClock {
     fn step_by(&self, millis: i64) {
         self.booted.fetch_add(millis, Ordering::Relaxed);
     }
+}
+
+/// Time since the computer started, suspend included. Nobody can set it.
+pub(crate) fn since_boot() -> Duration {
+    Duration::from_millis(u64::try_from(boot_ms()).unwrap_or_default())
 }
 
 fn wall_ms() -> i64 {

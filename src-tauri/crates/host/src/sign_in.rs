@@ -1,21 +1,23 @@
 //! How a browser becomes the person's: a one-time code for a session (ruling 27).
 //!
 //! A code counts once, for minutes. Wrong tries cost it nothing, because any local process can make them: it is long
-//! enough that guessing is hopeless at any rate. A
-//! session is two secrets, both needed: a cookie that no script reads, and a word that only the page knows. Cookies of
-//! a loopback address go to every port of it, so a server that brings a person to a page of its own would get the
-//! cookie; the word stays with our page. Everything is in memory and ends with the core. `http.rs` serves this.
+//! enough that guessing is hopeless at any rate. A session is two secrets, both needed: a cookie that no script reads,
+//! and a word that only the page knows. Cookies of a loopback address go to every port of it, so a server that brings a
+//! person to a page of its own would get the cookie; the word stays with our page. Times are those of the boot clock:
+//! suspend counts, and setting the wall clock changes nothing. A person lists and ends sessions through
+//! `api::BrowserSessions`; a session that ends closes its feeds. Everything is in memory and ends with the core.
+//! `http.rs` serves this.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use api::{Ability, ApiError, Caller, Code as ErrorCode};
-use domain::policy::Hosting;
+use api::{Ability, ApiError, BrowserSession, BrowserSessions, Caller, Code as ErrorCode};
+use domain::policy::{Hosting, plain_text};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::random;
 
@@ -23,6 +25,8 @@ use crate::random;
 const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// 60 random bits: a million guesses a second for five minutes find one code in four thousand million.
 const CODE_LETTERS: usize = 12;
+/// Letters of a session's id, which a person copies; it opens nothing.
+const ID_LETTERS: usize = 8;
 /// Letters between two dashes, as a person reads them.
 const GROUP_LETTERS: usize = 4;
 
@@ -53,9 +57,22 @@ pub(crate) struct Invitation {
     pub(crate) minutes: u64,
 }
 
+/// Time since a fixed moment; in production since the computer started.
+pub(crate) type Elapsed = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// The session of a request that was let in.
+#[derive(Debug, Clone)]
+pub(crate) struct SignedIn {
+    /// Names the session; it opens nothing.
+    pub(crate) id: String,
+    /// Cancelled when the session ends in any way.
+    ended: CancellationToken,
+}
+
 /// Codes and sessions of one core.
 pub(crate) struct SignIn {
     hosting: Hosting,
+    elapsed: Elapsed,
     /// Where the browser's door is, once it is open.
     address: OnceLock<SocketAddr>,
     state: Mutex<State>,
@@ -69,18 +86,30 @@ struct State {
 
 struct Code {
     text: String,
-    until: Instant,
+    until: Duration,
 }
 
 struct Session {
+    id: String,
     proof: Proof,
-    until: Instant,
+    browser: String,
+    since: Duration,
+    used: Duration,
+    until: Duration,
+    ended: CancellationToken,
+}
+
+impl Drop for Session {
+    /// Whatever takes a session out of the list closes its feeds.
+    fn drop(&mut self) {
+        self.ended.cancel();
+    }
 }
 
 impl SignIn {
     /// No code, no session.
-    pub(crate) fn new(hosting: &Hosting) -> Self {
-        Self { hosting: hosting.clone(), address: OnceLock::new(), state: Mutex::new(State::default()) }
+    pub(crate) fn new(hosting: &Hosting, elapsed: Elapsed) -> Self {
+        Self { hosting: hosting.clone(), elapsed, address: OnceLock::new(), state: Mutex::new(State::default()) }
     }
 
     /// The browser's door is open there.
@@ -115,7 +144,7 @@ impl SignIn {
     /// A new code, written as a person reads it. An earlier one no longer counts.
     fn new_code(&self) -> String {
         let text: String = random::key().iter().take(CODE_LETTERS).map(|byte| letter(*byte)).collect();
-        let until = Instant::now() + self.hosting.code_span;
+        let until = (self.elapsed)() + self.hosting.code_span;
         let shown = text.chars().enumerate().fold(String::new(), |mut shown, (at, letter)| {
             if at > 0 && at.is_multiple_of(GROUP_LETTERS) {
                 shown.push('-');
@@ -127,34 +156,93 @@ impl SignIn {
         shown
     }
 
-    /// Exchanges a code for a session. `None` for a wrong, used, late or void one: which of them is nobody's business.
-    pub(crate) fn redeem(&self, typed: &str) -> Option<Proof> {
+    /// Exchanges a code for a session of a browser, which `browser` says it is. `None` for a wrong, used, late or void
+    /// code: which of them is nobody's business.
+    pub(crate) fn redeem(&self, typed: &str, browser: &str) -> Option<Proof> {
         let typed = normal(typed);
+        let now = (self.elapsed)();
         let mut state = self.state.lock();
-        state.code.take_if(|code| code.until <= Instant::now());
+        state.code.take_if(|code| code.until <= now);
         state.code.take_if(|code| same(&typed, &code.text))?;
         let proof = Proof { cookie: secret(), word: secret() };
         while state.sessions.len() >= self.hosting.browser_sessions_max {
             state.sessions.pop_front();
         }
-        let until = Instant::now() + self.hosting.browser_session_span;
-        state.sessions.push_back(Session { proof: proof.clone(), until });
+        let letters = random::key();
+        state.sessions.push_back(Session {
+            id: letters.iter().take(ID_LETTERS).map(|byte| letter(*byte).to_ascii_lowercase()).collect(),
+            proof: proof.clone(),
+            browser: plain_text(browser, self.hosting.browser_name_chars).replace(['\n', '\t'], " "),
+            since: now,
+            used: now,
+            until: now + self.hosting.browser_session_span,
+            ended: CancellationToken::new(),
+        });
         Some(proof)
     }
 
-    /// Until when these two are a session.
-    pub(crate) fn session(&self, cookie: &str, word: &str) -> Option<Instant> {
+    /// The session that these two are.
+    pub(crate) fn session(&self, cookie: &str, word: &str) -> Option<SignedIn> {
+        let now = (self.elapsed)();
         let mut state = self.state.lock();
-        let now = Instant::now();
-        state.sessions.retain(|session| session.until > now);
+        state.drop_expired(now);
         let mut found = None;
         // Every session is compared, so that the time tells nothing.
-        for session in &state.sessions {
+        for session in &mut state.sessions {
             if same(cookie, &session.proof.cookie) & same(word, &session.proof.word) {
-                found = Some(session.until);
+                session.used = now;
+                found = Some(SignedIn { id: session.id.clone(), ended: session.ended.clone() });
             }
         }
         found
+    }
+
+    /// Returns when the session is over; until then it counts as used. Cancel-safe.
+    pub(crate) async fn ended(&self, session: SignedIn) {
+        while let Some(left) = self.keep_using(&session.id) {
+            tokio::select! {
+                () = session.ended.cancelled() => return,
+                () = tokio::time::sleep(left.min(self.hosting.browser_session_check)) => {}
+            }
+        }
+    }
+
+    /// Marks a session as used and gives its remaining time; `None` when it is over.
+    fn keep_using(&self, id: &str) -> Option<Duration> {
+        let now = (self.elapsed)();
+        let mut state = self.state.lock();
+        state.drop_expired(now);
+        let session = state.sessions.iter_mut().find(|session| session.id == id)?;
+        session.used = now;
+        Some(session.until.saturating_sub(now))
+    }
+}
+
+impl State {
+    fn drop_expired(&mut self, now: Duration) {
+        self.sessions.retain(|session| session.until > now);
+    }
+}
+
+impl BrowserSessions for SignIn {
+    fn list(&self) -> Vec<BrowserSession> {
+        let now = (self.elapsed)();
+        let mut state = self.state.lock();
+        state.drop_expired(now);
+        let listed = state.sessions.iter().map(|session| BrowserSession {
+            id: session.id.clone(),
+            browser: session.browser.clone(),
+            age: now.saturating_sub(session.since),
+            idle: now.saturating_sub(session.used),
+        });
+        listed.collect()
+    }
+
+    fn revoke(&self, id: &str) -> bool {
+        let mut state = self.state.lock();
+        let before = state.sessions.len();
+        state.sessions.retain(|session| session.id != id);
+        state.sessions.len() < before
     }
 }
 
@@ -189,25 +277,45 @@ fn same(given: &str, kept: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn sign_in() -> SignIn {
-        SignIn::new(&Hosting::default())
+    /// A clock that the test moves.
+    #[derive(Clone, Default)]
+    struct Boot(Arc<Mutex<Duration>>);
+
+    impl Boot {
+        fn advance(&self, by: Duration) {
+            *self.0.lock() += by;
+        }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_code_counts_once_and_not_after_its_time() {
-        let door = sign_in();
-        assert_eq!(door.redeem("0000-0000"), None, "there is no code yet");
+    fn with_clock() -> (SignIn, Boot) {
+        let boot = Boot::default();
+        let read = boot.clone();
+        (SignIn::new(&Hosting::default(), Arc::new(move || *read.0.lock())), boot)
+    }
+
+    fn sign_in() -> SignIn {
+        with_clock().0
+    }
+
+    fn is_out(door: &SignIn, proof: &Proof) -> bool {
+        door.session(&proof.cookie, &proof.word).is_none()
+    }
+
+    #[test]
+    fn a_code_counts_once_and_not_after_its_time() {
+        let (door, boot) = with_clock();
+        assert_eq!(door.redeem("0000-0000", "Firefox"), None, "there is no code yet");
         let code = door.new_code();
-        let proof = door.redeem(&code.to_lowercase().replace('-', " ")).expect("typed as people type");
+        let proof = door.redeem(&code.to_lowercase().replace('-', " "), "Firefox").expect("typed as people type");
         assert!(door.session(&proof.cookie, &proof.word).is_some(), "both secrets are a session");
-        assert_eq!(door.redeem(&code), None, "it was used");
+        assert_eq!(door.redeem(&code, "Firefox"), None, "it was used");
         let late = door.new_code();
-        tokio::time::advance(Hosting::default().code_span).await;
-        assert_eq!(door.redeem(&late), None, "it is too late");
+        boot.advance(Hosting::default().code_span);
+        assert_eq!(door.redeem(&late, "Firefox"), None, "it is too late");
         let first = door.new_code();
         let second = door.new_code();
-        assert_eq!(door.redeem(&first), None, "a newer one took its place");
-        assert!(door.redeem(&second).is_some(), "and a try at the old one did not harm it");
+        assert_eq!(door.redeem(&first, "Firefox"), None, "a newer one took its place");
+        assert!(door.redeem(&second, "Firefox").is_some(), "and a try at the old one did not harm it");
     }
 
     #[test]
@@ -215,33 +323,78 @@ mod tests {
         let door = sign_in();
         let code = door.new_code();
         for _ in 0..1_000 {
-            assert_eq!(door.redeem("guess"), None, "wrong");
+            assert_eq!(door.redeem("guess", "Firefox"), None, "wrong");
         }
-        assert!(door.redeem(&code).is_some(), "the person's own code still counts");
+        assert!(door.redeem(&code, "Firefox").is_some(), "the person's own code still counts");
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_session_needs_both_secrets_and_ends_after_its_time() {
-        let door = sign_in();
-        let (a, b) = (door.redeem(&door.new_code()), door.redeem(&door.new_code()));
+    #[test]
+    fn a_session_needs_both_secrets_and_ends_after_its_time() {
+        let (door, boot) = with_clock();
+        let (a, b) = (door.redeem(&door.new_code(), "Firefox"), door.redeem(&door.new_code(), "Firefox"));
         let (a, b) = (a.expect("one"), b.expect("another"));
-        assert_eq!(door.session(&a.cookie, "1"), None, "a stolen cookie is not enough");
-        assert_eq!(door.session(&a.cookie, &b.word), None, "the two belong together");
-        assert_eq!(door.session("", ""), None, "nothing is no secret");
+        assert!(door.session(&a.cookie, "1").is_none(), "a stolen cookie is not enough");
+        assert!(door.session(&a.cookie, &b.word).is_none(), "the two belong together");
+        assert!(door.session("", "").is_none(), "nothing is no secret");
         assert!(door.session(&b.cookie, &b.word).is_some(), "several browsers may be signed in");
-        tokio::time::advance(Hosting::default().browser_session_span).await;
-        assert_eq!(door.session(&a.cookie, &a.word), None, "the day is over");
+        boot.advance(Hosting::default().browser_session_span);
+        assert!(door.session(&a.cookie, &a.word).is_none(), "the day is over");
         assert_eq!(format!("{a:?}"), "Proof(…)", "no log shows them");
     }
 
     #[test]
     fn the_oldest_browser_goes_when_there_are_too_many() {
         let door = sign_in();
-        let signed: Vec<Proof> =
-            (0..=Hosting::default().browser_sessions_max).filter_map(|_| door.redeem(&door.new_code())).collect();
+        let signed: Vec<Proof> = (0..=Hosting::default().browser_sessions_max)
+            .filter_map(|_| door.redeem(&door.new_code(), "Firefox"))
+            .collect();
         let first = signed.first().expect("one");
         let last = signed.last().expect("one");
-        assert_eq!(door.session(&first.cookie, &first.word), None, "the first is out");
+        assert!(door.session(&first.cookie, &first.word).is_none(), "the first is out");
         assert!(door.session(&last.cookie, &last.word).is_some(), "the last is in");
+    }
+    #[test]
+    fn what_a_browser_says_it_is_is_cut_and_plain() {
+        let (door, boot) = with_clock();
+        let said = format!("Fire\u{202e}fox\n\u{1b}[31m{}", "x".repeat(1_000));
+        let code = door.new_code();
+        door.redeem(&code, &said).expect("a session");
+        boot.advance(Duration::from_secs(60));
+        let listed = door.list();
+        let session = listed.first().expect("one");
+        assert!(session.browser.starts_with("Firefox [31mx"), "nothing acts on a terminal: {:?}", session.browser);
+        assert!(session.browser.chars().count() <= Hosting::default().browser_name_chars + 1, "it is cut");
+        assert_eq!((session.age, session.idle), (Duration::from_secs(60), Duration::from_secs(60)));
+        assert!(door.revoke(&session.id) && !door.revoke(&session.id), "it ends once");
+        assert!(door.list().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_feed_ends_soon_after_a_suspend_that_outlasts_its_session() {
+        let (door, boot) = with_clock();
+        let proof = door.redeem(&door.new_code(), "Firefox").expect("a session");
+        let session = door.session(&proof.cookie, &proof.word).expect("signed in");
+        let feed = door.ended(session);
+        tokio::pin!(feed);
+        assert!(futures::poll!(feed.as_mut()).is_pending(), "it is open");
+        // The computer was suspended: timers stood still, the boot clock did not.
+        boot.advance(Hosting::default().browser_session_span);
+        let limit = Hosting::default().browser_session_check * 2;
+        assert!(tokio::time::timeout(limit, feed).await.is_ok(), "it is looked at again");
+        assert!(is_out(&door, &proof), "and the browser is signed out");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_feed_ends_at_once_when_its_session_is_revoked() {
+        let door = sign_in();
+        let proof = door.redeem(&door.new_code(), "Firefox").expect("a session");
+        let session = door.session(&proof.cookie, &proof.word).expect("signed in");
+        let id = session.id.clone();
+        let feed = door.ended(session);
+        tokio::pin!(feed);
+        assert!(futures::poll!(feed.as_mut()).is_pending(), "it is open");
+        assert!(door.revoke(&id));
+        assert!(futures::poll!(feed.as_mut()).is_ready(), "no time passes");
+        assert!(is_out(&door, &proof));
     }
 }

@@ -1070,6 +1070,11 @@ agent: string,
 /** In the person's words. */
 reason?: string | null, };
 
+/** Which sessions to end. */
+export type RevokeSessions = { "which": "one",
+/** Its id. */
+id: string, } | { "which": "others" };
+
 /** A task to take from its agent. */
 export type RevokeTask = {
 /** Its handle. */
@@ -1197,6 +1202,24 @@ export type ServerRemoved = {
 name: string,
 /** Open tasks that are lost with it. */
 lostTasks: number, };
+
+/** A browser that is signed in. */
+export type SessionDto = {
+/** Names the session; it opens nothing. */
+id: string,
+/** What the browser says it is. Any program may say anything here. */
+browser: string,
+/** When it was signed in. */
+signedInAt: string,
+/** When it was last used; an open page counts as use. */
+usedAt: string,
+/** Whether it is the browser that asks. */
+current: boolean, };
+
+/** Browsers that are signed in. */
+export type SessionList = {
+/** One row for each session, oldest first. */
+sessions: Array<SessionDto>, };
 
 /** How an agent is counted. What is left out stays; null takes it back to what is known of its client. */
 export type SetBudget = {
@@ -1936,6 +1959,8 @@ export interface Calls {
   "budgets.series": [ShowSeries, SeriesDto];
   "budgets.waste": [ShowWaste, WasteList];
   "budgets.choices": [Nothing, BudgetChoices];
+  "sessions.list": [Nothing, SessionList];
+  "sessions.revoke": [RevokeSessions, SessionList];
   "inbox": [ReadInbox, InboxDto];
   "desk.list": [ListDesk, DeskList];
   "desk.put": [PutAtDesk, Done];

@@ -1,6 +1,6 @@
 /* What a made-up core answers. Effects that take time at a real server take time here, so that in-between states
    can be seen; stories override single calls. */
-import type { AgentFacts, ApiError, BudgetDto, Calls, RequestDto, RuleDto, TaskDto, TaskRow } from "$lib/bindings";
+import type { AgentFacts, ApiError, BudgetDto, Calls, RequestDto, RuleDto, SessionDto, TaskDto, TaskRow } from "$lib/bindings";
 import type { CallName } from "$lib/backend/backend";
 import { CHOICES, makeSeries, makeShown, makeWaste, windowAfter } from "./budgets";
 import { iso } from "./chance";
@@ -268,6 +268,14 @@ export function answers(world: World): Answers {
       return { removed, storage: world.storage };
     },
     "audit.verify": () => AUDIT_FITS,
+    "sessions.list": () => ({ sessions: world.sessions }),
+    "sessions.revoke": (input) => {
+      const isMeant = (session: SessionDto) => (input.which === "one" ? session.id === input.id : !session.current);
+      const ended = world.sessions.filter(isMeant);
+      if (input.which === "one" && ended.length === 0) throw missing(`browser session \`${input.id}\``);
+      world.sessions = world.sessions.filter((session) => !isMeant(session));
+      return { sessions: ended };
+    },
     "limits.show": () => ({ rows: LIMIT_ROWS }),
     "settings.change": (change) => {
       world.settings = { ...world.settings, ...change };

@@ -1,9 +1,10 @@
 /* A core made up in memory: what it holds and how it changes. Calls are in calls.ts, the wire in backend/fake.ts. */
-import type { AgentFacts, BudgetDto, BudgetList, CoreDto, DeskItem, Frame, InboxRow, RecordingDto, RuleDto, ServerDto, SettingsDto, StorageDto, SubscribeInput, TaskDto, TaskRow } from "$lib/bindings";
+import type { AgentFacts, BudgetDto, BudgetList, CoreDto, DeskItem, Frame, InboxRow, RecordingDto, RuleDto, ServerDto, SettingsDto, SessionDto, StorageDto, SubscribeInput, TaskDto, TaskRow } from "$lib/bindings";
 import { makeBudgets } from "./budgets";
 import { chance, iso, type Chance } from "./chance";
 import { EVERYTHING, totals, view } from "./query";
 import { inboxRow, isOver, makeRows } from "./rows";
+import { SESSIONS } from "./sessions";
 import { makeStorage } from "./storage";
 import { CORE, detail, makeAgents, makeServers, request, SETTINGS } from "./things";
 
@@ -24,6 +25,7 @@ export interface WorldOptions {
   core?: Partial<CoreDto>;
   settings?: Partial<SettingsDto>;
   storage?: Partial<StorageDto>;
+  sessions?: SessionDto[];
   recording?: RecordingDto;
   /** A frozen now, for stories. */
   now?: number;
@@ -47,6 +49,7 @@ export class World {
   readonly core: CoreDto;
   settings: SettingsDto;
   storage: StorageDto;
+  sessions: SessionDto[];
   recording: RecordingDto;
   focus: SubscribeInput = { query: null, ids: [], task: null, visible: true };
   upto = 1;
@@ -62,6 +65,7 @@ export class World {
     this.settings = { ...SETTINGS, ...options.settings };
     const now = this.now();
     this.storage = makeStorage(now, options.storage);
+    this.sessions = options.sessions ?? SESSIONS(now);
     this.recording = options.recording ?? { state: "ok" };
     const needy = typeof options.inbox === "number" ? options.inbox : 6;
     const rows = Array.isArray(options.tasks) ? options.tasks : makeRows(options.tasks ?? 28, Math.min(needy, options.tasks ?? 28), now, options.seed);

@@ -13,6 +13,7 @@ mod lists;
 mod reader;
 mod reading;
 mod servers;
+mod sessions;
 mod storage;
 mod tasks;
 mod watching;

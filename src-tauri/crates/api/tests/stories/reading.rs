@@ -23,7 +23,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
         let input = match name {
             "budgets.list" | "budgets.choices" | "servers.list" | "agents.list" | "rules.list" | "inbox" | "doctor"
             | "recording" | "storage.show" | "storage.set" | "storage.clean" | "audit.verify" | "tasks.list"
-            | "demo.address" | "settings.change" | "core.ping" | "limits.show" => json!({}),
+            | "demo.address" | "settings.change" | "core.ping" | "limits.show" | "sessions.list" => json!({}),
             "budgets.show" | "budgets.set" | "budgets.empty" => json!({"agent": "claude"}),
             "budgets.series" => json!({"spanMs": 86_400_000, "stepMs": 3_600_000}),
             "budgets.waste" => json!({"spanMs": 86_400_000}),
@@ -34,6 +34,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             "servers.add" => json!({
                 "name": "x", "address": {"kind": "stdio", "command": "true"}, "agreed": true
             }),
+            "sessions.revoke" => json!({"which": "others"}),
             "servers.locate" => json!({"command": "npx"}),
             "servers.show" | "servers.tools" | "servers.remove" | "servers.agree" => json!({"name": "ci"}),
             "tasks.start" => json!({"server": "ci", "tool": "build", "arguments": {}}),

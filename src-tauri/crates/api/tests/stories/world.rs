@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::dto::{AgentsAt, NoticesGo};
-use api::{Api, ApiError, Caller, Code, Live, Place};
+use api::{Api, ApiError, BrowserSession, BrowserSessions, Caller, Code, Live, Place};
 use domain::ids::HostId;
 use domain::policy::Policy;
 use domain::ports::{Clock, Connected, Connector, LineFacts, PortFuture, Registry, ServerUnit, UpstreamError};
 use domain::server::Server;
 use engine::supervisor::Supervisor;
 use engine::{Engine, Parts};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use testkit::build::{counting_draw, http_server, person};
 use testkit::clock::TestClock;
@@ -39,6 +40,29 @@ impl Connector for AnyServer {
     }
 }
 
+/// The door of browsers, with the ids of those that are signed in.
+#[derive(Default)]
+pub(crate) struct SignedIn(pub(crate) Mutex<Vec<String>>);
+
+impl BrowserSessions for SignedIn {
+    fn list(&self) -> Vec<BrowserSession> {
+        let one = |id: &String| BrowserSession {
+            id: id.clone(),
+            browser: "Firefox".into(),
+            age: Duration::from_secs(60),
+            idle: Duration::from_secs(5),
+        };
+        self.0.lock().iter().map(one).collect()
+    }
+
+    fn revoke(&self, id: &str) -> bool {
+        let mut ids = self.0.lock();
+        let before = ids.len();
+        ids.retain(|known| known != id);
+        ids.len() < before
+    }
+}
+
 pub(crate) struct World {
     pub(crate) api: Api,
     pub(crate) engine: Engine,
@@ -47,6 +71,8 @@ pub(crate) struct World {
     /// The same registry, whose disk can be full.
     pub(crate) disk: Arc<KilledRegistry>,
     pub(crate) secrets: Arc<MapSecrets>,
+    /// Browsers that are signed in.
+    pub(crate) sessions: Arc<SignedIn>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) policy: Policy,
     pub(crate) caller: Caller,
@@ -79,6 +105,7 @@ impl World {
         })
         .await
         .expect("the engine starts");
+        let sessions = Arc::new(SignedIn::default());
         let live = Live {
             engine: engine.clone(),
             secrets: secrets.clone(),
@@ -88,10 +115,22 @@ impl World {
             locate: Arc::new(|command, _| (command == "npx").then(|| "/usr/bin/npx".into())),
             agents_at: Arc::new(AgentsAt::default),
             notices: Arc::new(|| NoticesGo::Desktop),
+            sessions: sessions.clone(),
             place: Place { home: "/home/ada/tasks".into(), ..Place::default() },
         };
         let api = Api::running(registry.clone(), clock.clone() as Arc<dyn Clock>, policy.clone(), live);
-        Self { api, engine, server, registry, disk, secrets, clock, policy, caller: Caller::here(person("ada")) }
+        Self {
+            api,
+            engine,
+            server,
+            registry,
+            disk,
+            secrets,
+            sessions,
+            clock,
+            policy,
+            caller: Caller::here(person("ada")),
+        }
     }
 
     /// Ends the core.

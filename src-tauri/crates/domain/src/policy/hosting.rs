@@ -49,8 +49,13 @@ pub struct Hosting {
     pub made_after: Timestamp,
     /// How long a one-time code of the browser's door counts. Judgement: time to type twelve letters, twice.
     pub code_span: Duration,
-    /// How long a browser stays signed in. Judgement: a working day.
+    /// How long a browser stays signed in, suspend included. Judgement: a working day.
     pub browser_session_span: Duration,
+    /// An open feed looks this often whether its session still counts, because timers stand still during suspend.
+    /// Judgement: the page of a laptop that wakes up the next day is signed out within this time.
+    pub browser_session_check: Duration,
+    /// Characters kept of what a browser says it is. Judgement: today's browsers need about 120.
+    pub browser_name_chars: usize,
     /// Browsers that are signed in at once; the oldest goes. Judgement.
     pub browser_sessions_max: usize,
     /// Body of the calls in work at the browser's door at once, beside feeds. Judgement: one page makes a handful.
@@ -120,6 +125,8 @@ impl Default for Hosting {
             made_after: Timestamp::from_millis(1_767_225_600_000),
             code_span: 5 * MINUTE,
             browser_session_span: 12 * HOUR,
+            browser_session_check: 30 * SECOND,
+            browser_name_chars: 160,
             browser_sessions_max: 16,
             browser_calls_max: 64,
             feed_heartbeat: 3 * SECOND,

@@ -13,12 +13,14 @@ struct Browser {
     base: String,
     cookie: String,
     word: String,
+    /// What it says it is.
+    agent: String,
 }
 
 impl Browser {
     fn at(base: &str) -> Self {
         let base = base.trim_end_matches('/').to_owned();
-        Self { client: Client::new(), base, cookie: String::new(), word: "1".into() }
+        Self { client: Client::new(), base, cookie: String::new(), word: "1".into(), agent: "Firefox".into() }
     }
 
     fn url(&self, path: &str) -> String {
@@ -32,6 +34,7 @@ impl Browser {
 
     async fn post(&self, path: &str, body: &Value) -> Response {
         let request = self.client.post(self.url(path)).header(header::COOKIE, &self.cookie);
+        let request = request.header(header::USER_AGENT, self.agent.as_bytes());
         request.header("x-taskwarden", &self.word).body(body.to_string()).send().await.expect("an answer")
     }
 
@@ -209,4 +212,49 @@ async fn the_audit_of_a_decision_holds_its_door_its_process_and_its_program() {
         (&json!(true), &Value::Null),
         "the chain fits: {verified}"
     );
+}
+
+#[tokio::test]
+async fn a_revoked_browser_is_out_at_once_with_its_feed_and_the_others_stay() {
+    let (home, _core, mut first, code) = core_with_a_window();
+    first.agent = format!("Lost\u{202e}Laptop {}", "x".repeat(1_000));
+    assert_eq!(first.sign_in(&code).await, StatusCode::NO_CONTENT);
+    let mut second = Browser::at(&first.base);
+    let fresh = || home.ok(&["ui", "--json"]).json()["code"].as_str().expect("a code").to_owned();
+    assert_eq!(second.sign_in(&fresh()).await, StatusCode::NO_CONTENT);
+    let mut feed = first.post("/ui/feed", &crate::window::watching(None)).await;
+    assert!(feed.chunk().await.expect("it goes on").is_some(), "the first has a feed");
+
+    let list = home.ok(&["sessions", "list", "--json"]).json();
+    let (one, two) = (&list["sessions"][0], &list["sessions"][1]);
+    let browser = one["browser"].as_str().expect("a name");
+    assert!(browser.starts_with("LostLaptop x") && browser.chars().count() < 200, "plain and cut: {browser:?}");
+    assert_eq!((&one["current"], &two["browser"]), (&json!(false), &json!("Firefox")), "a terminal is none: {list}");
+    assert!(one["signedInAt"].is_string() && one["usedAt"].is_string(), "{list}");
+    let text = list.to_string();
+    for secret in [&first.word, &second.word] {
+        assert!(!text.contains(secret.as_str()), "no secret of a session is told");
+    }
+    let seen: Value = second.post("/ui/call/sessions.list", &json!({})).await.json().await.expect("JSON");
+    assert_eq!(seen["sessions"][1]["current"], true, "a browser knows itself: {seen}");
+
+    let said = home.ok(&["sessions", "revoke", one["id"].as_str().expect("an id")]).out;
+    assert!(said.contains("Signed out 1 browser"), "{said}");
+    while feed.chunk().await.expect("it ends in order").is_some() {}
+    assert_eq!(first.get("/ui/session").await.status(), StatusCode::UNAUTHORIZED, "the first is out");
+    assert_eq!(second.get("/ui/session").await.status(), StatusCode::NO_CONTENT, "the second is not");
+
+    assert_eq!(first.sign_in(&fresh()).await, StatusCode::NO_CONTENT, "with a new code it comes back");
+    let others = json!({ "which": "others" });
+    assert_eq!(second.post("/ui/call/sessions.revoke", &others).await.status(), StatusCode::OK);
+    assert_eq!(first.get("/ui/session").await.status(), StatusCode::UNAUTHORIZED, "all others are out");
+    assert_eq!(second.get("/ui/session").await.status(), StatusCode::NO_CONTENT, "the one that asked stays");
+    home.ok(&["sessions", "revoke", "--all"]);
+    assert_eq!(second.get("/ui/session").await.status(), StatusCode::UNAUTHORIZED, "from a terminal, all are out");
+    let gone = home.run(&["sessions", "revoke", "nothing0"]);
+    assert!(gone.code == Some(4) && gone.err.contains("sessions list"), "the way on is told: {gone:?}");
+    let which = home.run(&["sessions", "revoke"]);
+    assert_eq!(which.code, Some(2), "nobody is signed out by mistake: {which:?}");
+    let rows = home.ok(&["audit", "verify", "--json"]).json();
+    assert_eq!(rows["broken"], Value::Null, "what ended is part of the chain: {rows}");
 }

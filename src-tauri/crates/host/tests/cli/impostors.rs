@@ -21,9 +21,10 @@ fn what_a_server_started_learns_how_the_core_is_and_nothing_else() {
     home.ok(&["agents", "add", "quiet-colleague", "--save"]);
     home.ok(&["servers", "add", "other-server", "--yes", "--", PROGRAM, "demo-server"]);
     let script = format!(
-        "[ -e '{out}/finished' ] && exit; {} {} {} {} touch '{out}/finished'",
+        "[ -e '{out}/finished' ] && exit; {} {} {} {} {} touch '{out}/finished'",
         tried("read", &["tasks", "list", "--json"], &out),
         tried("decided", &["agents", "add", "evil"], &out),
+        tried("sessions", &["sessions", "revoke", "--all"], &out),
         tried("health", &["doctor"], &out),
         tried("facts", &["doctor", "--json"], &out),
         out = out.display(),
@@ -34,6 +35,7 @@ fn what_a_server_started_learns_how_the_core_is_and_nothing_else() {
     assert!(read.contains("code 5") && read.contains("a server or an agent started"), "no tasks of others: {read}");
     let decided = told(&out, "decided");
     assert!(decided.contains("code 5") && decided.contains("terminal of your own"), "the way on is told: {decided}");
+    assert!(told(&out, "sessions").contains("code 5"), "no browser is signed out");
     let health = told(&out, "health");
     assert!(health.contains("answers, version"), "how the core is may be known: {health}");
     assert!(health.contains("are shown to people only"), "and that more is known: {health}");

@@ -26,7 +26,7 @@ const PARTS_MAX: usize = 256;
 static PARTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 /// All verbs, to read their words back. `verbs_are_all_listed` fails to compile when one is missing.
-const VERBS: [Verb; 36] = [
+const VERBS: [Verb; 37] = [
     Verb::Admitted,
     Verb::Accepted,
     Verb::Discovered,
@@ -63,6 +63,7 @@ const VERBS: [Verb; 36] = [
     Verb::StorageCleaned,
     Verb::StorageChanged,
     Verb::SegmentRemoved,
+    Verb::SessionRevoked,
 ];
 
 /// The subject as text, for the hash and the column.
@@ -218,6 +219,7 @@ mod tests {
             Verb::StorageCleaned => 33,
             Verb::StorageChanged => 34,
             Verb::SegmentRemoved => 35,
+            Verb::SessionRevoked => 36,
         };
         for (index, verb) in VERBS.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());
