@@ -72,8 +72,8 @@ async fn a_result_that_is_still_being_fetched_is_waited_for_and_then_said_to_be_
     let done = Look::Completed(r#"{"content":[]}"#.into());
     world.server.reply_task("build", "t1", vec![Look::NotFetched, done]);
     let id = world.start("build").await;
-    world.until(&id, "done").await;
-    assert_eq!(world.call("tasks.show", json!({"id": id})).await["task"]["result"]["state"], "notFetched");
+    let done = world.until(&id, "done").await;
+    assert_eq!(done["result"]["state"], "notFetched");
     let begun = tokio::time::Instant::now();
     let result = world.call("tasks.result", json!({"id": id})).await;
     assert_eq!(result["payload"], json!({"content": []}), "a few seconds later it is here");

@@ -157,7 +157,8 @@ impl Transition {
             self.keep_result(seen, policy);
             self.want_payload(seen, policy);
             match seen.status {
-                TaskStatus::Completed(Outcome::Error(_)) | TaskStatus::Failed(_)
+                TaskStatus::Completed(Outcome::Error(_))
+                | TaskStatus::Failed(_)
                 | TaskStatus::Cancelled
                 | TaskStatus::Working
                 | TaskStatus::InputRequired

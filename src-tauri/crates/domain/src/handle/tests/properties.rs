@@ -34,7 +34,8 @@ fn end_of(handle: &TaskHandle) -> Option<&'static str> {
 fn is_same_end(before: &str, after: Option<&str>) -> bool {
     match (before, after) {
         (_, None) => false,
-        ("completed", Some("ok" | "tool error" | "completed with an error")) | ("failed", Some("error" | "tool error")) => true,
+        ("completed", Some("ok" | "tool error" | "completed with an error"))
+        | ("failed", Some("error" | "tool error")) => true,
         (before, Some(after)) => before == after,
     }
 }
