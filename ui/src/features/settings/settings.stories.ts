@@ -14,6 +14,7 @@ export default {
     "clean up, asked": story(Settings, {}, { fake: { storage: { due: { payloadTasks: 128, payloadBytes: 340_000_000, tasks: 12, auditRows: 8_192 }, shrinks: false } }, click: ["text=Clean up now"] }),
     "audit log that does not fit": story(Settings, {}, { fake: { calls: { "audit.verify": () => ({ checked: 4_000, verifiedTo: 3_999, last: 61_337, first: 1, complete: false, broken: { number: 4_000, why: "its hash is not that of its content" } }) } }, click: ["text=Check it now"] }),
     "storage that cannot be read": story(Settings, {}, { fake: { calls: { "storage.show": () => { throw { code: "failed", message: "the registry could not be read", hint: "Run `taskwarden doctor`." } satisfies ApiError; } } } }),
+    "no browser signed in": story(Settings, {}, { fake: { kind: "window", sessions: [] } }),
     loading: story(Settings, {}, { fake: { connection: "connecting" } }),
     stale: story(Settings, {}, { fake: { connection: "stale" } }),
   },
