@@ -1,8 +1,9 @@
 //! The reserve file: disk space kept so that stops, answers and revocations can still be recorded (ruling 28).
 //!
-//! It lies beside the database and is freed when the disk is full. Until it stands again, the writer refuses everything
-//! that is no decision of a person. It is never read, and holds random bytes, because a file system that compresses
-//! keeps no space for zeros.
+//! It lies beside the database. On a full disk it is given back in pieces, each for one change that may use it and only
+//! when that change does not fit otherwise: whatever fills the disk would take the whole at once. Until it stands again,
+//! the writer refuses everything that is no decision of a person. It is never read, and holds random bytes, because a
+//! file system that compresses keeps no space for zeros.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -10,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// Written at a time.
 const PIECE: usize = 65_536;
+/// Pieces of the whole that are given back one after the other. Judgement: a piece of the 4 MiB holds several decisions,
+/// and there are enough for a day until somebody makes room.
+const PIECES: u64 = 16;
 
 /// Options for a file that only its user can read.
 pub(crate) fn private_file() -> OpenOptions {
@@ -34,6 +38,7 @@ impl Reserve {
     /// The reserve beside a registry; made now if there is room.
     pub(crate) fn beside(registry: &Path, bytes: u64) -> Self {
         let mut reserve = Self { path: registry.with_file_name("reserve"), bytes, stands: false };
+        reserve.stands = fs::metadata(&reserve.path).is_ok_and(|facts| facts.len() == bytes);
         reserve.restore();
         reserve
     }
@@ -52,34 +57,55 @@ impl Reserve {
         self.stands
     }
 
-    /// Makes it if there is room; returns whether it stands.
+    /// Makes it if there is room; returns whether it stands. What is left of it stays until the new one is
+    /// whole, and one that was not touched is made anew as well: that there is room for it is what shows that the disk is
+    /// no longer full.
     pub(crate) fn restore(&mut self) -> bool {
         if !self.stands {
             let made = self.fill();
             if let Err(error) = &made {
                 tracing::warn!(%error, "no room for the reserve file");
-                let _ = fs::remove_file(&self.path);
+                let _ = fs::remove_file(self.new_path());
             }
             self.stands = made.is_ok();
         }
         self.stands
     }
 
-    /// Gives the space back.
-    pub(crate) fn free(&mut self) {
-        if std::mem::take(&mut self.stands) && self.bytes > 0 {
-            tracing::warn!("the disk is full; the reserve file is freed");
-            if let Err(error) = fs::remove_file(&self.path) {
-                tracing::warn!(%error, "the reserve file could not be freed");
-            }
+    /// Where the next reserve is written.
+    fn new_path(&self) -> PathBuf {
+        self.path.with_extension("new")
+    }
+
+    /// The disk is full: from now on what is left of it is for decisions.
+    pub(crate) fn begin_use(&mut self) {
+        if std::mem::take(&mut self.stands) {
+            tracing::warn!(
+                "the disk is full; only decisions of people are recorded, with the space of the reserve file"
+            );
         }
     }
 
+    /// Gives one piece back to the disk; false when nothing is left.
+    pub(crate) fn give_piece(&mut self) -> bool {
+        self.begin_use();
+        let left = fs::metadata(&self.path).map_or(0, |facts| facts.len());
+        if self.bytes == 0 || left == 0 {
+            return false;
+        }
+        let rest = left.saturating_sub(self.bytes.div_ceil(PIECES));
+        let cut = OpenOptions::new().write(true).open(&self.path).and_then(|file| file.set_len(rest));
+        if let Err(error) = &cut {
+            tracing::warn!(%error, "the reserve file could not be given back");
+        }
+        cut.is_ok()
+    }
+
     fn fill(&self) -> io::Result<()> {
-        if self.bytes == 0 || fs::metadata(&self.path).is_ok_and(|facts| facts.len() == self.bytes) {
+        if self.bytes == 0 {
             return Ok(());
         }
-        let mut file = private_file().write(true).create(true).truncate(true).open(&self.path)?;
+        let mut file = private_file().write(true).create(true).truncate(true).open(self.new_path())?;
         let mut piece = vec![0_u8; PIECE];
         getrandom::fill(&mut piece).map_err(io::Error::other)?;
         // Twice its size, and cut afterwards: a reserve that takes the last free bytes would have to be freed at once.
@@ -90,7 +116,8 @@ impl Reserve {
             left = left.saturating_sub(u64::try_from(now).unwrap_or(left));
         }
         file.set_len(self.bytes)?;
-        file.sync_all()
+        file.sync_all()?;
+        fs::rename(self.new_path(), &self.path)
     }
 
     /// Bytes of the reserve beside a registry that are there now.

@@ -231,7 +231,7 @@ impl Desk {
                 Ok(_) | Err(Failure::Uncertain) => {}
                 Err(Failure::Database(error)) => {
                     if fault::is_full(&error) {
-                        self.reserve.free();
+                        self.reserve.begin_use();
                     }
                 }
             }
@@ -270,17 +270,20 @@ impl Desk {
         }
     }
 
-    /// Writes one unit in a transaction of its own, relying on nothing; on a full disk once more with the reserve's
-    /// space, if it may use that.
+    /// Writes one unit in a transaction of its own, relying on nothing; on a full disk again with one piece of the
+    /// reserve's space after the other, if it may use that.
     async fn alone(&mut self, unit: &Unit) -> Result<Written, RegistryError> {
         self.known = Knowledge::default();
         let mut outcome = self.transact(&[unit]).await;
-        if matches!(&outcome, Err(Failure::Database(error)) if fault::is_full(error)) {
-            self.reserve.free();
+        if is_full(&outcome) {
+            self.reserve.begin_use();
+        }
+        // A checkpoint alone may do: the log is then written from its beginning, in space that it has already.
+        let mut has_space = unit.may_use_reserve();
+        while is_full(&outcome) && has_space {
             self.fold_in().await;
-            if unit.may_use_reserve() {
-                outcome = self.transact(&[unit]).await;
-            }
+            outcome = self.transact(&[unit]).await;
+            has_space = is_full(&outcome) && self.reserve.give_piece();
         }
         match outcome {
             Ok(written) => written.into_iter().next().ok_or(RegistryError::Closed),
@@ -393,11 +396,11 @@ impl Desk {
         sqlx::query_scalar("SELECT last_commit FROM store WHERE one = 1").fetch_one(&mut *reader).await
     }
 
-    /// Folds the write-ahead log into the database and gives its space back. On a full disk this needs the reserve's
-    /// space for a moment, and then makes room for many small commits.
+    /// Folds the write-ahead log into the database, and keeps the log's space: on a full disk somebody else would take
+    /// it, and the commits that come next need it.
     async fn fold_in(&mut self) {
         let mut script = Script::default();
-        script.add("PRAGMA wal_checkpoint(TRUNCATE)");
+        script.add("PRAGMA wal_checkpoint(RESTART)");
         if let Err(error) = script.run(&mut self.connection).await {
             tracing::warn!(%error, "the registry's log could not be folded in; it is tried again later");
         }
@@ -411,4 +414,8 @@ impl Desk {
             tracing::debug!(%error, "nothing was left to roll back");
         }
     }
+}
+
+fn is_full<T>(outcome: &Result<T, Failure>) -> bool {
+    matches!(outcome, Err(Failure::Database(error)) if fault::is_full(error))
 }

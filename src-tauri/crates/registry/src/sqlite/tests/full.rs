@@ -56,16 +56,17 @@ async fn on_a_full_disk_the_reserve_is_freed_and_what_is_small_still_goes_throug
     let large = PayloadWrite { kind: PayloadKind::Result, payload: Some(Payload::new("x".repeat(500_000))) };
     let refused = registry.commit(Commit { payloads: vec![large], ..unit(&handle, Phase::Done) }).await;
     assert_eq!(refused, Err(CommitError::Registry(RegistryError::Full { path: path.clone() })), "it has no room");
-    assert!(!reserve.exists(), "the reserve's space was given back");
+    let left = || std::fs::metadata(&reserve).map(|facts| facts.len()).ok();
+    assert_eq!(left(), Some(RESERVE), "a result does not get the space of the reserve");
     assert_eq!(registry.handle(handle.id).await, Ok(Some(handle.clone())), "nothing of it was written");
 
     assert_eq!(registry.recording(), Recording::Impossible(RecordingFault::DiskFull), "and everybody may know why");
     handle.version = registry.commit(stop(&handle)).await.expect("a stop is recorded").version;
-    assert!(!reserve.exists(), "a stop does not wait for the reserve");
+    assert!(left() <= Some(RESERVE), "a stop takes of it what it needs");
     assert_eq!(registry.try_recording().await, Recording::Possible, "there is room again");
     let admitted = registry.admit(unit(&CAST.call(2, 100), Phase::Running)).await;
     assert!(admitted.is_ok(), "there is room on the disk again, so new work is taken: {admitted:?}");
-    assert!(reserve.exists(), "and the reserve is made again first");
+    assert_eq!(left(), Some(RESERVE), "and the reserve is whole again first");
     assert_eq!(registry.facts().await.map(|facts| facts.findings), Ok(Vec::new()), "the store is sound");
 }
 
@@ -78,8 +79,8 @@ async fn without_room_for_the_reserve_new_work_is_refused_and_stops_are_not() {
     handle.version = registry.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
     let large = PayloadWrite { kind: PayloadKind::Result, payload: Some(Payload::new("x".repeat(500_000))) };
     registry.commit(Commit { payloads: vec![large], ..unit(&handle, Phase::Done) }).await.expect_err("no room");
-    // A folder in the reserve's place: it cannot be made.
-    std::fs::create_dir(folder.path().join("reserve")).expect("blocks the reserve");
+    // A folder in the place of the next reserve: it cannot be made.
+    std::fs::create_dir(folder.path().join("reserve.new")).expect("blocks the reserve");
     let full = || RegistryError::Full { path: path.clone() };
     let admitted = registry.admit(unit(&CAST.call(2, 100), Phase::Running)).await;
     assert_eq!(admitted, Err(full().into()), "new work waits until there is room");
