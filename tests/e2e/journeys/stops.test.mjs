@@ -58,6 +58,7 @@ test('by keyboard a stop takes two steps, and the first one alone sends nothing'
   await page.getByRole('button', { name: /^Keep running/ }).first().waitFor();
   expect(on.server.cancels, 'nothing was sent yet').toEqual([]);
   await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: /^Keep running/ }).waitFor({ state: 'detached' });
   await page.keyboard.press('c');
   await page.getByRole('button', { name: /^Keep running/ }).first().waitFor();
   await page.keyboard.press('Enter');
