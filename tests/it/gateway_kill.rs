@@ -32,6 +32,9 @@ enum Brought {
     Handle(String),
 }
 
+/// The exit code of a command that was refused (product.md).
+const REFUSED: i32 = 5;
+
 /// An agent at work, and what it saw.
 struct Work<'a> {
     gate: Gate,
@@ -202,10 +205,24 @@ impl<'a> Work<'a> {
             || {
                 self.revive();
                 let ran = self.gate.home().run(["tasks", "show", id, "--json"]);
+                if ran.code == REFUSED {
+                    self.replace_core();
+                }
                 (ran.code == 0).then(|| ran.json())
             },
             String::new,
         )
+    }
+
+    /// Puts a core of this test in the place of one that the bridge started. That one takes a detached test run, whose
+    /// parents end at an orphan, for nobody it knows (decision 0016); the way on is a core of one's own.
+    fn replace_core(&mut self) {
+        let lock = std::fs::read_to_string(self.gate.home().data().join("core.lock")).unwrap_or_default();
+        if let Some(pid) = lock.trim().parse().ok().and_then(rustix::process::Pid::from_raw) {
+            // It may be gone by now.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+        self.gate.start();
     }
 
     /// How often a core died, as far as it is known.

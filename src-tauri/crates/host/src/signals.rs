@@ -30,7 +30,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// As [`Signals::listen`] with the built-in limits, for a program without numbers of its own.
+    /// As `Signals::listen` with the built-in limits, for a program without numbers of its own.
     ///
     /// # Errors
     /// When the system gives no thread, or no signals.
