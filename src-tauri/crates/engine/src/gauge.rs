@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 /// What a gauge counts in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GaugeUnit {
-    /// Things.
+    /// A number of calls, connections, rows or the like.
     Count,
     /// Bytes.
     Bytes,
@@ -25,7 +25,7 @@ pub struct Gauge {
     pub scope: String,
     /// In use now.
     pub used: u64,
-    /// The limit.
+    /// The most that may be in use at once.
     pub most: u64,
     /// What both count in.
     pub unit: GaugeUnit,

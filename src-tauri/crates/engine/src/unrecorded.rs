@@ -20,13 +20,13 @@ use tokio::sync::{Notify, oneshot};
 pub struct UnrecordedCall {
     /// The handle it will have.
     pub id: HandleId,
-    /// Where.
+    /// The server that the call was sent to.
     pub server: ServerId,
-    /// Whose.
+    /// The agent that made the call.
     pub agent: AgentId,
-    /// Which tool.
+    /// The tool, by the server's name for it.
     pub tool: Arc<str>,
-    /// When it left.
+    /// When the call was sent.
     pub since: Timestamp,
 }
 

@@ -130,7 +130,7 @@ impl Removal {
 /// What the registry holds, and what clean-up by these limits would remove now.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StorageFacts {
-    /// Tasks.
+    /// Rows of tasks, and what they take.
     pub tasks: StoredKind,
     /// Payloads of tasks.
     pub payloads: StoredKind,
@@ -182,11 +182,11 @@ pub struct StoreFacts {
 /// Stored payload bytes of one agent on one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PayloadUse {
-    /// Where.
+    /// The server on which the tasks ran.
     pub server: ServerId,
-    /// Whose; `None` for people.
+    /// The agent that started the tasks; `None` for those of people.
     pub agent: Option<AgentId>,
-    /// How many.
+    /// Bytes of stored payloads.
     pub bytes: u64,
 }
 
