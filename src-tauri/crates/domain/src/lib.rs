@@ -8,6 +8,7 @@ pub mod agent;
 pub mod audit;
 pub mod budget;
 pub mod change;
+pub mod client_profile;
 pub mod decider;
 pub mod handle;
 pub mod ids;
