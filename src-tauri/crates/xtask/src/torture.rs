@@ -29,6 +29,10 @@ const CAMPAIGNS: [(&str, u32); 5] = [
     ("torture_sessions::torture_no_session_is_lost_and_no_answer_late_while_servers_die", 20),
 ];
 
+/// The build that `cargo xtask test` has made already: another choice of packages would compile their dependencies anew.
+const DEBUG: [&str; 3] = ["--workspace", "--tests", "--quiet"];
+const RELEASE: [&str; 5] = ["--release", "-p", "taskwarden-tests", "--test", "it"];
+
 /// Guesses a million handles, which only a release build does in minutes: a part of the full campaign alone.
 const GUESSES: &str = "gateway_guess::torture_guessing_handles_brings_one_answer_and_costs_nothing";
 
@@ -48,14 +52,14 @@ pub(crate) fn parse(text: &str) -> Result<u32, Failure> {
 /// Runs every campaign and prints the table; fails when any campaign did.
 pub(crate) fn run(workspace: &Workspace, kills: u32) -> Result<(), Failure> {
     println!("{kills} kills under people and {kills} under agents, and the other campaigns in proportion");
-    let mut build = process::cargo(workspace, &["test", "-p", "taskwarden-tests", "--test", "it", "--no-run"]);
+    let mut build = process::cargo(workspace, &["test", "--workspace", "--tests", "--no-run"]);
     process::run(&mut build, "Fix what the compiler names above.")?;
     let mut rows = Vec::new();
     let mut failed = Vec::new();
     for (test, kills_each) in CAMPAIGNS {
         for workers in WORKERS {
             let rounds = rounds(kills, kills_each);
-            let mut campaign = campaign(workspace, test, &[]);
+            let mut campaign = campaign(workspace, test, &DEBUG);
             campaign.env("TASKWARDEN_TORTURE", rounds.to_string()).env("TOKIO_WORKER_THREADS", workers.to_string());
             let ended = follow(&mut campaign)?;
             if !ended.is_passed {
@@ -65,7 +69,7 @@ pub(crate) fn run(workspace: &Workspace, kills: u32) -> Result<(), Failure> {
         }
     }
     if kills >= KILLS {
-        let mut guesses = campaign(workspace, GUESSES, &["--release"]);
+        let mut guesses = campaign(workspace, GUESSES, &RELEASE);
         guesses.env("TASKWARDEN_TORTURE", kills.to_string());
         if !follow(&mut guesses)?.is_passed {
             failed.push(GUESSES.to_owned());
@@ -88,9 +92,8 @@ fn rounds(kills: u32, kills_each: u32) -> u32 {
 }
 
 fn campaign(workspace: &Workspace, test: &str, build: &[&str]) -> Command {
-    let package = ["test", "-p", "taskwarden-tests", "--test", "it"];
     let tests = ["--", "--exact", test, "--nocapture", "--test-threads=1"];
-    let arguments: Vec<&str> = package.iter().chain(build).chain(&tests).copied().collect();
+    let arguments: Vec<&str> = ["test"].iter().chain(build).chain(&tests).copied().collect();
     process::cargo(workspace, &arguments)
 }
 
