@@ -84,7 +84,13 @@ fn on_a_full_disk_a_repeated_call_does_not_run_again_and_people_go_on_deciding()
     };
     gate.start();
     assert_eq!(recording(&gate)["grade"], "fine", "at first everything is recorded");
-    let task = gate.home().call("recorder", "work", &json!({"nonce": "open"}));
+    let asking = gate.home().call("recorder", "ask", &json!({"nonce": "asked"}));
+    wait_for(
+        "the server asks",
+        || Some(gate.home().run(["tasks", "show", &asking]).out).filter(|shown| shown.contains("May asked go on?")),
+        || gate.home().core_log(),
+    );
+    let task = gate.home().call("recorder", "hold", &json!({"nonce": "open"}));
 
     // A call is in flight when the disk fills up.
     let calls = |nonce: &str| server.seen().calls.get(nonce).copied().unwrap_or(0);
@@ -133,6 +139,17 @@ fn on_a_full_disk_a_repeated_call_does_not_run_again_and_people_go_on_deciding()
     let ran = gate.home().run(["agents", "revoke", "wasp", "--yes"]);
     assert_eq!(ran.code, 0, "it is revoked: {}{}", ran.out, ran.err);
     assert!(begun.elapsed() < Duration::from_secs(15), "at once: {:?}", begun.elapsed());
+
+    // Its server ends the task at once, and that end has to wait for room; the person does not.
+    let begun = std::time::Instant::now();
+    let ran = gate.home().run(["tasks", "answer", &asking, "--accept", r#"{"word":"yes"}"#]);
+    assert_eq!(ran.code, 0, "a person's answer is recorded from the reserve: {}{}", ran.out, ran.err);
+    assert!(begun.elapsed() < Duration::from_secs(10), "without waiting for room: {:?}", begun.elapsed());
+    wait_for(
+        "the answer reaches its server",
+        || server.seen().answers.values().flatten().any(|(key, _)| key == "go").then_some(()),
+        || gate.home().core_log(),
+    );
     drop(lost.join());
     gate.kill();
     drop(disk);

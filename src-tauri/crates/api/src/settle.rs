@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use domain::handle::TaskHandle;
 use domain::ids::{HandleId, Seq, ServerId};
+use domain::ports::Recording;
 use domain::server::ServerHealth;
+use engine::{Engine, RecordingState};
 use futures::StreamExt;
 
 use crate::api::Api;
@@ -44,7 +46,27 @@ impl Api {
             }
             Ok(())
         };
-        tokio::time::timeout(limit, work).await.unwrap_or(Ok(()))
+        tokio::select! {
+            done = work => done,
+            () = tokio::time::sleep(limit) => Ok(()),
+            // The decision itself is recorded from the reserve; what the server says to it may have to wait for room.
+            () = self.recording_is_stuck(engine) => Ok(()),
+        }
+    }
+
+    /// Returns when nothing can be recorded, and one more try brought no change.
+    async fn recording_is_stuck(&self, engine: &Engine) {
+        let mut state = engine.recording_watch();
+        let is_possible = |state: &RecordingState| state.recording == Recording::Possible;
+        loop {
+            if state.wait_for(|state| !is_possible(state)).await.is_err() {
+                return std::future::pending().await;
+            }
+            let again = tokio::time::timeout(2 * self.policy.retention.record_again, state.wait_for(is_possible));
+            if again.await.is_err() {
+                return;
+            }
+        }
     }
 
     /// Whether the server is known not to hear anything now: waiting for its word would be waiting in vain. What was
