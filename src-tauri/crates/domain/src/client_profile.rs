@@ -27,6 +27,17 @@ impl CallTimeout {
     }
 }
 
+/// What a program shows people of the progress of a call that it waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShownProgress {
+    /// The notification's `message` beside the tool, and a percentage where it has a `total`.
+    MessageAndPercent,
+    /// Nothing. Whether progress resets its timeout is another question.
+    Nothing,
+    /// Not known.
+    Unknown,
+}
+
 /// Which part of a tool result a program puts before its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownPart {
@@ -118,6 +129,8 @@ pub struct ClientProfile {
     pub http: CallTimeout,
     /// How long it waits over stdio, which is what `taskwarden connect` speaks.
     pub stdio: CallTimeout,
+    /// What it shows people of progress while it waits.
+    pub progress: ShownProgress,
     /// The part of a result that its model sees.
     pub shown: ShownPart,
     /// What it does with a long result.
@@ -145,6 +158,8 @@ pub const PROFILES: &[ClientProfile] = &[
         version: "2.1.197",
         http: CallTimeout::without_progress(Duration::from_secs(300)),
         stdio: CallTimeout::fixed(Duration::from_secs(100_080)),
+        // The message is shown since 2.1.153, up to 200 characters: anthropics/claude-code issue 51713.
+        progress: ShownProgress::MessageAndPercent,
         shown: ShownPart::StructuredFirst,
         // A result of 88,842 tokens stood in the request with 369; the program's own limit is MAX_MCP_OUTPUT_TOKENS,
         // 25,000 when it is not set (Claude Code documentation, Connect to tools via MCP).
@@ -162,6 +177,8 @@ pub const PROFILES: &[ClientProfile] = &[
         version: "0.169.0",
         http: CallTimeout::fixed(Duration::from_secs(300)),
         stdio: CallTimeout::fixed(Duration::from_secs(300)),
+        // openai/codex issue 21153.
+        progress: ShownProgress::Nothing,
         shown: ShownPart::StructuredFirst,
         long_result: LongResult::Cut { shown: 5_000 },
         tool_list: ToolListCost { percent: 102, searched: false },
@@ -177,6 +194,8 @@ pub const PROFILES: &[ClientProfile] = &[
         version: "0.61.0",
         http: CallTimeout::fixed(Duration::from_secs(600)),
         stdio: CallTimeout::fixed(Duration::from_secs(600)),
+        // google-gemini/gemini-cli pull request 19046.
+        progress: ShownProgress::MessageAndPercent,
         shown: ShownPart::Content,
         long_result: LongResult::Cut { shown: 16_000 },
         tool_list: ToolListCost { percent: 180, searched: false },
@@ -192,6 +211,8 @@ pub const PROFILES: &[ClientProfile] = &[
         version: "1.18.33",
         http: CallTimeout::without_progress(MINUTE),
         stdio: CallTimeout::without_progress(MINUTE),
+        // It asks for progress to wait longer, and shows none: anomalyco/opencode pull request 32477.
+        progress: ShownProgress::Nothing,
         shown: ShownPart::Content,
         long_result: LongResult::Cut { shown: 20_000 },
         tool_list: ToolListCost { percent: 110, searched: false },
@@ -228,6 +249,7 @@ const fn unmeasured(
         version: "",
         http: CallTimeout::fixed(Duration::from_secs(seconds)),
         stdio: CallTimeout::fixed(Duration::from_secs(seconds)),
+        progress: ShownProgress::Unknown,
         shown: ShownPart::Both,
         long_result: LongResult::Whole,
         tool_list: ToolListCost { percent: 100, searched: false },
