@@ -8,6 +8,7 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 
 use crate::ids::AgentId;
+use crate::learned_timeout::LearnedTimeout;
 pub use crate::rule::{Asked, Repeat, Resolved, Rule, RuleScope, Rules};
 use crate::time::Timestamp;
 use crate::window::Meter;
@@ -56,6 +57,8 @@ pub struct Agent {
     pub seen: Option<Timestamp>,
     /// What its program says it is, `name version`; capped plain text, self-reported.
     pub client: Option<String>,
+    /// The timeout that its program was seen to have, as last flushed.
+    pub learned_timeout: Option<LearnedTimeout>,
     /// Whether a client that does not know tasks is offered the four task tools.
     pub task_tools: bool,
     /// Calls of tools so far, as last flushed.

@@ -12,6 +12,7 @@ pub mod client_profile;
 pub mod decider;
 pub mod handle;
 pub mod ids;
+pub mod learned_timeout;
 pub mod models;
 pub mod observation;
 pub mod origin;

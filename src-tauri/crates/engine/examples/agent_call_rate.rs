@@ -171,6 +171,7 @@ async fn bench(on: bool) -> Bench {
         token: TokenDigest::of("bench"),
         seen: None,
         client: None,
+        learned_timeout: None,
         task_tools: true,
         calls: 0,
         meter: Meter::default(),

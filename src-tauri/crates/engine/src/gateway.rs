@@ -5,6 +5,7 @@
 //! the rest of the face.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::decider::Decider;
 use domain::handle::{Form, TaskHandle};
@@ -113,6 +114,18 @@ impl Engine {
     /// The agent said something; `client` is what its program says it is, when it says so.
     pub fn agent_seen(&self, id: AgentId, client: Option<&str>) {
         self.core.presences.seen(&self.core, id, client);
+    }
+
+    /// The agent's program gave up a call that was held for it for so long. `is_timeout`: it said that it ran out of time,
+    /// and nothing that it heard meanwhile made it wait longer.
+    pub fn call_abandoned(&self, id: AgentId, waited: Duration, is_timeout: bool) {
+        self.core.presences.call_abandoned(&self.core, id, waited, is_timeout);
+    }
+
+    /// After this the agent's program gives a call up, as far as it showed.
+    #[must_use]
+    pub fn learned_timeout(&self, id: AgentId) -> Option<Duration> {
+        self.core.presences.learned_timeout(&self.core, id)
     }
 
     /// The agent's last connection, stream or session ended. When nothing is heard of it for `gateway.orphan_after`, its

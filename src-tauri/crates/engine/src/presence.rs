@@ -6,9 +6,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::handle::{TaskHandle, Transition};
 use domain::ids::AgentId;
+use domain::learned_timeout::{AbandonedCall, LearnedTimeout, learn};
 use domain::policy::plain_text;
 use domain::ports::{AgentNote, RegistryError};
 use domain::time::Timestamp;
@@ -33,6 +35,8 @@ pub struct Presence {
     pub client: Option<String>,
     /// Whether it has a connection or a session.
     pub connected: bool,
+    /// The timeout that its program was seen to have, however long ago.
+    pub learned_timeout: Option<LearnedTimeout>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +57,8 @@ struct Word {
     stale: bool,
     /// Its tasks are to be unmarked.
     back: bool,
+    /// The last call that its program gave up.
+    abandoned: Option<AbandonedCall>,
 }
 
 /// The words of all agents that were heard of in this run, or have open tasks.
@@ -73,9 +79,11 @@ impl Presences {
                 calls: known.as_ref().map_or(0, |agent| agent.calls),
                 client: known.as_ref().and_then(|agent| agent.client.clone()),
                 connected: false,
+                learned_timeout: known.as_ref().and_then(|agent| agent.learned_timeout),
             };
             // Marks of an earlier run are taken off with the first word.
-            Word { presence, whereabouts: Whereabouts::Away(Instant::now()), stale: false, back: true }
+            let whereabouts = Whereabouts::Away(Instant::now());
+            Word { presence, whereabouts, stale: false, back: true, abandoned: None }
         });
         change(word)
     }
@@ -113,6 +121,31 @@ impl Presences {
                 *since = Instant::now();
             }
         });
+    }
+
+    /// Its program gave a held call up: learns the program's timeout where this shows one (decision 0020).
+    pub(crate) fn call_abandoned(&self, core: &Core, id: AgentId, waited: Duration, is_timeout: bool) {
+        let call = AbandonedCall { at: core.now(), waited, is_timeout };
+        let learned = self.change(core, id, |word| {
+            let learned = learn(word.abandoned.replace(call), call, &core.policy.gateway);
+            if learned.is_some() {
+                word.presence.learned_timeout = learned;
+                word.stale = true;
+            }
+            learned
+        });
+        if let Some(timeout) = learned {
+            tracing::info!(agent.id = %id, after = ?timeout.after, "the timeout of an agent's program was learned");
+        }
+    }
+
+    /// The timeout that the agent's program was seen to have, while that counts.
+    pub(crate) fn learned_timeout(&self, core: &Core, id: AgentId) -> Option<Duration> {
+        let learned = match self.words.lock().get(&id) {
+            Some(word) => word.presence.learned_timeout,
+            None => core.roster().get(id).and_then(|agent| agent.learned_timeout),
+        };
+        learned.filter(|timeout| timeout.is_current(core.now(), &core.policy.gateway)).map(|timeout| timeout.after)
     }
 
     /// Its last connection or session ended.
@@ -160,8 +193,8 @@ impl Presences {
             if !std::mem::take(&mut word.stale) {
                 return None;
             }
-            let Presence { seen, calls, client, connected: _ } = word.presence.clone();
-            seen.map(|seen| AgentNote { id: *id, seen, calls, client })
+            let Presence { seen, calls, client, connected: _, learned_timeout } = word.presence.clone();
+            seen.map(|seen| AgentNote { id: *id, seen, calls, client, learned_timeout })
         };
         words.iter_mut().filter_map(note).collect()
     }

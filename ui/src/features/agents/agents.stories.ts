@@ -30,6 +30,7 @@ export default {
     error: screen("", { connection: "lost" }),
     stale: screen("", { connection: "stale" }),
     opened: screen("/agt_claude-code"),
+    "opened, with a learned timeout": screen("/agt_claude-code", { agents: [anAgent("claude-code", { learnedTimeoutMs: 40_000 })] }),
     "opened, with a rule": screen("/agt_claude-code", { rules: [rule] }),
     "opened, revoked": screen("/agt_order-bot"),
     hostile: screen("/agt_hostile", { agents: [hostile, ...designed] }),

@@ -83,6 +83,11 @@ openTasks: number,
 waiting: number,
 /** Whether a client that knows no tasks is offered the four task tools. */
 taskTools: boolean,
+/**
+ * After this its program gives up a call, as Taskwarden saw it do; null where it saw nothing of the kind. Its calls
+ * are answered before that.
+ */
+learnedTimeoutMs: number | null,
 /** Whether a connection of it is open or was a moment ago. */
 connected: boolean, };
 

@@ -97,7 +97,7 @@ export function answers(world: World): Answers {
       return agreed;
     },
     "agents.add": ({ name, taskTools }) => {
-      const agent: AgentFacts = { id: `agt_${name}`, name, createdAt: iso(world.now()), revokedAt: null, seenAt: null, client: null, calls: 0, openTasks: 0, waiting: 0, taskTools: taskTools ?? true, connected: false };
+      const agent: AgentFacts = { id: `agt_${name}`, name, createdAt: iso(world.now()), revokedAt: null, seenAt: null, client: null, calls: 0, openTasks: 0, waiting: 0, taskTools: taskTools ?? true, learnedTimeoutMs: null, connected: false };
       world.agents.set(agent.id, agent);
       world.send({ agents: [...world.agents.values()] });
       const token = "twa_6h0Lw2rXyN8cQm4TzV1sKd7PfJ9bGa3EuR5oYi0WtSx";

@@ -45,7 +45,7 @@ export const AGENTS = ["claude-code", "research-7", "nightly-ops", "pr-reviewer"
 export function makeAgents(count: number, now: number): AgentFacts[] {
   return Array.from({ length: count }, (_, at) => ({
     id: `agt_${at.toString(36).padStart(6, "0")}`, name: AGENTS[at] ?? `agent-${at + 1}`, createdAt: iso(now - 86_400_000 * 3), revokedAt: at % 7 === 6 ? iso(now - 3_600_000) : null,
-    seenAt: iso(now - 60_000 * (at + 1)), client: at % 3 === 1 ? null : "claude-code 2.1.7", calls: 412 - (at % 400), openTasks: at % 7 === 6 ? 0 : (at * 2) % 5, waiting: at % 5 === 1 ? 1 : 0, taskTools: at % 2 === 0, connected: at % 4 !== 3 && at % 7 !== 6,
+    seenAt: iso(now - 60_000 * (at + 1)), client: at % 3 === 1 ? null : "claude-code 2.1.7", calls: 412 - (at % 400), openTasks: at % 7 === 6 ? 0 : (at * 2) % 5, waiting: at % 5 === 1 ? 1 : 0, taskTools: at % 2 === 0, learnedTimeoutMs: at % 6 === 0 ? 40_000 : null, connected: at % 4 !== 3 && at % 7 !== 6,
   }));
 }
 

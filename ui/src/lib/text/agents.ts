@@ -36,6 +36,8 @@ export const agentsText = {
     tools: "Task tools",
     toolsOn: "offered to programs that know no tasks",
     toolsOff: "not offered",
+    timeout: "Timeout",
+    learned: (after: string) => `Its program gave calls up after ${after}. Calls that last longer now go on in the background before that.`,
     revoked: (when: string) => `Its access was taken away ${when}. Its token opens nothing any more, and what it started was asked to stop.`,
   },
 

@@ -10,6 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::agent::{Agent, TokenDigest, check_agent_name};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::AgentId;
+use domain::learned_timeout::LearnedTimeout;
 use domain::ports::{AgentUnit, Flag, GroupBy, PageQuery, TaskQuery};
 use domain::status::{Phase, PhaseGroup};
 use domain::window::Meter;
@@ -119,6 +120,7 @@ impl Api {
             token: TokenDigest::of(&token),
             seen: None,
             client: None,
+            learned_timeout: None,
             task_tools: task_tools.unwrap_or(true),
             calls: 0,
             meter: Meter::default(),
@@ -240,9 +242,16 @@ impl Api {
             open_tasks: many(|phase| !phase.is_over()),
             waiting: many(has_item).saturating_add(undecided.get(&agent.id).copied().unwrap_or_default()),
             task_tools: agent.task_tools,
+            learned_timeout_ms: self.current_timeout(agent.learned_timeout),
             connected: false,
         };
         Ok(self.with_presence(agent.id, facts))
+    }
+
+    /// A learned timeout that still counts, in milliseconds.
+    fn current_timeout(&self, learned: Option<LearnedTimeout>) -> Option<u64> {
+        let current = learned.filter(|timeout| timeout.is_current(self.now(), &self.policy.gateway));
+        current.and_then(|timeout| u64::try_from(timeout.after.as_millis()).ok())
     }
 
     /// The facts with what is only in memory.
@@ -255,6 +264,7 @@ impl Api {
             seen_at: now.seen.map(iso).max(facts.seen_at),
             client: now.client.or(facts.client),
             calls: now.calls.max(facts.calls),
+            learned_timeout_ms: self.current_timeout(now.learned_timeout),
             connected: now.connected && facts.revoked_at.is_none(),
             ..facts
         }

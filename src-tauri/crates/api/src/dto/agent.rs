@@ -33,6 +33,9 @@ pub struct AgentFacts {
     pub waiting: u64,
     /// Whether a client that knows no tasks is offered the four task tools.
     pub task_tools: bool,
+    /// After this its program gives up a call, as Taskwarden saw it do; null where it saw nothing of the kind. Its calls
+    /// are answered before that.
+    pub learned_timeout_ms: Option<u64>,
     /// Whether a connection of it is open or was a moment ago.
     pub connected: bool,
 }

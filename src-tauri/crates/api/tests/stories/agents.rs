@@ -1,5 +1,7 @@
 //! Agents, their rules and what is held back from them, as people see and decide it.
 
+use std::time::Duration;
+
 use api::Code;
 use api::dto::HeldWhy;
 use api::frame::SubscribeInput;
@@ -81,6 +83,18 @@ async fn a_name_is_one_agents_until_its_access_is_taken_away() {
     assert_eq!(list["agents"][0]["id"], new["agent"]["id"], "those with access come first");
     let near = world.try_call("agents.revoke", json!({"agent": "clade"})).await.expect_err("unknown");
     assert!(near.hint.contains("`claude`"), "the nearest is named: {near:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_timeout_that_a_program_was_seen_to_have_is_shown() {
+    let world = World::new().await;
+    let (id, _) = agent(&world, "claude").await;
+    let shown = async || world.call("agents.list", json!({})).await["agents"][0]["learnedTimeoutMs"].clone();
+    world.engine.call_abandoned(id, Duration::from_millis(45_200), false);
+    assert_eq!(shown().await, Value::Null, "one call that was given up may have been a person");
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    world.engine.call_abandoned(id, Duration::from_millis(45_900), false);
+    assert_eq!(shown().await, json!(45_200));
 }
 
 #[tokio::test(start_paused = true)]

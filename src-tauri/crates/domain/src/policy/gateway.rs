@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::{BadPolicy, HOUR, KIB, MIB, MINUTE, SECOND};
+use super::{BadPolicy, DAY, HOUR, KIB, MIB, MINUTE, SECOND};
 
 /// For so long after a reply was lost the agent is told that the task goes on: a keeper may still bring it (ruling 16).
 /// From then on the task has failed for its agent, whatever comes later. Judgement: attaching to ten keepers takes a
@@ -22,14 +22,26 @@ pub struct Gateway {
     /// made at `promote_after` then, so that showing calls does not slow them down further. Judgement: more than one
     /// agent has in work at once.
     pub shown_at_once: usize,
-    /// How long a call is held for a client whose own limit is not known. Ruling 22.
+    /// How long a call is held for a program that `domain::client_profile` does not know. Ruling 22.
     pub call_limit_unknown: Duration,
-    /// So much before its client would give up, a held call is answered with a handle. Ruling 22.
+    /// So much before its program gives up, a held call is answered with a handle. Ruling 22.
     pub call_limit_margin: Duration,
-    /// Longest time a call is held at all, whatever the client says. Judgement: past an hour nobody waits.
+    /// Longest time a call is held at all: for programs that wait for hours, and for those that wait while there is
+    /// progress. Judgement: past an hour nobody waits.
     pub call_limit_ceiling: Duration,
-    /// How often a held call tells its progress. protocol.md §7.3: about every 10 s.
+    /// The longest silence towards the program of a held call that asked for progress. protocol.md §7.3: about every
+    /// 10 s.
     pub progress_every: Duration,
+    /// A call that its program gave up sooner teaches nothing about the program's timeout. Judgement: whoever sets a
+    /// timeout for tools gives them ten seconds, and whoever gives up sooner is a person or a test.
+    pub learned_timeout_min: Duration,
+    /// Two durations are the same timeout when the longer exceeds the shorter by at most so many percent. Decision 0020.
+    pub learned_timeout_percent: u32,
+    /// And by at most this. Judgement: a timer fires within a second, a person does not hit the same second twice.
+    pub learned_timeout_spread: Duration,
+    /// A learned timeout is forgotten after this, so that a program whose settings changed is held longer again.
+    /// Judgement: relearning costs two calls a month, each of which a repeated call joins.
+    pub learned_timeout_kept: Duration,
     /// Calls and other requests of one agent in work at once; more are refused. Judgement: four times the 256 of the
     /// benchmark.
     pub requests_per_agent_max: usize,
@@ -52,7 +64,8 @@ pub struct Gateway {
     pub agent_ttl_min: Duration,
     /// Tasks in one page of `tasks/list` and `tasks_list`. Judgement.
     pub tasks_per_page: u32,
-    /// Longest time `tasks_wait` waits. Judgement: below the shortest limit of known clients, 30 s.
+    /// Longest time `tasks_wait` waits for a program that `domain::client_profile` does not know; for others it waits as
+    /// long as a call is held. Judgement: below the shortest timeout of known programs, 30 s.
     pub wait_max: Duration,
     /// Undelivered attempts of one job that a repeated call looks at. Judgement.
     pub repeats_max: u32,
@@ -150,6 +163,10 @@ impl Default for Gateway {
             call_limit_margin: 5 * SECOND,
             call_limit_ceiling: HOUR,
             progress_every: 10 * SECOND,
+            learned_timeout_min: 10 * SECOND,
+            learned_timeout_percent: 10,
+            learned_timeout_spread: 2 * SECOND,
+            learned_timeout_kept: 30 * DAY,
             requests_per_agent_max: 1_024,
             requests_per_second: 1_000,
             requests_burst: 2_000,
@@ -204,6 +221,8 @@ impl Gateway {
         rule(self.agent_poll >= self.agent_poll_min, "gateway.agent_poll", "must not be below agent_poll_min")?;
         rule(self.agent_poll_max >= self.agent_poll, "gateway.agent_poll_max", "must not be below agent_poll")?;
         rule(self.call_limit_unknown > self.call_limit_margin, "gateway.call_limit_unknown", "must exceed the margin")?;
+        let learns = self.learned_timeout_min > self.call_limit_margin;
+        rule(learns, "gateway.learned_timeout_min", "must exceed call_limit_margin")?;
         rule(self.token_bytes >= 16, "gateway.token_bytes", "must be 16 or more")?;
         rule(self.intents_queue > 0, "gateway.intents_queue", "must be above zero")?;
         rule(self.connections_max > 0 && self.lines_max > 0, "gateway.connections_max", "must be above zero")

@@ -15,6 +15,7 @@ use crate::audit::AuditEvent;
 use crate::change::Changes;
 use crate::handle::{TaskHandle, Usual};
 use crate::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
+use crate::learned_timeout::LearnedTimeout;
 use crate::observation::LogLine;
 use crate::payload::{Payload, PayloadKind, PayloadWrite};
 use crate::policy::Retention;
@@ -112,6 +113,8 @@ pub struct AgentNote {
     pub calls: u64,
     /// What its program says it is; `None` leaves what is known.
     pub client: Option<String>,
+    /// The timeout that its program was seen to have; `None` leaves what is known.
+    pub learned_timeout: Option<LearnedTimeout>,
 }
 
 /// A rule put or taken away. There is at most one for a scope.

@@ -60,6 +60,7 @@ impl World {
             token,
             seen: None,
             client: None,
+            learned_timeout: None,
             task_tools: true,
             calls: 0,
             meter: Meter::default(),

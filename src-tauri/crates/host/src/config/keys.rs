@@ -158,6 +158,7 @@ numbers! { NAMES set_plain Policy:
 
 numbers! { GATEWAY_NAMES set_gateway Gateway:
     shown_after, shown_at_once, call_limit_unknown, call_limit_margin, call_limit_ceiling, progress_every,
+    learned_timeout_min, learned_timeout_percent, learned_timeout_spread, learned_timeout_kept,
     requests_per_agent_max, requests_per_second, requests_burst, result_page_bytes,
     agent_poll, agent_poll_min, agent_poll_max, agent_ttl_min, tasks_per_page, wait_max, repeats_max,
     repeat_within, undelivered_max, kin_max, task_raw_cap_bytes, question_raw_cap_bytes, orphan_after,

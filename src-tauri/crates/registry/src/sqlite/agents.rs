@@ -3,7 +3,10 @@
 //! What changes all the time (last heard of, calls) is flushed in batches apart from changes. Tokens are not here and
 //! cannot be found from what is. Who an agent is and what a token digest means is in `domain::agent`.
 
+use std::time::Duration;
+
 use domain::agent::{Agent, TokenDigest};
+use domain::learned_timeout::LearnedTimeout;
 use domain::ports::{AgentNote, RegistryError};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
@@ -16,28 +19,41 @@ use crate::rows::{self, Flaw};
 
 /// Agents read at most. People add agents by hand; the limit only keeps a damaged file from filling the memory.
 const AGENTS_MAX: u32 = 100_000;
-/// Flushes notes given as a JSON array of `[id, seen, calls, client]`. What is older than known is passed over.
+/// Flushes notes given as a JSON array of `[id, seen, calls, client, timeout, learned]`. What is older than known is
+/// passed over.
 pub(crate) const NOTE: &str = "UPDATE agents SET seen = max(coalesce(agents.seen, n.seen), n.seen), \
-     calls = max(agents.calls, n.calls), client = coalesce(n.client, agents.client) \
+     calls = max(agents.calls, n.calls), client = coalesce(n.client, agents.client), \
+     learned_timeout_ms = coalesce(n.timeout, agents.learned_timeout_ms), \
+     timeout_learned = coalesce(n.learned, agents.timeout_learned) \
      FROM (SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS seen, \
-     json_extract(value, '$[2]') AS calls, json_extract(value, '$[3]') AS client FROM json_each(?)) n \
+     json_extract(value, '$[2]') AS calls, json_extract(value, '$[3]') AS client, \
+     json_extract(value, '$[4]') AS timeout, json_extract(value, '$[5]') AS learned FROM json_each(?)) n \
      WHERE agents.id = n.id";
 
 /// The notes as the statement reads them. Of several about one agent the last counts.
 pub(crate) fn notes(notes: &[AgentNote]) -> String {
     let latest: std::collections::BTreeMap<_, _> = notes.iter().map(|note| (note.id, note)).collect();
-    let row = |note: &&AgentNote| json!([note.id.to_string(), note.seen.as_millis(), whole(note.calls), note.client]);
+    let row = |note: &&AgentNote| {
+        let (timeout, learned) = timeout_columns(note.learned_timeout);
+        json!([note.id.to_string(), note.seen.as_millis(), whole(note.calls), note.client, timeout, learned])
+    };
     Value::Array(latest.values().map(row).collect()).to_string()
+}
+
+fn timeout_columns(timeout: Option<LearnedTimeout>) -> (Option<i64>, Option<i64>) {
+    let millis = |span: Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+    timeout.map(|timeout| (millis(timeout.after), timeout.at.as_millis())).unzip()
 }
 
 /// Writes an agent. Of one that is known, access that was taken away stays so, and what notes say stays theirs: whoever
 /// changes an agent read it before, and may have read what is not true any more.
 pub(crate) fn put(script: &mut Script, agent: &Agent) {
-    let Agent { id, name, created, revoked, token, seen, client, task_tools, calls, meter } = agent;
+    let Agent { id, name, created, revoked, token, seen, client, learned_timeout, task_tools, calls, meter } = agent;
+    let (timeout, learned) = timeout_columns(*learned_timeout);
     script
         .add(
-            "INSERT INTO agents (id, name, created, revoked, token, task_tools, seen, client, calls, meter) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, \
+            "INSERT INTO agents (id, name, created, revoked, token, task_tools, seen, client, calls, meter, \
+             learned_timeout_ms, timeout_learned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, \
              revoked = coalesce(agents.revoked, excluded.revoked), token = excluded.token, \
              task_tools = excluded.task_tools, meter = excluded.meter",
         )
@@ -50,7 +66,9 @@ pub(crate) fn put(script: &mut Script, agent: &Agent) {
         .with(seen.map(Timestamp::as_millis))
         .with(client.clone())
         .with(whole(*calls))
-        .with(rows::budget::meter(meter).map(|meter| meter.to_string()));
+        .with(rows::budget::meter(meter).map(|meter| meter.to_string()))
+        .with(timeout)
+        .with(learned);
 }
 
 fn agent(base: &Base, row: &SqliteRow) -> Result<Agent, RegistryError> {
@@ -64,6 +82,8 @@ fn agent(base: &Base, row: &SqliteRow) -> Result<Agent, RegistryError> {
     let meter: Option<Value> =
         meter.map(serde_json::from_str).transpose().map_err(|error| Base::not_json("read `agents`", id, &error))?;
     let meter = meter.as_ref().map(rows::budget::read_meter).transpose();
+    let timeout: Option<i64> = row.try_get(10).map_err(trouble())?;
+    let learned: Option<i64> = row.try_get(11).map_err(trouble())?;
     Ok(Agent {
         id: id.parse().map_err(|_| flaw("id"))?,
         name: row.try_get(1).map_err(trouble())?,
@@ -73,6 +93,10 @@ fn agent(base: &Base, row: &SqliteRow) -> Result<Agent, RegistryError> {
         task_tools: row.try_get(5).map_err(trouble())?,
         seen: seen.map(Timestamp::from_millis),
         client: row.try_get(7).map_err(trouble())?,
+        learned_timeout: timeout.zip(learned).map(|(after, at)| LearnedTimeout {
+            after: Duration::from_millis(unsigned(after)),
+            at: Timestamp::from_millis(at),
+        }),
         calls: unsigned(row.try_get(8).map_err(trouble())?),
         meter: meter.map_err(|flaw| Base::bad_row("read `agents`", id, &flaw))?.unwrap_or_default(),
     })
@@ -83,8 +107,8 @@ impl Sqlite {
     pub(crate) async fn read_agents(&self) -> Result<Vec<Agent>, RegistryError> {
         let mut reader = self.reader().await?;
         let found = sqlx::query(
-            "SELECT id, name, created, revoked, token, task_tools, seen, client, calls, meter FROM agents \
-             ORDER BY revoked IS NOT NULL, name, id LIMIT ?",
+            "SELECT id, name, created, revoked, token, task_tools, seen, client, calls, meter, learned_timeout_ms, \
+             timeout_learned FROM agents ORDER BY revoked IS NOT NULL, name, id LIMIT ?",
         )
         .bind(AGENTS_MAX)
         .fetch_all(&mut *reader)

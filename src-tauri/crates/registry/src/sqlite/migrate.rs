@@ -33,6 +33,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 4, sql: include_str!("../../migrations/sqlite/0004_budget.sql") },
     Migration { version: 6, sql: include_str!("../../migrations/sqlite/0006_storage.sql") },
     Migration { version: 7, sql: include_str!("../../migrations/sqlite/0007_decisions.sql") },
+    Migration { version: 8, sql: include_str!("../../migrations/sqlite/0008_learned_timeouts.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

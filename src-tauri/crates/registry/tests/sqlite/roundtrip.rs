@@ -94,6 +94,7 @@ fn any_rule_and_any_meter_read_back_as_they_were_written() {
             token: TokenDigest([1; 32]),
             seen: None,
             client: None,
+            learned_timeout: None,
             task_tools: true,
             calls: 0,
             meter,

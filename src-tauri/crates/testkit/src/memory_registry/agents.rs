@@ -17,6 +17,7 @@ pub(super) fn put(state: &mut State, unit: AgentUnit) -> Result<Seq, RegistryErr
     if let Some(known) = state.agents.get(&agent.id) {
         agent.revoked = known.revoked.or(agent.revoked);
         (agent.seen, agent.client, agent.calls) = (known.seen, known.client.clone(), known.calls);
+        agent.learned_timeout = known.learned_timeout;
     }
     let clashes = |other: &&Agent| {
         let both = other.revoked.is_none() && agent.revoked.is_none();
@@ -38,6 +39,7 @@ pub(super) fn note(state: &mut State, notes: Vec<AgentNote>) {
             agent.seen = Some(agent.seen.map_or(note.seen, |seen| seen.max(note.seen)));
             agent.calls = agent.calls.max(note.calls);
             agent.client = note.client.or(agent.client.take());
+            agent.learned_timeout = note.learned_timeout.or(agent.learned_timeout);
         }
     }
 }

@@ -8,6 +8,7 @@ use domain::change::Entity;
 use domain::decider::Decider;
 use domain::handle::{Audience, Hold, HoldWhy, Origin, Parent, ParentWhy, TaskHandle, Verdict};
 use domain::ids::{AgentId, HandleId, JobKey, PersonId, Seq};
+use domain::learned_timeout::LearnedTimeout;
 use domain::ports::{AgentNote, AgentUnit, Flag, GroupBy, PageQuery, Registry, RegistryError, RuleUnit};
 use domain::request::{Ask, InputRequest};
 use domain::rule::{Asked, AtTokens, Repeat, Rule, RuleScope, TokenLimit};
@@ -45,6 +46,7 @@ fn agent(number: u64, name: &str) -> Agent {
         token: TokenDigest::of(&format!("twa_{number}")),
         seen: None,
         client: None,
+        learned_timeout: None,
         task_tools: true,
         calls: 0,
         meter: domain::window::Meter::default(),
@@ -73,17 +75,25 @@ async fn agents(registry: &dyn Registry) {
     assert!(matches!(stolen, Err(RegistryError::Other { .. })), "a token opens for one agent: {stolen:?}");
 
     let newest = registry.newest_seq().await;
-    let note =
-        |id, seen, calls, client: Option<&str>| AgentNote { id, seen: at(seen), calls, client: client.map(Into::into) };
-    let notes = vec![note(zed.id, 50, 7, Some("inspector 1.0")), note(CAST.agent(99), 50, 1, None)];
+    let note = |id, seen, calls, client: Option<&str>| AgentNote {
+        id,
+        seen: at(seen),
+        calls,
+        client: client.map(Into::into),
+        learned_timeout: None,
+    };
+    let timeout = LearnedTimeout { after: Duration::from_millis(45_500), at: at(48) };
+    let learned = AgentNote { learned_timeout: Some(timeout), ..note(zed.id, 50, 7, Some("inspector 1.0")) };
+    let notes = vec![learned, note(CAST.agent(99), 50, 1, None)];
     registry.note_agents(notes).await.expect("notes are flushed");
     registry.note_agents(vec![note(zed.id, 40, 6, None)]).await.expect("late notes do no harm");
     registry.note_agents(Vec::new()).await.expect("nothing is nothing");
-    zed = Agent { seen: Some(at(50)), client: Some("inspector 1.0".into()), calls: 7, ..zed };
+    let client = Some("inspector 1.0".into());
+    zed = Agent { seen: Some(at(50)), client, calls: 7, learned_timeout: Some(timeout), ..zed };
     assert_eq!(registry.agents().await, Ok(vec![abe.clone(), zed.clone()]), "the newest note counts");
     assert_eq!(registry.newest_seq().await, newest, "and a note is no change");
 
-    let read_before = Agent { seen: None, client: None, calls: 0, ..zed.clone() };
+    let read_before = Agent { seen: None, client: None, calls: 0, learned_timeout: None, ..zed.clone() };
     zed.revoked = Some(at(60));
     put(&zed, Verb::AgentRevoked).await.expect("access is taken away");
     zed.meter.window = Some(50_000);

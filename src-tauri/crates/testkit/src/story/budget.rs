@@ -200,6 +200,7 @@ async fn meters(registry: &dyn Registry) {
         token: TokenDigest::of("twa_metered"),
         seen: None,
         client: None,
+        learned_timeout: None,
         task_tools: true,
         calls: 0,
         meter,
@@ -210,7 +211,7 @@ async fn meters(registry: &dyn Registry) {
     };
     let put = |agent: &Agent| registry.put_agent(AgentUnit { agent: agent.clone(), audit: Vec::new() });
     put(&agent).await.expect("an agent is added");
-    let note = AgentNote { id: agent.id, seen: at(9), calls: 3, client: None };
+    let note = AgentNote { id: agent.id, seen: at(9), calls: 3, client: None, learned_timeout: None };
     registry.note_agents(vec![note]).await.expect("it is heard");
     let heard = Agent { seen: Some(at(9)), calls: 3, ..agent };
     assert_eq!(read().await, Some(heard.clone()), "how it is counted is kept");

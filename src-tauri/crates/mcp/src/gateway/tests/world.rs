@@ -394,6 +394,7 @@ pub(super) fn agent(n: u128) -> Agent {
         token: TokenDigest::of(&format!("twa_{n}")),
         seen: None,
         client: None,
+        learned_timeout: None,
         task_tools: true,
         calls: 0,
         meter: domain::window::Meter::default(),
