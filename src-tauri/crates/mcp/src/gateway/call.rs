@@ -5,6 +5,7 @@
 //! arguments fit their tool is the server's word.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::handle::TaskHandle;
 use domain::payload::Payload;
@@ -15,6 +16,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::budget::Tap;
+use super::clients::{TimeoutWatch, WaitingProgram};
 use super::guest::Guest;
 use super::hold::{Held, Patience, hold};
 use super::names::ToolPlace;
@@ -23,7 +25,7 @@ use super::wire::complete_text;
 use super::{Gate, forward, mirrored, names, own_tools, questions, service};
 use crate::serve::fault::Fault;
 use crate::serve::params::members;
-use crate::serve::{Answered, Params, Request, Seat};
+use crate::serve::{Answered, Door, Params, Request, Seat};
 
 /// Calls a tool for an agent.
 ///
@@ -46,11 +48,13 @@ pub(super) async fn call(
     let place = names::tool(gate, guest, &name).await.inspect_err(|_| tap.called_here(params))?;
     mirrored::check(gate, &place, &request).inspect_err(|_| tap.called_here(params))?;
     let (mut teller, listener) = Teller::new(gate, guest, place.server, params.progress_token());
-    let patience = Patience::of(gate, guest, &place, begun);
+    let program = WaitingProgram::of(gate, guest, params, seat);
+    let patience = Patience::of(gate, guest, &place, (&program, begun));
+    let gives_up = TimeoutWatch::new(gate, guest, program, seat);
     if guest.is_modern()
         && let Some(id) = questions::resume(gate, guest, &place, params).await?
     {
-        let held = Held { id, place, patience, waits: false };
+        let held = Held { id, patience, waits: false, since: None };
         return hold(gate, guest, held, &mut teller, seat, tap).await;
     }
     let outgoing = agent_call(gate, guest, &place, params, seat, listener);
@@ -66,8 +70,20 @@ pub(super) async fn call(
         Landed::Error { payload } => Err(Fault::raw(&forward::down(gate, guest, place.server, None, &payload).await?)),
         // The agent is asked as its server asked: its retry goes there too, because there is no row.
         Landed::NeedsInput { whole } => Ok(Answered::Text(forward::down_text(gate, guest, place.server, None, whole))),
-        Landed::Handle(id) | Landed::Joined(id) => {
-            let held = Held { id, place, patience, waits: false };
+        Landed::Handle(id) => {
+            let held = Held { id, patience, waits: false, since: None };
+            hold(gate, guest, held, &mut teller, seat, tap).await
+        }
+        Landed::Joined(id) => {
+            // Behind a bridge the program may have waited since the call was made the first time, to another core.
+            let is_bridged = program.door() == Door::Stdio;
+            let age = gate.engine.task(id).map_or(Duration::ZERO, |task| gate.clock.now().since(task.created));
+            let patience = if is_bridged { patience.joined(begun, age) } else { patience };
+            if is_bridged {
+                drop(gives_up);
+            }
+            teller.hurry();
+            let held = Held { id, patience, waits: false, since: None };
             hold(gate, guest, held, &mut teller, seat, tap).await
         }
     }

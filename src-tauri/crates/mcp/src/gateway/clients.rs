@@ -1,53 +1,163 @@
-//! How long known clients wait for a tool, so that a held call is answered before its client gives up (ruling 22).
+//! How long a call is held for its program, so that it is answered before the program gives up (ruling 22, decision
+//! 0020).
 //!
-//! A client names itself, so this is patience and nothing else: no right hangs on it. Each line has its source; a
-//! client that is not here gets the policy's `call_limit_unknown`. Clients that know tasks are not held at all.
+//! What programs do is one table, `domain::client_profile`; what an agent's own program was seen to do is learned by the
+//! engine and counts where it is shorter. A program names itself, so this decides about time and nothing else. Programs
+//! that know tasks are not held at all.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use domain::policy::Policy;
+use domain::client_profile::{CallTimeout, ClientProfile, UNKNOWN, of_client};
+use domain::ids::AgentId;
+use domain::policy;
+use tokio::time::Instant;
 
-use crate::serve::Program;
+use super::Gate;
+use super::guest::Guest;
+use crate::serve::{Door, GivenUp, Params, Seat};
 
-/// What `clientInfo.name` begins with, and the seconds after which that client gives a tool up by default.
-const KNOWN: [(&str, u64); 6] = [
-    // Event streams were cut after about five minutes whatever was configured; on stdio it waits for hours.
-    // github.com/anthropics/claude-code issue 20335 (HTTP), and its variable MCP_TOOL_TIMEOUT.
-    ("claude-code", 300),
-    // "No result received ... after waiting 4 minutes", Claude Desktop 1.11187: anthropics/claude-code issue 65643.
-    ("claude-ai", 240),
-    // `tool_timeout_sec` is 60 when it is not set: farion1231/cc-switch pull request 580, on Codex's configuration.
-    ("codex-mcp-client", 60),
-    // Enforced 60 s on tool calls from 0.2.1 on: google-gemini/gemini-cli issue 7324.
-    ("gemini-cli-mcp-client", 60),
-    // 60 s in the editor: cline/cline issue 12576; its command line was mended to the same in 12546.
-    ("Cline", 60),
-    // 60 s whatever is configured: github/copilot-cli issue 1535.
-    ("github-copilot-developer", 60),
-];
+/// The program that waits for one call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WaitingProgram {
+    profile: &'static ClientProfile,
+    door: Door,
+    /// Whether it asked for progress.
+    hears_progress: bool,
+    /// The timeout that this agent's program was seen to have.
+    learned: Option<Duration>,
+}
 
-/// How long a call is held for this client.
-pub(super) fn patience(program: Option<&Program>, policy: &Policy) -> Duration {
-    let gateway = &policy.gateway;
-    let known = program.and_then(|program| KNOWN.iter().find(|(name, _)| program.name.starts_with(name)));
-    let limit = known.map_or(gateway.call_limit_unknown, |(_, seconds)| {
-        Duration::from_secs(*seconds).saturating_sub(gateway.call_limit_margin)
-    });
-    limit.min(gateway.call_limit_ceiling)
+impl WaitingProgram {
+    /// The program behind a request.
+    pub(super) fn of(gate: &Gate, guest: &Guest, params: &Params, seat: &Seat) -> Self {
+        Self {
+            profile: of_client(guest.client.program().map(|program| program.name.as_str())),
+            door: guest.door(seat),
+            hears_progress: params.progress_token().is_some(),
+            learned: gate.engine.learned_timeout(guest.agent),
+        }
+    }
+
+    /// Which way it is reached: a bridge speaks stdio to its program, and so does the core to the bridge.
+    pub(super) const fn door(&self) -> Door {
+        self.door
+    }
+
+    const fn timeout(&self) -> CallTimeout {
+        match self.door {
+            Door::Http => self.profile.http,
+            Door::Stdio => self.profile.stdio,
+        }
+    }
+
+    fn is_unknown(&self) -> bool {
+        self.profile.word == UNKNOWN.word
+    }
+
+    /// Whether it waits on while it hears progress.
+    pub(super) const fn waits_on(&self) -> bool {
+        self.hears_progress && self.timeout().progress_resets
+    }
+
+    /// How long its calls are held.
+    pub(super) fn call_limit(&self, policy: &policy::Gateway) -> Duration {
+        let before = |timeout: Duration| timeout.saturating_sub(policy.call_limit_margin);
+        let limit = if self.is_unknown() {
+            policy.call_limit_unknown
+        } else if self.waits_on() {
+            policy.call_limit_ceiling
+        } else {
+            before(self.timeout().after)
+        };
+        limit.min(self.learned.map_or(Duration::MAX, before)).min(policy.call_limit_ceiling)
+    }
+
+    /// How long `tasks_wait` waits for it at most.
+    pub(super) fn wait_limit(&self, policy: &policy::Gateway) -> Duration {
+        let limit = self.call_limit(policy);
+        if self.is_unknown() { limit.min(policy.wait_max) } else { limit }
+    }
+}
+
+/// Tells the engine when the program gives the call up. It ends with the call: where the client is still there by then, or
+/// left because its access was taken away, nothing is concluded.
+pub(super) struct TimeoutWatch {
+    gate: Arc<Gate>,
+    agent: AgentId,
+    seat: Seat,
+    began: Instant,
+    waits_on: bool,
+}
+
+impl TimeoutWatch {
+    /// Begins with the call.
+    pub(super) fn new(gate: &Arc<Gate>, guest: &Guest, program: WaitingProgram, seat: &Seat) -> Self {
+        let (gate, seat, waits_on) = (Arc::clone(gate), seat.clone(), program.waits_on());
+        Self { gate, agent: guest.agent, seat, began: Instant::now(), waits_on }
+    }
+}
+
+impl Drop for TimeoutWatch {
+    fn drop(&mut self) {
+        let given_up = self.seat.given_up();
+        if given_up.is_none() && !self.seat.is_gone() {
+            return;
+        }
+        // Where progress makes it wait on, the time since the call began is not what ran out.
+        let is_timeout = given_up == Some(GivenUp::TimedOut) && !self.waits_on;
+        self.gate.engine.call_abandoned(self.agent, self.began.elapsed(), is_timeout);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn program(name: &str, door: Door, hears_progress: bool) -> WaitingProgram {
+        WaitingProgram { profile: of_client(Some(name)), door, hears_progress, learned: None }
+    }
+
     #[test]
-    fn a_known_client_is_answered_before_it_gives_up_and_an_unknown_one_early() {
-        let policy = Policy::default();
-        let named = |name: &str| Program { name: name.to_owned(), version: "1".to_owned() };
-        assert_eq!(patience(Some(&named("claude-ai")), &policy), Duration::from_secs(235), "5 s before its 4 minutes");
-        assert_eq!(patience(Some(&named("codex-mcp-client-2")), &policy), Duration::from_secs(55), "by how it begins");
-        for stranger in [None, Some(named("somebody"))] {
-            assert_eq!(patience(stranger.as_ref(), &policy), Duration::from_secs(25), "ruling 22");
+    fn a_program_is_answered_shortly_before_it_gives_up_on_its_transport() {
+        let policy = policy::Gateway::default();
+        for (name, door, progress, seconds) in [
+            ("gemini-cli-mcp-client", Door::Http, false, 595),
+            ("gemini-cli-mcp-client", Door::Stdio, true, 595),
+            ("codex-mcp-client", Door::Stdio, true, 295),
+            ("claude-code", Door::Http, false, 295),
+            ("claude-code", Door::Http, true, 3_600),
+            ("claude-code", Door::Stdio, false, 3_600),
+            ("opencode", Door::Stdio, false, 55),
+            ("opencode", Door::Http, true, 3_600),
+            ("claude-ai", Door::Stdio, true, 235),
+        ] {
+            let program = program(name, door, progress);
+            assert_eq!(program.call_limit(&policy).as_secs(), seconds, "{name} over {door:?}, progress: {progress}");
+            assert_eq!(program.wait_limit(&policy), program.call_limit(&policy), "`tasks_wait` waits as long: {name}");
         }
+    }
+
+    #[test]
+    fn a_program_that_nobody_knows_is_answered_early() {
+        let policy = policy::Gateway::default();
+        for progress in [false, true] {
+            let stranger = program("somebody", Door::Http, progress);
+            assert_eq!(stranger.call_limit(&policy), Duration::from_secs(25), "ruling 22");
+            assert_eq!(stranger.wait_limit(&policy), Duration::from_secs(20));
+        }
+    }
+
+    #[test]
+    fn what_was_learned_counts_where_it_is_shorter() {
+        let policy = policy::Gateway::default();
+        let learned = |name, seconds| WaitingProgram {
+            learned: Some(Duration::from_secs(seconds)),
+            ..program(name, Door::Http, true)
+        };
+        assert_eq!(learned("gemini-cli", 120).call_limit(&policy), Duration::from_secs(115), "its own setting");
+        assert_eq!(learned("gemini-cli", 1_200).call_limit(&policy), Duration::from_secs(595), "not longer than known");
+        assert_eq!(learned("opencode", 120).call_limit(&policy), Duration::from_secs(115), "whatever it is said to do");
+        assert_eq!(learned("somebody", 12).call_limit(&policy), Duration::from_secs(7));
     }
 }

@@ -9,7 +9,7 @@ use domain::ids::{AgentId, ServerId};
 use domain::ports::Abilities;
 use serde_json::Value;
 
-use crate::serve::{Client, Session};
+use crate::serve::{Client, Door, Seat, Session};
 
 /// One asking agent.
 #[derive(Clone)]
@@ -36,6 +36,15 @@ impl Guest {
     /// The name of its session, to tell it from others; never for logs.
     pub(crate) fn session_name(&self) -> Option<Arc<str>> {
         self.session().map(|session| Arc::from(session.id()))
+    }
+
+    /// Which way its program is reached. A modern request says no more of it than what closing its stream means.
+    pub(crate) fn door(&self, seat: &Seat) -> Door {
+        match self.session() {
+            Some(session) => session.door(),
+            None if seat.closing_cancels() => Door::Http,
+            None => Door::Stdio,
+        }
     }
 
     /// Whether it is of the modern era.

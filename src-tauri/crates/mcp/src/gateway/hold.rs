@@ -1,11 +1,12 @@
 //! Holds a call that has a handle until there is something to answer: its end, a handle, or a question.
 //!
 //! From here on the gateway only watches the handle. A client that takes tasks gets one as soon as there is one, or when
-//! a plain call outlasts `promote_after`; any other is held with progress, and near its patience's end it gets an
-//! ordinary result that names the task (ruling 22). A handle leaves only after it is recorded as given. When the client
-//! goes first, the engine is told how: whether the work stops is its decision.
+//! a plain call outlasts `promote_after`; any other is held with progress, and shortly before its program gives up
+//! (`clients.rs`) it gets an ordinary result that names the task. A handle leaves only after it is recorded as given.
+//! When the client goes first, the engine is told how: whether the work is cancelled is its decision.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::handle::{Sight, TaskHandle, agent_sight};
 use domain::ids::HandleId;
@@ -15,10 +16,11 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::budget::Tap;
+use super::clients::WaitingProgram;
 use super::guest::Guest;
 use super::names::ToolPlace;
 use super::tell::Teller;
-use super::{Gate, clients, outcome, own_tools, questions, service, wire};
+use super::{Gate, outcome, own_tools, questions, service, wire};
 use crate::serve::fault::{Fault, FaultKind};
 use crate::serve::{Answered, GivenUp, Seat};
 
@@ -26,12 +28,12 @@ use crate::serve::{Answered, GivenUp, Seat};
 pub(super) struct Held {
     /// Its handle.
     pub(super) id: HandleId,
-    /// Its tool.
-    pub(super) place: ToolPlace,
     /// Until when, and what then.
     pub(super) patience: Patience,
     /// This only waits for a task that has its handle already: giving up says nothing about the task.
     pub(super) waits: bool,
+    /// What `tasks_wait` was called with as `since`.
+    pub(super) since: Option<u64>,
 }
 
 /// What happens to a held call that lasts.
@@ -45,7 +47,12 @@ pub(super) enum Patience {
 
 impl Patience {
     /// The patience of this client with a call that began at `begun`.
-    pub(super) fn of(gate: &Gate, guest: &Guest, place: &ToolPlace, begun: Instant) -> Self {
+    pub(super) fn of(
+        gate: &Gate,
+        guest: &Guest,
+        place: &ToolPlace,
+        (program, begun): (&WaitingProgram, Instant),
+    ) -> Self {
         let policy = &gate.policy;
         if guest.takes_tasks() {
             let rules = gate.engine.agents().rules();
@@ -54,11 +61,20 @@ impl Patience {
         }
         // Without the task tools nothing could be done with a handle: such a client waits as long as it can.
         let limit = if guest.wants_own_tools() {
-            clients::patience(guest.client.program(), policy)
+            program.call_limit(&policy.gateway)
         } else {
             policy.gateway.call_limit_ceiling
         };
         Self::Limit(begun + limit)
+    }
+
+    /// The patience with a call that the bridge makes again for a client that has waited since `age` ago. Where that is
+    /// longer than it waits, it gave the first call up, and this is another one.
+    pub(super) fn joined(self, now: Instant, age: Duration) -> Self {
+        match self {
+            Self::Limit(at) => Self::Limit(at.checked_sub(age).filter(|at| *at > now).unwrap_or(at)),
+            Self::Promote(_) => self,
+        }
     }
 
     const fn at(self) -> Instant {

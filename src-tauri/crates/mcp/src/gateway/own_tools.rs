@@ -1,4 +1,4 @@
-//! Four small tools for agents whose client does not know tasks: wait, read, list, stop (ruling 23).
+//! Four small tools for agents whose client does not know tasks: wait, read, list, cancel (ruling 23).
 //!
 //! Offered by token and by what the client declares, never by connection. A task is found by its handle alone, never by
 //! equal arguments. They are calls like any other and take no way into servers; a server's tool of the same name wins,
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::handle::{Form, Sight, TaskHandle, agent_sight};
+use domain::ids::ServerId;
 use domain::payload::Payload;
 use engine::Passed;
 use serde_json::value::RawValue;
@@ -15,22 +16,23 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::budget::Tap;
+use super::clients::{TimeoutWatch, WaitingProgram};
 use super::guest::Guest;
 use super::hold::{Held, Patience, hold};
-use super::names::ToolPlace;
+use super::model_text::waiting::{self, GoingOn, State};
 use super::slices::{self, META_SLICE, Range, Slice};
 use super::tell::Teller;
 use super::wire::META_TASK;
-use super::{Gate, clients, find, merge, modern, outcome, scale, service, short, wire};
+use super::{Gate, find, modern, outcome, scale, service, short, wire};
 use crate::serve::fault::{Fault, FaultKind};
 use crate::serve::{Answered, Params, Seat};
 
 /// The key under which a text of the task tools says that it brings nothing of a result.
 const META_BRINGS: &str = "io.taskwarden/brings";
-const WAIT: &str = "tasks_wait";
+pub(super) const WAIT: &str = "tasks_wait";
 pub(super) const RESULT: &str = "tasks_result";
 const LIST: &str = "tasks_list";
-const CANCEL: &str = "tasks_cancel";
+pub(super) const CANCEL: &str = "tasks_cancel";
 
 /// The four, as they stand in `tools/list`.
 fn four() -> [(&'static str, Value); 4] {
@@ -51,11 +53,12 @@ fn four() -> [(&'static str, Value); 4] {
         tool(
             WAIT,
             "Wait for a task",
-            "Waits for a call that goes on in the background. Returns its result when it has ended, otherwise says that \
-             it goes on; then wait again or do something else meanwhile.",
+            "Waits for a call that goes on in the background, as long as your program allows. Returns its result when it \
+             has ended, otherwise says that it goes on and how to wait again; or do something else meanwhile.",
             json!({
                 "task": task,
-                "seconds": {"type": "integer", "minimum": 1, "description": "How long to wait at most; about 20 is the longest."},
+                "seconds": {"type": "integer", "minimum": 1, "description": "How long to wait at most; leave it out to wait as long as possible."},
+                "since": {"type": "integer", "minimum": 0, "description": "The number that the last answer named; it makes no two calls alike."},
             }),
             json!(["task"]),
             reads.clone(),
@@ -83,8 +86,8 @@ fn four() -> [(&'static str, Value); 4] {
         ),
         tool(
             CANCEL,
-            "Ask a task to stop",
-            "Asks the server to stop a call that goes on in the background. The server may finish it all the same.",
+            "Cancel a task",
+            "Asks the server to cancel a call that goes on in the background. The server may finish it all the same.",
             json!({"task": task}),
             json!(["task"]),
             json!({"readOnlyHint": false, "destructiveHint": true, "idempotentHint": true, "openWorldHint": false}),
@@ -174,13 +177,16 @@ async fn wait(
     (params, seat): (&Params, &Seat),
     tap: &mut Tap<'_>,
 ) -> Result<Answered, Fault> {
-    let asked = arguments.get("seconds").and_then(Value::as_u64).map(Duration::from_secs);
-    let most = gate.policy.gateway.wait_max.min(clients::patience(guest.client.program(), &gate.policy));
+    let number = |name: &str| arguments.get(name).and_then(slices::whole);
+    let (asked, since) = (number("seconds").map(Duration::from_secs), number("since"));
+    let program = WaitingProgram::of(gate, guest, params, seat);
+    let most = program.wait_limit(&gate.policy.gateway);
     let patience = Patience::Limit(Instant::now() + asked.unwrap_or(most).min(most));
     let (mut teller, _listener) = Teller::new(gate, guest, handle.server, params.progress_token());
-    let place = ToolPlace { server: handle.server, tool: handle.tool.clone().unwrap_or_else(|| Arc::from("")) };
     // Whoever gives up waiting wants nothing of the task.
-    hold(gate, guest, Held { id: handle.id, place, patience, waits: true }, &mut teller, seat, tap).await
+    let _gives_up = TimeoutWatch::new(gate, guest, program, seat);
+    let held = Held { id: handle.id, patience, waits: true, since };
+    hold(gate, guest, held, &mut teller, seat, tap).await
 }
 
 async fn result(
@@ -192,10 +198,7 @@ async fn result(
 ) -> Result<Answered, Fault> {
     let sight = agent_sight(handle, gate.clock.now());
     if !sight.is_terminal() {
-        let text = match short::waits(gate, guest, handle) {
-            Some(waits) => format!("{waits} `{WAIT}` waits for that."),
-            None => format!("The task still runs.{} `{WAIT}` waits for it.", last_word(handle, &sight)),
-        };
+        let text = told(gate, guest, handle, None, |task| task.no_result_yet()).await;
         let said = says(guest, &text, false, Some(handle), Brings::Nothing)?;
         tap.shows(gate.looks.at(gate, guest, handle).look(Payload::new(said.get())));
         return Ok(Answered::Raw(said));
@@ -311,28 +314,43 @@ pub(super) async fn goes_on(
     handle: &TaskHandle,
     held: &Held,
 ) -> Result<Box<RawValue>, Fault> {
-    let short = find::short(gate, guest, handle.id).await;
-    let sight = agent_sight(handle, gate.clock.now());
-    let state = match short::waits(gate, guest, handle) {
-        Some(waits) => format!("{waits} The task is {short}."),
-        None => format!("The work goes on in the background as task {short}.{}", last_word(handle, &sight)),
-    };
-    let next = if guest.wants_own_tools() {
-        format!(
-            "Call `{WAIT}` with {{\"task\":\"{short}\"}} to wait for it, `{RESULT}` to read its result later, or \
-             `{CANCEL}` to stop it. Do not call the tool again for this."
-        )
-    } else {
-        "A person can follow it in Taskwarden.".to_owned()
-    };
-    // A client that knows the tool's output schema takes no result without structured content but an error.
-    let shaped = merge::listed_tool(gate, &held.place).is_some_and(|tool| tool.contains("\"outputSchema\""));
-    says(guest, &format!("{state} {next}"), shaped, Some(handle), Brings::Nothing)
+    let text = told(gate, guest, handle, held.since, |task| task.text()).await;
+    says(guest, &text, false, Some(handle), Brings::Nothing)
 }
 
-/// What was said last about the work: words of a server, shown as such.
-fn last_word(handle: &TaskHandle, sight: &Sight) -> String {
-    wire::message(handle, sight).map_or_else(String::new, |said| format!(" Its last word: \"{said}\"."))
+fn server_name(gate: &Gate, id: ServerId) -> Arc<str> {
+    let known = gate.engine.servers().into_iter().find(|(server, _)| *server == id);
+    known.map_or_else(|| Arc::from("?"), |(_, name)| name)
+}
+
+/// What a task that is not over is told as; `named` is the `since` of the call that is answered.
+async fn told(
+    gate: &Gate,
+    guest: &Guest,
+    handle: &TaskHandle,
+    named: Option<u64>,
+    told: impl FnOnce(&GoingOn<'_>) -> String,
+) -> String {
+    let now = gate.clock.now();
+    let (task, server) = (find::short(gate, guest, handle.id).await, server_name(gate, handle.server));
+    let ran = now.since(handle.created);
+    let why = short::waits(gate, guest, handle);
+    let message = wire::message(handle, &agent_sight(handle, now));
+    let progress = handle.progress.as_ref();
+    let of_task = handle.view.task().and_then(|task| task.message.as_deref());
+    let of_progress = progress.and_then(|progress| progress.message.as_deref());
+    let message = message.as_deref();
+    let is_servers = message == of_task || message == of_progress;
+    let (said, ours) = if is_servers { (message, None) } else { (None, message) };
+    told(&GoingOn {
+        task: &task,
+        tool: handle.tool.as_deref(),
+        server: &server,
+        ran,
+        usual: handle.usual,
+        state: why.as_deref().map_or(State::Running { ours, progress, said }, State::Held),
+        since: guest.wants_own_tools().then(|| waiting::next_since(ran, named)),
+    })
 }
 
 /// What of a result is in a text of ours.

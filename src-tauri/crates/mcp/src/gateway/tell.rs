@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use domain::handle::TaskHandle;
 use domain::ids::ServerId;
+use domain::observation::Progress;
 use domain::payload::Payload;
+use domain::policy::plain_text;
 use domain::ports::{CallListener, HearsCall};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -17,13 +19,18 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::guest::Guest;
+use super::model_text::waiting;
 use super::wire::Written;
 use super::{Gate, forward};
+use crate::message::text::{member, text_member};
 use crate::serve::Seat;
 use crate::serve::params::members;
 
 /// Notifications of one call that wait for its client. Judgement: progress replaces itself, so a few are enough.
 const HEARD_MAX: usize = 32;
+
+/// Characters of a server's message that a sign of life says again. Claude Code shows 200.
+const MESSAGE_CHARS: usize = 200;
 
 /// One notification of the server about this call.
 struct Said {
@@ -53,9 +60,12 @@ pub(super) struct Teller {
     heard: mpsc::Receiver<Said>,
     every: Duration,
     begun: Instant,
-    last: Instant,
+    /// When the next sign of life is due.
+    due: Instant,
     told: f64,
     raw: bool,
+    /// The server's last progress, where it was passed on raw.
+    last: Option<Progress>,
     /// What was heard and is not told yet: kept when a telling is broken off.
     untold: Option<Said>,
 }
@@ -83,19 +93,25 @@ impl Teller {
                 heard,
                 every,
                 begun: now,
-                last: now,
+                due: now + every,
                 told: 0.0,
                 raw: false,
+                last: None,
                 untold: None,
             },
             listener,
         )
     }
 
+    /// The client has heard nothing for longer than this teller knows: the next sign of life is due now.
+    pub(super) fn hurry(&mut self) {
+        self.due = self.begun;
+    }
+
     /// Tells what comes next, or the sign of life when it is due; returns after each. Cancel-safe: what was heard and
     /// not told is told by the next call.
     pub(super) async fn next(&mut self, handle: Option<&TaskHandle>, seat: &Seat) {
-        let due = self.last + self.every;
+        let due = self.due;
         if self.untold.is_none() {
             let heard = async {
                 match self.heard.recv().await {
@@ -164,6 +180,11 @@ impl Teller {
         }
         let token = self.token.as_ref()?;
         self.raw = true;
+        self.last = Some(Progress {
+            done: None,
+            total: member(rewritten.get(), "total").and_then(|total| total.parse().ok()),
+            message: text_member(rewritten.get(), "message").map(|said| plain_text(&said, MESSAGE_CHARS)),
+        });
         let mut written = Written::new();
         for (name, value) in members(rewritten.get())? {
             match &*name {
@@ -182,21 +203,35 @@ impl Teller {
     async fn alive(&mut self, handle: Option<&TaskHandle>, seat: &Seat) {
         /// Below any step that a server counts by.
         const LITTLE: f64 = 0.001;
-        self.last = Instant::now();
+        self.due = Instant::now() + self.every;
         let Some(token) = &self.token else { return };
+        // A call that was joined runs for longer than this teller; an earlier one may have told its client so.
+        let ran = handle.map_or(self.begun.elapsed(), |handle| self.gate.clock.now().since(handle.created));
         self.told = if self.raw || handle.is_some_and(|handle| handle.progress.is_some()) {
             self.told + LITTLE
         } else {
-            self.begun.elapsed().as_secs_f64().round().max(self.told + LITTLE)
+            ran.as_secs_f64().round().max(self.told + LITTLE)
         };
-        let waits = handle.is_some_and(|handle| handle.requests.values().any(|request| request.state.is_open()));
-        let message = if waits { "Waiting for a person to answer." } else { "The work goes on." };
-        let params = json!({"progressToken": token, "progress": self.told, "message": message});
+        let progress = self.last.as_ref().or_else(|| handle.and_then(|handle| handle.progress.as_ref()));
+        // Programs show the newest notification alone: what the server said last stays in it.
+        let is_asked = handle.is_some_and(|handle| handle.requests.values().any(|request| request.state.is_open()));
+        let message = match (is_asked, progress) {
+            (true, _) => waiting::FOR_A_PERSON.to_owned(),
+            (false, Some(Progress { message: Some(said), .. })) => said.clone(),
+            (false, _) => waiting::alive(ran),
+        };
+        let mut params = json!({"progressToken": token, "progress": self.told, "message": message});
+        let total = progress.and_then(|progress| progress.total).filter(|total| *total >= self.told);
+        if let (Some(params), Some(total)) = (params.as_object_mut(), total) {
+            params.insert("total".to_owned(), total.into());
+        }
         self.say("notifications/progress", &params, seat).await;
     }
 
     async fn say<P: serde::Serialize + Sync + ?Sized>(&mut self, method: &str, params: &P, seat: &Seat) {
-        self.last = Instant::now();
+        if method == "notifications/progress" {
+            self.due = Instant::now() + self.every;
+        }
         // A client that is gone has dropped this future, or will.
         drop(seat.notify(method, params).await);
     }

@@ -15,5 +15,6 @@ mod questions;
 mod short_errors;
 mod slices;
 mod task_tools;
+mod waiting;
 mod wired;
 mod world;

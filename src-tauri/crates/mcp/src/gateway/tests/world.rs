@@ -164,6 +164,11 @@ impl World {
         self.caller(n, Client::Modern(Arc::new(client)))
     }
 
+    /// Agent `n` with a session of 2025-06-18 of this program through this door.
+    pub(super) fn program(&self, n: u128, name: &str, door: Door) -> Caller {
+        self.session(format!("session-of-{name}-{n}"), door, n, "2025-06-18", &json!({}), name)
+    }
+
     /// Agent `n` with a session of `version`.
     pub(super) fn legacy(&self, n: u128, version: &str, capabilities: &Value) -> Caller {
         self.legacy_through(Door::Http, n, version, capabilities)
@@ -171,17 +176,17 @@ impl World {
 
     /// Agent `n` with another session of `version`.
     pub(super) fn legacy_named(&self, name: &str, n: u128, version: &str) -> Caller {
-        self.session(name.to_owned(), Door::Http, n, version, &json!({}))
+        self.session(name.to_owned(), Door::Http, n, version, &json!({}), "tester")
     }
 
     /// Agent `n` with a session of `version` through this door.
     pub(super) fn legacy_through(&self, door: Door, n: u128, version: &str, capabilities: &Value) -> Caller {
-        self.session(format!("session-{n}"), door, n, version, capabilities)
+        self.session(format!("session-{n}"), door, n, version, capabilities, "tester")
     }
 
-    fn session(&self, name: String, door: Door, n: u128, version: &str, capabilities: &Value) -> Caller {
+    fn session(&self, name: String, door: Door, n: u128, version: &str, capabilities: &Value, program: &str) -> Caller {
         let hello = json!({
-            "protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "tester", "version": "1"},
+            "protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": program, "version": "1"},
         });
         let hello = Params::open(Some(raw(&hello))).expect("an object");
         let visitor = Visitor { agent: AgentId::from_random(n), server: Some(self.server) };
@@ -226,6 +231,19 @@ impl World {
         while !holds(self) {
             assert!(begun.elapsed() < LIMIT, "never: {what}");
             tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Waits until the learned timeout of an agent is stored.
+    pub(super) async fn until_flushed(&self, agent: AgentId) {
+        let begun = tokio::time::Instant::now();
+        loop {
+            let stored = self.registry.agents().await.expect("agents are read");
+            if stored.iter().any(|stored| stored.id == agent && stored.learned_timeout.is_some()) {
+                return;
+            }
+            assert!(begun.elapsed() < LIMIT, "what is learned is never stored");
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
 
