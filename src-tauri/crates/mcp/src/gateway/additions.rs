@@ -1,7 +1,7 @@
 //! What the gateway adds to the lists of the one server behind a door: the task tools, the template of results, and that
-//! any tool may be called as a task.
+//! any tool may be called as a task. What it leaves out: output schemas, for clients that know no tasks.
 //!
-//! A page goes through raw; what is added stands behind the last of it. A server without resources is not asked for them:
+//! A page goes through raw otherwise; what is added stands behind the last of it. A server without resources is not asked for them:
 //! results are resources of ours, so that agents may ask at every door. Lists of all servers are `merge.rs`.
 
 use std::borrow::Cow;
@@ -20,6 +20,8 @@ use crate::message::text::{Inside, member, text_member, with_members};
 use crate::serve::fault::{Fault, FaultKind};
 use crate::serve::{Request, Seat};
 
+/// What a tool promises of its structured content.
+const SCHEMA: &str = "outputSchema";
 /// Tools of one server that are remembered. As the engine's own list of them.
 const TOOLS_MAX: usize = 10_000;
 
@@ -38,7 +40,7 @@ pub(super) async fn tools(
     let is_first = request.params.said("cursor").is_none();
     let page = forward::request(gate, guest, request, seat, tap).await?;
     gate.lists.note_tools(server, page.get(), is_first, TOOLS_MAX);
-    let page = with_support(guest, page);
+    let page = without_schemas(guest, with_support(guest, page));
     let is_last = is_last(&page);
     let taken = |name: &str| gate.lists.tool(server, name).is_some();
     let own = if is_last { own_tools::definitions(guest, &taken) } else { Vec::new() };
@@ -107,6 +109,30 @@ pub(super) fn with_support(guest: &Guest, page: Box<RawValue>) -> Box<RawValue> 
     }
     let tools = format!("[{}]", told.join(","));
     RawValue::from_string(with_members(page.get(), &[("tools", tools.into())], &[])).unwrap_or(page)
+}
+
+/// The page without `outputSchema` for clients that know no tasks. For a call that goes on they get a result of ours, which
+/// has no structured content: a client that knows the schema takes that for an error, or for a broken server, and calls
+/// again (decision 0020). Structured content of real results goes through all the same.
+fn without_schemas(guest: &Guest, page: Box<RawValue>) -> Box<RawValue> {
+    if guest.knows_tasks() {
+        return page;
+    }
+    let told: Vec<Cow<'_, str>> =
+        lists::entries(page.get(), ListKind::Tools).map(|entry| without_schema(guest, entry)).collect();
+    if told.iter().all(|entry| matches!(entry, Cow::Borrowed(_))) {
+        return page;
+    }
+    let tools = format!("[{}]", told.join(","));
+    RawValue::from_string(with_members(page.get(), &[("tools", tools.into())], &[])).unwrap_or(page)
+}
+
+/// One tool of such a page.
+pub(super) fn without_schema<'e>(guest: &Guest, entry: &'e str) -> Cow<'e, str> {
+    if guest.knows_tasks() || member(entry, SCHEMA).is_none() {
+        return Cow::Borrowed(entry);
+    }
+    Cow::Owned(with_members(entry, &[], &[SCHEMA]))
 }
 
 fn supported(entry: &str) -> Cow<'_, str> {

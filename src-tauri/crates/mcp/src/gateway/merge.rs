@@ -167,7 +167,7 @@ async fn merged(
             Some(_) | None => 0,
         };
         let Some(list) = share.list.as_deref().filter(|_| begun) else { continue };
-        page.add(gate, share, kind, list, at);
+        page.add(gate, guest, share, kind, list, at);
         if page.next.is_some() {
             break;
         }
@@ -219,14 +219,14 @@ impl Page {
         self.entries.push_str(entry);
     }
 
-    fn add(&mut self, gate: &Gate, share: &Share, kind: ListKind, list: &List, from: usize) {
+    fn add(&mut self, gate: &Gate, guest: &Guest, share: &Share, kind: ListKind, list: &List, from: usize) {
         for (at, entry) in list.entries(kind).enumerate().skip(from) {
             if !self.entries.is_empty() && self.entries.len() + entry.len() > self.most {
                 self.next = Some(names::cursor(share.server.id, at));
                 return;
             }
             let told = entry_out(gate, &share.server, kind, entry);
-            self.push(&told);
+            self.push(&if kind == ListKind::Tools { additions::without_schema(guest, &told) } else { told });
         }
     }
 
@@ -361,9 +361,4 @@ pub(super) async fn set_level(gate: &Arc<Gate>, guest: &Guest, request: Request)
         }
     }
     service::result(&json!({}))
-}
-
-/// The definition of a tool as it was listed last; from memory only.
-pub(super) fn listed_tool(gate: &Gate, place: &names::ToolPlace) -> Option<Arc<str>> {
-    gate.lists.tool(place.server, &place.tool)
 }

@@ -38,8 +38,6 @@ struct Beginning {
     unseen: BTreeSet<&'static str>,
     /// Tokens of the whole, where nobody counted them before.
     tokens: Option<u64>,
-    /// Whether the result has structured content.
-    is_structured: bool,
 }
 
 /// The short result that stands for `whole`.
@@ -58,8 +56,7 @@ pub(super) async fn of(gate: &Gate, guest: &Guest, handle: &TaskHandle, whole: &
     let begins = begins.await?;
     let tokens = counted.or(begins.tokens).unwrap_or_default();
     let text = text(gate, guest, handle, &begins, (family, tokens));
-    // A client that knows the tool's output schema takes no result without structured content but an error.
-    let is_error = (begins.is_structured && may_be_shaped(gate, handle)) || bridge::is_tool_error(&handle.view);
+    let is_error = bridge::is_tool_error(&handle.view);
     let mut content = vec![json!({"type": "text", "text": text})];
     if has_links(guest) {
         let name = handle.tool.as_deref().map_or_else(|| "a result".to_owned(), |tool| format!("result of {tool}"));
@@ -90,14 +87,7 @@ fn begins(scale: &dyn Scale, family: Family, result: &str, (lines, tokens): (usi
         is_all: shown.len() == words.len(),
         unseen: unseen(result),
         tokens: counts.then(|| scale.weigh(family, Load::Result(result)).cautious()),
-        is_structured: member(result, "structuredContent").is_some_and(|said| said != "null"),
     }
-}
-
-/// Whether its client may know an output schema of its tool: where the tool is not listed here, it may.
-fn may_be_shaped(gate: &Gate, handle: &TaskHandle) -> bool {
-    let listed = handle.tool.as_deref().and_then(|tool| gate.lists.tool(handle.server, tool));
-    listed.is_none_or(|tool| member(&tool, "outputSchema").is_some())
 }
 
 /// What of a result its words leave out: slices are text.

@@ -12,6 +12,7 @@ mod legacy_stage;
 mod modern_tasks;
 mod passing;
 mod questions;
+mod schemas;
 mod short_errors;
 mod slices;
 mod task_tools;

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use testkit::build::person;
 use testkit::scripted::Look;
 
-use super::wired::{Does, Wired, wired};
 use super::world::{Caller, World, task_id};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -100,27 +99,5 @@ async fn pictures_over_a_limit_that_holds_are_asked_about_and_come_when_a_person
             let who = "A person decided that it comes in slices.";
             assert!(said.ends_with(&format!("[Not in its text: pictures. {who}]")), "{said}");
         }
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_held_result_is_told_as_an_error_only_where_its_tool_promised_a_shape() {
-    let tool = |name: &str, more: &str| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}{more}}}"#);
-    let tools = [tool("free", ""), tool("shaped", r#","outputSchema":{"type":"object"}"#)].join(",");
-    let text = json!([{"type": "text", "text": "x".repeat(5_000)}]);
-    let whole = json!({"resultType": "complete", "content": text, "structuredContent": {"a": 1}}).to_string();
-    let server = Wired::modern(11, json!({"tools": {}}), move |method, _| match method {
-        "tools/list" => Does::Result(format!(r#"{{"resultType":"complete","tools":[{tools}]}}"#)),
-        "tools/call" => Does::Result(whole.clone()),
-        _ => Does::Error(r#"{"code":-32601,"message":"no such method"}"#.into()),
-    });
-    let world = wired(&[server]).await;
-    let agent = world.plain(1);
-    agent.ask("tools/list", json!({})).await.result();
-    for (tool, is_error) in [("free", false), ("shaped", true)] {
-        world.rule(tool, |rule| rule.result_limit = Some(TokenLimit { tokens: 1_000, at: AtTokens::Hold })).await;
-        let short = agent.call(tool).await.result();
-        assert!(short["_meta"]["io.taskwarden/held"].is_object(), "{short}");
-        assert_eq!(short["isError"], is_error, "the call of `{tool}` succeeded: {short}");
     }
 }
