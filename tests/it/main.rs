@@ -21,6 +21,7 @@ mod hostile;
 mod kill;
 mod kill_kept;
 mod peers;
+mod repeated_calls;
 mod silent_core;
 mod statements;
 mod torture_clock;

@@ -67,8 +67,8 @@ impl Agent {
         Self { runtime, client: reqwest::Client::new(), url: url.to_owned(), token: token.to_owned() }
     }
 
-    /// Sends a body with these headers, which replace the usual ones; an empty value takes one away.
-    pub fn post(&self, headers: &[(&str, &str)], body: &str) -> Reply {
+    /// A body with these headers, which replace the usual ones; an empty value takes one away.
+    fn request(&self, headers: &[(&str, &str)], body: &str) -> reqwest::RequestBuilder {
         let bearer = format!("Bearer {}", self.token);
         let usual = [
             ("authorization", bearer.as_str()),
@@ -84,7 +84,12 @@ impl Agent {
                 all.insert(name, HeaderValue::from_str(value).expect("a header value"));
             }
         }
-        let asking = self.client.post(&self.url).headers(all).body(body.to_owned());
+        self.client.post(&self.url).headers(all).body(body.to_owned())
+    }
+
+    /// Sends a body with these headers, which replace the usual ones; an empty value takes one away.
+    pub fn post(&self, headers: &[(&str, &str)], body: &str) -> Reply {
+        let asking = self.request(headers, body);
         self.runtime.block_on(async {
             let response = asking.send().await.expect("the gateway answers");
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
@@ -146,6 +151,20 @@ impl Agent {
     pub fn in_session(&self, session: &str, method: &str, params: &Value) -> Reply {
         let headers = [("mcp-session-id", session), ("mcp-protocol-version", "2025-11-25")];
         self.post(&headers, &json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": params}).to_string())
+    }
+
+    /// A request in a session of 2025-11-25 that its client gives up when `until` returns: it says that it ran out of time,
+    /// as the TypeScript SDK does, and closes the stream.
+    pub fn time_out(&self, session: &str, method: &str, params: &Value, until: impl FnOnce()) {
+        let headers = [("mcp-session-id", session), ("mcp-protocol-version", "2025-11-25")];
+        let body = json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": params}).to_string();
+        let asking = self.request(&headers, &body);
+        let asking = self.runtime.spawn(async move { asking.send().await?.text().await });
+        until();
+        let reason = json!({"requestId": 2, "reason": "McpError: MCP error -32001: Request timed out"});
+        let gives_up = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": reason});
+        self.post(&headers, &gives_up.to_string());
+        asking.abort();
     }
 }
 
