@@ -22,6 +22,8 @@ export class Lab {
   #port = 0;
   #sessions = new Map();
   #hasGrown = false;
+  /** Adds `harvest` to the server of one session. */
+  #growers = new Set();
   /** How often each tool was called. */
   runs = {};
 
@@ -93,10 +95,12 @@ export class Lab {
     });
     tool('grow', 'Adds the tool harvest.', {}, () => {
       this.#hasGrown = true;
-      later();
+      for (const grow of this.#growers) grow();
+      this.#growers.clear();
       return text('there is a new tool: harvest');
     });
     if (this.#hasGrown) later();
+    else this.#growers.add(later);
     transport.onclose = () => this.#sessions.delete(transport.sessionId);
     return server;
   }

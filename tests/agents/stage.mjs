@@ -16,8 +16,12 @@ const PEER = process.env.TASKWARDEN_RMCP_PEER ?? join(TARGET, 'rmcp-peer');
 /** The longest a level is waited for. */
 const LIMIT_MS = 60_000;
 const LOOK_MS = 100;
+/** Longer than any of the programs takes to read a list of tools again. */
+const SETTLED_MS = 3_000;
 /** What is kept of a program's own output, for the report of a scenario that fails. */
 const OUTPUT_KEPT = 20_000;
+/** What the report shows of it. */
+const OUTPUT_TOLD = 500;
 
 export class Broken extends Error {}
 
@@ -83,6 +87,17 @@ export class Stage {
     return model;
   }
 
+  /** Plays a script while a person acts; both must succeed. */
+  async playWhile(script, act, limits) {
+    const [model] = await Promise.all([this.play(script, limits), act()]);
+    return model;
+  }
+
+  /** Until news of the server have passed the gateway: nobody is told when they have reached the program. */
+  async settled() {
+    await pause(SETTLED_MS);
+  }
+
   /** Starts the program on a script. `ended` is its exit code. */
   async begin(script) {
     const model = await new ScriptedModel(script).start();
@@ -144,7 +159,7 @@ export class Stage {
 
   /** What a scenario that failed leaves behind for its reader. */
   report() {
-    return `${this.model ? told(this.model) : 'the program was not started'}\nprogram: ${this.output.slice(-3_000)}`;
+    return `${this.model ? told(this.model) : 'the program was not started'}\nprogram: ${this.output.slice(-OUTPUT_TOLD)}`;
   }
 
   async clear() {

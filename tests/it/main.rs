@@ -7,6 +7,7 @@
 #![expect(clippy::indexing_slicing, reason = "a wrong JSON path in a test should fail loudly")]
 #![expect(clippy::expect_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
+mod agents;
 mod budget;
 mod budget_kill;
 mod clients;

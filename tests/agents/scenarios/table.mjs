@@ -1,0 +1,7 @@
+// All scenarios in the order of the table. `sample`: the cells that CI runs.
+import { DECISIONS } from './decisions.mjs';
+import { INTERRUPTIONS } from './interruptions.mjs';
+import { RESULTS } from './results.mjs';
+import { WAITING } from './waiting.mjs';
+
+export const SCENARIOS = [...RESULTS, ...WAITING, ...DECISIONS, ...INTERRUPTIONS].map((scenario) => ({ sample: [], ...scenario }));

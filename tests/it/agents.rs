@@ -1,0 +1,46 @@
+//! Claude Code, Codex, Gemini CLI and opencode behind the gateway: what their models read, over HTTP and `connect`.
+//!
+//! The programs are the real ones, offline, on a scripted model; the table of scenarios is in `tests/agents`. Here each
+//! program runs its cells of the sample; `cargo xtask torture agents` runs all of them.
+
+use std::path::Path;
+use std::process::Command;
+
+use tests::clients::node_program;
+
+use crate::{PROGRAM, RMCP_PEER};
+
+/// Cells of one program at a time.
+const JOBS: &str = "2";
+
+/// Plays the cells of the sample that belong to this program; what failed is told with what the model read.
+fn plays_its_sample(program: &str) {
+    let script = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/agents/run.mjs"));
+    let mut harness = Command::new(node_program());
+    harness.arg(script).args(["--sample", "--jobs", JOBS, "--program", program]);
+    harness.env("TASKWARDEN", PROGRAM).env("TASKWARDEN_RMCP_PEER", RMCP_PEER);
+    let ended = harness.output().expect("node is installed");
+    let (cells, failures) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert!(ended.status.success(), "{failures}\n{cells}");
+    println!("{cells}");
+}
+
+#[test]
+fn claude_code_works_behind_the_gateway() {
+    plays_its_sample("claude-code");
+}
+
+#[test]
+fn codex_works_behind_the_gateway() {
+    plays_its_sample("codex");
+}
+
+#[test]
+fn gemini_cli_works_behind_the_gateway() {
+    plays_its_sample("gemini-cli");
+}
+
+#[test]
+fn opencode_works_behind_the_gateway() {
+    plays_its_sample("opencode");
+}
