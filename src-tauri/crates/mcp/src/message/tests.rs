@@ -113,6 +113,9 @@ fn raw_parts_go_through_untouched_and_lines_stay_lines() {
     );
     let bytes = notification::<RawValue>("notifications/initialized", None).expect("JSON");
     assert_eq!(bytes, br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, "no `null` params");
+    let bytes = notification("notifications/tools/list_changed", Some(RawValue::NULL)).expect("JSON");
+    let bare = br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    assert_eq!(bytes, bare, "what came without params goes on without them");
     let bytes = error(None, &json!({"code":-32700,"message":"x"})).expect("JSON");
     assert_eq!(bytes, br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#, "an id is owed");
 }

@@ -4,6 +4,7 @@
 //! in server-sent events a line break ends the message, and inside JSON texts it is always escaped.
 
 use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::{Answer, Id};
 
@@ -38,7 +39,8 @@ const VERSION: &str = "2.0";
 /// # Errors
 /// When `params` cannot be JSON (a map with keys that are not text).
 pub fn request<P: Serialize + ?Sized>(id: &Id, method: &str, params: Option<&P>) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Out { jsonrpc: VERSION, id: Some(id), method, params }).map(on_one_line)
+    let params = given(params)?;
+    serde_json::to_vec(&Out { jsonrpc: VERSION, id: Some(id), method, params: params.as_deref() }).map(on_one_line)
 }
 
 /// A request whose `params` are JSON text, as bytes on one line: the text is copied once and not read.
@@ -54,7 +56,15 @@ pub(crate) fn request_text(id: &Id, method: &str, params: &str) -> Vec<u8> {
 /// # Errors
 /// As [`request`].
 pub fn notification<P: Serialize + ?Sized>(method: &str, params: Option<&P>) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Out { jsonrpc: VERSION, id: None, method, params }).map(on_one_line)
+    let params = given(params)?;
+    serde_json::to_vec(&Out { jsonrpc: VERSION, id: None, method, params: params.as_deref() }).map(on_one_line)
+}
+
+/// The params as JSON; nothing for `null`, which stands for params that never came: the TypeScript SDK drops a message
+/// that holds it.
+fn given<P: Serialize + ?Sized>(params: Option<&P>) -> serde_json::Result<Option<Box<RawValue>>> {
+    let params = params.map(to_raw_value).transpose()?;
+    Ok(params.filter(|params| params.get() != "null"))
 }
 
 /// A response with a result, as bytes on one line.
