@@ -43,6 +43,12 @@ export async function until(what, level, limitMs = LIMIT_MS) {
   }
 }
 
+/** Stages that are set now, for whoever ends the run. */
+const set = new Set();
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => Promise.allSettled([...set].map((stage) => stage.clear())).then(() => process.exit(130)));
+}
+
 export class Stage {
   #running = [];
   output = '';
@@ -50,6 +56,7 @@ export class Stage {
   /** `policy`: lines of the core's `[policy]`; `timeoutMs`: the program's own tool timeout. */
   static async set(program, transport, { policy = {}, timeoutMs, isSearched } = {}) {
     const stage = new Stage();
+    set.add(stage);
     Object.assign(stage, { program, transport, timeoutMs, isSearched });
     stage.folder = await mkdtemp(join(tmpdir(), `taskwarden-agents-${program.word}-`));
     stage.core = await Core.create();
@@ -141,20 +148,18 @@ export class Stage {
     return until(`a task of \`${tool}\` is ${phases.join(' or ')}`, async () => (await this.tasks()).find(is));
   }
 
-  /** Kills the core and brings one back: ours for HTTP; a bridge starts its own. */
+  /** Kills the core and brings one back. */
   async killCore() {
     await this.core.kill('SIGKILL');
     await this.restartCore();
   }
 
-  /** Starts the core, unless a bridge did meanwhile. */
-  async restartCore() {
-    try {
-      await this.core.start();
-    } catch (error) {
-      if (this.transport === 'http') throw error;
-    }
-    await until('a core answers again', () => this.core.command('servers', 'list').then(() => true, () => false));
+  /** Starts the core on its port, unless a bridge brought one meanwhile. */
+  restartCore() {
+    return until('a core answers again', async () => {
+      await this.core.start().catch(() => null);
+      return this.core.command('servers', 'list').then(() => true, () => false);
+    });
   }
 
   /** What a scenario that failed leaves behind for its reader. */
@@ -163,6 +168,7 @@ export class Stage {
   }
 
   async clear() {
+    set.delete(this);
     for (const child of this.#running) endGroup(child.pid);
     const pid = Number(await readFile(join(this.core.home, 'core.lock'), 'utf8').catch(() => ''));
     await this.core.kill('SIGTERM');

@@ -6,6 +6,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use domain::client_profile;
+use serde_json::Value;
 use tests::clients::node_program;
 
 use crate::{PROGRAM, RMCP_PEER};
@@ -43,4 +45,22 @@ fn gemini_cli_works_behind_the_gateway() {
 #[test]
 fn opencode_works_behind_the_gateway() {
     plays_its_sample("opencode");
+}
+
+/// The figures of a profile are of the version that runs here: whoever raises one measures again.
+#[test]
+fn each_profile_names_the_version_that_these_tests_run() {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/agents/package.json");
+    let manifest = std::fs::read_to_string(manifest).expect("the manifest of the programs");
+    let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+    let packages = [
+        ("claude-code", "@anthropic-ai/claude-code"),
+        ("codex", "@openai/codex"),
+        ("gemini-cli", "@google/gemini-cli"),
+        ("opencode", "opencode-ai"),
+    ];
+    for (word, package) in packages {
+        let profile = client_profile::of_word(word).expect("a profile");
+        assert_eq!(manifest["dependencies"][package], profile.version, "{word}");
+    }
 }

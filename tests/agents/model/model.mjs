@@ -127,6 +127,7 @@ export class ScriptedModel {
         const isThere = results.some((result) => step.unless.test(result.text));
         if (!isThere && this.#followed < step.times) {
           this.#followed += 1;
+          await new Promise((resolve) => setTimeout(resolve, step.everyMs ?? 0));
           return this.#says(id, tools, [step.repeats]);
         }
         this.#step += 1;

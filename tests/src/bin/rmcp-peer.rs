@@ -41,7 +41,9 @@ fn tool(name: &'static str, about: &'static str, properties: Value) -> Tool {
 
 fn tools() -> Vec<Tool> {
     let until = json!({"until": {"type": "string"}});
-    let numbers = json!({"a": {"type": "integer"}, "b": {"type": "integer"}, "millis": {"type": "integer"}});
+    let numbers = json!({
+        "a": {"type": "integer"}, "b": {"type": "integer"}, "millis": {"type": "integer"}, "unit": {"type": "string"},
+    });
     vec![
         tool("sum", "Adds at once", numbers.clone()),
         tool("slow_sum", "Adds after a while", numbers),
@@ -83,7 +85,11 @@ async fn work(tool: String, arguments: JsonObject, context: TaskContext) -> Resu
             context.set_status_message("adding");
             tokio::select! {
                 () = context.cancelled() => Err(TaskExit::Cancelled),
-                () = tokio::time::sleep(span) => Ok(text((number("a", 0) + number("b", 0)).to_string())),
+                () = tokio::time::sleep(span) => {
+                    let sum = number("a", 0) + number("b", 0);
+                    let unit = arguments.get("unit").and_then(Value::as_str).map_or_else(String::new, |unit| format!(" {unit}"));
+                    Ok(text(format!("{sum}{unit}")))
+                }
             }
         }
         "ask_name" => {
