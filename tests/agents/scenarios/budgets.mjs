@@ -53,6 +53,7 @@ const figures = (name, { inWindow, passed, received }) => ({
 export const BUDGETS = [
   {
     word: 'budget-of-short-results',
+    sample: ['gemini-cli/http'],
     sentence: 'Definitions and short results are counted as they stand in the request.',
     async play(stage) {
       const { definitions, results } = await measure(stage, [call('lab__sum', { a: 1, b: 2 }), call('lab__report'), call('lab__diary', { days: SHORT_DAYS })]);
@@ -63,6 +64,7 @@ export const BUDGETS = [
   },
   {
     word: 'budget-of-a-long-result',
+    sample: ['claude-code/http', 'codex/stdio'],
     sentence: 'A result that its program cuts is counted as the part that its model received.',
     async play(stage) {
       const { results } = await measure(stage, [call('lab__diary', { days: LONG_DAYS })]);

@@ -12,6 +12,7 @@ const DAYS = 1_500;
 export const DECISIONS = [
   {
     word: 'held-result-in-parts',
+    sample: ['gemini-cli/stdio'],
     sentence: 'A result that is held back reaches the model in parts, to its last line.',
     async play(stage) {
       await stage.command('rules', 'set', '--agent', 'bee', '--result-tokens', '2k:hold');
@@ -24,6 +25,7 @@ export const DECISIONS = [
   },
   {
     word: 'cancelled-by-a-person',
+    sample: ['claude-code/http', 'gemini-cli/stdio'],
     sentence: 'A model whose call a person cancels reads who did it and why, and that it must not call again.',
     async play(stage) {
       const { results } = await stage.playWhile([call('lab__work', ENDLESS)], async () => {
@@ -36,6 +38,7 @@ export const DECISIONS = [
   },
   {
     word: 'cancelled-while-waiting',
+    sample: ['codex/http'],
     sentence: 'The same holds while the model waits for the task.',
     options: SHORT,
     async play(stage) {
@@ -50,6 +53,7 @@ export const DECISIONS = [
   },
   {
     word: 'handle-revoked',
+    sample: ['claude-code/stdio', 'opencode/http'],
     sentence: 'A model whose task is taken away reads that a person did it, and not that there is no such task.',
     async play(stage) {
       const { results } = await stage.playWhile([call('lab__work', ENDLESS)], async () => {
@@ -61,6 +65,7 @@ export const DECISIONS = [
   },
   {
     word: 'agent-revoked',
+    sample: ['codex/http'],
     sentence: 'A program whose access is taken away ends its conversation, and its model read why.',
     async play(stage) {
       const { model, ended } = await stage.begin([call('lab__work', ENDLESS), call('lab__sum', { a: 1, b: 1 })]);

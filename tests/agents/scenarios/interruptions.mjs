@@ -31,6 +31,7 @@ async function hasResumed(stage, model) {
 export const INTERRUPTIONS = [
   {
     word: 'killed-before-a-call',
+    sample: ['gemini-cli/http'],
     sentence: 'After kill -9 of the core between two turns, the next call is answered as if nothing had been.',
     async play(stage) {
       const { results } = await stage.play([call('lab__sum', { a: 1, b: 2 }), () => stage.killCore(), call('lab__sum', { a: 3, b: 4 }), {
@@ -42,6 +43,7 @@ export const INTERRUPTIONS = [
   },
   {
     word: 'killed-during-a-call',
+    sample: ['claude-code/http', 'opencode/stdio'],
     sentence: 'A call in flight at kill -9 of the core brings its result after the restart, and is made once.',
     async play(stage) {
       await stage.addTasks();
@@ -59,6 +61,7 @@ export const INTERRUPTIONS = [
   },
   {
     word: 'killed-after-a-handle',
+    sample: ['codex/stdio'],
     sentence: 'A handle that the model read before kill -9 of the core is good after the restart.',
     options: { policy: { gateway_call_limit_ceiling: '3s' }, timeoutMs: SHORT.timeoutMs },
     async play(stage) {
@@ -74,6 +77,7 @@ export const INTERRUPTIONS = [
   },
   {
     word: 'restarted-between-turns',
+    sample: ['codex/http'],
     sentence: 'An orderly restart of the core between two turns is not noticed.',
     async play(stage) {
       const restart = async () => {
@@ -86,6 +90,7 @@ export const INTERRUPTIONS = [
   },
   {
     word: 'server-ended',
+    sample: ['claude-code/http'],
     sentence: 'When the server ends in mid-call the model reads so within seconds, and calls it again once it is back.',
     async play(stage) {
       const back = async () => {

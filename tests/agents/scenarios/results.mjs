@@ -8,6 +8,7 @@ const PARALLEL = 10;
 export const RESULTS = [
   {
     word: 'quick-call',
+    sample: ['opencode/http', 'gemini-cli/stdio'],
     sentence: 'The model reads the result of a quick call as the server said it.',
     async play(stage) {
       const { results } = await stage.play([call('lab__sum', { a: 40, b: 2 })]);
@@ -17,6 +18,7 @@ export const RESULTS = [
   },
   {
     word: 'tool-error',
+    sample: ['codex/stdio'],
     sentence: 'The model reads the words of a tool that failed, marked as a failure.',
     async play(stage) {
       const { results } = await stage.play([call('lab__fail')]);
@@ -27,6 +29,7 @@ export const RESULTS = [
   },
   {
     word: 'text-and-structure',
+    sample: ['opencode/stdio', 'claude-code/http'],
     sentence: 'The model reads the same lines whether its program shows text or structured content.',
     async play(stage) {
       const { results } = await stage.play([call('lab__report')]);
@@ -37,6 +40,7 @@ export const RESULTS = [
   },
   {
     word: 'call-of-20-s',
+    sample: ['claude-code/stdio'],
     sentence: 'A call of 20 s is one turn of the model.',
     async play(stage) {
       const { results } = await stage.play([call('lab__work', { seconds: 20 })]);
@@ -45,6 +49,7 @@ export const RESULTS = [
   },
   {
     word: 'ten-parallel-calls',
+    sample: ['codex/http'],
     sentence: 'Ten calls of one turn bring ten answers, each to its own call.',
     async play(stage) {
       const names = Array.from({ length: PARALLEL }, (_, nth) => `bee ${nth}`);
@@ -56,6 +61,7 @@ export const RESULTS = [
   },
   {
     word: 'tool-list-changed',
+    sample: ['claude-code/http', 'gemini-cli/stdio'],
     sentence: 'A tool that a server adds during a conversation can be called in the next turn.',
     async play(stage) {
       const script = [call('lab__grow'), () => stage.settled(), call('lab__sum', { a: 1, b: 1 }), call('lab__harvest')];

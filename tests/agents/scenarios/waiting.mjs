@@ -27,18 +27,21 @@ async function outlasts(stage, tool, expected) {
 export const WAITING = [
   {
     word: 'twice-its-timeout',
+    sample: ['claude-code/stdio'],
     sentence: 'A call of twice the program\'s timeout brings its result, with one more turn for each timeout.',
     options: SHORT,
     play: (stage) => outlasts(stage, 'work', `worked for ${LONG_S} s`),
   },
   {
     word: 'twice-with-schema',
+    sample: ['codex/http', 'opencode/stdio'],
     sentence: 'The same holds for a tool with an output schema: its handle is no failure.',
     options: SHORT,
     play: (stage) => outlasts(stage, 'survey', 'counted 41000 bees'),
   },
   {
     word: 'many-waits',
+    sample: ['gemini-cli/http'],
     sentence: 'A task that is waited for many times is no loop to the program.',
     options: { policy: { gateway_call_limit_ceiling: '1s' }, timeoutMs: TIMEOUT_S * 1_000 },
     async play(stage) {
@@ -50,6 +53,7 @@ export const WAITING = [
   },
   {
     word: 'program-gives-up',
+    sample: ['claude-code/http'],
     sentence: 'A call that its program gave up is joined when the model repeats it: the tool runs once.',
     options: { timeoutMs: 5_000 },
     async play(stage) {
@@ -62,6 +66,7 @@ export const WAITING = [
   },
   {
     word: 'question-early',
+    sample: ['gemini-cli/http'],
     sentence: 'A question that a person answers at once is part of one call.',
     async play(stage) {
       const { results } = await stage.playWhile([call('lab__ask')], () => answer(stage, 'Ada'));
@@ -70,6 +75,7 @@ export const WAITING = [
   },
   {
     word: 'question-late',
+    sample: ['codex/stdio'],
     sentence: 'A question that a person answers late brings its result to the same task.',
     options: SHORT,
     async play(stage) {

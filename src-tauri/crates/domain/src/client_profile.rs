@@ -161,10 +161,12 @@ pub const PROFILES: &[ClientProfile] = &[
         // The message is shown since 2.1.153, up to 200 characters: anthropics/claude-code issue 51713.
         progress: ShownProgress::MessageAndPercent,
         shown: ShownPart::StructuredFirst,
-        // A result of 88,842 tokens stood in the request with 369; the program's own limit is MAX_MCP_OUTPUT_TOKENS,
-        // 25,000 when it is not set (Claude Code documentation, Connect to tools via MCP).
-        long_result: LongResult::File { above: 25_000, shown: 370 },
-        tool_list: ToolListCost { percent: 72, searched: true },
+        // Above 50,000 characters, which are 12,500 tokens of prose and 17,600 of figures, the request holds the first
+        // 2,000 characters and the file's name: 370 tokens of prose, 860 of figures. MAX_MCP_OUTPUT_TOKENS (25,000) is
+        // never reached before.
+        long_result: LongResult::File { above: 12_500, shown: 370 },
+        // 107 and 109 of two servers, both sides in the same tokens; none with tool search, until the model searches.
+        tool_list: ToolListCost { percent: 108, searched: true },
         missing_structure: MissingStructure::Accepts,
         identical_calls_max: None,
         ends_descendants: false,
@@ -180,6 +182,7 @@ pub const PROFILES: &[ClientProfile] = &[
         // openai/codex issue 21153.
         progress: ShownProgress::Nothing,
         shown: ShownPart::StructuredFirst,
+        // 12,000 characters: 3,000 tokens of prose, 4,250 of figures.
         long_result: LongResult::Cut { shown: 5_000 },
         tool_list: ToolListCost { percent: 102, searched: false },
         missing_structure: MissingStructure::Fails,
@@ -197,7 +200,9 @@ pub const PROFILES: &[ClientProfile] = &[
         // google-gemini/gemini-cli pull request 19046.
         progress: ShownProgress::MessageAndPercent,
         shown: ShownPart::Content,
+        // The first 8,000 and the last 32,000 characters: 10,000 tokens of prose, 14,600 of figures.
         long_result: LongResult::Cut { shown: 16_000 },
+        // It adds the parameter `wait_for_previous` to each tool, about 60 tokens: 166 to 188 of two servers.
         tool_list: ToolListCost { percent: 180, searched: false },
         missing_structure: MissingStructure::Fails,
         identical_calls_max: Some(5),
@@ -214,6 +219,7 @@ pub const PROFILES: &[ClientProfile] = &[
         // It asks for progress to wait longer, and shows none: anomalyco/opencode pull request 32477.
         progress: ShownProgress::Nothing,
         shown: ShownPart::Content,
+        // 50 KiB: 12,800 tokens of prose, 18,200 of figures.
         long_result: LongResult::Cut { shown: 20_000 },
         tool_list: ToolListCost { percent: 110, searched: false },
         missing_structure: MissingStructure::Refuses,

@@ -110,8 +110,9 @@ pub enum GivenUp {
 pub(crate) struct GiveUp(Arc<Mutex<Option<GivenUp>>>);
 
 impl GiveUp {
+    /// The first word counts: opencode sends a timeout, and an abort of the same request a moment later.
     pub(crate) fn set(&self, how: GivenUp) {
-        *self.0.lock() = Some(how);
+        self.0.lock().get_or_insert(how);
     }
 }
 

@@ -255,11 +255,48 @@ impl Peer {
 /// The request that `notifications/cancelled` names, and how it is given up.
 ///
 /// The common TypeScript client cancels what it has waited too long for, and says so in its reason; that is the client's
-/// patience, not a wish to stop the work (ruling 24).
+/// patience, not a wish to stop the work (ruling 24). Codex gives one reason for its own timeout and for a person's Esc:
+/// the work goes on then, because a person can still cancel it, and a call made twice cannot be taken back.
 pub(crate) fn cancelled(params: Option<&RawValue>, cap_bytes: usize) -> Option<(Id, GivenUp)> {
     let params: Map<String, Value> = serde_json::from_str(params?.get()).ok()?;
     let id = Id::read(&params.get("requestId")?.to_string(), cap_bytes)?;
     let reason = params.get("reason").and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
-    let ran_out = reason.contains("timed out") || reason.contains("timeout");
+    let ran_out = ["timed out", "timeout", "mcp request cancelled by caller"].iter().any(|words| reason.contains(words));
     Some((id, if ran_out { GivenUp::TimedOut } else { GivenUp::Cancelled }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use serde_json::value::to_raw_value;
+
+    use super::*;
+
+    #[test]
+    fn only_a_reason_that_can_mean_nothing_else_asks_for_the_work_to_stop() {
+        for (reason, how) in [
+            (json!("McpError: MCP error -32001: Request timed out"), GivenUp::TimedOut),
+            (json!("request timeout"), GivenUp::TimedOut),
+            (json!("MCP request cancelled by caller"), GivenUp::TimedOut),
+            (json!("AbortError: The operation was aborted."), GivenUp::Cancelled),
+            (json!("the user changed their mind"), GivenUp::Cancelled),
+            (json!(null), GivenUp::Cancelled),
+        ] {
+            let params = to_raw_value(&json!({"requestId": 7, "reason": reason})).expect("JSON");
+            let read = cancelled(Some(&params), 100).map(|(_, how)| how);
+            assert_eq!(read, Some(how), "{reason}");
+        }
+    }
+
+    #[test]
+    fn how_a_request_was_given_up_is_what_its_client_said_first() {
+        let open = super::super::in_work::InWork::new(1);
+        let id = Id::read("7", 100).expect("an id");
+        let place = open.take(&id).expect("room");
+        let (outlet, _frames) = Outlet::open();
+        let seat = Seat::new(outlet, None, place.given_up.clone(), false);
+        open.cancel(&id, GivenUp::TimedOut);
+        open.cancel(&id, GivenUp::Cancelled);
+        assert_eq!(seat.given_up(), Some(GivenUp::TimedOut), "an abort behind a timeout is no wish");
+    }
 }
