@@ -261,7 +261,8 @@ pub(crate) fn cancelled(params: Option<&RawValue>, cap_bytes: usize) -> Option<(
     let params: Map<String, Value> = serde_json::from_str(params?.get()).ok()?;
     let id = Id::read(&params.get("requestId")?.to_string(), cap_bytes)?;
     let reason = params.get("reason").and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
-    let ran_out = ["timed out", "timeout", "mcp request cancelled by caller"].iter().any(|words| reason.contains(words));
+    let ran_out =
+        ["timed out", "timeout", "mcp request cancelled by caller"].iter().any(|words| reason.contains(words));
     Some((id, if ran_out { GivenUp::TimedOut } else { GivenUp::Cancelled }))
 }
 
@@ -290,7 +291,7 @@ mod tests {
 
     #[test]
     fn how_a_request_was_given_up_is_what_its_client_said_first() {
-        let open = super::super::in_work::InWork::new(1);
+        let open = InWork::new(1);
         let id = Id::read("7", 100).expect("an id");
         let place = open.take(&id).expect("room");
         let (outlet, _frames) = Outlet::open();
