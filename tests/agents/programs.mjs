@@ -1,14 +1,13 @@
 // The four programs: how each is started offline and quiet, with one server, a tool timeout and a scripted model.
 //
 // Each gets a home of its own, so that nothing of the person who runs the tests is read or written. Versions are pinned in
-// package.json. What the programs do with tools is in `domain::client_profile`; here is only how they are set up.
+// package.json, which names the packages of Linux on x86-64 themselves: those that choose a platform need install scripts
+// and all platforms in the registry. What the programs do with tools is in `domain::client_profile`; here is only how they are set up.
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const MODULES = join(import.meta.dirname, 'node_modules');
-const ARCH = process.arch === 'arm64' ? 'arm64' : 'x64';
-const TRIPLE = `${ARCH === 'arm64' ? 'aarch64' : 'x86_64'}-unknown-linux-musl`;
 const PROMPT = 'Do what you think is right.';
 
 /** A file of the installed packages. */
@@ -34,7 +33,7 @@ const claude = {
     await writeJson(join(home, 'mcp.json'), { mcpServers: { taskwarden: server } });
     return {
       command: [
-        installed(`@anthropic-ai/claude-code-linux-${ARCH}`, 'claude'), '-p', PROMPT, '--model', 'claude-sonnet-4-5',
+        installed('@anthropic-ai/claude-code-linux-x64/claude'), '-p', PROMPT, '--model', 'claude-sonnet-4-5',
         '--mcp-config', join(home, 'mcp.json'), '--strict-mcp-config', '--dangerously-skip-permissions',
         '--output-format', 'stream-json', '--verbose',
       ],
@@ -67,7 +66,7 @@ const codex = {
     await writeFile(join(home, 'codex/config.toml'), config.join('\n'));
     return {
       command: [
-        installed(`@openai/codex-linux-${ARCH}`, 'vendor', TRIPLE, 'bin/codex'), 'exec', '--skip-git-repo-check',
+        installed('@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex'), 'exec', '--skip-git-repo-check',
         '--dangerously-bypass-approvals-and-sandbox', '--json', PROMPT,
       ],
       env: { CODEX_HOME: join(home, 'codex'), OPENAI_API_KEY: 'sk-scripted' },
@@ -116,7 +115,7 @@ const opencode = {
       mcp: { taskwarden: { ...server, enabled: true, ...(timeoutMs ? { timeout: timeoutMs } : {}) } },
     });
     return {
-      command: [installed(`opencode-linux-${ARCH}`, 'bin/opencode'), 'run', '-m', 'anthropic/scripted', PROMPT],
+      command: [installed('opencode-linux-x64/bin/opencode'), 'run', '-m', 'anthropic/scripted', PROMPT],
       env: {
         OPENCODE_CONFIG: join(home, 'opencode.json'), OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1',
         OPENCODE_DISABLE_LSP_DOWNLOAD: '1', OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',

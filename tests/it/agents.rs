@@ -54,13 +54,16 @@ fn each_profile_names_the_version_that_these_tests_run() {
     let manifest = std::fs::read_to_string(manifest).expect("the manifest of the programs");
     let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
     let packages = [
-        ("claude-code", "@anthropic-ai/claude-code"),
-        ("codex", "@openai/codex"),
-        ("gemini-cli", "@google/gemini-cli"),
-        ("opencode", "opencode-ai"),
+        ("claude-code", "optionalDependencies", "@anthropic-ai/claude-code-linux-x64"),
+        ("codex", "optionalDependencies", "@openai/codex-linux-x64"),
+        ("gemini-cli", "dependencies", "@google/gemini-cli"),
+        ("opencode", "optionalDependencies", "opencode-linux-x64"),
     ];
-    for (word, package) in packages {
+    for (word, kind, package) in packages {
         let profile = client_profile::of_word(word).expect("a profile");
-        assert_eq!(manifest["dependencies"][package], profile.version, "{word}");
+        // An alias names another package's version: `npm:@openai/codex@0.169.0-linux-x64`.
+        let pinned = manifest[kind][package].as_str().expect("a version");
+        let pinned = pinned.rsplit('@').next().unwrap_or(pinned).trim_end_matches("-linux-x64");
+        assert_eq!(pinned, profile.version, "{word}");
     }
 }

@@ -11,8 +11,8 @@ use crate::json::flat_object;
 use crate::workspace::Workspace;
 use crate::{install, node, process, table};
 
-/// Cells at a time: a cell mostly waits, and the programs need a core each to start within seconds.
-const JOBS: &str = "3";
+/// Cells at a time: a cell mostly waits.
+const JOBS: &str = "4";
 const COLUMNS: [&str; 5] = ["scenario", "program", "transport", "result", "seconds"];
 
 /// Runs the cells that `filter` leaves (`--program`, `--transport`, `--scenario`, `--sample`); fails when any did.
@@ -23,7 +23,8 @@ pub(crate) fn run(workspace: &Workspace, filter: &[&str]) -> Result<(), Failure>
     let lost = |why: std::io::Error| Failure::new(format!("the programs could not be run: {why}"), "Try it again.");
     let script = workspace.path(install::AGENTS).join("run.mjs");
     let mut harness = node::node(workspace, &[&script.to_string_lossy(), "--json", "--jobs", JOBS])?;
-    harness.args(filter).env("TASKWARDEN", workspace.target().join("debug/core-under-test"));
+    let built = |name| workspace.target().join("debug").join(name);
+    harness.args(filter).env("TASKWARDEN", built("core-under-test")).env("TASKWARDEN_RMCP_PEER", built("rmcp-peer"));
     let mut running = harness.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(lost)?;
     let mut rows = Vec::new();
     if let Some(printed) = running.stdout.take() {

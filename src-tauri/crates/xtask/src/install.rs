@@ -20,7 +20,7 @@ const PYTHON_CLIENTS: [&str; 3] = ["mcp==2.3.0", "fastmcp==4.1.0", "tiktoken==0.
 
 const PEERS: &str = "tests/peers";
 const CLIENTS: &str = "tests/clients";
-/// The programs of agents themselves: about 1.2 GB, so they are fetched once and never without being needed.
+/// The programs of agents themselves: about 1 GB, so they are fetched once and never without being needed.
 pub(crate) const AGENTS: &str = "tests/agents";
 
 /// Parts of the toolchain that a minimal installation lacks. The C compiler was needed to build this program.
