@@ -16,6 +16,7 @@ mod budget;
 mod call;
 mod clients;
 mod courier;
+mod era;
 mod find;
 mod following;
 mod forward;

@@ -168,7 +168,7 @@ fn tied(object: &str, id: HandleId) -> String {
 }
 
 /// A message without these members of its `_meta`; a `_meta` that held nothing else goes with them.
-fn without_meta(object: &str, names: &[&str]) -> String {
+pub(super) fn without_meta(object: &str, names: &[&str]) -> String {
     let Some(meta) = member(object, "_meta").and_then(Inside::object) else { return object.to_owned() };
     let (gone, kept): (Vec<_>, Vec<_>) = meta.partition(|part| names.contains(&&*part.name));
     if gone.is_empty() {

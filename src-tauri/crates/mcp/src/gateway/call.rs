@@ -21,8 +21,7 @@ use super::guest::Guest;
 use super::hold::{Held, Patience, hold};
 use super::names::ToolPlace;
 use super::tell::Teller;
-use super::wire::complete_text;
-use super::{Gate, forward, mirrored, names, own_tools, questions, service};
+use super::{Gate, era, forward, mirrored, names, own_tools, questions, service};
 use crate::serve::fault::Fault;
 use crate::serve::params::members;
 use crate::serve::{Answered, Door, Params, Request, Seat};
@@ -63,7 +62,7 @@ pub(super) async fn call(
     match land(gate, outgoing, &mut teller, seat).await? {
         Landed::Result { payload, .. } => {
             let result = forward::down_text(gate, guest, place.server, None, payload);
-            let result = if guest.is_modern() { complete_text(result) } else { result };
+            let result = era::result(guest, result);
             tap.shows(Passed::Result(result.clone()));
             Ok(Answered::Text(result))
         }

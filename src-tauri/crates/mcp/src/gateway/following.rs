@@ -17,6 +17,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::era::{self, META_SUBSCRIPTION};
 use super::forward::outward;
 use super::guest::Guest;
 use super::reach::{Reach, declares, reach};
@@ -27,8 +28,6 @@ use crate::message::text::{member, text_member, with_members};
 use crate::rewrite::{Half, Identity, rewrite_raw};
 use crate::serve::{Seat, Session};
 
-/// The key of the subscription in `_meta` of everything on its stream.
-const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
 const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
@@ -51,7 +50,8 @@ impl Ear<'_> {
                 drop(seat.notify(method, &*tagged(params, id)).await);
             }
             Self::Session(session) => {
-                while session.notify(method, params).await.is_err() {
+                let older = era::session_params(params);
+                while session.notify(method, older.as_deref().unwrap_or(params)).await.is_err() {
                     if method == "notifications/message" {
                         return;
                     }

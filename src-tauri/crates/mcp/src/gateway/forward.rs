@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use super::budget::Tap;
 use super::guest::Guest;
 use super::reach::{self, Reach, declares, reach};
-use super::{Gate, lists, names, questions, service, wire};
+use super::{Gate, era, lists, names, questions, service, wire};
 use crate::client::{Forwarding, Heard, upstream_error};
 use crate::link::{Answer, LinkError, Response};
 use crate::message::text::{member, text_member, with_members};
@@ -37,6 +37,8 @@ const METHOD_NOT_FOUND: i64 = -32_601;
 const NO_RESOURCE: &str = "-32002";
 /// What says so since.
 const INVALID_PARAMS: &str = "-32602";
+/// What a modern result says about keeping it.
+const KEEPING: [&str; 2] = ["ttlMs", "cacheScope"];
 /// What stands for a task that is none of the agent's.
 const UNKNOWN: &str = "unknown";
 
@@ -367,20 +369,18 @@ fn error_down(guest: &Guest, raw: Box<RawValue>) -> Box<RawValue> {
 
 /// The result as the client's era has it: its kind, and hints about keeping it (protocol.md §2.1, §2.10).
 pub(super) fn fit(guest: &Guest, method: &str, result: Box<RawValue>) -> Box<RawValue> {
-    if !guest.is_modern() {
-        return result;
-    }
-    let result = wire::complete(result);
     let is_kept = matches!(
         method,
         "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" | "resources/read"
     );
+    let result = era::raw_result(guest, result, if is_kept { &KEEPING } else { &[] });
     let text = result.get();
-    if !is_kept || member(text, "resultType") != Some("\"complete\"") {
+    if !is_kept || !guest.is_modern() || member(text, "resultType") != Some("\"complete\"") {
         return result;
     }
-    let missing: Vec<_> = [("ttlMs", "0".into()), ("cacheScope", "\"private\"".into())]
+    let missing: Vec<_> = KEEPING
         .into_iter()
+        .zip(["0".into(), "\"private\"".into()])
         .filter(|(name, _)| member(text, name).is_none())
         .collect();
     if missing.is_empty() {

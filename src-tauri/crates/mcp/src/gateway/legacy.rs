@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::budget::{self, Tap};
 use super::guest::Guest;
 use super::tell::Teller;
-use super::{Gate, asking, bridge, call, courier, forward, legacy_tasks, merge, names, service};
+use super::{Gate, asking, bridge, call, courier, era, forward, legacy_tasks, merge, names, service};
 use crate::serve::fault::{Fault, FaultKind};
 use crate::serve::{Answered, Params, Request, Seat, Session};
 
@@ -78,7 +78,7 @@ pub(super) async fn call(
         Landed::Handle(id) | Landed::Joined(id) => id,
         // Refused before anything was sent, or by a server that keeps no word: as it is.
         Landed::Result { payload, .. } | Landed::NeedsInput { whole: payload } => {
-            let result = forward::down_text(gate, guest, server, None, payload);
+            let result = era::result(guest, forward::down_text(gate, guest, server, None, payload));
             tap.shows(Passed::Result(result.clone()));
             return Ok(Answered::Text(result));
         }

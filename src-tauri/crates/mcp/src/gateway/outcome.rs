@@ -11,8 +11,8 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::guest::Guest;
-use super::wire::{End, complete_text};
-use super::{Gate, forward, scale, short, short_error};
+use super::wire::End;
+use super::{Gate, era, forward, scale, short, short_error};
 use crate::serve::fault::Fault;
 
 /// The code of failures that are ours: the range that the specification leaves to implementations.
@@ -141,8 +141,7 @@ pub(super) async fn stored(
 /// The error that the call ended with.
 pub(super) fn reply(guest: &Guest, end: End) -> Result<Payload, Fault> {
     match end {
-        End::Result { text, .. } if guest.is_modern() => Ok(complete_text(text)),
-        End::Result { text, .. } => Ok(text),
+        End::Result { text, .. } => Ok(era::result(guest, text)),
         End::Error(error) => Err(Fault::raw(&error)),
     }
 }
