@@ -231,6 +231,9 @@ impl From<EngineError> for ApiError {
                 "`taskwarden storage` shows what is stored; `taskwarden storage clean` and `taskwarden storage set` change it.",
             ),
             EngineError::Cancelled => Self::new(Code::Refused, message, "Nothing needs doing."),
+            EngineError::ReplyLost(_) => {
+                Self::new(Code::Failed, message, "See with the server what it did before you call again.")
+            }
             EngineError::Upstream(inner) => inner.into(),
             EngineError::Registry(inner) => inner.into(),
             EngineError::Stopping => Self::new(Code::NoCore, message, "Start it again with `taskwarden serve`."),

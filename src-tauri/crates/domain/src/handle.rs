@@ -32,7 +32,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use agent::{AgentFailure, AgentTask, Sight, agent_failure, agent_sight, agent_task_facts};
+pub use agent::{AgentFailure, AgentTask, OwnFailure, Sight, agent_failure, agent_sight, agent_task_facts};
 pub use birth::{FoundTask, NewCall};
 pub use contact::MissCount;
 pub use hold::{Form, Hold, HoldWhy, Verdict};
@@ -213,7 +213,8 @@ pub struct TaskHandle {
     pub over_limit: Option<OverLimit>,
     /// When it was declared cancelled to its agent, whatever the server does since (protocol.md §7.3).
     pub cancelled_for_agent: Option<Timestamp>,
-    /// The words with which it failed for its agent, when the server's word came too late (statement 69).
+    /// With what it failed for its agent, when the server's word came too late (statement 69): a word of [`OwnFailure`],
+    /// or a sentence that an earlier version stored.
     pub failed_for_agent: Option<Arc<str>>,
     /// The task during which it was called.
     pub parent: Option<Parent>,

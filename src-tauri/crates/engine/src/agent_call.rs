@@ -176,7 +176,8 @@ fn without_row(news: Option<News>) -> Result<Landed, EngineError> {
         Some(News::Row(id)) => Ok(Landed::Handle(id)),
         Some(News::Reply(reply)) => match *reply {
             Ok(reply) => plain(reply),
-            Err(CallError::NotSent(error) | CallError::ReplyLost(error)) => Err(error.into()),
+            Err(CallError::NotSent(error)) => Err(error.into()),
+            Err(CallError::ReplyLost(error)) => Err(EngineError::ReplyLost(error)),
         },
         Some(News::Cancelled) => Err(EngineError::Cancelled),
         None => Err(EngineError::Stopping),

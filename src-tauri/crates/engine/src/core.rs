@@ -2,18 +2,19 @@
 //!
 //! No behaviour of its own beyond small questions that several parts ask. Read `engine.rs` for how it is put together.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use domain::handle::TaskHandle;
 use domain::handle::Transition;
-use domain::ids::{HostId, ServerId};
+use domain::ids::{AgentId, HostId, ServerId};
 use domain::policy::Policy;
 use domain::ports::{Clock, Connector, Intents, Notifier, Registry, RegistryError, UpstreamError};
 use domain::schedule::next_connect;
 use domain::time::Timestamp;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -58,6 +59,8 @@ pub(crate) struct Core {
     pub(crate) roster: Arc<RwLock<Arc<Roster>>>,
     /// Told when agents or rules were read anew.
     pub(crate) roster_read: tokio::sync::watch::Sender<()>,
+    /// Why people revoked agents in this run, in their words.
+    pub(crate) revocations: Mutex<HashMap<AgentId, Arc<str>>>,
     pub(crate) presences: Arc<Presences>,
     pub(crate) repeats: Repeats,
     pub(crate) companies: Companies,

@@ -145,6 +145,9 @@ pub enum EngineError {
     /// A person cancelled the call before it had a row.
     #[error("a person cancelled the call")]
     Cancelled,
+    /// The call was sent, and its reply can no longer arrive.
+    #[error("the reply was lost: {0}")]
+    ReplyLost(UpstreamError),
     /// The server said no, or something unreadable.
     #[error(transparent)]
     Upstream(#[from] UpstreamError),
@@ -237,6 +240,7 @@ impl Engine {
             reads,
             roster,
             roster_read: tokio::sync::watch::Sender::new(()),
+            revocations: parking_lot::Mutex::default(),
             presences,
             repeats: Repeats::default(),
             companies: Companies::default(),

@@ -111,6 +111,13 @@ impl Engine {
         revoke::revoke_agent(&self.core, id, &by, reason.as_deref()).await
     }
 
+    /// Why a person revoked this agent, in that person's words; `None` without a reason, or when it was in an earlier run
+    /// of the core.
+    #[must_use]
+    pub fn revocation_reason(&self, id: AgentId) -> Option<Arc<str>> {
+        self.core.revocations.lock().get(&id).cloned()
+    }
+
     /// The agent said something; `client` is what its program says it is, when it says so.
     pub fn agent_seen(&self, id: AgentId, client: Option<&str>) {
         self.core.presences.seen(&self.core, id, client);

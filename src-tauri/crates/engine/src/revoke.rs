@@ -41,6 +41,10 @@ pub(crate) async fn revoke_agent(
         };
         let unit = AgentUnit { agent: Agent { revoked: Some(now), ..agent }, audit: vec![fact] };
         core.pulse.committed(core.registry.put_agent(unit).await?);
+        if let Some(reason) = reason {
+            // Before anybody can read that the access is gone.
+            core.revocations.lock().insert(id, reason.into());
+        }
         read_roster(core).await?;
     }
     core.repeats.forget(id);

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use api::ApiError;
 use domain::policy::Policy;
+use mcp::gateway::model_text::core_away;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 
@@ -92,7 +93,7 @@ where
             found = &mut found => match found {
                 Ok(stream) => return Ok(Some(stream)),
                 Err(error) => {
-                    let answers = ledger.lock().give_up(&error.message);
+                    let answers = ledger.lock().give_up(&core_away::not_let_in(&error.message));
                     client.say(answers).await;
                     return Err(error);
                 }
@@ -137,7 +138,11 @@ where
         loop {
             match input.next().await {
                 Ok(Some(Line::Whole(line))) => {
-                    ledger.lock().hear_client(&line);
+                    {
+                        let mut ledger = ledger.lock();
+                        ledger.hear_client(&line);
+                        ledger.mark_sent();
+                    }
                     if send(&mut to, line).await.is_err() {
                         return Over::Core;
                     }

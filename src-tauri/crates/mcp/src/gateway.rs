@@ -28,7 +28,7 @@ mod limits;
 mod lists;
 mod merge;
 mod mirrored;
-mod model_text;
+pub mod model_text;
 mod modern;
 mod names;
 mod outcome;

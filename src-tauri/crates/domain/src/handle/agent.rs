@@ -3,17 +3,15 @@
 //! An end that was shown never changes (statement 69), keys are shown all or not at all (66), and an agent that is not
 //! asked sees honest work (68). How this is written on the wire of a dialect is `mcp::gateway`'s; nothing here knows one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Hold, HoldWhy, TaskHandle, Verdict};
 use crate::ids::RequestKey;
 use crate::policy::{LATE_REPLY_WAIT, Policy};
-use crate::status::{Contact, Intent, Outcome, RpcError, ServerView, TaskStatus, Ttl};
+use crate::status::{Contact, Intent, Outcome, ServerView, TaskStatus, Ttl};
 use crate::time::Timestamp;
 use crate::tokens::grouped;
-
-/// JSON-RPC code of failures that are ours: the range that the specification leaves to implementations.
-const OURS: i64 = -32_000;
 
 /// A task as its agent sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,9 +56,68 @@ impl Sight {
 pub enum AgentFailure {
     /// With the server's own error object ([`crate::payload::PayloadKind::Error`]), where it was kept.
     Stored,
-    /// With one of ours.
-    Ours(RpcError),
+    /// With none of the server's. The words are the gateway's.
+    Ours(OwnFailure),
 }
+
+/// Why a task failed for its agent without an error of the server's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OwnFailure {
+    /// A person withheld the result.
+    Withheld {
+        /// Why, in the person's words.
+        reason: Option<String>,
+    },
+    /// The server says that it failed, without an error.
+    WithoutReason,
+    /// The server finished, and the result can no longer be had.
+    NoResult,
+    /// The call was given up while nothing of it ran on the server.
+    GivenUp,
+    /// The reply can no longer arrive.
+    ReplyLost,
+    /// In words that the agent was told before.
+    Told(Arc<str>),
+}
+
+impl OwnFailure {
+    /// The text form in the registry, for an end that its agent was told.
+    #[must_use]
+    pub(super) fn kept(&self) -> Arc<str> {
+        match self {
+            Self::Withheld { .. } => Arc::from(WITHHELD),
+            Self::WithoutReason => Arc::from(WITHOUT_REASON),
+            Self::NoResult => Arc::from(NO_RESULT),
+            Self::GivenUp => Arc::from(GIVEN_UP),
+            Self::ReplyLost => Arc::from(REPLY_LOST),
+            Self::Told(words) => Arc::clone(words),
+        }
+    }
+
+    /// Reads [`OwnFailure::kept`] back. What is none of its words is a sentence that an earlier version stored.
+    fn read(kept: &Arc<str>, hold: Option<&Hold>) -> Self {
+        match &**kept {
+            WITHHELD => {
+                let reason = match hold.and_then(|hold| hold.verdict.as_ref()) {
+                    Some(Verdict::Withhold { reason, .. }) => reason.clone(),
+                    Some(Verdict::Deliver { .. } | Verdict::ByLimit { .. }) | None => None,
+                };
+                Self::Withheld { reason }
+            }
+            WITHOUT_REASON => Self::WithoutReason,
+            NO_RESULT => Self::NoResult,
+            GIVEN_UP => Self::GivenUp,
+            REPLY_LOST => Self::ReplyLost,
+            _ => Self::Told(Arc::clone(kept)),
+        }
+    }
+}
+
+const WITHHELD: &str = "withheld";
+const WITHOUT_REASON: &str = "withoutReason";
+const NO_RESULT: &str = "noResult";
+const GIVEN_UP: &str = "givenUp";
+const REPLY_LOST: &str = "replyLost";
 
 /// The times of a task as its agent is told them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -201,35 +258,32 @@ pub fn agent_failure(handle: &TaskHandle, now: Timestamp) -> Option<AgentFailure
     if agent_sight(handle, now) != Sight::Failed {
         return None;
     }
-    let ours = |message: String| Some(AgentFailure::Ours(RpcError { code: OURS, message }));
-    if let Some(words) = &handle.failed_for_agent {
-        return ours(words.to_string());
+    let ours = |failure| Some(AgentFailure::Ours(failure));
+    if let Some(kept) = &handle.failed_for_agent {
+        return ours(OwnFailure::read(kept, handle.hold.as_ref()));
     }
     if let Some(Hold { verdict: Some(Verdict::Withhold { reason, .. }), .. }) = &handle.hold
         && !handle.ended_without_result()
     {
-        let why = reason.as_deref().map_or_else(String::new, |reason| format!(": {reason}"));
-        return ours(format!("a person withheld the result{why}"));
+        return ours(OwnFailure::Withheld { reason: reason.clone() });
     }
     match &handle.view {
         ServerView::Refused(_) => Some(AgentFailure::Stored),
         ServerView::Task(task) => match &task.status {
             TaskStatus::Failed(Some(_)) | TaskStatus::Completed(Outcome::Error(_)) => Some(AgentFailure::Stored),
-            TaskStatus::Failed(None) => ours("the server says that it failed, without saying why".to_owned()),
+            TaskStatus::Failed(None) => ours(OwnFailure::WithoutReason),
             TaskStatus::Completed(_)
             | TaskStatus::Cancelled
             | TaskStatus::Working
             | TaskStatus::InputRequired
-            | TaskStatus::Other(_) => ours("the server finished it, but its result can no longer be had".to_owned()),
+            | TaskStatus::Other(_) => ours(OwnFailure::NoResult),
         },
-        ServerView::NotSent { .. } => ours("the call was given up; nothing of it runs on the server".to_owned()),
-        ServerView::Unanswered { .. } => {
-            ours("the reply was lost; whether the server did the work is not known".to_owned())
-        }
+        ServerView::NotSent { .. } => ours(OwnFailure::GivenUp),
+        ServerView::Unanswered { .. } => ours(OwnFailure::ReplyLost),
         ServerView::Awaiting { .. }
         | ServerView::OwnCall { .. }
         | ServerView::Asking { .. }
-        | ServerView::Direct(_) => ours("the server finished it, but its result can no longer be had".to_owned()),
+        | ServerView::Direct(_) => ours(OwnFailure::NoResult),
     }
 }
 

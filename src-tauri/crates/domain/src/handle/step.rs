@@ -5,7 +5,9 @@
 
 use std::mem::discriminant;
 
-use super::{AgentFailure, Attention, Effect, Sight, TaskHandle, Told, Transition, agent_failure, agent_sight};
+use super::{
+    AgentFailure, Attention, Effect, OwnFailure, Sight, TaskHandle, Told, Transition, agent_failure, agent_sight,
+};
 use crate::audit::{Actor, AuditEvent, Subject, Verb};
 use crate::ids::RequestKey;
 use crate::payload::{Payload, PayloadKind, PayloadWrite};
@@ -43,7 +45,8 @@ impl TaskHandle {
     }
 
     /// The wish to stop, when there is one.
-    pub(super) fn wish(&self) -> Option<&Wish> {
+    #[must_use]
+    pub fn wish(&self) -> Option<&Wish> {
         match &self.intent {
             Intent::Cancel(wish) | Intent::Revoked(wish) => Some(wish),
             Intent::None | Intent::Unwatched { .. } => None,
@@ -167,11 +170,11 @@ fn keep_shown_end(next: &mut TaskHandle, before: &TaskHandle, now: Timestamp) {
             if failure == agent_failure(next, now) {
                 return;
             }
-            let words = match failure {
-                Some(AgentFailure::Ours(error)) => error.message,
-                Some(AgentFailure::Stored) | None => "the server said that it failed".to_owned(),
+            let failure = match failure {
+                Some(AgentFailure::Ours(failure)) => failure,
+                Some(AgentFailure::Stored) | None => OwnFailure::WithoutReason,
             };
-            next.failed_for_agent.get_or_insert_with(|| words.into());
+            next.failed_for_agent.get_or_insert_with(|| failure.kept());
         }
         Sight::Working { .. } | Sight::InputRequired { .. } | Sight::Completed | Sight::Gone => {}
     }

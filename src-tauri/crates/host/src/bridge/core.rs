@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use api::dto::SettingsDto;
 use api::{ApiError, Code};
+use mcp::gateway::model_text::core_away;
 use parking_lot::Mutex;
 use reqwest::StatusCode;
 use serde_json::Value;
@@ -95,9 +96,9 @@ impl Way {
     pub(super) fn why_not(&self) -> String {
         let started = self.started.lock();
         match &started.failure {
-            _ if started.may_not => "Taskwarden is not running and may not be started by agents".to_owned(),
-            Some(how) => format!("Taskwarden could not be started ({how}); `taskwarden doctor` says why"),
-            None => "Taskwarden cannot be reached".to_owned(),
+            _ if started.may_not => core_away::may_not_start(),
+            Some(how) => core_away::could_not_start(how),
+            None => core_away::unreachable(),
         }
     }
 

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use domain::policy::Doorway;
+use mcp::gateway::model_text::core_away;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -37,6 +38,8 @@ struct Open {
     /// The request; `None` when there was no room to keep it, so that it cannot be sent again.
     line: Option<Vec<u8>>,
     is_call: bool,
+    /// A core was given it, or it may have been.
+    is_sent: bool,
 }
 
 /// What the client waits for.
@@ -118,7 +121,7 @@ impl Ledger {
             && self.kept_bytes.saturating_add(line.len()) <= self.limits.bridge_kept_bytes;
         let kept = has_room.then(|| line.to_vec());
         self.kept_bytes = self.kept_bytes.saturating_add(kept.as_ref().map_or(0, Vec::len));
-        self.open.push(Open { id, line: kept, is_call: method == "tools/call" });
+        self.open.push(Open { id, line: kept, is_call: method == "tools/call", is_sent: false });
     }
 
     /// Takes in a line of the core; whether it is for the client.
@@ -141,6 +144,13 @@ impl Ledger {
         Some(Greeting { id: hello.id.clone(), hello: hello.line.clone(), initialized: self.initialized.clone() })
     }
 
+    /// Everything that waits is given to a core now.
+    pub(super) fn mark_sent(&mut self) {
+        for open in &mut self.open {
+            open.is_sent = true;
+        }
+    }
+
     /// What to ask a new core again; what cannot be is answered.
     pub(super) fn open_again(&mut self) -> Again {
         let mut again = Again::default();
@@ -150,10 +160,11 @@ impl Ledger {
                 true
             }
             None => {
-                again.lost.push(unreached(open, "too much was in work to keep it for a new core"));
+                again.lost.push(unreached(open, &core_away::too_much_open()));
                 false
             }
         });
+        self.mark_sent();
         again
     }
 
@@ -183,8 +194,12 @@ pub(super) fn too_long() -> Vec<u8> {
 }
 
 fn unreached(open: &Open, why: &str) -> Vec<u8> {
-    let unknown = if open.is_call { "; whether the call was made is not known" } else { "" };
-    let message = serde_json::Value::String(format!("{why}{unknown}"));
+    let words = match (open.is_call, open.is_sent) {
+        (true, true) => core_away::call_unconfirmed(why),
+        (true, false) => core_away::call_not_made(why),
+        (false, _) => why.to_owned(),
+    };
+    let message = serde_json::Value::String(words);
     format!(r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":{UNREACHED},"message":{message}}}}}"#, open.id).into_bytes()
 }
 
@@ -235,13 +250,19 @@ mod tests {
     fn a_client_that_waits_in_vain_is_told_and_a_late_answer_is_dropped() {
         let mut ledger = ledger();
         ledger.hear_client(CALL);
-        let told = texts(ledger.give_up("no core"));
+        let told = texts(ledger.give_up("No core."));
         assert_eq!(told.len(), 1);
-        assert!(
-            told[0].contains(r#""id":"7""#) && told[0].contains("whether the call was made is not known"),
-            "{told:?}"
-        );
+        assert!(told[0].contains(r#""id":"7""#) && told[0].contains("No core. The call was not made."), "{told:?}");
         assert!(!ledger.is_waiting() && !ledger.hear_core(br#"{"jsonrpc":"2.0","id":"7","result":{}}"#));
+    }
+
+    #[test]
+    fn a_call_that_a_core_had_is_not_known_to_be_made_or_not() {
+        let mut ledger = ledger();
+        ledger.hear_client(CALL);
+        assert_eq!(ledger.open_again().again, [CALL], "a core is given it");
+        let told = texts(ledger.give_up("No core."));
+        assert!(told[0].contains("No core. It is not known whether the call was made"), "{told:?}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use domain::time::Timestamp;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::wire;
+use super::model_text::ended;
 use crate::dialect::experimental2025::RELATED_TASK;
 use crate::message::text::{Inside, member, text_member, with_members};
 use crate::serve::version;
@@ -54,8 +54,8 @@ pub(super) fn legacy_task(
     let mut set = vec![("taskId", quoted(&handle.id.to_string())), ("status", quoted(word))];
     let mut drop = Vec::new();
     // The server's own words stay as it spelled them, unless the agent sees something else.
-    let is_stopped = sight == Sight::Cancelled && handle.stopped_by_limit().is_some();
-    if is_stopped || text_member(theirs, "status").as_deref() != Some(word) {
+    let is_cancelled_here = sight == Sight::Cancelled && ended::cancelled_by_others(handle).is_some();
+    if is_cancelled_here || text_member(theirs, "status").as_deref() != Some(word) {
         match message(handle, &sight, now) {
             Some(message) => set.push(("statusMessage", quoted(&message))),
             None => drop.push("statusMessage"),
@@ -78,9 +78,9 @@ fn message(handle: &TaskHandle, sight: &Sight, now: Timestamp) -> Option<String>
     match sight {
         Sight::Working { message } => message.clone(),
         Sight::InputRequired { .. } | Sight::Completed => servers(),
-        Sight::Cancelled => wire::stopped_message(handle).or_else(servers),
+        Sight::Cancelled => ended::cancelled_by_others(handle).or_else(servers),
         Sight::Failed => match agent_failure(handle, now)? {
-            AgentFailure::Ours(error) => Some(error.message),
+            AgentFailure::Ours(failure) => Some(ended::failed(&failure)),
             AgentFailure::Stored => servers().or_else(|| told_error(&handle.view)),
         },
         Sight::Gone => None,

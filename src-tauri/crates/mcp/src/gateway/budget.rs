@@ -99,6 +99,7 @@ impl<'a> Tap<'a> {
             End::Result { text, form: Form::Whole } => Passed::Result(text.clone()),
             End::Result { text, form: Form::Trimmed { .. } } => Passed::Slice(text.clone()),
             End::Result { text, form: Form::Slices } => Passed::Handle(text.clone()),
+            End::Note(text) => Passed::Handle(text.clone()),
             End::Error(error) => Passed::Error(Payload::new(error.get())),
         });
     }

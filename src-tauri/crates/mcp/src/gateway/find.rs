@@ -7,8 +7,11 @@ use std::sync::Arc;
 
 use domain::handle::{Sight, TaskHandle, agent_sight};
 use domain::ids::HandleId;
+use domain::ports::RegistryError;
 
 use super::guest::Guest;
+use super::model_text::access;
+use super::outcome::{self, Gone};
 use super::{Gate, service};
 use crate::serve::Params;
 use crate::serve::fault::Fault;
@@ -47,7 +50,7 @@ pub(super) async fn in_words(gate: &Gate, guest: &Guest, text: &str) -> Result<A
     if text.parse::<HandleId>().is_ok() {
         return task(gate, guest, text).await;
     }
-    if text.len() < HandleId::PREFIX.len() + SHORT || !text.starts_with(HandleId::PREFIX) {
+    if !is_short(text) {
         return Err(Fault::unknown_task());
     }
     let mut found = beginning(gate, guest, text).await?;
@@ -55,6 +58,41 @@ pub(super) async fn in_words(gate: &Gate, guest: &Guest, text: &str) -> Result<A
         (Some(only), None) => Ok(only),
         (None, _) | (Some(_), Some(_)) => Err(Fault::unknown_task()),
     }
+}
+
+/// Why [`in_words`] found no task, in words for the model, and whether that is a mistake of its own. A task that was taken
+/// from its agent, or is lost, is told to it alone.
+pub(super) async fn why_none(gate: &Gate, guest: &Guest, text: &str) -> (String, bool) {
+    let unknown = || (access::unknown_task().to_owned(), true);
+    let Ok(mut gone) = gone_tasks(gate, guest, text.trim()).await else { return unknown() };
+    match (gone.pop(), gone.pop()) {
+        (Some(only), None) => match outcome::why_gone(&only) {
+            Some(Gone::Decided(words)) => (words, false),
+            Some(Gone::Lost(words)) => (words, true),
+            None => unknown(),
+        },
+        (None, _) | (Some(_), Some(_)) => unknown(),
+    }
+}
+
+/// The agent's own tasks with this id, or whose id begins so, that it sees no more.
+async fn gone_tasks(gate: &Gate, guest: &Guest, text: &str) -> Result<Vec<TaskHandle>, RegistryError> {
+    let ids = match text.parse::<HandleId>() {
+        Ok(id) => vec![id],
+        Err(_) if is_short(text) => gate.registry.handles_starting(text, gate.policy.gateway.repeats_max).await?,
+        Err(_) => Vec::new(),
+    };
+    let mut gone = Vec::new();
+    for id in ids {
+        let stored = gate.registry.handle(id).await?;
+        gone.extend(stored.filter(|handle| is_own(guest, handle)));
+    }
+    Ok(gone)
+}
+
+/// Whether the text can be the beginning of a handle.
+fn is_short(text: &str) -> bool {
+    text.len() >= HandleId::PREFIX.len() + SHORT && text.starts_with(HandleId::PREFIX)
 }
 
 /// How a model calls this task: its first characters while they are unique for its agent, else the whole id.
@@ -82,7 +120,10 @@ async fn beginning(gate: &Gate, guest: &Guest, text: &str) -> Result<Vec<Arc<Tas
 
 /// Whether the task is the agent's, behind this door, and not taken from it.
 fn is_for(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> bool {
-    handle.agent == Some(guest.agent)
-        && guest.server.is_none_or(|server| server == handle.server)
-        && agent_sight(handle, gate.clock.now()) != Sight::Gone
+    is_own(guest, handle) && agent_sight(handle, gate.clock.now()) != Sight::Gone
+}
+
+/// Whether the task is the agent's, behind this door.
+fn is_own(guest: &Guest, handle: &TaskHandle) -> bool {
+    handle.agent == Some(guest.agent) && guest.server.is_none_or(|server| server == handle.server)
 }

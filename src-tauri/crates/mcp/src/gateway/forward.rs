@@ -19,6 +19,7 @@ use tokio::sync::mpsc;
 
 use super::budget::Tap;
 use super::guest::Guest;
+use super::model_text::refused;
 use super::reach::{self, Reach, declares, reach};
 use super::{Gate, era, lists, names, questions, service, wire};
 use crate::client::{Forwarding, Heard, upstream_error};
@@ -249,7 +250,7 @@ async fn exchange(
         }
         params = next_round(gate, guest, params, &told, seat).await?;
     }
-    Err(Fault::new(FaultKind::OfTool(-32_000), "the server asks without end"))
+    Err(Fault::new(FaultKind::OfTool(-32_000), refused::asks_without_end()))
 }
 
 /// Whether the result asks before it brings anything (protocol.md §2.5).

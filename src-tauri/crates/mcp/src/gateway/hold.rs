@@ -138,7 +138,7 @@ async fn until_answered(
         }
         match &sight {
             Sight::Completed | Sight::Failed | Sight::Cancelled | Sight::Gone => {
-                let end = outcome::end(gate, guest, &handle, &sight).await?;
+                let end = outcome::of_call(gate, guest, &handle, &sight).await?;
                 teller.rest(Some(&handle), seat).await;
                 if !seat.is_gone() {
                     grip.let_go();

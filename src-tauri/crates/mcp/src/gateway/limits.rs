@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::model_text::refused;
 use crate::serve::Session;
 use crate::serve::fault::{Fault, FaultKind};
 
@@ -90,7 +91,7 @@ impl Limits {
         let meter = self.meter(agent);
         meter.bucket.lock().take(self.per_second, self.burst)?;
         let work = Arc::clone(&meter.work).try_acquire_owned().map_err(|_| {
-            Fault::new(FaultKind::TooOften, format!("more than {} requests of this agent are in work", self.in_work))
+            Fault::new(FaultKind::TooOften, refused::too_many_requests(self.in_work))
         })?;
         meter.here.fetch_add(1, Ordering::AcqRel);
         Ok(Pass { out: meter.out.clone(), _work: work, engine: engine.clone(), agent, meter })
@@ -179,7 +180,7 @@ impl Bucket {
         self.left = (self.left + now.duration_since(self.at).as_secs_f64() * per_second).min(burst);
         self.at = now;
         if self.left < 1.0 {
-            return Err(Fault::new(FaultKind::TooOften, "this agent sends more requests than it may"));
+            return Err(Fault::new(FaultKind::TooOften, refused::too_often()));
         }
         self.left -= 1.0;
         Ok(())

@@ -133,6 +133,7 @@ async fn whole(
         Sight::Completed | Sight::Failed => {
             let end = match outcome::end(gate, guest, handle, &sight).await? {
                 End::Result { text, form } => End::Result { text: wire::complete_text(text), form },
+                End::Note(text) => End::Note(wire::complete_text(text)),
                 End::Error(error) => End::Error(error),
             };
             let bare = write(wire::Filling { said: filling.said.clone(), ..wire::Filling::default() })?;

@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use super::Gate;
 use super::guest::Guest;
 use super::lists;
+use super::model_text::access;
 use super::route::ListKind;
 use crate::serve::fault::Fault;
 
@@ -111,9 +112,8 @@ fn may_be_cut(name: &str) -> bool {
 /// # Errors
 /// When there is none of this name.
 pub(super) async fn tool(gate: &Arc<Gate>, guest: &Guest, name: &str) -> Result<ToolPlace, Fault> {
-    let (server, tool) = place(gate, guest, ListKind::Tools, name)
-        .await
-        .ok_or_else(|| Fault::params("there is no tool of this name"))?;
+    let (server, tool) =
+        place(gate, guest, ListKind::Tools, name).await.ok_or_else(|| Fault::params(access::unknown_tool(name)))?;
     Ok(ToolPlace { server, tool: Arc::from(tool) })
 }
 
@@ -123,7 +123,7 @@ pub(super) async fn tool(gate: &Arc<Gate>, guest: &Guest, name: &str) -> Result<
 /// When there is none of this name.
 pub(super) async fn prompt(gate: &Arc<Gate>, guest: &Guest, name: &str) -> Result<(ServerId, String), Fault> {
     let found = place(gate, guest, ListKind::Prompts, name).await;
-    found.ok_or_else(|| Fault::params("there is no prompt of this name"))
+    found.ok_or_else(|| Fault::params(access::unknown_prompt(name)))
 }
 
 async fn place(gate: &Arc<Gate>, guest: &Guest, kind: ListKind, name: &str) -> Option<(ServerId, String)> {

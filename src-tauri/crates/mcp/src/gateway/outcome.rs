@@ -1,24 +1,28 @@
-//! How a call ended, in the words of the call itself: what `tools/call` would have returned.
+//! How a call ended: what `tools/call` would have returned, for a client that knows tasks and for one that does not.
 //!
 //! The same for a held call, for `tasks/get`, for `tasks/result` and for the task tools, so that an agent cannot be told
 //! two ends. Payloads are read from the registry as they came; only identities change, and a result that a person or a
-//! limit gives in another form is cut the same way each time (`short.rs`, `scale.rs`).
+//! limit gives in another form is cut the same way each time (`short.rs`, `scale.rs`). An end that a person or a rule
+//! decided is an ordinary result where the answer is a call's (decision 0021); the words are `model_text/`.
 
-use domain::handle::{AgentFailure, Form, Hold, Sight, TaskHandle, Verdict, agent_failure, agent_sight};
+use domain::handle::{AgentFailure, Form, Hold, OwnFailure, Sight, TaskHandle, Verdict, agent_failure, agent_sight};
+use domain::ids::ServerId;
 use domain::payload::{Payload, PayloadKind};
-use domain::status::{RpcError, ServerView, TaskStatus};
+use domain::status::{Contact, GoneWhy, Intent, RpcError, ServerView, TaskStatus, Wish};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::guest::Guest;
+use super::model_text::ended;
 use super::wire::End;
 use super::{Gate, era, forward, scale, short, short_error};
-use crate::serve::fault::Fault;
+use crate::message::text::member;
+use crate::serve::fault::{Fault, FaultKind};
 
 /// The code of failures that are ours: the range that the specification leaves to implementations.
 const OURS: i64 = -32_000;
 
-/// How this task ended for its agent. `sight` is terminal.
+/// How this task ended, in the shapes of tasks: an end without a result is an error. `sight` is terminal.
 ///
 /// # Errors
 /// The one answer when the agent does not see it; ours when the registry cannot be read.
@@ -31,28 +35,91 @@ pub(super) async fn end(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: 
             }
             None => match withheld(handle) {
                 // It was shown as completed before a person decided, and stays that for its agent (statement 69).
-                Some(text) => {
-                    let text = json!({"content": [{"type": "text", "text": text}], "isError": true}).to_string();
-                    Ok(End::Result { text: Payload::new(text), form: Form::Whole })
-                }
-                None => Ok(End::Error(error(&ours("the server finished it, but its result can no longer be had"))?)),
+                Some(text) => Ok(End::Note(note_on(gate, guest, handle, &text))),
+                None => Ok(End::Error(error(&ours(&ended::failed(&OwnFailure::NoResult)))?)),
             },
         },
         Sight::Failed => failure(gate, guest, handle).await,
-        Sight::Cancelled => Ok(End::Error(error(&match handle.stopped_by_limit() {
-            Some(why) => ours(&format!("a limit stopped the task: {why}")),
-            None => ours("the call was cancelled"),
-        })?)),
+        Sight::Cancelled => Ok(End::Error(error(&ours(&ended::cancelled(handle)))?)),
         Sight::Gone => Err(Fault::unknown_task()),
-        Sight::Working { .. } | Sight::InputRequired { .. } => Ok(End::Error(error(&ours("the work goes on"))?)),
+        // Nobody asks for the end of a task that goes on.
+        Sight::Working { .. } | Sight::InputRequired { .. } => {
+            Err(Fault::new(FaultKind::Internal, "the task has not ended"))
+        }
     }
+}
+
+/// How this task ended, as the answer to a tool call: what a person or a rule decided is an ordinary result, and a task
+/// that its agent sees no more is told as what became of it. `sight` is terminal, or gone.
+///
+/// # Errors
+/// As [`end`], and why the task is lost.
+pub(super) async fn of_call(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: &Sight) -> Result<End, Fault> {
+    match (sight, agent_failure(handle, gate.clock.now())) {
+        (Sight::Cancelled, _) => Ok(End::Note(note_on(gate, guest, handle, &ended::cancelled(handle)))),
+        (Sight::Failed, Some(AgentFailure::Ours(OwnFailure::Withheld { reason }))) => {
+            Ok(End::Note(note_on(gate, guest, handle, &ended::withheld(reason.as_deref()))))
+        }
+        (Sight::Gone, _) => match why_gone(handle) {
+            Some(Gone::Decided(words)) => Ok(End::Note(note_on(gate, guest, handle, &words))),
+            Some(Gone::Lost(words)) => Ok(End::Error(error(&ours(&words))?)),
+            None => Err(Fault::unknown_task()),
+        },
+        _ => end(gate, guest, handle, sight).await,
+    }
+}
+
+/// What became of a task that its agent sees no more, in words.
+pub(super) enum Gone {
+    /// A person decided that.
+    Decided(String),
+    /// It failed by itself.
+    Lost(String),
+}
+
+/// Why the agent of this task sees it no more; `None` when it does.
+pub(super) fn why_gone(handle: &TaskHandle) -> Option<Gone> {
+    if let Some(wish) = taken_away(handle) {
+        return Some(Gone::Decided(ended::taken_away(wish)));
+    }
+    match &handle.contact {
+        Contact::Gone { why: why @ GoneWhy::ServerRemoved, .. } => Some(Gone::Decided(ended::lost(why))),
+        Contact::Gone { why, .. } => Some(Gone::Lost(ended::lost(why))),
+        Contact::Fresh { .. } | Contact::Silent { .. } | Contact::Blocked { .. } => None,
+    }
+}
+
+/// The wish by which a person took the task from its agent.
+fn taken_away(handle: &TaskHandle) -> Option<&Wish> {
+    match &handle.intent {
+        Intent::Revoked(wish) => Some(wish),
+        Intent::None | Intent::Cancel(_) | Intent::Unwatched { .. } => None,
+    }
+}
+
+/// A sentence of ours as the result of a call of this server's tool.
+///
+/// It is an ordinary one, except where the client may know an output schema of the tool: such a client throws a result
+/// away that is no error and has no structured content, and the words with it. Clients that know no tasks are told no
+/// output schemas.
+pub(super) fn note(gate: &Gate, guest: &Guest, tool: Option<(ServerId, &str)>, words: &str) -> Payload {
+    let may_be_shaped = || {
+        let listed = tool.and_then(|(server, tool)| gate.lists.tool(server, tool));
+        listed.is_none_or(|tool| member(&tool, "outputSchema").is_some())
+    };
+    let is_error = guest.knows_tasks() && may_be_shaped();
+    Payload::new(json!({"content": [{"type": "text", "text": words}], "isError": is_error}).to_string())
+}
+
+/// As [`note`], for the call behind this handle.
+fn note_on(gate: &Gate, guest: &Guest, handle: &TaskHandle, words: &str) -> Payload {
+    note(gate, guest, handle.tool.as_deref().map(|tool| (handle.server, tool)), words)
 }
 
 /// What its agent is told of a result that a person withheld; `None` where nobody did.
 pub(super) fn withheld(handle: &TaskHandle) -> Option<String> {
     let Some(Hold { verdict: Some(Verdict::Withhold { reason, .. }), .. }) = &handle.hold else { return None };
-    let why = reason.as_deref().map_or_else(String::new, |reason| format!(": {reason}"));
-    Some(format!("A person withheld the result of this task{why}. There is nothing to read."))
+    Some(ended::withheld(reason.as_deref()))
 }
 
 /// The result as far as its agent may read it: whole, also where it gets it in slices, or trimmed. `None` where there is
@@ -90,12 +157,12 @@ async fn result(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<Optio
 
 async fn failure(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<End, Fault> {
     let said = match agent_failure(handle, gate.clock.now()) {
-        Some(AgentFailure::Ours(said)) => said,
+        Some(AgentFailure::Ours(failure)) => ours(&ended::failed(&failure)),
         Some(AgentFailure::Stored) => match stored(gate, guest, handle, PayloadKind::Error).await? {
             Some(raw) => return Ok(End::Error(short_error::of(gate, guest, handle, raw).await?)),
-            None => servers(handle).unwrap_or_else(|| ours("the server answered with an error")),
+            None => servers(handle).unwrap_or_else(|| ours(ended::without_words())),
         },
-        None => ours("the call failed"),
+        None => ours(ended::without_words()),
     };
     Ok(End::Error(error(&said)?))
 }
@@ -141,7 +208,7 @@ pub(super) async fn stored(
 /// The error that the call ended with.
 pub(super) fn reply(guest: &Guest, end: End) -> Result<Payload, Fault> {
     match end {
-        End::Result { text, .. } => Ok(era::result(guest, text)),
+        End::Result { text, .. } | End::Note(text) => Ok(era::result(guest, text)),
         End::Error(error) => Err(Fault::raw(&error)),
     }
 }

@@ -150,7 +150,8 @@ pub(super) async fn call(
     let handle = match find::in_words(gate, guest, task).await {
         Ok(handle) => handle,
         Err(fault) if fault.kind == FaultKind::InvalidParams => {
-            return note(guest, "There is no such task. `tasks_list` shows yours.", true, None, tap);
+            let (text, is_error) = find::why_none(gate, guest, task).await;
+            return note(guest, &text, is_error, None, tap);
         }
         Err(fault) => return Err(fault),
     };
@@ -223,10 +224,9 @@ async fn result(
         }
     }
     if let (Sight::Failed | Sight::Completed, Some(text)) = (&sight, outcome::withheld(handle)) {
-        // A word of ours, not an error of the tool.
-        return note(guest, &text, true, Some(handle), tap);
+        return note(guest, &text, false, Some(handle), tap);
     }
-    let end = outcome::end(gate, guest, handle, &sight).await?;
+    let end = outcome::of_call(gate, guest, handle, &sight).await?;
     tap.ended(&end);
     outcome::reply(guest, end).map(Answered::Text)
 }

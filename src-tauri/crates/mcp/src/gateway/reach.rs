@@ -13,6 +13,7 @@ use engine::LineUp;
 use serde_json::{Map, Value};
 
 use super::guest::Guest;
+use super::model_text::refused;
 use super::route::ListKind;
 use super::{Gate, service};
 use crate::client::Forward;
@@ -43,7 +44,7 @@ pub(super) async fn reach(gate: &Gate, guest: &Guest, server: ServerId) -> Resul
             return Ok(Reach { server, forward, line });
         }
     }
-    Err(Fault::new(FaultKind::OfTool(-32_000), "the server is not connected now; a person sees why in Taskwarden"))
+    Err(Fault::new(FaultKind::OfTool(-32_000), refused::not_connected()))
 }
 
 /// As [`reach`], for one server among many: those that are not there soon are left out.

@@ -7,13 +7,14 @@
 use std::sync::Arc;
 
 use domain::ports::{PortFuture, RegistryError, UpstreamError};
-use engine::EngineError;
+use engine::{EngineError, Passed};
 use serde_json::value::RawValue;
 
 use super::budget::Tap;
 use super::guest::Guest;
+use super::model_text::{access, ended, refused};
 use super::route::{Route, TaskVerb, route};
-use super::{Gate, Gateway, call, forward, legacy, legacy_tasks, merge, modern, slices, subscribe};
+use super::{Gate, Gateway, call, era, forward, legacy, legacy_tasks, merge, modern, outcome, slices, subscribe};
 use crate::serve::fault::{Fault, FaultKind};
 use crate::serve::{Answered, Client, Request, Seat, Service, Session};
 
@@ -24,11 +25,30 @@ impl Service for Gateway {
             let guest = gate.guest(client, &request)?;
             let pass = gate.limits.enter(&gate.engine, guest.agent)?;
             let mut tap = Tap::new(&gate, &guest);
+            let call = plain_call(&guest, &request);
             // Everything of an agent ends with its access: open streams and held calls too.
-            let answered = tokio::select! {
-                biased;
-                () = pass.out.cancelled() => Err(Fault::revoked()),
-                answered = answer(&gate, &guest, request, &seat, &mut tap) => answered,
+            let answered = if gate.engine.agents().has_access(guest.agent) {
+                tokio::select! {
+                    biased;
+                    () = pass.out.cancelled() => None,
+                    answered = answer(&gate, &guest, request, &seat, &mut tap) => Some(answered),
+                }
+            } else {
+                None
+            };
+            // What was revoked meanwhile has one answer, whatever ended first.
+            let answered = match answered {
+                Some(answered) if gate.engine.agents().has_access(guest.agent) => answered,
+                Some(_) | None => Err(Fault::revoked(access::of_revoked(&gate.engine, guest.agent))),
+            };
+            let answered = match (answered, call) {
+                (Err(fault), Some(tool)) if matches!(fault.kind, FaultKind::Decided | FaultKind::Revoked) => {
+                    let tool = guest.server.map(|server| (server, tool.as_str()));
+                    let words = outcome::note(&gate, &guest, tool, &fault.message);
+                    tap.shows(Passed::Handle(words.clone()));
+                    Ok(Answered::Text(era::result(&guest, words)))
+                }
+                (answered, _) => answered,
             };
             tap.close(&answered, seat.is_gone());
             answered
@@ -66,11 +86,13 @@ impl Gate {
     /// Who asks.
     ///
     /// # Errors
-    /// When nobody was let in, or the agent's access is gone.
+    /// When nobody was let in, or there is no such agent.
     fn guest(&self, client: Client, request: &Request) -> Result<Guest, Fault> {
-        let visitor = request.visitor.ok_or_else(Fault::revoked)?;
-        let agent = self.engine.agents().get(visitor.agent).filter(|agent| agent.revoked.is_none());
-        let agent = agent.ok_or_else(Fault::revoked)?;
+        let agent = request.visitor.and_then(|visitor| Some((visitor, self.engine.agents().get(visitor.agent)?)));
+        let (visitor, agent) = agent.ok_or_else(|| Fault::revoked(access::revoked(None, None)))?;
+        if agent.revoked.is_some() {
+            return Ok(Guest { agent: agent.id, server: visitor.server, task_tools: false, client });
+        }
         let program = client.program().map(|program| format!("{} {}", program.name, program.version));
         self.engine.agent_seen(agent.id, program.as_deref().map(str::trim));
         Ok(Guest { agent: agent.id, server: visitor.server, task_tools: agent.task_tools, client })
@@ -83,6 +105,16 @@ impl Gate {
             self.limits.expel(&self.engine);
         }
     }
+}
+
+/// The tool that is called, where the answer is a tool result, so that it can be told anything in words.
+fn plain_call(guest: &Guest, request: &Request) -> Option<String> {
+    let wants_task = || match guest.session() {
+        Some(session) => session.has_tasks() && request.params.said("task").is_some(),
+        None => false,
+    };
+    let is_plain = request.method == "tools/call" && !wants_task();
+    is_plain.then(|| request.params.text("name").unwrap_or_default())
 }
 
 async fn answer(
@@ -162,49 +194,44 @@ pub(super) fn result<T: serde::Serialize>(result: &T) -> Result<Box<RawValue>, F
 
 /// What the engine did not do, for an agent: never the words of a server's process or of the registry.
 pub(super) fn fault(error: &EngineError) -> Fault {
-    let ours = |message: &str| Fault::new(FaultKind::OfTool(-32_000), message);
+    let failed = |words: &str| Fault::new(FaultKind::OfTool(-32_000), words);
+    let decided = |words: String| Fault::new(FaultKind::Decided, words);
     match error {
-        EngineError::UnknownServer => Fault::params("there is no such server"),
-        EngineError::UnknownAgent => Fault::revoked(),
-        EngineError::TooManyLines { .. } => ours("too many connections of agents to servers are open"),
+        EngineError::UnknownServer => Fault::params(access::unknown_server()),
+        EngineError::UnknownAgent => Fault::revoked(access::revoked(None, None)),
+        EngineError::TooManyLines { most } => decided(refused::too_many_connections(*most)),
         EngineError::UnknownHandle => Fault::unknown_task(),
-        EngineError::NotConnected { .. } => ours("the server is not connected now; a person sees why in Taskwarden"),
+        EngineError::NotConnected { .. } => failed(refused::not_connected()),
         EngineError::Arguments(error) => Fault::params(error.to_string()),
         EngineError::Refused(refusal) => Fault::params(refusal.to_string()),
-        EngineError::OverShare { most } => {
-            ours(&format!("as many calls of this agent are open on this server as one agent may have ({most})"))
-        }
-        EngineError::OverBudget { most } => ours(&format!("too many calls are open on this server ({most})")),
+        EngineError::OverShare { most } => decided(refused::over_share(*most)),
+        EngineError::OverBudget { most } => decided(refused::over_budget(*most)),
         EngineError::Upstream(error) => upstream(error),
+        EngineError::ReplyLost(_) => failed(&ended::reply_lost()),
         EngineError::Registry(error) => unreadable(error),
-        EngineError::CannotRecord(fault) => ours(&format!(
-            "Taskwarden did not send this call, because {}; a person sees in Taskwarden what to do",
-            fault.reason()
-        )),
-        EngineError::OverQuota(of) => {
-            ours(&format!("this call was not sent: {}; a person can make room in Taskwarden", of.words()))
-        }
-        EngineError::Cancelled => ours("a person cancelled this call"),
-        EngineError::Stopping => ours("Taskwarden is stopping; try again in a moment"),
+        EngineError::CannotRecord(fault) => failed(&refused::cannot_record(*fault)),
+        EngineError::OverQuota(quota) => decided(refused::over_quota(*quota)),
+        EngineError::Cancelled => decided(refused::cancelled_unrecorded().to_owned()),
+        EngineError::Stopping => failed(refused::stopping()),
     }
 }
 
 fn upstream(error: &UpstreamError) -> Fault {
-    let ours = |message: &str| Fault::new(FaultKind::OfTool(-32_000), message);
+    let failed = |words: &str| Fault::new(FaultKind::OfTool(-32_000), words);
     match error {
         UpstreamError::Refused(error) => Fault::new(FaultKind::OfTool(error.code), error.message.clone()),
-        UpstreamError::RateLimited { .. } => ours("the server asks to wait"),
-        UpstreamError::Unauthorized { .. } => ours("the server needs a person to sign in; Taskwarden says how"),
-        UpstreamError::MissingCapability(_) => ours("the server needs a capability that is not declared here"),
-        UpstreamError::Unsupported(what) => ours(&format!("this server cannot {what}")),
-        UpstreamError::Unreachable { .. } | UpstreamError::ChannelGone => ours("the server cannot be reached now"),
+        UpstreamError::RateLimited { after } => failed(&refused::rate_limited(*after)),
+        UpstreamError::Unauthorized { .. } => failed(refused::needs_sign_in()),
+        UpstreamError::MissingCapability(_) => failed(refused::needs_capability()),
+        UpstreamError::Unsupported(what) => failed(&refused::unsupported(what)),
+        UpstreamError::Unreachable { .. } | UpstreamError::ChannelGone => failed(refused::unreachable()),
         UpstreamError::UnknownTask => Fault::unknown_task(),
-        UpstreamError::Unreadable { .. } => ours("the server's answer could not be read"),
+        UpstreamError::Unreadable { .. } => failed(refused::unreadable()),
     }
 }
 
 /// The registry could not; the details are for people.
 pub(super) fn unreadable(error: &RegistryError) -> Fault {
     tracing::warn!(%error, "the registry could not serve an agent");
-    Fault::new(FaultKind::Internal, "the registry cannot be used now")
+    Fault::new(FaultKind::Internal, refused::no_registry())
 }

@@ -12,10 +12,11 @@ use domain::ids::HandleId;
 use domain::payload::Payload;
 use domain::policy::Counting;
 use domain::ports::{Load, Scale};
-use domain::tokens::{Count, Family, grouped};
+use domain::tokens::{Count, Family};
 use serde_json::json;
 
 use super::guest::Guest;
+use super::model_text::held::{self, ShortResult};
 use super::own_tools::RESULT;
 use super::{Gate, bridge, scale, slices};
 use crate::message::text::{Inside, member, text_member};
@@ -137,33 +138,19 @@ fn text(
     begins: &Beginning,
     (family, tokens): (Family, u64),
 ) -> String {
-    let size = size(handle, family, tokens);
-    let why = match why(handle) {
-        HoldWhy::TooLarge { limit, .. } => format!("{size}, more than the {} that are allowed here.", grouped(limit)),
-        HoldWhy::DoesNotFit { free, .. } => format!("{size}, and {} are free for it.", grouped(free)),
-        HoldWhy::Review => format!("{size}, and a person lets it come in slices."),
-    };
-    let first = &begins.text;
-    let shown = match (begins.is_all, first.is_empty()) {
-        (true, true) => "It has no text to show.".to_owned(),
-        (true, false) => format!("Its text is:\n\n{first}"),
-        (false, _) => {
-            let way = way(guest, handle.id, begins.chars);
-            let read =
-                format!("Read it with {way}, in slices of up to {} tokens.", grouped(slices::most(gate, handle)));
-            if first.is_empty() { read } else { format!("It begins with:\n\n{first}\n\n[… it goes on. {read}]") }
-        }
-    };
     let unseen: Vec<&str> = begins.unseen.iter().copied().collect();
-    let unseen = match unseen.join(", ") {
-        unseen if unseen.is_empty() => unseen,
-        unseen if handle.is_sliced_by_limit() => format!(
-            "\n\n[Not in its text: {unseen}. Nobody was asked for that; a person can let the whole come, in Taskwarden.]"
-        ),
+    let short = ShortResult {
+        why: why(handle),
+        size: &size(handle, family, tokens),
+        begins: &begins.text,
+        is_all: begins.is_all,
+        way: &way(guest, handle.id, begins.chars),
+        slice: slices::most(gate, handle),
+        unseen: &unseen.join(", "),
         // Who let it come decided for good.
-        unseen => format!("\n\n[Not in its text: {unseen}. A person decided that it comes in slices.]"),
+        is_by_limit: handle.is_sliced_by_limit(),
     };
-    format!("This result has {why} {shown}{unseen}")
+    short.words()
 }
 
 /// How the rest is read.
@@ -190,17 +177,7 @@ pub(super) fn waits(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Option<S
     if !handle.is_held() || !handle.view.is_terminal() {
         return None;
     }
-    let family = scale::family(gate, guest, handle);
-    let said = match why(handle) {
-        HoldWhy::Review => "a person looks at it first".to_owned(),
-        HoldWhy::TooLarge { tokens, limit } => format!(
-            "it has {}, more than the {} that are allowed, and a person decides",
-            size(handle, family, tokens),
-            grouped(limit)
-        ),
-        HoldWhy::DoesNotFit { tokens, free } => {
-            format!("it has {}, {} are free for it, and a person decides", size(handle, family, tokens), grouped(free))
-        }
-    };
-    Some(format!("The work is done, but its result is held back: {said}."))
+    let why = why(handle);
+    let size = why.tokens().map(|tokens| size(handle, scale::family(gate, guest, handle), tokens));
+    Some(held::waits(why, &size.unwrap_or_default()))
 }

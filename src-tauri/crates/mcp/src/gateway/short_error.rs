@@ -5,11 +5,12 @@
 
 use domain::handle::{Form, HoldWhy, TaskHandle};
 use domain::ports::Load;
-use domain::tokens::{Count, grouped};
+use domain::tokens::Count;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::guest::Guest;
+use super::model_text::held;
 use super::{Gate, scale, service, short};
 use crate::message::text::{member, text_member};
 use crate::serve::fault::Fault;
@@ -51,15 +52,7 @@ pub(super) async fn of(
     });
     let (begins, tokens) = cut.await?;
     let size = Count { tokens, exactness: handle.result_exactness(family) }.told(family);
-    let allowed = match why {
-        HoldWhy::TooLarge { limit, .. } => format!(", more than the {} that are allowed here", grouped(limit)),
-        HoldWhy::DoesNotFit { free, .. } => format!(", and {} are free for it", grouped(free)),
-        HoldWhy::Review => String::new(),
-    };
-    let task = handle.id;
-    let message = format!(
-        "{begins}\n\n[… This error has {size}{allowed}. A person can read all of it in Taskwarden, with task {task}.]"
-    );
+    let message = held::short_error(&begins, &size, why, &handle.id.to_string());
     let code: Value = member(whole.get(), "code").and_then(|code| serde_json::from_str(code).ok()).unwrap_or_default();
     service::result(&json!({"code": code, "message": message}))
 }

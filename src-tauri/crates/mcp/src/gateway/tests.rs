@@ -5,6 +5,7 @@
 
 mod budget;
 mod calls;
+mod ends_in_words;
 mod holds;
 mod isolation;
 mod legacy;

@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::model_text::ended;
 use crate::serve::fault::{Fault, FaultKind};
 use crate::serve::params::members;
 
@@ -135,6 +136,8 @@ pub(super) enum End {
         /// The form.
         form: Form,
     },
+    /// A sentence of ours in the place of a result, as an ordinary result.
+    Note(Payload),
     /// The error it ended with.
     Error(Box<RawValue>),
 }
@@ -201,7 +204,7 @@ pub(super) fn task(
         }
     }
     match (&sight, filling.end, filling.asks) {
-        (Sight::Completed, Some(End::Result { text, .. }), _) => task.raw("result", text.as_str()),
+        (Sight::Completed, Some(End::Result { text, .. } | End::Note(text)), _) => task.raw("result", text.as_str()),
         (Sight::Failed, Some(End::Error(error)), _) => task.raw("error", error.get()),
         (Sight::InputRequired { .. }, _, Some(asks)) => task.raw("inputRequests", asks.get()),
         _ => {}
@@ -219,14 +222,9 @@ pub(super) fn message(handle: &TaskHandle, sight: &Sight) -> Option<String> {
     let servers = || handle.view.task().and_then(|task| task.message.clone());
     match sight {
         Sight::Working { message } => message.clone(),
-        Sight::Cancelled => stopped_message(handle).or_else(servers),
+        Sight::Cancelled => ended::cancelled_by_others(handle).or_else(servers),
         Sight::InputRequired { .. } | Sight::Completed | Sight::Failed | Sight::Gone => servers(),
     }
-}
-
-/// That a limit stopped it, for its agent; `None` where none did.
-pub(super) fn stopped_message(handle: &TaskHandle) -> Option<String> {
-    handle.stopped_by_limit().map(|why| format!("A limit stopped this task: {why}."))
 }
 
 /// Whole milliseconds.

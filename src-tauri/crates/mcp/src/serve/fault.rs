@@ -37,6 +37,8 @@ pub enum FaultKind {
     Revoked,
     /// More requests in a second than an agent may send.
     TooOften,
+    /// A person or a rule decided against it. A service may answer a tool call with the message as an ordinary result.
+    Decided,
     /// The work itself failed with a code of its own.
     OfTool(i64),
 }
@@ -86,8 +88,8 @@ impl Fault {
 
     /// The agent may not come in any more.
     #[must_use]
-    pub fn revoked() -> Self {
-        Self::new(FaultKind::Revoked, "the access of this agent was taken away")
+    pub fn revoked(message: impl Into<String>) -> Self {
+        Self::new(FaultKind::Revoked, message)
     }
 
     /// [`FaultKind::InvalidParams`].
@@ -138,7 +140,7 @@ impl Fault {
             FaultKind::HeaderMismatch => -32_020,
             FaultKind::MissingCapability => -32_021,
             FaultKind::UnsupportedVersion => -32_022,
-            FaultKind::Revoked | FaultKind::TooOften => -32_000,
+            FaultKind::Revoked | FaultKind::TooOften | FaultKind::Decided => -32_000,
             FaultKind::OfTool(code) => code,
         }
     }
@@ -155,7 +157,7 @@ impl Fault {
             | FaultKind::HeaderMismatch
             | FaultKind::MissingCapability
             | FaultKind::UnsupportedVersion => 400,
-            FaultKind::InvalidParams | FaultKind::Internal | FaultKind::OfTool(_) => 200,
+            FaultKind::InvalidParams | FaultKind::Internal | FaultKind::Decided | FaultKind::OfTool(_) => 200,
         }
     }
 

@@ -1,7 +1,7 @@
 //! What passes between a task and its agent: the handle, the reply, the hold, and whether the agent is there.
 
 use super::*;
-use crate::handle::{Attention, Effect, Form, Hold, HoldWhy, Refusal, Sight, Verdict, agent_sight};
+use crate::handle::{Attention, Effect, Form, Hold, HoldWhy, OwnFailure, Refusal, Sight, Verdict, agent_sight};
 use crate::status::{Intent, Phase};
 
 fn wait_for_reply() -> TaskHandle {
@@ -96,8 +96,8 @@ fn a_withheld_result_fails_for_its_agent_with_the_persons_words() {
     let done = early.observe(&completed(20), &policy()).next;
     assert_eq!(agent_sight(&done, at(20)), Sight::Failed);
     let failure = crate::handle::agent_failure(&done, at(20)).expect("it failed for its agent");
-    let words = "a person withheld the result: wrong folder".to_owned();
-    assert_eq!(failure, crate::handle::AgentFailure::Ours(RpcError { code: -32_000, message: words }));
+    let withheld = OwnFailure::Withheld { reason: Some("wrong folder".to_owned()) };
+    assert_eq!(failure, crate::handle::AgentFailure::Ours(withheld));
     assert!(matches!(done.hold, Some(Hold { verdict: Some(Verdict::Withhold { .. }), .. })), "the record says who");
     assert_eq!(done.phase(at(20)), Phase::Done, "the result itself is whole");
 }

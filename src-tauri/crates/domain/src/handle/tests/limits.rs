@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::handle::{
-    AgentFailure, Attention, Effect, Form, Hold, HoldWhy, OverLimit, Refusal, Sight, Verdict, agent_failure,
-    agent_sight,
+    AgentFailure, Attention, Effect, Form, Hold, HoldWhy, OverLimit, OwnFailure, Refusal, Sight, Verdict,
+    agent_failure, agent_sight,
 };
 use crate::rule::{AtTokens, TokenLimit};
 use crate::status::{Intent, Phase};
@@ -50,8 +50,7 @@ fn a_result_over_its_limit_waits_for_a_person_when_the_limit_asks() {
     assert_eq!(agent_sight(&trimmed, at(30)), Sight::Completed);
     let refused = step.next.release(&ann(), None, Some("too much"), at(30)).expect("it is held").next;
     assert_eq!((refused.form(), agent_sight(&refused, at(30))), (None, Sight::Failed), "or not at all");
-    let words = "a person withheld the result: too much".to_owned();
-    let failure = Some(AgentFailure::Ours(RpcError { code: -32_000, message: words }));
+    let failure = Some(AgentFailure::Ours(OwnFailure::Withheld { reason: Some("too much".to_owned()) }));
     assert_eq!(agent_failure(&refused, at(30)), failure, "in the person's words");
 }
 

@@ -1,0 +1,172 @@
+//! How a call ended that has no result of its server to show: cancelled, taken away, withheld, lost.
+//!
+//! A server's work counts as stopped only where the server says so. Which of these ends are errors is decided in
+//! `outcome.rs`, and who sees the end of a task at all in `domain::handle::agent_sight`.
+
+use domain::decider::Decider;
+use domain::handle::{OwnFailure, TaskHandle};
+use domain::request::AskDoor;
+use domain::status::{Delivery, GoneWhy, ServerView, TaskStatus, Wish};
+
+use super::{REASON_CHARS, a_person, at, on, quoted};
+
+/// What is known of the work of a cancelled call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Work {
+    /// The call never left this machine.
+    NeverSent,
+    /// The server had asked something and was not working.
+    BetweenQuestions,
+    /// The server says that it stopped.
+    Confirmed,
+    /// The server was told to stop, and calls without a task are never confirmed.
+    Told,
+    /// The server is not known to have heard of it.
+    Untold,
+}
+
+impl Work {
+    fn of(handle: &TaskHandle) -> Self {
+        match &handle.view {
+            ServerView::Task(task) if task.status == TaskStatus::Cancelled => Self::Confirmed,
+            ServerView::NotSent { .. } => {
+                let has_asked = handle.requests.values().any(|request| matches!(request.door, AskDoor::Round { .. }));
+                if has_asked { Self::BetweenQuestions } else { Self::NeverSent }
+            }
+            _ if handle.wish().is_some_and(|wish| wish.sent.is_some()) => Self::Told,
+            _ => Self::Untold,
+        }
+    }
+
+    const fn words(self) -> &'static str {
+        match self {
+            Self::NeverSent => "The call was never sent to the server, so nothing was done.",
+            Self::BetweenQuestions => {
+                "The server was waiting for an answer and nothing of the call runs there any more; what it did before is \
+                 not undone."
+            }
+            Self::Confirmed => {
+                "The server confirmed that it stopped; what it did before, such as files it wrote, is not undone."
+            }
+            Self::Told => {
+                "The server was told to stop but does not confirm that, so the work may have gone on or even finished; \
+                 what it did is not undone."
+            }
+            Self::Untold => {
+                "It is not known whether the server was told to stop, so the work may go on; what it does is not undone."
+            }
+        }
+    }
+}
+
+/// A cancelled call: who wanted that, and what became of the work.
+pub(in crate::gateway) fn cancelled(handle: &TaskHandle) -> String {
+    cancelled_by(handle.wish(), Work::of(handle))
+}
+
+/// A cancelled task of a client that knows tasks, which asks for no words of ours about what it wanted itself.
+pub(in crate::gateway) fn cancelled_by_others(handle: &TaskHandle) -> Option<String> {
+    let is_agents = handle.wish().is_none_or(|wish| wish.by.agent().is_some());
+    (!is_agents).then(|| cancelled(handle))
+}
+
+pub(super) fn cancelled_by(wish: Option<&Wish>, work: Work) -> String {
+    let work = work.words();
+    let Some(wish) = wish else {
+        return "The server says that this task was cancelled; nobody asked for that in Taskwarden. Tell the user before \
+                you repeat the call."
+            .to_owned();
+    };
+    match &wish.by {
+        Decider::Person(_) => {
+            let who = a_person("cancelled this call", &at(wish.at), wish.reason.as_deref());
+            format!("{who} {work} Do not repeat this call unless the user asks for it.")
+        }
+        Decider::Limit => {
+            let why = wish.reason.as_deref().unwrap_or("it used too many tokens");
+            format!(
+                "A token limit cancelled this call {}: {why}. {work} Do not repeat this call as it is; the user can raise \
+                 the limit in Taskwarden.",
+                at(wish.at)
+            )
+        }
+        Decider::Agent(_) => format!("You asked {} for this call to be cancelled. {work}", at(wish.at)),
+    }
+}
+
+/// A task that was taken from its agent, for the call that waits for it and for whoever asks for it by its handle.
+pub(in crate::gateway) fn taken_away(wish: &Wish) -> String {
+    let was_over = matches!(&wish.delivery, Delivery::Refused { at, .. } if *at == wish.at);
+    let work = if was_over {
+        "It had ended by then, and what was done is not undone."
+    } else {
+        "Taskwarden asks the server to stop it; what it did before is not undone."
+    };
+    let who = a_person("took this call from you", &on(wish.at), wish.reason.as_deref());
+    format!(
+        "{who} {work} Its result will not reach you: do not wait for it and do not repeat the call unless the user asks for it."
+    )
+}
+
+/// A result that a person withheld.
+pub(in crate::gateway) fn withheld(reason: Option<&str>) -> String {
+    let why = reason.map(|reason| format!(" and said: {}", quoted(reason, REASON_CHARS))).unwrap_or_default();
+    format!(
+        "The server finished this call, but a person withheld its result{why}. There is nothing to read; do not repeat the \
+         call unless the user asks for it."
+    )
+}
+
+/// What to do when nobody knows what became of the work.
+const UNKNOWN_WORK: &str =
+    "It is not known whether the work was done, in whole or in part: check that before you repeat the call.";
+
+/// A task that is beyond reach for good, for its own agent.
+pub(in crate::gateway) fn lost(why: &GoneWhy) -> String {
+    let what = match why {
+        GoneWhy::ProcessEnded(_) => "The server's process ended while it worked on this call, so its result is lost.",
+        GoneWhy::Unknown | GoneWhy::Replaced => "The server does not know this task any more, so its result is lost.",
+        GoneWhy::Expired => {
+            "The server keeps a task for a limited time, and that time ran out before Taskwarden had its result."
+        }
+        GoneWhy::ServerRemoved => {
+            "A person removed this server from Taskwarden while the call was open, so its result will not arrive."
+        }
+    };
+    format!("{what} {UNKNOWN_WORK}")
+}
+
+/// A call that failed for its agent without an error of the server's.
+pub(in crate::gateway) fn failed(failure: &OwnFailure) -> String {
+    match failure {
+        OwnFailure::Withheld { reason } => withheld(reason.as_deref()),
+        OwnFailure::WithoutReason => {
+            "The server says that this call failed, without a reason that can be shown. What it did before is not undone.".to_owned()
+        }
+        OwnFailure::NoResult => {
+            "The server finished this call, but its result can no longer be read. What it did is not undone: check that \
+             before you repeat the call."
+                .to_owned()
+        }
+        OwnFailure::GivenUp => {
+            "Taskwarden gave this call up: it could not be sent, or the server asked for something that cannot be answered \
+             here. Nothing of it runs on the server."
+                .to_owned()
+        }
+        OwnFailure::ReplyLost => reply_lost(),
+        OwnFailure::Told(words) => words.to_string(),
+    }
+}
+
+/// A call whose reply can no longer arrive.
+pub(in crate::gateway) fn reply_lost() -> String {
+    format!(
+        "The reply to this call was lost: the server's process or connection ended, or Taskwarden was restarted, while the \
+         call ran. {UNKNOWN_WORK}"
+    )
+}
+
+/// A call that ended without a word about how.
+pub(in crate::gateway) fn without_words() -> &'static str {
+    "The server answered this call with an error that can no longer be read."
+}
