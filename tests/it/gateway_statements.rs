@@ -208,7 +208,7 @@ fn s58_a_foreign_handle_an_unknown_one_and_a_revoked_agents_are_one_answer() {
 
     let ran = gate.home().run(["agents", "revoke", "bee", "--yes"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert_eq!(bee.ask("tasks/get", &json!({"taskId": task})).status, 401, "a revoked agent is out at once");
+    assert_eq!(bee.ask("tasks/get", &json!({"taskId": task})).status, 403, "a revoked agent is out at once");
     gate.wait_task("what it started is stopped", |seen| seen["id"] == task.as_str() && seen["phase"] == "cancelled");
 }
 

@@ -23,6 +23,7 @@ mod kill;
 mod kill_kept;
 mod peers;
 mod repeated_calls;
+mod revocation;
 mod silent_core;
 mod statements;
 mod torture_clock;

@@ -25,6 +25,7 @@ enum Way {
 pub struct Agent {
     way: Way,
     next: u64,
+    capabilities: Value,
 }
 
 impl Agent {
@@ -33,7 +34,11 @@ impl Agent {
     pub fn over_http(url: &str, token: &str) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let client = reqwest::Client::builder().timeout(Duration::from_secs(60)).build().expect("a client");
-        Self { way: Way::Http { runtime, client, url: url.into(), token: token.into() }, next: 0 }
+        Self {
+            way: Way::Http { runtime, client, url: url.into(), token: token.into() },
+            next: 0,
+            capabilities: with_tasks(),
+        }
     }
 
     /// Through a bridge: `Gate::connect` makes the command.
@@ -42,7 +47,14 @@ impl Agent {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a bridge");
         let (to, from) = (child.stdin.take().expect("its input"), child.stdout.take().expect("its output"));
-        Self { way: Way::Bridge { child, to, from: BufReader::new(from) }, next: 0 }
+        Self { way: Way::Bridge { child, to, from: BufReader::new(from) }, next: 0, capabilities: with_tasks() }
+    }
+
+    /// The same program without any capability: its calls are held until they end.
+    #[must_use]
+    pub fn without_capabilities(mut self) -> Self {
+        self.capabilities = json!({});
+        self
     }
 
     /// Asks, and gives the whole JSON-RPC answer.
@@ -57,10 +69,7 @@ impl Agent {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": "hand-written", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {
-                "elicitation": {"form": {}, "url": {}},
-                "extensions": {"io.modelcontextprotocol/tasks": {}},
-            },
+            "io.modelcontextprotocol/clientCapabilities": self.capabilities,
         });
         let message = json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
         match &mut self.way {
@@ -105,6 +114,11 @@ impl Drop for Agent {
             let _ = child.wait();
         }
     }
+}
+
+/// What a client declares that takes tasks and shows questions.
+fn with_tasks() -> Value {
+    json!({"elicitation": {"form": {}, "url": {}}, "extensions": {"io.modelcontextprotocol/tasks": {}}})
 }
 
 /// The answer in a body: JSON, or a stream of events that ends with it.

@@ -120,6 +120,12 @@ pub(crate) async fn agent_call(core: &Arc<Core>, call: AgentCall) -> Result<Land
     core.presences.called(core, call.agent);
     let id = HandleId::from_random(core.dice.bits());
     let flight = way.post.takes_off(id, Flight::unrecorded(Arc::clone(&way.live), call.agent));
+    // Whoever revokes access reads the calls in flight after that: one of the two sees this call.
+    if !core.roster().has_access(call.agent) {
+        flight.is_over();
+        way.post.landed(id);
+        return Err(EngineError::UnknownAgent);
+    }
     let request = CallRequest {
         ticket: id,
         tool: Arc::clone(&call.tool),

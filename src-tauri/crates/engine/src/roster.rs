@@ -17,6 +17,8 @@ pub struct Roster {
     agents: HashMap<AgentId, Arc<Agent>>,
     /// Those with access, by what their token hashes to.
     tokens: HashMap<[u8; 32], Arc<Agent>>,
+    /// Those that lost it, by the same.
+    revoked: HashMap<[u8; 32], Arc<Agent>>,
     rules: Arc<Rules>,
 }
 
@@ -27,7 +29,9 @@ impl Roster {
         let agents: Vec<Arc<Agent>> = registry.agents().await?.into_iter().map(Arc::new).collect();
         let with_access = agents.iter().filter(|agent| agent.revoked.is_none());
         let tokens = with_access.map(|agent| (agent.token.0, Arc::clone(agent))).collect();
-        Ok(Self { tokens, rules, agents: agents.into_iter().map(|agent| (agent.id, agent)).collect() })
+        let without_access = agents.iter().filter(|agent| agent.revoked.is_some());
+        let revoked = without_access.map(|agent| (agent.token.0, Arc::clone(agent))).collect();
+        Ok(Self { tokens, revoked, rules, agents: agents.into_iter().map(|agent| (agent.id, agent)).collect() })
     }
 
     /// The agent that a token proves, if it has access. The search is over hashes, of which a stranger can choose none;
@@ -35,6 +39,12 @@ impl Roster {
     #[must_use]
     pub fn by_token(&self, token: &TokenDigest) -> Option<Arc<Agent>> {
         self.tokens.get(&token.0).filter(|agent| agent.token == *token).cloned()
+    }
+
+    /// The agent that a token proved before it lost its access. An agent with the same token that has access counts first.
+    #[must_use]
+    pub fn revoked_by_token(&self, token: &TokenDigest) -> Option<Arc<Agent>> {
+        self.revoked.get(&token.0).filter(|agent| agent.token == *token).cloned()
     }
 
     /// An agent, also one that lost its access.

@@ -12,6 +12,7 @@ use domain::agent::TokenDigest;
 use domain::ids::AgentId;
 use domain::policy::Gateway;
 use engine::Engine;
+use mcp::gateway::model_text::access;
 use mcp::serve::{FaceParts, Service, Visitor};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -37,8 +38,10 @@ pub(crate) struct AgentDoor {
 pub(crate) enum NotLetIn {
     /// It shows no token.
     NoToken,
-    /// Nobody has this token, or not any more.
+    /// Nobody has this token.
     WrongToken,
+    /// A person took away the access of the agent that had this token. In words for a model.
+    Revoked(String),
     /// There is no server of this name.
     NoServer(String),
     /// It asks more often than an agent may.
@@ -57,8 +60,14 @@ impl AgentDoor {
     /// Whose token this is. `authorization` is the header as it came.
     pub(crate) fn agent(&self, authorization: Option<&str>) -> Result<AgentId, NotLetIn> {
         let token = authorization.and_then(bearer).ok_or(NotLetIn::NoToken)?;
-        let agent = self.engine.agents().by_token(&TokenDigest::of(token)).ok_or(NotLetIn::WrongToken)?;
-        if agent.revoked.is_some() { Err(NotLetIn::WrongToken) } else { Ok(agent.id) }
+        let (agents, token) = (self.engine.agents(), TokenDigest::of(token));
+        if let Some(agent) = agents.by_token(&token) {
+            return Ok(agent.id);
+        }
+        Err(match agents.revoked_by_token(&token) {
+            Some(agent) => NotLetIn::Revoked(access::of_revoked(&self.engine, agent.id)),
+            None => NotLetIn::WrongToken,
+        })
     }
 
     /// Where an agent wants to go: one server by name, or all.
@@ -86,8 +95,13 @@ impl NotLetIn {
             ),
             Self::WrongToken => ApiError::new(
                 Code::Refused,
-                "no agent has this token, or its access was taken away",
+                "no agent has this token",
                 "`taskwarden agents list` shows the agents; `taskwarden agents add NAME` adds one with a new token.",
+            ),
+            Self::Revoked(words) => ApiError::new(
+                Code::Refused,
+                words.clone(),
+                "`taskwarden agents list` shows who has access; `taskwarden agents add NAME` adds an agent anew.",
             ),
             Self::NoServer(name) => ApiError::new(
                 Code::NotFound,

@@ -10,7 +10,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 
 use super::guard;
 use crate::agents::{AgentDoor, NotLetIn};
@@ -19,6 +19,8 @@ use crate::request_budget::{ConnectionOwner, Holder, too_many_connections};
 
 /// Where all servers are.
 pub(super) const ALL: &str = "/mcp";
+/// The code of answers of ours: the range that JSON-RPC leaves to servers.
+const REVOKED: i32 = -32_000;
 /// Where one is.
 const ONE: &str = "/mcp/{server}";
 
@@ -70,6 +72,7 @@ async fn only_agents(State(behind): State<Arc<Behind>>, mut request: Request, ne
 fn not_let_in(why: &NotLetIn) -> Response {
     let mut response = refused(&why.error());
     let (status, told) = match why {
+        NotLetIn::Revoked(words) => return revoked(words),
         NotLetIn::NoToken => {
             (StatusCode::UNAUTHORIZED, Some((header::WWW_AUTHENTICATE, "Bearer realm=\"taskwarden\"")))
         }
@@ -85,6 +88,13 @@ fn not_let_in(why: &NotLetIn) -> Response {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// The answer to an agent that a person took out: 403 without a challenge, because signing in again cannot help, and a
+/// JSON-RPC error, because clients put the body before their model (decision 0021). The request's id is not known here.
+fn revoked(words: &str) -> Response {
+    let error = serde_json::json!({"jsonrpc": "2.0", "id": null, "error": {"code": REVOKED, "message": words}});
+    (StatusCode::FORBIDDEN, [(header::CONTENT_TYPE, "application/json")], error.to_string()).into_response()
 }
 
 /// A name in an address, with `%41` for `A`. What is no UTF-8 names nothing.

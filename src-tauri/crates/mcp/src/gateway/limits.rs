@@ -90,9 +90,9 @@ impl Limits {
     pub(crate) fn enter(&self, engine: &Engine, agent: AgentId) -> Result<Pass, Fault> {
         let meter = self.meter(agent);
         meter.bucket.lock().take(self.per_second, self.burst)?;
-        let work = Arc::clone(&meter.work).try_acquire_owned().map_err(|_| {
-            Fault::new(FaultKind::TooOften, refused::too_many_requests(self.in_work))
-        })?;
+        let work = Arc::clone(&meter.work)
+            .try_acquire_owned()
+            .map_err(|_| Fault::new(FaultKind::TooOften, refused::too_many_requests(self.in_work)))?;
         meter.here.fetch_add(1, Ordering::AcqRel);
         Ok(Pass { out: meter.out.clone(), _work: work, engine: engine.clone(), agent, meter })
     }
@@ -136,20 +136,21 @@ impl Limits {
         }
     }
 
-    /// Ends what is open of agents whose access is gone.
-    pub(crate) fn expel(&self, engine: &Engine) {
+    /// Ends what is open of agents whose access is gone. Their sessions are returned, to be left when their calls have
+    /// been told.
+    pub(crate) fn expel(&self, engine: &Engine) -> Vec<Arc<Session>> {
         let roster = engine.agents();
+        let mut left = Vec::new();
         self.meters.lock().retain(|agent, meter| {
             let stays = roster.has_access(*agent);
             if !stays {
                 meter.out.cancel();
                 // Standing streams are no requests: they end with their session.
-                for session in meter.sessions.lock().values().filter_map(Weak::upgrade) {
-                    session.leave();
-                }
+                left.extend(meter.sessions.lock().values().filter_map(Weak::upgrade));
             }
             stays
         });
+        left
     }
 
     /// Only agents with access come here, so there are never more than the policy's agents.

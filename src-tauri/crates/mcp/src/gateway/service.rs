@@ -16,7 +16,7 @@ use super::model_text::{access, ended, refused};
 use super::route::{Route, TaskVerb, route};
 use super::{Gate, Gateway, call, era, forward, legacy, legacy_tasks, merge, modern, outcome, slices, subscribe};
 use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Answered, Client, Request, Seat, Service, Session};
+use crate::serve::{Answered, Client, Request, Seat, Service, Session, Visitor};
 
 impl Service for Gateway {
     fn request(&self, client: Client, request: Request, seat: Seat) -> PortFuture<'_, Result<Answered, Fault>> {
@@ -52,6 +52,19 @@ impl Service for Gateway {
             };
             tap.close(&answered, seat.is_gone());
             answered
+        })
+    }
+
+    fn expelled(&self, visitor: Visitor) -> PortFuture<'_, Fault> {
+        let gate = Arc::clone(&self.gate);
+        Box::pin(async move {
+            let mut changes = gate.engine.agents_watch();
+            while gate.engine.agents().has_access(visitor.agent) {
+                if changes.changed().await.is_err() {
+                    return std::future::pending().await;
+                }
+            }
+            Fault::revoked(access::of_revoked(&gate.engine, visitor.agent))
         })
     }
 
@@ -102,7 +115,14 @@ impl Gate {
     pub(super) async fn expel(&self) {
         let mut changes = self.engine.agents_watch();
         while changes.changed().await.is_ok() {
-            self.limits.expel(&self.engine);
+            for session in self.limits.expel(&self.engine) {
+                let grace = self.policy.serving.end_grace;
+                self.scope.spawn("session of an agent without access", async move {
+                    // The calls that are held are told first: a session that is left answers nothing.
+                    drop(tokio::time::timeout(grace, session.in_work().emptied()).await);
+                    session.leave();
+                });
+            }
         }
     }
 }

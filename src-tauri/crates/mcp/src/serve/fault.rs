@@ -150,7 +150,8 @@ impl Fault {
     pub const fn status(&self) -> u16 {
         match self.kind {
             FaultKind::MethodNotFound => 404,
-            FaultKind::Revoked => 401,
+            // Not 401: that makes a client sign in again, which cannot help here (decision 0021).
+            FaultKind::Revoked => 403,
             FaultKind::TooOften => 429,
             FaultKind::InvalidRequest
             | FaultKind::BadMeta

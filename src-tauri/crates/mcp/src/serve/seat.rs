@@ -63,9 +63,9 @@ impl Outlet {
         self.0.send(Frame { bytes, last: None }).await.map_err(|_| Gone)
     }
 
-    /// Says the answer.
-    pub(crate) async fn answer(&self, bytes: Vec<u8>, status: u16) -> Result<(), Gone> {
-        self.0.send(Frame { bytes, last: Some(status) }).await.map_err(|_| Gone)
+    /// Waits for room for one message. What is said with it is on the stream at once, without another wait.
+    pub(crate) async fn room(&self) -> Result<Room<'_>, Gone> {
+        self.0.reserve().await.map(Room).map_err(|_| Gone)
     }
 
     /// Resolves when nobody reads any more.
@@ -84,6 +84,21 @@ impl Outlet {
 
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.0.same_channel(&other.0)
+    }
+}
+
+/// Room for one message on a stream.
+pub(crate) struct Room<'a>(mpsc::Permit<'a, Frame>);
+
+impl Room<'_> {
+    /// Says a message.
+    pub(crate) fn say(self, bytes: Vec<u8>) {
+        self.0.send(Frame { bytes, last: None });
+    }
+
+    /// Says the answer that ends the stream, with its HTTP status.
+    pub(crate) fn answer(self, bytes: Vec<u8>, status: u16) {
+        self.0.send(Frame { bytes, last: Some(status) });
     }
 }
 

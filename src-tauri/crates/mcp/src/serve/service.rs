@@ -117,6 +117,11 @@ pub trait Service: Send + Sync + 'static {
         let _ = (session, method, params);
         Box::pin(std::future::ready(()))
     }
+    /// Resolves when whoever came in as this may not stay any longer, with the words for it.
+    fn expelled(&self, visitor: Visitor) -> PortFuture<'_, Fault> {
+        let _ = visitor;
+        Box::pin(std::future::pending())
+    }
     /// Whether something still runs for this session, so that it must not be ended for idleness.
     fn is_busy(&self, session: &Session) -> bool;
     /// The session is over: nobody can ask for its tasks any more.

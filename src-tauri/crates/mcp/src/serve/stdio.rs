@@ -76,6 +76,7 @@ where
             tracing::info!("the client does not read any more");
             broken
         }
+        () = expelled(&peer, visitor, grace) => Ok(()),
         () = scope.stopping().cancelled_owned() => Ok(()),
     };
     let session = peer.session.lock().take();
@@ -88,6 +89,13 @@ where
     // What was answered still goes out; the writer ends with the last outlet.
     drop(tokio::time::timeout(grace, writing).await);
     ended
+}
+
+/// Resolves when the client may not stay and what it had in work is answered.
+async fn expelled(peer: &Peer, visitor: Option<Visitor>, grace: Duration) {
+    let Some(visitor) = visitor else { return std::future::pending().await };
+    drop(peer.service.expelled(visitor).await);
+    drop(tokio::time::timeout(grace, peer.in_work.emptied()).await);
 }
 
 /// Takes lines until the input ends, then leaves quick requests a moment to be answered.
@@ -205,12 +213,16 @@ impl Peer {
                 *peer.session.lock() = None;
                 peer.service.session_over(session);
             }
-            // The id is free before the client can see the answer.
+            let bytes = match answer {
+                Ok(result) => Ok(result.write(&id)),
+                Err(fault) => fault.write(Some(&id)),
+            };
+            // A client that is gone needs no answer.
+            let (Ok(bytes), Ok(room)) = (bytes, peer.outlet.room().await) else { return };
+            // The id is free before the client can see the answer, and whoever waits until nothing is in work finds the
+            // answer on its way.
             drop(place);
-            match answer {
-                Ok(result) => peer.say(Ok(result.write(&id))).await,
-                Err(fault) => peer.refuse(Some(&id), &fault).await,
-            }
+            room.say(bytes);
         };
         self.parts.supervisor.spawn("stdio request", work);
     }

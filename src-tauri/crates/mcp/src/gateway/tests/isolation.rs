@@ -50,7 +50,7 @@ async fn an_agent_that_is_out_is_refused_and_everything_of_it_ends() {
     assert!(stream.is_over().await, "its stream is closed");
     world.until("its held call ended", |_| held.ended.lock().is_some()).await;
     let refused = agent.get(&id).await.answer.expect_err("it has no access");
-    assert_eq!(refused.status(), 401, "as the door answers");
+    assert_eq!(refused.status(), 403, "as the door answers");
     world
         .until("its task was asked to stop", |world| {
             !world.scripted.times(|act| matches!(act, Act::Cancel(_))).is_empty()
@@ -82,7 +82,7 @@ async fn nobody_comes_in_without_a_door() {
     let world = World::new().await;
     let stranger = world.modern(77);
     let refused = stranger.call("quick").await.answer.expect_err("no such agent");
-    assert_eq!(refused.status(), 401, "unknown agents are out");
+    assert_eq!(refused.status(), 403, "unknown agents are out");
     assert!(world.scripted.times(|act| matches!(act, Act::Call { .. })).is_empty(), "nothing reached the server");
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
-use futures::stream;
+use futures::{FutureExt, stream};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -38,12 +38,17 @@ impl Endpoint {
         let (outlet, mut frames) = Outlet::open();
         let watch = CancellationToken::new();
         let guard = (ends == Ends::WithStream).then(|| watch.clone().drop_guard());
+        let (id, visitor) = (request.id.clone(), request.visitor);
         self.start(client, request, outlet, Some(watch));
         match tokio::time::timeout(self.keep_alive(), frames.recv()).await {
             Ok(Some(Frame { bytes, last: Some(status) })) => ready(bytes, status),
             Ok(Some(frame)) => self.stream(Some(frame), frames, guard),
-            // The work was cancelled, or the face ends: there is no answer to give.
-            Ok(None) => plain(StatusCode::SERVICE_UNAVAILABLE, "the request was given up"),
+            Ok(None) => match visitor.and_then(|visitor| self.service.expelled(visitor).now_or_never()) {
+                // It came as its agent's access went, and its session with it.
+                Some(fault) => refusal(super::status_of(&fault), Some(&id), &fault),
+                // The work was cancelled, or the face ends: there is no answer to give.
+                None => plain(StatusCode::SERVICE_UNAVAILABLE, "the request was given up"),
+            },
             Err(_) => self.stream(None, frames, guard),
         }
     }
@@ -77,24 +82,28 @@ impl Endpoint {
         scope.spawn("http request", async move {
             let id = request.id.clone();
             let modern = matches!(client, Client::Modern(_));
-            let fault = match endpoint.places(&client, &id) {
-                Ok((_permit, place)) => {
+            let (answer, held) = match endpoint.places(&client, &id) {
+                Ok((permit, place)) => {
                     let answer = endpoint.work(client, request, &outlet, watch, place.as_ref()).await;
-                    // The id is free before the client can see the answer.
-                    drop(place);
-                    match answer {
-                        None => return,
-                        Some(Ok(bytes)) => return drop(outlet.answer(bytes, StatusCode::OK.as_u16()).await),
-                        Some(Err(fault)) => fault,
-                    }
+                    (answer, Some((permit, place)))
                 }
-                Err(fault) => fault,
+                Err(fault) => (Some(Err(fault)), None),
             };
-            let status = if modern { fault.status() } else { StatusCode::OK.as_u16() };
-            if let Ok(bytes) = fault.write(Some(&id)) {
-                // A client that is gone needs no answer.
-                drop(outlet.answer(bytes, status).await);
-            }
+            let ok = StatusCode::OK.as_u16();
+            let (bytes, status) = match answer {
+                None => return,
+                Some(Ok(bytes)) => (bytes, ok),
+                Some(Err(fault)) => match fault.write(Some(&id)) {
+                    Ok(bytes) => (bytes, if modern { fault.status() } else { ok }),
+                    Err(_) => return,
+                },
+            };
+            // A client that is gone needs no answer.
+            let Ok(room) = outlet.room().await else { return };
+            // The id is free before the client can see the answer, and a session that ends when nothing is in work any
+            // more finds the answer on the stream.
+            drop(held);
+            room.answer(bytes, status);
         });
     }
 
