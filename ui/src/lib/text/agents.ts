@@ -75,6 +75,8 @@ export const agentsText = {
     what: (open: number) =>
       open === 0 ? "It is cut off at once: its token opens nothing any more. Nothing of it runs." : `It is cut off at once: its token opens nothing any more. ${many(open, "open task is", "open tasks are")} asked to stop.`,
     forGood: "This cannot be taken back. To let it in again, add it anew.",
+    reason: "Reason",
+    reasonHint: "Optional; the agent and the record see it",
     keep: "Keep it",
     revoke: (name: string) => `Revoke ${name}`,
     done: (name: string, stopped: number) => (stopped === 0 ? `${name} is revoked` : `${name} is revoked; ${many(stopped, "task was", "tasks were")} asked to stop`),

@@ -153,7 +153,7 @@ export const TASK = {
     askTitle: (task: string, server: string) => `Ask ${server} to cancel ${task}?`,
     effect: "The server is asked once. It may refuse, or finish first.",
     reason: "Reason",
-    reasonHint: "Optional; the server and the record see it",
+    reasonHint: "Optional; the agent, the server and the record see it",
     send: "Cancel task",
     keep: "Keep running",
     keepWaiting: "Keep waiting",

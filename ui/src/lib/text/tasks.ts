@@ -101,7 +101,7 @@ export const TASKS = {
     grew: (was: number, is: number) => `Now ${tasks(is)} match, not ${count(was)}. Look again before you ask.`,
     counting: "Counting…",
     reason: "Reason",
-    reasonHint: "Optional; servers and the record see it",
+    reasonHint: "Optional; agents, servers and the record see it",
     keep: "Keep running",
     go: (n: number) => `Ask to cancel ${tasks(n)}`,
     going: "Asking…",
