@@ -2,7 +2,7 @@
 //!
 //! The door has checked the token; here the agent is looked up again for every request, because a session may be
 //! older than a decision. Who answers what is `route.rs`; what of it an agent's window holds is told by the tap that goes
-//! with each request (`budget.rs`). It never looks into params or results.
+//! with each request (`budget.rs`). It looks into no result, and into params for the name of a called tool alone.
 
 use std::sync::Arc;
 
