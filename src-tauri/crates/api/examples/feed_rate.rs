@@ -107,6 +107,7 @@ async fn main() {
         draw,
         demo: Vec::new(),
         connect: Vec::new(),
+        connect_home: None,
         locate: Arc::new(|command, _| (command == "npx").then(|| "/usr/bin/npx".into())),
         agents_at: Arc::new(AgentsAt::default),
         notices: Arc::new(|| NoticesGo::None),

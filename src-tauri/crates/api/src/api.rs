@@ -30,6 +30,8 @@ pub struct Live {
     pub demo: Vec<String>,
     /// The command line that an agent's program starts to reach this core; empty where this program has none.
     pub connect: Vec<String>,
+    /// The data directory, where that command line must be told of it.
+    pub connect_home: Option<String>,
     /// The full path of a server's command, as this core finds it from the server's folder.
     pub locate: Locate,
     /// Where agents reach it over HTTP at this moment.

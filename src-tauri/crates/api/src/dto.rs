@@ -2,8 +2,9 @@
 //!
 //! camelCase keys, ISO 8601 times with milliseconds, durations that end in `Ms`. Nothing here decides: phases come
 //! from `domain`, and upstream ids and sessions never stand here. `task.rs` is a task, `request.rs` its questions,
-//! `server.rs` a server with its tools, `agent.rs` an agent with its rules, `kin.rs` what tasks have to do with each
-//! other; `budget.rs` what stands in windows; `row.rs`, `waiting.rs` and `list.rs` are what lists show.
+//! `server.rs` a server with its tools, `agent.rs` an agent with its rules, `program.rs` settings for its program,
+//! `kin.rs` what tasks have to do with each other; `budget.rs` what stands in windows; `row.rs`, `waiting.rs` and
+//! `list.rs` are what lists show.
 
 pub mod agent;
 pub mod budget;
@@ -15,6 +16,7 @@ pub mod facts;
 pub mod history;
 pub mod kin;
 pub mod list;
+pub mod program;
 pub mod request;
 pub mod row;
 pub mod server;
@@ -22,7 +24,7 @@ pub mod storage;
 pub mod task;
 pub mod waiting;
 
-pub use agent::{AgentFacts, AgentsAt, ReadySettings, RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
+pub use agent::{AgentFacts, AgentsAt, RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
 pub use budget::{
     AtLimitDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ComingDto, ComingState, ExactnessDto, FamilyDto,
     LimitDto, ModelDto, OneAgent, OverLimitDto, SeriesDto, SeriesPoint, SetBudget, ShowSeries, ShowWaste, SizeFromDto,
@@ -36,6 +38,7 @@ pub use facts::{ContactDto, ErrorDto, IntentDto, ProgressDto, ResultDto, UsualDt
 pub use history::{DoorDto, HistoryDto, HistoryEvent, OriginDto, RawDto, RawListDto};
 pub use kin::{FormDto, HeldDto, HeldWhy, JobDto, KinDto, ParentDto, VerdictDto};
 pub use list::{Flag, ListGroup, ListQuery, ListView, Totals};
+pub use program::{ProgramSettings, ReadySettings, SettingsPlace, SettingsText, SettingsTransport};
 pub use request::{AnswerDto, InboxDto, InboxRow, RequestDto};
 pub use row::TaskRow;
 pub use server::{AddressDto, CancelsDto, HealthDto, ServerDto, ToolDto};

@@ -23,6 +23,7 @@ pub mod news;
 mod parts;
 pub mod ready;
 mod settle;
+pub mod shell;
 mod subscription;
 mod url_host;
 mod watching;

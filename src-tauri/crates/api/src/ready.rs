@@ -1,14 +1,25 @@
 //! Settings that can be pasted into an agent's program, for both ways to this core: HTTP and a command.
 //!
 //! Written here so that the window and the command line show the same. They carry the token where the program has to;
-//! nothing of them is kept or logged. Which servers exist is not looked at: an agent reaches all of them at once.
+//! nothing of them is kept or logged, and no line for a terminal holds it. Which servers exist is not looked at: an
+//! agent reaches all of them at once. What each program takes is `programs.rs`.
 
-use serde_json::{Value, json};
+pub mod programs;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value, json};
 
 use crate::dto::ReadySettings;
+use crate::shell;
 
+/// The name under which the programs list the gateway.
+const NAME: &str = "taskwarden";
 /// The variable in which `taskwarden connect` looks for the token first (ruling 25).
 const TOKEN: &str = "TASKWARDEN_TOKEN";
+/// The variable that names the data directory.
+const HOME: &str = "TASKWARDEN_HOME";
 
 /// What the settings are about.
 #[derive(Clone, Copy)]
@@ -19,67 +30,97 @@ pub struct For<'a> {
     pub token: &'a str,
     /// The program and first arguments of the bridge, such as `taskwarden connect`.
     pub connect: &'a [String],
+    /// The data directory, when the bridge would not find it by itself.
+    pub home: Option<&'a str>,
     /// Where all servers are over HTTP, when they are.
     pub url: Option<&'a str>,
-    /// Whether the token was put where `connect` finds it, so that it need not stand in the settings of the command.
-    pub is_saved: bool,
+    /// The file where `connect` finds the token, when it was saved: then the settings of the command do not hold it.
+    pub saved: Option<&'a str>,
 }
 
 /// The settings.
 #[must_use]
 pub fn settings(of: For<'_>) -> ReadySettings {
-    let For { agent, token, connect, url, is_saved } = of;
-    let header = format!("Bearer {token}");
-    let (program, first) =
-        connect.split_first().map_or(("taskwarden", ["connect".to_owned()].to_vec()), |(p, f)| (p, f.to_vec()));
-    let mut args = first;
-    args.extend(["--agent".to_owned(), agent.to_owned()]);
-    let mut command = json!({ "command": program, "args": args });
-    if !is_saved && let Some(command) = command.as_object_mut() {
-        command.insert("env".into(), json!({ TOKEN: token }));
-    }
+    let (http, bridge) = (Http::new(of), Bridge::new(of));
     ReadySettings {
-        http: url.map(|url| {
-            pretty(&json!({
-                "mcpServers": { "taskwarden": { "type": "http", "url": url, "headers": { "Authorization": header } } }
-            }))
+        http: http.as_ref().map(|http| http.servers(json!("http"))),
+        stdio: bridge.servers(None),
+        claude: http.as_ref().map(|http| {
+            let Http { url, header } = http;
+            let url = shell::word(url);
+            format!(
+                "claude mcp add --transport http {NAME} {url} --scope user --header \"Authorization: {header}\""
+            )
         }),
-        stdio: pretty(&json!({ "mcpServers": { "taskwarden": command } })),
-        claude: url.map(|url| {
-            format!("claude mcp add --transport http taskwarden {url} --header \"Authorization: {header}\"")
-        }),
+        programs: programs::all(of, http.as_ref(), &bridge),
     }
+}
+
+/// The way over HTTP.
+struct Http {
+    url: String,
+    header: String,
+}
+
+impl Http {
+    fn new(of: For<'_>) -> Option<Self> {
+        Some(Self { url: of.url?.to_owned(), header: format!("Bearer {}", of.token) })
+    }
+
+    /// The document that most programs take.
+    fn servers(&self, kind: Value) -> String {
+        servers(json!({ "type": kind, "url": self.url, "headers": { "Authorization": self.header } }))
+    }
+}
+
+/// The way through a command.
+struct Bridge {
+    program: String,
+    args: Vec<String>,
+    env: Vec<(&'static str, String)>,
+}
+
+impl Bridge {
+    fn new(of: For<'_>) -> Self {
+        let (program, first) = match of.connect.split_first() {
+            Some((program, first)) => (program.clone(), first.to_vec()),
+            None => (NAME.to_owned(), vec!["connect".to_owned()]),
+        };
+        let args = first.into_iter().chain(["--agent".to_owned(), of.agent.to_owned()]).collect();
+        let token = of.saved.is_none().then(|| (TOKEN, of.token.to_owned()));
+        let home = of.home.map(|home| (HOME, home.to_owned()));
+        Self { program, args, env: token.into_iter().chain(home).collect() }
+    }
+
+    fn env(&self) -> Map<String, Value> {
+        self.env.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect()
+    }
+
+    /// The command line, for a shell.
+    fn line(&self) -> String {
+        let words = [&self.program].into_iter().chain(&self.args).map(|word| shell::word(word));
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The document that most programs take.
+    fn servers(&self, kind: Option<&str>) -> String {
+        let mut command = Map::new();
+        if let Some(kind) = kind {
+            command.insert("type".into(), json!(kind));
+        }
+        command.insert("command".into(), json!(self.program));
+        command.insert("args".into(), json!(self.args));
+        if !self.env.is_empty() {
+            command.insert("env".into(), self.env().into());
+        }
+        servers(command.into())
+    }
+}
+
+fn servers(server: Value) -> String {
+    pretty(&json!({ "mcpServers": { NAME: server } }))
 }
 
 fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn made(is_saved: bool, url: Option<&str>) -> ReadySettings {
-        let connect = ["/opt/taskwarden".to_owned(), "connect".to_owned()];
-        settings(For { agent: "claude", token: "twa_x", connect: &connect, url, is_saved })
-    }
-
-    #[test]
-    fn settings_name_the_way_and_the_token_once_each() {
-        let all = made(false, Some("http://127.0.0.1:7717/mcp"));
-        let http: Value = serde_json::from_str(&all.http.expect("an address")).expect("JSON");
-        assert_eq!(http["mcpServers"]["taskwarden"]["headers"]["Authorization"], "Bearer twa_x");
-        let stdio: Value = serde_json::from_str(&all.stdio).expect("JSON");
-        let command = &stdio["mcpServers"]["taskwarden"];
-        assert_eq!(command["command"], "/opt/taskwarden");
-        assert_eq!(command["args"], json!(["connect", "--agent", "claude"]));
-        assert_eq!(command["env"][TOKEN], "twa_x");
-    }
-
-    #[test]
-    fn a_saved_token_does_not_stand_in_the_command() {
-        let all = made(true, None);
-        assert!(!all.stdio.contains("twa_x"), "`connect` reads it from its file");
-        assert_eq!((all.http, all.claude), (None, None), "without an address there is nothing to paste");
-    }
 }

@@ -271,6 +271,7 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
         draw,
         demo: own_command("demo-server"),
         connect: own_command("connect"),
+        connect_home: held.config.paths.named_home(),
         locate: Arc::new(|command, cwd| programs::locate(command, programs::folder_of(cwd).as_deref())),
         sessions,
         notices,

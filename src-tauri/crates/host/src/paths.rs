@@ -136,6 +136,14 @@ impl Paths {
         &self.home
     }
 
+    /// The directory as `TASKWARDEN_HOME` must name it to a program that is started elsewhere; `None` where every
+    /// program of this user finds it by itself.
+    #[must_use]
+    pub fn named_home(&self) -> Option<String> {
+        let is_usual = Self::find(None).is_ok_and(|usual| usual.home == self.home);
+        (!is_usual).then(|| self.home.display().to_string())
+    }
+
     /// The configuration file; it may be absent.
     #[must_use]
     pub fn config(&self) -> PathBuf {
@@ -279,6 +287,12 @@ mod tests {
         let paths = Paths::new(around.path().join("deep/data"));
         paths.prepare().expect("it can be made");
         assert!(is_private(paths.home()).expect("it is there"), "no one else may look into it");
+    }
+
+    #[test]
+    fn only_a_directory_that_is_not_the_usual_one_has_to_be_named() {
+        assert_eq!(Paths::new("/data/mine").named_home().as_deref(), Some("/data/mine"));
+        assert_eq!(Paths::find(None).expect("a home").named_home(), None);
     }
 
     #[test]

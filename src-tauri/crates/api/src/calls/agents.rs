@@ -47,6 +47,8 @@ pub struct AgentAdded {
     pub agent: AgentFacts,
     /// Its token, `twa_…`; nobody can show it again.
     pub token: String,
+    /// Where it reaches all servers over HTTP; null when no address is open.
+    pub url: Option<String>,
     /// Settings for the agent's program, with the token.
     pub settings: ReadySettings,
 }
@@ -135,10 +137,15 @@ impl Api {
         self.registry.put_agent(AgentUnit { agent: agent.clone(), audit: vec![fact] }).await?;
         live.engine.agents_changed().await?;
         let url = (live.agents_at)().url;
-        let ready =
-            For { agent: &agent.name, token: &token, connect: &live.connect, url: url.as_deref(), is_saved: false };
-        let settings = ready::settings(ready);
-        Ok(AgentAdded { agent: self.agent_facts(&agent, &Undecided::default()).await?, token, settings })
+        let settings = ready::settings(For {
+            agent: &agent.name,
+            token: &token,
+            connect: &live.connect,
+            home: live.connect_home.as_deref(),
+            url: url.as_deref(),
+            saved: None,
+        });
+        Ok(AgentAdded { agent: self.agent_facts(&agent, &Undecided::default()).await?, token, url, settings })
     }
 
     /// All agents.

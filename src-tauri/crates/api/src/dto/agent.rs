@@ -137,21 +137,3 @@ pub struct RuleDto {
     #[ts(optional = nullable)]
     pub window_limit: Option<LimitDto>,
 }
-
-/// Settings that can be pasted into an agent's program. They may hold the token: shown once, kept nowhere.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct ReadySettings {
-    /// JSON for programs that speak HTTP; null when no address is open.
-    pub http: Option<String>,
-    /// JSON for programs that start a command.
-    pub stdio: String,
-    /// A command line that adds it to Claude Code; null when no address is open.
-    pub claude: Option<String>,
-}
-
-impl std::fmt::Debug for ReadySettings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ReadySettings(…)")
-    }
-}

@@ -112,6 +112,7 @@ impl World {
             draw,
             demo: vec!["taskwarden".into(), "demo-server".into()],
             connect: vec!["taskwarden".into(), "connect".into()],
+            connect_home: None,
             locate: Arc::new(|command, _| (command == "npx").then(|| "/usr/bin/npx".into())),
             agents_at: Arc::new(AgentsAt::default),
             notices: Arc::new(|| NoticesGo::Desktop),

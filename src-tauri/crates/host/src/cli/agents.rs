@@ -1,14 +1,14 @@
 //! `taskwarden agents`: add, list, revoke.
 //!
-//! Adding prints the token once, with settings that can be pasted; with `--save` it also lies in a file that only the
-//! user can read, where `connect` finds it (ruling 25). What an agent may do is not decided here.
+//! Adding is in `add.rs`. What an agent may do is not decided here.
+
+mod add;
 
 use anstyle::AnsiColor;
 use api::calls::Nothing;
-use api::calls::agents::{AddAgent, AgentAdded, AgentList, AgentRevoked, RevokeAgent};
+use api::calls::agents::{AgentList, AgentRevoked, RevokeAgent};
 use api::calls::stops::StopList;
 use api::dto::{AgentFacts, moment};
-use api::ready::{self, For};
 use api::{ApiError, Code, when};
 use clap::Subcommand;
 
@@ -24,16 +24,7 @@ use crate::token;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Agents {
     /// Add an agent; prints its token once, with settings for its program.
-    Add {
-        /// A name for it: a-z, 0-9, dot, dash, underscore.
-        name: String,
-        /// Keep the token in a file that only you can read, for `taskwarden connect`.
-        #[arg(long)]
-        save: bool,
-        /// Do not offer the four task tools to a client that knows no tasks.
-        #[arg(long)]
-        no_task_tools: bool,
-    },
+    Add(add::Add),
     /// List all agents.
     List,
     /// Take an agent's access away at once, and ask all its tasks to stop.
@@ -51,69 +42,10 @@ pub(crate) enum Agents {
 
 pub(crate) async fn run(command: Agents, config: &Config, screen: &Screen) -> Ended {
     match command {
-        Agents::Add { name, save, no_task_tools } => add(name, save, !no_task_tools, config, screen).await,
+        Agents::Add(input) => add::add(input, config, screen).await,
         Agents::List => list(config, screen).await,
         Agents::Revoke { name, reason, yes } => revoke(name, reason, yes, config, screen).await,
     }
-}
-
-async fn add(name: String, save: bool, task_tools: bool, config: &Config, screen: &Screen) -> Ended {
-    let door = Door::core(config)?;
-    let input = AddAgent { name, task_tools: Some(task_tools) };
-    let mut added: AgentAdded = door.ask("agents.add", &input).await?;
-    let saved = if save { Some(token::save(&config.paths, &added.agent.name, &added.token)) } else { None };
-    if let Some(Ok(_)) = &saved {
-        added.settings.stdio = ready::settings(For {
-            agent: &added.agent.name,
-            token: &added.token,
-            connect: &own_connect(),
-            url: None,
-            is_saved: true,
-        })
-        .stdio;
-    }
-    if screen.is_json() {
-        screen.json(&added)?;
-    } else {
-        print_added(&added, screen);
-        if let Some(Ok(path)) = &saved {
-            screen.note(&format!("Saved in `{}`, readable by you alone.", path.display()));
-        }
-    }
-    match saved {
-        // The token was shown: it is not lost with its file.
-        Some(Err(error)) => Err(ApiError::new(
-            Code::Failed,
-            format!("the agent was added, but its token could not be saved: {error}"),
-            "Put the token printed above into `TASKWARDEN_TOKEN`, or revoke the agent and try again.",
-        )),
-        Some(Ok(_)) | None => Ok(DONE),
-    }
-}
-
-/// How this program starts a bridge.
-fn own_connect() -> Vec<String> {
-    let program = std::env::current_exe().ok().and_then(|path| path.into_os_string().into_string().ok());
-    vec![program.unwrap_or_else(|| "taskwarden".into()), "connect".into()]
-}
-
-fn print_added(added: &AgentAdded, screen: &Screen) {
-    screen.note(&format!("Added agent `{}`. This is its token; nobody can show it again:", added.agent.name));
-    screen.line(&added.token);
-    let settings = &added.settings;
-    if let Some(claude) = &settings.claude {
-        screen.note(&format!("\nClaude Code:\n{claude}"));
-    }
-    match &settings.http {
-        Some(http) => screen.note(&format!("\nPrograms that speak HTTP:\n{http}")),
-        None => screen.note("\nNo HTTP address is open; programs that start a command can still be connected."),
-    }
-    screen.note(&format!("\nPrograms that start a command:\n{}", settings.stdio));
-    screen.note(
-        "\nPaste one of them into the settings of the agent's program, in the place of its servers, and restart it. \
-         It then reaches all servers of `taskwarden servers list`; for one alone, put its name after `/mcp/` or after \
-         `connect`.",
-    );
 }
 
 async fn list(config: &Config, screen: &Screen) -> Ended {

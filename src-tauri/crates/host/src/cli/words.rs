@@ -6,6 +6,7 @@
 use anstyle::{AnsiColor, Style};
 use api::dto::{IntentDto, ResultDto, TaskDto, moment};
 use api::figures::grouped;
+pub(crate) use api::shell::word as shell_word;
 use api::when;
 use domain::ports::Clock as _;
 use domain::status::Phase;
@@ -216,40 +217,9 @@ pub(crate) fn short_id(id: &str, whole: bool) -> &str {
     if whole { id } else { id.get(..SHOWN).unwrap_or(id) }
 }
 
-/// A word for a POSIX shell, so that a shown command can be pasted.
-pub(crate) fn shell_word(word: &str) -> String {
-    if !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+:=@%,".contains(c)) {
-        return word.to_owned();
-    }
-    // What would act on the terminal that shows the command is written out instead.
-    let acts = |c: char| c.is_control() || domain::policy::plain_text(&c.to_string(), 1).is_empty();
-    if word.chars().any(acts) {
-        let shown: String = word
-            .chars()
-            .map(|c| match c {
-                '\'' | '\\' => format!("\\{c}"),
-                c if acts(c) => format!("\\U{:08x}", u32::from(c)),
-                c => c.to_string(),
-            })
-            .collect();
-        return format!("$'{shown}'");
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_shown_command_can_be_pasted_and_never_acts_on_the_terminal() {
-        assert_eq!(shell_word("/usr/bin/npx"), "/usr/bin/npx");
-        assert_eq!(shell_word("a b"), "'a b'");
-        assert_eq!(shell_word("it's"), r"'it'\''s'");
-        assert_eq!(shell_word(""), "''");
-        assert_eq!(shell_word("x\u{1b}[2K"), r"$'x\U0000001b[2K'");
-        assert_eq!(shell_word("rm\u{202e}gpj"), r"$'rm\U0000202egpj'", "text that reads backwards is shown as it is");
-    }
 
     #[test]
     fn text_of_servers_stays_one_line() {
