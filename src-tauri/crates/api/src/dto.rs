@@ -27,8 +27,8 @@ pub mod waiting;
 pub use agent::{AgentFacts, AgentsAt, RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
 pub use budget::{
     AtLimitDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ComingDto, ComingState, ExactnessDto, FamilyDto,
-    LimitDto, ModelDto, OneAgent, OverLimitDto, SeriesDto, SeriesPoint, SetBudget, ShowSeries, ShowWaste, SizeFromDto,
-    SourceDto, SourcePart, TokensDto, ToolCost, WasteDto, WasteList, WindowDto,
+    LimitDto, ModelDto, OneAgent, OverLimitDto, ProgramChoice, SeriesDto, SeriesPoint, SetBudget, ShowSeries,
+    ShowWaste, SizeFromDto, SourceDto, SourcePart, TokensDto, ToolCost, WasteDto, WasteList, WindowDto,
 };
 pub use content::{ContentDto, PartDto, PieceDto};
 pub use core::{CoreDto, NoticesGo};

@@ -3,6 +3,7 @@
 //! A table for defaults: whoever runs an agent can set both (`crate::window::Meter`). Sizes are meant to be those that the
 //! maker documents for the model without paid extensions; where that was not read there, the source says so.
 
+use crate::client_profile::{self, ClientProfile};
 use crate::tokens::{Family, family_of_client};
 use crate::window::Meter;
 
@@ -30,6 +31,17 @@ pub enum SizeFrom {
     Client,
 }
 
+/// Who says which program an agent is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramFrom {
+    /// A person: figures by its profile hold limits.
+    Set,
+    /// The program itself, by the name in `clientInfo`: good for figures to show, never to get past a limit.
+    Client,
+    /// Nobody.
+    Nobody,
+}
+
 /// How an agent's tokens are counted, resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measure {
@@ -37,6 +49,18 @@ pub struct Measure {
     pub family: Family,
     /// The size of the window and how it is known; `None` when nothing says it.
     pub window: Option<(u64, SizeFrom)>,
+    /// What its program does with results and tool definitions.
+    pub profile: &'static ClientProfile,
+    /// Who says that it is this program.
+    pub program_from: ProgramFrom,
+}
+
+impl Measure {
+    /// Whether a person said which program it is, so that limits may count by its profile.
+    #[must_use]
+    pub fn is_confirmed(&self) -> bool {
+        self.program_from == ProgramFrom::Set
+    }
 }
 
 /// The window of Gemini and of some others: makers count it in binary millions.
@@ -130,17 +154,29 @@ const fn usual_window(family: Family) -> Option<u64> {
 }
 
 /// How an agent is measured: by what a person set, else most cautiously. The name that its client gives itself is for
-/// display: it says how large the window probably is, and never how tokens are counted, because limits are held by that
-/// and an agent chooses the name.
+/// display: it says how large the window probably is and what of a result the model probably sees, and never how tokens
+/// are counted, because limits are held by that and an agent chooses the name (decision 0022).
 #[must_use]
 pub fn measure(meter: &Meter, client: Option<&str>) -> Measure {
     let set = meter.model.as_deref().and_then(model);
-    let by_client = client.and_then(family_of_client);
-    let family = meter.family.or(set.map(|model| model.family)).unwrap_or(Family::Unknown);
+    let program = meter.program.as_deref().and_then(client_profile::of_word);
+    let profile = program.unwrap_or_else(|| client_profile::of_client(client));
+    let program_from = match program {
+        Some(_) => ProgramFrom::Set,
+        None if *profile == client_profile::UNKNOWN => ProgramFrom::Nobody,
+        None => ProgramFrom::Client,
+    };
+    let by_program = program.and_then(|profile| family_of_client(profile.word));
+    let by_client = match program {
+        Some(_) => by_program,
+        None => client.and_then(family_of_client),
+    };
+    let by_person = meter.family.or(set.map(|model| model.family)).or(by_program);
+    let family = by_person.unwrap_or(Family::Unknown);
     let window = (meter.window.map(|size| (size, SizeFrom::Set)))
         .or(set.map(|model| (model.window, SizeFrom::Model)))
         .or_else(|| by_client.and_then(usual_window).map(|size| (size, SizeFrom::Client)));
-    Measure { family, window }
+    Measure { family, window, profile, program_from }
 }
 
 #[cfg(test)]
@@ -185,10 +221,12 @@ mod tests {
         let by_client = measure(&Meter::default(), Some("claude-code"));
         assert_eq!(by_client.window, Some((200_000, SizeFrom::Client)), "the usual window of a Claude client");
         let by_model = measure(&meter("gemini-3-flash-preview"), Some("claude-code"));
-        assert_eq!(by_model, Measure { family: Family::Gemini, window: Some((MEBI, SizeFrom::Model)) });
+        assert_eq!((by_model.family, by_model.window), (Family::Gemini, Some((MEBI, SizeFrom::Model))));
         let set = Meter { family: Some(Family::Llama), window: Some(9_000), ..meter("gpt-4o") };
-        assert_eq!(measure(&set, None), Measure { family: Family::Llama, window: Some((9_000, SizeFrom::Set)) });
-        assert_eq!(measure(&Meter::default(), Some("zed")), Measure { family: Family::Unknown, window: None });
+        let set = measure(&set, None);
+        assert_eq!((set.family, set.window), (Family::Llama, Some((9_000, SizeFrom::Set))));
+        let other = measure(&Meter::default(), Some("zed"));
+        assert_eq!((other.family, other.window, other.program_from), (Family::Unknown, None, ProgramFrom::Nobody));
     }
 
     #[test]
@@ -197,5 +235,18 @@ mod tests {
         let measured = measure(&set, Some("claude-code"));
         assert_eq!(measured.family, Family::O200k);
         assert_eq!(measured.window, Some((200_000, SizeFrom::Client)), "the client's program still has its window");
+    }
+
+    #[test]
+    fn a_program_that_a_person_set_wins_over_the_name_it_gives_itself_and_says_the_usual_model() {
+        let set = Meter { program: Some("codex".into()), ..Meter::default() };
+        let measured = measure(&set, Some("claude-code"));
+        assert_eq!((measured.profile.word, measured.is_confirmed()), ("codex", true));
+        assert_eq!((measured.family, measured.window), (Family::O200k, Some((272_000, SizeFrom::Client))));
+        let claimed = measure(&Meter::default(), Some("codex-mcp-client"));
+        assert_eq!((claimed.profile.word, claimed.program_from), ("codex", ProgramFrom::Client));
+        assert!(!claimed.is_confirmed(), "an agent chooses the name that it gives itself");
+        let model = Meter { model: Some("claude-opus-4-7".into()), ..set };
+        assert_eq!(measure(&model, None).family, Family::Claude47, "a model that a person set says more");
     }
 }

@@ -229,6 +229,9 @@ pub struct Meter {
     pub family: Option<Family>,
     /// The size of its window, in tokens.
     pub window: Option<u64>,
+    /// The program that the agent is, by a word of [`crate::client_profile`]. Said by a person, it counts more than the
+    /// name that the program gives itself.
+    pub program: Option<Arc<str>>,
 }
 
 #[cfg(test)]

@@ -232,7 +232,9 @@ export type BudgetChoices = {
 /** Families of tokenizers. */
 families: Array<FamilyDto>,
 /** Models. */
-models: Array<ModelDto>, };
+models: Array<ModelDto>,
+/** Agent programs whose behaviour is known. */
+programs: Array<ProgramChoice>, };
 
 /** The budget of one agent, as lists show it. */
 export type BudgetDto = {
@@ -908,6 +910,13 @@ next: number | null,
 /** Size of the whole text. */
 bytes: number, };
 
+/** An agent program that can be set. */
+export type ProgramChoice = {
+/** Its word: `claude-code`, `codex`, `gemini-cli`, `opencode` …. */
+id: string,
+/** For people: `Claude Code`. */
+label: string, };
+
 /** Where a command was found. */
 export type ProgramLocated = {
 /** Its full path, which will run; null when there is no such program. */
@@ -1235,7 +1244,9 @@ model?: string | null,
 /** The family, by its word. */
 family?: string | null,
 /** The size of its window, in tokens. */
-windowTokens?: number | null, };
+windowTokens?: number | null,
+/** The program that the agent is, by its word such as `codex`; see `budgets.choices`. */
+program?: string | null, };
 
 /** Limits to set; what is null stays as it is. */
 export type SetStorage = {

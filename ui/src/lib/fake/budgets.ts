@@ -21,6 +21,12 @@ export const CHOICES: BudgetChoices = {
     { name: "gpt-5.2", family: "o200k", windowTokens: 400_000, source: "maker's list of models" },
     { name: "gemini-3-pro", family: "gemini", windowTokens: 1_048_576, source: "maker's list of models" },
   ],
+  programs: [
+    { id: "claude-code", label: "Claude Code" },
+    { id: "codex", label: "Codex" },
+    { id: "gemini-cli", label: "Gemini CLI" },
+    { id: "opencode", label: "opencode" },
+  ],
 };
 
 export function parts(figures: readonly number[], exactness: ExactnessDto): SourcePart[] {

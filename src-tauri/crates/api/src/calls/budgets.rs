@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use domain::agent::Agent;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::client_profile::{self, PROFILES};
 use domain::models::{self, MODELS};
 use domain::ports::AgentUnit;
 use domain::tokens::{Count, Family};
@@ -17,7 +18,8 @@ use super::Nothing;
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::dto::{
-    BudgetChoices, BudgetDto, BudgetList, BudgetShown, FamilyDto, ModelDto, OneAgent, SetBudget, ToolCost, WindowDto,
+    BudgetChoices, BudgetDto, BudgetList, BudgetShown, FamilyDto, ModelDto, OneAgent, ProgramChoice, SetBudget,
+    ToolCost, WindowDto,
 };
 use crate::error::{ApiError, Code};
 use crate::lookup::{Names, short};
@@ -81,7 +83,7 @@ impl Api {
     pub async fn budget_set(&self, caller: &Caller, input: SetBudget) -> Result<BudgetDto, ApiError> {
         let live = self.live()?;
         let agent = self.agent_with_access(&input.agent).await?;
-        let SetBudget { agent: _, model, family, window_tokens } = input;
+        let SetBudget { agent: _, model, family, window_tokens, program } = input;
         let mut meter = agent.meter.clone();
         if let Some(model) = model {
             meter.model = model.as_deref().map(known_model).transpose()?;
@@ -91,6 +93,9 @@ impl Api {
         }
         if let Some(window) = window_tokens {
             meter.window = window.map(|tokens| self.tokens(tokens, "the size of a window")).transpose()?;
+        }
+        if let Some(program) = program {
+            meter.program = program.as_deref().map(known_program).transpose()?;
         }
         let fact = AuditEvent {
             at: self.now(),
@@ -126,6 +131,7 @@ impl Api {
         Ok(BudgetChoices {
             families: Family::ALL.into_iter().map(family).collect(),
             models: MODELS.iter().map(ModelDto::from).collect(),
+            programs: PROFILES.iter().map(ProgramChoice::from).collect(),
         })
     }
 
@@ -172,12 +178,30 @@ fn known_family(word: &str) -> Result<Family, ApiError> {
     })
 }
 
+/// The word of a program, as [`Meter::program`] keeps it.
+///
+/// # Errors
+/// When no such program is known.
+pub(crate) fn known_program(word: &str) -> Result<Arc<str>, ApiError> {
+    let lower = word.to_ascii_lowercase();
+    client_profile::of_word(&lower).map(|profile| profile.word.into()).ok_or_else(|| {
+        let words = PROFILES.iter().map(|profile| profile.word);
+        let all = words.clone().collect::<Vec<_>>().join(", ");
+        ApiError::new(
+            Code::Usage,
+            format!("no agent program `{}` is known here", short(word)),
+            did_you_mean(&lower, words).unwrap_or_else(|| format!("Programs are: {all}, and `other` for any other.")),
+        )
+    })
+}
+
 /// How an agent is counted, in one line for the audit log.
 fn words(meter: &Meter) -> String {
-    let Meter { model, family, window } = meter;
+    let Meter { model, family, window, program } = meter;
+    let program = program.as_ref().map(|program| format!("program {program}"));
     let model = model.as_ref().map(|model| format!("model {model}"));
     let family = family.map(|family| format!("tokenizer {}", family.word()));
     let window = window.map(|tokens| format!("window of {tokens} tokens"));
-    let said: Vec<String> = [model, family, window].into_iter().flatten().collect();
+    let said: Vec<String> = [program, model, family, window].into_iter().flatten().collect();
     if said.is_empty() { "as its client says".into() } else { said.join(", ") }
 }

@@ -262,6 +262,10 @@ pub struct SetBudget {
     #[serde(default, deserialize_with = "said", skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number | null")]
     pub window_tokens: Option<Option<u64>>,
+    /// The program that the agent is, by its word such as `codex`; see `budgets.choices`.
+    #[serde(default, deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    #[ts(optional, type = "string | null")]
+    pub program: Option<Option<String>>,
 }
 
 /// What was said, also when it is null: what is left out is another thing.
@@ -417,4 +421,16 @@ pub struct BudgetChoices {
     pub families: Vec<FamilyDto>,
     /// Models.
     pub models: Vec<ModelDto>,
+    /// Agent programs whose behaviour is known.
+    pub programs: Vec<ProgramChoice>,
+}
+
+/// An agent program that can be set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgramChoice {
+    /// Its word: `claude-code`, `codex`, `gemini-cli`, `opencode` ….
+    pub id: String,
+    /// For people: `Claude Code`.
+    pub label: String,
 }

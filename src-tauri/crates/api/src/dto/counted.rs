@@ -3,6 +3,7 @@
 //! One to one and without a decision: what a figure means is `domain::tokens`, what a limit does `domain::rule`. The
 //! types are in `budget.rs` and `kin.rs`; whole budgets are made in `crate::budgets`.
 
+use domain::client_profile::ClientProfile;
 use domain::handle::OverLimit;
 use domain::models::{Model, SizeFrom};
 use domain::rule::{AtTokens, TokenLimit};
@@ -10,8 +11,8 @@ use domain::tokens::{Count, Exactness, Family, TaskTokens};
 use domain::window::{Source, Window};
 
 use super::budget::{
-    AtLimitDto, ExactnessDto, FamilyDto, LimitDto, ModelDto, OverLimitDto, SizeFromDto, SourceDto, SourcePart,
-    TokensDto, WindowDto,
+    AtLimitDto, ExactnessDto, FamilyDto, LimitDto, ModelDto, OverLimitDto, ProgramChoice, SizeFromDto, SourceDto,
+    SourcePart, TokensDto, WindowDto,
 };
 use super::iso;
 
@@ -147,6 +148,12 @@ impl From<&Model> for ModelDto {
             window_tokens: model.window,
             source: model.source.into(),
         }
+    }
+}
+
+impl From<&ClientProfile> for ProgramChoice {
+    fn from(profile: &ClientProfile) -> Self {
+        Self { id: profile.word.into(), label: profile.label.into() }
     }
 }
 

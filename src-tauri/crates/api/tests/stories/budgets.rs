@@ -122,6 +122,7 @@ async fn how_an_agent_is_counted_is_set_field_by_field_and_taken_back_by_null() 
     for (wrong, why) in [
         (json!({"agent": "claude", "family": "gpt-9"}), "no such family"),
         (json!({"agent": "claude", "model": "hal-9000"}), "no such model"),
+        (json!({"agent": "claude", "program": "codecs"}), "no such program"),
         (json!({"agent": "claude", "windowTokens": 0}), "no window"),
         (json!({"agent": "claude", "windowTokens": u64::MAX}), "beyond all windows"),
     ] {
@@ -144,6 +145,11 @@ async fn every_family_and_model_that_can_be_set_is_offered() {
     }
     world.call("budgets.set", json!({"agent": "claude", "family": null})).await;
     let models = choices["models"].as_array().expect("models");
+    for program in choices["programs"].as_array().expect("programs") {
+        let set = world.call("budgets.set", json!({"agent": "claude", "program": program["id"]})).await;
+        assert_eq!(set["agent"], "claude", "{set}");
+    }
+    world.call("budgets.set", json!({"agent": "claude", "program": null})).await;
     assert!(!models.is_empty(), "there is a table");
     for model in models {
         let set = world.call("budgets.set", json!({"agent": "claude", "model": model["name"]})).await;

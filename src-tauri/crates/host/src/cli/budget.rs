@@ -43,7 +43,7 @@ All figures are tokens. `taskwarden rules set` sets limits of them.";
 /// How an agent's tokens are told, below the help.
 const SET_EXAMPLES: &str = "\
 Examples:
-  taskwarden budget set claude --model claude-opus-4-7
+  taskwarden budget set claude --program claude-code --model claude-opus-4-7
   taskwarden budget set codex --tokenizer o200k --window 272k
   taskwarden budget set claude --window auto
 
@@ -86,10 +86,13 @@ enum Change {
 
 /// How an agent is counted; `auto` leaves it to what its client says.
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("what").required(true).multiple(true).args(["model", "tokenizer", "window"])))]
+#[command(group(ArgGroup::new("what").required(true).multiple(true).args(["program", "model", "tokenizer", "window"])))]
 struct Set {
     /// Its name or id.
     agent: String,
+    /// The program that it is, such as `codex`: says what of a result its model sees, and the usual tokenizer and window.
+    #[arg(long, value_name = "PROGRAM")]
+    program: Option<String>,
     /// The model that it uses, such as `claude-opus-4-7` or `gpt-5`: gives tokenizer and window.
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
@@ -131,14 +134,20 @@ pub(crate) async fn run(command: Budget, config: &Config, screen: &Screen) -> En
 }
 
 async fn set(input: Set, config: &Config, screen: &Screen) -> Ended {
-    let Set { agent, model, tokenizer, window } = input;
+    let Set { agent, program, model, tokenizer, window } = input;
     let said = |text: String| if text == "auto" { None } else { Some(text) };
     let window_tokens = match window {
         Some(text) if text == "auto" => Some(None),
         Some(text) => Some(Some(amount::tokens(&text)?)),
         None => None,
     };
-    let input = SetBudget { agent, model: model.map(said), family: tokenizer.map(said), window_tokens };
+    let input = SetBudget {
+        agent,
+        model: model.map(said),
+        family: tokenizer.map(said),
+        window_tokens,
+        program: program.map(said),
+    };
     let budget: BudgetDto = Door::core(config)?.ask("budgets.set", &input).await?;
     changed(&budget, &format!("Counted as {}.", measured(&budget)), screen)
 }

@@ -101,9 +101,10 @@ pub(crate) fn read_over(fields: Fields<'_>) -> Read<OverLimit> {
 
 /// Writes how an agent is counted; `None` where nothing was set.
 pub(crate) fn meter(meter: &Meter) -> Option<Value> {
-    let Meter { model, family, window } = meter;
-    let set = model.is_some() || family.is_some() || window.is_some();
-    set.then(|| json!({ "model": model.as_deref(), "family": family.map(Family::word), "window": window }))
+    let Meter { model, family, window, program } = meter;
+    let (family, program) = (family.map(Family::word), program.as_deref());
+    let set = *meter != Meter::default();
+    set.then(|| json!({ "model": model.as_deref(), "family": family, "window": window, "program": program }))
 }
 
 /// Reads how an agent is counted.
@@ -113,5 +114,7 @@ pub(crate) fn read_meter(value: &Value) -> Read<Meter> {
         model: fields.maybe_text("model")?.map(Into::into),
         family: fields.maybe_text("family")?.map(read_family).transpose()?,
         window: fields.get("window").map(|_| fields.u64("window")).transpose()?,
+        // Written since a person can say which program an agent is.
+        program: fields.maybe_text("program")?.map(Into::into),
     })
 }

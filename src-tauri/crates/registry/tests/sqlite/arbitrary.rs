@@ -321,10 +321,11 @@ pub(crate) fn any_rule() -> impl Strategy<Value = Rule> {
 
 /// How any agent is counted.
 pub(crate) fn any_meter() -> impl Strategy<Value = Meter> {
-    (of(text()), of(family()), of(any::<u64>())).prop_map(|(model, family, window)| Meter {
+    (of(text()), of(family()), of(any::<u64>()), of(text())).prop_map(|(model, family, window, program)| Meter {
         model: model.map(Into::into),
         family,
         window,
+        program: program.map(Into::into),
     })
 }
 

@@ -190,8 +190,12 @@ async fn windows(registry: &dyn Registry) {
 }
 
 async fn meters(registry: &dyn Registry) {
-    let meter =
-        Meter { model: Some("claude-opus-4-7".into()), family: Some(Family::Claude47), window: Some(1_000_000) };
+    let meter = Meter {
+        model: Some("claude-opus-4-7".into()),
+        family: Some(Family::Claude47),
+        window: Some(1_000_000),
+        program: Some("claude-code".into()),
+    };
     let agent = Agent {
         id: CAST.agent(1),
         name: "metered".into(),

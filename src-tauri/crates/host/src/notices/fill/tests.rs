@@ -18,7 +18,12 @@ fn budget(window: u128, tokens: u64, exactness: Exactness) -> AgentBudget {
     now.take_in(Source::Results, count, Timestamp::EPOCH, Duration::from_secs(600));
     AgentBudget {
         agent,
-        measure: Measure { family: Family::O200k, window: Some((200_000, SizeFrom::Set)) },
+        measure: Measure {
+            family: Family::O200k,
+            window: Some((200_000, SizeFrom::Set)),
+            profile: &domain::client_profile::UNKNOWN,
+            program_from: domain::models::ProgramFrom::Nobody,
+        },
         error_percent: 0,
         now: Some(Arc::new(now)),
         beside: Vec::new(),
