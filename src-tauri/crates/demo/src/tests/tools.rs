@@ -61,6 +61,13 @@ async fn hash_tree_prints_what_find_and_sha256sum_print() {
     let digest = digest.split(' ').next().expect("a digest");
     assert_eq!(summary, format!("8 files, digest of the list {digest}"));
     assert_eq!(result["structuredContent"]["digest"], digest);
+    assert_eq!(data_lines(&result).join("\n") + "\n", truth, "programs that show only the data show the same");
+}
+
+/// The lines of `hash_tree` in its structured content.
+fn data_lines(result: &Value) -> Vec<&str> {
+    let lines = result["structuredContent"]["lines"].as_array().expect("lines");
+    lines.iter().map(|line| line.as_str().expect("text")).collect()
 }
 
 #[tokio::test]
@@ -77,6 +84,7 @@ async fn lines_that_find_no_room_are_counted_and_stay_in_the_digest() {
     assert!(left_out > 0, "{cut}");
     let lines = text(&cut).lines().filter(|line| line.contains("  ./")).count() as u64;
     assert_eq!(lines + left_out, 8, "none is lost silently: {cut}");
+    assert_eq!(data_lines(&cut).len() as u64, lines, "text and data leave out the same: {cut}");
 }
 
 #[tokio::test]
@@ -95,6 +103,29 @@ async fn index_folder_counts_what_find_and_wc_count() {
     let ranked = data["byExtension"].as_array().expect("rows");
     assert_eq!(ranked[0]["extension"], "txt", "the largest first");
     assert_eq!(ranked[0]["files"], 4);
+}
+
+#[tokio::test]
+async fn index_folder_says_the_same_as_text_and_as_data() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for number in 0..103 {
+        std::fs::write(folder.path().join(format!("file.e{number:03}")), "one two".repeat(number + 1)).expect("a file");
+    }
+    let result = run("index_folder", json!({"path": folder.path()})).await;
+    let (told, data) = (text(&result).replace(',', ""), &result["structuredContent"]);
+    let number = |value: &Value| value.as_u64().expect("a number");
+    let says = |what: &str, count: &Value| {
+        let (files, bytes, words) = (number(&count["files"]), number(&count["bytes"]), number(&count["words"]));
+        let line = format!("{what}: {files} files {bytes} bytes {words} words\n");
+        assert!(told.contains(&line), "`{line}` stands in: {told}");
+    };
+    for row in data["byExtension"].as_array().expect("rows") {
+        says(row["extension"].as_str().expect("text"), row);
+    }
+    says("other extensions", &data["otherExtensions"]);
+    let rows = data["byExtension"].as_array().expect("rows").iter();
+    let sum: u64 = rows.chain([&data["otherExtensions"]]).map(|row| number(&row["bytes"])).sum();
+    assert_eq!(sum, number(&data["bytes"]), "nothing is left out: {data}");
 }
 
 #[tokio::test]

@@ -26,10 +26,10 @@ pub(super) fn card(limits: &Serving) -> ToolCard {
         output_schema: Some(json!({
             "type": "object",
             "properties": {
-                "files": {"type": "integer"}, "unreadable": {"type": "integer"}, "linesLeftOut": {"type": "integer"},
-                "digest": {"type": "string"},
+                "lines": {"type": "array", "items": {"type": "string"}}, "linesLeftOut": {"type": "integer"},
+                "files": {"type": "integer"}, "unreadable": {"type": "integer"}, "digest": {"type": "string"},
             },
-            "required": ["files", "unreadable", "linesLeftOut", "digest"],
+            "required": ["lines", "linesLeftOut", "files", "unreadable", "digest"],
         })),
         annotations: reads_only(),
         length: Length::Long,
@@ -52,7 +52,7 @@ pub(super) async fn run(bench: Bench) -> Finish {
     let total = names.len() as u64;
     let (mut hashed, mut unreadable, mut left_out) = (0_u64, found.unreadable, 0_u64);
     let mut whole = Sha256::new();
-    let mut lines = String::new();
+    let (mut text, mut lines) = (String::new(), Vec::new());
     bench.report(format!("0 of {} files", grouped(total)), 0, Some(total));
     for (at, (name, path)) in names.iter().enumerate() {
         let mut digest = Sha256::new();
@@ -61,9 +61,12 @@ pub(super) async fn run(bench: Bench) -> Finish {
                 let line = line(&hex(&digest.finalize()), name);
                 whole.update(&line);
                 hashed += 1;
-                // The digest and the JSON around it have ample room in half of the cap, escapes included.
-                if lines.len() + line.len() <= bench.limits.result_cap_bytes / 2 {
-                    lines.push_str(&String::from_utf8_lossy(&line));
+                // The lines are told twice, as text and as data. The digest and the JSON around them have ample room in
+                // half of the cap, escapes included.
+                if text.len() + line.len() <= bench.limits.result_cap_bytes / 4 {
+                    let line = String::from_utf8_lossy(&line);
+                    lines.push(line.trim_end_matches('\n').to_owned());
+                    text.push_str(&line);
                 } else {
                     left_out += 1;
                 }
@@ -74,7 +77,6 @@ pub(super) async fn run(bench: Bench) -> Finish {
         bench.report(format!("{} of {} files", grouped(done), grouped(total)), done, Some(total));
     }
     let digest = hex(&whole.finalize());
-    let mut text = lines;
     if left_out > 0 {
         text.push_str(&format!("({} more lines left out here, all in the digest)\n", grouped(left_out)));
     }
@@ -82,7 +84,9 @@ pub(super) async fn run(bench: Bench) -> Finish {
         text.push_str(&format!("({} files or folders could not be read)\n", grouped(unreadable)));
     }
     text.push_str(&format!("{} files, digest of the list {digest}\n", grouped(hashed)));
-    let data = json!({"files": hashed, "unreadable": unreadable, "linesLeftOut": left_out, "digest": digest});
+    let data = json!({
+        "lines": lines, "linesLeftOut": left_out, "files": hashed, "unreadable": unreadable, "digest": digest,
+    });
     Finish::Text(text, Some(data))
 }
 

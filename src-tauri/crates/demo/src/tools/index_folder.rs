@@ -39,8 +39,9 @@ pub(super) fn card(limits: &Serving) -> ToolCard {
                 "files": {"type": "integer"}, "folders": {"type": "integer"}, "bytes": {"type": "integer"},
                 "words": {"type": "integer"}, "unreadable": {"type": "integer"},
                 "byExtension": {"type": "array", "items": {"type": "object"}},
+                "otherExtensions": {"type": "object"},
             },
-            "required": ["files", "folders", "bytes", "words", "unreadable", "byExtension"],
+            "required": ["files", "folders", "bytes", "words", "unreadable", "byExtension", "otherExtensions"],
         })),
         annotations: reads_only(),
         length: Length::Long,
@@ -138,7 +139,8 @@ fn finish(root: &Path, folders: u64, unreadable: u64, by_extension: BTreeMap<Str
         }));
     }
     if rest.files > 0 {
-        text.push_str(&format!("other extensions: {} files, {} bytes\n", grouped(rest.files), grouped(rest.bytes)));
+        text.push_str(&format!("other extensions: {} files, {} bytes", grouped(rest.files), grouped(rest.bytes)));
+        text.push_str(&format!(", {} words\n", grouped(rest.words)));
     }
     if unreadable > 0 {
         text.push_str(&format!("{} files or folders could not be read.\n", grouped(unreadable)));
@@ -146,6 +148,7 @@ fn finish(root: &Path, folders: u64, unreadable: u64, by_extension: BTreeMap<Str
     let data = json!({
         "files": sum.files, "folders": folders, "bytes": sum.bytes, "words": sum.words, "unreadable": unreadable,
         "byExtension": rows,
+        "otherExtensions": {"files": rest.files, "bytes": rest.bytes, "words": rest.words},
     });
     Finish::Text(text, Some(data))
 }
