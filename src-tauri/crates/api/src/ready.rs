@@ -48,9 +48,7 @@ pub fn settings(of: For<'_>) -> ReadySettings {
         claude: http.as_ref().map(|http| {
             let Http { url, header } = http;
             let url = shell::word(url);
-            format!(
-                "claude mcp add --transport http {NAME} {url} --scope user --header \"Authorization: {header}\""
-            )
+            format!("claude mcp add --transport http {NAME} {url} --scope user --header \"Authorization: {header}\"")
         }),
         programs: programs::all(of, http.as_ref(), &bridge),
     }

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::Nothing;
+use super::budgets::known_program;
 use super::stops::StopDto;
 use crate::api::{Api, Live};
 use crate::caller::Caller;
@@ -37,6 +38,10 @@ pub struct AddAgent {
     #[serde(default)]
     #[ts(optional = nullable)]
     pub task_tools: Option<bool>,
+    /// The program that the agent is, by its word such as `codex`; not known when left out.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub program: Option<String>,
 }
 
 /// An agent that was added. Has no `Debug`: it carries the token.
@@ -89,13 +94,14 @@ impl Api {
     /// Adds an agent, and gives its token this once.
     ///
     /// # Errors
-    /// When the name cannot be one or is taken, there are too many, or it cannot be recorded.
+    /// When the name cannot be one or is taken, no such program is known, there are too many, or it cannot be recorded.
     pub async fn agent_add(&self, caller: &Caller, input: AddAgent) -> Result<AgentAdded, ApiError> {
         let live = self.live()?;
-        let AddAgent { name, task_tools } = input;
+        let AddAgent { name, task_tools, program } = input;
         check_agent_name(&name).map_err(|bad| {
             ApiError::new(Code::Usage, bad.to_string(), "Choose a name such as `claude-code` or `ci.nightly`.")
         })?;
+        let program = program.as_deref().map(known_program).transpose()?;
         let with_access = self.registry.agents().await?.into_iter().filter(|agent| agent.revoked.is_none());
         let names: Vec<String> = with_access.map(|agent| agent.name).collect();
         if names.contains(&name) {
@@ -125,7 +131,7 @@ impl Api {
             learned_timeout: None,
             task_tools: task_tools.unwrap_or(true),
             calls: 0,
-            meter: Meter::default(),
+            meter: Meter { program, ..Meter::default() },
         };
         let fact = AuditEvent {
             at: now,

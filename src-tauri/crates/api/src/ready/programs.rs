@@ -115,9 +115,8 @@ impl Shape<'_> {
 
     fn opencode(self) -> Parts {
         const FILE: &str = "~/.config/opencode/opencode.json";
-        let mcp = |server: Value| {
-            pretty(&json!({ "$schema": "https://opencode.ai/config.json", "mcp": { NAME: server } }))
-        };
+        let mcp =
+            |server: Value| pretty(&json!({ "$schema": "https://opencode.ai/config.json", "mcp": { NAME: server } }));
         let mut texts = Vec::new();
         if let Some(Http { url, header }) = self.http {
             let headers = json!({ "Authorization": header });

@@ -28,6 +28,37 @@ fn adding_an_agent_prints_its_token_once_with_settings() {
 }
 
 #[test]
+fn settings_for_one_program_are_printed_alone_and_tell_another_data_directory() {
+    let home = Home::new();
+    let (_core, said) = home.serve_with(&["--listen", "127.0.0.1:0"]);
+    let url = said["url"].as_str().expect("an address").to_owned();
+    let added = home.ok(&["agents", "add", "mine", "--for", "codex"]);
+    let token = added.out.trim();
+    let toml = format!(
+        "[mcp_servers.taskwarden]\nurl = \"{url}mcp\"\nhttp_headers = {{ Authorization = \"Bearer {token}\" }}"
+    );
+    assert!(added.err.contains(&toml), "whole, so that it can be pasted: {}", added.err);
+    assert!(!added.err.contains("mcpServers") && !added.err.contains("claude"), "Codex alone: {}", added.err);
+    assert!(added.err.contains(&format!("TASKWARDEN_HOME = \"{}\"", home.data().display())), "{}", added.err);
+    let budget = home.ok(&["budget", "mine", "--json"]).out;
+    assert!(budget.contains("o200k"), "it is counted as Codex usually is: {budget}");
+    let saved = home.ok(&["agents", "add", "saved", "--save", "--for", "gemini-cli", "--transport", "stdio", "--json"]);
+    let saved = saved.json();
+    let programs = saved["settings"]["programs"].as_array().expect("programs");
+    assert_eq!(programs.len(), 1, "{saved}");
+    let texts = programs[0]["texts"].as_array().expect("texts");
+    assert!(texts.iter().all(|text| text["transport"] == "stdio"), "{saved}");
+    let secret = saved["token"].as_str().expect("a token");
+    assert!(!saved["settings"].to_string().replace(secret, "").is_empty() && !programs[0].to_string().contains(secret));
+    for program in home.ok(&["agents", "add", "all", "--json"]).json()["settings"]["programs"].as_array().expect("all")
+    {
+        for text in program["texts"].as_array().expect("texts").iter().filter(|text| text["transport"] == "stdio") {
+            assert!(text["text"].as_str().is_some_and(|text| text.contains("TASKWARDEN_HOME")), "{text}");
+        }
+    }
+}
+
+#[test]
 fn a_saved_token_is_for_its_user_alone_and_goes_with_the_access() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = Home::new();

@@ -21,7 +21,7 @@ use crate::token;
 pub(crate) struct Add {
     /// A name for it: a-z, 0-9, dot, dash, underscore.
     name: String,
-    /// The agent's program: print the settings for it alone.
+    /// The agent's program: its results are counted as this program shows them, and only its settings are printed.
     #[arg(long = "for", value_name = "PROGRAM", value_parser = PossibleValuesParser::new(programs::words()))]
     program: Option<String>,
     /// Print the settings for one way alone.
@@ -56,7 +56,7 @@ impl Transport {
 pub(super) async fn add(input: Add, config: &Config, screen: &Screen) -> Ended {
     let Add { name, program, transport, save, no_task_tools } = input;
     let door = Door::core(config)?;
-    let asked = AddAgent { name, task_tools: Some(!no_task_tools) };
+    let asked = AddAgent { name, task_tools: Some(!no_task_tools), program: program.clone() };
     let mut added: AgentAdded = door.ask("agents.add", &asked).await?;
     let saved = if save { Some(token::save(&config.paths, &added.agent.name, &added.token)) } else { None };
     if let Some(Ok(path)) = &saved {
