@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use domain::policy::Retention;
+use domain::policy::{BadPolicy, Retention};
 use domain::ports::Recording;
 use engine::RecordingState;
 use serde::{Deserialize, Serialize};
@@ -132,13 +132,7 @@ impl Api {
             server_payload_bytes: input.server_payload_bytes.unwrap_or(now.server_payload_bytes),
             ..now
         };
-        limits.check().map_err(|bad| {
-            ApiError::new(
-                Code::Usage,
-                format!("`{}` {}", bad.field.trim_start_matches("retention."), bad.why),
-                "`taskwarden storage` shows the limits; payloads go first, tasks later, audit rows last.",
-            )
-        })?;
+        limits.check().map_err(|bad| misfit(&bad))?;
         live.engine.set_storage_limits(limits, &caller.person).await?;
         self.storage_show(caller, Nothing {}).await
     }
@@ -179,4 +173,26 @@ impl Api {
             }
         }
     }
+}
+
+/// Why limits do not fit together, in the words of people, with the flag that sets the one that is wrong.
+fn misfit(bad: &BadPolicy) -> ApiError {
+    let (flag, why) = match bad.field {
+        "retention.payload_age" => ("--payload-age", "payloads are kept for a day or more"),
+        "retention.task_age" => ("--task-age", "tasks are kept at least as long as their payloads"),
+        "retention.audit_age" => ("--audit-age", "audit rows are kept at least as long as tasks"),
+        "retention.payload_bytes" => ("--payload-size", "some space is needed for payloads"),
+        "retention.agent_payload_bytes" => {
+            ("--agent-size", "the payloads of one agent need some space, and no more than all payloads have")
+        }
+        "retention.server_payload_bytes" => {
+            ("--server-size", "the payloads of one server need some space, and no more than all payloads have")
+        }
+        field => (field, bad.why),
+    };
+    ApiError::new(
+        Code::Usage,
+        format!("this limit cannot be set: {why}"),
+        format!("In a terminal it is `{flag}`. `taskwarden storage` shows all limits."),
+    )
 }

@@ -88,36 +88,38 @@ pub(crate) async fn run(storage: Storage, config: &Config, screen: &Screen) -> E
 impl Set {
     fn read(self) -> Result<SetStorage, ApiError> {
         Ok(SetStorage {
-            payload_age_ms: self.payload_age.as_deref().map(age).transpose()?,
-            payload_bytes: self.payload_size.as_deref().map(size).transpose()?,
-            agent_payload_bytes: self.agent_size.as_deref().map(size).transpose()?,
-            server_payload_bytes: self.server_size.as_deref().map(size).transpose()?,
-            task_age_ms: self.task_age.as_deref().map(age).transpose()?,
-            audit_age_ms: self.audit_age.as_deref().map(age).transpose()?,
+            payload_age_ms: age("--payload-age", self.payload_age)?,
+            payload_bytes: size("--payload-size", self.payload_size)?,
+            agent_payload_bytes: size("--agent-size", self.agent_size)?,
+            server_payload_bytes: size("--server-size", self.server_size)?,
+            task_age_ms: age("--task-age", self.task_age)?,
+            audit_age_ms: age("--audit-age", self.audit_age)?,
         })
     }
 }
 
-fn age(text: &str) -> Result<u64, ApiError> {
+fn age(flag: &str, text: Option<String>) -> Result<Option<u64>, ApiError> {
+    let Some(text) = text else { return Ok(None) };
     let ms = |age: Duration| u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
-    config::span(text).map(ms).ok_or_else(|| {
+    config::span(&text).map(ms).map(Some).ok_or_else(|| {
         ApiError::new(
             Code::Usage,
-            format!("`{}` is not a time", one_line(text)),
+            format!("`{flag}` needs a time, and `{}` is none", one_line(&text)),
             "Give a time with its unit, such as `30d` or `12h`.",
         )
     })
 }
 
-fn size(text: &str) -> Result<u64, ApiError> {
+fn size(flag: &str, text: Option<String>) -> Result<Option<u64>, ApiError> {
+    let Some(text) = text else { return Ok(None) };
     const UNITS: [(&str, u32); 3] = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
     let found = UNITS.iter().find_map(|(unit, power)| Some((text.trim().strip_suffix(unit)?, *power)));
     let (digits, power) = found.unwrap_or((text.trim(), 0));
     let bytes = digits.trim().parse::<u64>().ok().and_then(|number| number.checked_mul(1 << power));
-    bytes.ok_or_else(|| {
+    bytes.map(Some).ok_or_else(|| {
         ApiError::new(
             Code::Usage,
-            format!("`{}` is not a size", one_line(text)),
+            format!("`{flag}` needs a size, and `{}` is none", one_line(&text)),
             "Give a whole number of bytes, also such as `500MiB` or `2GiB`.",
         )
     })
@@ -244,10 +246,13 @@ mod tests {
 
     #[test]
     fn sizes_are_read_with_their_units() {
-        assert_eq!(size("2GiB").ok(), Some(2 << 30));
-        assert_eq!(size("512 MiB").ok(), Some(512 << 20));
-        assert_eq!(size("100").ok(), Some(100));
-        assert!(size("2 GB").is_err() && size("99999999999GiB").is_err(), "anything else is refused");
+        let read = |text: &str| size("--agent-size", Some(text.into()));
+        assert_eq!(read("2GiB").ok(), Some(Some(2 << 30)));
+        assert_eq!(read("512 MiB").ok(), Some(Some(512 << 20)));
+        assert_eq!(read("100").ok(), Some(Some(100)));
+        let error = read("2 GB").expect_err("anything else is refused");
+        assert!(error.message.contains("--agent-size"), "the flag is named as it was typed: {error:?}");
+        assert!(read("99999999999GiB").is_err());
     }
 
     #[test]
