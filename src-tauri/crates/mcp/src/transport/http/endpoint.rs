@@ -63,8 +63,9 @@ impl Endpoint {
             map.insert(parsed, value);
         }
         let client = clients.get(&url, policy).map_err(|why| OpenError::Unreachable {
-            why: format!("HTTP cannot be used: {why}"),
-            hint: "Look at the certificates and proxies of this machine.".into(),
+            why: format!("no HTTP client can be made: {why}"),
+            hint: "Look at the certificates and proxies of this machine, and restart the core when they are right."
+                .into(),
         })?;
         Ok(Self { client, url: Mutex::new(url), headers: map, policy: policy.clone() })
     }
