@@ -32,7 +32,7 @@ mod tasks;
 mod ui;
 mod watch;
 mod weigh;
-mod words;
+pub(crate) mod words;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -47,7 +47,7 @@ use screen::Screen;
 
 /// Watch, answer and stop the long-running work that MCP servers do for you and your agents.
 #[derive(Debug, Parser)]
-#[command(name = "taskwarden", version, max_term_width = 100)]
+#[command(name = "taskwarden", bin_name = "taskwarden", version, max_term_width = 100)]
 struct Cli {
     /// Print JSON: one document, or one a line where a command streams.
     #[arg(long, global = true)]

@@ -39,6 +39,8 @@ pub struct Hosting {
     pub attach_again: Duration,
     /// How often something that moves on a terminal is drawn. Judgement: smooth to the eye.
     pub draw_every: Duration,
+    /// A command that has waited so long says what it waits for. Judgement: a second without a word looks broken.
+    pub say_waiting_after: Duration,
     /// Secrets and the configuration file are refused above this. Judgement; both are a few KiB.
     pub small_file_bytes: u64,
     /// Less free space than this is told by `doctor`. Judgement: a few days of a busy registry.
@@ -119,6 +121,7 @@ impl Default for Hosting {
             lock_glance: SECOND / 2,
             attach_again: SECOND,
             draw_every: SECOND / 10,
+            say_waiting_after: SECOND / 2,
             small_file_bytes: 1_048_576,
             disk_low_bytes: 200 * 1_048_576,
             clock_ahead: DAY,

@@ -1,10 +1,12 @@
 //! What a person types wrong, and set-ups that are broken: one clear line, a way out, the right exit code.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::home::{Home, Ran};
+use crate::home::{Home, PROGRAM, Ran};
 
 /// Runs a command until it says so: a server that is down is tried again and again, and being connected meanwhile.
 fn until(what: &str, home: &Home, args: &[&str], says: impl Fn(&Ran) -> bool) -> Ran {
@@ -49,6 +51,12 @@ fn what_is_typed_wrong_is_named_with_a_way_out_and_its_exit_code() {
         (vec!["servers", "add", "x", "--yes", "--url", "not a url"], 2, "url"),
         (vec!["servers", "add", "x", "--yes"], 2, "command"),
         (vec!["servers", "remove", "nobody", "--yes"], 4, "nobody"),
+        (vec!["storage", "set", "--payload-age", "soon"], 2, "`--payload-age`"),
+        (vec!["storage", "set", "--server-size", "2 GB"], 2, "`--server-size`"),
+        (vec!["storage", "set", "--task-age", "2d"], 2, "`--task-age`"),
+        (vec!["storage", "set", "--payload-age", "1h"], 2, "`--payload-age`"),
+        (vec!["storage", "set", "--agent-size", "0"], 2, "`--agent-size`"),
+        (vec!["agents", "add", "x", "--for", "emacs"], 2, "codex"),
         (vec!["nonsense"], 2, "nonsense"),
         (vec!["tasks", "lst"], 2, "`list`"),
     ] {
@@ -88,6 +96,52 @@ fn a_server_that_cannot_work_is_added_and_told_to_be_down_with_its_last_words() 
         home.ok(&["servers", "remove", "poor"]);
     }
     assert_eq!(home.run(&["doctor"]).code, Some(0), "nothing is broken any more");
+}
+
+#[test]
+fn a_server_that_never_speaks_is_waited_for_with_a_word_and_a_limit() {
+    let home = Home::new();
+    let _core = home.serve();
+    let mut command = home.command(&["servers", "add", "mute", "--yes", "--", "sleep", "600"]);
+    let mut adding = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut first = String::new();
+    BufReader::new(adding.stderr.take().expect("its errors")).read_line(&mut first).expect("a line");
+    // The command still waits: what it said came while nothing had happened.
+    assert!(adding.try_wait().expect("a process").is_none(), "{first}");
+    adding.kill().and_then(|()| adding.wait()).expect("it ends");
+    assert!(first.starts_with("Waiting for `mute`:") && first.contains("at most 60 s"), "{first}");
+}
+
+#[test]
+fn bad_certificates_are_named_with_their_file_and_do_not_keep_anybody_from_the_core() {
+    let home = Home::new();
+    let with_bad_file = |args: &[&str]| {
+        let mut command = home.command(args);
+        command.env("SSL_CERT_FILE", "/no/such/certificates.pem").env_remove("SSL_CERT_DIR");
+        command
+    };
+    let (_core, _) = home.listening(with_bad_file(&["serve", "--json"]));
+    let url = "https://127.0.0.1:9/mcp";
+    let added = Ran::from(with_bad_file(&["servers", "add", "far", "--yes", "--url", url]).output().expect("it runs"));
+    assert_eq!(added.code, Some(1), "the command reached the core, and the core cannot reach the server: {added:?}");
+    let says = "`SSL_CERT_FILE` names `/no/such/certificates.pem`, which cannot be read: No such file";
+    assert!(added.err.contains(says) && !added.err.contains("builder error"), "{}", added.err);
+    let agent = Ran::from(with_bad_file(&["agents", "add", "mine", "--save"]).output().expect("it runs"));
+    assert_eq!(agent.code, Some(0), "{agent:?}");
+    let bridge = Ran::from(with_bad_file(&["connect", "--agent", "mine"]).output().expect("it runs"));
+    assert_eq!((bridge.code, bridge.err.as_str()), (Some(0), ""), "a bridge needs no certificate: {bridge:?}");
+}
+
+#[test]
+fn help_and_hints_call_the_program_by_its_name_whatever_its_file_is_called() {
+    let home = Home::new();
+    let other = home.data().with_file_name("tw");
+    std::os::unix::fs::symlink(PROGRAM, &other).expect("a link");
+    for args in [&["--help"][..], &["tasks", "lst"]] {
+        let ran = std::process::Command::new(&other).args(args).output().map(Ran::from).expect("it runs");
+        let said = format!("{}{}", ran.out, ran.err);
+        assert!(said.contains("taskwarden") && !said.contains("tw "), "{args:?}: {said}");
+    }
 }
 
 #[test]

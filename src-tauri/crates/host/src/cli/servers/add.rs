@@ -98,11 +98,10 @@ pub(super) async fn add(input: Add, config: &Config, screen: &Screen) -> Ended {
             ));
         }
     }
-    let waiting = waiting(screen, &name, config);
-    let added: Result<ServerAdded, ApiError> =
-        door.ask("servers.add", &AddServer { name, address, secrets, agreed: true }).await;
-    waiting.finish_and_clear();
-    told(&added?, screen)
+    let waiting = Waiting::new(&name, &address, config, screen);
+    let input = AddServer { name, address, secrets, agreed: true };
+    let added: ServerAdded = waiting.until(door.ask("servers.add", &input)).await?;
+    told(&added, screen)
 }
 
 fn told(added: &ServerAdded, screen: &Screen) -> Ended {
@@ -136,13 +135,43 @@ fn told(added: &ServerAdded, screen: &Screen) -> Ended {
     }
 }
 
-fn waiting(screen: &Screen, name: &str, config: &Config) -> indicatif::ProgressBar {
-    if !screen.can_draw() {
-        return indicatif::ProgressBar::hidden();
+/// Says what is waited for, and how long at most, when a server does not answer soon.
+struct Waiting<'a> {
+    words: String,
+    config: &'a Config,
+    screen: &'a Screen,
+}
+
+impl<'a> Waiting<'a> {
+    fn new(name: &str, address: &AddressDto, config: &'a Config, screen: &'a Screen) -> Self {
+        let what = match address {
+            AddressDto::Stdio { .. } => "its program to speak MCP",
+            AddressDto::Http { .. } => "its address to answer",
+        };
+        // As long as the core waits for a server that it does not know.
+        let limit = config.policy.probe_first_output.saturating_add(config.policy.initialize_limit);
+        Self { words: format!("Waiting for `{name}`: {what}, at most {} s", limit.as_secs()), config, screen }
     }
-    let bar = indicatif::ProgressBar::new_spinner().with_message(format!("Connecting to {name}"));
-    bar.enable_steady_tick(config.policy.hosting.draw_every);
-    bar
+
+    async fn until<T>(self, done: impl Future<Output = T>) -> T {
+        let hosting = &self.config.policy.hosting;
+        let mut done = std::pin::pin!(done);
+        tokio::select! {
+            done = &mut done => return done,
+            () = tokio::time::sleep(hosting.say_waiting_after) => {}
+        }
+        if !self.screen.can_draw() {
+            if !self.screen.is_json() {
+                self.screen.note(&format!("{}.", self.words));
+            }
+            return done.await;
+        }
+        let bar = indicatif::ProgressBar::new_spinner().with_message(self.words);
+        bar.enable_steady_tick(hosting.draw_every);
+        let done = done.await;
+        bar.finish_and_clear();
+        done
+    }
 }
 
 fn checked_url(text: &str) -> Result<String, ApiError> {
