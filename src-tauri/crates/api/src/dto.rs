@@ -41,7 +41,7 @@ pub use list::{Flag, ListGroup, ListQuery, ListView, Totals};
 pub use program::{ProgramSettings, ReadySettings, SettingsPlace, SettingsText, SettingsTransport};
 pub use request::{AnswerDto, InboxDto, InboxRow, RequestDto};
 pub use row::TaskRow;
-pub use server::{AddressDto, CancelsDto, HealthDto, ServerDto, ToolDto};
+pub use server::{AddressDto, CancelsDto, HealthDto, RefusedQuestionsDto, ServerDto, ToolDto};
 pub use storage::{AuditVerifiedDto, RecordingDto, StorageDto};
 pub use task::{LogLineDto, TaskDto, TaskListDto};
 pub use waiting::WaitingRow;

@@ -59,6 +59,7 @@ pub use clock::SystemClock;
 pub use engine::{Draw, Engine, EngineError, Frame, LiveFacts, Parts, StartCall};
 pub use gauge::{Gauge, GaugeUnit, Gauges};
 pub use lines::{LineHold, LineUp};
+pub use post::RefusedQuestions;
 pub use presence::Presence;
 pub use recording::RecordingState;
 pub use retention::Quota;

@@ -108,6 +108,15 @@ struct Told {
     tools: Option<(usize, HashSet<String>)>,
 }
 
+/// Questions of a server that were refused, because too many of its questions are open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefusedQuestions {
+    /// How many in this run of the core.
+    pub count: u64,
+    /// When the first of them came.
+    pub since: Timestamp,
+}
+
 /// The shared face of one follower.
 pub(crate) struct Post {
     pub(crate) server: ServerId,
@@ -127,6 +136,8 @@ pub(crate) struct Post {
     /// The latest progress that was not committed yet, by task.
     progress: Mutex<HashMap<HandleId, Progress>>,
     told: RwLock<Told>,
+    /// Questions that found no room in this run, on all lines to the server; kept on the shared line.
+    refused_questions: Mutex<Option<RefusedQuestions>>,
     /// Which wire it spoke when it was last connected in this run.
     era: RwLock<Option<Era>>,
     /// Who uses it, for an agent's own line.
@@ -157,6 +168,7 @@ impl Post {
             flights: Mutex::new(HashMap::new()),
             progress: Mutex::new(HashMap::new()),
             told: RwLock::new(Told::default()),
+            refused_questions: Mutex::new(None),
             era: RwLock::new(None),
             usage: Usage::default(),
             leave,
@@ -209,6 +221,20 @@ impl Post {
     /// Whether the server tells us of changes by itself.
     pub(crate) fn pushes(&self) -> bool {
         self.told.read().pushes
+    }
+
+    /// Questions that were refused in this run of the core.
+    pub(crate) fn refused_questions(&self) -> Option<RefusedQuestions> {
+        *self.refused_questions.lock()
+    }
+
+    /// For followers only: the server asked more than can be open.
+    pub(crate) fn questions_refused(&self, count: u64, now: Timestamp) {
+        let mut refused = self.refused_questions.lock();
+        let before = refused.unwrap_or(RefusedQuestions { count: 0, since: now });
+        *refused = Some(RefusedQuestions { count: before.count.saturating_add(count), ..before });
+        drop(refused);
+        self.shown();
     }
 
     /// For the follower only: the server told of a change by itself, agreed to, or agreed to no more.

@@ -23,6 +23,7 @@ export function aServer(name: string, change: Partial<ServerDto> = {}): ServerDt
     pushes: true,
     toolCount: 6,
     cancels: { asked: 0, stopped: 0, finishedAnyway: 0, refused: 0, medianMs: null },
+    refusedQuestions: null,
     ...change,
   };
 }

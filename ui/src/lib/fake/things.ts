@@ -37,6 +37,7 @@ export function makeServer(name: string, at: number, now: number): ServerDto {
     openTasks: (at * 3) % 8, createdAt: iso(now - 86_400_000 * 9), stderrTail: kind === "down" ? "Error: cannot find module 'left-pad'\n    at Module._resolve (node:internal)\n" : "",
     pushes: at % 2 === 0, toolCount: kind === "unknown" ? null : 3 + (at % 5),
     cancels: { asked: 15, stopped: 14 - (at % 5), finishedAnyway: at % 5, refused: 1, medianMs: 2_100 },
+    refusedQuestions: at % 3 === 2 ? { count: 12, since: iso(now - 300_000) } : null,
   };
 }
 

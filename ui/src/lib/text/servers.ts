@@ -47,6 +47,8 @@ export const serversText = {
 
   detail: {
     address: "Address",
+    questions: "Questions",
+    refusedQuestions: (n: number, when: string) => `${many(n, "question")} refused since ${when}: too many open. Answer or cancel what waits in the inbox.`,
     command: "Runs on this machine",
     allowed: (who: string, when: string) => `${who} allowed this ${when}.`,
     notAllowed: "Nobody has allowed contact yet. Nothing runs before.",

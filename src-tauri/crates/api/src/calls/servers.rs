@@ -264,6 +264,7 @@ impl Api {
                 pushes: engine.is_some_and(|engine| engine.pushes(server.id)),
                 tools: engine.and_then(|engine| engine.known_tools(server.id)),
                 cancels: self.registry.cancels(server.id).await?,
+                refused_questions: engine.and_then(|engine| engine.refused_questions(server.id)),
             },
         ))
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use domain::ports::{CancelFacts, ToolFacts};
 use domain::server::{Server, ServerAddress, ServerHealth};
+use engine::RefusedQuestions;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
@@ -62,6 +63,19 @@ pub struct ServerDto {
     /// How its cancels ended.
     #[serde(default)]
     pub cancels: CancelsDto,
+    /// Questions of it that nobody saw, because too many were open; null when there were none in this run of the core.
+    #[serde(default)]
+    pub refused_questions: Option<RefusedQuestionsDto>,
+}
+
+/// Questions that were refused, because too many of the server's questions are open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusedQuestionsDto {
+    /// How many.
+    pub count: u64,
+    /// When the first of them came.
+    pub since: String,
 }
 
 /// How the cancels of a server ended; what is in none of the three is still open.
@@ -158,6 +172,7 @@ pub(crate) struct Moment {
     pub(crate) pushes: bool,
     pub(crate) tools: Option<usize>,
     pub(crate) cancels: CancelFacts,
+    pub(crate) refused_questions: Option<RefusedQuestions>,
 }
 
 impl From<ToolFacts> for ToolDto {
@@ -225,7 +240,7 @@ impl From<&ServerHealth> for HealthDto {
 
 impl ServerDto {
     pub(crate) fn of(server: &Server, moment: Moment) -> Self {
-        let Moment { health, open_tasks, stderr_tail, pushes, tools, cancels } = moment;
+        let Moment { health, open_tasks, stderr_tail, pushes, tools, cancels, refused_questions } = moment;
         let known = server.negotiated.as_ref();
         let agreed = server.consent.as_ref().filter(|given| given.fingerprint == server.address.fingerprint());
         Self {
@@ -255,6 +270,8 @@ impl ServerDto {
                 refused: cancels.refused,
                 median_ms: cancels.median_ms,
             },
+            refused_questions: refused_questions
+                .map(|refused| RefusedQuestionsDto { count: refused.count, since: iso(refused.since) }),
         }
     }
 }

@@ -1,11 +1,14 @@
 //! Servers: added only with agreement, removed only knowingly, named when mistyped.
 
+use api::frame::SubscribeInput;
 use api::{Ability, CALLS, Code};
 use domain::ids::ServerId;
-use domain::ports::Secrets as _;
+use domain::ports::{Secrets as _, UpstreamEvent};
 use serde_json::{Value, json};
+use testkit::build::http_server;
 use testkit::scripted::Look;
 
+use crate::reader::Reader;
 use crate::world::{World, descendant};
 
 fn web(name: &str, agreed: bool) -> Value {
@@ -106,4 +109,21 @@ async fn a_command_is_agreed_to_and_kept_with_the_full_path_of_its_program() {
     assert_eq!(added["server"]["agreed"], json!(true), "and the agreement is to that path");
     let other = world.call("servers.add", add("own", "/opt/own/server")).await;
     assert_eq!(other["server"]["address"]["command"], json!("/opt/own/server"), "a full path stays as it is");
+}
+
+#[tokio::test(start_paused = true)]
+async fn people_are_told_how_many_questions_of_a_server_were_refused_and_since_when() {
+    let world = World::new().await;
+    world.engine.tools(http_server(1, "ci").id).await.expect("it is connected");
+    let shown = world.call("servers.show", json!({"name": "ci"})).await;
+    assert_eq!(shown["refusedQuestions"], Value::Null, "none so far: {shown}");
+    let mut reader = Reader::open(&world, SubscribeInput::default()).await;
+    for count in [7, 5] {
+        assert!(world.server.say(UpstreamEvent::QuestionsRefused(count)), "the server is connected");
+    }
+    let count = |reader: &Reader| reader.servers["ci"].refused_questions.as_ref().map(|refused| refused.count);
+    reader.until("both are counted", |now| count(now) == Some(12)).await;
+    let shown = world.call("servers.show", json!({"name": "ci"})).await;
+    assert_eq!(shown["refusedQuestions"]["count"], 12, "{shown}");
+    assert!(shown["refusedQuestions"]["since"].is_string(), "{shown}");
 }

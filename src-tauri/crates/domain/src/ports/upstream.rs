@@ -270,6 +270,8 @@ pub enum UpstreamEvent {
         /// Its token.
         token: String,
     },
+    /// So many live questions were refused at once, because too many are open on this connection.
+    QuestionsRefused(u64),
     /// 2025: a visit was completed, by its elicitation id.
     VisitDone {
         /// The id.

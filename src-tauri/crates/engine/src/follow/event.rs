@@ -87,6 +87,7 @@ impl Follower {
             },
             UpstreamEvent::Question(subject, question) => self.question(subject, question),
             UpstreamEvent::QuestionWithdrawn { token } => self.withdrawn(&token),
+            UpstreamEvent::QuestionsRefused(count) => self.questions_refused(count),
             UpstreamEvent::VisitDone { elicitation } => self.visit_done(&elicitation),
             UpstreamEvent::Progress(subject, progress) => {
                 if let Some(id) = self.subject(&subject) {

@@ -95,10 +95,18 @@ impl Follower {
     pub(super) fn park_question(&mut self, id: HandleId, question: LiveQuestion, others: BTreeSet<HandleId>) {
         let most = self.core.policy.waiting_question_bytes;
         if let Err(question) = self.waiting_questions.keep(id, Waiting { question, others }, most) {
-            tracing::warn!(server.name = %self.server.name, "the server asks more than can be kept; a question is dismissed");
+            self.questions_refused(1);
             let task = self.core.ledger.held(id).and_then(|handle| handle.view.task().map(|task| task.id.clone()));
             self.dismiss(task, &question);
         }
+    }
+
+    /// Questions that nobody will see: people are told how many on the page of the server.
+    pub(super) fn questions_refused(&self, count: u64) {
+        tracing::warn!(server.name = %self.server.name, count, "the server asks more than can be kept; questions are refused");
+        // An agent's own line ends with its agent; what was refused on it stays with the line that people share.
+        let shown = self.core.posts.shared(self.server.id);
+        shown.as_ref().unwrap_or(&self.post).questions_refused(count, self.core.now());
     }
 
     /// Opens questions for which there is space now, one at a time for each task, and notes how many still wait.

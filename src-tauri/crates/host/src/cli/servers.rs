@@ -155,6 +155,9 @@ async fn show(name: String, config: &Config, screen: &Screen) -> Ended {
     }
     screen.line(&format!("  speaks       {}", spoken(&server)));
     screen.line(&format!("  open tasks   {}", server.open_tasks));
+    if let Some(refused) = words::refused_questions(&server) {
+        screen.line(&format!("  questions    {refused}"));
+    }
     screen.line(&match (&server.agreed_by, server.agreed_at.as_deref().and_then(moment)) {
         (Some(by), Some(at)) => format!("  agreed       by {by}, {}", when::ago(at, now)),
         _ => "  agreed       no: it changed since, or nobody did; remove and add it".into(),

@@ -4,7 +4,7 @@
 //! word, never alone.
 
 use anstyle::{AnsiColor, Style};
-use api::dto::{IntentDto, ResultDto, TaskDto, moment};
+use api::dto::{IntentDto, RefusedQuestionsDto, ResultDto, ServerDto, TaskDto, moment};
 use api::figures::grouped;
 pub(crate) use api::shell::word as shell_word;
 use api::when;
@@ -105,6 +105,13 @@ pub(crate) fn stop(state: &str, server: &str) -> String {
         "notAsked" => "not asked".into(),
         other => one_line(other),
     }
+}
+
+/// `12 questions refused since 5 min ago: too many open`.
+pub(crate) fn refused_questions(server: &ServerDto) -> Option<String> {
+    let RefusedQuestionsDto { count, since } = server.refused_questions.as_ref()?;
+    let since = moment(since).map(|at| format!(" since {}", when::ago(at, now()))).unwrap_or_default();
+    Some(format!("{} refused{since}: too many open", when::count(*count, "question")))
 }
 
 /// `server says "working" · last heard 8 s ago · next look in 22 s`.

@@ -9,6 +9,7 @@ use api::calls::doctor::NamedFacts;
 use api::dto::{AddressDto, ServerDto};
 
 use super::Finding;
+use crate::cli::words;
 use crate::config::Config;
 use crate::programs;
 
@@ -63,6 +64,9 @@ fn one(config: &Config, server: &ServerDto, has_core: bool) -> Vec<Finding> {
     // A server that is down because something of it is missing is counted once, with the cure for that.
     if !lacks {
         found.extend(reach(config, server, has_core, &area));
+    }
+    if let Some(refused) = words::refused_questions(server) {
+        found.push(Finding::note(&area, refused, "Answer or cancel what waits in `taskwarden inbox`."));
     }
     found
 }

@@ -57,6 +57,12 @@ impl EventQueue {
                 queue.missed = true;
                 return;
             }
+            UpstreamEvent::QuestionsRefused(more) => {
+                if let Some(UpstreamEvent::QuestionsRefused(count)) = queue.events.back_mut() {
+                    *count = count.saturating_add(*more);
+                    return;
+                }
+            }
             UpstreamEvent::ToolsChanged if queue.events.back() == Some(&event) => return,
             UpstreamEvent::ToolsChanged if full => {
                 queue.missed_tools = true;

@@ -84,6 +84,7 @@ impl Connection {
             let mut questions = self.questions.lock();
             if questions.pending.len() >= self.policy.requests_per_task_max {
                 drop(questions);
+                self.events.push(UpstreamEvent::QuestionsRefused(1));
                 return self.refuse(token, INTERNAL_ERROR, "too many questions are open on this connection".into());
             }
             questions.pending.insert(token.clone(), Pending { task, elicits: method == ELICITATION });

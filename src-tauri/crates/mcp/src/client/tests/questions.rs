@@ -160,6 +160,27 @@ async fn what_people_do_not_answer_is_refused_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn questions_beyond_the_bound_are_refused_and_their_number_is_told() {
+    let mut rig = Rig::legacy(|_| Reply::Hold);
+    let most = Policy::default().requests_per_task_max;
+    for n in 0..most + 3 {
+        rig.asks(&n.to_string(), FORM, form(), None).await;
+    }
+    rig.link.until("three are refused", |wire| (wire.responded.len() == 3).then_some(())).await;
+    for _ in 0..most {
+        question(&mut rig).await;
+    }
+    let mut refused = 0;
+    while refused < 3 {
+        match rig.heard().await {
+            UpstreamEvent::QuestionsRefused(count) => refused += count,
+            other => panic!("only the number of the others is told, not {other:?}"),
+        }
+    }
+    assert_eq!(refused, 3);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_link_is_shown_whole_and_its_completion_is_told() {
     let mut rig = Rig::legacy(|_| Reply::Hold);
     let url = "https://id.example/consent?x=1#frag";
