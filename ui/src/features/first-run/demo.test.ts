@@ -14,7 +14,7 @@ function core(shows: Partial<TaskDto>[], calls: FakeOptions["calls"] = {}): Fake
       "tasks.show": ({ id }): Calls["tasks.show"][1] => {
         const change = shows[Math.min(looks, shows.length - 1)] ?? {};
         looks += 1;
-        return { ...([...backend.world.rows.values()][0] as unknown as TaskDto), requests: [], log: [], id, over: false, ...change };
+        return { ...([...backend.world.rows.values()][0] as unknown as TaskDto), requests: [], log: [], decisions: [], id, over: false, ...change };
       },
       ...calls,
     },

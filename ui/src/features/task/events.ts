@@ -43,7 +43,7 @@ function said(event: HistoryEvent, server: string, me: string | null): Said {
     case "answerEnded": return as(note === "refused" ? "cross" : "check", note === "refused" ? "danger" : "success", verbs.answerEnded(server, note));
     case "answerUndone": return as("undo", "neutral", verbs.answerUndone(who));
     case "stopBegun": return as("ring-bar", "neutral", verbs.stopBegun(who, server), own);
-    case "stopEnded": return as(note === "refused" ? "cross" : "check", note === "refused" ? "danger" : "neutral", verbs.stopEnded(server, note));
+    case "stopEnded": return as(note === "acknowledged" ? "check" : "cross", note === "acknowledged" ? "neutral" : "danger", verbs.stopEnded(server, note));
     case "revoked": return as("lock", "neutral", verbs.revoked(who), own);
     case "unwatched": return as("eye-bar", "neutral", verbs.unwatched(who), own);
     case "given": return as("arrow-up", "neutral", verbs.given(who));

@@ -40,7 +40,7 @@ export function steps(task: TaskDto, now: number, habit: Habit | null): Step[] {
   const kind = stopKind(task);
   if (intent === null || kind === "none") return [];
   const words = TASK.stop.steps;
-  const list: Step[] = [done("asked", intent.sentAt === null && kind === "cancelling" ? words.recorded : words.asked(server), intent.sentAt ?? intent.at, intent.reason === null || intent.reason === "" ? null : words.reason(line(intent.reason, 200)))];
+  const list: Step[] = [done("asked", intent.sentAt !== null ? words.asked(server) : kind === "cancelling" ? words.recorded : kind === "refused" ? words.onlyRecorded : words.asked(server), intent.sentAt ?? intent.at, intent.reason === null || intent.reason === "" ? null : words.reason(line(intent.reason, 200)))];
   if (intent.acknowledgedAt !== null) list.push(done("acknowledged", words.acknowledged(server), intent.acknowledgedAt, null));
   switch (kind) {
     case "stopped":
@@ -48,7 +48,7 @@ export function steps(task: TaskDto, now: number, habit: Habit | null): Step[] {
     case "finishedAnyway":
       return [...list, { ...done("end", words.anyway, task.endedAt, task.result?.state === "stored" ? words.kept : null), icon: "check-broken", tone: "neutral" }];
     case "refused":
-      return [...list, { key: "end", icon: "cross", tone: "danger", text: words.refused(server), proof: intent.refusedWhy === null ? words.goesOn : line(intent.refusedWhy, 200), time: "", todo: false }];
+      return [...list, { key: "end", icon: "cross", tone: "danger", text: intent.sentAt === null ? words.notSent(server) : words.refused(server), proof: intent.refusedWhy === null ? words.goesOn : line(intent.refusedWhy, 200), time: "", todo: false }];
     case "cancelling": {
       const since = intent.acknowledgedAt ?? intent.sentAt ?? intent.at;
       const text = intent.acknowledgedAt === null ? words.noWord(server) : words.still(server);

@@ -42,7 +42,7 @@ function one(task: Partial<TaskDto>, more: Options = {}) {
   const whole = { ...base, ...task };
   return story(TaskDrawer, { id: whole.id, close: () => undefined }, {
     ...more, hash: `#/tasks/${encodeURIComponent(whole.id)}`,
-    fake: { tasks: [{ ...row, id: whole.id }], inbox: [], details: [whole], ...more.fake, calls: { "tasks.show": () => ({ ...whole, log: [] }), "tasks.history": () => history, ...more.fake?.calls } },
+    fake: { tasks: [{ ...row, id: whole.id }], inbox: [], details: [whole], ...more.fake, calls: { "tasks.show": () => ({ ...whole, log: [], decisions: [] }), "tasks.history": () => history, ...more.fake?.calls } },
   });
 }
 const trigger = ["footer button[aria-haspopup=dialog]"];

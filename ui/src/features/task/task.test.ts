@@ -56,6 +56,8 @@ describe("the steps of a stop", () => {
     const refused = task({ intent: wish({ state: "refused", refusedWhy: "cannot be cancelled" }) });
     expect(stopKind(refused)).toBe("refused");
     expect(steps(refused, NOW, null).at(-1)).toMatchObject({ text: "warehouse refused to stop it", proof: "cannot be cancelled" });
+    const unsent = task({ intent: wish({ state: "refused", sentAt: null, refusedWhy: "the reply to this call is lost" }) });
+    expect(steps(unsent, NOW, null).at(-1), "a server that was never asked has refused nothing").toMatchObject({ text: "It could not be sent to warehouse" });
   });
 
   test("a_task_nobody_watches_has_no_stop", () => {

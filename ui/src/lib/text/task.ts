@@ -72,7 +72,7 @@ export const TASK = {
     answerEnded: (server: string, what: string) => (what === "refused" ? `${server} refused the answer` : what === "acknowledged" ? `${server} has the answer` : `The answer ended: ${what}`),
     answerUndone: (who: string) => `${who} took the answer back`,
     stopBegun: (who: string, server: string) => `${who} asked ${server} to cancel`,
-    stopEnded: (server: string, what: string) => (what === "refused" ? `${server} refused to stop it` : `${server} acknowledged the cancel`),
+    stopEnded: (server: string, what: string) => (what === "refused" ? `${server} refused to stop it` : what === "notSent" ? `The cancel could not be sent to ${server}` : `${server} acknowledged the cancel`),
     revoked: (who: string) => `${who} took it from its agent`,
     given: (who: string) => `${who} got its handle`,
     orphaned: (who: string) => `${who} is gone; nobody waits for it`,
@@ -160,10 +160,12 @@ export const TASK = {
     since: (when: string) => `asked ${when}`,
     steps: {
       recorded: "Recorded, on its way to the server",
+      onlyRecorded: "Recorded",
       asked: (server: string) => `Asked ${server} to stop`,
       acknowledged: (server: string) => `${server} acknowledged`,
       noWord: (server: string) => `No word from ${server} yet`,
       refused: (server: string) => `${server} refused to stop it`,
+      notSent: (server: string) => `It could not be sent to ${server}`,
       still: (server: string) => `Still working on ${server}`,
       stopped: (server: string) => `${server} says it stopped`,
       anyway: "Finished before it could stop",
@@ -179,6 +181,7 @@ export const TASK = {
     saidStopped: (server: string) => `${server} says it stopped.`,
     saidAnyway: "Finished before it could stop.",
     saidRefused: (server: string) => `${server} refused to stop it.`,
+    saidNotSent: (server: string) => `It could not be sent to ${server}.`,
   },
 
   actions: {

@@ -19,7 +19,7 @@ use ts_rs::TS;
 use super::OneTask;
 use crate::api::Api;
 use crate::caller::Caller;
-use crate::dto::{LogLineDto, TaskDto, TaskListDto};
+use crate::dto::{HistoryEvent, LogLineDto, TaskDto, TaskListDto};
 use crate::error::{ApiError, Code};
 use crate::lookup::{Names, phase, short};
 
@@ -70,6 +70,9 @@ pub struct ShownTask {
     pub task: TaskDto,
     /// The server's messages over time, oldest first.
     pub log: Vec<LogLineDto>,
+    /// What people decided about it, oldest first, each with the way it came in.
+    #[serde(default)]
+    pub decisions: Vec<HistoryEvent>,
 }
 
 /// The terminal payload of a task. Has no `Debug`: it carries a result.
@@ -169,7 +172,8 @@ impl Api {
         let id = self.find_id(&input.id).await?;
         let task = self.task_show_id(id).await?;
         let log = self.registry.status_log(id, self.policy.log_lines_per_task).await?;
-        Ok(ShownTask { task, log: log.into_iter().map(LogLineDto::from).collect() })
+        let decisions = self.decisions_on(id, &task.server).await?;
+        Ok(ShownTask { task, log: log.into_iter().map(LogLineDto::from).collect(), decisions })
     }
 
     pub(crate) async fn task_show_id(&self, id: HandleId) -> Result<TaskDto, ApiError> {

@@ -86,6 +86,13 @@ impl Api {
         }))
     }
 
+    /// What people decided about a task, oldest first. Facts about how a server took it are left out.
+    pub(crate) async fn decisions_on(&self, id: HandleId, server: &str) -> Result<Vec<HistoryEvent>, ApiError> {
+        let facts = self.facts_of(id).await?;
+        let decided = facts.iter().filter(|fact| matches!(fact.actor, Actor::Person(_)));
+        Ok(decided.map(|fact| HistoryEvent::of(fact, server)).collect())
+    }
+
     /// The newest facts of a task, oldest first.
     async fn facts_of(&self, id: HandleId) -> Result<Vec<domain::audit::AuditEvent>, ApiError> {
         let most = usize::try_from(self.policy.asking.history_rows_max).unwrap_or(usize::MAX);

@@ -137,7 +137,8 @@ impl TaskHandle {
             Delivery::Recorded | Delivery::Sent { .. } => {}
             Delivery::Acknowledged { .. } => step.fact(now, server, Verb::StopEnded, "acknowledged"),
             Delivery::Refused { .. } => {
-                step.fact(now, server, Verb::StopEnded, "refused");
+                let sent = step.next.wish().is_some_and(|wish| wish.sent.is_some());
+                step.fact(now, server, Verb::StopEnded, if sent { "refused" } else { "notSent" });
                 step.effect(Effect::Tell(Attention::Problem));
             }
         }

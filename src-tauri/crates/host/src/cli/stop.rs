@@ -166,7 +166,9 @@ fn tell(stop: &StopDto, screen: &Screen) {
     let server = stop.task.as_ref().map_or("the server", |task| task.server.as_str());
     let id = short_id(&stop.id, !screen.is_terminal());
     let why = stop.why.as_deref().map(|why| format!(" ({})", one_line(why))).unwrap_or_default();
-    screen.line(&format!("{id}  {}{why}", words::stop(&stop.state, server)));
+    let intent = stop.task.as_ref().and_then(|task| task.intent.as_ref());
+    let sent = intent.is_none_or(|wish| wish.sent_at.is_some());
+    screen.line(&format!("{id}  {}{why}", words::stop(&stop.state, server, sent)));
 }
 
 /// `12 stopped, 3 acknowledged, 1 refused`.

@@ -6,7 +6,7 @@
 use anstyle::Style;
 use api::calls::tasks::{AdoptTask, ListTasks, ShownTask, TaskResult};
 use api::calls::{Nothing, OneTask};
-use api::dto::{RecordingDto, RequestDto, TaskDto, TaskListDto, moment};
+use api::dto::{HistoryEvent, RecordingDto, RequestDto, TaskDto, TaskListDto, moment};
 use api::{ApiError, Code, form, when};
 use clap::{Args, Subcommand};
 use serde_json::Value;
@@ -213,7 +213,8 @@ async fn show(id: String, config: &Config, screen: &Screen) -> Ended {
         screen.line(&format!("  progress {progress}"));
     }
     if let Some(wish) = &task.intent {
-        let state = wish.state.as_deref().map(|state| words::stop(state, &task.server)).unwrap_or_default();
+        let sent = wish.sent_at.is_some();
+        let state = wish.state.as_deref().map(|state| words::stop(state, &task.server, sent)).unwrap_or_default();
         let reason = wish.reason.as_deref().map(|reason| format!(" ({})", one_line(reason))).unwrap_or_default();
         screen.line(&format!("  {} by {}, {}{reason}: {state}", wish.kind, wish.by, at(&wish.at)));
         if let Some(why) = &wish.refused_why {
@@ -247,10 +248,25 @@ async fn show(id: String, config: &Config, screen: &Screen) -> Ended {
             screen.line(&format!("  {:<14} {:<14} {}", at(&line.at), one_line(&line.status), one_line(&line.text)));
         }
     }
+    show_decisions(&shown.decisions, screen);
     if task.result.as_ref().is_some_and(|result| result.state == "stored") {
         screen.line(&format!("\nResult: taskwarden tasks result {}", short_id(&task.id, !screen.is_terminal())));
     }
     Ok(DONE)
+}
+
+/// What people decided, each with the way it came in.
+fn show_decisions(decisions: &[HistoryEvent], screen: &Screen) {
+    if decisions.is_empty() {
+        return;
+    }
+    screen.line("\nWhat people decided:");
+    let now = words::now();
+    for decision in decisions {
+        let at = moment(&decision.at).map(|at| when::ago(at, now)).unwrap_or_default();
+        let way = decision.origin.as_ref().map(words::way_in).unwrap_or_default();
+        screen.line(&format!("  {at:<14} {} by {}{way}", words::decided(decision), one_line(&decision.who)));
+    }
 }
 
 /// What the task has to do with its agent and with other tasks.

@@ -4,7 +4,9 @@
 //! word, never alone.
 
 use anstyle::{AnsiColor, Style};
-use api::dto::{IntentDto, RefusedQuestionsDto, ResultDto, ServerDto, TaskDto, moment};
+use api::dto::{
+    DoorDto, HistoryEvent, IntentDto, OriginDto, RefusedQuestionsDto, ResultDto, ServerDto, TaskDto, moment,
+};
 use api::figures::grouped;
 pub(crate) use api::shell::word as shell_word;
 use api::when;
@@ -94,17 +96,50 @@ pub(crate) fn coloured_phase(task: &TaskDto) -> String {
     format!("{style}{}{style:#}", phase(task))
 }
 
-/// Where a wish to stop stands.
-pub(crate) fn stop(state: &str, server: &str) -> String {
+/// Where a wish to stop stands. `sent` says whether it ever left for the server.
+pub(crate) fn stop(state: &str, server: &str, sent: bool) -> String {
     match state {
+        "asked" if !sent => format!("recorded; not sent to {server} yet"),
         "asked" => format!("asked; {server} has not answered yet"),
         "acknowledged" => format!("acknowledged by {server}; it has not said that it stopped"),
         "stopped" => format!("stopped, {server} says so"),
         "finishedAnyway" => "finished anyway, before it could stop".into(),
+        "refused" if !sent => format!("could not be sent to {server}"),
         "refused" => format!("refused by {server}"),
         "notAsked" => "not asked".into(),
         other => one_line(other),
     }
+}
+
+/// What a person did, in the words of people: `answered question-1`.
+pub(crate) fn decided(event: &HistoryEvent) -> String {
+    let key = event.key.as_deref().map(|key| format!(" `{}`", one_line(key))).unwrap_or_default();
+    match event.verb.as_str() {
+        "admitted" => "started".into(),
+        "answerBegun" => format!("answered{key}"),
+        "answerUndone" => format!("answer to{key} taken back"),
+        "stopBegun" => "cancel asked for".into(),
+        "revoked" => "taken from its agent".into(),
+        "unwatched" => "no longer watched, as decided".into(),
+        "resultHeld" => "result held".into(),
+        "resultReleased" => "result released".into(),
+        "resultWithheld" => "result withheld".into(),
+        "limitLifted" => "let go on past its limit".into(),
+        other => format!("{}{key}", one_line(other)),
+    }
+}
+
+/// ` in a terminal (process 4711, /usr/bin/taskwarden)`.
+pub(crate) fn way_in(origin: &OriginDto) -> String {
+    let door = match origin.door {
+        DoorDto::Window => "in the window",
+        DoorDto::Browser => "in a browser",
+        DoorDto::Terminal => "in a terminal",
+    };
+    let process = origin.process.map(|process| format!("process {process}"));
+    let file = origin.executable.as_deref().map(one_line);
+    let proof: Vec<String> = process.into_iter().chain(file).collect();
+    if proof.is_empty() { format!(" {door}") } else { format!(" {door} ({})", proof.join(", ")) }
 }
 
 /// `12 questions refused since 5 min ago: too many open`.
@@ -189,7 +224,7 @@ fn result_line(result: &ResultDto) -> String {
 }
 
 fn wish_line(wish: &IntentDto, server: &str) -> String {
-    wish.state.as_deref().map(|state| stop(state, server)).unwrap_or_default()
+    wish.state.as_deref().map(|state| stop(state, server, wish.sent_at.is_some())).unwrap_or_default()
 }
 
 /// `4 min 20 s (usually 3 min)`.
@@ -227,6 +262,13 @@ pub(crate) fn short_id(id: &str, whole: bool) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cancel_that_never_left_is_not_told_as_the_servers_refusal() {
+        assert_eq!(stop("refused", "ci", false), "could not be sent to ci");
+        assert_eq!(stop("refused", "ci", true), "refused by ci");
+        assert_eq!(stop("asked", "ci", false), "recorded; not sent to ci yet");
+    }
 
     #[test]
     fn text_of_servers_stays_one_line() {

@@ -218,6 +218,7 @@ fn not_stopped(handle: &TaskHandle, around: Around<'_>) -> String {
     let asked = around.local.clock(wish.at, around.now);
     match &wish.delivery {
         Delivery::Acknowledged { .. } => format!("Asked at {asked}, acknowledged, still working."),
+        Delivery::Refused { .. } if wish.sent.is_none() => format!("Asked at {asked}; it could not be sent."),
         Delivery::Refused { .. } => format!("Asked at {asked}, refused by the server."),
         Delivery::Recorded | Delivery::Sent { .. } => format!("Asked at {asked}, not acknowledged yet."),
     }

@@ -26,6 +26,15 @@ fn a_task_asks_is_answered_from_the_inbox_and_gives_its_result() {
     home.ok(&["tasks", "answer", &id, "--accept", r#"{"go":true,"dry_run":false}"#]);
     assert_eq!(home.watch(&id), Some(0), "then it finishes");
     assert!(downloads.join("Images/a.jpg").exists(), "the tool did what it said");
+    let told = home.ok(&["tasks", "show", &id]).out;
+    let (_, decided) = told.split_once("What people decided:").expect("what people decided");
+    assert!(
+        decided.contains("answered `question-1` by ") && decided.contains("in a terminal (process "),
+        "by which door: {told}"
+    );
+    assert!(decided.contains(PROGRAM), "and by which program: {told}");
+    let shown = home.ok(&["tasks", "show", &id, "--json"]).json();
+    assert_eq!(shown["decisions"][1]["origin"]["door"], "terminal", "{shown}");
     let result = home.ok(&["tasks", "result", &id]);
     assert!(result.out.contains("a.jpg"), "text is printed as text: {}", result.out);
     let raw = home.ok(&["tasks", "result", &id, "--json"]).json();

@@ -23,7 +23,13 @@ fn a_stop_is_asked_acknowledged_and_stopped_or_refused_and_never_guessed() {
 fn a_stop_is_asked_once_unless_it_was_refused() {
     let asked = working().cancel(ann(), None, at(20)).expect("it runs").next;
     assert_eq!(asked.cancel(ben(), None, at(21)), Err(Refusal::AlreadyAsked { by: ann().into(), at: at(20) }));
-    let refused = asked.stop_step(&Delivery::Refused { at: at(22), why: "busy".into() }, at(22)).next;
+    let refused = asked.stop_step(&Delivery::Refused { at: at(22), why: "busy".into() }, at(22));
+    let note = |step: &Transition| step.audit.iter().map(|fact| fact.note.clone()).collect::<Vec<_>>();
+    assert_eq!(note(&refused), ["notSent"], "a server that was never asked has refused nothing");
+    let sent = asked.stop_step(&Delivery::Sent { at: at(21), attempts: 1 }, at(21)).next;
+    let no = Delivery::Refused { at: at(22), why: "busy".into() };
+    assert_eq!(note(&sent.stop_step(&no, at(22))), ["refused"]);
+    let refused = refused.next;
     assert!(refused.cancel(ben(), None, at(23)).is_ok(), "a person may try again");
     let done = working().observe(&completed(20), &policy()).next;
     assert_eq!(done.cancel(ann(), None, at(30)), Err(Refusal::AlreadyOver("done")));

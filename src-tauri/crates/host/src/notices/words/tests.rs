@@ -103,13 +103,17 @@ fn a_lost_task_says_when_it_was_last_heard_of() {
 fn a_stop_that_is_not_obeyed_or_refused_says_how_far_it_got() {
     let mut wished = task();
     wished.due = None;
-    let wish = |delivery| Intent::Cancel(Wish::new(&PersonId::new("dana").into(), at("14:40"), None, delivery));
+    let wish = |delivery| Wish::new(&PersonId::new("dana").into(), at("14:40"), None, delivery);
     let title = "warehouse has not stopped rebuild_stats";
-    wished.intent = wish(Delivery::Acknowledged { at: at("14:40") });
+    wished.intent = Intent::Cancel(wish(Delivery::Acknowledged { at: at("14:40") }));
     let body = "Asked at 14:40, acknowledged, still working.";
     assert_eq!(told(&wished, Attention::Problem), card(title, body, "#/tasks/ID"));
-    wished.intent = wish(Delivery::Refused { at: at("14:40"), why: "it said no".into() });
+    let refused = wish(Delivery::Refused { at: at("14:40"), why: "it said no".into() });
+    wished.intent = Intent::Cancel(Wish { sent: Some(at("14:40")), ..refused.clone() });
     assert_eq!(told(&wished, Attention::Problem), card(title, "Asked at 14:40, refused by the server.", "#/tasks/ID"));
+    wished.intent = Intent::Cancel(refused);
+    let body = "Asked at 14:40; it could not be sent.";
+    assert_eq!(told(&wished, Attention::Problem), card(title, body, "#/tasks/ID"), "no word came from the server");
 }
 
 #[test]
