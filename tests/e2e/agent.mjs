@@ -63,6 +63,6 @@ export async function addAgent(page, core, name) {
   await panel.getByRole('textbox', { name: 'Name' }).fill(name);
   await page.keyboard.press('Enter');
   await panel.getByText(`${name} may connect`).waitFor();
-  const settings = await panel.getByLabel('For a program that speaks HTTP', { exact: true }).textContent();
+  const settings = await panel.getByLabel('Over HTTP, in ~/.claude.json', { exact: true }).textContent();
   return new Agent(settings, 'ci');
 }

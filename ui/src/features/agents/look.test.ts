@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { anAgent } from "./agents.example";
-import { agentLook, inOrder, matching, nameProblem } from "./look";
+import { agentLook, firstCall, inOrder, matching, nameProblem } from "./look";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
 
@@ -13,6 +13,14 @@ describe("agents", () => {
   it("say when they were last heard, or that they never were", () => {
     expect(agentLook(anAgent("a", { connected: false, seenAt: null }), NOW)).toMatchObject({ word: "Not connected", small: "has not connected yet" });
     expect(agentLook(anAgent("a", { seenAt: "2026-11-21T14:29:36.000Z" }), NOW)).toMatchObject({ word: "Connected", small: "last heard 2 min ago" });
+  });
+
+  it("that are new say when they connected and when they made their first call", () => {
+    const fresh = { seenAt: null, client: null, calls: 0, connected: false };
+    expect(firstCall(anAgent("a", fresh))).toBe("nothing");
+    expect(firstCall(anAgent("a", { ...fresh, connected: true }))).toBe("connected");
+    expect(firstCall(anAgent("a", { ...fresh, seenAt: "2026-11-21T14:29:36.000Z" })), "it was here a moment ago").toBe("connected");
+    expect(firstCall(anAgent("a", { ...fresh, connected: true, calls: 1 }))).toBe("called");
   });
 
   it("are found by name and by program", () => {

@@ -31,6 +31,11 @@ export function matching(agents: readonly AgentFacts[], typed: string): readonly
   return agents.filter((agent) => words.every((word) => `${agent.name} ${agent.client ?? ""}`.toLowerCase().includes(word)));
 }
 
+/** How far a new agent has come. */
+export function firstCall(agent: AgentFacts): "nothing" | "connected" | "called" {
+  return agent.calls > 0 ? "called" : agent.connected || agent.seenAt !== null ? "connected" : "nothing";
+}
+
 /** What is wrong with a name for a new agent; null for nothing. The core has the last word. */
 export function nameProblem(name: string, agents: readonly AgentFacts[]): string | null {
   if (name === "") return text.form.problems.missing;

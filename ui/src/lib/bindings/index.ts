@@ -12,7 +12,9 @@ export type AddAgent = {
 /** The person's name for it. */
 name: string,
 /** Whether a client that knows no tasks is offered the four task tools; it is when left out. */
-taskTools?: boolean | null, };
+taskTools?: boolean | null,
+/** The program that the agent is, by its word such as `codex`; not known when left out. */
+program?: string | null, };
 
 /** A server to add. Has no `Debug`: it carries secrets. */
 export type AddServer = {
@@ -55,6 +57,8 @@ export type AgentAdded = {
 agent: AgentFacts,
 /** Its token, `twa_…`; nobody can show it again. */
 token: string,
+/** Where it reaches all servers over HTTP; null when no address is open. */
+url: string | null,
 /** Settings for the agent's program, with the token. */
 settings: ReadySettings, };
 
@@ -922,6 +926,19 @@ export type ProgramLocated = {
 /** Its full path, which will run; null when there is no such program. */
 program: string | null, };
 
+/** Settings for one program. */
+export type ProgramSettings = {
+/** Its word, such as `codex`; `other` for every program that has no line of its own. */
+program: string,
+/** What people read. */
+label: string,
+/** What to paste. One of them is enough. */
+texts: Array<SettingsText>,
+/** What to know about these settings, as sentences. */
+notes: Array<string>,
+/** The command that shows what the program makes of them; null when none is known. */
+check: string | null, };
+
 /** How far a task is. */
 export type ProgressDto = {
 /** Done so far, in the server's unit. */
@@ -986,8 +1003,13 @@ export type ReadySettings = {
 http: string | null,
 /** JSON for programs that start a command. */
 stdio: string,
-/** A command line that adds it to Claude Code; null when no address is open. */
-claude: string | null, };
+/**
+ * A command line that adds it to Claude Code; null when no address is open. It holds the token, which the shell
+ * would keep in its history: people are shown `programs`.
+ */
+claude: string | null,
+/** The same for each program in the forms that it takes, those that were measured first. */
+programs: Array<ProgramSettings>, };
 
 /** Whether changes are recorded. While they are not, calls of agents are refused before they leave. */
 export type RecordingDto = { "state": "ok" } | { "state": "cannot",
@@ -1004,6 +1026,13 @@ calls: Array<UnrecordedCallDto>, };
 
 /** Why changes are not recorded. */
 export type RecordingReason = "diskFull" | "readOnly" | "damaged" | "slowDisk" | "locked" | "failing";
+
+/** Questions that were refused, because too many of the server's questions are open. */
+export type RefusedQuestionsDto = {
+/** How many. */
+count: number,
+/** When the first of them came. */
+since: string, };
 
 /** What to do with a held result. */
 export type ReleaseTask = {
@@ -1203,7 +1232,9 @@ pushes: boolean,
 /** Tools as last listed; null when they were never listed. */
 toolCount: number | null,
 /** How its cancels ended. */
-cancels: CancelsDto, };
+cancels: CancelsDto,
+/** Questions of it that nobody saw, because too many were open; null when there were none in this run of the core. */
+refusedQuestions: RefusedQuestionsDto | null, };
 
 /** All servers by name. */
 export type ServerList = {
@@ -1288,6 +1319,23 @@ closeToTray: boolean,
 /** After the window quits, an agent's bridge starts a core without a window; null until a person was asked once. */
 keepServingAgents: boolean | null, };
 
+/** Where settings are pasted. */
+export type SettingsPlace = "terminal" | "file";
+
+/** One text to paste. */
+export type SettingsText = {
+/** How the program reaches the gateway with it. */
+transport: SettingsTransport,
+/** Where it is pasted. */
+place: SettingsPlace,
+/** The file it belongs into; null for a command line, and where each program has its own. */
+file: string | null,
+/** The text, whole and unchanged. */
+text: string, };
+
+/** How a program reaches the gateway. */
+export type SettingsTransport = "http" | "stdio";
+
 /** A payload to show. */
 export type ShowContent = {
 /** The task. */
@@ -1315,6 +1363,8 @@ agent?: string | null, };
 export type ShownTask = {
 /** The server's messages over time, oldest first. */
 log: Array<LogLineDto>,
+/** What people decided about it, oldest first, each with the way it came in. */
+decisions: Array<HistoryEvent>,
 /** Our handle of it, `hdl_…`. */
 id: string,
 /** The name of its server. */

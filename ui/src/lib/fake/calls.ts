@@ -4,6 +4,7 @@ import type { AgentFacts, ApiError, BudgetDto, Calls, RequestDto, RuleDto, Sessi
 import type { CallName } from "$lib/backend/backend";
 import { CHOICES, makeSeries, makeShown, makeWaste, windowAfter } from "./budgets";
 import { iso } from "./chance";
+import { makeSettings } from "./programs";
 import { fits, page, view } from "./query";
 import { makeRow } from "./rows";
 import { makeServer, TOOLS } from "./things";
@@ -96,14 +97,16 @@ export function answers(world: World): Answers {
       world.send({ servers: [agreed] });
       return agreed;
     },
-    "agents.add": ({ name, taskTools }) => {
+    "agents.add": ({ name, taskTools, program }) => {
       const agent: AgentFacts = { id: `agt_${name}`, name, createdAt: iso(world.now()), revokedAt: null, seenAt: null, client: null, calls: 0, openTasks: 0, waiting: 0, taskTools: taskTools ?? true, learnedTimeoutMs: null, connected: false };
       world.agents.set(agent.id, agent);
       world.send({ agents: [...world.agents.values()] });
       const token = "twa_6h0Lw2rXyN8cQm4TzV1sKd7PfJ9bGa3EuR5oYi0WtSx";
-      const http = JSON.stringify({ mcpServers: { taskwarden: { type: "http", url: "http://127.0.0.1:7717/mcp", headers: { Authorization: `Bearer ${token}` } } } }, null, 2);
-      const stdio = JSON.stringify({ mcpServers: { taskwarden: { command: "taskwarden", args: ["connect", "--agent", name], env: { TASKWARDEN_TOKEN: token } } } }, null, 2);
-      return { agent, token, settings: { http, stdio, claude: `claude mcp add --transport http taskwarden http://127.0.0.1:7717/mcp --header "Authorization: Bearer ${token}"` } };
+      setTimeout(() => {
+        world.agents.set(agent.id, { ...agent, connected: true, seenAt: iso(world.now()), client: `${program ?? "claude-code"} 2.1.7` });
+        world.send({ agents: [...world.agents.values()] });
+      }, LEAVE_MS);
+      return { agent, token, url: world.core.agentsAt.url, settings: makeSettings(name, token, world.core.agentsAt.url) };
     },
     "agents.list": () => ({ agents: [...world.agents.values()] }),
     "agents.revoke": ({ agent }) => {
@@ -131,7 +134,7 @@ export function answers(world: World): Answers {
     "tasks.page": ({ query, group, offset, limit }) => ({
       rows: page(world.rows.values(), query, group, world.now()).slice(offset, offset + limit), view: view(world.rows.values(), query, world.now()),
     }),
-    "tasks.show": ({ id }) => ({ ...task(id), log: [{ at: task(id).createdAt, status: "working", text: "Started" }, { at: task(id).changedAt, status: task(id).status ?? "working", text: task(id).statusMessage ?? "" }] }),
+    "tasks.show": ({ id }) => ({ ...task(id), log: [{ at: task(id).createdAt, status: "working", text: "Started" }, { at: task(id).changedAt, status: task(id).status ?? "working", text: task(id).statusMessage ?? "" }], decisions: [] }),
     "tasks.history": ({ id }) => {
       const { agent, server: name, tool, createdAt, changedAt, requests } = task(id);
       return {

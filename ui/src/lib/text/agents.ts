@@ -1,4 +1,5 @@
 /* Every sentence about agents and the rules for them. What an agent says of itself never stands here. */
+import type { SettingsText } from "$lib/bindings";
 import { count } from "$lib/model/bytes";
 
 const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
@@ -45,6 +46,9 @@ export const agentsText = {
     title: "Add an agent",
     name: "Name",
     nameHint: "Yours to choose: a-z, 0-9, dot, dash, underscore.",
+    program: "Program",
+    programHint: "Its results are counted as this program shows them to its model.",
+    programUnsaid: "As it says itself",
     tools: "Offer the four task tools",
     toolsNote: "For programs that know no tasks: to wait for a long call, read its result, list and cancel. Under 1,500 tokens.",
     add: (name: string) => (name === "" ? "Make a token" : `Make a token for ${name}`),
@@ -57,9 +61,18 @@ export const agentsText = {
     title: (name: string) => `${name} may connect`,
     once: "This is the only time that its token is shown. Taskwarden keeps no copy.",
     token: "Token",
-    http: "For a program that speaks HTTP",
-    stdio: "For a program that starts a command",
-    claude: "For Claude Code, in a terminal",
+    settings: "Settings for its program",
+    oneIsEnough: "Paste one of these, and restart the program.",
+    heading: ({ transport, place, file }: SettingsText) => {
+      const way = { http: "Over HTTP", stdio: "As a command" }[transport];
+      return place === "terminal" ? `${way}, in a terminal` : file === null ? `${way}, in its settings` : `${way}, in ${file}`;
+    },
+    check: "To check it:",
+    first: {
+      nothing: "Waiting for its program to connect…",
+      connected: (client: string | null) => `Connected: ${client ?? "its program"}. Waiting for its first call…`,
+      called: (client: string | null) => `Connected: ${client ?? "its program"} made its first call.`,
+    },
     copy: (what: string) => `Copy: ${what}`,
     copied: "Copied",
     notCopied: "It could not be copied. Select the text and copy it by hand.",
