@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "helpers of tests may fall over")]
 
 mod agents;
+mod agents_page;
 mod bindings;
 mod budgets;
 mod contents;
