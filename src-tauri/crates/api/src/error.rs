@@ -148,7 +148,7 @@ impl From<Refusal> for ApiError {
                 (Code::NotFound, "`taskwarden tasks show ID` lists the requests with their keys.")
             }
             Refusal::AmbiguousKey(_) => {
-                (Code::Usage, "Name one with `--key KEY`; `taskwarden inbox` lists the open ones.")
+                (Code::Usage, "Name one with `--key=KEY`; `taskwarden inbox` lists the open ones.")
             }
             Refusal::NothingAsked => (Code::Refused, "`taskwarden inbox` lists everything that waits for an answer."),
             Refusal::AlreadyAnswered { .. } => (Code::Refused, "The first answer counts; there is nothing left to do."),

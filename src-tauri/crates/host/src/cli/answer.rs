@@ -21,7 +21,7 @@ pub(crate) struct Answer {
     /// The task's handle, or a unique beginning of it.
     id: String,
     /// Which question; may be left out when one is open.
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     key: Option<String>,
     /// Send an answer: a JSON object, `@file.json`, or `-` for standard input; nothing for a page to visit.
     #[arg(long, value_name = "JSON", num_args = 0..=1)]
@@ -114,5 +114,26 @@ mod tests {
         assert_eq!(outcome(&given("confirmed", "sent")), taken, "a look or a reply confirmed it");
         assert_eq!(outcome(&given("answered", "acknowledged")), taken, "it was acknowledged");
         assert!(outcome(&given("answered", "sent")).starts_with("Recorded"), "nothing was said of this one");
+    }
+    #[test]
+    fn a_key_may_begin_with_a_hyphen_as_servers_choose_their_keys() {
+        use clap::Parser as _;
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            answer: Answer,
+        }
+        for words in [["--key=-Q7", "--decline"].as_slice(), &["--key", "-Q7", "--decline"]] {
+            let line = ["answer", "hdl_1"].iter().chain(words);
+            let Line { answer } = Line::try_parse_from(line).expect("a line as the inbox prints it");
+            assert_eq!((answer.key.as_deref(), answer.decline), (Some("-Q7"), true), "{words:?}");
+        }
+        let request = serde_json::json!({
+            "key": "-Q7", "kind": "form", "message": "", "state": "open", "openedAt": "", "withdrawnWhy": null,
+            "secretFields": [], "answer": null
+        });
+        let request = serde_json::from_value(request).expect("a question as the api writes it");
+        let command = super::super::inbox::answer_command("hdl_1", &request);
+        assert_eq!(command, "taskwarden tasks answer hdl_1 --key=-Q7 --accept", "and as it is printed");
     }
 }

@@ -166,7 +166,7 @@ pub(crate) fn answer_command(id: &str, request: &api::dto::RequestDto) -> String
         Some(schema) => format!("--accept {}", shell_word(&example(schema))),
         None => "--accept".into(),
     };
-    format!("taskwarden tasks answer {id} --key {} {accept}", shell_word(&request.key))
+    format!("taskwarden tasks answer {id} --key={} {accept}", shell_word(&request.key))
 }
 
 /// An answer that shows the fields: the defaults, else what kind of value belongs there.
