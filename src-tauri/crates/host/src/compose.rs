@@ -35,6 +35,7 @@ use crate::observed_clock::{ObservedClock, since_boot};
 use crate::paths::HomeError;
 use crate::secrets::{Vault, VaultError};
 use crate::sign_in::{Invitation, SignIn};
+use crate::socket::{Starters, Starting};
 use crate::watchdog::{self, OnHang, Watchdog};
 use crate::{logging, orphans, programs, random, socket};
 
@@ -132,6 +133,8 @@ impl StartError {
 /// The data directory, held by this process: the lock is taken and logging has begun.
 pub struct Held {
     config: Config,
+    /// What started this core, when that was read before it became nobody's child.
+    starters: Option<Starters>,
     _lock: CoreLock,
 }
 
@@ -147,7 +150,12 @@ impl Held {
         config.paths.close_files()?;
         logging::start(&config)
             .map_err(|source| StartError::Logs { folder: config.paths.logs().display().to_string(), source })?;
-        Ok(Self { config, _lock: lock })
+        Ok(Self { config, starters: None, _lock: lock })
+    }
+
+    /// Says what started this core, where it is no child of that any more.
+    pub(crate) fn set_starters(&mut self, starters: Option<Starters>) {
+        self.starters = starters;
     }
 }
 
@@ -287,8 +295,8 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
         let (api, engine, policy, supervisor) = (api.clone(), engine.clone(), policy.clone(), supervisor.clone());
         desktop.start(Sources { api, engine, registry, clock, policy, supervisor, opener });
     }
-    let strict = held.config.strict_agents;
-    socket::serve(listener, api.clone(), Arc::clone(&sign_in), agents.clone(), strict, &supervisor);
+    let starting = Starting { is_strict: held.config.strict_agents, starters: held.starters.clone() };
+    socket::serve(listener, api.clone(), Arc::clone(&sign_in), agents.clone(), starting, &supervisor);
     tracing::info!(process = std::process::id(), "the core runs");
     Ok(Running { api, engine, supervisor, policy, sign_in, agents, agents_at, _watchdog: watchdog, held })
 }

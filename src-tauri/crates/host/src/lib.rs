@@ -10,6 +10,7 @@ mod bridge;
 pub mod cli;
 pub mod compose;
 pub mod config;
+mod detach;
 mod doctor;
 pub mod door;
 mod environment;

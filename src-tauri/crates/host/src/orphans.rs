@@ -1,6 +1,6 @@
 //! Makes this process the adopter of every orphan below it, and waits for those that end (decision 0016).
 //!
-//! A process that a server or an agent leaves behind then stays below the core or the bridge, where it is known for what
+//! A process that a server or an agent leaves behind then stays below the core, where it is known for what
 //! it is. Children that this program started itself are waited for by whoever started them.
 
 #[cfg(target_os = "linux")]

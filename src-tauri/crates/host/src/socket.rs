@@ -40,6 +40,7 @@ use crate::reply::{json, refused};
 use crate::request_budget::{ConnectionOwner, CountedPipe, Holder, RequestBudget, too_many_connections};
 use crate::sign_in::SignIn;
 use ancestry::Ancestry;
+pub(crate) use ancestry::Starters;
 use peer::Peer;
 use process_table::ProcessTable;
 
@@ -60,6 +61,14 @@ struct Behind {
     ancestry: Arc<Ancestry>,
     supervisor: Supervisor,
     stop: CancellationToken,
+}
+
+/// What a core's proof of persons begins with.
+pub(crate) struct Starting {
+    /// Whether what started a bridge is an agent's as well.
+    pub(crate) is_strict: bool,
+    /// What started the core, when it is no child of that any more.
+    pub(crate) starters: Option<Starters>,
 }
 
 /// Opens the door. A socket left by a core that was killed is replaced: the lock says that nobody else serves it.
@@ -87,7 +96,7 @@ pub(crate) fn serve(
     api: Api,
     sign_in: Arc<SignIn>,
     agents: AgentDoor,
-    strict: bool,
+    starting: Starting,
     supervisor: &Supervisor,
 ) {
     let stop = supervisor.stopping();
@@ -95,7 +104,11 @@ pub(crate) fn serve(
     let (hosting, mut limits) = (policy.hosting.clone(), Limits::of(policy, files::raise_limit()));
     let (requests, gauges) = (agents.requests.clone(), agents.engine.gauges().clone());
     let processes_max = hosting.doorway.agent_processes_max;
-    let ancestry = Ancestry::new(ProcessTable::of_system(), std::process::id(), processes_max, strict);
+    let Starting { is_strict, starters } = starting;
+    let mut ancestry = Ancestry::new(ProcessTable::of_system(), std::process::id(), processes_max, is_strict);
+    if let Some(starters) = starters {
+        ancestry.set_detached(starters);
+    }
     let behind = Behind {
         api,
         sign_in,

@@ -1,10 +1,12 @@
 //! Finds the core for a bridge, and starts one without a window when there is none and the client waits.
 //!
-//! A started core is a process of its own session and outlives the bridge. A person who does not want that says so in
-//! the settings (*keep serving agents*); then the bridge waits for a core that somebody starts. What is said over the
-//! stream is not known here.
+//! A started core is no descendant of the bridge and outlives it (`detach.rs`). A person who does not want that says so
+//! in the settings (*keep serving agents*); then the bridge waits for a core that somebody starts. What is said over
+//! the stream is not known here.
 
+use std::io::Read as _;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 use api::dto::SettingsDto;
 use api::{ApiError, Code};
@@ -31,12 +33,18 @@ pub(crate) struct Way {
     /// One server, or all.
     server: Option<String>,
     /// What was started, and whether that may be done at all, once it is known.
-    started: Mutex<Started>,
+    started: Arc<Mutex<Started>>,
 }
+
+/// What a starter and its core may say about a failure, in bytes; a few lines are read.
+const FAILURE_BYTES: u64 = 16_384;
+/// The longest reason that is told to a client, in characters.
+const FAILURE_CHARS: usize = 300;
 
 #[derive(Default)]
 struct Started {
-    child: Option<Child>,
+    /// Whether a core is on its way: it neither runs nor has it failed.
+    is_starting: bool,
     /// How the last one ended, when it ended badly.
     failure: Option<String>,
     may_not: bool,
@@ -69,7 +77,7 @@ impl Way {
                     "Run `taskwarden doctor`.",
                 )
             })?;
-        Ok(Self { client, config, agent, token, server, started: Mutex::default() })
+        Ok(Self { client, config, agent, token, server, started: Arc::default() })
     }
 
     /// Tries until there is a core. While the client waits for something and nobody has the data directory, it starts
@@ -138,19 +146,20 @@ impl Way {
 
     fn start(&self) {
         let mut started = self.started.lock();
-        if let Some(child) = &mut started.child {
-            match child.try_wait() {
-                Ok(None) => return,
-                Ok(Some(status)) if !status.success() => started.failure = Some(status.to_string()),
-                Ok(Some(_)) | Err(_) => {}
-            }
-            started.child = None;
-        }
-        if started.may_not {
+        if started.is_starting || started.may_not {
             return;
         }
-        match self.command() {
-            Ok(child) => started.child = Some(child),
+        let told = Arc::clone(&self.started);
+        let begun = self.command().and_then(|starter| {
+            std::thread::Builder::new().name("core start".into()).spawn(move || {
+                let failure = failure_of(starter);
+                let mut started = told.lock();
+                started.is_starting = false;
+                started.failure = failure;
+            })
+        });
+        match begun {
+            Ok(_) => started.is_starting = true,
             Err(error) => started.failure = Some(error.to_string()),
         }
     }
@@ -161,6 +170,26 @@ impl Way {
         command.args(["serve", "--background"]);
         command.env_clear().envs(crate::environment::of_background(&self.config.paths));
         command.current_dir(self.config.paths.home());
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
+    }
+}
+
+/// Waits until the core runs or its start has failed, and says how it failed. The core keeps the starter's standard
+/// error open until it runs.
+fn failure_of(mut starter: Child) -> Option<String> {
+    let mut said = Vec::new();
+    if let Some(mut errors) = starter.stderr.take() {
+        // What is cut off is read all the same, so that nobody waits for room in the pipe.
+        let _ = errors.by_ref().take(FAILURE_BYTES).read_to_end(&mut said);
+        let _ = std::io::copy(&mut errors, &mut std::io::sink());
+    }
+    let status = starter.wait();
+    let said = String::from_utf8_lossy(&said);
+    let error = said.lines().find_map(|line| line.strip_prefix("error: "));
+    match (error, status) {
+        (Some(error), _) => Some(domain::policy::plain_text(error, FAILURE_CHARS)),
+        (None, Ok(status)) if status.success() => None,
+        (None, Ok(status)) => Some(status.to_string()),
+        (None, Err(error)) => Some(error.to_string()),
     }
 }

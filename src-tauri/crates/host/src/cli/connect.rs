@@ -11,7 +11,7 @@ use super::{DONE, Ended};
 use crate::bridge::core::Way;
 use crate::bridge::{self, pipes};
 use crate::config::Config;
-use crate::{orphans, token};
+use crate::token;
 
 /// A bridge for an agent.
 #[derive(Debug, Args)]
@@ -31,11 +31,6 @@ pub(crate) async fn run(command: Connect, config: Config, screen: &Screen) -> En
     let token = token::find(&config.paths, &agent)?;
     let policy = config.policy.clone();
     let way = Way::new(config, agent, token, server)?;
-    // What a core that this bridge started leaves behind stays an agent's.
-    orphans::adopt();
-    tokio::select! {
-        done = bridge::run(way, &policy, pipes::input(), pipes::output()) => done?,
-        () = orphans::reap(policy.hosting.clone()) => {}
-    }
+    bridge::run(way, &policy, pipes::input(), pipes::output()).await?;
     Ok(DONE)
 }

@@ -19,10 +19,10 @@ use super::ui;
 use super::{DONE, Ended, INTERRUPTED};
 use crate::compose::{self, Adapters, Held, StartError};
 use crate::config::{Config, Listen};
-use crate::environment;
 use crate::lock::LockError;
 use crate::random;
 use crate::signals::Signals;
+use crate::{detach, environment};
 
 /// The core.
 #[derive(Debug, Args)]
@@ -31,9 +31,12 @@ pub(crate) struct Serve {
     /// [default: 127.0.0.1:7717, or `listen` of the configuration].
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<Listen>,
-    /// Apart from the terminal and its session; a bridge starts a core like this.
+    /// Starts a core that belongs to nobody, and ends; a bridge starts a core like this.
     #[arg(long, hide = true)]
     background: bool,
+    /// This process is that core.
+    #[arg(long, hide = true, requires = "background")]
+    detached: bool,
 }
 
 /// The demo server.
@@ -57,13 +60,17 @@ pub(crate) async fn run(
     screen: &Screen,
     wrap: impl FnOnce(Adapters) -> Adapters,
 ) -> Ended {
-    if command.background {
-        leave_session();
+    if command.background && !command.detached {
+        return detach::start_core().map(|()| DONE).map_err(|error| {
+            ApiError::new(Code::Failed, error.to_string(), "`taskwarden serve` in a terminal says why.")
+        });
     }
+    let starters = command.detached.then(detach::leave);
     let paths = config.paths.clone();
     let listen = command.listen.unwrap_or(config.listen);
     let mut signals = Signals::listen(&config.policy.hosting)?;
-    let held = Held::take(config).map_err(failed)?;
+    let mut held = Held::take(config).map_err(failed)?;
+    held.set_starters(starters);
     if !command.background && std::io::stdin().is_terminal() {
         environment::note(&paths);
     }
@@ -107,6 +114,9 @@ pub(crate) async fn run(
             ui::say(browser, screen);
         }
     }
+    if command.detached {
+        detach::is_started();
+    }
     signals.next().await;
     screen.note(
         "Stopping. Servers that were started here end; those with open tasks wait a while for the next core. \
@@ -116,13 +126,6 @@ pub(crate) async fn run(
         () = Box::pin(running.stop()) => Ok(DONE),
         () = signals.next() => Ok(INTERRUPTED),
     }
-}
-
-/// A core that a bridge started outlives the agent's terminal.
-fn leave_session() {
-    // A process that leads its group already has none to leave.
-    #[cfg(unix)]
-    let _ = rustix::process::setsid();
 }
 
 fn failed(error: StartError) -> ApiError {

@@ -50,6 +50,19 @@ pub(super) struct Ancestry {
     agents_max: usize,
     /// Whether what started a bridge is an agent's as well.
     is_strict: bool,
+    /// Whether the core left the processes that started it, so that its parent is one that adopts orphans.
+    is_detached: bool,
+}
+
+/// What started a core, read while the core was its descendant.
+#[derive(Debug, Clone)]
+pub(crate) struct Starters(Vec<ProcessId>);
+
+impl Starters {
+    /// Reads what started this process and is not an agent's.
+    pub(crate) fn read() -> Self {
+        Self(Ancestry::new(ProcessTable::of_system(), std::process::id(), 0, false).starters)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,9 +74,16 @@ struct Agent {
 impl Ancestry {
     /// Knows no agent yet; keeps at most `agents_max` processes of agents, the oldest are forgotten first.
     pub(super) fn new(table: ProcessTable, core: u32, agents_max: usize, is_strict: bool) -> Self {
-        let mut ancestry = Self { table, core, starters: Vec::new(), agents: Mutex::default(), agents_max, is_strict };
+        let (starters, agents) = (Vec::new(), Mutex::default());
+        let mut ancestry = Self { table, core, starters, agents, agents_max, is_strict, is_detached: false };
         ancestry.starters = ancestry.starters_of(core);
         ancestry
+    }
+
+    /// The core left what started it: its parents of this moment say nothing about persons (decision 0024).
+    pub(super) fn set_detached(&mut self, starters: Starters) {
+        self.starters = starters.0;
+        self.is_detached = true;
     }
 
     /// What the process descends from.
@@ -117,10 +137,15 @@ impl Ancestry {
         self.agents.lock().iter().any(|agent| agent.process == identity) || self.is_bridge_or_keeper(process.pid)
     }
 
-    /// Whether its children may be somebody else's that it adopted: the first process, and a user's service manager.
-    /// Other adopters stand below these and adopt only what descends from them.
+    /// Whether its children may be somebody else's that it adopted: the first process, a user's service manager, and
+    /// what adopted this core, because it adopts what servers of a killed core leave behind. Other adopters stand below
+    /// these and adopt only what descends from them.
     fn adopts_orphans(&self, process: &Process) -> bool {
-        process.pid == INIT || self.is_user_manager(process)
+        process.pid == INIT || self.is_user_manager(process) || self.has_adopted_core(process)
+    }
+
+    fn has_adopted_core(&self, process: &Process) -> bool {
+        self.is_detached && self.table.process(self.core).is_some_and(|core| core.parent == process.pid)
     }
 
     fn is_user_manager(&self, process: &Process) -> bool {

@@ -73,6 +73,10 @@ impl<'a> Agent<'a> {
         self.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     }
 
+    pub(crate) fn bridge_pid(&self) -> u32 {
+        self.bridge.id()
+    }
+
     /// The process that has the data directory.
     pub(crate) fn core(&self) -> Option<Pid> {
         let text = std::fs::read_to_string(self.home.data().join("core.lock")).ok()?;

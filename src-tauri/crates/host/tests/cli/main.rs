@@ -14,4 +14,5 @@ mod impostors;
 mod listener;
 mod notices;
 mod story;
+mod survival;
 mod window;

@@ -268,3 +268,45 @@ fn the_oldest_agents_are_forgotten_when_there_are_too_many() {
     assert_eq!(ancestry.standing(id(711)), Standing::Person, "two are kept");
     assert_eq!(ancestry.standing(id(731)), Standing::Descendant, "the newest are");
 }
+
+#[test]
+fn what_adopted_a_detached_core_adopts_orphans_too_and_is_no_proof() {
+    let system = System::new();
+    // A client that adopts orphans (70) started the bridge that started the core.
+    system.child(70, 60);
+    system.add(Made { pid: CORE, parent: 70, session: CORE, ..Made::default() });
+    system.child(1_001, 70);
+    let mut ancestry = system.ancestry(false);
+    assert_eq!(ancestry.standing(id(1_001)), Standing::Person, "a core that nobody let go does not look at that");
+    ancestry.set_detached(Starters(vec![id(60), id(50)]));
+    assert_eq!(
+        ancestry.standing(id(1_001)),
+        Standing::Unproven(Gap::Orphan(1_001)),
+        "it may be what a server of a killed core left behind"
+    );
+    system.child(1_002, 60);
+    assert_eq!(ancestry.standing(id(1_002)), Standing::Person, "the shell above the client is the person's");
+    system.child(1_003, CORE);
+    assert_eq!(ancestry.standing(id(1_003)), Standing::Descendant, "and below the core is below the core");
+}
+
+#[test]
+fn a_core_knows_its_starters_from_before_it_was_let_go() {
+    let system = System::new();
+    // A terminal multiplexer whose parent is gone (40), a shell in it (41), and a client (42) with its bridge (43).
+    system.add(Made { pid: 40, parent: 1, session: 40, ..Made::default() });
+    system.shell(41, 40, &["-bash"]);
+    system.child(42, 41);
+    system.add(Made { pid: 43, parent: 42, command: &["/usr/bin/taskwarden", "connect"], ..Made::default() });
+    system.add(Made { pid: 44, parent: 43, command: &["/usr/bin/taskwarden", "serve"], ..Made::default() });
+    system.add(Made { pid: CORE, parent: 44, session: CORE, ..Made::default() });
+    let read = Starters(system.ancestry(false).starters.clone());
+    assert_eq!(read.0, [id(41), id(40)], "from the person's own shell upwards, and not the client");
+    system.add(Made { pid: CORE, parent: 1, session: CORE, ..Made::default() });
+    system.shell(1_001, 40, &["-bash"]);
+    system.child(1_002, 1_001);
+    let mut ancestry = system.ancestry(false);
+    assert_eq!(ancestry.standing(id(1_002)), Standing::Unproven(Gap::Orphan(40)), "init says nothing of them");
+    ancestry.set_detached(read);
+    assert_eq!(ancestry.standing(id(1_002)), Standing::Person, "another window of the same multiplexer");
+}
