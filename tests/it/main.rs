@@ -26,6 +26,7 @@ mod repeated_calls;
 mod revocation;
 mod silent_core;
 mod statements;
+mod survival;
 mod torture_clock;
 mod torture_disk;
 mod torture_sessions;

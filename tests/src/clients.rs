@@ -98,6 +98,12 @@ impl Told {
 
     /// The next line that is a JSON object with this `event`; other lines are kept for the report.
     pub fn wait(&mut self, event: &str) -> Value {
+        self.wait_any(&[event])
+    }
+
+    /// The same with one of these events.
+    pub fn wait_any(&mut self, events: &[&str]) -> Value {
+        let event = events.join("` or `");
         loop {
             let Ok(line) = self.lines.recv_timeout(PATIENCE) else {
                 let errors = std::fs::read_to_string(&self.log).unwrap_or_default();
@@ -106,7 +112,7 @@ impl Told {
             let told = serde_json::from_str::<Value>(&line).unwrap_or_default();
             self.heard.push(line);
             match told.get("event").and_then(Value::as_str) {
-                Some(name) if name == event => return told,
+                Some(name) if events.contains(&name) => return told,
                 Some("failed") => {
                     let errors = std::fs::read_to_string(&self.log).unwrap_or_default();
                     panic!("the client failed before `{event}`: {:#?}; its errors: {errors}", self.heard)

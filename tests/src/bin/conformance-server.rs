@@ -233,7 +233,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let policy = Policy::default();
     let draw: engine::Draw = Arc::new(random);
     let front = Front::new(desk, policy.serving.clone(), draw.clone(), &supervisor)?;
-    let parts = FaceParts { policy, draw, supervisor };
+    let parts = FaceParts { policy, draw, supervisor, key: None };
     serve_http(Arc::new(front), parts, ([127, 0, 0, 1], 0).into(), |url| println!("{url}")).await?;
     Ok(())
 }

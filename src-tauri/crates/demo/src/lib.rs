@@ -94,7 +94,11 @@ pub async fn serve_http(
 fn assemble(parts: &Parts) -> Result<(Front, FaceParts), BadTool> {
     let desk = DemoDesk::new(parts.clone());
     let front = Front::new(desk, parts.policy.serving.clone(), parts.draw.clone(), &parts.supervisor)?;
-    let face =
-        FaceParts { policy: parts.policy.clone(), draw: parts.draw.clone(), supervisor: parts.supervisor.clone() };
+    let face = FaceParts {
+        policy: parts.policy.clone(),
+        draw: parts.draw.clone(),
+        supervisor: parts.supervisor.clone(),
+        key: None,
+    };
     Ok((front, face))
 }

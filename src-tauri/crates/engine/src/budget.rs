@@ -136,7 +136,7 @@ impl Budget {
     /// How an agent is measured.
     fn measure(&self, agent: AgentId) -> Measure {
         let known = self.roster().get(agent);
-        let heard = self.presences.get(agent).and_then(|presence| presence.client);
+        let heard = self.presences.client(agent);
         let client = heard.or_else(|| known.as_ref().and_then(|agent| agent.client.clone()));
         let none = Meter::default();
         models::measure(known.as_ref().map_or(&none, |agent| &agent.meter), client.as_deref())

@@ -16,7 +16,7 @@ use domain::ports::Abilities;
 use crate::agent_call::{self, AgentCall, HangUp, Landed};
 use crate::engine::{Engine, EngineError};
 use crate::lines::{self, LineUp};
-use crate::presence::Presence;
+use crate::presence::{AgentBridge, Presence};
 use crate::roster::Roster;
 use crate::watch::HandleWatch;
 use crate::{decide, given, revoke};
@@ -51,9 +51,19 @@ impl Engine {
         given::hung_up(&self.core, id, how).await;
     }
 
+    /// The agent is back for the reply of its own call: no repeated call joins it any more. `None` when it has no such
+    /// call.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub async fn rejoin(&self, agent: AgentId, id: HandleId) -> Result<Option<Arc<TaskHandle>>, EngineError> {
+        given::rejoin(&self.core, agent, id).await
+    }
+
     /// The reply of a call with a row went out, be it a result, an error or a handle: a repeated call is a new one.
     pub fn delivered(&self, id: HandleId) {
         self.core.ledger.receipts.leave(id);
+        self.core.repeats.reached(id);
     }
 
     /// Declares a task cancelled to its agent at once and asks its server to stop it (2025 `tasks/cancel`).
@@ -141,10 +151,26 @@ impl Engine {
         self.core.presences.away(&self.core, id);
     }
 
+    /// The agent closed its last connection or session itself: it is not connected any more.
+    pub fn agent_left(&self, id: AgentId) {
+        self.core.presences.left(&self.core, id);
+    }
+
+    /// A bridge of the agent is open until the value is dropped.
+    #[must_use]
+    pub fn agent_bridge(&self, id: AgentId) -> AgentBridge {
+        AgentBridge::open(&self.core, id)
+    }
+
+    /// Says how to find out whether a stream of an agent is open. Whoever serves agents calls it once.
+    pub fn set_agent_streams(&self, has_stream: impl Fn(AgentId) -> bool + Send + Sync + 'static) {
+        self.core.presences.set_has_stream(Arc::new(has_stream));
+    }
+
     /// What is known of an agent at this moment; `None` when it was not heard of in this run of the core.
     #[must_use]
     pub fn presence(&self, id: AgentId) -> Option<Presence> {
-        self.core.presences.get(id)
+        self.core.presences.get(&self.core, id)
     }
 
     /// Open tasks of an agent, as last committed.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use domain::decider::Decider;
 use domain::handle::{TaskHandle, Transition};
-use domain::ids::HandleId;
+use domain::ids::{AgentId, HandleId};
 use domain::ports::RegistryError;
 use domain::status::ServerView;
 
@@ -57,6 +57,15 @@ pub(crate) async fn hung_up(core: &Arc<Core>, id: HandleId, how: HangUp) {
         Err(LedgerError::Registry(RegistryError::Closed)) => {}
         Err(error) => tracing::warn!(handle.id = %id, %error, "that a reply was not delivered could not be stored"),
     }
+}
+
+/// The agent is back for the reply of its own call.
+pub(crate) async fn rejoin(core: &Core, agent: AgentId, id: HandleId) -> Result<Option<Arc<TaskHandle>>, EngineError> {
+    let own = core.ledger.load(id).await?.filter(|handle| handle.agent == Some(agent));
+    if own.is_some() {
+        core.repeats.reached(id);
+    }
+    Ok(own)
 }
 
 /// Whether the server has no task for it (yet), so that stopping the call is all there is to stop.

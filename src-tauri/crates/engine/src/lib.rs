@@ -60,7 +60,7 @@ pub use engine::{Draw, Engine, EngineError, Frame, LiveFacts, Parts, StartCall};
 pub use gauge::{Gauge, GaugeUnit, Gauges};
 pub use lines::{LineHold, LineUp};
 pub use post::RefusedQuestions;
-pub use presence::Presence;
+pub use presence::{AgentBridge, Presence};
 pub use recording::RecordingState;
 pub use retention::Quota;
 pub use roster::Roster;

@@ -5,7 +5,7 @@
 //! start every agent with open tasks counts as just gone. Who has access is in `roster.rs`.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use domain::handle::{TaskHandle, Transition};
@@ -33,10 +33,40 @@ pub struct Presence {
     pub calls: u64,
     /// What its program says it is, `name version`.
     pub client: Option<String>,
-    /// Whether it has a connection or a session.
+    /// Whether a stream of it is open, or it was heard of within `connected_for`.
     pub connected: bool,
     /// The timeout that its program was seen to have, however long ago.
     pub learned_timeout: Option<LearnedTimeout>,
+}
+
+/// The open bridge of an agent. Dropped, the bridge has ended.
+pub struct AgentBridge {
+    core: Arc<Core>,
+    agent: AgentId,
+}
+
+impl AgentBridge {
+    pub(crate) fn open(core: &Arc<Core>, agent: AgentId) -> Self {
+        let mut bridges = core.presences.bridges.lock();
+        let open = bridges.entry(agent).or_insert(0_usize);
+        *open = open.saturating_add(1);
+        drop(bridges);
+        Self { core: Arc::clone(core), agent }
+    }
+}
+
+impl Drop for AgentBridge {
+    fn drop(&mut self) {
+        let mut bridges = self.core.presences.bridges.lock();
+        let Some(open) = bridges.get_mut(&self.agent) else { return };
+        *open = open.saturating_sub(1);
+        if *open > 0 {
+            return;
+        }
+        bridges.remove(&self.agent);
+        drop(bridges);
+        self.core.presences.left(&self.core, self.agent);
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +81,10 @@ enum Whereabouts {
 
 #[derive(Debug)]
 struct Word {
+    /// Without whether it is connected, which is worked out when it is asked.
     presence: Presence,
+    /// Its last word, until it says that it leaves.
+    heard: Option<Instant>,
     whereabouts: Whereabouts,
     /// Not flushed yet.
     stale: bool,
@@ -61,10 +94,16 @@ struct Word {
     abandoned: Option<AbandonedCall>,
 }
 
+/// Whether a stream of an agent is open besides its bridges: a request in work, or a standing stream.
+type HasStream = Arc<dyn Fn(AgentId) -> bool + Send + Sync>;
+
 /// The words of all agents that were heard of in this run, or have open tasks.
 #[derive(Default)]
 pub(crate) struct Presences {
     words: Mutex<HashMap<AgentId, Word>>,
+    has_stream: OnceLock<HasStream>,
+    /// Open bridges of agents.
+    bridges: Mutex<HashMap<AgentId, usize>>,
     /// Told when an agent is back.
     returned: Notify,
 }
@@ -83,7 +122,7 @@ impl Presences {
             };
             // Marks of an earlier run are taken off with the first word.
             let whereabouts = Whereabouts::Away(Instant::now());
-            Word { presence, whereabouts, stale: false, back: true, abandoned: None }
+            Word { presence, heard: None, whereabouts, stale: false, back: true, abandoned: None }
         });
         change(word)
     }
@@ -93,7 +132,7 @@ impl Presences {
         let now = core.now();
         let returns = self.change(core, id, |word| {
             word.presence.seen = word.presence.seen.max(Some(now));
-            word.presence.connected = true;
+            word.heard = Some(Instant::now());
             word.stale = true;
             if let Some(client) = client {
                 let client = plain_text(client, core.policy.gateway.client_name_chars);
@@ -152,16 +191,34 @@ impl Presences {
     pub(crate) fn away(&self, core: &Core, id: AgentId) {
         let now = Instant::now();
         self.change(core, id, |word| {
-            word.presence.connected = false;
             if word.whereabouts == Whereabouts::Here {
                 word.whereabouts = Whereabouts::Away(now);
             }
         });
     }
 
+    /// It said that it leaves: its bridge ended, or it closed its session.
+    pub(crate) fn left(&self, core: &Core, id: AgentId) {
+        self.change(core, id, |word| word.heard = None);
+    }
+
+    /// Who knows of open streams. The first one counts.
+    pub(crate) fn set_has_stream(&self, has_stream: HasStream) {
+        let _ = self.has_stream.set(has_stream);
+    }
+
     /// What is known of an agent at this moment; `None` when it was not heard of in this run.
-    pub(crate) fn get(&self, id: AgentId) -> Option<Presence> {
-        self.words.lock().get(&id).map(|word| word.presence.clone())
+    pub(crate) fn get(&self, core: &Core, id: AgentId) -> Option<Presence> {
+        let (presence, heard) = self.words.lock().get(&id).map(|word| (word.presence.clone(), word.heard))?;
+        let has_bridge = self.bridges.lock().contains_key(&id);
+        let has_stream = has_bridge || self.has_stream.get().is_some_and(|has_stream| has_stream(id));
+        let is_recent = heard.is_some_and(|heard| heard.elapsed() < core.policy.gateway.connected_for);
+        Some(Presence { connected: has_stream || is_recent, ..presence })
+    }
+
+    /// What the agent's program says it is, when it was heard of in this run.
+    pub(crate) fn client(&self, id: AgentId) -> Option<String> {
+        self.words.lock().get(&id).and_then(|word| word.presence.client.clone())
     }
 
     /// Those who are back, and those who are gone by now.

@@ -80,6 +80,14 @@ impl Repeats {
         Some(taken.id)
     }
 
+    /// This reply reached its agent after all, or the agent waits for it again: nothing joins it.
+    pub(crate) fn reached(&self, id: HandleId) {
+        self.0.lock().retain(|_, mine| {
+            mine.retain(|entry| entry.id != id);
+            !mine.is_empty()
+        });
+    }
+
     /// Nothing of this agent is joined any more.
     pub(crate) fn forget(&self, agent: AgentId) {
         self.0.lock().remove(&agent);

@@ -18,7 +18,7 @@ use engine::supervisor::Supervisor;
 use engine::{Draw, Engine, Parts, SystemClock};
 use mcp::client::{ConnectorParts, Forwarder, McpConnector};
 use mcp::gateway::{Gateway, GatewayParts};
-use mcp::serve::FaceParts;
+use mcp::serve::{FaceKey, FaceParts};
 use mcp::transport::{KeeperKey, KeeperProgram};
 use parking_lot::Mutex;
 use registry::{IntentsOpening, Opening, SealKey, Sqlite, SqliteIntents};
@@ -61,6 +61,8 @@ pub struct Adapters {
     pub secrets: Arc<dyn Secrets>,
     /// Whether that is a file that only the user can read.
     pub secrets_in_file: bool,
+    /// Signs what agents over HTTP bring back after a restart.
+    pub face_key: FaceKey,
     /// Random bits.
     pub draw: Draw,
     /// Numbers.
@@ -211,6 +213,7 @@ impl Adapters {
             opener: None,
             secrets,
             secrets_in_file,
+            face_key: FaceKey::from_bytes(&SealKey::from_bytes(key).derive("session and event names 1")),
             draw,
             policy,
             supervisor,
@@ -239,7 +242,7 @@ pub struct Running {
 /// When the registry cannot be read or the socket cannot be opened.
 pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError> {
     let Adapters { registry, intents, connector, forwarder, clock, notifier, desktop, opener, .. } = adapters;
-    let Adapters { secrets, secrets_in_file, draw, policy, supervisor, on_hang, .. } = adapters;
+    let Adapters { secrets, secrets_in_file, face_key, draw, policy, supervisor, on_hang, .. } = adapters;
     let watchdog = Watchdog::start(&policy.hosting, on_hang).map_err(StartError::Thread)?;
     // Before anything is started: what servers leave behind stays below this process.
     orphans::adopt();
@@ -270,7 +273,13 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
     let notices = Arc::new(move || reach.as_ref().map_or(NoticesGo::None, Reach::get));
     let agents_at = Arc::new(Mutex::new(AgentsAt::default()));
     let told = Arc::clone(&agents_at);
-    let agents = agent_door(&engine, &registry, forwarder, &clock, &draw, &policy, &supervisor);
+    let parts = FaceParts {
+        policy: Gateway::faces(&policy),
+        draw: Arc::clone(&draw),
+        supervisor: supervisor.clone(),
+        key: Some(face_key),
+    };
+    let agents = agent_door(&engine, &registry, forwarder, &clock, &policy, parts);
     let sign_in = Arc::new(SignIn::new(&policy.hosting, Arc::new(since_boot)));
     let sessions: Arc<dyn BrowserSessions> = sign_in.clone();
     let live = Live {
@@ -382,9 +391,8 @@ fn agent_door(
     registry: &Arc<dyn Registry>,
     forwarder: Forwarder,
     clock: &Arc<dyn Clock>,
-    draw: &Draw,
     policy: &Policy,
-    supervisor: &Supervisor,
+    parts: FaceParts,
 ) -> AgentDoor {
     let gateway = Gateway::new(GatewayParts {
         engine: engine.clone(),
@@ -392,10 +400,9 @@ fn agent_door(
         registry: Arc::clone(registry),
         policy: policy.clone(),
         clock: Arc::clone(clock),
-        draw: Arc::clone(draw),
-        supervisor: supervisor.clone(),
+        draw: Arc::clone(&parts.draw),
+        supervisor: parts.supervisor.clone(),
     });
-    let parts = FaceParts { policy: Gateway::faces(policy), draw: Arc::clone(draw), supervisor: supervisor.clone() };
     AgentDoor::new(engine.clone(), gateway, parts)
 }
 

@@ -265,6 +265,7 @@ async fn agent(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer
         let (_place, _owner) = (place, owner);
         let Ok(stream) = upgrade.await else { return };
         let (input, output) = tokio::io::split(TokioIo::new(stream));
+        let _bridge = agents.engine.agent_bridge(visitor.agent);
         let input = CountedPipe::new(input, &agents.requests, visitor.agent);
         let served = mcp::serve::serve_pipes(agents.service, agents.parts, Some(visitor), input, output).await;
         if let Err(error) = served {

@@ -35,6 +35,7 @@ mod outcome;
 mod own_tools;
 mod questions;
 mod reach;
+mod resume;
 mod route;
 mod scale;
 mod service;
@@ -155,6 +156,8 @@ impl Gateway {
                 rows.push(Gauge::count("open subscriptions", "agents", wide(used), wide(most)));
             }
         });
+        let streams = Arc::downgrade(&gate);
+        gate.engine.set_agent_streams(move |agent| streams.upgrade().is_some_and(|gate| gate.limits.has_stream(agent)));
         let watched = Arc::clone(&gate);
         gate.scope.spawn("agents without access", async move { watched.expel().await });
         Arc::new(Self { gate })

@@ -33,6 +33,15 @@ impl SealKey {
         bytes.zeroize();
         key
     }
+
+    /// A key of its own for something outside of the registry. `purpose` is used for nothing else.
+    #[must_use]
+    pub fn derive(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
+        let mut mac = keyed(&self.0);
+        mac.update(b"taskwarden ");
+        mac.update(purpose.as_bytes());
+        Zeroizing::new(mac.finalize().into_bytes().into())
+    }
 }
 
 impl fmt::Debug for SealKey {

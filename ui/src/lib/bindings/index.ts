@@ -92,7 +92,7 @@ taskTools: boolean,
  * are answered before that.
  */
 learnedTimeoutMs: number | null,
-/** Whether a connection of it is open or was a moment ago. */
+/** Whether a stream of it is open, or it was heard of within the last minute. */
 connected: boolean, };
 
 /** All agents. */

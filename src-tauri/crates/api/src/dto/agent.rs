@@ -36,7 +36,7 @@ pub struct AgentFacts {
     /// After this its program gives up a call, as Taskwarden saw it do; null where it saw nothing of the kind. Its calls
     /// are answered before that.
     pub learned_timeout_ms: Option<u64>,
-    /// Whether a connection of it is open or was a moment ago.
+    /// Whether a stream of it is open, or it was heard of within the last minute.
     pub connected: bool,
 }
 

@@ -83,6 +83,9 @@ pub struct Gateway {
     /// An agent that was not heard of for this long after its last connection ended is gone; its tasks are orphaned.
     /// Judgement: a restart of the agent's program, or of the bridge, takes less.
     pub orphan_after: Duration,
+    /// An agent without an open stream is shown as connected for this long after it was last heard of. Judgement: between
+    /// two calls of a model there is rarely more.
+    pub connected_for: Duration,
     /// How often calls and last sight of agents are flushed. As `contact_flush`, ruling 6.
     pub notes_flush: Duration,
 
@@ -184,6 +187,7 @@ impl Default for Gateway {
             task_raw_cap_bytes: 16 * KIB,
             question_raw_cap_bytes: 512 * KIB,
             orphan_after: 2 * MINUTE,
+            connected_for: MINUTE,
             notes_flush: 3 * SECOND,
             own_tools_cap_bytes: 4_800,
             sessions_max: 4_096,

@@ -27,6 +27,17 @@ pub struct Serving {
     /// A response that is not there after this turns into an event stream with comments, so that a closed
     /// connection is noticed. Judgement: shorter than the 30 s of common proxies.
     pub keep_alive: Duration,
+    /// A response to an older client that can come back for it turns into an event stream after this, so that the client
+    /// knows where to come back to. Judgement: quick calls stay plain JSON.
+    pub stream_after: Duration,
+    /// How long such a client waits before it comes back (`retry:`). The TypeScript SDK tries twice: a core that is back
+    /// within twice this time is found.
+    pub stream_retry: Duration,
+    /// Params of a request, or capabilities of a client, that the client carries for us over a restart. Judgement: both are
+    /// a few hundred bytes, and all headers of a request must be below 16 KiB.
+    pub carried_bytes: usize,
+    /// Longest name of a session or an event that is read. Judgement: the longest that is written is well below.
+    pub carried_name_bytes: usize,
     /// Two pushes about one task come no closer together, unless its status changed. Judgement: 20 a second
     /// is more than anybody reads, and a change is still seen within 100 ms.
     pub push_rest: Duration,
@@ -81,6 +92,10 @@ impl Default for Serving {
             subscriptions_max: 256,
             ids_per_subscription_max: 10_000,
             keep_alive: 15 * SECOND,
+            stream_after: SECOND / 2,
+            stream_retry: 2 * SECOND,
+            carried_bytes: KIB,
+            carried_name_bytes: 4 * KIB,
             push_rest: SECOND / 20,
             question_patience: 2 * SECOND,
             end_grace: SECOND / 2,

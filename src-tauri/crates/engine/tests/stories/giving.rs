@@ -125,6 +125,35 @@ async fn tasks_of_an_agent_that_went_away_are_orphaned_until_it_returns() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_agent_is_connected_while_a_stream_of_it_is_open_or_it_was_heard_within_a_minute() {
+    let (world, _server, _id) = World::new().await;
+    let (agent, other) = (world.agent(1).await, world.agent(2).await);
+    let is_connected = |agent| world.engine.presence(agent).expect("it was heard of").connected;
+    let has_stream = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let asked = std::sync::Arc::clone(&has_stream);
+    world.engine.set_agent_streams(move |of| of == agent && asked.load(std::sync::atomic::Ordering::Relaxed));
+    for agent in [agent, other] {
+        world.engine.agent_seen(agent, None);
+        // Its request is over; a session of it may still be open.
+        world.engine.agent_gone(agent);
+        assert!(is_connected(agent), "it was heard just now");
+    }
+    has_stream.store(true, std::sync::atomic::Ordering::Relaxed);
+    world.pass(world.policy.gateway.connected_for).await;
+    assert!(is_connected(agent), "its stream is open");
+    assert!(!is_connected(other), "nothing of this one is open, and it said nothing for a minute");
+    has_stream.store(false, std::sync::atomic::Ordering::Relaxed);
+    assert!(!is_connected(agent), "its stream has ended");
+    let bridges = [world.engine.agent_bridge(other), world.engine.agent_bridge(other)];
+    world.engine.agent_seen(other, None);
+    let [first, second] = bridges;
+    drop(first);
+    assert!(is_connected(other), "one bridge is left");
+    drop(second);
+    assert!(!is_connected(other), "a bridge that ends says so, and nobody waits for a minute");
+}
+
+#[tokio::test(start_paused = true)]
 async fn after_a_restart_an_agent_that_does_not_return_leaves_orphans() {
     let (mut world, server, id) = World::new().await;
     let agent = world.agent(1).await;

@@ -21,7 +21,7 @@ use super::guest::Guest;
 use super::hold::{Held, Patience, hold};
 use super::names::ToolPlace;
 use super::tell::Teller;
-use super::{Gate, era, forward, mirrored, names, own_tools, questions, service};
+use super::{Gate, era, forward, mirrored, names, own_tools, questions, resume, service};
 use crate::serve::fault::Fault;
 use crate::serve::params::members;
 use crate::serve::{Answered, Door, Params, Request, Seat};
@@ -42,6 +42,7 @@ pub(super) async fn call(
     let name = params.text("name").ok_or_else(|| Fault::params("`name` must be a text"))?;
     if own_tools::is_ours(gate, guest, &name).await {
         tap.called_here(params);
+        resume::at_request(gate, seat, &request);
         return own_tools::call(gate, guest, &name, params, seat, tap).await;
     }
     let place = names::tool(gate, guest, &name).await.inspect_err(|_| tap.called_here(params))?;
@@ -70,10 +71,12 @@ pub(super) async fn call(
         // The agent is asked as its server asked: its retry goes there too, because there is no row.
         Landed::NeedsInput { whole } => Ok(Answered::Text(forward::down_text(gate, guest, place.server, None, whole))),
         Landed::Handle(id) => {
+            resume::at_call(seat, id);
             let held = Held { id, patience, waits: false, since: None };
             hold(gate, guest, held, &mut teller, seat, tap).await
         }
         Landed::Joined(id) => {
+            resume::at_call(seat, id);
             // Behind a bridge the program may have waited since the call was made the first time, to another core.
             let is_bridged = program.door() == Door::Stdio;
             let age = gate.engine.task(id).map_or(Duration::ZERO, |task| gate.clock.now().since(task.created));

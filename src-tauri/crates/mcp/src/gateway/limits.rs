@@ -133,7 +133,17 @@ impl Limits {
             && meter.sessions.lock().remove(session).is_some()
         {
             meter.left(engine, agent);
+            if meter.here.load(Ordering::Acquire) == 0 {
+                engine.agent_left(agent);
+            }
         }
+    }
+
+    /// Whether a stream of the agent is open: a request in work, a bridge, or the standing stream of a session.
+    pub(crate) fn has_stream(&self, agent: AgentId) -> bool {
+        let Some(meter) = self.meters.lock().get(&agent).cloned() else { return false };
+        let is_at_work = meter.work.available_permits() < self.in_work;
+        is_at_work || meter.sessions.lock().values().filter_map(Weak::upgrade).any(|session| session.is_reachable())
     }
 
     /// Ends what is open of agents whose access is gone. Their sessions are returned, to be left when their calls have

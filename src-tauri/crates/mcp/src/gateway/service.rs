@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use domain::ids::HandleId;
 use domain::ports::{PortFuture, RegistryError, UpstreamError};
 use engine::{EngineError, Passed};
 use serde_json::value::RawValue;
@@ -14,45 +15,27 @@ use super::budget::Tap;
 use super::guest::Guest;
 use super::model_text::{access, ended, refused};
 use super::route::{Route, TaskVerb, route};
-use super::{Gate, Gateway, call, era, forward, legacy, legacy_tasks, merge, modern, outcome, slices, subscribe};
+use super::{Gate, Gateway, call, era, forward, legacy, legacy_tasks, merge, modern, outcome, resume, slices, subscribe};
 use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Answered, Client, Request, Seat, Service, Session, Visitor};
+use crate::serve::{Answered, Client, Request, Resumed, Seat, Service, Session, Visitor};
 
 impl Service for Gateway {
     fn request(&self, client: Client, request: Request, seat: Seat) -> PortFuture<'_, Result<Answered, Fault>> {
-        let gate = Arc::clone(&self.gate);
+        Box::pin(self.answer(client, request, None, seat))
+    }
+
+    fn resume(&self, client: Client, resumed: Resumed, seat: Seat) -> PortFuture<'_, Result<Answered, Fault>> {
         Box::pin(async move {
-            let guest = gate.guest(client, &request)?;
-            let pass = gate.limits.enter(&gate.engine, guest.agent)?;
-            let mut tap = Tap::new(&gate, &guest);
-            let call = plain_call(&guest, &request);
-            // Everything of an agent ends with its access: open streams and held calls too.
-            let answered = if gate.engine.agents().has_access(guest.agent) {
-                tokio::select! {
-                    biased;
-                    () = pass.out.cancelled() => None,
-                    answered = answer(&gate, &guest, request, &seat, &mut tap) => Some(answered),
-                }
-            } else {
-                None
-            };
-            // What was revoked meanwhile has one answer, whatever ended first.
-            let answered = match answered {
-                Some(answered) if gate.engine.agents().has_access(guest.agent) => answered,
-                Some(_) | None => Err(Fault::revoked(access::of_revoked(&gate.engine, guest.agent))),
-            };
-            let answered = match (answered, call) {
-                (Err(fault), Some(tool)) if matches!(fault.kind, FaultKind::Decided | FaultKind::Revoked) => {
-                    let tool = guest.server.map(|server| (server, tool.as_str()));
-                    let words = outcome::note(&gate, &guest, tool, &fault.message);
-                    tap.shows(Passed::Handle(words.clone()));
-                    Ok(Answered::Text(era::result(&guest, words)))
-                }
-                (answered, _) => answered,
-            };
-            tap.close(&answered, seat.is_gone());
-            answered
+            let (request, row) = resume::read(resumed)?;
+            self.answer(client, request, row, seat).await
         })
+    }
+
+    fn session_taken_up(&self, session: &Arc<Session>) {
+        if let Some(visitor) = session.visitor() {
+            self.gate.limits.session_began(visitor.agent, session);
+        }
+        subscribe::session_began(&self.gate, session);
     }
 
     fn expelled(&self, visitor: Visitor) -> PortFuture<'_, Fault> {
@@ -92,6 +75,59 @@ impl Service for Gateway {
         if let Some(visitor) = session.visitor() {
             self.gate.limits.session_over(&self.gate.engine, visitor.agent, session.id());
         }
+    }
+}
+
+impl Gateway {
+    /// Answers a request, or goes on with the call that has this row.
+    async fn answer(
+        &self,
+        client: Client,
+        request: Request,
+        row: Option<HandleId>,
+        seat: Seat,
+    ) -> Result<Answered, Fault> {
+        let gate = &self.gate;
+        let guest = gate.guest(client, &request)?;
+        let pass = gate.limits.enter(&gate.engine, guest.agent)?;
+        let mut tap = Tap::new(gate, &guest);
+        let call = plain_call(&guest, &request);
+        let answering = async {
+            match row {
+                Some(row) => {
+                    tap.shows_errors();
+                    resume::call(gate, &guest, row, &seat, &mut tap).await
+                }
+                None => answer(gate, &guest, request, &seat, &mut tap).await,
+            }
+        };
+        // Everything of an agent ends with its access: open streams and held calls too.
+        let answered = if gate.engine.agents().has_access(guest.agent) {
+            tokio::select! {
+                biased;
+                () = pass.out.cancelled() => None,
+                answered = answering => Some(answered),
+            }
+        } else {
+            drop(answering);
+            None
+        };
+        // What was revoked meanwhile has one answer, whatever ended first.
+        let answered = match answered {
+            Some(answered) if gate.engine.agents().has_access(guest.agent) => answered,
+            Some(_) | None => Err(Fault::revoked(access::of_revoked(&gate.engine, guest.agent))),
+        };
+        let answered = match (answered, call) {
+            (Err(fault), Some(tool)) if matches!(fault.kind, FaultKind::Decided | FaultKind::Revoked) => {
+                let tool = guest.server.map(|server| (server, tool.as_str()));
+                let words = outcome::note(gate, &guest, tool, &fault.message);
+                tap.shows(Passed::Handle(words.clone()));
+                Ok(Answered::Text(era::result(&guest, words)))
+            }
+            (answered, _) => answered,
+        };
+        tap.close(&answered, seat.is_gone());
+        answered
     }
 }
 
@@ -144,7 +180,11 @@ async fn answer(
     seat: &Seat,
     tap: &mut Tap<'_>,
 ) -> Result<Answered, Fault> {
-    let answered = match route(&guest.client, &request.method)? {
+    let route = route(&guest.client, &request.method)?;
+    if !matches!(route, Route::Initialize | Route::Call) {
+        resume::at_request(gate, seat, &request);
+    }
+    let answered = match route {
         Route::Initialize => {
             if let Some(session) = guest.session() {
                 gate.limits.session_began(guest.agent, session);

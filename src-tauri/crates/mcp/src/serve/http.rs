@@ -1,12 +1,15 @@
 //! The serving face over Streamable HTTP: one loopback endpoint, both eras.
 //!
 //! `guard.rs` keeps strangers out (Host, Origin, media types), `headers.rs` compares the mirrored headers with the
-//! body, `sessions.rs` is the table of older clients, `exchange.rs` turns one request into JSON or an event stream.
+//! body, `sessions.rs` is the table of older clients, `exchange.rs` turns one request into JSON or an event stream. What
+//! outlives a restart is in `session_name.rs` and `event_id.rs`.
 //! It does not authenticate: whoever needs that puts a layer before [`router`].
 
+mod event_id;
 mod exchange;
 mod guard;
 mod headers;
+mod session_name;
 mod sessions;
 
 use std::net::SocketAddr;
@@ -21,15 +24,15 @@ use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-use self::exchange::{Ends, json_response, plain, refusal};
+use self::exchange::{Asked, Ends, Watched, json_response, plain, refusal};
 use self::guard::Guard;
 use self::sessions::{SESSION_HEADER, Sessions};
 use super::fault::{Fault, FaultKind};
 use super::modern;
 use super::params::Params;
 use super::seat::Outlet;
-use super::service::{Client, Request, Service, Visitor};
-use super::session::Session;
+use super::service::{Client, Request, Resumed, Service, Visitor};
+use super::session::{Door, Opening, Session};
 use super::stdio::{FaceParts, cancelled};
 use super::version;
 use crate::message::{self, Id, Incoming, Limits, Message};
@@ -157,11 +160,12 @@ fn visitor(head: &Head) -> Option<Visitor> {
 impl Endpoint {
     async fn post(self: Arc<Self>, head: &Head, body: Bytes) -> Response<Body> {
         let session = head.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok());
-        let session = match session.map(|id| self.sessions.get(id, visitor(head))) {
+        // A modern request may carry a stale one, which means nothing there (protocol.md §2.3).
+        let is_modern = headers::modern_version(&head.headers);
+        let session = match session.map(|name| self.session(name, visitor(head), is_modern)) {
             None => None,
             Some(Some(session)) => Some(session),
-            // A modern request may carry a stale one, which means nothing there (protocol.md §2.3).
-            Some(None) if headers::modern_version(&head.headers) => None,
+            Some(None) if is_modern => None,
             Some(None) => return no_session(),
         };
         let message = match message::parse(&body, &self.limits) {
@@ -187,6 +191,23 @@ impl Endpoint {
                 plain(StatusCode::ACCEPTED, "")
             }
         }
+    }
+
+    /// The session of this name. One that began with an earlier core, or was ended for idleness, goes on.
+    fn session(&self, name: &str, visitor: Option<Visitor>, is_modern: bool) -> Option<Arc<Session>> {
+        if let Some(session) = self.sessions.get(name, visitor) {
+            return Some(session);
+        }
+        let key = self.parts.key.as_ref().filter(|_| !is_modern && !self.sessions.is_ended(name))?;
+        let opening = session_name::read(key, name, visitor, &self.parts.policy.serving)?;
+        let scope = self.parts.supervisor.scope();
+        let fresh = Session::open(opening, Door::Http, scope, &self.parts.policy.serving);
+        let session = self.sessions.add(name, fresh.clone(), &*self.service).ok()?;
+        if Arc::ptr_eq(&session, &fresh) {
+            tracing::debug!("a session of an earlier core goes on");
+            self.service.session_taken_up(&session);
+        }
+        Some(session)
     }
 
     async fn notification(&self, session: Option<&Arc<Session>>, method: &str, params: Option<&RawValue>) {
@@ -238,15 +259,17 @@ impl Endpoint {
         let id = request.id.clone();
         let scope = self.parts.supervisor.scope();
         let serving = &self.parts.policy.serving;
-        let id_of = self.parts.session_id();
-        let opened = Session::open(id_of, super::session::Door::Http, &request.params, request.visitor, scope, serving)
-            .and_then(|session| self.sessions.add(session.clone(), &*self.service).map(|()| session));
-        let session = match opened {
-            Ok(session) => session,
+        let opened = Opening::read(self.parts.session_id(), &request.params, request.visitor).and_then(|opening| {
+            let session = Session::open(opening, Door::Http, scope, serving);
+            let name = session_name::write(self.parts.key.as_ref(), &session, serving);
+            Ok((self.sessions.add(&name, session, &*self.service)?, name))
+        });
+        let (session, name) = match opened {
+            Ok(opened) => opened,
             Err(fault) => return refusal(StatusCode::BAD_REQUEST, Some(&id), &fault),
         };
-        let mut response = self.clone().exchange(Client::Legacy(session.clone()), request, Ends::Never).await;
-        match HeaderValue::from_str(session.id()) {
+        let mut response = self.clone().exchange(Client::Legacy(session), request, Ends::Never).await;
+        match HeaderValue::from_str(&name) {
             Ok(value) => {
                 response.headers_mut().insert(SESSION_HEADER, value);
                 response
@@ -279,7 +302,12 @@ impl Endpoint {
                     let Ok(params) = Params::open(raw) else { continue };
                     open += 1;
                     let request = Request { id, method, params, visitor: visitor(head), mirrored: None };
-                    self.start(Client::Legacy(session.clone()), request, outlet.clone(), None);
+                    self.start(
+                        Client::Legacy(session.clone()),
+                        Asked::New(request),
+                        outlet.clone(),
+                        Watched::default(),
+                    );
                 }
                 Ok(Message::Notification { method, params }) => {
                     self.notification(Some(&session), &method, params.as_deref()).await;
@@ -302,11 +330,20 @@ impl Endpoint {
 
     fn get(self: Arc<Self>, head: &Head) -> Response<Body> {
         let Some(id) = head.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok()) else { return not_allowed() };
-        let Some(session) = self.sessions.get(id, visitor(head)) else { return no_session() };
+        let Some(session) = self.session(id, visitor(head), false) else { return no_session() };
         if let Err(fault) = headers::legacy_version(&head.headers) {
             return refusal(StatusCode::BAD_REQUEST, None, &fault);
         }
         session.touch();
+        if let (Some(key), Some(last)) = (&self.parts.key, headers::last_event(&head.headers)) {
+            if last == event_id::END {
+                return not_allowed();
+            }
+            if let Some(awaited) = event_id::read(key, &session, last, &self.parts.policy) {
+                let resumed = Resumed { id: awaited.id, point: awaited.point, visitor: visitor(head) };
+                return self.resume(key, session, resumed);
+            }
+        }
         let (outlet, frames) = Outlet::open();
         let standing = exchange::Standing::begin(session.clone(), outlet);
         exchange::standing_stream(frames, standing, self.parts.policy.serving.keep_alive, session.scope().stopping())

@@ -49,6 +49,18 @@ impl InWork {
         }
     }
 
+    /// Gives a request up whose client comes back for its answer on another stream. Resolves when its id is free.
+    pub(crate) async fn take_back(&self, id: &Id) {
+        self.cancel(id, GivenUp::TimedOut);
+        loop {
+            let next = self.ended.notified();
+            if !self.open.lock().contains_key(id) {
+                return;
+            }
+            next.await;
+        }
+    }
+
     /// Resolves when nothing is in work.
     pub(crate) async fn emptied(&self) {
         loop {

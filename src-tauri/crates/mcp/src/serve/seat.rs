@@ -9,7 +9,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::asks::AskError;
 use super::session::Session;
@@ -131,6 +131,20 @@ impl GiveUp {
     }
 }
 
+/// Where the service says at which point the answer of a broken stream can be asked for again.
+#[derive(Clone)]
+pub(crate) struct ResumePoint(watch::Sender<Option<Arc<str>>>);
+
+impl ResumePoint {
+    pub(crate) fn new(to: watch::Sender<Option<Arc<str>>>) -> Self {
+        Self(to)
+    }
+
+    pub(crate) fn set(&self, point: &str) {
+        self.0.send_replace(Some(Arc::from(point)));
+    }
+}
+
 /// A request's own stream.
 #[derive(Clone)]
 pub struct Seat {
@@ -138,11 +152,30 @@ pub struct Seat {
     session: Option<Arc<Session>>,
     given_up: GiveUp,
     closing_cancels: bool,
+    point: Option<ResumePoint>,
 }
 
 impl Seat {
     pub(crate) fn new(outlet: Outlet, session: Option<Arc<Session>>, given_up: GiveUp, closing_cancels: bool) -> Self {
-        Self { outlet, session, given_up, closing_cancels }
+        Self { outlet, session, given_up, closing_cancels, point: None }
+    }
+
+    /// A stream whose client may come back after it broke.
+    pub(crate) fn resumable(self, point: Option<ResumePoint>) -> Self {
+        Self { point, ..self }
+    }
+
+    /// Whether the client may come back for its answer after the stream broke.
+    #[must_use]
+    pub const fn may_resume(&self) -> bool {
+        self.point.is_some()
+    }
+
+    /// From here the answer can be had again, by this core or the next: what [`super::Service::resume`] gets.
+    pub fn resume_at(&self, point: &str) {
+        if let Some(to) = &self.point {
+            to.set(point);
+        }
     }
 
     /// How the client gave the request up, if it did: known when the request's future is dropped. A stream that broke

@@ -12,7 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::answered::Answered;
-use super::fault::Fault;
+use super::fault::{Fault, FaultKind};
 use super::params::Params;
 use super::seat::Seat;
 use super::session::Session;
@@ -103,6 +103,16 @@ pub struct Request {
     pub mirrored: Option<Vec<(String, String)>>,
 }
 
+/// A client is back for the answer to a request whose stream broke.
+pub struct Resumed {
+    /// The request's id.
+    pub id: Id,
+    /// What [`Seat::resume_at`] was told last.
+    pub point: String,
+    /// Whom the door let in.
+    pub visitor: Option<Visitor>,
+}
+
 /// Answers requests. A request's future is dropped when the client cancels it; what must outlive it is spawned.
 pub trait Service: Send + Sync + 'static {
     /// Answers one request. `initialize` comes with the session it opens.
@@ -121,6 +131,17 @@ pub trait Service: Send + Sync + 'static {
     fn expelled(&self, visitor: Visitor) -> PortFuture<'_, Fault> {
         let _ = visitor;
         Box::pin(std::future::pending())
+    }
+    /// Answers a request again from the point that its seat was told, perhaps by an earlier core. The request itself is
+    /// not at work any more.
+    fn resume(&self, client: Client, resumed: Resumed, seat: Seat) -> PortFuture<'_, Result<Answered, Fault>> {
+        let _ = (client, resumed, seat);
+        let fault = Fault::new(FaultKind::InvalidRequest, "this answer cannot be asked for again");
+        Box::pin(std::future::ready(Err(fault)))
+    }
+    /// A session that began with an earlier core goes on: its client does not say `initialize` again.
+    fn session_taken_up(&self, session: &Arc<Session>) {
+        let _ = session;
     }
     /// Whether something still runs for this session, so that it must not be ended for idleness.
     fn is_busy(&self, session: &Session) -> bool;

@@ -47,33 +47,54 @@ pub struct Session {
     last_used: Mutex<tokio::time::Instant>,
 }
 
-impl Session {
+/// What a session begins with.
+pub(crate) struct Opening {
+    /// Unguessable.
+    pub(crate) id: String,
+    /// The version that the client asked for.
+    pub(crate) asked: String,
+    /// What the client declared.
+    pub(crate) capabilities: Value,
+    /// What the client says it is.
+    pub(crate) program: Option<Program>,
+    /// Whom the door let in.
+    pub(crate) visitor: Option<Visitor>,
+}
+
+impl Opening {
     /// Reads the params of `initialize`. Any version is answered with one of ours.
     ///
     /// # Errors
     /// When `protocolVersion` is missing.
-    pub(crate) fn open(
-        id: String,
-        door: Door,
-        params: &Params,
-        visitor: Option<Visitor>,
-        scope: Supervisor,
-        limits: &Serving,
-    ) -> Result<Arc<Self>, Fault> {
+    pub(crate) fn read(id: String, params: &Params, visitor: Option<Visitor>) -> Result<Self, Fault> {
         let asked = params.text("protocolVersion").ok_or_else(|| Fault::params("`protocolVersion` must be a text"))?;
-        Ok(Arc::new(Self {
+        Ok(Self {
+            id,
+            asked,
+            capabilities: params.value("capabilities").unwrap_or_default(),
+            program: Program::read(params.value("clientInfo").as_ref(), PROGRAM_CHARS_MAX),
+            visitor,
+        })
+    }
+}
+
+impl Session {
+    /// Begins a session, or one of an earlier core again.
+    pub(crate) fn open(opening: Opening, door: Door, scope: Supervisor, limits: &Serving) -> Arc<Self> {
+        let Opening { id, asked, capabilities, program, visitor } = opening;
+        Arc::new(Self {
             id,
             version: version::agree(&asked),
             door,
-            capabilities: params.value("capabilities").unwrap_or_default(),
-            program: Program::read(params.value("clientInfo").as_ref(), PROGRAM_CHARS_MAX),
+            capabilities,
+            program,
             visitor,
             scope,
             standing: watch::Sender::new(None),
             asks: Asks::new(limits.asks_per_session_max),
             in_work: InWork::new(limits.requests_in_work_max),
             last_used: Mutex::new(tokio::time::Instant::now()),
-        }))
+        })
     }
 
     /// Unguessable; names the session to its client. Never for logs.
@@ -164,6 +185,15 @@ impl Session {
 
     pub(crate) const fn in_work(&self) -> &InWork {
         &self.in_work
+    }
+
+    /// Whether the client can be reached now: over its pipes, or on its standing stream.
+    #[must_use]
+    pub fn is_reachable(&self) -> bool {
+        match self.door {
+            Door::Stdio => true,
+            Door::Http => self.standing.borrow().as_ref().is_some_and(|outlet| !outlet.is_closed()),
+        }
     }
 
     /// The standing stream is here; an older one is ended by this.

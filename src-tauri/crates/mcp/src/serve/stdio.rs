@@ -23,7 +23,8 @@ use super::modern;
 use super::params::Params;
 use super::seat::{Frame, GivenUp, Outlet, Seat};
 use super::service::{Client, Request, Service, Visitor};
-use super::session::{Door, Session};
+use super::session::{Door, Opening, Session};
+use super::signed::FaceKey;
 use crate::message::{self, Id, Incoming, Limits, Message};
 
 /// What a face needs besides the service.
@@ -35,6 +36,8 @@ pub struct FaceParts {
     pub draw: Draw,
     /// The scope everything of the face runs in.
     pub supervisor: Supervisor,
+    /// Signs what clients over HTTP bring back after a restart; without it their sessions end with the face.
+    pub key: Option<FaceKey>,
 }
 
 impl FaceParts {
@@ -239,7 +242,8 @@ impl Peer {
             }
             let scope = self.parts.supervisor.scope();
             let serving = &self.parts.policy.serving;
-            let opened = Session::open(self.parts.session_id(), Door::Stdio, params, self.visitor, scope, serving)?;
+            let opening = Opening::read(self.parts.session_id(), params, self.visitor)?;
+            let opened = Session::open(opening, Door::Stdio, scope, serving);
             *session = Some(opened.clone());
             return Ok(Client::Legacy(opened));
         }

@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use super::lines::{self, Line};
 use super::params::Params;
 use super::seat::Outlet;
-use super::session::{Door, Session};
+use super::session::{Door, Opening, Session};
 use super::{Answered, AskError, Client, FaceParts, Request, Seat, Service, serve_pipes};
 use crate::message::Id;
 use crate::serve::fault::Fault;
@@ -35,14 +35,15 @@ impl Service for Echo {
 }
 
 fn parts() -> FaceParts {
-    FaceParts { policy: Policy::default(), draw: Arc::new(|| 7), supervisor: Supervisor::new() }
+    FaceParts { policy: Policy::default(), draw: Arc::new(|| 7), supervisor: Supervisor::new(), key: None }
 }
 
 fn session(door: Door) -> Arc<Session> {
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}}).to_string();
     let hello = Params::open(Some(RawValue::from_string(hello).expect("JSON"))).expect("an object");
     let serving = &Policy::default().serving;
-    Session::open("s".to_owned(), door, &hello, None, Supervisor::new(), serving).expect("a session")
+    let opening = Opening::read("s".to_owned(), &hello, None).expect("a greeting");
+    Session::open(opening, door, Supervisor::new(), serving)
 }
 
 #[tokio::test]

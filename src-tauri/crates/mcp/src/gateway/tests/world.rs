@@ -28,7 +28,7 @@ use crate::message::Id;
 use crate::serve::fault::Fault;
 use crate::serve::params::Params;
 use crate::serve::seat::{Frame, GiveUp, GivenUp, Outlet, Seat};
-use crate::serve::session::{Door, Session};
+use crate::serve::session::{Door, Opening, Session};
 use crate::serve::{Answered, Client, ModernClient, Program, Request, Service, Visitor};
 
 /// Longest wait on a level, by the paused clock.
@@ -192,7 +192,8 @@ impl World {
         let visitor = Visitor { agent: AgentId::from_random(n), server: Some(self.server) };
         let scope = self.supervisor.scope();
         let serving = &self.policy.serving;
-        let session = Session::open(name, door, &hello, Some(visitor), scope, serving);
+        let opening = Opening::read(name, &hello, Some(visitor));
+        let session = opening.map(|opening| Session::open(opening, door, scope, serving));
         self.caller(n, Client::Legacy(session.expect("a session")))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! An answer that comes first is plain JSON with its status. Anything said before it, or a long wait, turns the
 //! response into an event stream that the answer ends. Closing the stream of a modern request drops its work; older
-//! clients cancel by notification, and their work goes on.
+//! clients cancel by notification, their work goes on, and they may come back for the answer (`event_id.rs`).
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,9 +17,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::super::fault::{Fault, FaultKind};
 use super::super::in_work::Place;
-use super::super::seat::{Frame, GiveUp, GivenUp, Outlet, Seat, WeakOutlet};
-use super::super::service::{Client, Request};
+use super::super::seat::{Frame, GiveUp, GivenUp, Outlet, ResumePoint, Seat, WeakOutlet};
+use super::super::service::{Client, Request, Resumed};
 use super::super::session::Session;
+use super::super::signed::FaceKey;
+use super::event_id::{END, EventIds};
 use super::{Endpoint, ready};
 use crate::message::Id;
 
@@ -32,6 +34,32 @@ pub(super) enum Ends {
     Never,
 }
 
+/// What the service is asked.
+pub(super) enum Asked {
+    /// A request.
+    New(Request),
+    /// The answer to a request whose stream broke.
+    Again(Resumed),
+}
+
+impl Asked {
+    fn id(&self) -> Id {
+        match self {
+            Self::New(request) => request.id.clone(),
+            Self::Again(resumed) => resumed.id.clone(),
+        }
+    }
+}
+
+/// How the response stream and the work on the request know of each other.
+#[derive(Default)]
+pub(super) struct Watched {
+    /// Cancelled when a modern client closes the stream.
+    closed: Option<CancellationToken>,
+    /// Where the answer can be had again.
+    point: Option<ResumePoint>,
+}
+
 impl Endpoint {
     /// Answers a request of a client that is known.
     pub(super) async fn exchange(self: Arc<Self>, client: Client, request: Request, ends: Ends) -> Response<Body> {
@@ -39,27 +67,72 @@ impl Endpoint {
         let watch = CancellationToken::new();
         let guard = (ends == Ends::WithStream).then(|| watch.clone().drop_guard());
         let (id, visitor) = (request.id.clone(), request.visitor);
-        self.start(client, request, outlet, Some(watch));
-        match tokio::time::timeout(self.keep_alive(), frames.recv()).await {
-            Ok(Some(Frame { bytes, last: Some(status) })) => ready(bytes, status),
-            Ok(Some(frame)) => self.stream(Some(frame), frames, guard),
-            Ok(None) => match visitor.and_then(|visitor| self.service.expelled(visitor).now_or_never()) {
+        let (mut ids, point) = match (&client, &self.parts.key) {
+            (Client::Legacy(session), Some(key)) => {
+                let (ids, point) = EventIds::new(key, session, &request.id, self.parts.policy.serving.stream_retry);
+                (Some(ids), Some(point))
+            }
+            (Client::Legacy(_), None) | (Client::Modern(_), _) => (None, None),
+        };
+        self.start(client, Asked::New(request), outlet, Watched { closed: Some(watch), point });
+        let first = tokio::select! {
+            biased;
+            first = frames.recv() => first,
+            () = self.becomes_stream(ids.as_mut()) => return self.stream(None, frames, guard, ids),
+        };
+        match first {
+            Some(Frame { bytes, last: Some(status) }) => ready(bytes, status),
+            Some(frame) => self.stream(Some(frame), frames, guard, ids),
+            None => match visitor.and_then(|visitor| self.service.expelled(visitor).now_or_never()) {
                 // It came as its agent's access went, and its session with it.
                 Some(fault) => refusal(super::status_of(&fault), Some(&id), &fault),
                 // The work was cancelled, or the face ends: there is no answer to give.
                 None => plain(StatusCode::SERVICE_UNAVAILABLE, "the request was given up"),
             },
-            Err(_) => self.stream(None, frames, guard),
         }
     }
 
-    fn stream(&self, first: Option<Frame>, rest: mpsc::Receiver<Frame>, guard: Option<DropGuard>) -> Response<Body> {
+    /// Resolves when a response that is not there becomes an event stream: after a while, or as soon as its client could
+    /// come back for the answer.
+    async fn becomes_stream(&self, ids: Option<&mut EventIds>) {
+        let resumable = async {
+            match ids {
+                Some(ids) => {
+                    tokio::time::sleep(self.parts.policy.serving.stream_after).await;
+                    ids.changed().await;
+                }
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = tokio::time::sleep(self.keep_alive()) => {}
+            () = resumable => {}
+        }
+    }
+
+    /// Answers a request again whose stream broke. What is still at work on it is taken back first.
+    pub(super) fn resume(self: &Arc<Self>, key: &FaceKey, session: Arc<Session>, resumed: Resumed) -> Response<Body> {
+        let (outlet, frames) = Outlet::open();
+        let (ids, point) = EventIds::new(key, &session, &resumed.id, self.parts.policy.serving.stream_retry);
+        let watched = Watched { closed: None, point: Some(point) };
+        self.start(Client::Legacy(session), Asked::Again(resumed), outlet, watched);
+        self.stream(None, frames, None, Some(ids))
+    }
+
+    fn stream(
+        &self,
+        first: Option<Frame>,
+        rest: mpsc::Receiver<Frame>,
+        guard: Option<DropGuard>,
+        ids: Option<EventIds>,
+    ) -> Response<Body> {
         let events = Events {
             first,
             rest,
             answers: 1,
             keep_alive: self.keep_alive(),
             ended: self.parts.supervisor.stopping(),
+            ids,
             _guard: guard,
             _standing: None,
         };
@@ -67,24 +140,21 @@ impl Endpoint {
     }
 
     /// Begins the work of a request; its answer goes to `outlet`.
-    pub(super) fn start(
-        self: &Arc<Self>,
-        client: Client,
-        request: Request,
-        outlet: Outlet,
-        watch: Option<CancellationToken>,
-    ) {
+    pub(super) fn start(self: &Arc<Self>, client: Client, asked: Asked, outlet: Outlet, watched: Watched) {
         let endpoint = self.clone();
         let scope = match &client {
             Client::Modern(_) => self.parts.supervisor.clone(),
             Client::Legacy(session) => session.scope().clone(),
         };
         scope.spawn("http request", async move {
-            let id = request.id.clone();
+            let id = asked.id();
+            if let (Asked::Again(_), Client::Legacy(session)) = (&asked, &client) {
+                session.in_work().take_back(&id).await;
+            }
             let modern = matches!(client, Client::Modern(_));
             let (answer, held) = match endpoint.places(&client, &id) {
                 Ok((permit, place)) => {
-                    let answer = endpoint.work(client, request, &outlet, watch, place.as_ref()).await;
+                    let answer = endpoint.work(client, asked, &outlet, watched, place.as_ref()).await;
                     (answer, Some((permit, place)))
                 }
                 Err(fault) => (Some(Err(fault)), None),
@@ -120,12 +190,12 @@ impl Endpoint {
     async fn work(
         &self,
         client: Client,
-        request: Request,
+        asked: Asked,
         outlet: &Outlet,
-        watch: Option<CancellationToken>,
+        watched: Watched,
         place: Option<&Place>,
     ) -> Option<Result<Vec<u8>, Fault>> {
-        let id = request.id.clone();
+        let (id, Watched { closed: watch, point }) = (asked.id(), watched);
         let session = match &client {
             Client::Modern(_) => None,
             Client::Legacy(session) => Some(session.clone()),
@@ -133,7 +203,7 @@ impl Endpoint {
         // Closing the stream of a modern request is cancelling it (protocol.md §2.3).
         let closing_cancels = place.is_none() && watch.is_some();
         let how = place.map_or_else(GiveUp::default, |place| place.given_up.clone());
-        let seat = Seat::new(outlet.clone(), session, how.clone(), closing_cancels);
+        let seat = Seat::new(outlet.clone(), session, how.clone(), closing_cancels).resumable(point);
         let given_up = async {
             match (&watch, place) {
                 (_, Some(place)) => place.cancelled.cancelled().await,
@@ -144,8 +214,12 @@ impl Endpoint {
                 (None, None) => std::future::pending().await,
             }
         };
+        let answering = match asked {
+            Asked::New(request) => self.service.request(client, request, seat),
+            Asked::Again(resumed) => self.service.resume(client, resumed, seat),
+        };
         let answer = tokio::select! {
-            answer = self.service.request(client, request, seat) => answer,
+            answer = answering => answer,
             () = given_up => return None,
         };
         Some(answer.map(|result| result.write(&id)))
@@ -185,6 +259,7 @@ struct Events {
     answers: usize,
     keep_alive: Duration,
     ended: CancellationToken,
+    ids: Option<EventIds>,
     _guard: Option<DropGuard>,
     _standing: Option<Standing>,
 }
@@ -197,7 +272,7 @@ pub(super) fn event_stream(
     keep_alive: Duration,
     ended: CancellationToken,
 ) -> Response<Body> {
-    Events { first, rest, answers, keep_alive, ended, _guard: None, _standing: None }.response()
+    Events { first, rest, answers, keep_alive, ended, ids: None, _guard: None, _standing: None }.response()
 }
 
 /// The standing stream of a session.
@@ -207,7 +282,8 @@ pub(super) fn standing_stream(
     keep_alive: Duration,
     ended: CancellationToken,
 ) -> Response<Body> {
-    Events { first: None, rest, answers: 0, keep_alive, ended, _guard: None, _standing: Some(standing) }.response()
+    let standing = Some(standing);
+    Events { first: None, rest, answers: 0, keep_alive, ended, ids: None, _guard: None, _standing: standing }.response()
 }
 
 impl Events {
@@ -230,12 +306,24 @@ impl Events {
 
     /// The next piece of the body; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
+        if let Some(event) = self.ids.as_mut().and_then(EventIds::event) {
+            return Some(Bytes::from(event));
+        }
         let frame = match self.first.take() {
             Some(frame) => frame,
             None => {
+                let Self { ids, rest, .. } = self;
+                let news = async {
+                    match ids {
+                        Some(ids) => ids.changed().await,
+                        None => std::future::pending().await,
+                    }
+                };
                 let waited = tokio::select! {
-                    waited = tokio::time::timeout(self.keep_alive, self.rest.recv()) => waited,
+                    biased;
+                    waited = tokio::time::timeout(self.keep_alive, rest.recv()) => waited,
                     () = self.ended.cancelled() => return None,
+                    () = news => return self.ids.as_mut().and_then(EventIds::event).map(Bytes::from),
                 };
                 match waited {
                     Ok(frame) => frame?,
@@ -249,8 +337,16 @@ impl Events {
                 self.rest.close();
             }
         }
-        let mut piece = Vec::with_capacity(frame.bytes.len() + 32);
-        piece.extend_from_slice(b"event: message\ndata: ");
+        let mut piece = Vec::with_capacity(frame.bytes.len() + 48);
+        piece.extend_from_slice(b"event: message\n");
+        if let Some(ids) = &mut self.ids {
+            if frame.last.is_none() {
+                piece.extend_from_slice(ids.fields().unwrap_or_default().as_bytes());
+            } else if ids.is_said() {
+                piece.extend_from_slice(format!("id: {END}\n").as_bytes());
+            }
+        }
+        piece.extend_from_slice(b"data: ");
         piece.extend_from_slice(&frame.bytes);
         piece.extend_from_slice(b"\n\n");
         Some(Bytes::from(piece))

@@ -21,6 +21,11 @@ pub(super) fn modern_version(headers: &HeaderMap) -> bool {
     headers.get(VERSION_HEADER).and_then(|version| version.to_str().ok()).is_some_and(version::is_modern)
 }
 
+/// The event that a client had last from a stream that broke.
+pub(super) fn last_event(headers: &HeaderMap) -> Option<&str> {
+    headers.get("last-event-id").and_then(|id| id.to_str().ok())
+}
+
 /// The version header of an older client: absent, or one we serve.
 pub(super) fn legacy_version(headers: &HeaderMap) -> Result<(), Fault> {
     match headers.get(VERSION_HEADER).map(|version| version.to_str()) {

@@ -1,9 +1,10 @@
 //! The sessions of older HTTP clients, by `Mcp-Session-Id`.
 //!
 //! Bounded: a new session may take the place of an idle one, never of one with live tasks, streams or requests.
-//! What a session is worth to its service is the service's word ([`Service::is_busy`]).
+//! What a session is worth to its service is the service's word ([`Service::is_busy`]). One that was ended for idleness or
+//! with an earlier core comes back by its name (`session_name.rs`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,9 +18,16 @@ use super::super::session::Session;
 /// Names the session, in requests and in the answer to `initialize`.
 pub(super) const SESSION_HEADER: &str = "mcp-session-id";
 
+/// Ended names that are remembered. Judgement: a client does not use a name again that it ended; this is for one that
+/// still has a request on the way.
+const ENDED_MAX: usize = 256;
+
 /// The table.
 pub(super) struct Sessions {
+    /// By the name that the client knows.
     open: Mutex<HashMap<String, Arc<Session>>>,
+    /// Names that their clients ended, the oldest first: these are not taken up again.
+    ended: Mutex<VecDeque<String>>,
     most: usize,
     /// Of one agent.
     share: usize,
@@ -31,7 +39,7 @@ impl Sessions {
         let most = policy.serving.sessions_max;
         let share = policy.shares.of_one_agent(u64::try_from(most).unwrap_or(u64::MAX));
         let share = usize::try_from(share).unwrap_or(usize::MAX);
-        Self { open: Mutex::default(), most, share, idle: policy.serving.session_idle }
+        Self { open: Mutex::default(), ended: Mutex::default(), most, share, idle: policy.serving.session_idle }
     }
 
     /// The session, for whom it was opened; anybody else finds none.
@@ -39,7 +47,13 @@ impl Sessions {
         self.open.lock().get(id).filter(|session| session.visitor() == visitor).cloned()
     }
 
-    pub(super) fn add(&self, session: Arc<Session>, service: &dyn Service) -> Result<(), Fault> {
+    /// Whether its client ended the session of this name a while ago.
+    pub(super) fn is_ended(&self, name: &str) -> bool {
+        self.ended.lock().iter().any(|ended| ended == name)
+    }
+
+    /// Adds a session and returns it, or the one that has the name already.
+    pub(super) fn add(&self, name: &str, session: Arc<Session>, service: &dyn Service) -> Result<Arc<Session>, Fault> {
         let agent = session.visitor().map(|visitor| visitor.agent);
         let is_of_agent = |other: &Session| other.visitor().map(|visitor| visitor.agent) == agent;
         // Clients without an agent (the demo server's) share nothing with others.
@@ -56,6 +70,9 @@ impl Sessions {
             self.end_where(service, is_idle);
         }
         let mut open = self.open.lock();
+        if let Some(known) = open.get(name) {
+            return Ok(known.clone());
+        }
         if is_over_share(&open) {
             let most = self.share;
             return Err(Fault::new(FaultKind::Internal, format!("more than {most} sessions of this agent are open")));
@@ -63,8 +80,8 @@ impl Sessions {
         if open.len() >= self.most {
             return Err(Fault::new(FaultKind::Internal, format!("more than {} sessions are open here", self.most)));
         }
-        open.insert(session.id().to_owned(), session);
-        Ok(())
+        open.insert(name.to_owned(), session.clone());
+        Ok(session)
     }
 
     /// Ends a session. `false` when there is none.
@@ -74,6 +91,12 @@ impl Sessions {
             if open.get(id).is_some_and(|session| session.visitor() == visitor) { open.remove(id) } else { None };
         drop(open);
         if let Some(session) = &ended {
+            let mut names = self.ended.lock();
+            names.push_back(id.to_owned());
+            if names.len() > ENDED_MAX {
+                names.pop_front();
+            }
+            drop(names);
             service.session_over(session);
             session.leave();
         }
