@@ -7,14 +7,16 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use domain::agent::{Agent, Rules};
+use domain::ids::AgentId;
 use domain::models;
-use domain::rule::RuleScope;
-use domain::window::{Window, time_to_limit};
+use domain::rule::{Rule, RuleScope};
+use domain::window::{Burn, Window, time_to_limit};
 use engine::{AgentBudget, Coming, ComingState as Kept};
 
 use crate::api::Api;
 use crate::dto::{
-    BudgetDto, BudgetList, ComingDto, ComingState, ExactnessDto, FamilyDto, LimitDto, SizeFromDto, WindowDto, millis,
+    BudgetDto, BudgetList, ComingDto, ComingState, ExactnessDto, FamilyDto, LimitDto, ProgramDto, SizeFromDto,
+    WindowDto, millis,
 };
 use crate::error::ApiError;
 use crate::lookup::Names;
@@ -72,17 +74,23 @@ impl Api {
         }
         coming.sort_by_key(|one: &ComingDto| (Reverse(one.tokens), one.id.clone()));
         let occupied = budget.now.as_ref().map_or(0, |window| window.occupancy().tokens);
-        let full_in = ceiling(&budget).and_then(|size| time_to_limit(occupied, size, budget.burn));
+        let size = budget.measure.window.map(|(size, _)| size);
+        let was_full = size.is_some_and(|size| occupied >= size);
+        let ceiling = ceiling(&budget).filter(|_| !was_full);
+        let full_in = ceiling.and_then(|most| time_to_limit(occupied, most, budget.burn.per_minute()));
+        let holds_cut = self.rules_of(agent.id).await?.is_none_or(|rule| holds_cut(&rule));
         Ok(BudgetDto {
             agent: agent.name.clone(),
             agent_id: agent.id.to_string(),
             family: FamilyDto::of(budget.measure.family, budget.error_percent),
-            window_tokens: budget.measure.window.map(|(size, _)| size),
+            program: ProgramDto::of(&budget.measure, holds_cut),
+            window_tokens: size,
             window_from: budget.measure.window.map(|(_, from)| SizeFromDto::from(from)),
             model: agent.meter.model.as_deref().map(str::to_owned),
-            now: budget.now.as_deref().map(WindowDto::from),
-            beside: budget.beside.iter().map(|window| WindowDto::from(&**window)).collect(),
-            burn_per_minute: budget.burn,
+            now: budget.now.as_deref().map(|window| WindowDto::of(window, size)),
+            beside: budget.beside.iter().map(|window| WindowDto::of(window, size)).collect(),
+            burn_per_minute: budget.burn.per_minute(),
+            burn_too_early: budget.burn == Burn::TooEarly,
             full_in_ms: full_in.map(millis),
             coming,
             limit: budget.limit.map(LimitDto::from),
@@ -102,8 +110,19 @@ impl Api {
                 Kept::Working => ComingState::Working,
                 Kept::Ready => ComingState::Ready,
             },
+            phase: coming.phase.map(|phase| phase.word().to_owned()),
             percent: coming.percent,
         })
+    }
+
+    /// The rule of an agent, where it has one.
+    async fn rules_of(&self, agent: AgentId) -> Result<Option<Rule>, ApiError> {
+        let scope = RuleScope::Agent(agent);
+        let of_agent = |rules: &Rules| rules.all().iter().rev().find(|rule| rule.scope == scope).cloned();
+        match self.engine() {
+            Some(engine) => Ok(of_agent(&engine.agents().rules())),
+            None => Ok(of_agent(&Rules::new(self.registry.rules().await?))),
+        }
     }
 
     /// Agents as they are now; in memory where a core runs.
@@ -146,11 +165,16 @@ impl Api {
             error_percent: self.scale.error_percent(measure.family),
             now: None,
             beside: Vec::new(),
-            burn: 0,
+            burn: Burn::Quiet,
             coming: Vec::new(),
             limit: None,
         }
     }
+}
+
+/// Whether results that its program would cut are held by this rule of an agent, where no narrower one says otherwise.
+fn holds_cut(rule: &Rule) -> bool {
+    rule.hold_cut.unwrap_or(true) && rule.result_limit.is_none()
 }
 
 /// What must not be passed: the limit of the window, or its size where that is lower or alone.

@@ -2,9 +2,9 @@
 //!
 //! camelCase keys, ISO 8601 times with milliseconds, durations that end in `Ms`. Nothing here decides: phases come
 //! from `domain`, and upstream ids and sessions never stand here. `task.rs` is a task, `request.rs` its questions,
-//! `server.rs` a server with its tools, `agent.rs` an agent with its rules, `program.rs` settings for its program,
-//! `kin.rs` what tasks have to do with each other; `budget.rs` what stands in windows; `row.rs`, `waiting.rs` and
-//! `list.rs` are what lists show.
+//! `server.rs` a server with its tools, `agent.rs` an agent with its rules, `program.rs` what is known of its program and
+//! `program_settings.rs` what to paste there; `kin.rs` what tasks have to do with each other; `budget.rs` what stands in
+//! windows; `row.rs`, `waiting.rs` and `list.rs` are what lists show.
 
 pub mod agent;
 pub mod budget;
@@ -17,6 +17,7 @@ pub mod history;
 pub mod kin;
 pub mod list;
 pub mod program;
+pub mod program_settings;
 pub mod request;
 pub mod row;
 pub mod server;
@@ -27,8 +28,8 @@ pub mod waiting;
 pub use agent::{AgentFacts, AgentsAt, RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
 pub use budget::{
     AtLimitDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ComingDto, ComingState, ExactnessDto, FamilyDto,
-    LimitDto, ModelDto, OneAgent, OverLimitDto, ProgramChoice, SeriesDto, SeriesPoint, SetBudget, ShowSeries,
-    ShowWaste, SizeFromDto, SourceDto, SourcePart, TokensDto, ToolCost, WasteDto, WasteList, WindowDto,
+    LimitDto, ModelDto, OneAgent, OverLimitDto, SeriesDto, SeriesPoint, SetBudget, ShowSeries, ShowWaste, SizeFromDto,
+    SourceDto, SourcePart, TokensDto, ToolCost, WasteDto, WasteList, WindowDto,
 };
 pub use content::{ContentDto, PartDto, PieceDto};
 pub use core::{CoreDto, NoticesGo};
@@ -38,7 +39,8 @@ pub use facts::{ContactDto, ErrorDto, IntentDto, ProgressDto, ResultDto, UsualDt
 pub use history::{DoorDto, HistoryDto, HistoryEvent, OriginDto, RawDto, RawListDto};
 pub use kin::{FormDto, HeldDto, HeldWhy, JobDto, KinDto, ParentDto, VerdictDto};
 pub use list::{Flag, ListGroup, ListQuery, ListView, Totals};
-pub use program::{ProgramSettings, ReadySettings, SettingsPlace, SettingsText, SettingsTransport};
+pub use program::{LongResultDto, ProgramChoice, ProgramDto, ProgramFromDto, ShownPartDto};
+pub use program_settings::{ProgramSettings, ReadySettings, SettingsPlace, SettingsText, SettingsTransport};
 pub use request::{AnswerDto, InboxDto, InboxRow, RequestDto};
 pub use row::TaskRow;
 pub use server::{AddressDto, CancelsDto, HealthDto, RefusedQuestionsDto, ServerDto, ToolDto};

@@ -29,7 +29,8 @@ pub fn short(number: u64) -> String {
 pub fn share(budget: &BudgetDto) -> Option<u64> {
     let size = budget.window_tokens.filter(|size| *size > 0)?;
     let tokens = budget.now.as_ref()?.tokens;
-    Some(u64::try_from(u128::from(tokens) * 100 / u128::from(size)).unwrap_or(u64::MAX))
+    // A window is never fuller than full: what came in beyond that says how often it was (`fullTimes`).
+    Some(u64::try_from(u128::from(tokens) * 100 / u128::from(size)).unwrap_or(u64::MAX).min(100))
 }
 
 fn rounded(number: u64, up: bool) -> String {

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use crate::policy::MINUTE;
+use crate::tokens::{Count, Exactness};
 
 /// How long a program waits for the answer to a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,10 +89,21 @@ impl LongResult {
             Self::File { .. } | Self::Whole => tokens,
         }
     }
+
+    /// Tokens that the model sees at most of a result that has between `least` and `most`.
+    #[must_use]
+    pub fn shown_at_most(self, least: u64, most: u64) -> u64 {
+        match self {
+            Self::Cut { shown } => most.min(shown),
+            Self::File { above, shown } if least > above => shown,
+            Self::File { above, .. } => most.min(above),
+            Self::Whole => most,
+        }
+    }
 }
 
 /// What of the tool definitions stands in a request to the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ToolListCost {
     /// Percent of the stated definitions that stand in a request: below 100 the program drops parts of them, above it
     /// adds its own.
@@ -99,6 +111,22 @@ pub struct ToolListCost {
     /// Whether the program leaves definitions out until the model searches for them. Then fewer stand in a request than
     /// `percent` says, and only the program knows how many.
     pub searched: bool,
+}
+
+impl ToolListCost {
+    /// All of the stated definitions stand in a request.
+    pub const STATED: Self = Self { percent: 100, searched: false };
+
+    /// What of definitions of so many tokens stands in a request, rounded up.
+    #[must_use]
+    pub fn of(self, stated: Count) -> Count {
+        if self == Self::STATED || stated.tokens == 0 {
+            return stated;
+        }
+        let tokens = stated.tokens.saturating_mul(u64::from(self.percent)).div_ceil(100);
+        let exactness = if self.searched { Exactness::AtMost } else { Exactness::About };
+        Count { tokens, exactness: exactness.max(stated.exactness) }
+    }
 }
 
 /// What a program does with a result without `structuredContent` when the tool promises an `outputSchema`.
@@ -258,7 +286,7 @@ const fn unmeasured(
         progress: ShownProgress::Unknown,
         shown: ShownPart::Both,
         long_result: LongResult::Whole,
-        tool_list: ToolListCost { percent: 100, searched: false },
+        tool_list: ToolListCost::STATED,
         missing_structure: MissingStructure::Unknown,
         identical_calls_max: None,
         ends_descendants: false,
@@ -320,5 +348,19 @@ mod tests {
         let file = LongResult::File { above: 25_000, shown: 370 };
         assert_eq!((file.shown_of(25_000), file.shown_of(88_842), file.cap()), (25_000, 370, Some(25_000)));
         assert_eq!((LongResult::Whole.shown_of(9), LongResult::Whole.cap()), (9, None));
+        assert_eq!(file.shown_at_most(24_000, 29_000), 25_000, "an estimate at the limit may be shown whole");
+        assert_eq!((file.shown_at_most(26_000, 29_000), file.shown_at_most(10, 12)), (370, 12));
+        assert_eq!(LongResult::Cut { shown: 5_000 }.shown_at_most(4_000, 6_000), 5_000);
+    }
+
+    #[test]
+    fn tool_definitions_cost_what_the_program_makes_of_them_rounded_up() {
+        let stated = Count { tokens: 1_575, exactness: Exactness::Exact };
+        let of = |word: &str| of_word(word).expect("in the table").tool_list.of(stated);
+        assert_eq!(of("gemini-cli"), Count { tokens: 2_835, exactness: Exactness::About }, "2,827 were measured");
+        assert_eq!(of("codex"), Count { tokens: 1_607, exactness: Exactness::About });
+        let searched = Count { tokens: 1_134, exactness: Exactness::AtMost };
+        assert_eq!(of("claude-code"), searched, "how many its model searched for is not known");
+        assert_eq!(of("other"), stated);
     }
 }

@@ -149,6 +149,8 @@ pub struct Rule {
     pub hold_results: Option<bool>,
     /// How long a plain call lasts before it becomes a task of its own, for agents that know tasks.
     pub promote_after: Option<Duration>,
+    /// Whether a result that the agent's program would cut is held and given in slices; so it is unless a rule says no.
+    pub hold_cut: Option<bool>,
     /// How large one result may be.
     pub result_limit: Option<TokenLimit>,
     /// How much one task may say and bring.
@@ -167,6 +169,7 @@ impl Rule {
             repeat: None,
             hold_results: None,
             promote_after: None,
+            hold_cut: None,
             result_limit: None,
             task_limit: None,
             window_limit: None,
@@ -176,12 +179,13 @@ impl Rule {
     /// Whether it decides nothing, so that there is no need to keep it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { scope: _, asked, repeat, hold_results, promote_after, result_limit, task_limit, window_limit } =
-            self;
+        let Self { scope: _, asked, repeat, hold_results, promote_after, hold_cut, .. } = self;
+        let Self { result_limit, task_limit, window_limit, .. } = self;
         asked.is_none()
             && repeat.is_none()
             && hold_results.is_none()
             && promote_after.is_none()
+            && hold_cut.is_none()
             && result_limit.is_none()
             && task_limit.is_none()
             && window_limit.is_none()
@@ -189,7 +193,7 @@ impl Rule {
 }
 
 /// What holds for one call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resolved {
     /// Who is asked.
     pub asked: Asked,
@@ -199,12 +203,29 @@ pub struct Resolved {
     pub hold_results: bool,
     /// When a plain call becomes a task of its own; `None` leaves it to the policy.
     pub promote_after: Option<Duration>,
+    /// Whether a result that the agent's program would cut is held and given in slices.
+    pub hold_cut: bool,
     /// How large one result may be.
     pub result_limit: Option<TokenLimit>,
     /// How much one task may say and bring.
     pub task_limit: Option<TokenLimit>,
     /// How full the window may be.
     pub window_limit: Option<TokenLimit>,
+}
+
+impl Default for Resolved {
+    fn default() -> Self {
+        Self {
+            asked: Asked::default(),
+            repeat: Repeat::default(),
+            hold_results: false,
+            promote_after: None,
+            hold_cut: true,
+            result_limit: None,
+            task_limit: None,
+            window_limit: None,
+        }
+    }
 }
 
 /// All rules of this machine.
@@ -238,6 +259,7 @@ impl Rules {
             repeat: narrow.iter().find_map(|rule| rule.repeat).unwrap_or_default(),
             hold_results: narrow.iter().find_map(|rule| rule.hold_results).unwrap_or_default(),
             promote_after: narrow.iter().find_map(|rule| rule.promote_after),
+            hold_cut: narrow.iter().find_map(|rule| rule.hold_cut).unwrap_or(true),
             result_limit: narrow.iter().find_map(|rule| rule.result_limit),
             task_limit: narrow.iter().find_map(|rule| rule.task_limit),
             window_limit: self.of(&RuleScope::Agent(agent)).and_then(|rule| rule.window_limit),

@@ -167,6 +167,36 @@ impl std::iter::Sum for Count {
     }
 }
 
+/// The two figures of something that came to an agent (decision 0022). They differ where its program shows its model
+/// another part than we count, or cuts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Intake {
+    /// Passed to the program: ours, as exact as the count.
+    pub passed: Count,
+    /// In the window of the model, by the profile of the program.
+    pub window: Count,
+}
+
+impl Intake {
+    /// Nothing at all.
+    pub const ZERO: Self = Self { passed: Count::ZERO, window: Count::ZERO };
+}
+
+impl From<Count> for Intake {
+    /// All that was passed stands in the window.
+    fn from(count: Count) -> Self {
+        Self { passed: count, window: count }
+    }
+}
+
+impl Add for Intake {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { passed: self.passed + other.passed, window: self.window + other.window }
+    }
+}
+
 /// What a task costs its agent's window, and keeps out of it. In tokens of one family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskTokens {
@@ -183,8 +213,12 @@ pub struct TaskTokens {
     pub interim: u64,
     /// Its result, as soon as there is one, whether the agent read it or not.
     pub result: Option<u64>,
-    /// What of its result entered the window; more than `result` when it was read several times.
+    /// What of the result stands in the window when it is read whole, by the profile of the program.
+    pub in_window: Option<Count>,
+    /// What of its result was passed to the program; more than `result` when it was read several times.
     pub delivered: u64,
+    /// What of `delivered` stands in the window.
+    pub delivered_in_window: u64,
     /// Tokens of its result, by our own count, beyond what its maker says in `result`: limits count them, nothing shows
     /// them.
     pub unsaid: u64,
@@ -194,21 +228,32 @@ impl TaskTokens {
     /// Nothing counted yet.
     #[must_use]
     pub const fn new(family: Family) -> Self {
-        let (arguments, handle, interim, delivered, unsaid) = (0, 0, 0, 0, 0);
-        Self { family, exactness: Exactness::Exact, arguments, handle, interim, result: None, delivered, unsaid }
+        Self {
+            family,
+            exactness: Exactness::Exact,
+            arguments: 0,
+            handle: 0,
+            interim: 0,
+            result: None,
+            in_window: None,
+            delivered: 0,
+            delivered_in_window: 0,
+            unsaid: 0,
+        }
     }
 
     /// What of the task is not in the window so far: what was said on the way, and what of its result was not read. That
     /// part may still come in ([`Self::coming`]); windows count it as kept out when nobody can or will read it any more.
     #[must_use]
     pub fn kept_out(&self) -> u64 {
-        self.interim.saturating_add(self.result.unwrap_or(0).saturating_sub(self.delivered))
+        self.interim.saturating_add(self.coming())
     }
 
     /// What is about to come in: the part of the result that the agent has not read.
     #[must_use]
     pub fn coming(&self) -> u64 {
-        self.result.unwrap_or(0).saturating_sub(self.delivered)
+        let whole = self.in_window.map_or(0, |count| count.tokens);
+        whole.saturating_sub(self.delivered_in_window)
     }
 }
 
@@ -276,9 +321,11 @@ mod tests {
 
     #[test]
     fn what_was_not_read_is_kept_out() {
-        let tokens = TaskTokens { interim: 50, result: Some(1_000), delivered: 300, ..TaskTokens::new(Family::O200k) };
-        assert_eq!((tokens.kept_out(), tokens.coming()), (750, 700));
-        let twice = TaskTokens { delivered: 2_000, ..tokens };
+        let in_window = Some(Count { tokens: 1_000, exactness: Exactness::Exact });
+        let tokens = TaskTokens { interim: 50, in_window, ..TaskTokens::new(Family::O200k) };
+        let tokens = TaskTokens { result: Some(4_000), delivered: 1_200, delivered_in_window: 300, ..tokens };
+        assert_eq!((tokens.kept_out(), tokens.coming()), (750, 700), "by what would stand in the window");
+        let twice = TaskTokens { delivered_in_window: 2_000, ..tokens };
         assert_eq!((twice.kept_out(), twice.coming()), (50, 0), "reading twice keeps nothing out");
     }
 }

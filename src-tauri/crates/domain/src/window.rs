@@ -1,17 +1,19 @@
 //! The context window of an agent, as far as the gateway sees it: what came in, by source, since it was last empty.
 //!
-//! Occupancy (now) and spend (ever) are different figures: a window is emptied, spend only grows. What an agent's program
-//! puts into its window besides (its own instructions, the conversation, other tools) is not seen here. Pure: moments and
-//! counts come in as values; who counts is the engine.
+//! Occupancy (now) and spend (ever) are different figures: a window is emptied, spend only grows. Each source has two
+//! (decision 0022): what was passed to the program, and what of that stands in the window. What a program puts into its
+//! window besides (its own instructions, the conversation, other tools) is not seen here, nor what it takes out. Pure:
+//! moments and counts come in as values; who counts is the engine.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::client_profile::ToolListCost;
 use crate::ids::{AgentId, ServerId, WindowId};
-use crate::policy::MINUTE;
+use crate::policy::{Counting, MINUTE};
 use crate::time::Timestamp;
-use crate::tokens::{Count, Exactness, Family};
+use crate::tokens::{Count, Exactness, Family, Intake};
 
 /// What a token in a window came from. The order is that of every list and bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,7 +91,7 @@ pub type Door = Option<ServerId>;
 pub struct Shelf {
     /// The session that this window knows at this door; `None` where requests stand alone.
     pub session: Option<Arc<str>>,
-    /// Definitions of servers' tools, by tool.
+    /// Definitions of servers' tools as they were passed, by tool.
     pub tools: BTreeMap<Arc<str>, Count>,
     /// Definitions of ours.
     pub own: Count,
@@ -112,14 +114,53 @@ pub struct Window {
     pub ended: Option<Timestamp>,
     /// Definitions of tools, by door.
     pub shelves: BTreeMap<Door, Shelf>,
+    /// What its program makes of these definitions.
+    pub tool_list: ToolListCost,
     /// Everything else, by source; `Tools` and `OwnTools` are never in here.
     pub sums: BTreeMap<Source, Count>,
+    /// What was passed to the program, by source; likewise.
+    pub passed: BTreeMap<Source, Count>,
     /// What tasks kept out of it.
     pub kept_out: Count,
-    /// Tokens of results in it, by our own count, beyond what their makers say: limits count them, nothing shows them.
+    /// Tokens beyond what stands in it that limits count: what makers of results do not say of them, and what only a
+    /// program that nobody confirmed would cut. Nothing shows them.
     pub unsaid: u64,
     /// What came in lately, by minute, oldest first; for the burn. Not kept over a restart.
-    pub lately: VecDeque<(Timestamp, u64)>,
+    pub lately: VecDeque<Lately>,
+}
+
+/// What came into a window in one minute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lately {
+    /// The beginning of the minute.
+    pub minute: Timestamp,
+    /// Tokens, in the window.
+    pub tokens: u64,
+    /// How many times something came in.
+    pub times: u32,
+}
+
+/// How fast a window fills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Burn {
+    /// Nothing came in lately.
+    #[default]
+    Quiet,
+    /// Something did, but too little was seen for a rate.
+    TooEarly,
+    /// Tokens a minute.
+    PerMinute(u64),
+}
+
+impl Burn {
+    /// Tokens a minute; 0 while no rate is known.
+    #[must_use]
+    pub const fn per_minute(self) -> u64 {
+        match self {
+            Self::PerMinute(tokens) => tokens,
+            Self::Quiet | Self::TooEarly => 0,
+        }
+    }
 }
 
 impl Window {
@@ -134,7 +175,9 @@ impl Window {
             last: now,
             ended: None,
             shelves: BTreeMap::new(),
+            tool_list: ToolListCost::STATED,
             sums: BTreeMap::new(),
+            passed: BTreeMap::new(),
             kept_out: Count::ZERO,
             unsaid: 0,
             lately: VecDeque::new(),
@@ -142,11 +185,13 @@ impl Window {
     }
 
     /// Something came in.
-    pub fn take_in(&mut self, source: Source, count: Count, now: Timestamp, span: Duration) {
-        let sum = self.sums.entry(source).or_default();
-        *sum = *sum + count;
+    pub fn take_in(&mut self, source: Source, intake: impl Into<Intake>, now: Timestamp, span: Duration) {
+        let intake = intake.into();
+        let (sum, passed) = (self.sums.entry(source).or_default(), self.passed.entry(source).or_default());
+        *sum = *sum + intake.window;
+        *passed = *passed + intake.passed;
         self.last = self.last.max(now);
-        self.burns(count.tokens, now, span);
+        self.burns(intake.window.tokens, now, span);
     }
 
     /// The tools behind a door are these now. Their list is in the window once, however often it is read.
@@ -157,9 +202,20 @@ impl Window {
         self.last = self.last.max(now);
     }
 
-    /// What came from this source.
+    /// What stands in the window from this source.
     #[must_use]
     pub fn of(&self, source: Source) -> Count {
+        match source {
+            Source::Tools | Source::OwnTools => self.tool_list.of(self.passed_of(source)),
+            Source::Arguments | Source::Results | Source::Handles | Source::Prompts => {
+                self.sums.get(&source).copied().unwrap_or_default()
+            }
+        }
+    }
+
+    /// What was passed to the program from this source.
+    #[must_use]
+    pub fn passed_of(&self, source: Source) -> Count {
         let shelves = self.shelves.values();
         match source {
             Source::Tools => shelves.flat_map(|shelf| shelf.tools.values().copied()).sum(),
@@ -168,12 +224,36 @@ impl Window {
                 shelves.map(|shelf| shelf.own).sum()
             }
             Source::Arguments | Source::Results | Source::Handles | Source::Prompts => {
-                self.sums.get(&source).copied().unwrap_or_default()
+                self.passed.get(&source).copied().unwrap_or_default()
             }
         }
     }
 
-    /// What stands in the window now, as far as it is seen here.
+    /// What was passed to the program since the window began.
+    #[must_use]
+    pub fn passed_in_all(&self) -> Count {
+        Source::ALL.into_iter().map(|source| self.passed_of(source)).sum()
+    }
+
+    /// What limits are held against: with all that was passed of tool definitions, unless a person confirmed the program.
+    #[must_use]
+    pub fn limited(&self, is_confirmed: bool) -> u64 {
+        let uncut = |source| match is_confirmed {
+            true => 0,
+            false => self.passed_of(source).tokens.saturating_sub(self.of(source).tokens),
+        };
+        let more = [Source::Tools, Source::OwnTools].into_iter().map(uncut).fold(self.unsaid, u64::saturating_add);
+        self.occupancy().tokens.saturating_add(more)
+    }
+
+    /// How often a window of this size was full since it began, at least; 0 while it never was. It cannot hold more than
+    /// its size: past that its program compacted it, or it is another conversation.
+    #[must_use]
+    pub fn full_times(&self, size: u64) -> u64 {
+        self.occupancy().tokens.checked_div(size).unwrap_or(0)
+    }
+
+    /// What stands in the window now, as far as it is seen here, if nothing was taken out of it since it began.
     #[must_use]
     pub fn occupancy(&self) -> Count {
         Source::ALL.into_iter().map(|source| self.of(source)).sum()
@@ -189,24 +269,34 @@ impl Window {
         const MINUTE_MS: i64 = 60_000;
         let minute = Timestamp::from_millis(now.as_millis() - now.as_millis().rem_euclid(MINUTE_MS));
         match self.lately.back_mut() {
-            Some((at, sum)) if *at == minute => *sum = sum.saturating_add(tokens),
-            _ => self.lately.push_back((minute, tokens)),
+            Some(last) if last.minute == minute => {
+                last.tokens = last.tokens.saturating_add(tokens);
+                last.times = last.times.saturating_add(1);
+            }
+            _ => self.lately.push_back(Lately { minute, tokens, times: 1 }),
         }
-        while self.lately.front().is_some_and(|(at, _)| now.since(*at) > span) {
+        while self.lately.front().is_some_and(|first| now.since(first.minute) > span) {
             self.lately.pop_front();
         }
     }
 
-    /// Tokens a minute that came in over the last `span`, or since it began or the core did (`since`) where that is
-    /// shorter: what came in before is not known any more. 0 when nothing did.
+    /// How fast it filled over the last `burn_over`, or since it began or the core did (`since`) where that is shorter:
+    /// what came in before is not known any more. A rate of a moment or of a single call is none.
     #[must_use]
-    pub fn burn(&self, now: Timestamp, span: Duration, since: Timestamp) -> u64 {
-        let recent = self.lately.iter().filter(|(at, _)| now.since(*at) <= span);
-        let tokens: u64 = recent.map(|(_, tokens)| *tokens).fold(0, u64::saturating_add);
-        // The burn is by the minute: a window that has just begun did not fill at a thousand times its speed.
-        let lived = now.since(self.began.max(since)).clamp(MINUTE, span.max(MINUTE));
-        let minutes = lived.as_secs_f64() / 60.0;
-        (tokens as f64 / minutes).round() as u64
+    pub fn burn(&self, now: Timestamp, numbers: &Counting, since: Timestamp) -> Burn {
+        let span = numbers.burn_over;
+        let recent = || self.lately.iter().filter(|one| now.since(one.minute) <= span);
+        let tokens = recent().map(|one| one.tokens).fold(0, u64::saturating_add);
+        if tokens == 0 {
+            return Burn::Quiet;
+        }
+        let seen = now.since(self.began.max(since));
+        let times = recent().map(|one| one.times).fold(0, u32::saturating_add);
+        if seen < numbers.burn_least || times < numbers.burn_times {
+            return Burn::TooEarly;
+        }
+        let minutes = seen.min(span.max(MINUTE)).as_secs_f64() / 60.0;
+        Burn::PerMinute((tokens as f64 / minutes).round() as u64)
     }
 }
 
@@ -265,12 +355,12 @@ mod tests {
 
     #[test]
     fn the_burn_is_what_came_in_lately_and_says_when_the_window_is_full() {
-        let mut window = window();
+        let (mut window, numbers) = (window(), Counting::default());
         for minute in 0..10 {
             window.take_in(Source::Results, exact(600), at(minute * 60_000), SPAN);
         }
-        assert_eq!(window.burn(at(600_000), SPAN, at(0)), 600);
-        assert_eq!(window.burn(at(6_000_000), SPAN, at(0)), 0, "long ago");
+        assert_eq!(window.burn(at(600_000), &numbers, at(0)), Burn::PerMinute(600));
+        assert_eq!(window.burn(at(6_000_000), &numbers, at(0)), Burn::Quiet, "long ago");
         assert_eq!(time_to_limit(6_000, 12_000, 600), Some(Duration::from_secs(600)));
         assert_eq!(time_to_limit(6_000, 12_000, 0), None);
         assert_eq!(time_to_limit(20_000, 12_000, 5), Some(Duration::ZERO), "it is full");
@@ -279,10 +369,50 @@ mod tests {
 
     #[test]
     fn the_burn_after_a_restart_is_that_of_the_time_since() {
+        let (mut window, numbers) = (window(), Counting::default());
+        for second in 0..6 {
+            window.take_in(Source::Results, exact(200), at(6_000_000 + second * 1_000), SPAN);
+        }
+        let now = at(6_240_000);
+        assert_eq!(window.burn(now, &numbers, at(0)), Burn::PerMinute(120), "1,200 in ten minutes");
+        assert_eq!(window.burn(now, &numbers, at(6_000_000)), Burn::PerMinute(300), "in the four that are known");
+    }
+
+    #[test]
+    fn there_is_no_burn_from_less_than_three_minutes_or_from_fewer_than_five_events() {
+        let (mut window, numbers) = (window(), Counting::default());
+        window.take_in(Source::Results, exact(60_000), at(0), SPAN);
+        assert_eq!(window.burn(at(40_000), &numbers, at(0)), Burn::TooEarly, "a single call 40 s ago is no rate");
+        assert_eq!(window.burn(at(300_000), &numbers, at(0)), Burn::TooEarly, "nor is it later");
+        for _ in 0..4 {
+            window.take_in(Source::Results, exact(60_000), at(120_000), SPAN);
+        }
+        assert_eq!(window.burn(at(179_000), &numbers, at(0)), Burn::TooEarly, "five calls, but too soon");
+        assert_eq!(window.burn(at(180_000), &numbers, at(0)), Burn::PerMinute(100_000));
+    }
+
+    #[test]
+    fn what_was_passed_and_what_stands_in_the_window_are_two_figures() {
         let mut window = window();
-        window.take_in(Source::Results, exact(1_200), at(6_000_000), SPAN);
-        assert_eq!(window.burn(at(6_120_000), SPAN, at(0)), 120, "1,200 in ten minutes");
-        assert_eq!(window.burn(at(6_120_000), SPAN, at(6_000_000)), 600, "1,200 in the two minutes that are known");
+        window.tool_list = ToolListCost { percent: 180, searched: false };
+        window.put_tools(None, BTreeMap::from([(Arc::from("a"), exact(101))]), exact(50), at(1));
+        let cut = Intake { passed: exact(69_387), window: Count { tokens: 5_000, exactness: Exactness::About } };
+        window.take_in(Source::Results, cut, at(2), SPAN);
+        assert_eq!((window.of(Source::Tools).tokens, window.passed_of(Source::Tools).tokens), (182, 101), "rounded up");
+        assert_eq!(window.occupancy(), Count { tokens: 182 + 90 + 5_000, exactness: Exactness::About });
+        assert_eq!(window.passed_in_all(), exact(101 + 50 + 69_387));
+        window.tool_list = ToolListCost { percent: 50, searched: true };
+        window.unsaid = 64_387;
+        assert_eq!(window.limited(false), 101 + 50 + 69_387, "a name nobody confirmed gets past no limit");
+        window.unsaid = 0;
+        assert_eq!(window.limited(true), 51 + 25 + 5_000);
+    }
+
+    #[test]
+    fn a_window_that_took_in_more_than_it_holds_was_full_several_times() {
+        let mut window = window();
+        window.take_in(Source::Results, exact(881_000), at(0), SPAN);
+        assert_eq!((window.full_times(200_000), window.full_times(1_000_000), window.full_times(0)), (4, 0, 0));
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod place;
 mod seen;
 mod series;
 mod shelf;
+mod shown;
 mod tap;
 #[cfg(test)]
 mod tests;
@@ -35,7 +36,7 @@ use domain::policy::{Counting, Policy};
 use domain::ports::{Clock, Scale};
 use domain::rule::{RuleScope, TokenLimit};
 use domain::time::Timestamp;
-use domain::window::{Door, Meter, Window};
+use domain::window::{Burn, Door, Meter, Window};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
@@ -71,8 +72,8 @@ pub struct AgentBudget {
     pub now: Option<Arc<Window>>,
     /// Windows of conversations beside it, the last used first.
     pub beside: Vec<Arc<Window>>,
-    /// Tokens a minute that come into it lately.
-    pub burn: u64,
+    /// How fast it fills lately.
+    pub burn: Burn,
     /// What is about to come in, the largest first.
     pub coming: Vec<Coming>,
     /// The limit of its window, where a rule sets one.
@@ -211,10 +212,11 @@ impl Engine {
         let open = self.core.ledger.of_agent(agent);
         let (standing, working, since) = {
             let mut books = budget.books.lock();
-            let standing = books.standing(agent, measure.family);
+            let standing = books.standing(agent, &measure);
             let sizes = books.sizes();
             let works = open.iter().filter(|handle| !handle.view.is_terminal() && handle.ended_at().is_none());
-            let works = works.map(|handle| coming::working(handle, sizes.usual(handle.server, handle.tool.as_ref())));
+            let usual = |handle: &TaskHandle| sizes.usual(handle.server, handle.tool.as_ref());
+            let works = works.map(|handle| coming::working(handle, usual(handle), now));
             (standing, works.collect::<Vec<_>>(), books.started())
         };
         let (window, beside, mut coming) =
@@ -231,7 +233,7 @@ impl Engine {
             agent,
             measure,
             error_percent: budget.scale.error_percent(measure.family),
-            burn: window.as_ref().map_or(0, |window| window.burn(now, budget.numbers().burn_over, since)),
+            burn: window.as_ref().map_or(Burn::Quiet, |window| window.burn(now, budget.numbers(), since)),
             now: window,
             beside,
             coming,

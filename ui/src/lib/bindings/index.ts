@@ -248,6 +248,8 @@ agent: string,
 agentId: string,
 /** In which tokens. */
 family: FamilyDto,
+/** Its program, whose profile says what of all that stands in the window. */
+program: ProgramDto,
 /** Size of the window, in tokens; null when nothing says it. */
 windowTokens: number | null,
 /** How that is known. */
@@ -258,11 +260,13 @@ model: string | null,
 now: WindowDto | null,
 /** Windows of conversations beside it. */
 beside: Array<WindowDto>,
-/** Tokens a minute that come in, over the last minutes. */
+/** Tokens a minute that come into the window, over the last minutes; 0 when nothing does or no rate is known. */
 burnPerMinute: number,
+/** Something came in lately, but less than three minutes or five messages: that is no rate yet. */
+burnTooEarly: boolean,
 /**
- * How long until it is full at that burn, or at its limit where that is lower, in milliseconds; null when never or
- * not known.
+ * How long until it is full at that burn, or at its limit where that is lower, in milliseconds; null when never, not
+ * known, or when it was full already.
  */
 fullInMs: number | null,
 /** What is about to come in, the largest first. */
@@ -352,6 +356,8 @@ tokens: number | null,
 exactness: ExactnessDto,
 /** What keeps it. */
 state: ComingState,
+/** The phase of an open task, as lists of tasks show it; null when its result is here. */
+phase: Phase | null,
 /** How far the task is, in percent, while it works and says so. */
 percent: number | null, };
 
@@ -564,15 +570,17 @@ by: string,
 why: HeldWhy,
 /** Its size in tokens, where it is held for it. */
 tokens: number | null,
-/** The limit, with `tooLarge`. */
+/** The limit, with `tooLarge`; what the program shows its model of a result, with `wouldBeCut`. */
 limit: number | null,
+/** The program that would cut it, as people read it, with `wouldBeCut`. */
+program: string | null,
 /** What was free in the window below the limit, with `doesNotFit`. */
 free: number | null,
 /** What was decided; null while nobody did. */
 verdict: VerdictDto | null, };
 
 /** Why a result is held back. */
-export type HeldWhy = "review" | "tooLarge" | "doesNotFit";
+export type HeldWhy = "review" | "tooLarge" | "doesNotFit" | "wouldBeCut";
 
 /** What happened to a task. */
 export type HistoryDto = {
@@ -802,6 +810,9 @@ status: string,
 /** The server's sentence. */
 text: string, };
 
+/** What a program does with a long result. */
+export type LongResultDto = "cut" | "file" | "whole";
+
 /** A model whose window is known. */
 export type ModelDto = {
 /** Its name. */
@@ -920,6 +931,32 @@ export type ProgramChoice = {
 id: string,
 /** For people: `Claude Code`. */
 label: string, };
+
+/** What is known of the program of an agent. */
+export type ProgramDto = {
+/** Its word, such as `codex`; `other` when it is not known. */
+id: string,
+/** For people: `Codex`. */
+label: string,
+/** Who says so. */
+from: ProgramFromDto,
+/** The version that was measured; empty where none was. */
+version: string,
+/** What of a result its model sees. */
+shows: ShownPartDto,
+/** What it does with a result that is longer than `resultTokens`. */
+longResult: LongResultDto,
+/** Tokens of one result that its model sees at most; null when no limit is known. */
+resultTokens: number | null,
+/** Percent of the stated tool definitions that stand in a request. */
+toolsPercent: number,
+/** Whether it leaves tool definitions out until its model searches for them: only the program knows how many. */
+toolsSearched: boolean,
+/** Whether results that it would cut are held and given in slices. */
+holdsCut: boolean, };
+
+/** Who says which program an agent is. */
+export type ProgramFromDto = "set" | "client" | "nobody";
 
 /** Where a command was found. */
 export type ProgramLocated = {
@@ -1139,6 +1176,8 @@ repeat?: RepeatDto | null,
 holdResults?: boolean | null,
 /** How long a plain call lasts before it becomes a task, for agents that know tasks. */
 promoteAfterMs?: number | null,
+/** Whether a result that the agent's program would cut is held and given in slices; when nothing says so, it is. */
+holdCut?: boolean | null,
 /** How large one result may be: warn, ask or hold. */
 resultLimit?: LimitDto | null,
 /** How much one task may say and bring: warn, ask or stop. */
@@ -1359,6 +1398,9 @@ spanMs: number,
 /** Of this agent, by name or id; of all when left out. */
 agent?: string | null, };
 
+/** The part of a result that a program puts before its model. */
+export type ShownPartDto = "both" | "structuredFirst" | "content";
+
 /** A task with its status log. */
 export type ShownTask = {
 /** The server's messages over time, oldest first. */
@@ -1501,10 +1543,12 @@ export type SourceDto = "tools" | "ownTools" | "arguments" | "results" | "handle
 export type SourcePart = {
 /** Which. */
 source: SourceDto,
-/** Tokens. */
+/** Tokens in the window. */
 tokens: number,
 /** How exact. */
-exactness: ExactnessDto, };
+exactness: ExactnessDto,
+/** Tokens that were passed to the program. */
+passed: number, };
 
 /** A call to start. Has no `Debug`: it carries arguments. */
 export type StartTask = {
@@ -1815,9 +1859,13 @@ export type TokensDto = {
 handle: number,
 /** What is not in the window so far: output on the way, and the unread part of the result, which may still come in. */
 keptOut: number,
-/** Its result; null while there is none. */
+/** Its result, as it is passed when it is read whole; null while there is none. */
 result: number | null,
-/** What of the result entered the window. */
+/** What of that result would stand in the window, by the profile of the agent's program; null while there is none. */
+inWindow: number | null,
+/** How exact. */
+inWindowExactness: ExactnessDto,
+/** What of the result was passed to the program. */
 delivered: number,
 /** The call's name and arguments. */
 arguments: number,
@@ -1830,10 +1878,12 @@ exactness: ExactnessDto, };
 export type ToolCost = {
 /** As the agent knows it. */
 tool: string,
-/** Tokens. */
+/** Tokens in the window. */
 tokens: number,
 /** How exact. */
-exactness: ExactnessDto, };
+exactness: ExactnessDto,
+/** Tokens that were passed to the program. */
+passed: number, };
 
 /** A tool. All text is the server's. */
 export type ToolDto = {
@@ -1973,10 +2023,22 @@ beganAt: string,
 lastAt: string,
 /** When it was emptied; null while it fills. */
 endedAt: string | null,
-/** What stands in it. */
+/**
+ * What stands in it, if nothing was taken out since it began. More than its size means that it was full, see
+ * `fullTimes`.
+ */
 tokens: number,
 /** How exact. */
 exactness: ExactnessDto,
+/** What was passed to the program since it began. */
+passed: number,
+/** How exact. */
+passedExactness: ExactnessDto,
+/**
+ * How often it was full since it began, at least: a window cannot hold more than its size, so its program compacted
+ * it, or it is another conversation. 0 while it never was, or where its size is not known.
+ */
+fullTimes: number,
 /** By source, all of them, in order. */
 sources: Array<SourcePart>,
 /** What tasks kept out of it. */

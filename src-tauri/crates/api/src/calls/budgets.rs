@@ -49,12 +49,13 @@ impl Api {
             let sum = tools.entry(Arc::clone(tool)).or_default();
             *sum = *sum + *count;
         }
+        let (tool_list, size) = (budget.measure.profile.tool_list, budget.measure.window.map(|(size, _)| size));
         let mut tools: Vec<ToolCost> = tools
             .into_iter()
-            .map(|(tool, Count { tokens, exactness })| ToolCost {
-                tool: tool.to_string(),
-                tokens,
-                exactness: exactness.into(),
+            .map(|(tool, passed)| {
+                let Count { tokens, exactness } = tool_list.of(passed);
+                let tool = tool.to_string();
+                ToolCost { tool, tokens, exactness: exactness.into(), passed: passed.tokens }
             })
             .collect();
         tools.sort_by(|one, other| (other.tokens, &one.tool).cmp(&(one.tokens, &other.tool)));
@@ -68,7 +69,7 @@ impl Api {
         Ok(BudgetShown {
             budget: self.budget_dto(&agent, budget, &mut names).await?,
             tools,
-            earlier: earlier.iter().map(WindowDto::from).collect(),
+            earlier: earlier.iter().map(|window| WindowDto::of(window, size)).collect(),
             spent_today,
             kept_out_today: kept_out.tokens,
             kept_out_exactness: kept_out.exactness.into(),

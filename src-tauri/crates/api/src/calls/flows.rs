@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::ids::{AgentId, ServerId};
 use domain::ports::SeriesQuery;
 use domain::time::Timestamp;
-use domain::tokens::{Count, Exactness};
+use domain::tokens::{Count, Exactness, Intake};
 use domain::waste::Waste;
 use domain::window::{Flow, Source};
 
@@ -39,7 +39,7 @@ fn since(now: Timestamp, span_ms: u64, step: i64) -> SeriesQuery {
 /// What flowed in one point.
 #[derive(Default)]
 struct Point {
-    sums: BTreeMap<Source, Count>,
+    sums: BTreeMap<Source, Intake>,
     kept_out: Count,
     messages: u64,
 }
@@ -96,7 +96,8 @@ impl Api {
             match row.flow {
                 Flow::In(source) => {
                     let sum = point.sums.entry(source).or_default();
-                    *sum = *sum + count;
+                    let passed = Count { tokens: row.passed, exactness: row.passed_exactness };
+                    *sum = *sum + Intake { passed, window: count };
                     point.messages = point.messages.saturating_add(row.messages);
                 }
                 Flow::KeptOut => point.kept_out = point.kept_out + count,
@@ -140,7 +141,8 @@ impl Api {
             match row.flow {
                 Flow::In(source) => {
                     let sum = point.sums.entry(source).or_default();
-                    *sum = *sum + count;
+                    let passed = Count { tokens: row.passed, exactness: row.passed_exactness };
+                    *sum = *sum + Intake { passed, window: count };
                 }
                 Flow::KeptOut => point.kept_out = point.kept_out + count,
             }

@@ -105,6 +105,7 @@ impl Api {
             }),
             hold_results: rule.hold_results,
             promote_after_ms: rule.promote_after.map(millis),
+            hold_cut: rule.hold_cut,
             result_limit: rule.result_limit.map(LimitDto::from),
             task_limit: rule.task_limit.map(LimitDto::from),
             window_limit: rule.window_limit.map(LimitDto::from),
@@ -173,6 +174,7 @@ impl Api {
             repeat,
             hold_results: *hold_results,
             promote_after,
+            hold_cut: input.hold_cut,
             result_limit: self.limit(Limited::Result, input.result_limit)?,
             task_limit: self.limit(Limited::Task, input.task_limit)?,
             window_limit,
@@ -247,6 +249,9 @@ fn words(rule: &RuleDto) -> String {
     }
     if let Some(hold) = rule.hold_results {
         said.push(if hold { "holds results".into() } else { "delivers results".into() });
+    }
+    if let Some(hold) = rule.hold_cut {
+        said.push(if hold { "holds what its program would cut" } else { "lets its program cut results" }.into());
     }
     if let Some(after) = rule.promote_after_ms {
         said.push(format!("a task after {after} ms"));

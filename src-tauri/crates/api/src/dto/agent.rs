@@ -124,6 +124,10 @@ pub struct RuleDto {
     #[serde(default)]
     #[ts(optional = nullable)]
     pub promote_after_ms: Option<u64>,
+    /// Whether a result that the agent's program would cut is held and given in slices; when nothing says so, it is.
+    #[serde(default)]
+    #[ts(optional = nullable)]
+    pub hold_cut: Option<bool>,
     /// How large one result may be: warn, ask or hold.
     #[serde(default)]
     #[ts(optional = nullable)]

@@ -1,11 +1,14 @@
 //! Windows, spend, waste and limits, as JSON shows them.
 //!
 //! Every figure of tokens stands beside its family and its exactness; a window that is not known has no size, and what is
-//! not seen here is no number. What the figures mean is `domain::window` and `domain::tokens`; how they are made is
+//! not seen here is no number. `tokens` is what stands in the window of the model, by the profile of its program; `passed`
+//! is what was passed to the program (decision 0022). What the figures mean is `domain::window` and `domain::tokens`; how they are made is
 //! `counted.rs` and `crate::budgets`.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use ts_rs::TS;
+
+use super::program::{ProgramChoice, ProgramDto};
 
 /// How exact a figure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -43,10 +46,12 @@ pub enum SourceDto {
 pub struct SourcePart {
     /// Which.
     pub source: SourceDto,
-    /// Tokens.
+    /// Tokens in the window.
     pub tokens: u64,
     /// How exact.
     pub exactness: ExactnessDto,
+    /// Tokens that were passed to the program.
+    pub passed: u64,
 }
 
 /// In which tokens an agent is counted.
@@ -91,6 +96,9 @@ pub struct ComingDto {
     pub exactness: ExactnessDto,
     /// What keeps it.
     pub state: ComingState,
+    /// The phase of an open task, as lists of tasks show it; null when its result is here.
+    #[ts(type = "Phase | null")]
+    pub phase: Option<String>,
     /// How far the task is, in percent, while it works and says so.
     pub percent: Option<u8>,
 }
@@ -103,7 +111,7 @@ pub enum ComingState {
     Held,
     /// The agent reads it in slices.
     Slices,
-    /// The task works; `tokens` is what this tool usually brings, at most.
+    /// The task is open, in its `phase`; `tokens` is what this tool usually brings, at most.
     Working,
     /// It comes with the agent's next look.
     Ready,
@@ -121,10 +129,18 @@ pub struct WindowDto {
     pub last_at: String,
     /// When it was emptied; null while it fills.
     pub ended_at: Option<String>,
-    /// What stands in it.
+    /// What stands in it, if nothing was taken out since it began. More than its size means that it was full, see
+    /// `fullTimes`.
     pub tokens: u64,
     /// How exact.
     pub exactness: ExactnessDto,
+    /// What was passed to the program since it began.
+    pub passed: u64,
+    /// How exact.
+    pub passed_exactness: ExactnessDto,
+    /// How often it was full since it began, at least: a window cannot hold more than its size, so its program compacted
+    /// it, or it is another conversation. 0 while it never was, or where its size is not known.
+    pub full_times: u64,
     /// By source, all of them, in order.
     pub sources: Vec<SourcePart>,
     /// What tasks kept out of it.
@@ -143,6 +159,8 @@ pub struct BudgetDto {
     pub agent_id: String,
     /// In which tokens.
     pub family: FamilyDto,
+    /// Its program, whose profile says what of all that stands in the window.
+    pub program: ProgramDto,
     /// Size of the window, in tokens; null when nothing says it.
     pub window_tokens: Option<u64>,
     /// How that is known.
@@ -153,10 +171,12 @@ pub struct BudgetDto {
     pub now: Option<WindowDto>,
     /// Windows of conversations beside it.
     pub beside: Vec<WindowDto>,
-    /// Tokens a minute that come in, over the last minutes.
+    /// Tokens a minute that come into the window, over the last minutes; 0 when nothing does or no rate is known.
     pub burn_per_minute: u64,
-    /// How long until it is full at that burn, or at its limit where that is lower, in milliseconds; null when never or
-    /// not known.
+    /// Something came in lately, but less than three minutes or five messages: that is no rate yet.
+    pub burn_too_early: bool,
+    /// How long until it is full at that burn, or at its limit where that is lower, in milliseconds; null when never, not
+    /// known, or when it was full already.
     pub full_in_ms: Option<u64>,
     /// What is about to come in, the largest first.
     pub coming: Vec<ComingDto>,
@@ -210,10 +230,12 @@ pub struct BudgetList {
 pub struct ToolCost {
     /// As the agent knows it.
     pub tool: String,
-    /// Tokens.
+    /// Tokens in the window.
     pub tokens: u64,
     /// How exact.
     pub exactness: ExactnessDto,
+    /// Tokens that were passed to the program.
+    pub passed: u64,
 }
 
 /// The budget of one agent, whole.
@@ -373,9 +395,13 @@ pub struct TokensDto {
     pub handle: u64,
     /// What is not in the window so far: output on the way, and the unread part of the result, which may still come in.
     pub kept_out: u64,
-    /// Its result; null while there is none.
+    /// Its result, as it is passed when it is read whole; null while there is none.
     pub result: Option<u64>,
-    /// What of the result entered the window.
+    /// What of that result would stand in the window, by the profile of the agent's program; null while there is none.
+    pub in_window: Option<u64>,
+    /// How exact.
+    pub in_window_exactness: ExactnessDto,
+    /// What of the result was passed to the program.
     pub delivered: u64,
     /// The call's name and arguments.
     pub arguments: u64,
@@ -423,14 +449,4 @@ pub struct BudgetChoices {
     pub models: Vec<ModelDto>,
     /// Agent programs whose behaviour is known.
     pub programs: Vec<ProgramChoice>,
-}
-
-/// An agent program that can be set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct ProgramChoice {
-    /// Its word: `claude-code`, `codex`, `gemini-cli`, `opencode` ….
-    pub id: String,
-    /// For people: `Claude Code`.
-    pub label: String,
 }

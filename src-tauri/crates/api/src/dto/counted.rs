@@ -3,16 +3,15 @@
 //! One to one and without a decision: what a figure means is `domain::tokens`, what a limit does `domain::rule`. The
 //! types are in `budget.rs` and `kin.rs`; whole budgets are made in `crate::budgets`.
 
-use domain::client_profile::ClientProfile;
 use domain::handle::OverLimit;
 use domain::models::{Model, SizeFrom};
 use domain::rule::{AtTokens, TokenLimit};
-use domain::tokens::{Count, Exactness, Family, TaskTokens};
+use domain::tokens::{Count, Exactness, Family, Intake, TaskTokens};
 use domain::window::{Source, Window};
 
 use super::budget::{
-    AtLimitDto, ExactnessDto, FamilyDto, LimitDto, ModelDto, OverLimitDto, ProgramChoice, SizeFromDto, SourceDto,
-    SourcePart, TokensDto, WindowDto,
+    AtLimitDto, ExactnessDto, FamilyDto, LimitDto, ModelDto, OverLimitDto, SizeFromDto, SourceDto, SourcePart,
+    TokensDto, WindowDto,
 };
 use super::iso;
 
@@ -121,6 +120,8 @@ impl From<TaskTokens> for TokensDto {
             handle: tokens.handle,
             kept_out: tokens.kept_out(),
             result: tokens.result,
+            in_window: tokens.in_window.map(|count| count.tokens),
+            in_window_exactness: tokens.in_window.map_or(tokens.exactness, |count| count.exactness).into(),
             delivered: tokens.delivered,
             arguments: tokens.arguments,
             family: tokens.family.word().into(),
@@ -151,24 +152,19 @@ impl From<&Model> for ModelDto {
     }
 }
 
-impl From<&ClientProfile> for ProgramChoice {
-    fn from(profile: &ClientProfile) -> Self {
-        Self { id: profile.word.into(), label: profile.label.into() }
-    }
-}
-
-/// All sources, in order, each with its count.
-pub(crate) fn sources(count: impl Fn(Source) -> Count) -> Vec<SourcePart> {
+/// All sources, in order, each with its figures.
+pub(crate) fn sources(count: impl Fn(Source) -> Intake) -> Vec<SourcePart> {
     let part = |source| {
-        let Count { tokens, exactness } = count(source);
-        SourcePart { source: SourceDto::from(source), tokens, exactness: exactness.into() }
+        let Intake { passed, window: Count { tokens, exactness } } = count(source);
+        SourcePart { source: SourceDto::from(source), tokens, exactness: exactness.into(), passed: passed.tokens }
     };
     Source::ALL.into_iter().map(part).collect()
 }
 
-impl From<&Window> for WindowDto {
-    fn from(window: &Window) -> Self {
-        let occupancy = window.occupancy();
+impl WindowDto {
+    /// A window of this size, where that is known.
+    pub(crate) fn of(window: &Window, size: Option<u64>) -> Self {
+        let (occupancy, passed) = (window.occupancy(), window.passed_in_all());
         Self {
             id: window.id.to_string(),
             began_at: iso(window.began),
@@ -176,7 +172,10 @@ impl From<&Window> for WindowDto {
             ended_at: window.ended.map(iso),
             tokens: occupancy.tokens,
             exactness: occupancy.exactness.into(),
-            sources: sources(|source| window.of(source)),
+            passed: passed.tokens,
+            passed_exactness: passed.exactness.into(),
+            full_times: size.map_or(0, |size| window.full_times(size)),
+            sources: sources(|source| Intake { passed: window.passed_of(source), window: window.of(source) }),
             kept_out: window.kept_out.tokens,
             kept_out_exactness: window.kept_out.exactness.into(),
         }

@@ -66,6 +66,8 @@ pub enum HeldWhy {
     TooLarge,
     /// With it the window would be fuller than it may be.
     DoesNotFit,
+    /// The agent's program would cut it and tell nobody.
+    WouldBeCut,
 }
 
 /// In which form an agent gets a result.
@@ -92,8 +94,10 @@ pub struct HeldDto {
     pub why: HeldWhy,
     /// Its size in tokens, where it is held for it.
     pub tokens: Option<u64>,
-    /// The limit, with `tooLarge`.
+    /// The limit, with `tooLarge`; what the program shows its model of a result, with `wouldBeCut`.
     pub limit: Option<u64>,
+    /// The program that would cut it, as people read it, with `wouldBeCut`.
+    pub program: Option<String>,
     /// What was free in the window below the limit, with `doesNotFit`.
     pub free: Option<u64>,
     /// What was decided; null while nobody did.
@@ -126,10 +130,16 @@ impl HeldDto {
             HoldWhy::Review => (HeldWhy::Review, None, None, None),
             HoldWhy::TooLarge { tokens, limit } => (HeldWhy::TooLarge, Some(tokens), Some(limit), None),
             HoldWhy::DoesNotFit { tokens, free } => (HeldWhy::DoesNotFit, Some(tokens), None, Some(free)),
+            HoldWhy::WouldBeCut { tokens, shown, .. } => (HeldWhy::WouldBeCut, Some(tokens), Some(shown), None),
+        };
+        let program = match hold.why {
+            HoldWhy::WouldBeCut { program, .. } => Some(program.label.to_owned()),
+            HoldWhy::Review | HoldWhy::TooLarge { .. } | HoldWhy::DoesNotFit { .. } => None,
         };
         let holder = match why {
             HeldWhy::Review => "a rule",
             HeldWhy::TooLarge | HeldWhy::DoesNotFit => "a limit",
+            HeldWhy::WouldBeCut => "Taskwarden",
         };
         Self {
             at: iso(hold.at),
@@ -137,6 +147,7 @@ impl HeldDto {
             why,
             tokens,
             limit,
+            program,
             free,
             verdict: hold.verdict.as_ref().map(VerdictDto::of),
         }

@@ -1,89 +1,118 @@
-//! Settings that a person pastes into an agent's program, as JSON shows them.
+//! The program of an agent, and what is known of it, as JSON shows it.
 //!
-//! They may hold the agent's token: they are shown once, with it, and kept nowhere. Their text is `crate::ready`'s.
+//! One to one from `domain::client_profile`; what follows from it for figures and limits is decision 0022.
 
+use domain::client_profile::{ClientProfile, LongResult, ShownPart};
+use domain::models::{Measure, ProgramFrom};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// Settings that can be pasted into an agent's program. They may hold the token: shown once, kept nowhere.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct ReadySettings {
-    /// JSON for programs that speak HTTP; null when no address is open.
-    pub http: Option<String>,
-    /// JSON for programs that start a command.
-    pub stdio: String,
-    /// A command line that adds it to Claude Code; null when no address is open. It holds the token, which the shell
-    /// would keep in its history: people are shown `programs`.
-    pub claude: Option<String>,
-    /// The same for each program in the forms that it takes, those that were measured first.
-    pub programs: Vec<ProgramSettings>,
-}
-
-/// Settings for one program.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct ProgramSettings {
-    /// Its word, such as `codex`; `other` for every program that has no line of its own.
-    pub program: String,
-    /// What people read.
-    pub label: String,
-    /// What to paste. One of them is enough.
-    pub texts: Vec<SettingsText>,
-    /// What to know about these settings, as sentences.
-    pub notes: Vec<String>,
-    /// The command that shows what the program makes of them; null when none is known.
-    pub check: Option<String>,
-}
-
-/// One text to paste.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct SettingsText {
-    /// How the program reaches the gateway with it.
-    pub transport: SettingsTransport,
-    /// Where it is pasted.
-    pub place: SettingsPlace,
-    /// The file it belongs into; null for a command line, and where each program has its own.
-    pub file: Option<String>,
-    /// The text, whole and unchanged.
-    pub text: String,
-}
-
-/// How a program reaches the gateway.
+/// Who says which program an agent is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub enum SettingsTransport {
-    /// The program speaks HTTP.
-    Http,
-    /// The program starts `taskwarden connect`.
-    Stdio,
+pub enum ProgramFromDto {
+    /// A person: limits count what is in the window by its profile.
+    Set,
+    /// The program itself, by its name: limits count the larger of both figures.
+    Client,
+    /// Nobody: what is passed counts.
+    Nobody,
 }
 
-/// Where settings are pasted.
+/// The part of a result that a program puts before its model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub enum SettingsPlace {
-    /// Into a terminal, as one line.
-    Terminal,
-    /// Into a file of settings.
+pub enum ShownPartDto {
+    /// Not known: both parts count.
+    Both,
+    /// The structured content where there is one, otherwise the text.
+    StructuredFirst,
+    /// The text only.
+    Content,
+}
+
+/// What a program does with a long result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum LongResultDto {
+    /// It cuts it.
+    Cut,
+    /// It writes it to a file and names that.
     File,
+    /// Nothing is known.
+    Whole,
 }
 
-impl std::fmt::Debug for ReadySettings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ReadySettings(…)")
+/// What is known of the program of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgramDto {
+    /// Its word, such as `codex`; `other` when it is not known.
+    pub id: String,
+    /// For people: `Codex`.
+    pub label: String,
+    /// Who says so.
+    pub from: ProgramFromDto,
+    /// The version that was measured; empty where none was.
+    pub version: String,
+    /// What of a result its model sees.
+    pub shows: ShownPartDto,
+    /// What it does with a result that is longer than `resultTokens`.
+    pub long_result: LongResultDto,
+    /// Tokens of one result that its model sees at most; null when no limit is known.
+    pub result_tokens: Option<u64>,
+    /// Percent of the stated tool definitions that stand in a request.
+    pub tools_percent: u32,
+    /// Whether it leaves tool definitions out until its model searches for them: only the program knows how many.
+    pub tools_searched: bool,
+    /// Whether results that it would cut are held and given in slices.
+    pub holds_cut: bool,
+}
+
+/// An agent program that can be set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgramChoice {
+    /// Its word: `claude-code`, `codex`, `gemini-cli`, `opencode` ….
+    pub id: String,
+    /// For people: `Claude Code`.
+    pub label: String,
+}
+
+impl From<&ClientProfile> for ProgramChoice {
+    fn from(profile: &ClientProfile) -> Self {
+        Self { id: profile.word.into(), label: profile.label.into() }
     }
 }
 
-impl std::fmt::Debug for ProgramSettings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ProgramSettings({}, …)", self.program)
-    }
-}
-
-impl std::fmt::Debug for SettingsText {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SettingsText({:?}, {:?}, …)", self.transport, self.place)
+impl ProgramDto {
+    /// What is known of the program of an agent that is measured so, and whether what it would cut is held.
+    pub(crate) fn of(measure: &Measure, holds_cut: bool) -> Self {
+        let profile = measure.profile;
+        let long_result = match profile.long_result {
+            LongResult::Cut { .. } => LongResultDto::Cut,
+            LongResult::File { .. } => LongResultDto::File,
+            LongResult::Whole => LongResultDto::Whole,
+        };
+        Self {
+            id: profile.word.into(),
+            label: profile.label.into(),
+            from: match measure.program_from {
+                ProgramFrom::Set => ProgramFromDto::Set,
+                ProgramFrom::Client => ProgramFromDto::Client,
+                ProgramFrom::Nobody => ProgramFromDto::Nobody,
+            },
+            version: profile.version.into(),
+            shows: match profile.shown {
+                ShownPart::Both => ShownPartDto::Both,
+                ShownPart::StructuredFirst => ShownPartDto::StructuredFirst,
+                ShownPart::Content => ShownPartDto::Content,
+            },
+            long_result,
+            result_tokens: profile.long_result.cap(),
+            tools_percent: u32::from(profile.tool_list.percent),
+            tools_searched: profile.tool_list.searched,
+            holds_cut: holds_cut && profile.long_result.cap().is_some(),
+        }
     }
 }

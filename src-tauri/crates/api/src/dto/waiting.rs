@@ -114,6 +114,7 @@ impl WaitingRow {
                 HoldWhy::Review => (HeldWhy::Review, None),
                 HoldWhy::TooLarge { limit, .. } => (HeldWhy::TooLarge, Some(limit)),
                 HoldWhy::DoesNotFit { .. } => (HeldWhy::DoesNotFit, None),
+                HoldWhy::WouldBeCut { shown, .. } => (HeldWhy::WouldBeCut, Some(shown)),
             };
             rows.push(Self {
                 tokens,

@@ -220,6 +220,13 @@ fn held_message(handle: &TaskHandle, why: HoldWhy) -> String {
             let (size, free) = (handle.result_in_words(tokens), grouped(free));
             format!("The result has {size}, and {free} are free in the window; a person decides.")
         }
+        HoldWhy::WouldBeCut { tokens, shown, program } => {
+            let (size, shown) = (handle.result_in_words(tokens), grouped(shown));
+            format!(
+                "The result has {size}, above the {shown} that {} shows its model; a person decides.",
+                program.label
+            )
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 use super::{Attention, Effect, Refusal, Sight, TaskHandle, Transition, agent_sight};
 use crate::audit::{Actor, Verb};
+use crate::client_profile::ClientProfile;
 use crate::ids::PersonId;
 use crate::status::Intent;
 use crate::time::Timestamp;
@@ -46,6 +47,15 @@ pub enum HoldWhy {
         /// What was free below the limit.
         free: u64,
     },
+    /// The agent's program would cut it and tell nobody (decision 0022).
+    WouldBeCut {
+        /// Its size.
+        tokens: u64,
+        /// What the program shows its model of a result at most.
+        shown: u64,
+        /// The program.
+        program: &'static ClientProfile,
+    },
 }
 
 impl HoldWhy {
@@ -54,7 +64,9 @@ impl HoldWhy {
     pub const fn tokens(self) -> Option<u64> {
         match self {
             Self::Review => None,
-            Self::TooLarge { tokens, .. } | Self::DoesNotFit { tokens, .. } => Some(tokens),
+            Self::TooLarge { tokens, .. } | Self::DoesNotFit { tokens, .. } | Self::WouldBeCut { tokens, .. } => {
+                Some(tokens)
+            }
         }
     }
 }
@@ -255,6 +267,10 @@ impl TaskHandle {
             }
             HoldWhy::DoesNotFit { tokens, free } => {
                 format!("{}, {} are free", self.result_in_words(tokens), grouped(free))
+            }
+            HoldWhy::WouldBeCut { tokens, shown, program } => {
+                let (size, shown) = (self.result_in_words(tokens), grouped(shown));
+                format!("{size}, above the {shown} that {} shows its model", program.label)
             }
         };
         step.fact(now, Actor::System("budget"), Verb::ResultHeld, note);

@@ -29,6 +29,10 @@ pub struct Counting {
     pub task_every: Duration,
     /// Over how long the burn is taken. Judgement: a few turns of an agent.
     pub burn_over: Duration,
+    /// There is no burn from less than this: a rate of a moment is none (review B6).
+    pub burn_least: Duration,
+    /// Nor from fewer messages than this in `burn_over` (review B6).
+    pub burn_times: u32,
     /// A modern client that finds out about the gateway anew after being quiet for so long begins a new window: it has no
     /// sessions that would say so. Judgement.
     pub quiet_is_new: Duration,
@@ -41,6 +45,9 @@ pub struct Counting {
     pub windows_shown: u32,
     /// Tokens of one slice, unless its reader asks for less. Judgement: about a screen of a report ten times over.
     pub slice_tokens: u64,
+    /// Percent of what a program shows its model of a result that a slice of one may have which the program would cut: the
+    /// program counts in its own way. Judgement: the caps that were measured are met within 3 %, and JSON goes around it.
+    pub slice_percent: u64,
     /// Lines of a held result that stand in the short one. From the design (`inbox-budget`).
     pub short_lines: usize,
     /// Tokens that those lines may have together. Judgement.
@@ -73,11 +80,14 @@ impl Default for Counting {
             flush_every: 3 * SECOND,
             task_every: 5 * SECOND,
             burn_over: 10 * MINUTE,
+            burn_least: 3 * MINUTE,
+            burn_times: 5,
             quiet_is_new: 15 * MINUTE,
             comes_back_within: MINUTE,
             windows_max: 8,
             windows_shown: 10,
             slice_tokens: 8_000,
+            slice_percent: 80,
             short_lines: 40,
             short_tokens: 1_000,
             warn_percent: 80,
@@ -101,6 +111,7 @@ impl Counting {
         rule(self.batch_bytes > 0, "counting.batch_bytes", "must be above zero")?;
         rule(self.slice_tokens >= 100, "counting.slice_tokens", "must be 100 or more")?;
         rule(self.burn_over >= MINUTE, "counting.burn_over", "must be a minute or more")?;
+        rule((1..=100).contains(&self.slice_percent), "counting.slice_percent", "must be from 1 to 100")?;
         rule(self.windows_max > 0, "counting.windows_max", "must be above zero")?;
         let tick = Duration::from_millis(10);
         rule(self.show_every >= tick, "counting.show_every", "must be 10 ms or more")?;
@@ -127,6 +138,7 @@ mod tests {
             (Counting { batch_bytes: 0, ..good() }, "counting.batch_bytes"),
             (Counting { show_every: Duration::ZERO, ..good() }, "counting.show_every"),
             (Counting { flush_every: Duration::ZERO, ..good() }, "counting.flush_every"),
+            (Counting { slice_percent: 0, ..good() }, "counting.slice_percent"),
             (Counting { short_tokens: 0, ..good() }, "counting.short_tokens"),
             (Counting { warn_percent: 0, ..good() }, "counting.warn_percent"),
             (Counting { warn_percent: 96, ..good() }, "counting.warn_percent"),

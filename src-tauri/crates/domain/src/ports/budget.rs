@@ -22,10 +22,14 @@ pub struct SpendRow {
     pub flow: Flow,
     /// In whose tokens.
     pub family: Family,
-    /// How exact its least exact part is.
+    /// How exact the least exact part of `tokens` is.
     pub exactness: Exactness,
-    /// Tokens.
+    /// Tokens in the window.
     pub tokens: u64,
+    /// How exact the least exact part of `passed` is.
+    pub passed_exactness: Exactness,
+    /// Tokens that were passed to the program.
+    pub passed: u64,
     /// Messages.
     pub messages: u64,
 }

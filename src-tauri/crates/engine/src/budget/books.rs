@@ -7,18 +7,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::ids::{AgentId, HandleId, ServerId, WindowId};
+use domain::models::Measure;
 use domain::policy::Counting;
 use domain::ports::{BudgetNote, with_error};
 use domain::time::Timestamp;
-use domain::tokens::{Count, Family};
+use domain::tokens::{Count, Family, Intake};
 use domain::waste::Waste;
 use domain::window::{Flow, Source, Window};
 
 use super::coming::{Coming, Pending, Sizes, Unread};
-use super::desk::{Desk, Open, stands};
+use super::desk::{Desk, Open};
 use super::place::Place;
 use super::series::Series;
 use super::shelf::Page;
+use super::shown::Counted;
 
 /// All windows, and what flowed.
 pub(super) struct Books {
@@ -95,17 +97,17 @@ impl Books {
         place: &Place,
         server: Option<ServerId>,
         source: Source,
-        (count, unsaid): (Count, u64),
+        counted: Counted,
         family: Family,
         now: Timestamp,
     ) -> Option<WindowId> {
         let span = self.numbers.burn_over;
         let open = self.window(place, family, now)?;
         let window = Arc::make_mut(&mut open.window);
-        window.take_in(source, count, now, span);
-        window.unsaid = window.unsaid.saturating_add(unsaid);
+        window.take_in(source, counted.intake, now, span);
+        window.unsaid = window.unsaid.saturating_add(counted.beyond);
         let id = window.id;
-        self.series.flowed(now, (place.agent, server, family), Flow::In(source), count, 1);
+        self.series.flowed(now, (place.agent, server, family), Flow::In(source), counted.intake, 1);
         Some(id)
     }
 
@@ -115,24 +117,27 @@ impl Books {
         place: &Place,
         server: Option<ServerId>,
         page: Page,
-        family: Family,
+        measure: &Measure,
         now: Timestamp,
     ) {
+        let (family, tool_list) = (measure.family, measure.profile.tool_list);
         let Some(open) = self.window(place, family, now) else { return };
         let before = open.window.shelves.get(&place.door).cloned().unwrap_or_default();
         let own = if page.is_last { page.own } else { before.own };
         let (tools, new) = open.paging.turn(place.door, page, before.tools);
         let window = Arc::make_mut(&mut open.window);
+        window.tool_list = tool_list;
         window.put_tools(place.door, tools, own, now);
         if let (Some(session), Some(shelf)) = (&place.session, window.shelves.get_mut(&place.door)) {
             shelf.session.get_or_insert_with(|| Arc::clone(session));
         }
         let (agent, server) = (place.agent, server.or(place.door));
+        let both = |passed| Intake { passed, window: tool_list.of(passed) };
         if new.tokens > 0 {
-            self.series.flowed(now, (agent, server, family), Flow::In(Source::Tools), new, 1);
+            self.series.flowed(now, (agent, server, family), Flow::In(Source::Tools), both(new), 1);
         }
         if own.tokens != before.own.tokens && own.tokens > 0 {
-            self.series.flowed(now, (agent, None, family), Flow::In(Source::OwnTools), own, 1);
+            self.series.flowed(now, (agent, None, family), Flow::In(Source::OwnTools), both(own), 1);
         }
     }
 
@@ -150,12 +155,14 @@ impl Books {
     pub(super) fn empty(&mut self, agent: AgentId, now: Timestamp) {
         let Some(emptied) = self.desks.get_mut(&agent).and_then(|desk| desk.open.pop()) else { return };
         let (family, shelves) = (emptied.window.family, emptied.window.shelves.clone());
-        let next = Window { shelves, ..Window::new((self.draw)(), agent, family, now) };
+        let tool_list = emptied.window.tool_list;
+        let next = Window { shelves, tool_list, ..Window::new((self.draw)(), agent, family, now) };
         for (door, shelf) in &next.shelves {
             let tools: Count = shelf.tools.values().copied().sum();
             for (server, source, count) in [(*door, Source::Tools, tools), (None, Source::OwnTools, shelf.own)] {
                 if count.tokens > 0 {
-                    self.series.flowed(now, (agent, server, family), Flow::In(source), count, 1);
+                    let both = Intake { passed: count, window: tool_list.of(count) };
+                    self.series.flowed(now, (agent, server, family), Flow::In(source), both, 1);
                 }
             }
         }
@@ -213,16 +220,21 @@ impl Books {
 
     /// What stands for limits in the window that belongs to this place, or in the fullest where that is not known, with
     /// what comes in whatever the agent does; estimates with so much error on top.
-    pub(super) fn occupied(&self, agent: AgentId, place: Option<&Place>, error_percent: u8) -> u64 {
+    pub(super) fn occupied(
+        &self,
+        agent: AgentId,
+        place: Option<&Place>,
+        (is_confirmed, error_percent): (bool, u8),
+    ) -> u64 {
         let Some(desk) = self.desks.get(&agent) else { return 0 };
+        let stands = |window: &Arc<Window>| window.limited(is_confirmed);
         let window = match place {
             Some(place) => desk.of(place),
             None => desk.open.iter().map(|open| &open.window).max_by_key(|window| stands(window)),
         };
         let comes = desk.pending.ready(window.map(|window| window.id));
         let promised = desk.promised.values().copied().fold(0, u64::saturating_add);
-        with_error(window.map_or(0, |window| stands(window)).saturating_add(comes), error_percent)
-            .saturating_add(promised)
+        with_error(window.map_or(0, stands).saturating_add(comes), error_percent).saturating_add(promised)
     }
 
     /// The result of a task is on its way into the agent's window.
@@ -237,11 +249,12 @@ impl Books {
         }
     }
 
-    /// The windows of an agent at this moment, in this family.
-    pub(super) fn standing(&mut self, agent: AgentId, family: Family) -> Option<Standing> {
+    /// The windows of an agent at this moment, as it is measured now.
+    pub(super) fn standing(&mut self, agent: AgentId, measure: &Measure) -> Option<Standing> {
         let desk = self.desks.get_mut(&agent)?;
         for open in &mut desk.open {
-            open.in_family(family);
+            open.in_family(measure.family);
+            open.lists_tools(measure.profile.tool_list);
         }
         let mut windows = desk.open.iter().rev().map(|open| Arc::clone(&open.window));
         Some(Standing { now: windows.next(), beside: windows.collect(), coming: desk.pending.all().collect() })
@@ -380,7 +393,7 @@ impl Books {
         if !is_known {
             return;
         }
-        self.series.flowed(now, (agent, Some(server), family), Flow::KeptOut, count, 1);
+        self.series.flowed(now, (agent, Some(server), family), Flow::KeptOut, count.into(), 1);
         self.changed = true;
     }
 }

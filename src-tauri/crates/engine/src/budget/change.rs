@@ -11,10 +11,11 @@ use domain::time::Timestamp;
 use domain::tokens::Count;
 use domain::waste::Waste;
 
+use super::Budget;
 use super::coming::TaskFacts;
 use super::limits::Incoming;
+use super::shown::{self, Counted, Kind};
 use super::tap::{Item, Matter};
-use super::{Budget, count};
 
 impl Budget {
     /// A task was committed as `next`; `before` is `None` at its birth.
@@ -77,16 +78,19 @@ impl Budget {
     fn result_is_here(&self, next: &TaskHandle, agent: AgentId, text: &Payload, incoming: &mut Incoming) {
         let (here, facts) = (matter(next, agent, text.clone()), TaskFacts::of(next));
         match incoming.came(text) {
-            Some(weight) => self.expects(&here, facts, count::shown(&weight, text.bytes())),
+            Some(weight) => {
+                let counted = shown::counted(&self.measure(agent), &weight, text.bytes(), Kind::Result);
+                self.expects(&here, facts, counted);
+            }
             None => self.leave(Item::Outcome(here, facts)),
         }
     }
 
     /// A result of this size is about to come in.
-    pub(super) fn expects(&self, here: &Matter, facts: Option<TaskFacts>, result: Count) {
+    pub(super) fn expects(&self, here: &Matter, facts: Option<TaskFacts>, result: Counted) {
         let (family, now) = (self.measure(here.agent).family, self.now());
         let mut books = self.books.lock();
-        books.sizes().learn(here.server, here.tool.as_ref(), result.tokens);
+        books.sizes().learn(here.server, here.tool.as_ref(), result.intake.window.tokens);
         if let Some(facts) = facts {
             books.pending(here.agent, family, now, |pending| pending.came(&facts, result));
         }

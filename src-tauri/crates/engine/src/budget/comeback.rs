@@ -9,10 +9,11 @@ use std::sync::Arc;
 use domain::handle::TaskHandle;
 use domain::ports::RegistryError;
 use domain::status::{Outcome, ServerView, TaskStatus};
-use domain::tokens::Count;
+use domain::tokens::{Count, Intake, TaskTokens};
 
 use super::change::words;
 use super::coming::{Pending, TaskFacts, is_read};
+use super::shown::Counted;
 use crate::core::Core;
 
 /// Tasks of an agent that are looked through at a start, the newest. Judgement: what an agent may still read; what is
@@ -44,8 +45,8 @@ pub(crate) async fn come_back(core: &Arc<Core>) -> Result<(), RegistryError> {
             match handle.tokens.and_then(|tokens| tokens.result.map(|_| tokens)) {
                 None => budget.unseen.lock().push((handle, facts)),
                 Some(tokens) => {
-                    let result = Count { tokens: tokens.result.unwrap_or(0), exactness: tokens.exactness };
-                    let read = is_read(result.tokens, tokens.delivered, budget.numbers().short_tokens);
+                    let result = counted(&tokens, budget.measure(agent.id).is_confirmed());
+                    let read = is_read(result.intake.passed.tokens, tokens.delivered, budget.numbers().short_tokens);
                     let left = facts.filter(|facts| !read && !facts.is_done());
                     let now = core.now();
                     budget.books.lock().pending(agent.id, tokens.family, now, |pending: &mut Pending| match left {
@@ -60,6 +61,15 @@ pub(crate) async fn come_back(core: &Arc<Core>) -> Result<(), RegistryError> {
         }
     }
     Ok(())
+}
+
+/// What was counted of a result, as the figures of its task say.
+fn counted(tokens: &TaskTokens, is_confirmed: bool) -> Counted {
+    let passed = Count { tokens: tokens.result.unwrap_or(0), exactness: tokens.exactness };
+    let window = tokens.in_window.unwrap_or(passed);
+    let own = passed.tokens.saturating_add(tokens.unsaid);
+    let beyond = if is_confirmed { 0 } else { own.saturating_sub(window.tokens) };
+    Counted { intake: Intake { passed, window }, unsaid: tokens.unsaid, beyond }
 }
 
 fn has_result(handle: &TaskHandle) -> bool {

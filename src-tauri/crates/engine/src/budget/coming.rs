@@ -9,8 +9,11 @@ use std::sync::Arc;
 
 use domain::handle::{Form, TaskHandle};
 use domain::ids::{HandleId, ServerId, WindowId};
-use domain::status::Intent;
-use domain::tokens::{Count, Exactness};
+use domain::status::{Intent, Phase};
+use domain::time::Timestamp;
+use domain::tokens::{Count, Exactness, Intake};
+
+use super::shown::Counted;
 
 /// Results of one agent that are expected at most; the oldest count as not read. Judgement: more than an agent starts
 /// in a day.
@@ -35,6 +38,8 @@ pub struct Coming {
     pub tokens: Option<Count>,
     /// What keeps it.
     pub state: ComingState,
+    /// The phase of a task that is open, as lists of tasks show it.
+    pub phase: Option<Phase>,
     /// How far the task is, in percent, while it works and says so.
     pub percent: Option<u8>,
 }
@@ -46,7 +51,7 @@ pub enum ComingState {
     Held,
     /// The agent reads it in slices.
     Slices,
-    /// The task works; the tokens are what its tool usually brings, at most.
+    /// The task is open; the tokens are what its tool usually brings, at most.
     Working,
     /// It comes with the agent's next look.
     Ready,
@@ -60,10 +65,9 @@ struct Expected {
     state: ComingState,
     trimmed: bool,
     /// `None` while it was read before it was counted.
-    result: Option<Count>,
-    /// Tokens of it beyond what its maker says: limits count them.
-    unsaid: u64,
-    delivered: u64,
+    result: Option<Counted>,
+    /// What of it was passed, and what of that stands in the window.
+    delivered: (u64, u64),
     /// The window in which its agent dealt with it last.
     window: Option<WindowId>,
     /// What its handle cost that window.
@@ -73,26 +77,28 @@ struct Expected {
 }
 
 impl Expected {
+    /// What of it would still come into the window, if it were read whole.
     fn left(&self) -> Count {
-        let result = self.result.unwrap_or_default();
-        Count { tokens: result.tokens.saturating_sub(self.delivered), exactness: result.exactness }
+        let window = self.result.unwrap_or_default().intake.window;
+        Count { tokens: window.tokens.saturating_sub(self.delivered.1), exactness: window.exactness }
     }
 
     /// What may come in, at most: what is held, and what slices bring, is its content by our own count, which the figure
-    /// to show may be far below (structured content beside short texts, what its maker says).
+    /// to show may be far below (structured content beside short texts, what its maker says, what its program cuts).
     fn comes(&self) -> Count {
-        let left = self.left();
+        let Counted { intake, unsaid, .. } = self.result.unwrap_or_default();
         match self.state {
-            ComingState::Held | ComingState::Slices if self.unsaid > 0 => {
-                let own = self.result.unwrap_or_default().tokens.saturating_add(self.unsaid);
-                Count { tokens: own.saturating_sub(self.delivered), exactness: Exactness::AtMost }
+            ComingState::Held | ComingState::Slices => {
+                let own = intake.passed.tokens.saturating_add(unsaid);
+                let exactness = if unsaid > 0 { Exactness::AtMost } else { intake.passed.exactness };
+                Count { tokens: own.saturating_sub(self.delivered.0), exactness }
             }
-            ComingState::Held | ComingState::Slices | ComingState::Working | ComingState::Ready => left,
+            ComingState::Working | ComingState::Ready => self.left(),
         }
     }
 
     fn is_read(&self, short: u64) -> bool {
-        is_read(self.result.unwrap_or_default().tokens, self.delivered, short)
+        is_read(self.result.unwrap_or_default().intake.passed.tokens, self.delivered.0, short)
     }
 }
 
@@ -137,14 +143,14 @@ pub(super) struct Pending {
 
 impl Pending {
     /// The result of a task is here. Returns what had to go for it.
-    pub(super) fn came(&mut self, handle: &TaskFacts, result: Count) -> Option<Unread> {
+    pub(super) fn came(&mut self, handle: &TaskFacts, result: Counted) -> Option<Unread> {
         if let Some(known) = self.expected.get_mut(&handle.id) {
             match known.result {
                 // It was read before it was counted.
                 None => {
                     self.take(handle.id);
                 }
-                Some(_) => (known.result, known.unsaid) = (Some(result), handle.unsaid),
+                Some(_) => known.result = Some(result),
             }
             return None;
         }
@@ -158,7 +164,6 @@ impl Pending {
             state: handle.state,
             trimmed: handle.trimmed,
             result: Some(result),
-            unsaid: handle.unsaid,
             delivered: handle.delivered,
             window: None,
             cost: Count::ZERO,
@@ -185,7 +190,7 @@ impl Pending {
         &mut self,
         seen: (HandleId, Option<ServerId>),
         read: Read,
-        count: Count,
+        intake: Intake,
         (window, short): (WindowId, u64),
     ) -> Option<Unread> {
         let (id, server) = seen;
@@ -199,8 +204,7 @@ impl Pending {
                     state: ComingState::Ready,
                     trimmed: false,
                     result: None,
-                    unsaid: 0,
-                    delivered: count.tokens,
+                    delivered: (intake.passed.tokens, intake.window.tokens),
                     window: Some(window),
                     cost: Count::ZERO,
                     since: self.turn(),
@@ -213,8 +217,12 @@ impl Pending {
         };
         known.window = Some(window);
         match read {
-            Read::Handle => known.cost = known.cost + count,
-            Read::Part | Read::Whole => known.delivered = known.delivered.saturating_add(count.tokens),
+            Read::Handle => known.cost = known.cost + intake.window,
+            Read::Part | Read::Whole => {
+                let (passed, stands) = known.delivered;
+                let (more, more_stands) = (intake.passed.tokens, intake.window.tokens);
+                known.delivered = (passed.saturating_add(more), stands.saturating_add(more_stands));
+            }
         }
         // A trimmed result is read in one piece, whatever is left of it.
         let whole = read == Read::Whole || (read == Read::Part && known.trimmed);
@@ -264,7 +272,8 @@ impl Pending {
     pub(super) fn ready(&self, window: Option<WindowId>) -> u64 {
         let ready = self.expected.values().filter(|known| known.state == ComingState::Ready && !known.trimmed);
         let ready = ready.filter(|known| known.window.is_none_or(|of| window.is_none_or(|window| window == of)));
-        ready.map(|known| known.left().tokens.saturating_add(known.unsaid)).fold(0, u64::saturating_add)
+        let limited = |known: &Expected| known.result.map_or(0, |result| result.beyond);
+        ready.map(|known| known.left().tokens.saturating_add(limited(known))).fold(0, u64::saturating_add)
     }
 
     /// All, in no order.
@@ -276,6 +285,7 @@ impl Pending {
             tool: known.tool.clone(),
             tokens: Some(known.comes()),
             state: known.state,
+            phase: None,
             percent: None,
         })
     }
@@ -309,7 +319,7 @@ impl Pending {
 
 fn unread(known: Expected) -> Option<Unread> {
     known.result?;
-    let wasted = (known.delivered == 0).then_some(known.cost);
+    let wasted = (known.delivered.0 == 0).then_some(known.cost);
     Some(Unread { server: known.server, left: known.left(), wasted })
 }
 
@@ -321,8 +331,8 @@ pub(super) struct TaskFacts {
     pub(super) tool: Option<Arc<str>>,
     pub(super) state: ComingState,
     pub(super) trimmed: bool,
-    pub(super) delivered: u64,
-    pub(super) unsaid: u64,
+    /// What of it was passed, and what of that stands in the window.
+    pub(super) delivered: (u64, u64),
 }
 
 impl TaskFacts {
@@ -334,14 +344,13 @@ impl TaskFacts {
             tool: handle.tool.clone(),
             state: state(handle)?,
             trimmed: is_trimmed(handle),
-            delivered: handle.tokens.map_or(0, |tokens| tokens.delivered),
-            unsaid: handle.tokens.map_or(0, |tokens| tokens.unsaid),
+            delivered: handle.tokens.map_or((0, 0), |tokens| (tokens.delivered, tokens.delivered_in_window)),
         })
     }
 
     /// Whether its agent has all that it will get: a trimmed result is read in one piece.
     pub(super) fn is_done(&self) -> bool {
-        self.trimmed && self.delivered > 0
+        self.trimmed && self.delivered.0 > 0
     }
 }
 
@@ -371,8 +380,8 @@ fn is_trimmed(handle: &TaskHandle) -> bool {
     }
 }
 
-/// A task that works, with what its tool usually brings.
-pub(super) fn working(handle: &TaskHandle, usual: Option<u64>) -> Coming {
+/// A task that is open, with what its tool usually brings.
+pub(super) fn working(handle: &TaskHandle, usual: Option<u64>, now: Timestamp) -> Coming {
     let percent = handle.progress.as_ref().and_then(|progress| {
         let share = progress.done? / progress.total.filter(|total| *total > 0.0)?;
         // In range by the clamp; a number that is none becomes 0.
@@ -384,6 +393,7 @@ pub(super) fn working(handle: &TaskHandle, usual: Option<u64>) -> Coming {
         tool: handle.tool.clone(),
         tokens: usual.map(|tokens| Count { tokens, exactness: Exactness::AtMost }),
         state: ComingState::Working,
+        phase: Some(handle.phase(now)),
         percent,
     }
 }

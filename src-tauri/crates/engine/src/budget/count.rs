@@ -6,12 +6,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use domain::models::Measure;
 use domain::payload::Payload;
 use domain::ports::{Load, Scale, Weight, with_error};
 use domain::tokens::{Count, Exactness, Family};
 use serde_json::value::RawValue;
 
 use super::seen::Passed;
+use super::shown::{self, Counted, Kind};
 use super::tap::Item;
 
 /// The name under which a list of tools stands that nobody had the time to read.
@@ -22,21 +24,14 @@ const UNREAD_LIST: &str = "(not counted)";
 pub(super) enum Weighed {
     /// A list of tools, by tool, and our own.
     Tools(BTreeMap<Arc<str>, Count>, Count),
-    /// Anything else: the figure to show, and how much more it is by our own count when its maker says less.
-    Sum(Count, u64),
+    /// Anything else.
+    Sum(Counted),
 }
 
 impl Weighed {
-    const NOTHING: Self = Self::Sum(Count::ZERO, 0);
-
     /// Our own count, whole.
     fn own(count: Count) -> Self {
-        Self::Sum(count, 0)
-    }
-
-    /// Of a text of so many bytes. What its maker says is believed unless it cannot be.
-    fn of(weight: &Weight, bytes: u64) -> Self {
-        Self::Sum(shown(weight, bytes), unsaid(weight, bytes))
+        Self::Sum(count.into())
     }
 }
 
@@ -59,16 +54,16 @@ pub(super) fn shown(weight: &Weight, bytes: u64) -> Count {
     if believed { weight.shown() } else { weight.count }
 }
 
-/// Weighs a batch, each item in the family beside it. Does not wait on the caller's thread.
+/// Weighs a batch, each item as its agent is measured. Does not wait on the caller's thread.
 pub(super) async fn weigh_all(
     scale: &Arc<dyn Scale>,
     batch: &Arc<Vec<Item>>,
-    families: Arc<Vec<Family>>,
+    measures: Arc<Vec<Measure>>,
 ) -> Vec<Weighed> {
-    let (held, items, by_item) = (Arc::clone(scale), Arc::clone(batch), Arc::clone(&families));
+    let (held, items, by_item) = (Arc::clone(scale), Arc::clone(batch), measures);
     let work = move || {
         let pairs = items.iter().zip(by_item.iter());
-        pairs.map(|(item, family)| weigh(held.as_ref(), item, *family)).collect()
+        pairs.map(|(item, measure)| weigh(held.as_ref(), item, measure)).collect()
     };
     beside(work).await.unwrap_or_else(|| batch.iter().map(at_most).collect())
 }
@@ -128,47 +123,55 @@ pub(super) fn at_most(item: &Item) -> Weighed {
         | Item::Failure(matter)
         | Item::Aside(matter)
         | Item::Word(matter) => Weighed::own(per_byte(matter.text.bytes())),
-        Item::Mark(_) => Weighed::NOTHING,
+        Item::Mark(_) => Weighed::own(Count::ZERO),
     }
 }
 
-fn weigh(scale: &dyn Scale, item: &Item, family: Family) -> Weighed {
-    let weighed = |load, text: &Payload| Weighed::of(&scale.weigh(family, load), text.bytes());
+fn weigh(scale: &dyn Scale, item: &Item, measure: &Measure) -> Weighed {
+    let family = measure.family;
+    let of = |load, text: &Payload, kind| {
+        Weighed::Sum(shown::counted(measure, &scale.weigh(family, load), text.bytes(), kind))
+    };
     match item {
         Item::Saw(seen) => match &seen.what {
             Passed::Tools { list, own, .. } => {
                 let own = scale.tools(family, own.as_str()).into_values().sum();
                 Weighed::Tools(scale.tools(family, list.as_str()), own)
             }
-            Passed::Call(text) => weighed(Load::Call(text.as_str()), text),
-            Passed::Result(text) => weighed(Load::Result(text.as_str()), text),
-            Passed::Error(text) => weighed(Load::Error(text.as_str()), text),
+            Passed::Call(text) => of(Load::Call(text.as_str()), text, Kind::Other),
+            Passed::Result(text) => of(Load::Result(text.as_str()), text, Kind::Result),
+            Passed::Error(text) => of(Load::Error(text.as_str()), text, Kind::Error),
             Passed::Slice(text) | Passed::Handle(text) | Passed::Look { said: text, .. } => {
-                Weighed::own(scale.weigh(family, shape(text.as_str())).count)
+                let (load, kind) = shape(text.as_str());
+                // These are ours, around what their makers say.
+                let weight = Weight { reported: None, ..scale.weigh(family, load) };
+                Weighed::Sum(shown::counted(measure, &weight, text.bytes(), kind))
             }
-            Passed::Prompt(text) => weighed(Load::Prompt(text.as_str()), text),
-            Passed::Resource(text) => weighed(Load::Resource(text.as_str()), text),
+            Passed::Prompt(text) => of(Load::Prompt(text.as_str()), text, Kind::Other),
+            Passed::Resource(text) => of(Load::Resource(text.as_str()), text, Kind::Other),
         },
         Item::Arguments(matter) => {
             let name = matter.tool.as_deref().unwrap_or_default();
             let name = scale.weigh(family, Load::Text(name)).count;
             Weighed::own(name + scale.weigh(family, Load::Text(matter.text.as_str())).count)
         }
-        Item::Outcome(matter, _) => weighed(Load::Result(matter.text.as_str()), &matter.text),
-        Item::Failure(matter) => weighed(Load::Error(matter.text.as_str()), &matter.text),
-        Item::Aside(matter) | Item::Word(matter) => weighed(Load::Text(matter.text.as_str()), &matter.text),
-        Item::Mark(_) => Weighed::NOTHING,
+        Item::Outcome(matter, _) => of(Load::Result(matter.text.as_str()), &matter.text, Kind::Result),
+        Item::Failure(matter) => of(Load::Error(matter.text.as_str()), &matter.text, Kind::Error),
+        Item::Aside(matter) | Item::Word(matter) => of(Load::Text(matter.text.as_str()), &matter.text, Kind::Other),
+        Item::Mark(_) => Weighed::own(Count::ZERO),
     }
 }
 
 /// What a message of ours is: a result of a tool, a resource, or a task object.
-fn shape(text: &str) -> Load<'_> {
+fn shape(text: &str) -> (Load<'_>, Kind) {
     match serde_json::from_str::<BTreeMap<String, &RawValue>>(text) {
-        Ok(members) if members.contains_key("content") => Load::Result(text),
-        Ok(members) if members.contains_key("contents") => Load::Resource(text),
-        Ok(members) if members.contains_key("message") && members.contains_key("code") => Load::Error(text),
-        Ok(_) => Load::Task(text),
-        Err(_) => Load::Text(text),
+        Ok(members) if members.contains_key("content") => (Load::Result(text), Kind::Result),
+        Ok(members) if members.contains_key("contents") => (Load::Resource(text), Kind::Other),
+        Ok(members) if members.contains_key("message") && members.contains_key("code") => {
+            (Load::Error(text), Kind::Error)
+        }
+        Ok(_) => (Load::Task(text), Kind::Other),
+        Err(_) => (Load::Text(text), Kind::Other),
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::client_profile::ToolListCost;
 use domain::ids::HandleId;
 use domain::time::Timestamp;
 use domain::tokens::{Exactness, Family};
@@ -53,11 +54,22 @@ impl Open {
         window.family = family;
         let shelves = window.shelves.values_mut();
         let tools = shelves.flat_map(|shelf| shelf.tools.values_mut().chain(std::iter::once(&mut shelf.own)));
-        let all = tools.chain(window.sums.values_mut()).chain(std::iter::once(&mut window.kept_out));
+        let all = tools
+            .chain(window.sums.values_mut())
+            .chain(window.passed.values_mut())
+            .chain(std::iter::once(&mut window.kept_out));
         for count in all.filter(|count| count.tokens > 0) {
             count.exactness = count.exactness.max(marked);
         }
         self.stale = true;
+    }
+
+    /// Its program makes this of the definitions of tools from now on.
+    pub(super) fn lists_tools(&mut self, tool_list: ToolListCost) {
+        if self.window.tool_list != tool_list {
+            Arc::make_mut(&mut self.window).tool_list = tool_list;
+            self.stale = true;
+        }
     }
 }
 
@@ -130,11 +142,6 @@ impl Desk {
         self.open.push(Open::new(window, true));
         self.open.len().checked_sub(1)
     }
-}
-
-/// What stands in a window by our own count.
-pub(super) fn stands(window: &Window) -> u64 {
-    window.occupancy().tokens.saturating_add(window.unsaid)
 }
 
 fn knows(window: &Window, place: &Place) -> bool {

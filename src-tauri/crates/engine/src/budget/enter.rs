@@ -4,29 +4,31 @@
 
 use std::sync::Arc;
 
+use domain::models::{self, Measure};
 use domain::time::Timestamp;
-use domain::tokens::{Count, Family};
+use domain::tokens::{Count, Family, Intake};
 use domain::waste::Waste;
-use domain::window::Source;
+use domain::window::{Meter, Source};
 
-use super::coming::{Read, TaskFacts};
+use super::coming::Read;
 use super::count::Weighed;
 use super::figures::Figure;
 use super::lines::Unseen;
 use super::place::Place;
 use super::seen::{Passed, Seen};
 use super::shelf::Page;
+use super::shown::Counted;
 use super::tap::{Item, Matter};
 use super::{Budget, count};
 
 impl Budget {
     /// Counts a batch and enters it.
     pub(super) async fn take_in(&self, batch: &Arc<Vec<Item>>) {
-        let families: Arc<Vec<Family>> = Arc::new(batch.iter().map(|item| self.family_of(item)).collect());
-        let weighed = count::weigh_all(&self.scale, batch, Arc::clone(&families)).await;
+        let measures: Arc<Vec<Measure>> = Arc::new(batch.iter().map(|item| self.measure_of(item)).collect());
+        let weighed = count::weigh_all(&self.scale, batch, Arc::clone(&measures)).await;
         let now = self.now();
-        for ((item, weighed), family) in batch.iter().zip(weighed).zip(families.iter()) {
-            self.enter(item, weighed, *family, now);
+        for ((item, weighed), measure) in batch.iter().zip(weighed).zip(measures.iter()) {
+            self.enter(item, weighed, measure, now);
         }
         self.tap.is_booked(batch);
     }
@@ -34,7 +36,7 @@ impl Budget {
     /// Enters a batch without counting it.
     pub(super) fn take_at_most(&self, batch: &[Item]) {
         for item in batch {
-            self.enter(item, count::at_most(item), self.family_of(item), self.now());
+            self.enter(item, count::at_most(item), &self.measure_of(item), self.now());
         }
         self.tap.is_booked(batch);
     }
@@ -43,11 +45,11 @@ impl Budget {
     pub(super) fn leave(&self, item: Item) {
         self.limits.waits(&item);
         if let Some(item) = self.tap.leave(item) {
-            self.enter(&item, count::at_most(&item), self.family_of(&item), self.now());
+            self.enter(&item, count::at_most(&item), &self.measure_of(&item), self.now());
         }
     }
 
-    fn family_of(&self, item: &Item) -> Family {
+    fn measure_of(&self, item: &Item) -> Measure {
         let agent = match item {
             Item::Saw(seen) => seen.agent,
             Item::Arguments(matter)
@@ -55,39 +57,43 @@ impl Budget {
             | Item::Failure(matter)
             | Item::Aside(matter)
             | Item::Word(matter) => matter.agent,
-            Item::Mark(_) => return Family::Unknown,
+            Item::Mark(_) => return models::measure(&Meter::default(), None),
         };
-        self.measure(agent).family
+        self.measure(agent)
     }
 
-    fn enter(&self, item: &Item, weighed: Weighed, family: Family, now: Timestamp) {
-        self.book(item, weighed, family, now);
+    fn enter(&self, item: &Item, weighed: Weighed, measure: &Measure, now: Timestamp) {
+        self.book(item, weighed, measure, now);
         self.limits.is_booked(item);
     }
 
-    fn book(&self, item: &Item, weighed: Weighed, family: Family, now: Timestamp) {
+    fn book(&self, item: &Item, weighed: Weighed, measure: &Measure, now: Timestamp) {
+        let family = measure.family;
         match (item, weighed) {
             (Item::Saw(seen), Weighed::Tools(tools, own)) => {
                 let Passed::Tools { is_first, is_last, .. } = seen.what else { return };
                 let page = Page { tools, own, is_first, is_last };
-                self.books.lock().has_tools(&place(seen), seen.server, page, family, now);
+                self.books.lock().has_tools(&place(seen), seen.server, page, measure, now);
             }
-            (Item::Saw(seen), Weighed::Sum(count, unsaid)) => self.enter_seen(seen, (count, unsaid), family, now),
-            (Item::Arguments(matter), Weighed::Sum(count, _)) => {
-                self.figures.add(matter.handle, family, Figure::Arguments, count);
+            (Item::Saw(seen), Weighed::Sum(counted)) => self.enter_seen(seen, counted, family, now),
+            (Item::Arguments(matter), Weighed::Sum(counted)) => {
+                self.figures.add(matter.handle, family, Figure::Arguments, counted.intake.passed);
             }
-            (Item::Outcome(matter, facts), Weighed::Sum(count, unsaid)) => {
-                self.figures.add(matter.handle, family, Figure::Result(unsaid), count);
-                self.expects(matter, facts.clone().map(|facts| TaskFacts { unsaid, ..facts }), count);
+            (Item::Outcome(matter, facts), Weighed::Sum(counted)) => {
+                self.figures.add(matter.handle, family, Figure::result(counted), counted.intake.passed);
+                self.expects(matter, facts.clone(), counted);
             }
-            (Item::Failure(matter), Weighed::Sum(count, unsaid)) => {
-                self.figures.add(matter.handle, family, Figure::Result(unsaid), count);
+            (Item::Failure(matter), Weighed::Sum(counted)) => {
+                self.figures.add(matter.handle, family, Figure::result(counted), counted.intake.passed);
             }
-            (Item::Aside(matter), Weighed::Sum(count, _)) => self.stays_out(unseen(matter, count, family), now),
-            (Item::Word(matter), Weighed::Sum(count, _)) => {
+            (Item::Aside(matter), Weighed::Sum(counted)) => {
+                self.stays_out(unseen(matter, counted.intake.passed, family), now);
+            }
+            (Item::Word(matter), Weighed::Sum(counted)) => {
                 // It is in no figure yet, but it was said: the task is looked at for its limit.
                 self.figures.add(matter.handle, family, Figure::Interim, Count::ZERO);
-                for gone in self.lines.turns(unseen(matter, count, family), matter.text.as_str()) {
+                let word = unseen(matter, counted.intake.passed, family);
+                for gone in self.lines.turns(word, matter.text.as_str()) {
                     self.stays_out(gone, now);
                 }
             }
@@ -105,30 +111,32 @@ impl Budget {
         }
     }
 
-    fn enter_seen(&self, seen: &Seen, (count, unsaid): (Count, u64), family: Family, now: Timestamp) {
+    fn enter_seen(&self, seen: &Seen, counted: Counted, family: Family, now: Timestamp) {
+        let Intake { passed, window: stands } = counted.intake;
         let (source, figure, read) = match &seen.what {
             // A list is weighed by tool; what a task's call weighs is counted at its birth.
             Passed::Tools { .. } => (Source::Tools, None, None),
             Passed::Call(_) => (Source::Arguments, None, None),
-            Passed::Result(_) => (Source::Results, Some(Figure::Delivered), Some(Read::Whole)),
-            Passed::Slice(_) => (Source::Results, Some(Figure::Delivered), Some(Read::Part)),
-            Passed::Error(_) => (Source::Results, Some(Figure::Delivered), None),
+            Passed::Result(_) => (Source::Results, Some(Figure::Delivered(stands.tokens)), Some(Read::Whole)),
+            Passed::Slice(_) => (Source::Results, Some(Figure::Delivered(stands.tokens)), Some(Read::Part)),
+            Passed::Error(_) => (Source::Results, Some(Figure::Delivered(stands.tokens)), None),
             Passed::Handle(_) | Passed::Look { .. } => (Source::Handles, Some(Figure::Handle), Some(Read::Handle)),
             Passed::Prompt(_) | Passed::Resource(_) => (Source::Prompts, None, None),
         };
         let mut books = self.books.lock();
-        let window = books.came_in(&place(seen), seen.server, source, (count, unsaid), family, now);
+        let window = books.came_in(&place(seen), seen.server, source, counted, family, now);
         if let (Some(handle), Some(window), Some(read)) = (seen.handle, window, read) {
             let about = (handle, seen.server);
             let short = self.numbers().short_tokens;
-            books.pending(seen.agent, family, now, |pending| pending.read(about, read, count, (window, short)));
+            books
+                .pending(seen.agent, family, now, |pending| pending.read(about, read, counted.intake, (window, short)));
         }
         if let (Passed::Look { empty, hasty, .. }, Some(server)) = (&seen.what, seen.server) {
             let mut waste = |waste, cost| books.wasted(Some(seen.agent), server, waste, cost, now);
             waste(Waste::Look, Count::ZERO);
             if *empty {
                 // What it cost is counted with this alone, so that the sum over all kinds is what was wasted.
-                waste(Waste::EmptyLook, count);
+                waste(Waste::EmptyLook, stands);
             }
             if *hasty {
                 waste(Waste::HastyLook, Count::ZERO);
@@ -136,7 +144,7 @@ impl Budget {
         }
         drop(books);
         if let (Some(handle), Some(figure)) = (seen.handle, figure) {
-            self.figures.add(handle, family, figure, count);
+            self.figures.add(handle, family, figure, passed);
         }
         match (seen.handle, &seen.what) {
             (Some(handle), Passed::Handle(said) | Passed::Look { said, .. }) => self.lines.shown(handle, said.as_str()),

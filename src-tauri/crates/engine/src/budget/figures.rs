@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use domain::handle::{TaskHandle, Transition};
 use domain::ids::HandleId;
-use domain::ports::{RegistryError, Scale, with_error};
+use domain::ports::{RegistryError, with_error};
 use domain::rule::TokenLimit;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, TaskTokens};
@@ -18,7 +18,9 @@ use futures::stream::{self, StreamExt};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use super::Budget;
 use super::flush::Retry;
+use super::shown::Counted;
 use crate::core::{Core, then};
 use crate::ledger::LedgerError;
 use crate::roster::Roster;
@@ -35,10 +37,18 @@ pub(super) enum Figure {
     Handle,
     /// Output on the way.
     Interim,
-    /// Its result, as it came, and how much more it is by our own count than what its maker says.
-    Result(u64),
-    /// What of its result was read.
-    Delivered,
+    /// Its result as it came: how much more it is by our own count than what its maker says, and what of it would stand in
+    /// the window.
+    Result(u64, Count),
+    /// What of its result was read, and what of that stands in the window.
+    Delivered(u64),
+}
+
+impl Figure {
+    /// That of a result.
+    pub(super) fn result(counted: Counted) -> Self {
+        Self::Result(counted.unsaid, counted.intake.window)
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +70,7 @@ impl Figures {
     pub(super) fn add(&self, id: HandleId, family: Family, figure: Figure, count: Count) {
         let one = single(family, figure, count);
         let soon = match figure {
-            Figure::Result(_) | Figure::Delivered => true,
+            Figure::Result(..) | Figure::Delivered(_) => true,
             Figure::Arguments | Figure::Handle | Figure::Interim => false,
         };
         let mut all = self.added.lock();
@@ -94,8 +104,10 @@ fn single(family: Family, figure: Figure, count: Count) -> TaskTokens {
         Figure::Arguments => one.arguments = count.tokens,
         Figure::Handle => one.handle = count.tokens,
         Figure::Interim => one.interim = count.tokens,
-        Figure::Result(unsaid) => (one.result, one.unsaid) = (Some(count.tokens), unsaid),
-        Figure::Delivered => one.delivered = count.tokens,
+        Figure::Result(unsaid, in_window) => {
+            (one.result, one.unsaid, one.in_window) = (Some(count.tokens), unsaid, Some(in_window));
+        }
+        Figure::Delivered(in_window) => (one.delivered, one.delivered_in_window) = (count.tokens, in_window),
     }
     one
 }
@@ -117,6 +129,8 @@ fn sum(before: TaskTokens, added: TaskTokens) -> TaskTokens {
         handle: before.handle.saturating_add(added.handle),
         interim: before.interim.saturating_add(added.interim),
         result: added.result.or(before.result),
+        in_window: added.in_window.or(before.in_window),
+        delivered_in_window: before.delivered_in_window.saturating_add(added.delivered_in_window),
         delivered: before.delivered.saturating_add(added.delivered),
         unsaid: if added.result.is_some() { added.unsaid } else { before.unsaid },
     }
@@ -128,23 +142,31 @@ fn with(handle: &TaskHandle, added: TaskTokens) -> TaskTokens {
 }
 
 /// The result of a task is this large: part of the commit that brings it.
-pub(super) fn weighed(handle: &TaskHandle, family: Family, (result, unsaid): (Count, u64)) -> Transition {
-    handle.counted(with(handle, single(family, Figure::Result(unsaid), result)))
+pub(super) fn weighed(handle: &TaskHandle, family: Family, counted: Counted) -> Transition {
+    handle.counted(with(handle, single(family, Figure::result(counted), counted.intake.passed)))
 }
 
-/// All that a task said and brought.
-fn total(tokens: &TaskTokens) -> u64 {
-    let beyond = tokens.delivered.saturating_sub(tokens.result.unwrap_or(0));
-    let result = tokens.result.unwrap_or(0).saturating_add(tokens.unsaid);
-    let parts = [tokens.arguments, tokens.handle, tokens.interim, result, beyond];
+/// All that a task said and brought: what stands in the window of a program that a person confirmed, else the larger of
+/// both figures.
+fn total(tokens: &TaskTokens, is_confirmed: bool) -> u64 {
+    let passed = tokens.result.unwrap_or(0);
+    let in_window = tokens.in_window.map_or(passed, |count| count.tokens);
+    let again_in_window = tokens.delivered_in_window.saturating_sub(in_window);
+    let again = tokens.delivered.saturating_sub(passed);
+    let (result, again) = match is_confirmed {
+        true => (in_window, again_in_window),
+        false => (passed.saturating_add(tokens.unsaid).max(in_window), again.max(again_in_window)),
+    };
+    let parts = [tokens.arguments, tokens.handle, tokens.interim, result, again];
     parts.into_iter().fold(0, u64::saturating_add)
 }
 
 /// What a task said and brought, with what was `said` and is in no figure yet, when that is more than its limit: as it was
 /// counted, where that is over already, or else with the error of an estimate on top.
-fn beyond(scale: &dyn Scale, (tokens, said): (&TaskTokens, u64), limit: TokenLimit) -> Option<u64> {
-    let counted = total(tokens).saturating_add(said);
-    let most = with_error(counted, scale.error_percent(tokens.family));
+fn beyond(budget: &Budget, (handle, tokens, said): (&TaskHandle, &TaskTokens, u64), limit: TokenLimit) -> Option<u64> {
+    let is_confirmed = handle.agent.is_some_and(|agent| budget.measure(agent).is_confirmed());
+    let counted = total(tokens, is_confirmed).saturating_add(said);
+    let most = with_error(counted, budget.scale.error_percent(tokens.family));
     [counted, most].into_iter().find(|tokens| *tokens > limit.tokens)
 }
 
@@ -156,14 +178,14 @@ fn limit(roster: &Roster, handle: &TaskHandle) -> Option<TokenLimit> {
 
 /// The new figures, and what follows when they are too much with what was `said` and is in no figure yet.
 fn step(
-    (scale, roster): (&dyn Scale, &Roster),
+    (budget, roster): (&Budget, &Roster),
     handle: &TaskHandle,
     (added, said): (TaskTokens, u64),
     now: Timestamp,
 ) -> Transition {
     let tokens = with(handle, added);
     let counted = handle.counted(tokens);
-    let over = |limit| beyond(scale, (&tokens, said), limit).map(|tokens| (tokens, limit));
+    let over = |limit| beyond(budget, (handle, &tokens, said), limit).map(|tokens| (tokens, limit));
     match limit(roster, handle).and_then(over) {
         Some((tokens, limit)) => then(counted, |next| next.goes_over(tokens, limit, now)),
         None => counted,
@@ -172,14 +194,14 @@ fn step(
 
 /// Commits the figures that are due, or all of them.
 pub(super) async fn commit(core: &Arc<Core>, all: bool) {
-    let (scale, roster) = (core.budget.scale.as_ref(), core.roster());
+    let (budget, roster) = (core.budget.as_ref(), core.roster());
     let limited = roster.rules().all().iter().any(|rule| rule.task_limit.is_some());
     let over = |id: HandleId, added: &TaskTokens| {
         limited
             && core.ledger.held(id).is_some_and(|handle| {
                 let tokens = with(&handle, *added);
                 let said = core.budget.lines.waiting(id);
-                let over = |limit| beyond(scale, (&tokens, said), limit).is_some();
+                let over = |limit| beyond(budget, (&handle, &tokens, said), limit).is_some();
                 handle.over_limit.is_none() && limit(&roster, &handle).is_some_and(over)
             })
     };
@@ -190,7 +212,7 @@ pub(super) async fn commit(core: &Arc<Core>, all: bool) {
     let every = if all { Duration::ZERO } else { core.policy.counting.task_every };
     let due = core.budget.figures.take(every, over);
     let stored = stream::iter(due).map(|(id, added)| {
-        let judged = (scale, &*roster);
+        let judged = (budget, &*roster);
         async move {
             let added_and_said = (added.tokens, core.budget.lines.waiting(id));
             match core.ledger.apply(id, |handle, now| step(judged, handle, added_and_said, now)).await {

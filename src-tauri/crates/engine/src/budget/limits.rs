@@ -8,12 +8,14 @@
 //! tasks are in `figures.rs`.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use domain::handle::{HoldWhy, TaskHandle, Transition};
 use domain::ids::{AgentId, HandleId, ServerId};
+use domain::models::Measure;
 use domain::payload::{Payload, PayloadKind, PayloadWrite};
-use domain::ports::Weight;
+use domain::ports::{Load, Weight};
 use domain::rule::{AtTokens, TokenLimit};
 use domain::status::{Outcome, TaskStatus};
 use domain::time::Timestamp;
@@ -25,6 +27,7 @@ use tokio::time::timeout;
 use super::books::Books;
 use super::place::Place;
 use super::seen::Passed;
+use super::shown::{self, Kind};
 use super::tap::Item;
 use super::{Budget, count, figures};
 use crate::agent_call::AgentCall;
@@ -32,6 +35,10 @@ use crate::core::then;
 
 /// Results that are weighed at a time. Judgement: two cores' worth; more would only slow each other down.
 const WEIGHED_AT_ONCE: usize = 2;
+
+/// Bytes of a result that are counted on its way, where its program may cut it. Judgement: less than a millisecond, and
+/// what is longer is mostly above the caps in the table.
+const COUNTED_AT_ONCE: u64 = 32 * 1_024;
 
 /// Calls whose place is remembered; beyond it all are forgotten, and the fullest window counts. Judgement: more than
 /// agents have open at a time.
@@ -149,6 +156,8 @@ struct Case {
     is_error: bool,
     /// The limit of one result, where it may be over it.
     one: Option<TokenLimit>,
+    /// The agent's program may cut it, and nobody wants that.
+    cut: bool,
     /// The limit of the window, where it holds results.
     window: Option<TokenLimit>,
 }
@@ -157,6 +166,17 @@ impl Case {
     const fn brought(&self) -> (&Payload, bool) {
         (&self.result, self.is_error)
     }
+}
+
+/// What may hold a result.
+#[derive(Default)]
+struct Bounds {
+    /// The limit of one result, where this may be over it.
+    one: Option<TokenLimit>,
+    /// The agent's program may cut it.
+    cut: bool,
+    /// The limit of the window, where it holds results.
+    window: Option<TokenLimit>,
 }
 
 /// The size of a result: as it was counted, and with the error of an estimate on top. It is held by the latter, and told
@@ -189,12 +209,29 @@ impl Budget {
     /// Whether a plain result, or the error in its place, must be remembered, because it may be over a limit and wait here
     /// for somebody.
     pub(crate) fn may_hold(&self, call: &AgentCall, brought: (&Payload, bool)) -> bool {
-        let (one, window) = self.limits_of(call.agent, call.server, &call.tool, brought);
+        let Bounds { one, cut, window } = self.limits_of(call.agent, call.server, &call.tool, brought);
         let full = |limit: TokenLimit| {
             let (_, free) = self.free(&self.books.lock(), call.agent, call.place.as_ref(), limit);
             may_exceed(brought, free.max(self.numbers().short_tokens))
         };
-        one.is_some() || window.is_some_and(full)
+        one.is_some() || (cut && self.would_be_cut(call.agent, brought)) || window.is_some_and(full)
+    }
+
+    /// Whether the program of an agent may cut this. A short one is counted here: that costs less than the row that it
+    /// would get for nothing.
+    fn would_be_cut(&self, agent: AgentId, (text, is_error): (&Payload, bool)) -> bool {
+        if text.bytes() > COUNTED_AT_ONCE {
+            return true;
+        }
+        let measure = self.measure(agent);
+        let error = self.scale.error_percent(measure.family);
+        let (load, kind) = match is_error {
+            true => (Load::Error(text.as_str()), Kind::Error),
+            false => (Load::Result(text.as_str()), Kind::Result),
+        };
+        // A scale that fails costs a row, not the call.
+        let weight = catch_unwind(AssertUnwindSafe(|| self.scale.weigh(measure.family, load)));
+        weight.map_or(true, |weight| shown::would_be_cut(&measure, &weight, (kind, error)).is_some())
     }
 
     /// A call became a task: its result will come where it was made.
@@ -216,32 +253,36 @@ impl Budget {
         }
     }
 
-    /// The limit of one result, where this may be over it, and that of the window, where it holds results.
-    fn limits_of(
-        &self,
-        agent: AgentId,
-        server: ServerId,
-        tool: &str,
-        brought: (&Payload, bool),
-    ) -> (Option<TokenLimit>, Option<TokenLimit>) {
+    /// What may hold this result.
+    fn limits_of(&self, agent: AgentId, server: ServerId, tool: &str, brought: (&Payload, bool)) -> Bounds {
         if !self.numbers().on {
-            return (None, None);
+            return Bounds::default();
         }
         let rules = self.roster().resolve(agent, server, tool);
-        let one = rules.result_limit.filter(|limit| may_exceed(brought, limit.tokens));
-        let window = rules.window_limit.filter(|limit| match limit.at {
-            // That a window is full is told as such, not as news of a result.
-            AtTokens::Warn | AtTokens::Stop => false,
-            AtTokens::Ask | AtTokens::Hold => true,
-        });
-        (one, window)
+        // Where a person limits results, that alone counts.
+        let cap = if rules.hold_cut && rules.result_limit.is_none() {
+            self.measure(agent).profile.long_result.cap()
+        } else {
+            None
+        };
+        Bounds {
+            one: rules.result_limit.filter(|limit| may_exceed(brought, limit.tokens)),
+            cut: cap.is_some_and(|cap| may_exceed(brought, cap)),
+            window: rules.window_limit.filter(|limit| match limit.at {
+                // That a window is full is told as such, not as news of a result.
+                AtTokens::Warn | AtTokens::Stop => false,
+                AtTokens::Ask | AtTokens::Hold => true,
+            }),
+        }
     }
 
     /// What is free below the limit of a window: as it was counted, and at least.
     fn free(&self, books: &Books, agent: AgentId, place: Option<&Place>, limit: TokenLimit) -> (u64, u64) {
-        let error = self.scale.error_percent(self.measure(agent).family);
+        let measure = self.measure(agent);
+        let error = self.scale.error_percent(measure.family);
         let waits = self.limits.uncounted(agent);
-        let free = |error| limit.tokens.saturating_sub(books.occupied(agent, place, error).saturating_add(waits));
+        let stands = |error| books.occupied(agent, place, (measure.is_confirmed(), error));
+        let free = |error| limit.tokens.saturating_sub(stands(error).saturating_add(waits));
         (free(0), free(error))
     }
 
@@ -274,14 +315,15 @@ impl Budget {
             return None;
         }
         let tool = next.tool.as_deref().unwrap_or_default();
-        let (one, window) = self.limits_of(agent, next.server, tool, (result, is_error));
-        (one.is_some() || window.is_some()).then(|| Case {
+        let Bounds { one, cut, window } = self.limits_of(agent, next.server, tool, (result, is_error));
+        (one.is_some() || cut || window.is_some()).then(|| Case {
             agent,
             handle: next.id,
             place: self.limits.place(next.id),
             result: result.clone(),
             is_error,
             one,
+            cut,
             window,
         })
     }
@@ -296,7 +338,7 @@ impl Budget {
     ) -> Transition {
         incoming.promise = None;
         let Some(case) = self.case(&step) else { return step };
-        if let (None, Some(limit)) = (case.one, case.window)
+        if let (None, false, Some(limit)) = (case.one, case.cut, case.window)
             && !has_media(case.brought())
         {
             let bytes = case.result.bytes();
@@ -315,17 +357,20 @@ impl Budget {
         incoming: &mut Incoming,
         now: Timestamp,
     ) -> Transition {
-        let family = step.next.tokens.map_or_else(|| self.measure(case.agent).family, |tokens| tokens.family);
+        let measure = self.measure(case.agent);
+        let family = step.next.tokens.map_or(measure.family, |tokens| tokens.family);
+        let measure = Measure { family, ..measure };
         let weight = self.weigh(incoming, family, &case).await;
         if case.window.is_some() {
             // What passed before this takes one token a byte until it is counted.
             self.counted_so_far().await;
         }
-        let bytes = case.result.bytes();
-        let most = count::cautious(&weight, bytes, self.scale.error_percent(family));
-        let size = Size { counted: count::cautious(&weight, bytes, 0), most };
-        let shown = (count::shown(&weight, bytes), count::unsaid(&weight, bytes));
-        let step = then(step, |next| figures::weighed(next, family, shown));
+        let (bytes, error) = (case.result.bytes(), self.scale.error_percent(family));
+        let kind = if case.is_error { Kind::Error } else { Kind::Result };
+        let limited = |error| shown::limited(&measure, &weight, bytes, (kind, error));
+        let size = Size { counted: limited(0), most: limited(error) };
+        let counted = shown::counted(&measure, &weight, bytes, kind);
+        let step = then(step, |next| figures::weighed(next, family, counted));
         let large = case.one.filter(|limit| size.most > limit.tokens);
         let too_large =
             large.map(|limit| (limit.at, HoldWhy::TooLarge { tokens: size.told(limit.tokens), limit: limit.tokens }));
@@ -342,6 +387,12 @@ impl Budget {
             (Some(why), _) => Some((why, false)),
             // What slices cannot give, only a person can.
             (None, Some(why)) => Some((why, weight.is_mostly_text())),
+            // What slices cannot give is better cut than kept back.
+            (None, None) if case.cut && weight.is_mostly_text() => {
+                let cut = shown::would_be_cut(&measure, &weight, (kind, error));
+                let program = measure.profile;
+                cut.map(|(tokens, shown)| (HoldWhy::WouldBeCut { tokens, shown, program }, true))
+            }
             (None, None) => None,
         };
         match (held, large) {

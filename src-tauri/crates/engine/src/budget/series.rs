@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use domain::ids::{AgentId, ServerId};
 use domain::ports::{SpendRow, WasteRow};
 use domain::time::Timestamp;
-use domain::tokens::{Count, Exactness, Family};
+use domain::tokens::{Count, Exactness, Family, Intake};
 use domain::waste::Waste;
 use domain::window::Flow;
 
@@ -17,12 +17,12 @@ type WasteKey = (Timestamp, Option<AgentId>, ServerId, Waste);
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
-    count: Count,
+    count: Intake,
     times: u64,
 }
 
 impl Sum {
-    fn add(&mut self, count: Count, times: u64) {
+    fn add(&mut self, count: Intake, times: u64) {
         self.count = self.count + count;
         self.times = self.times.saturating_add(times);
     }
@@ -48,7 +48,7 @@ impl Series {
         now: Timestamp,
         whose: (AgentId, Option<ServerId>, Family),
         flow: Flow,
-        count: Count,
+        count: Intake,
         messages: u64,
     ) {
         let (agent, server, family) = whose;
@@ -58,17 +58,28 @@ impl Series {
     /// Something was wasted once.
     pub(super) fn wasted(&mut self, now: Timestamp, whose: (Option<AgentId>, ServerId), waste: Waste, count: Count) {
         let (agent, server) = whose;
-        self.waste.entry((hour(now), agent, server, waste)).or_default().add(count, 1);
+        self.waste.entry((hour(now), agent, server, waste)).or_default().add(count.into(), 1);
     }
 
     /// Takes everything.
     pub(super) fn take(&mut self) -> (Vec<SpendRow>, Vec<WasteRow>) {
         let spend = std::mem::take(&mut self.spend).into_iter().map(|((hour, agent, server, flow, family), sum)| {
-            let Count { tokens, exactness } = sum.count;
-            SpendRow { hour, agent, server, flow, family, exactness, tokens, messages: sum.times }
+            let Intake { passed, window } = sum.count;
+            SpendRow {
+                hour,
+                agent,
+                server,
+                flow,
+                family,
+                exactness: window.exactness,
+                tokens: window.tokens,
+                passed_exactness: passed.exactness,
+                passed: passed.tokens,
+                messages: sum.times,
+            }
         });
         let waste = std::mem::take(&mut self.waste).into_iter().map(|((hour, agent, server, waste), sum)| {
-            let Count { tokens, exactness } = sum.count;
+            let Count { tokens, exactness } = sum.count.window;
             WasteRow { hour, agent, server, waste, count: sum.times, tokens, exactness }
         });
         (spend.collect(), waste.collect())
@@ -79,11 +90,13 @@ impl Series {
         let count = |tokens: u64, exactness: Exactness| Count { tokens, exactness };
         for row in spend {
             let key = (row.hour, row.agent, row.server, row.flow, row.family);
-            self.spend.entry(key).or_default().add(count(row.tokens, row.exactness), row.messages);
+            let (window, passed) = (count(row.tokens, row.exactness), count(row.passed, row.passed_exactness));
+            let both = Intake { passed, window };
+            self.spend.entry(key).or_default().add(both, row.messages);
         }
         for row in waste {
             let key = (row.hour, row.agent, row.server, row.waste);
-            self.waste.entry(key).or_default().add(count(row.tokens, row.exactness), row.count);
+            self.waste.entry(key).or_default().add(count(row.tokens, row.exactness).into(), row.count);
         }
     }
 }

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use domain::ids::{AgentId, HandleId, ServerId, WindowId};
+use domain::models::{self, Measure};
 use domain::payload::Payload;
 use domain::policy::Counting;
 use domain::time::Timestamp;
-use domain::tokens::{Count, Exactness, Family};
-use domain::window::{Flow, Source, Window};
+use domain::tokens::{Count, Exactness, Family, Intake};
+use domain::window::{Flow, Meter, Source, Window};
 use futures::FutureExt;
 use proptest::prelude::*;
 
@@ -18,6 +19,7 @@ use super::books::Books;
 use super::coming::{ComingState, Pending, Read, TaskFacts};
 use super::place::Place;
 use super::shelf::Page;
+use super::shown::Counted;
 use super::tap::{Item, Matter, Tap};
 
 const FAMILY: Family = Family::O200k;
@@ -63,6 +65,16 @@ fn exact(tokens: u64) -> Count {
     Count { tokens, exactness: Exactness::Exact }
 }
 
+/// What was counted of a result that its program cuts to half.
+fn cut(tokens: u64) -> Counted {
+    let intake = Intake { passed: exact(tokens), window: exact(tokens / 2) };
+    Counted { intake, unsaid: 0, beyond: tokens - tokens / 2 }
+}
+
+fn measure() -> Measure {
+    models::measure(&Meter { family: Some(FAMILY), ..Meter::default() }, None)
+}
+
 fn agent() -> AgentId {
     AgentId::from_random(1)
 }
@@ -77,6 +89,7 @@ fn place(door: u8, session: Option<u8>) -> Place {
 struct Stored {
     windows: BTreeMap<WindowId, Window>,
     flows: BTreeMap<Flow, u64>,
+    passed: BTreeMap<Flow, u64>,
 }
 
 impl Stored {
@@ -85,11 +98,16 @@ impl Stored {
         self.windows.extend(note.windows.into_iter().map(|window| (window.id, window)));
         for row in note.spend {
             *self.flows.entry(row.flow).or_default() += row.tokens;
+            *self.passed.entry(row.flow).or_default() += row.passed;
         }
     }
 
     fn of(&self, source: Source) -> u64 {
         self.windows.values().map(|window| window.of(source).tokens).sum()
+    }
+
+    fn passed_of(&self, source: Source) -> u64 {
+        self.windows.values().map(|window| window.passed_of(source).tokens).sum()
     }
 }
 
@@ -110,7 +128,7 @@ proptest! {
                 Act::Came(door, session, source, tokens) => {
                     *came.entry(source).or_default() += tokens;
                     let at = place(door, session);
-                    prop_assert!(books.came_in(&at, at.door, source, (exact(tokens), 0), FAMILY, now).is_some());
+                    prop_assert!(books.came_in(&at, at.door, source, cut(tokens), FAMILY, now).is_some());
                 }
                 Act::Tools(door, session, is_first, is_last) => {
                     let first = is_first.then(|| (Arc::from("a"), exact(70 + u64::from(door))));
@@ -118,20 +136,20 @@ proptest! {
                     let tools = first.into_iter().chain(last).collect();
                     let at = place(door, session);
                     let own = if is_last { exact(11) } else { Count::ZERO };
-                    books.has_tools(&at, at.door, Page { tools, own, is_first, is_last }, FAMILY, now);
+                    books.has_tools(&at, at.door, Page { tools, own, is_first, is_last }, &measure(), now);
                 }
                 Act::KeptOut(tokens) => books.kept_out(agent(), ServerId::from_random(1), exact(tokens), FAMILY, now),
                 Act::Result(door, session, state, tokens) => {
                     let (at, server) = (place(door, session), ServerId::from_random(1));
-                    let window = books.came_in(&at, at.door, Source::Handles, (exact(1), 0), FAMILY, now);
+                    let window = books.came_in(&at, at.door, Source::Handles, exact(1).into(), FAMILY, now);
                     *came.entry(Source::Handles).or_default() += 1;
                     let window = window.expect("it has a window");
                     results += 1;
                     let id = HandleId::from_random(results);
                     let facts = TaskFacts { state, ..facts(results, 0) };
-                    books.pending(agent(), FAMILY, now, |pending| pending.came(&facts, exact(tokens)));
+                    books.pending(agent(), FAMILY, now, |pending| pending.came(&facts, exact(tokens).into()));
                     books.pending(agent(), FAMILY, now, |pending| {
-                        pending.read((id, Some(server)), Read::Handle, exact(1), (window, 0))
+                        pending.read((id, Some(server)), Read::Handle, exact(1).into(), (window, 0))
                     });
                 }
                 Act::Emptied => books.empty(agent(), now),
@@ -143,7 +161,7 @@ proptest! {
                     books.put_back(note);
                 }
             }
-            if let Some(standing) = books.standing(agent(), FAMILY) {
+            if let Some(standing) = books.standing(agent(), &measure()) {
                 for window in standing.now.iter().chain(&standing.beside) {
                     let before = least.insert(window.id, window.occupancy().tokens).unwrap_or(0);
                     prop_assert!(window.occupancy().tokens >= before, "a window that is not emptied only fills");
@@ -152,10 +170,11 @@ proptest! {
         }
         stored.take(&mut books);
         for source in Source::ALL {
-            let flowed = stored.flows.get(&Flow::In(source)).copied().unwrap_or(0);
-            prop_assert_eq!(stored.of(source), flowed, "{:?} adds up", source);
+            let of = |flows: &BTreeMap<Flow, u64>| flows.get(&Flow::In(source)).copied().unwrap_or(0);
+            prop_assert_eq!(stored.of(source), of(&stored.flows), "{:?} adds up", source);
+            prop_assert_eq!(stored.passed_of(source), of(&stored.passed), "{:?} as it was passed, too", source);
             if let Some(came) = came.get(&source) {
-                prop_assert_eq!(*came, flowed, "nothing of {:?} is lost or counted twice", source);
+                prop_assert_eq!(*came, of(&stored.passed), "nothing of {:?} is lost or counted twice", source);
             }
         }
         let kept: u64 = stored.windows.values().map(|window| window.kept_out.tokens).sum();
@@ -165,7 +184,7 @@ proptest! {
 
 fn facts(task: u128, delivered: u64) -> TaskFacts {
     let (id, server) = (HandleId::from_random(task), ServerId::from_random(1));
-    TaskFacts { id, server, tool: None, state: ComingState::Ready, trimmed: false, delivered, unsaid: 0 }
+    TaskFacts { id, server, tool: None, state: ComingState::Ready, trimmed: false, delivered: (delivered, delivered) }
 }
 
 #[test]
@@ -173,9 +192,9 @@ fn a_result_that_is_read_again_leaves_nothing_behind() {
     let (mut pending, window) = (Pending::default(), WindowId::from_random(1));
     let read = |pending: &mut Pending| {
         let about = (HandleId::from_random(1), Some(ServerId::from_random(1)));
-        pending.read(about, Read::Whole, exact(100), (window, 0))
+        pending.read(about, Read::Whole, exact(100).into(), (window, 0))
     };
-    pending.came(&facts(1, 0), exact(100));
+    pending.came(&facts(1, 0), exact(100).into());
     for _ in 0..2 {
         assert!(read(&mut pending).is_none(), "nothing of it is kept out");
         assert!(pending.is_empty(), "and nothing is remembered of a result that came in");
@@ -190,10 +209,23 @@ fn what_is_held_or_read_in_slices_comes_in_by_our_own_count() {
         (ComingState::Ready, exact(2)),
     ] {
         let mut pending = Pending::default();
-        pending.came(&TaskFacts { state, unsaid: 5_702, ..facts(1, 0) }, exact(2));
+        pending.came(&TaskFacts { state, ..facts(1, 0) }, Counted { unsaid: 5_702, ..exact(2).into() });
         let told: Vec<Option<Count>> = pending.all().map(|coming| coming.tokens).collect();
         assert_eq!(told, [Some(coming)], "{state:?}: two tokens are what its blocks are");
     }
+}
+
+#[test]
+fn of_a_result_that_its_program_cuts_only_what_it_shows_was_kept_out() {
+    let (mut pending, window) = (Pending::default(), WindowId::from_random(1));
+    pending.came(&TaskFacts { state: ComingState::Slices, ..facts(1, 0) }, cut(60_000));
+    let coming: Vec<Option<Count>> = pending.all().map(|coming| coming.tokens).collect();
+    assert_eq!(coming, [Some(exact(60_000))], "in slices all of it may come in");
+    let about = (HandleId::from_random(1), Some(ServerId::from_random(1)));
+    assert!(pending.read(about, Read::Part, exact(4_000).into(), (window, 0)).is_none());
+    let gone = pending.close(window, true);
+    let left: Vec<u64> = gone.iter().map(|gone| gone.left.tokens).collect();
+    assert_eq!(left, [26_000], "30,000 would have stood there, 4,000 do");
 }
 
 #[test]
@@ -202,7 +234,7 @@ fn of_too_many_results_the_oldest_is_given_up() {
     let mut given_up = Vec::new();
     // Handles are drawn at random: the oldest is not the smallest.
     for task in (0..1_026_u64).rev() {
-        let gone = pending.came(&facts(u128::from(task), 0), exact(task));
+        let gone = pending.came(&facts(u128::from(task), 0), exact(task).into());
         given_up.extend(gone.map(|gone| gone.left.tokens));
     }
     assert_eq!(given_up, [1_025, 1_024], "those that came first");

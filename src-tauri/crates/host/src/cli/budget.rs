@@ -4,14 +4,14 @@
 //! its window besides is not seen here, and that is said. `budget/history.rs` has what flowed and what was wasted.
 
 mod history;
+mod one;
 
 use anstyle::AnsiColor;
 use api::calls::Nothing;
 use api::dto::{
-    BudgetDto, BudgetList, BudgetShown, ComingDto, ComingState, ExactnessDto, FamilyDto, OneAgent, SetBudget,
-    SizeFromDto, SourcePart, WindowDto, moment,
+    BudgetDto, BudgetList, ComingDto, ExactnessDto, FamilyDto, OneAgent, SetBudget, SizeFromDto, SourcePart, WindowDto,
 };
-use api::figures::{grouped, share, short, tokens};
+use api::figures::{share, short, tokens};
 use api::when;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Subcommand};
@@ -19,15 +19,13 @@ use domain::tokens::Family;
 
 use super::screen::Screen;
 use super::table::{Column, Layout, text, toned};
-use super::words::{self, one_line};
+use super::words::one_line;
 use super::{DONE, Ended, amount, table};
 use crate::config::Config;
 use crate::door::Door;
 
 /// Letters of a gauge. Judgement: a tenth of a window each.
 const GAUGE: u64 = 10;
-/// Tools shown of one agent. Judgement: what to look at first; `--json` has all.
-const TOOLS: usize = 10;
 
 /// How the figures are used, below the help.
 const EXAMPLES: &str = "\
@@ -124,7 +122,7 @@ pub(crate) async fn run(command: Budget, config: &Config, screen: &Screen) -> En
         (Some(hours), agent) => history::series(agent, hours, csv, &door, config, screen).await?,
         (None, agent) if waste => history::waste(agent, &door, config, screen).await?,
         (None, agent) if today => history::today(agent, &door, screen).await?,
-        (None, Some(agent)) => show(&door.ask("budgets.show", &OneAgent { agent }).await?, screen)?,
+        (None, Some(agent)) => one::show(&door.ask("budgets.show", &OneAgent { agent }).await?, screen)?,
         (None, None) => list(&door.ask("budgets.list", &Nothing {}).await?, screen)?,
     };
     if door.is_reading() && !screen.is_json() {
@@ -173,14 +171,28 @@ fn list(list: &BudgetList, screen: &Screen) -> Ended {
     }
     let rows = list.budgets.iter().map(|budget| row(budget, list)).collect();
     let layout = Layout {
-        header: &["AGENT", "TOKENIZER", "SHARE OF ITS WINDOW", "IN IT", "OF", "COMING", "KEPT OUT", "BURN", "FULL IN"],
+        header: &[
+            "AGENT",
+            "TOKENIZER",
+            "SHARE OF ITS WINDOW",
+            "IN IT",
+            "OF",
+            "PASSED",
+            "COMING",
+            "KEPT OUT",
+            "BURN",
+            "FULL IN",
+        ],
         cut: &["TOKENIZER"],
-        spare: &["BURN", "KEPT OUT", "TOKENIZER", "FULL IN", "COMING"],
+        spare: &["BURN", "KEPT OUT", "TOKENIZER", "FULL IN", "PASSED", "COMING"],
     };
     table::print(screen, layout, rows);
     note_more(list.more, screen);
     screen.note(
-        "No mark: counted exactly; ≈ measured error; ≤ upper bound. What an agent's own program puts in is not seen here.",
+        "No mark: counted exactly; ≈ measured error; ≤ upper bound. + was full before: its program compacted it.",
+    );
+    screen.note(
+        "IN IT is what its program shows its model of what was PASSED. Its own prompt and compaction are not seen here.",
     );
     Ok(DONE)
 }
@@ -199,18 +211,36 @@ fn row(budget: &BudgetDto, list: &BudgetList) -> Vec<Column> {
         text(one_line(&budget.agent)),
         text(family(&budget.family)),
         match share(budget) {
+            Some(_) if was_full(budget) => toned(format!("{} +", gauge(100)), AnsiColor::Red),
             Some(percent) if percent >= u64::from(list.full_percent) => toned(gauge(percent), AnsiColor::Red),
             Some(percent) if percent >= u64::from(list.warn_percent) => toned(gauge(percent), AnsiColor::Yellow),
             Some(percent) => text(gauge(percent)),
             None => text("-"),
         },
-        text(now.map_or_else(unknown, |window| tokens(window.tokens, window.exactness))),
+        text(now.map_or_else(unknown, |window| stands(window, budget.window_tokens))),
         text(budget.window_tokens.map_or_else(unknown, short)),
+        text(now.map_or_else(unknown, |window| tokens(window.passed, window.passed_exactness))),
         text(coming_sum(&budget.coming).unwrap_or_else(unknown)),
         text(now.map_or_else(unknown, |window| tokens(window.kept_out, window.kept_out_exactness))),
         text(burn(budget).unwrap_or_else(unknown)),
-        text(budget.full_in_ms.map_or_else(unknown, |left| if left == 0 { "now".into() } else { when::span_ms(left) })),
+        text(match budget.full_in_ms {
+            _ if was_full(budget) => "full".into(),
+            Some(0) => "now".into(),
+            Some(left) => when::span_ms(left),
+            None => unknown(),
+        }),
     ]
+}
+
+/// Whether it took in as much as its window holds, or more.
+fn was_full(budget: &BudgetDto) -> bool {
+    budget.now.as_ref().is_some_and(|window| window.full_times > 0)
+}
+
+/// What stands in a window: never more than its size, and at most that where it was full.
+fn stands(window: &WindowDto, size: Option<u64>) -> String {
+    let exactness = if window.full_times > 0 { ExactnessDto::AtMost } else { window.exactness };
+    tokens(window.tokens.min(size.unwrap_or(u64::MAX)), exactness)
 }
 
 /// `████████░░ 82 %`.
@@ -232,17 +262,11 @@ fn family(family: &FamilyDto) -> String {
 
 /// How fast it fills; nothing while it does not.
 fn burn(budget: &BudgetDto) -> Option<String> {
+    if budget.burn_too_early {
+        return Some("not enough data yet".into());
+    }
     let exactness = budget.now.as_ref().filter(|_| budget.burn_per_minute > 0)?.exactness;
     Some(format!("{}/min", tokens(budget.burn_per_minute, exactness)))
-}
-
-/// How long until it is full, or at its limit where that is lower.
-fn fullness(left_ms: u64, share: Option<u64>) -> String {
-    match (left_ms, share) {
-        (0, Some(100..)) => "full".into(),
-        (0, _) => "at its limit".into(),
-        (left_ms, _) => format!("full in {}", when::span_ms(left_ms)),
-    }
 }
 
 /// What is about to come in, as far as it is known.
@@ -264,114 +288,6 @@ fn measured(budget: &BudgetDto) -> String {
         (None, _) => "in a window of unknown size".into(),
     };
     format!("{}, {size}", family(&budget.family))
-}
-
-fn show(shown: &BudgetShown, screen: &Screen) -> Ended {
-    if screen.is_json() {
-        screen.json(shown)?;
-        return Ok(DONE);
-    }
-    let budget = &shown.budget;
-    screen.line(&format!("{}  {}", one_line(&budget.agent), measured(budget)));
-    let moments = words::now();
-    let ago = |at: &str| moment(at).map(|at| when::ago(at, moments)).unwrap_or_default();
-    match &budget.now {
-        None if shown.spent_today.iter().any(|part| part.tokens > 0) || !shown.earlier.is_empty() => {
-            screen.line("  no window of it is open");
-        }
-        None => screen.line("  nothing was seen of it yet"),
-        Some(window) => {
-            let mut parts = Vec::new();
-            parts.extend(share(budget).map(gauge));
-            let of = budget.window_tokens.map(|size| format!(" of {}", grouped(size))).unwrap_or_default();
-            parts.push(format!("{}{of}", tokens(window.tokens, window.exactness)));
-            parts.push(format!("began {}", ago(&window.began_at)));
-            parts.extend(burn(budget));
-            parts.extend(budget.full_in_ms.map(|left| fullness(left, share(budget))));
-            screen.line(&format!("  {}", parts.join(" · ")));
-            let kept_out = tokens(window.kept_out, window.kept_out_exactness);
-            screen.line(&format!("  tasks kept {kept_out} out of it"));
-        }
-    }
-    if budget.family.exactness == ExactnessDto::AtMost || budget.window_tokens.is_none() {
-        let agent = words::shell_word(&budget.agent);
-        screen.line(&format!("  its model is not known; say which: taskwarden budget set {agent} --model MODEL"));
-    }
-    if let Some(limit) = budget.limit {
-        let (limit, at) = (grouped(limit.tokens), amount::at_word(limit.at));
-        screen.line(&format!("  the limit of its window is {limit}: {at}"));
-    }
-    for window in &budget.beside {
-        let tokens = tokens(window.tokens, window.exactness);
-        screen.line(&format!("  beside it a window with {tokens}, last used {}", ago(&window.last_at)));
-    }
-    if let Some(window) = &budget.now {
-        show_sources(window, budget.window_tokens, screen);
-    }
-    show_coming(&budget.coming, screen);
-    show_tools(shown, screen);
-    let today: u64 = shown.spent_today.iter().map(|part| part.tokens).fold(0, u64::saturating_add);
-    let exactness = loosest(&shown.spent_today);
-    let kept_out = tokens(shown.kept_out_today, shown.kept_out_exactness);
-    screen.line(&format!("\nOver the last day: {} came in, {kept_out} kept out", tokens(today, exactness)));
-    history::print_waste(&shown.waste, "\nOver the last day it wasted:", screen);
-    if !shown.earlier.is_empty() {
-        screen.line("\nEarlier windows:");
-        for window in &shown.earlier {
-            let (tokens, ended) = (tokens(window.tokens, window.exactness), window.ended_at.as_deref().map(ago));
-            screen.line(&format!("  {tokens:>12}  emptied {}", ended.unwrap_or_default()));
-        }
-    }
-    Ok(DONE)
-}
-
-fn show_sources(window: &WindowDto, size: Option<u64>, screen: &Screen) {
-    screen.line("\nIn its window:");
-    let rows = window.sources.iter().map(|part| {
-        let share = size.filter(|size| *size > 0).map(|size| {
-            let permille = u128::from(part.tokens) * 1_000 / u128::from(size);
-            format!("{}.{} %", permille / 10, permille % 10)
-        });
-        (part.source.label(), tokens(part.tokens, part.exactness), share.unwrap_or_default())
-    });
-    for (label, tokens, share) in rows {
-        screen.line(&format!("  {label:<26}{tokens:>12}{share:>10}"));
-    }
-    screen.line(&format!("  {:<26}{:>12}", "its own program's", "not seen here"));
-}
-
-fn show_coming(coming: &[ComingDto], screen: &Screen) {
-    if coming.is_empty() {
-        return;
-    }
-    screen.line("\nAbout to come in:");
-    for one in coming {
-        let size = one.tokens.map_or_else(|| "not known".into(), |number| tokens(number, one.exactness));
-        let state = match (one.state, one.percent) {
-            (ComingState::Held, _) => "held: a person decides".into(),
-            (ComingState::Slices, _) => "in slices, as it reads them".into(),
-            (ComingState::Working, Some(percent)) => format!("working, {percent} %"),
-            (ComingState::Working, None) => "working".into(),
-            (ComingState::Ready, _) => "arrives at its next read".to_owned(),
-        };
-        let tool = one.tool.as_deref().map_or_else(|| "a task".into(), one_line);
-        let id = words::short_id(&one.id, !screen.is_terminal());
-        screen.line(&format!("  {size:>12}  {tool} on {}, {state}  {id}", one_line(&one.server)));
-    }
-}
-
-fn show_tools(shown: &BudgetShown, screen: &Screen) {
-    if shown.tools.is_empty() {
-        return;
-    }
-    screen.line("\nTools, the most costly first:");
-    for cost in shown.tools.iter().take(TOOLS) {
-        screen.line(&format!("  {:>12}  {}", tokens(cost.tokens, cost.exactness), one_line(&cost.tool)));
-    }
-    let more = shown.tools.len().saturating_sub(TOOLS);
-    if more > 0 {
-        screen.line(&format!("  and {more} more; `--json` has all of them"));
-    }
 }
 
 /// How exact a sum of these is.
@@ -397,13 +313,5 @@ mod tests {
         assert_eq!(gauge(0), "░░░░░░░░░░ 0 %");
         assert_eq!(gauge(82), "████████░░ 82 %");
         assert_eq!(gauge(100), "██████████ 100 %");
-        assert_eq!(gauge(130), "██████████ 130 %", "more than it holds is said");
-    }
-
-    #[test]
-    fn a_window_that_is_full_is_not_full_in_no_time() {
-        assert_eq!(fullness(176_000, Some(26)), "full in 2 min 56 s");
-        assert_eq!(fullness(0, Some(261)), "full");
-        assert_eq!(fullness(0, Some(80)), "at its limit");
     }
 }

@@ -141,6 +141,7 @@ fn decisions(rows: &[WaitingRow], screen: &Screen) {
             let why = match row.why {
                 Some(HeldWhy::DoesNotFit) => ", it does not fit into what is left of the window".to_owned(),
                 Some(HeldWhy::Review) => " until somebody has looked at it".to_owned(),
+                Some(HeldWhy::WouldBeCut) => ", its agent's program would cut it".to_owned(),
                 Some(HeldWhy::TooLarge) | None => allowed,
             };
             (format!("a result{size} is held{why}"), hold::ways(id))

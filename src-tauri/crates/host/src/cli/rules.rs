@@ -46,7 +46,7 @@ pub(crate) struct Scope {
 /// What a rule says.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true).multiple(true).args([
-    "ask", "repeat", "hold_results", "task_after", "result_tokens", "task_tokens", "window_tokens",
+    "ask", "repeat", "hold_results", "task_after", "hold_cut", "result_tokens", "task_tokens", "window_tokens",
 ])))]
 pub(crate) struct Set {
     #[command(flatten)]
@@ -66,6 +66,10 @@ pub(crate) struct Set {
     /// How long a call lasts before it becomes a task, for agents that know tasks, such as `2s`.
     #[arg(long, value_name = "TIME")]
     task_after: Option<String>,
+    /// Whether a result that the agent's program would cut without telling anybody is held and given in slices; yes when
+    /// nothing says so. A limit of `--result-tokens` counts in its place.
+    #[arg(long, value_name = "BOOL")]
+    hold_cut: Option<bool>,
     /// How many tokens one result may have, or the error in its place, and what happens with more: `warn`, `ask` or `hold`
     /// (in slices), such as `20k:ask`; `hold` when left out. `none` takes a limit away.
     #[arg(long, value_name = "TOKENS[:WHAT]", allow_negative_numbers = true)]
@@ -112,8 +116,8 @@ pub(crate) async fn run(command: Rules, config: &Config, screen: &Screen) -> End
 }
 
 async fn set(input: Set, config: &Config, screen: &Screen) -> Ended {
-    let Set { scope, ask, people_after, repeat, hold_results, task_after, result_tokens, task_tokens, window_tokens } =
-        input;
+    let Set { scope, ask, people_after, repeat, hold_results, task_after, hold_cut, .. } = input;
+    let Set { result_tokens, task_tokens, window_tokens, .. } = input;
     let door = Door::core(config)?;
     let scope = scope.named();
     let kept: RuleList = door.ask("rules.list", &Nothing {}).await?;
@@ -134,6 +138,7 @@ async fn set(input: Set, config: &Config, screen: &Screen) -> Ended {
         });
     }
     rule.hold_results = hold_results.or(rule.hold_results);
+    rule.hold_cut = hold_cut.or(rule.hold_cut);
     if let Some(after) = task_after {
         rule.promote_after_ms = Some(span(&after)?);
     }
@@ -205,12 +210,14 @@ fn asked_words(rule: &RuleDto) -> Option<String> {
 /// `result 20,000 hold, window 160,000 ask`.
 fn limit_words(rule: &RuleDto) -> Option<String> {
     let limits = [("result", rule.result_limit), ("task", rule.task_limit), ("window", rule.window_limit)];
+    let cut = rule.hold_cut.map(|hold| if hold { "holds what would be cut" } else { "lets results be cut" }.to_owned());
     let said: Vec<String> = limits
         .into_iter()
         .filter_map(|(what, limit)| {
             let limit = limit?;
             Some(format!("{what} {} {}", grouped(limit.tokens), amount::at_word(limit.at)))
         })
+        .chain(cut)
         .collect();
     (!said.is_empty()).then(|| said.join(", "))
 }
@@ -241,6 +248,7 @@ fn blank(scope: ScopeDto) -> RuleDto {
         repeat: None,
         hold_results: None,
         promote_after_ms: None,
+        hold_cut: None,
         result_limit: None,
         task_limit: None,
         window_limit: None,

@@ -63,7 +63,11 @@ fn hold(held: &HeldDto, exactness: ExactnessDto, ago: &impl Fn(&str) -> String, 
             let free = if free == 0 { "none".into() } else { tokens(free, about) };
             format!(": {} tokens, {free} are free in the window", tokens(size, exactness))
         }
-        (HeldWhy::Review | HeldWhy::TooLarge | HeldWhy::DoesNotFit, ..) => String::new(),
+        (HeldWhy::WouldBeCut, Some(size), Some(shown), _) => {
+            let program = held.program.as_deref().map_or_else(|| "its program".into(), one_line);
+            format!(": {} tokens, above the {} that {program} shows its model", tokens(size, exactness), grouped(shown))
+        }
+        (HeldWhy::Review | HeldWhy::TooLarge | HeldWhy::DoesNotFit | HeldWhy::WouldBeCut, ..) => String::new(),
     };
     let Some(verdict) = &held.verdict else {
         let by = one_line(&held.by);
@@ -102,6 +106,7 @@ mod tests {
             why,
             tokens: Some(4_096),
             limit: Some(2_000),
+            program: Some("Codex".into()),
             free: Some(1_204),
             verdict: Some(verdict),
         }

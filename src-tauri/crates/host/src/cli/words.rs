@@ -45,10 +45,17 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// The word for a phase.
 pub(crate) fn phase(task: &TaskDto) -> String {
-    let Some(phase) = Phase::from_word(&task.phase) else { return one_line(&task.phase) };
-    let word = match phase {
+    match Phase::from_word(&task.phase) {
+        Some(Phase::Overdue) if task.overdue_why.as_deref() == Some("usual") => "Later than usual".into(),
+        Some(phase) => phase_label(phase).into(),
+        None => one_line(&task.phase),
+    }
+}
+
+/// What people read for a phase.
+pub(crate) const fn phase_label(phase: Phase) -> &'static str {
+    match phase {
         Phase::Waiting => "Waiting for you",
-        Phase::Overdue if task.overdue_why.as_deref() == Some("usual") => "Later than usual",
         Phase::Overdue => "Later than agreed",
         Phase::Unconfirmed => "Not confirmed",
         Phase::Blocked => "Server needs sign-in",
@@ -64,8 +71,7 @@ pub(crate) fn phase(task: &TaskDto) -> String {
         Phase::Silent => "No news",
         Phase::Lost => "Lost by the server",
         Phase::Expired => "Expired",
-    };
-    word.to_owned()
+    }
 }
 
 /// Whose task it is, in a table: nobody's is a person's own, or was found.

@@ -175,7 +175,7 @@ numbers! { KEEPING_NAMES set_keeping Keeping:
 numbers! { COUNTING_NAMES set_counting Counting:
     on, queue_messages, queue_bytes, batch_messages, batch_bytes, show_every, flush_every, task_every, burn_over,
     quiet_is_new, comes_back_within, windows_max, windows_shown, slice_tokens, short_lines, short_tokens, warn_percent,
-    full_percent, day, series_kept, tokens_settable_max, points_max, agents_shown,
+    full_percent, burn_least, burn_times, slice_percent, day, series_kept, tokens_settable_max, points_max, agents_shown,
 }
 
 numbers! { SHARES_NAMES set_shares Shares:

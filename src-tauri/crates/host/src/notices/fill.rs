@@ -115,7 +115,7 @@ fn card(budget: &AgentBudget, window: &Window, level: Level, name: &str) -> Card
             format!(", {} are allowed", figures::short(limit.tokens)),
         ),
         (Level::Warn | Level::Full | Level::Limit, _, Some(size)) => {
-            let percent = u128::from(count.tokens) * 100 / u128::from(size);
+            let percent = u128::from(count.tokens.min(size)) * 100 / u128::from(size);
             (format!("{name} used {percent} % of its window"), format!(" of {}", figures::short(size)))
         }
         (Level::Warn | Level::Full | Level::Limit, _, None) => (format!("The window of {name} fills"), String::new()),
@@ -124,7 +124,8 @@ fn card(budget: &AgentBudget, window: &Window, level: Level, name: &str) -> Card
         ExactnessDto::Exact => ", exact",
         ExactnessDto::About | ExactnessDto::AtMost => "",
     };
-    let shown = figures::tokens(count.tokens, exactness);
+    // A window holds no more than its size.
+    let shown = figures::tokens(count.tokens.min(size.unwrap_or(u64::MAX)), exactness);
     let body = match level {
         Level::Limit => format!("{shown} tokens{of}{exact}."),
         Level::Warn | Level::Full => format!("{shown}{of} tokens{exact}."),

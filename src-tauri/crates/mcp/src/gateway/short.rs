@@ -50,7 +50,7 @@ pub(super) async fn of(gate: &Gate, guest: &Guest, handle: &TaskHandle, whole: &
     let counted = counted(handle);
     let Counting { short_lines: lines, short_tokens, .. } = gate.policy.counting;
     // The rest of what is allowed is for the words around it.
-    let most = (lines, limit(handle).map_or(short_tokens, |limit| short_tokens.min(limit / 2)));
+    let most = (lines, limit(gate, handle).map_or(short_tokens, |limit| short_tokens.min(limit / 2)));
     let result = whole.clone();
     let begins =
         scale::beside(gate, handle.id, move |scale| begins(scale, family, result.as_str(), most, counted.is_none()));
@@ -69,7 +69,7 @@ pub(super) async fn of(gate: &Gate, guest: &Guest, handle: &TaskHandle, whole: &
         "tokens": tokens,
         "exactness": handle.result_exactness(family).word(),
         "family": family.word(),
-        "limit": limit(handle),
+        "limit": limit(gate, handle),
     });
     Ok(Payload::new(json!({"content": content, "isError": is_error, "_meta": {META_HELD: held}}).to_string()))
 }
@@ -117,10 +117,13 @@ fn counted(handle: &TaskHandle) -> Option<u64> {
 }
 
 /// What one answer may bring of a result that is held for its size.
-pub(super) fn limit(handle: &TaskHandle) -> Option<u64> {
+pub(super) fn limit(gate: &Gate, handle: &TaskHandle) -> Option<u64> {
+    let slice_percent = gate.policy.counting.slice_percent;
     match why(handle) {
         HoldWhy::TooLarge { limit, .. } => Some(limit),
         HoldWhy::DoesNotFit { free, .. } => Some(free),
+        // The program counts in its own way, and puts JSON around it.
+        HoldWhy::WouldBeCut { shown, .. } => Some(shown.saturating_mul(slice_percent) / 100),
         HoldWhy::Review => None,
     }
 }

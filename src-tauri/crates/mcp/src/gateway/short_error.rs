@@ -33,6 +33,7 @@ pub(super) async fn of(
                 HoldWhy::TooLarge { limit, .. } => limit,
                 // A full window still takes what is as short as this.
                 HoldWhy::DoesNotFit { free, .. } => free.max(numbers.short_tokens),
+                HoldWhy::WouldBeCut { shown, .. } => shown,
                 HoldWhy::Review => numbers.slice_tokens,
             };
             // The rest of what is allowed is for the words after it.

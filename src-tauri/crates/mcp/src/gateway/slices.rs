@@ -45,7 +45,7 @@ const NOTE: u64 = 64;
 pub(super) fn most(gate: &Gate, handle: &TaskHandle) -> u64 {
     let most = gate.policy.counting.slice_tokens;
     match handle.form() {
-        Some(Form::Slices) => short::limit(handle).map_or(most, |limit| limit.clamp(LEAST, most.max(LEAST))),
+        Some(Form::Slices) => short::limit(gate, handle).map_or(most, |limit| limit.clamp(LEAST, most.max(LEAST))),
         // A person let it come.
         Some(Form::Whole | Form::Trimmed { .. }) | None => most,
     }

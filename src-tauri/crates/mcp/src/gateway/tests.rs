@@ -15,6 +15,7 @@ mod passing;
 mod questions;
 mod schemas;
 mod short_errors;
+mod shown_part;
 mod slices;
 mod task_tools;
 mod waiting;

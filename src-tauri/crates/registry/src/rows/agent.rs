@@ -4,6 +4,7 @@
 //! encodings refuse a missing field); a hold without a reason is one for review, a delivery without a form is whole. A
 //! hold's reason is in the sealed body. Columns for lists are in `sqlite/unit.rs`.
 
+use domain::client_profile;
 use domain::handle::{Form, Hold, HoldWhy, Parent, ParentWhy, QuestionRef, SharedQuestions, TaskHandle, Verdict};
 use domain::ids::{JobKey, PersonId, RequestKey};
 use serde_json::{Map, Value, json};
@@ -26,6 +27,9 @@ fn why(why: HoldWhy) -> Value {
         HoldWhy::Review => json!({ "is": "review" }),
         HoldWhy::TooLarge { tokens, limit } => json!({ "is": "tooLarge", "tokens": tokens, "limit": limit }),
         HoldWhy::DoesNotFit { tokens, free } => json!({ "is": "doesNotFit", "tokens": tokens, "free": free }),
+        HoldWhy::WouldBeCut { tokens, shown, program } => {
+            json!({ "is": "wouldBeCut", "tokens": tokens, "shown": shown, "program": program.word })
+        }
     }
 }
 
@@ -33,6 +37,11 @@ fn read_why(fields: Fields<'_>) -> Read<HoldWhy> {
     match fields.text("is")? {
         "review" => Ok(HoldWhy::Review),
         "tooLarge" => Ok(HoldWhy::TooLarge { tokens: fields.u64("tokens")?, limit: fields.u64("limit")? }),
+        "wouldBeCut" => Ok(HoldWhy::WouldBeCut {
+            tokens: fields.u64("tokens")?,
+            shown: fields.u64("shown")?,
+            program: client_profile::of_word(fields.text("program")?).unwrap_or(&client_profile::UNKNOWN),
+        }),
         "doesNotFit" => Ok(HoldWhy::DoesNotFit { tokens: fields.u64("tokens")?, free: fields.u64("free")? }),
         other => Err(Flaw::word("is", other)),
     }

@@ -49,7 +49,8 @@ pub(crate) fn read_limit(fields: Fields<'_>) -> Read<TokenLimit> {
 
 /// Writes what a task costs.
 pub(crate) fn tokens(tokens: TaskTokens) -> Value {
-    let TaskTokens { family, exactness, arguments, handle, interim, result, delivered, unsaid } = tokens;
+    let TaskTokens { family, exactness, arguments, handle, interim, result, in_window, delivered, .. } = tokens;
+    let TaskTokens { delivered_in_window, unsaid, .. } = tokens;
     json!({
         "family": family.word(),
         "exactness": exactness.word(),
@@ -57,21 +58,36 @@ pub(crate) fn tokens(tokens: TaskTokens) -> Value {
         "handle": handle,
         "interim": interim,
         "result": result,
+        "inWindow": in_window.map(count),
         "delivered": delivered,
+        "deliveredInWindow": delivered_in_window,
         "unsaid": unsaid,
     })
 }
 
 /// Reads what a task costs.
 pub(crate) fn read_tokens(fields: Fields<'_>) -> Read<TaskTokens> {
+    let exactness = read_exactness(fields.text("exactness")?)?;
+    let (result, delivered) =
+        (fields.get("result").map(|_| fields.u64("result")).transpose()?, fields.u64("delivered")?);
+    // Written since there are two figures; before, all that was passed stood in the window.
+    let (in_window, delivered_in_window) = match fields.get("deliveredInWindow") {
+        Some(_) => {
+            let in_window = fields.get("inWindow").map(|value| read_count(value, "inWindow")).transpose()?;
+            (in_window, fields.u64("deliveredInWindow")?)
+        }
+        None => (result.map(|tokens| Count { tokens, exactness }), delivered),
+    };
     Ok(TaskTokens {
         family: read_family(fields.text("family")?)?,
-        exactness: read_exactness(fields.text("exactness")?)?,
+        exactness,
         arguments: fields.u64("arguments")?,
         handle: fields.u64("handle")?,
         interim: fields.u64("interim")?,
-        result: fields.get("result").map(|_| fields.u64("result")).transpose()?,
-        delivered: fields.u64("delivered")?,
+        result,
+        in_window,
+        delivered,
+        delivered_in_window,
         // Written since limits count what makers do not say.
         unsaid: fields.get("unsaid").map_or(Ok(0), |_| fields.u64("unsaid"))?,
     })

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use domain::client_profile::ToolListCost;
 use domain::time::Timestamp;
 use domain::tokens::Count;
 use domain::window::{Door, Shelf, Source, Window};
@@ -49,14 +50,18 @@ fn read_shelf(value: &Value) -> Read<(Door, Shelf)> {
 
 /// Writes the body of a window.
 pub(crate) fn body(window: &Window) -> Value {
-    let Window { id: _, agent: _, family, began: _, last: _, ended: _, shelves, sums, kept_out, unsaid, lately: _ } =
-        window;
-    let sums: Map<String, Value> = sums.iter().map(|(source, sum)| (source.word().to_owned(), count(*sum))).collect();
+    let Window { id: _, agent: _, family, began: _, last: _, ended: _, lately: _, .. } = window;
+    let Window { shelves, tool_list, sums, passed, kept_out, unsaid, .. } = window;
+    let by_source = |sums: &BTreeMap<Source, Count>| -> Map<String, Value> {
+        sums.iter().map(|(source, sum)| (source.word().to_owned(), count(*sum))).collect()
+    };
     json!({
         "v": ENCODING,
         "family": family.word(),
         "shelves": shelves.iter().map(shelf).collect::<Vec<_>>(),
-        "sums": sums,
+        "toolList": { "percent": tool_list.percent, "searched": tool_list.searched },
+        "sums": by_source(sums),
+        "passed": by_source(passed),
         "keptOut": count(*kept_out),
         "unsaid": unsaid,
     })
@@ -67,10 +72,18 @@ pub(crate) fn read(columns: &Columns<'_>, body: &Value) -> Read<Window> {
     let fields = Fields::stored(body, "body")?;
     let id = |name: &str| Flaw::new(name, "does not read as an id");
     let shelves = fields.raw("shelves")?.as_array().ok_or_else(|| Flaw::new("shelves", "is not a list"))?;
-    let sums = fields.raw("sums")?.as_object().ok_or_else(|| Flaw::new("sums", "is not an object"))?;
-    let sum = |(word, sum): (&String, &Value)| {
-        let source = Source::from_word(word).ok_or_else(|| Flaw::word("sums", word))?;
-        Ok((source, read_count(sum, "sums")?))
+    let by_source = |name: &str| -> Read<BTreeMap<Source, Count>> {
+        let sums = fields.raw(name)?.as_object().ok_or_else(|| Flaw::new(name, "is not an object"))?;
+        let sum = |(word, sum): (&String, &Value)| {
+            let source = Source::from_word(word).ok_or_else(|| Flaw::word(name, word))?;
+            Ok((source, read_count(sum, name)?))
+        };
+        sums.iter().map(sum).collect()
+    };
+    let sums = by_source("sums")?;
+    let tool_list = |fields: Fields<'_>| {
+        let percent = u16::try_from(fields.u64("percent")?).map_err(|_| Flaw::new("percent", "is too large"))?;
+        Ok(ToolListCost { percent, searched: fields.flag("searched")? })
     };
     Ok(Window {
         id: columns.id.parse().map_err(|_| id("id"))?,
@@ -80,7 +93,10 @@ pub(crate) fn read(columns: &Columns<'_>, body: &Value) -> Read<Window> {
         last: columns.last,
         ended: columns.ended,
         shelves: shelves.iter().map(read_shelf).collect::<Read<_>>()?,
-        sums: sums.iter().map(sum).collect::<Read<_>>()?,
+        // Written since there are two figures; before, all that was passed stood in the window.
+        tool_list: fields.maybe_inner("toolList", tool_list)?.unwrap_or(ToolListCost::STATED),
+        passed: fields.get("passed").map_or_else(|| Ok(sums.clone()), |_| by_source("passed"))?,
+        sums,
         kept_out: read_count(fields.raw("keptOut")?, "keptOut")?,
         // Written since limits count what makers do not say.
         unsaid: fields.get("unsaid").map_or(Ok(0), |_| fields.u64("unsaid"))?,

@@ -92,11 +92,13 @@ impl BudgetRows {
             })
         };
         let spent = |row: &SpendRow| {
-            let SpendRow { hour, agent, server, flow, family, exactness, tokens, messages } = row;
+            let SpendRow { hour, agent, server, flow, family, exactness, tokens, passed_exactness, passed, messages } =
+                row;
             let (hour, server) = (hour.as_millis(), text(*server));
             let (tokens, messages) = (whole(*tokens), whole(*messages));
             let (agent, flow, family) = (agent.to_string(), flow.word(), family.word());
-            (json!([hour, agent, server, flow, family, rank(*exactness), tokens, messages]), hour)
+            let (rank, passed_rank, passed) = (rank(*exactness), rank(*passed_exactness), whole(*passed));
+            (json!([hour, agent, server, flow, family, rank, tokens, messages, passed_rank, passed]), hour)
         };
         let wasted = |row: &WasteRow| {
             let WasteRow { hour, agent, server, waste, count, tokens, exactness } = row;
@@ -143,13 +145,16 @@ pub(crate) fn add(script: &mut Script, rows: &BudgetRows, limits: Limits) {
     if let Some((rows, newest)) = &rows.spend {
         script
             .add(
-                "INSERT INTO spend (hour, agent, server, flow, family, exactness, tokens, messages) \
-                 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, \
-                 value ->> 7 FROM json_each(?) WHERE true ON CONFLICT (hour, agent, server, flow, family) DO UPDATE \
+                "INSERT INTO spend (hour, agent, server, flow, family, exactness, tokens, messages, passed_exactness, \
+                 passed) SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, \
+                 value ->> 6, value ->> 7, value ->> 8, value ->> 9 FROM json_each(?) WHERE true \
+                 ON CONFLICT (hour, agent, server, flow, family) DO UPDATE \
                  SET tokens = min(?, tokens + excluded.tokens), messages = min(?, messages + excluded.messages), \
-                 exactness = max(exactness, excluded.exactness)",
+                 exactness = max(exactness, excluded.exactness), passed = min(?, passed + excluded.passed), \
+                 passed_exactness = max(passed_exactness, excluded.passed_exactness)",
             )
             .with(rows.clone())
+            .with(SUM_MAX)
             .with(SUM_MAX)
             .with(SUM_MAX);
         script
@@ -266,7 +271,7 @@ impl Sqlite {
 
     /// What flowed.
     pub(crate) async fn read_spend(&self, query: SeriesQuery) -> Result<Vec<SpendRow>, RegistryError> {
-        let columns = "hour, agent, server, flow, family, exactness, tokens, messages";
+        let columns = "hour, agent, server, flow, family, exactness, tokens, messages, passed_exactness, passed";
         let found = self.series("spend", columns, query).await?;
         let one = |row: &SqliteRow| {
             let cells = Cells { base: &self.base, table: "read `spend`", row };
@@ -279,6 +284,8 @@ impl Sqlite {
                 exactness: cells.read("exactness", exactness(cells.number(5)?))?,
                 tokens: unsigned(cells.number(6)?),
                 messages: unsigned(cells.number(7)?),
+                passed_exactness: cells.read("passed_exactness", exactness(cells.number(8)?))?,
+                passed: unsigned(cells.number(9)?),
             })
         };
         let mut rows = found.iter().map(one).collect::<Result<Vec<_>, RegistryError>>()?;

@@ -34,6 +34,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 6, sql: include_str!("../../migrations/sqlite/0006_storage.sql") },
     Migration { version: 7, sql: include_str!("../../migrations/sqlite/0007_decisions.sql") },
     Migration { version: 8, sql: include_str!("../../migrations/sqlite/0008_learned_timeouts.sql") },
+    Migration { version: 9, sql: include_str!("../../migrations/sqlite/0009_two_figures.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::client_profile::{PROFILES, ToolListCost};
 use domain::decider::Decider;
 use domain::handle::{
     self, Audience, Form, Hold, HoldWhy, Home, Origin, OverLimit, Parent, ParentWhy, TaskHandle, Told, Usual,
@@ -15,7 +16,7 @@ use domain::ids::{
 use domain::observation::Progress;
 use domain::payload::ResultRef;
 use domain::request::{AnswerAction, Answered, Ask, AskDoor, InputRequest, RequestState};
-use domain::rule::{AtTokens, Rule, RuleScope, TokenLimit};
+use domain::rule::{AtTokens, TokenLimit};
 use domain::server::{Consent, Dialect, Era, Negotiated, Server, ServerAddress, Verdict};
 use domain::status::{
     Contact, Delivery, Due, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, RpcError, ServerView, TaskStatus, TaskView,
@@ -23,12 +24,12 @@ use domain::status::{
 };
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, TaskTokens};
-use domain::window::{Meter, Shelf, Source, Window};
+use domain::window::{Shelf, Source, Window};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
 use proptest::prelude::*;
 
-fn text() -> BoxedStrategy<String> {
+pub(crate) fn text() -> BoxedStrategy<String> {
     // All of Unicode, with control characters, quotes and zero bytes.
     prop_oneof![".{0,12}", "[\\x00-\\x1f\"\\\\']{0,4}", any::<String>().prop_map(|t| t.chars().take(40).collect())]
         .boxed()
@@ -38,7 +39,7 @@ fn time() -> impl Strategy<Value = Timestamp> {
     any::<i64>().prop_map(Timestamp::from_millis)
 }
 
-fn span() -> impl Strategy<Value = Duration> {
+pub(crate) fn span() -> impl Strategy<Value = Duration> {
     (any::<u64>(), 0..1_000_000_000_u32).prop_map(|(seconds, nanos)| Duration::new(seconds, nanos))
 }
 
@@ -248,11 +249,11 @@ fn exactness() -> impl Strategy<Value = Exactness> {
     prop_oneof![Just(Exactness::Exact), Just(Exactness::About), Just(Exactness::AtMost)]
 }
 
-fn family() -> impl Strategy<Value = Family> {
+pub(crate) fn family() -> impl Strategy<Value = Family> {
     (0..Family::ALL.len()).prop_map(|index| Family::ALL[index])
 }
 
-fn limit() -> impl Strategy<Value = TokenLimit> {
+pub(crate) fn limit() -> impl Strategy<Value = TokenLimit> {
     let at = prop_oneof![Just(AtTokens::Warn), Just(AtTokens::Ask), Just(AtTokens::Hold), Just(AtTokens::Stop)];
     (any::<u64>(), at).prop_map(|(tokens, at)| TokenLimit { tokens, at })
 }
@@ -260,9 +261,22 @@ fn limit() -> impl Strategy<Value = TokenLimit> {
 /// What a task costs, and that it went past its limit.
 fn weight() -> BoxedStrategy<Weight> {
     let figures = (any::<u64>(), any::<u64>(), any::<u64>(), of(any::<u64>()), any::<u64>(), any::<u64>());
-    let tokens = (family(), exactness(), figures).prop_map(|(family, exactness, figures)| {
+    let in_window = (of(count()), any::<u64>());
+    let tokens = (family(), exactness(), figures, in_window).prop_map(|(family, exactness, figures, in_window)| {
+        let (in_window, delivered_in_window) = in_window;
         let (arguments, handle, interim, result, delivered, unsaid) = figures;
-        TaskTokens { family, exactness, arguments, handle, interim, result, delivered, unsaid }
+        TaskTokens {
+            arguments,
+            handle,
+            interim,
+            result,
+            delivered,
+            unsaid,
+            exactness,
+            in_window,
+            delivered_in_window,
+            ..TaskTokens::new(family)
+        }
     });
     let over = (any::<u64>(), limit(), time(), of((person(), time())))
         .prop_map(|(tokens, limit, at, settled)| OverLimit { tokens, limit, at, settled });
@@ -281,11 +295,15 @@ pub(crate) fn any_window() -> impl Strategy<Value = Window> {
         .prop_map(|(session, tools, own)| Shelf { session: session.map(Into::into), tools, own });
     let shelves = btree_map(of(any::<u128>().prop_map(ServerId::from_random)), shelf, 0..3);
     let source = (2..Source::ALL.len()).prop_map(|index| Source::ALL[index]);
-    let sums = btree_map(source, count(), 0..4);
+    let sums = || btree_map(source.clone(), count(), 0..4);
+    let tool_list = (any::<u16>(), any::<bool>()).prop_map(|(percent, searched)| ToolListCost { percent, searched });
+    let sums = (sums(), sums(), tool_list);
     let who = (any::<u128>(), any::<u128>(), family());
     let times = (time(), time(), of(time()));
     let out = (count(), any::<u64>());
     (who, times, shelves, sums, out).prop_map(|(who, (began, last, ended), shelves, sums, (kept_out, unsaid))| Window {
+        passed: sums.1,
+        tool_list: sums.2,
         id: WindowId::from_random(who.0),
         agent: AgentId::from_random(who.1),
         family: who.2,
@@ -293,39 +311,10 @@ pub(crate) fn any_window() -> impl Strategy<Value = Window> {
         last,
         ended,
         shelves,
-        sums,
+        sums: sums.0,
         kept_out,
         unsaid,
         lately: VecDeque::new(),
-    })
-}
-
-/// Any rule.
-pub(crate) fn any_rule() -> impl Strategy<Value = Rule> {
-    let id = || any::<u128>();
-    let scope = prop_oneof![
-        id().prop_map(|id| RuleScope::Agent(AgentId::from_random(id))),
-        id().prop_map(|id| RuleScope::Server(ServerId::from_random(id))),
-        (id(), text()).prop_map(|(id, tool)| RuleScope::Tool(ServerId::from_random(id), tool.into())),
-    ];
-    let limits = (of(limit()), of(limit()), of(limit()));
-    (scope, of(any::<bool>()), of(span()), limits).prop_map(|(scope, hold_results, promote_after, limits)| Rule {
-        hold_results,
-        promote_after,
-        result_limit: limits.0,
-        task_limit: limits.1,
-        window_limit: limits.2,
-        ..Rule::new(scope)
-    })
-}
-
-/// How any agent is counted.
-pub(crate) fn any_meter() -> impl Strategy<Value = Meter> {
-    (of(text()), of(family()), of(any::<u64>()), of(text())).prop_map(|(model, family, window, program)| Meter {
-        model: model.map(Into::into),
-        family,
-        window,
-        program: program.map(Into::into),
     })
 }
 
@@ -352,6 +341,11 @@ fn any_dealings() -> BoxedStrategy<Dealings> {
         Just(HoldWhy::Review),
         (any::<u64>(), any::<u64>()).prop_map(|(tokens, limit)| HoldWhy::TooLarge { tokens, limit }),
         (any::<u64>(), any::<u64>()).prop_map(|(tokens, free)| HoldWhy::DoesNotFit { tokens, free }),
+        (any::<u64>(), any::<u64>(), 0..PROFILES.len()).prop_map(|(tokens, shown, line)| HoldWhy::WouldBeCut {
+            tokens,
+            shown,
+            program: &PROFILES[line],
+        }),
     ];
     let hold =
         (of(person()), time(), reason, of(verdict)).prop_map(|(by, at, why, verdict)| Hold { by, at, why, verdict });

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
 mod arbitrary;
+mod arbitrary_settings;
 mod intents;
 mod opening;
 mod roundtrip;

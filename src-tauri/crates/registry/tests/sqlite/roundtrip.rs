@@ -10,7 +10,8 @@ use proptest::test_runner::TestRunner;
 use testkit::story::unit;
 
 use super::Home;
-use super::arbitrary::{any_handle, any_meter, any_rule, any_server, any_window};
+use super::arbitrary::{any_handle, any_server, any_window};
+use super::arbitrary_settings::{any_meter, any_rule};
 
 /// Runs a property against one registry; each case is a transaction of its own.
 fn check<T: std::fmt::Debug>(

@@ -42,6 +42,8 @@ impl Budgets {
             match self.spend.get_mut(&key) {
                 Some(sum) => {
                     sum.tokens = sum.tokens.saturating_add(row.tokens);
+                    sum.passed = sum.passed.saturating_add(row.passed);
+                    sum.passed_exactness = sum.passed_exactness.max(row.passed_exactness);
                     sum.messages = sum.messages.saturating_add(row.messages);
                     sum.exactness = sum.exactness.max(row.exactness);
                 }

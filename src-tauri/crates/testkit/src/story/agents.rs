@@ -123,6 +123,7 @@ async fn rules(registry: &dyn Registry) {
         repeat: Some(Repeat::New),
         hold_results: Some(true),
         promote_after: Some(Duration::from_secs(3)),
+        hold_cut: Some(false),
         result_limit: Some(TokenLimit { tokens: 20_000, at: AtTokens::Hold }),
         task_limit: Some(TokenLimit { tokens: 60_000, at: AtTokens::Stop }),
         window_limit: None,

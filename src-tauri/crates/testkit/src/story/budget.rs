@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::agent::{Agent, TokenDigest};
+use domain::client_profile::{self, ToolListCost};
 use domain::handle::{Form, HoldWhy, Origin, TaskHandle};
 use domain::ids::{HandleId, PersonId, WindowId};
 use domain::payload::ResultRef;
@@ -14,7 +15,7 @@ use domain::ports::{
 use domain::rule::{AtTokens, Rule, RuleScope, TokenLimit};
 use domain::status::{Outcome, Phase, ServerView};
 use domain::time::Timestamp;
-use domain::tokens::{Count, Exactness, Family, TaskTokens};
+use domain::tokens::{Count, Exactness, Family, Intake, TaskTokens};
 use domain::waste::Waste;
 use domain::window::{Flow, Meter, Shelf, Source, Window};
 
@@ -54,6 +55,8 @@ fn spent(number: i64, agent: u64, source: Source, tokens: u64, exactness: Exactn
         family: Family::O200k,
         exactness,
         tokens,
+        passed_exactness: Exactness::Exact,
+        passed: tokens.saturating_mul(2),
         messages: 1,
     }
 }
@@ -100,6 +103,8 @@ async fn spend(registry: &dyn Registry) {
         done.expect("flushes at the same time");
     }
     let found = registry.spend(series(Some(3), 0, 9)).await.expect("reads");
+    let passed: u64 = found.iter().map(|row| row.passed).sum();
+    assert_eq!(passed, 20 * 22, "what was passed is added up as well");
     let sums: Vec<(u64, u64)> = found.iter().map(|row| (row.tokens, row.messages)).collect();
     assert_eq!(sums, [(220, 20)], "nothing is lost and nothing counted twice");
     assert_eq!(registry.newest_seq().await, newest, "counting is no change");
@@ -160,7 +165,9 @@ async fn windows(registry: &dyn Registry) {
     open.put_tools(Some(CAST.server(1)), tools.clone(), count(0), at(1));
     open.put_tools(None, tools, count(900), at(1));
     open.shelves.insert(Some(CAST.server(2)), Shelf { session: Some("s-1".into()), ..Shelf::default() });
-    open.take_in(Source::Results, count(61_402), at(2), Duration::from_secs(600));
+    let cut = Intake { passed: count(61_402), window: count(370) };
+    open.take_in(Source::Results, cut, at(2), Duration::from_secs(600));
+    open.tool_list = ToolListCost { percent: 72, searched: true };
     open.kept_out = Count { tokens: 9, exactness: Exactness::AtMost };
     let beside = window(2, 1, 10);
     note(&[open.clone(), beside.clone()]).await.expect("windows are noted");
@@ -229,6 +236,7 @@ async fn meters(registry: &dyn Registry) {
 async fn limits(registry: &dyn Registry) {
     let limit = |tokens, at| Some(TokenLimit { tokens, at });
     let rule = Rule {
+        hold_cut: Some(false),
         result_limit: limit(20_000, AtTokens::Hold),
         task_limit: limit(60_000, AtTokens::Stop),
         window_limit: limit(160_000, AtTokens::Ask),
@@ -259,7 +267,9 @@ async fn figures(registry: &dyn Registry) {
         handle: 200,
         interim: 5_000,
         result: Some(61_402),
+        in_window: Some(Count { tokens: 370, exactness: Exactness::About }),
         delivered: 1_000,
+        delivered_in_window: 300,
         exactness: Exactness::About,
         ..TaskTokens::new(Family::Claude47)
     };
@@ -288,7 +298,9 @@ async fn decisions(registry: &dyn Registry) {
     let held = result.hold_at_limit(why, false, held_at).next;
     registry.commit(unit(&held, Phase::Done)).await.expect("a result is held");
     let sliced = TaskHandle { view: result.view.clone(), ..stored(registry, 3).await };
-    let sliced = sliced.hold_at_limit(HoldWhy::DoesNotFit { tokens: 9, free: 3 }, true, at(110)).next;
+    let program = client_profile::of_word("codex").expect("in the table");
+    let cut = HoldWhy::WouldBeCut { tokens: 69_387, shown: 5_000, program };
+    let sliced = sliced.hold_at_limit(cut, true, at(110)).next;
     registry.commit(unit(&sliced, Phase::Done)).await.expect("another goes in slices");
     let limit = TokenLimit { tokens: 60_000, at: AtTokens::Ask };
     let over = stored(registry, 4).await.goes_over(60_001, limit, at(120)).next;

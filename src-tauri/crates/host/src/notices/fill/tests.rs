@@ -27,7 +27,7 @@ fn budget(window: u128, tokens: u64, exactness: Exactness) -> AgentBudget {
         error_percent: 0,
         now: Some(Arc::new(now)),
         beside: Vec::new(),
-        burn: 0,
+        burn: domain::window::Burn::Quiet,
         coming: Vec::new(),
         limit: None,
     }
@@ -58,6 +58,12 @@ fn a_window_that_fills_is_told_once_for_each_level() {
     let second = told(&mut fill, &budget(1, 190_100, Exactness::About));
     assert_eq!(second, ["research-7 used 95 % of its window: ≈ 190k of 200k tokens."], "and again when nearly full");
     assert!(told(&mut fill, &budget(1, 199_000, Exactness::Exact)).is_empty(), "twice is enough");
+}
+
+#[test]
+fn a_window_that_took_in_more_than_it_holds_is_full_and_no_more() {
+    let told = told(&mut empty(), &budget(1, 881_000, Exactness::About));
+    assert_eq!(told, ["research-7 used 100 % of its window: ≈ 200k of 200k tokens."]);
 }
 
 #[test]

@@ -37,6 +37,9 @@ impl ShortResult<'_> {
             HoldWhy::DoesNotFit { free, .. } => {
                 format!("{size}, and {} are free for it in your window.", grouped(free))
             }
+            HoldWhy::WouldBeCut { shown, program, .. } => {
+                format!("{size}, above the {} that {} shows its model of one result.", grouped(shown), program.label)
+            }
             HoldWhy::Review => format!("{size}, and a person decided that you read it in slices."),
         };
         let read = format!("Read it with {way}, in slices of up to {} tokens.", grouped(self.slice));
@@ -64,6 +67,9 @@ pub(in crate::gateway) fn short_error(begins: &str, size: &str, why: HoldWhy, ta
     let allowed = match why {
         HoldWhy::TooLarge { limit, .. } => format!(", more than the {} that are allowed here", grouped(limit)),
         HoldWhy::DoesNotFit { free, .. } => format!(", and {} are free for it", grouped(free)),
+        HoldWhy::WouldBeCut { shown, program, .. } => {
+            format!(", above the {} that {} shows its model", grouped(shown), program.label)
+        }
         HoldWhy::Review => String::new(),
     };
     format!(
@@ -81,6 +87,11 @@ pub(in crate::gateway) fn waits(why: HoldWhy, size: &str) -> String {
         HoldWhy::DoesNotFit { free, .. } => {
             format!("it has {size}, {} are free for it, and a person decides", grouped(free))
         }
+        HoldWhy::WouldBeCut { shown, program, .. } => format!(
+            "it has {size}, above the {} that {} shows its model, and a person decides",
+            grouped(shown),
+            program.label
+        ),
     };
     format!("The work is done, but its result is held back: {why}.")
 }

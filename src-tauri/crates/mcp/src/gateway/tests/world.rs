@@ -179,6 +179,11 @@ impl World {
         self.session(name.to_owned(), Door::Http, n, version, &json!({}), "tester")
     }
 
+    /// Agent `n` with a session of a program that names itself so.
+    pub(super) fn program(&self, program: &str, n: u128, version: &str) -> Caller {
+        self.session(format!("session-{n}"), Door::Http, n, version, &json!({}), program)
+    }
+
     /// Agent `n` with a session of `version` through this door.
     pub(super) fn legacy_through(&self, door: Door, n: u128, version: &str, capabilities: &Value) -> Caller {
         self.session(format!("session-{n}"), door, n, version, capabilities, "tester")

@@ -6,10 +6,11 @@ use std::path::Path;
 use domain::handle::{Form, Hold, HoldWhy, Verdict};
 use domain::ids::PersonId;
 use domain::policy::Policy;
-use domain::ports::{Flag, PageQuery, Registry, RegistryError};
+use domain::ports::{Flag, PageQuery, Registry, RegistryError, SeriesQuery};
 use domain::rule::{Rule, RuleScope};
 use domain::status::{Intent, Phase};
 use domain::time::Timestamp;
+use domain::tokens::Exactness;
 use domain::window::Meter;
 use testkit::story::{Cast, unit};
 
@@ -68,11 +69,11 @@ async fn an_upgrade_keeps_everything_and_leaves_a_backup_that_opens() {
     let new = open(&path, &[NEXT], 1_700_000_000_000).await.expect("it is brought up to date");
     assert_eq!(new.handle(handle.id).await, Ok(Some(handle.clone())), "tasks survive the upgrade");
     new.close().await;
-    assert_eq!(backups(&path), ["registry-8-20231114T221320000Z.sqlite"], "a backup names its schema and time");
+    assert_eq!(backups(&path), ["registry-9-20231114T221320000Z.sqlite"], "a backup names its schema and time");
     let newer = open(&path, &[], 3_000).await.err();
-    assert_eq!(newer, Some(RegistryError::Newer { path: path.clone(), found: 9, known: 8 }), "there is no way back");
+    assert_eq!(newer, Some(RegistryError::Newer { path: path.clone(), found: 10, known: 9 }), "there is no way back");
 
-    let backup = path.with_file_name("backups").join("registry-8-20231114T221320000Z.sqlite");
+    let backup = path.with_file_name("backups").join("registry-9-20231114T221320000Z.sqlite");
     let restored = folder.path().join("restored").join("registry.sqlite");
     fs::create_dir(folder.path().join("restored")).expect("makes");
     fs::copy(backup, &restored).expect("copies");
@@ -104,7 +105,7 @@ async fn only_the_latest_backups_are_kept() {
     let names = backups(&path);
     assert_eq!(
         names,
-        ["registry-10-20231114T221320000Z.sqlite", "registry-9-20231114T221320000Z.sqlite"],
+        ["registry-10-20231114T221320000Z.sqlite", "registry-11-20231114T221320000Z.sqlite"],
         "two of three"
     );
 }
@@ -235,5 +236,50 @@ async fn what_the_third_schema_kept_reads_as_held_for_review_and_without_limits(
     assert_eq!(new.windows(9).await, Ok(Vec::new()), "no window is known");
     assert_eq!(new.attention(9).await, Ok(Vec::new()), "nobody is asked anything");
     assert!(new.commit(unit(&handle, Phase::Failed)).await.is_ok(), "it can be changed as any other");
+    new.close().await;
+}
+
+/// A window as version 7 wrote it: one figure for each source.
+const OLD_WINDOW: &str = r#"{"v":1,"family":"o200k","shelves":[{"door":null,"session":null,"tools":{"a":[120,"about"]},"own":[9,"exact"]}],"sums":{"results":[61402,"about"]},"keptOut":[7,"exact"],"unsaid":3}"#;
+
+#[tokio::test]
+async fn figures_of_the_seventh_schema_read_as_passed_and_in_the_window_alike() {
+    use sqlx::Connection as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("registry.sqlite");
+    let old_steps = KNOWN.iter().take_while(|step| step.version <= 7).count();
+    open_with(&path, &KNOWN[..old_steps], &[], 1_000).await.expect("the seventh schema opens").close().await;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
+    let mut old = sqlx::SqliteConnection::connect_with(&options).await.expect("connects");
+    let (agent, id) = (CAST.agent(1), domain::ids::WindowId::from_random(1).to_string());
+    let sealer = crate::seal::Sealer::new(&SealKey::from_bytes([7; 32]));
+    let place = crate::seal::Place { table: "windows", column: "body_sealed", row: &id };
+    let sealed = sealer.seal(place, OLD_WINDOW.as_bytes()).expect("seals");
+    sqlx::query("INSERT INTO windows (id, agent, began, last, body_sealed) VALUES (?, ?, 100, 200, ?)")
+        .bind(id)
+        .bind(agent.to_string())
+        .bind(sealed)
+        .execute(&mut old)
+        .await
+        .expect("an old window");
+    sqlx::query("INSERT INTO spend VALUES (0, ?, '', 'results', 'o200k', 1, 61402, 4)")
+        .bind(agent.to_string())
+        .execute(&mut old)
+        .await
+        .expect("an old hour");
+    old.close().await.expect("closes");
+
+    let new = open(&path, &[], 2_000).await.expect("it is brought up to date");
+    let windows = new.windows(9).await.expect("reads");
+    let window = windows.first().expect("it is there");
+    for source in domain::window::Source::ALL {
+        assert_eq!(window.of(source), window.passed_of(source), "{source:?}: there was one figure");
+    }
+    assert_eq!((window.occupancy().tokens, window.limited(false)), (61_402 + 120 + 9, 61_402 + 120 + 9 + 3));
+    let all = SeriesQuery { agent: None, from: Timestamp::EPOCH, to: Timestamp::from_millis(i64::MAX) };
+    let spend = new.spend(all).await.expect("reads");
+    let figures: Vec<_> =
+        spend.iter().map(|row| (row.tokens, row.exactness, row.passed, row.passed_exactness)).collect();
+    assert_eq!(figures, [(61_402, Exactness::About, 61_402, Exactness::About)]);
     new.close().await;
 }
