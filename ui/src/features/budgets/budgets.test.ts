@@ -9,7 +9,7 @@ import { route } from "$lib/route.svelte";
 import { STORY_NOW } from "$lib/story";
 import AgentBudget from "./AgentBudget.svelte";
 import Budgets from "./Budgets.svelte";
-import { agentOf, agents, aBudget, BESIDE, budgets, coming } from "./budgets.example";
+import { agentOf, agents, aBudget, BESIDE, budgets, coming, CUT, OVERFULL } from "./budgets.example";
 import Coming from "./Coming.svelte";
 import History from "./History.svelte";
 import { DAY } from "./look";
@@ -61,6 +61,20 @@ it("the open agent and the rows stay where they are while others come nearer to 
   expect(rows(page)[0], "sorted when a person wants it").toBe(second.agent);
   expect(page.text(), "who is open stays open").toContain("research-7 by source");
   await page.close();
+});
+
+it("a window that was full several times says so in words, and its program what only it knows", async () => {
+  const page = show(AgentBudget, { agentId: OVERFULL.agentId, budget: OVERFULL, warn: 80, off: false }, world({ budgets: [OVERFULL], calls: { "budgets.show": () => makeShown(OVERFULL, STORY_NOW) } }));
+  await page.find("strong", "full at least 4 times since");
+  expect(page.text(), "no share above 100 %").not.toMatch(/\b(1\d\d|[2-9]\d\d)\.\d %/);
+  await page.close();
+  const cut = show(AgentBudget, { agentId: CUT.agentId, budget: CUT, warn: 80, off: false }, world({ budgets: [CUT], calls: { "budgets.show": () => makeShown(CUT, STORY_NOW) } }));
+  await cut.find("li", "Results above the 5,000 tokens that Codex shows its model are held and read in slices.");
+  await cut.find("li", "Only the program knows when it compacted");
+  await cut.find("td", "not enough data yet");
+  await cut.find("td", "72,104");
+  await cut.find("td", "Waiting for you");
+  await cut.close();
 });
 
 it("what was spent can be seen when no agent has access any more, under the name it had", async () => {

@@ -15,6 +15,10 @@ describe("what is about to come in", () => {
     expect(comingLook(coming({ state: "working", percent: 8 }), 1).word).toBe("Working, 8 %");
     expect(comingLook(coming({ state: "working", percent: null }), 1).word).toBe("Working");
   });
+  it("says of an open task what the list of tasks says", () => {
+    const look = comingLook(coming({ state: "working", phase: "waiting", percent: null }), 1);
+    expect(look).toEqual({ tone: "attention", icon: "speech", word: "Waiting for you" });
+  });
 });
 
 describe("figures over time", () => {

@@ -1,8 +1,9 @@
 /* What stands on the screen of budgets, worked out: who is found, how something that comes in stands, sums of spend, and
    the file of figures. Pure. */
-import type { BudgetDto, ComingDto, ExactnessDto, SeriesDto, SeriesPoint, SourcePart } from "$lib/bindings";
+import type { BudgetDto, ComingDto, ExactnessDto, Phase, SeriesDto, SeriesPoint, SourcePart } from "$lib/bindings";
 import type { IconName } from "$lib/design/icons";
 import type { Tone } from "$lib/design/tones";
+import { PHASES } from "$lib/model/phase";
 import { least } from "$lib/model/tokens";
 import { budgetsText } from "$lib/text/budgets";
 
@@ -23,11 +24,16 @@ export function comingLook(one: ComingDto, free: number | null): ComingLook {
   switch (one.state) {
     case "held": return { tone: "attention", icon: "hand", word: isOver(one, free) ? words.heldOver : words.held };
     case "slices": return { tone: "neutral", icon: "file", word: words.slices };
-    case "working": return { tone: "running", icon: "ring", word: words.working(one.percent) };
+    case "working": {
+      const { tone, icon, word } = PHASES[isPhase(one.phase) ? one.phase : "running"];
+      return { tone, icon, word: words.working(word, one.percent) };
+    }
     case "ready": return { tone: "neutral", icon: "down-tray", word: words.ready };
     default: return one.state satisfies never;
   }
 }
+
+const isPhase = (word: string | null): word is Phase => word !== null && Object.hasOwn(PHASES, word);
 
 /** It does not fit into what is seen to be free. */
 export const isOver = (one: ComingDto, free: number | null): boolean => free !== null && one.tokens !== null && one.tokens > free;
@@ -51,7 +57,7 @@ export interface Sums {
 }
 
 export function sumsOf(points: readonly SeriesPoint[]): Sums {
-  const bySource = new Map<SourcePart["source"], { tokens: number; exactness: ExactnessDto }>();
+  const bySource = new Map<SourcePart["source"], { tokens: number; passed: number; exactness: ExactnessDto }>();
   let keptOut = 0;
   let messages = 0;
   for (const point of points) {
@@ -61,7 +67,7 @@ export function sumsOf(points: readonly SeriesPoint[]): Sums {
       const held = bySource.get(part.source);
       // A source that brought nothing yet says nothing of how exact it is.
       const exactness = part.tokens === 0 ? (held?.exactness ?? "exact") : least([part.exactness, held?.exactness ?? "exact"]);
-      bySource.set(part.source, { tokens: (held?.tokens ?? 0) + part.tokens, exactness });
+      bySource.set(part.source, { tokens: (held?.tokens ?? 0) + part.tokens, passed: (held?.passed ?? 0) + part.passed, exactness });
     }
   }
   const sources = [...bySource].map(([source, sum]) => ({ source, ...sum }));

@@ -16,8 +16,8 @@ let shown: Shown;
 afterEach(() => shown.close());
 
 const taskRow = { ...makeRow(1, "done", STORY_NOW), agent: "research-7" };
-const cost: TokensDto = { handle: 300, keptOut: 0, result: 61_402, delivered: 0, arguments: 200, family: "claude47", exactness: "about" };
-const sized: HeldDto = { at: new Date(STORY_NOW).toISOString(), by: "a limit", verdict: null, why: "tooLarge", tokens: 61_402, limit: 20_000, free: null };
+const cost: TokensDto = { handle: 300, keptOut: 0, result: 61_402, inWindow: 61_402, inWindowExactness: "exact" as const, delivered: 0, arguments: 200, family: "claude47", exactness: "about" };
+const sized: HeldDto = { at: new Date(STORY_NOW).toISOString(), by: "a limit", verdict: null, why: "tooLarge", tokens: 61_402, limit: 20_000, program: null, free: null };
 const taskOf = (change: Partial<TaskDto>): TaskDto => ({ ...detail(taskRow, [], STORY_NOW), tokens: cost, over: true, ...change });
 
 /** `research-7` of the design, with 36,792 free. */

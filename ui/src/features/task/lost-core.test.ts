@@ -11,7 +11,7 @@ it("the_drawer_of_a_held_result_offers_nothing_while_the_core_is_gone", async ()
   const row = [...backend.world.rows.values()].find((one) => one.phase === "running" && one.agent !== null);
   if (!row) throw new Error("no running task of an agent");
   const whole = detail(row, [], Date.now());
-  backend.world.details.set(row.id, { ...whole, held: { at: row.createdAt, by: "a limit", why: "tooLarge", tokens: 73_677, limit: 20_000, free: null, verdict: null } });
+  backend.world.details.set(row.id, { ...whole, held: { at: row.createdAt, by: "a limit", why: "tooLarge", tokens: 73_677, limit: 20_000, program: null, free: null, verdict: null } });
   // Menus are laid over the content of the page.
   document.body.append(document.createElement("main"));
   const shown = show(TaskDrawer, { id: row.id, close: () => undefined }, backend);

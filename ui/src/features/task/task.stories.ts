@@ -25,8 +25,8 @@ const cancelling: TaskDto = { ...base, phase: "cancelling", intent: wish({ state
 const ended = { over: true, endedAt: ago(3), nextLookAt: null, group: "finished" } as const;
 const bad = "<img src=x onerror=alert(1)>\u001b[31m\u202Egnp.exe";
 const long = "x".repeat(100_000);
-const cost: NonNullable<TaskDto["tokens"]> = { handle: 312, keptOut: 61_402, result: 61_402, delivered: 8_000, arguments: 204, family: "o200k", exactness: "exact" };
-const tooLarge = (verdict: NonNullable<TaskDto["held"]>["verdict"]): TaskDto["held"] => ({ at: ago(90), by: "limit", why: "tooLarge", tokens: 61_402, limit: 20_000, free: null, verdict });
+const cost: NonNullable<TaskDto["tokens"]> = { handle: 312, keptOut: 61_402, result: 61_402, inWindow: 61_402, inWindowExactness: "exact" as const, delivered: 8_000, arguments: 204, family: "o200k", exactness: "exact" };
+const tooLarge = (verdict: NonNullable<TaskDto["held"]>["verdict"]): TaskDto["held"] => ({ at: ago(90), by: "limit", why: "tooLarge", tokens: 61_402, limit: 20_000, program: null, free: null, verdict });
 const large: Partial<TaskDto> = { ...ended, phase: "done", status: "completed", intent: null, result: { bytes: 245_608, isError: false, state: "stored" }, tokens: cost, held: tooLarge(null) };
 const agents = makeAgents(5, STORY_NOW).map((agent) => ({ ...agent, revokedAt: null }));
 const gone: ApiError = { code: "notFound", message: "there is no task", hint: "It may have been removed." };
@@ -80,7 +80,7 @@ export default {
     "result too large, not sent": one(large, { click: ["[role=group] button >> text=Deliver in slices"], fake: { calls: { "tasks.release": () => { throw failed; } } } }),
     "result too large, hostile": one({ ...large, tool: `${bad}${long}`, server: `${bad}${long}`, agent: long }, { fake: { rules: [{ scope: { kind: "server", server: `${bad}${long}` }, resultLimit: { tokens: 20_000, at: "ask" } }] } }),
     "result too large, letting in": one({ ...large, agent: "research-7" }, { click: ["[role=group] button >> text=Let it in whole…"], fake: { agents, budgets: makeBudgets(agents, [], STORY_NOW) } }),
-    "result to see": one({ ...large, held: { at: ago(90), by: "Mara Lindqvist", why: "review", tokens: null, limit: null, free: null, verdict: null } }),
+    "result to see": one({ ...large, held: { at: ago(90), by: "Mara Lindqvist", why: "review", tokens: null, limit: null, program: null, free: null, verdict: null } }),
     "result in slices by a limit": one({ ...large, held: tooLarge({ delivered: true, by: "limit", at: ago(60), reason: null, form: "slices", byLimit: true, trimTokens: null }) }),
     "past its limit": one({ intent: null, tokens: { ...cost, result: null, delivered: 0 }, overLimit: { tokens: 61_204, limit: { tokens: 60_000, at: "ask" }, at: ago(60), settledBy: null } }),
     "past its limit, let go on": one({ intent: null, overLimit: { tokens: 61_204, limit: { tokens: 60_000, at: "ask" }, at: ago(60), settledBy: "Mara Lindqvist" } }),

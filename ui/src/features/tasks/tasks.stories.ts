@@ -13,7 +13,7 @@ const long = "x".repeat(100_000);
 const bad = "<img src=x onerror=alert(1)>\u001b[31m\u202Egnp.exe";
 const phases = ALL_PHASES.map((phase, at): TaskRow => ({ ...makeRow(at, phase, STORY_NOW), stopState: phase === "running" ? "refused" : phase === "done" ? "finishedAnyway" : phase === "cancelling" ? "acknowledged" : null }));
 const hostile = ALL_PHASES.map((phase, at): TaskRow => ({
-  ...makeRow(at, phase, STORY_NOW), id: `hdl_${at}${bad}`, server: at % 2 ? bad : long, agent: at % 3 ? long : bad, tool: at % 2 ? long : bad, tokens: { handle: 1, keptOut: 1, result: Number.MAX_SAFE_INTEGER, delivered: 0, arguments: 1, family: long, exactness: "about" }, status: bad, statusMessage: `${bad} ${long}`,
+  ...makeRow(at, phase, STORY_NOW), id: `hdl_${at}${bad}`, server: at % 2 ? bad : long, agent: at % 3 ? long : bad, tool: at % 2 ? long : bad, tokens: { handle: 1, keptOut: 1, result: Number.MAX_SAFE_INTEGER, inWindow: Number.MAX_SAFE_INTEGER, inWindowExactness: "exact" as const, delivered: 0, arguments: 1, family: long, exactness: "about" }, status: bad, statusMessage: `${bad} ${long}`,
   progress: { done: 1e300, total: at % 2 ? null : 1e-300, message: long },
 }));
 const working = Array.from({ length: 400 }, (_, n): TaskRow => makeRow(n, "running", STORY_NOW));

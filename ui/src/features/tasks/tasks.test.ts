@@ -25,7 +25,7 @@ describe("the cells of a row", () => {
   });
 
   test("tokens_stand_with_their_mark_whose_they_are_and_fit_their_column", () => {
-    const cost = { handle: 312, keptOut: 9, result: 61_402, delivered: 8_000, arguments: 204, family: "o200k", exactness: "exact" as const };
+    const cost = { handle: 312, keptOut: 9, result: 61_402, inWindow: 61_402, inWindowExactness: "exact" as const, delivered: 8_000, arguments: 204, family: "o200k", exactness: "exact" as const };
     expect(tokensText(cost, null)).toBe("62k");
     expect(tokensTitle(cost, null)).toBe("61,918 in or about to come in (GPT o200k, exact)");
     expect(tokensText({ ...cost, result: null, delivered: 0, exactness: "about" }, null)).toBe("≈ 516");
@@ -33,8 +33,8 @@ describe("the cells of a row", () => {
   });
 
   test("a_result_costs_what_its_agent_gets_of_it", () => {
-    const cost = { handle: 300, keptOut: 9, result: 61_402, delivered: 0, arguments: 200, family: "o200k", exactness: "exact" as const };
-    const decided = (change: Partial<VerdictDto>): HeldDto => ({ at: "", by: "a limit", why: "tooLarge", tokens: 61_402, limit: 20_000, free: null, verdict: { delivered: true, form: "whole", trimTokens: null, by: "Mara", byLimit: false, at: "", reason: null, ...change } });
+    const cost = { handle: 300, keptOut: 9, result: 61_402, inWindow: 61_402, inWindowExactness: "exact" as const, delivered: 0, arguments: 200, family: "o200k", exactness: "exact" as const };
+    const decided = (change: Partial<VerdictDto>): HeldDto => ({ at: "", by: "a limit", why: "tooLarge", tokens: 61_402, limit: 20_000, program: null, free: null, verdict: { delivered: true, form: "whole", trimTokens: null, by: "Mara", byLimit: false, at: "", reason: null, ...change } });
     const shown = (held: HeldDto, delivered = 0) => tokensText({ ...cost, delivered }, held);
     expect(shown({ ...decided({}), verdict: null }), "nobody decided yet").toBe("62k");
     expect([shown(decided({})), shown(decided({ form: "slices" }), 8_000)], "all of it may come in").toEqual(["62k", "62k"]);

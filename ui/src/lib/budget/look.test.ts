@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { BudgetDto } from "$lib/bindings";
 import { FAMILIES, makeBudgets, windowOf } from "$lib/fake/budgets";
 import { makeAgents } from "$lib/fake/things";
-import { budgetOf, burnOf, ceilingOf, filled, freeExactness, freeTokens, fullest, gaugesOf, isFull, isNearlyFull, stackOf, wholeOf } from "./look";
+import { budgetOf, burnOf, ceilingOf, filled, freeExactness, freeTokens, fullest, gaugesOf, isFull, isNearlyFull, stackOf, standing, wholeOf } from "./look";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
 const all = makeBudgets(makeAgents(5, NOW), [], NOW);
@@ -26,6 +26,13 @@ describe("a window", () => {
     const { parts, soon } = stackOf(windowOf("w", [0, 0, 0, 300_000, 0, 0], "exact", 0, NOW), 200_000, 10);
     expect(parts).toEqual([{ source: "results", width: 100 }]);
     expect(soon).toBe(0);
+  });
+
+  it("that took in more than it holds is full and no more, with a mark", () => {
+    const now = windowOf("w", [0, 0, 0, 881_000, 0, 0], "about", 0, NOW, { fullTimes: 4 });
+    expect(filled(research({ now }))).toEqual({ percent: 100, shown: "≈ 100 %\u00A0+", isLimit: false, wasFull: true });
+    expect(standing(now, 200_000)).toBe(200_000);
+    expect(standing(now, null), "of an unknown size nothing is known").toBe(881_000);
   });
 
   it("of unknown size has no share, and one that nothing came into neither", () => {
@@ -59,7 +66,7 @@ describe("a limit of the window", () => {
     expect(freeTokens(limited(170_000))).toBe(170_000 - 163_208);
     expect(freeTokens(limited(160_000)), "nothing may come in").toBe(0);
     expect([isFull(limited(160_000)), isFull(limited(170_000)), isFull(research())]).toEqual([true, false, false]);
-    expect(filled(limited(170_000))).toEqual({ percent: 96, shown: "96 %", isLimit: true });
+    expect(filled(limited(170_000))).toEqual({ percent: 96, shown: "96 %", isLimit: true, wasFull: false });
     expect(isNearlyFull(limited(170_000), 95)).toBe(true);
   });
 

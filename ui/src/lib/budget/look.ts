@@ -60,14 +60,21 @@ export interface Filled {
   readonly shown: string;
   /** What it may hold is the limit that a rule sets. */
   readonly isLimit: boolean;
+  /** It took in more than it holds: its program compacted it, or it is another conversation. */
+  readonly wasFull: boolean;
 }
+
+/** What stands in a window: never more than its size. */
+export const standing = (window: WindowDto, size: number | null): number => Math.min(window.tokens, size ?? Number.POSITIVE_INFINITY);
 
 /** How full it is, of what it may hold; null where that is not known or nothing was seen. */
 export function filled(budget: BudgetDto): Filled | null {
   const most = ceilingOf(budget);
   if (most === null || most.tokens <= 0 || budget.now === null) return null;
-  const { tokens } = budget.now;
-  return { percent: Math.floor((100 * tokens) / most.tokens), shown: percentShown(tokens, most.tokens, figuresOf(budget)), isLimit: most.isLimit };
+  const tokens = Math.min(budget.now.tokens, most.tokens);
+  const wasFull = budget.now.fullTimes > 0;
+  const shown = percentShown(tokens, most.tokens, figuresOf(budget));
+  return { percent: Math.floor((100 * tokens) / most.tokens), shown: wasFull ? `${shown}\u00A0+` : shown, isLimit: most.isLimit, wasFull };
 }
 
 /** `warn`: the share at which the core tells people, in percent. */

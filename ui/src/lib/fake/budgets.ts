@@ -1,5 +1,5 @@
 /* Made-up windows, spend and waste. The first five agents are those of the design. */
-import type { AgentFacts, BudgetChoices, BudgetDto, BudgetShown, ComingDto, ExactnessDto, FamilyDto, SeriesDto, SourceDto, SourcePart, TaskRow, TokensDto, WasteDto, WindowDto } from "$lib/bindings";
+import type { AgentFacts, BudgetChoices, BudgetDto, BudgetShown, ComingDto, ExactnessDto, FamilyDto, ProgramDto, SeriesDto, SourceDto, SourcePart, TaskRow, TokensDto, WasteDto, WindowDto } from "$lib/bindings";
 import { chance, iso, pick } from "./chance";
 
 const MINUTE = 60_000;
@@ -30,13 +30,18 @@ export const CHOICES: BudgetChoices = {
 };
 
 export function parts(figures: readonly number[], exactness: ExactnessDto): SourcePart[] {
-  return SOURCES.map((source, at) => ({ source, tokens: figures[at] ?? 0, exactness }));
+  return SOURCES.map((source, at) => ({ source, tokens: figures[at] ?? 0, exactness, passed: figures[at] ?? 0 }));
 }
+
+/** A program that nobody named. */
+export const NO_PROGRAM: ProgramDto = { id: "other", label: "another program", from: "nobody", version: "", shows: "both", longResult: "whole", resultTokens: null, toolsPercent: 100, toolsSearched: false, holdsCut: false };
+export const CODEX: ProgramDto = { id: "codex", label: "Codex", from: "set", version: "0.169.0", shows: "structuredFirst", longResult: "cut", resultTokens: 5_000, toolsPercent: 102, toolsSearched: false, holdsCut: true };
+export const CLAUDE: ProgramDto = { id: "claude-code", label: "Claude Code", from: "client", version: "2.1.197", shows: "structuredFirst", longResult: "file", resultTokens: 25_000, toolsPercent: 72, toolsSearched: true, holdsCut: true };
 
 export function windowOf(id: string, figures: readonly number[], exactness: ExactnessDto, keptOut: number, now: number, more: Partial<WindowDto> = {}): WindowDto {
   return {
     id, beganAt: iso(now - 3 * HOUR), lastAt: iso(now - 4_000), endedAt: null, tokens: figures.reduce((sum, one) => sum + one, 0), exactness, sources: parts(figures, exactness),
-    keptOut, keptOutExactness: exactness, ...more,
+    passed: figures.reduce((sum, one) => sum + one, 0), passedExactness: exactness, fullTimes: 0, keptOut, keptOutExactness: exactness, ...more,
   };
 }
 
@@ -69,10 +74,10 @@ export function makeBudgets(agents: readonly AgentFacts[], rows: readonly TaskRo
     const family = FAMILIES[design.family];
     const figures = design.figures.map((one) => Math.round(one * part));
     return {
-      agent: agent.name, agentId: agent.id, family, windowTokens: design.size, windowFrom: design.size === null ? null : at % 3 === 0 ? "client" : "set", model: null,
+      agent: agent.name, agentId: agent.id, family, program: design.family === "claude47" ? CLAUDE : NO_PROGRAM, windowTokens: design.size, windowFrom: design.size === null ? null : at % 3 === 0 ? "client" : "set", model: null,
       now: windowOf(`win_${agent.id.slice(4)}`, figures, family.exactness, Math.round(design.kept * part), now), beside: [],
-      burnPerMinute: Math.round(design.burn * part), fullInMs: design.fullInMs,
-      coming: design.coming.map((one) => ({ id: ids[next++ % Math.max(1, ids.length)] ?? `hdl_made${next}`, server: "docs", tool: null, tokens: null, exactness: family.exactness, state: "working", percent: null, ...one })), limit: null,
+      burnPerMinute: Math.round(design.burn * part), burnTooEarly: false, fullInMs: design.fullInMs,
+      coming: design.coming.map((one) => ({ id: ids[next++ % Math.max(1, ids.length)] ?? `hdl_made${next}`, server: "docs", tool: null, tokens: null, exactness: family.exactness, state: "working", phase: (one.state ?? "working") === "working" ? "running" : null, percent: null, ...one })), limit: null,
     };
   });
   const used = (budget: BudgetDto) => (budget.windowTokens === null || budget.now === null ? -1 : budget.now.tokens / budget.windowTokens);
@@ -87,7 +92,7 @@ export function makeShown(budget: BudgetDto, now: number): BudgetShown {
   const tools = names.map((tool, at) => {
     const tokens = at === names.length - 1 ? left : Math.floor(left * (0.2 + roll() * 0.15));
     left -= tokens;
-    return { tool, tokens, exactness };
+    return { tool, tokens, exactness, passed: tokens };
   });
   return {
     budget, tools: budget.now === null ? [] : tools.sort((one, other) => other.tokens - one.tokens),
@@ -127,5 +132,5 @@ export function makeTokens(row: Pick<TaskRow, "agent" | "resultBytes">, at: numb
   if (row.agent === null) return null;
   const result = row.resultBytes === null ? null : Math.ceil(row.resultBytes / 4);
   const family = at % 3 === 0 ? FAMILIES.o200k : FAMILIES.claude47;
-  return { handle: 240 + (at % 9) * 130, keptOut: (at * 7_919) % 40_000, result, delivered: result ?? 0, arguments: 40 + (at % 7) * 31, family: family.id, exactness: family.exactness };
+  return { handle: 240 + (at % 9) * 130, keptOut: (at * 7_919) % 40_000, result, inWindow: result, inWindowExactness: family.exactness, delivered: result ?? 0, arguments: 40 + (at % 7) * 31, family: family.id, exactness: family.exactness };
 }

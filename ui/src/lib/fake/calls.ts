@@ -191,14 +191,14 @@ export function answers(world: World): Answers {
       return task(id);
     },
     "tasks.hold": ({ id }) => {
-      const held: NonNullable<TaskDto["held"]> = { at: iso(world.now()), by: me, verdict: null, why: "review", tokens: null, limit: null, free: null };
+      const held: NonNullable<TaskDto["held"]> = { at: iso(world.now()), by: me, verdict: null, why: "review", tokens: null, limit: null, program: null, free: null };
       world.change(id, { held }, { held });
       return task(id);
     },
     "tasks.release": ({ id, deliver, reason, form, trimTokens }) => {
       const before = task(id).held;
       const verdict = { delivered: deliver, by: me, at: iso(world.now()), reason: reason ?? null, form: deliver ? (form ?? "whole") : null, byLimit: false, trimTokens: trimTokens ?? null };
-      const held: NonNullable<TaskDto["held"]> = { at: before?.at ?? iso(world.now()), by: before?.by ?? me, why: before?.why ?? "review", tokens: before?.tokens ?? null, limit: before?.limit ?? null, free: before?.free ?? null, verdict };
+      const held: NonNullable<TaskDto["held"]> = { at: before?.at ?? iso(world.now()), by: before?.by ?? me, why: before?.why ?? "review", tokens: before?.tokens ?? null, limit: before?.limit ?? null, program: before?.program ?? null, free: before?.free ?? null, verdict };
       world.change(id, { held }, { held });
       for (const { agentId, coming } of world.budgets) {
         if (coming.some((one) => one.id === id)) world.budget(agentId, (budget) => ({ ...budget, coming: budget.coming.filter((one) => one.id !== id) }));

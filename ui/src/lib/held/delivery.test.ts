@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { decisionOf, firstDelivery, firstTrim, slicesOf, trimProblem } from "./delivery";
 import { releaseOf, releasedSaid } from "./release";
 
-const held = { at: "", by: "limit", verdict: null, why: "tooLarge" as const, tokens: 61_402, limit: 20_000, free: null };
+const held = { at: "", by: "limit", verdict: null, why: "tooLarge" as const, tokens: 61_402, limit: 20_000, program: null, free: null };
 
 it("a held result is delivered in slices unless a person says otherwise", () => {
   expect(decisionOf(firstDelivery(held))).toEqual({ form: "slices" });

@@ -3,7 +3,7 @@ import type { LimitDto, RuleDto } from "$lib/bindings";
 import { limitSaid, limitScope, type HeldResult } from "./limit";
 
 const tooLarge: HeldResult = {
-  held: { at: "", by: "limit", verdict: null, why: "tooLarge", tokens: 61_402, limit: 20_000, free: null },
+  held: { at: "", by: "limit", verdict: null, why: "tooLarge", tokens: 61_402, limit: 20_000, program: null, free: null },
   exactness: "about", agent: "research-7", server: "docs", tool: "index_folder", window: null,
 };
 const limit = (tokens: number, at: LimitDto["at"] = "hold"): LimitDto => ({ tokens, at });
@@ -32,7 +32,7 @@ describe("a held result", () => {
   });
 
   it("that does not fit says what its window may hold and what was free of that", () => {
-    const full: HeldResult = { ...tooLarge, held: { ...tooLarge.held, why: "doesNotFit", limit: null, free: 36_792 }, exactness: "exact" };
+    const full: HeldResult = { ...tooLarge, held: { ...tooLarge.held, why: "doesNotFit", limit: null, program: null, free: 36_792 }, exactness: "exact" };
     expect(limitSaid({ ...full, window: limit(200_000, "ask") }, [])).toBe("The window of research-7 may hold 200,000 tokens, and 36,792 of them were free: it has 24,610 too many.");
     expect(limitSaid(full, []), "a limit of the window that is gone").toBe("When it came, 36,792 tokens were free in the window of research-7, below its limit: it has 24,610 too many.");
   });

@@ -43,6 +43,7 @@ export function limitSaid(result: HeldResult, rules: readonly RuleDto[]): string
   const over = (limit: string, room: number) => words.over(limit, tokens(Math.max(0, (held.tokens ?? 0) - room), exactness));
   const agent = line(result.agent, NAME_CAP);
   if (held.tokens === null) return null;
+  if (held.why === "wouldBeCut" && held.limit !== null) return words.cut(line(held.program ?? "", NAME_CAP), tokens(held.limit, "exact"));
   if (held.limit !== null) {
     const limit = tokens(held.limit, "exact");
     const scope = limitScope(result, rules);

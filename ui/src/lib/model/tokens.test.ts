@@ -31,7 +31,7 @@ describe("tokens", () => {
   });
 
   it("the gateway's own tools are tool definitions", () => {
-    const parts = shownParts([{ source: "tools", tokens: 100, exactness: "exact" }, { source: "ownTools", tokens: 11, exactness: "about" }]);
+    const parts = shownParts([{ source: "tools", tokens: 100, exactness: "exact", passed: 100 }, { source: "ownTools", tokens: 11, exactness: "about", passed: 11 }]);
     expect(parts.map((part) => [part.source, part.tokens])).toEqual([["tools", 111], ["arguments", 0], ["results", 0], ["handles", 0], ["prompts", 0]]);
     expect(parts[0]?.exactness).toBe("about");
   });

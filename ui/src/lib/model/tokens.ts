@@ -76,6 +76,8 @@ const SHOWN_AS: Readonly<Record<SourceDto, ShownSource>> = { tools: "tools", own
 export interface ShownPart {
   readonly source: ShownSource;
   readonly tokens: number;
+  /** Passed to the program. */
+  readonly passed: number;
   readonly exactness: ExactnessDto;
 }
 
@@ -83,7 +85,7 @@ export interface ShownPart {
 export function shownParts(parts: readonly SourcePart[]): readonly ShownPart[] {
   return SHOWN_SOURCES.map((source) => {
     const own = parts.filter((part) => SHOWN_AS[part.source] === source);
-    return { source, tokens: own.reduce((sum, part) => sum + part.tokens, 0), exactness: least(own.filter((part) => part.tokens > 0).map((part) => part.exactness)) };
+    return { source, tokens: own.reduce((sum, part) => sum + part.tokens, 0), passed: own.reduce((sum, part) => sum + part.passed, 0), exactness: least(own.filter((part) => part.tokens > 0).map((part) => part.exactness)) };
   });
 }
 

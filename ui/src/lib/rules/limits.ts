@@ -35,5 +35,5 @@ export function limitOf(one: LimitDraft): LimitDto | null {
 }
 
 export function hasLimit(rule: RuleDto): boolean {
-  return rule.resultLimit != null || rule.taskLimit != null || rule.windowLimit != null;
+  return rule.resultLimit != null || rule.taskLimit != null || rule.windowLimit != null || rule.holdCut != null;
 }

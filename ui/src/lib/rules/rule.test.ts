@@ -5,11 +5,11 @@ const scope = { kind: "agent" as const, agent: "agt_1" };
 
 describe("the form of a rule", () => {
   it("says nothing where nothing was chosen", () => {
-    expect(ruleOf(scope, draftOf(null), null)).toEqual({ scope, asked: null, peopleAfterMs: null, repeat: null, holdResults: null, promoteAfterMs: null, resultLimit: null, taskLimit: null, windowLimit: null });
+    expect(ruleOf(scope, draftOf(null), null)).toEqual({ scope, asked: null, peopleAfterMs: null, repeat: null, holdResults: null, promoteAfterMs: null, holdCut: null, resultLimit: null, taskLimit: null, windowLimit: null });
   });
 
   it("keeps what it does not show, and reads back what it made", () => {
-    const before = { scope, asked: "agentThenPeople" as const, peopleAfterMs: 30_000, repeat: "new" as const, holdResults: true, promoteAfterMs: 500, resultLimit: { tokens: 20_000, at: "hold" as const }, taskLimit: null, windowLimit: { tokens: 160_000, at: "ask" as const } };
+    const before = { scope, asked: "agentThenPeople" as const, peopleAfterMs: 30_000, repeat: "new" as const, holdResults: true, promoteAfterMs: 500, holdCut: false, resultLimit: { tokens: 20_000, at: "hold" as const }, taskLimit: null, windowLimit: { tokens: 160_000, at: "ask" as const } };
     expect(ruleOf(scope, draftOf(before), before)).toEqual(before);
   });
 

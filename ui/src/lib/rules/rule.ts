@@ -8,6 +8,8 @@ export interface RuleDraft {
   readonly seconds: string;
   readonly repeat: RepeatDto | "";
   readonly hold: boolean;
+  /** Results that the program would cut are held. */
+  readonly holdCut: boolean;
   readonly limits: LimitDrafts;
 }
 
@@ -25,6 +27,7 @@ export function draftOf(rule: RuleDto | null): RuleDraft {
     seconds: rule?.peopleAfterMs == null ? DEFAULT_SECONDS : String(Math.round(rule.peopleAfterMs / 1_000)),
     repeat: rule?.repeat ?? "",
     hold: rule?.holdResults ?? false,
+    holdCut: rule?.holdCut ?? true,
     limits: limitsOf(rule),
   };
 }
@@ -57,6 +60,8 @@ export function ruleOf(scope: ScopeDto, draft: RuleDraft, before: RuleDto | null
     repeat: draft.repeat === "" ? null : draft.repeat,
     holdResults: draft.hold ? true : null,
     promoteAfterMs: before?.promoteAfterMs ?? null,
+    // Yes is what holds without a rule; a rule that says so against a wider one keeps saying it.
+    holdCut: draft.holdCut ? (before?.holdCut === true ? true : null) : false,
     resultLimit: limitOf(draft.limits.result),
     taskLimit: limitOf(draft.limits.task),
     windowLimit: limited.includes("window") ? limitOf(draft.limits.window) : (before?.windowLimit ?? null),

@@ -57,6 +57,10 @@ export const budgetsText = {
     burn: (rate: string) => `${rate}/min`,
     toLimit: (length: string) => `${length} to limit`,
     full: "full", atLimit: "at its limit",
+    fullTimes: (times: number, since: string) => `full at least ${times === 1 ? "once" : `${count(times)} times`} since ${since}`,
+    timesShort: (times: number) => (times === 1 ? "full, once or more" : `full, ${count(times)} times or more`),
+    tooEarly: "not enough data yet",
+    passed: (figure: string) => `${figure} passed to its program`,
     quiet: "quiet",
     label: (agent: string, now: string, size: string | null, limit: string | null) => `${agent}: ${now} ${size === null ? "in a window of unknown size" : `of ${size}`}${limit === null ? "" : `, limit ${limit}`}`,
     sortAgain: "Sort again",
@@ -74,7 +78,9 @@ export const budgetsText = {
 
   source: {
     title: (agent: string) => `${agent} by source`,
-    columns: { source: "Source", tokens: "Tokens", of: (size: string) => `Of ${size}`, ofWindow: "Of what is seen" },
+    columns: { source: "Source", tokens: "Tokens", of: (size: string) => `Of ${size}`, ofWindow: "Of what is seen", passed: "Passed" },
+    passedWhy: "Passed is what went to the program; in the window is what the program shows its model of it.",
+    fullWhy: "its program compacted it, or these are new conversations. The figures by source are of all that came in since then.",
     own: "of these, Taskwarden’s own",
     unseen: "Not seen here",
     noFigure: "no figure",
@@ -93,7 +99,7 @@ export const budgetsText = {
     columns: { of: "Result of", tokens: "Tokens", state: "State" },
     unknown: "not known",
     aTask: "a task",
-    held: "Held", heldOver: "Held: does not fit", slices: "Read in slices", working: (percent: number | null) => (percent === null ? "Working" : `Working, ${percent} %`), ready: "Arrives at next read",
+    held: "Held", heldOver: "Held: does not fit", slices: "Read in slices", working: (phase: string, percent: number | null) => (percent === null ? phase : `${phase}, ${percent} %`), ready: "Arrives at next read",
     more: (n: number) => `Show ${count(n)} more`,
   },
 
@@ -123,6 +129,7 @@ export const budgetsText = {
 
   counted: {
     title: "How it is counted",
+    program: "Program", programNote: "Says what its model sees of what is passed", programNone: "as it calls itself",
     model: "Model", modelNote: "Sets tokenizer and window", modelNone: "not set",
     modelIs: (name: string, size: string) => `${name}, ${size}`,
     family: "Tokenizer", familyNone: "as its model or program says",
@@ -191,6 +198,8 @@ export const budgetsText = {
 
   rule: {
     heading: "Limits of tokens",
+    cut: "Hold results that the program would cut",
+    cutNote: "The agent reads them in slices. A limit of one result counts in its place.",
     result: "One result", task: "One task", window: "The window",
     resultHint: "What one result may bring in", taskHint: "All that it says and brings", windowHint: "What may stand in it",
     unit: "tokens",
@@ -204,7 +213,7 @@ export const budgetsText = {
   task: {
     title: "Tokens",
     note: (family: string, how: string) => `${family}, ${how}`,
-    arguments: "Arguments", handle: "Handle and looks", kept: "Not in the window so far", result: "Result", delivered: "Of it, read by the agent", none: "no result yet", noResult: "no result",
+    arguments: "Arguments", handle: "Handle and looks", kept: "Not in the window so far", result: "Result, as passed", inWindow: "Of it in the window, read whole", delivered: "Of it, read by the agent", none: "no result yet", noResult: "no result",
     over: (tokens: string, limit: string) => `${tokens} tokens, past its limit of ${limit}.`,
     settled: (who: string) => `${who} let it go on.`,
     cell: (cost: string, family: string, how: string) => `${cost} in or about to come in (${family}, ${how})`,

@@ -43,6 +43,7 @@ export const heldText = {
     server: (name: string, limit: string) => `One result of the server ${name} may have ${limit} tokens`,
     agent: (name: string, limit: string) => `One result for ${name} may have ${limit} tokens`,
     gone: (limit: string) => `When it came, one result could have ${limit} tokens`,
+    cut: (program: string, shown: string) => `It is above the ${shown} tokens that ${program} shows its model of one result; its agent reads it in slices.`,
     window: (agent: string, limit: string, free: string) => `The window of ${agent} may hold ${limit} tokens, and ${free} of them were free`,
     windowGone: (agent: string, free: string) => `When it came, ${free} tokens were free in the window of ${agent}, below its limit`,
     over: (limit: string, by: string) => `${limit}: it has ${by} too many.`,
