@@ -10,6 +10,7 @@ pub mod budget;
 pub mod change;
 pub mod client_profile;
 pub mod decider;
+pub mod figure;
 pub mod handle;
 pub mod ids;
 pub mod learned_timeout;

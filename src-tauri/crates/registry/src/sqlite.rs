@@ -11,6 +11,7 @@ mod changes;
 mod commit;
 mod desk;
 pub(crate) mod fault;
+mod figures;
 mod group;
 mod handles;
 mod health;

@@ -9,6 +9,7 @@
 mod agents;
 mod budget;
 mod cast;
+mod figures;
 mod inbox;
 pub mod intents;
 mod lists;
@@ -51,6 +52,7 @@ pub async fn run(registry: &dyn Registry) {
     record::told(registry).await;
     screens::told(registry).await;
     agents::told(registry).await;
+    figures::told(registry).await;
     Box::pin(budget::told(registry)).await;
     storage::told(registry).await;
 

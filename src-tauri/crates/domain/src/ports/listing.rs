@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::figure::{CountedState, Figure};
 use crate::handle::TaskHandle;
 use crate::ids::{AgentId, HandleId, ServerId};
 use crate::status::Phase;
@@ -47,20 +48,23 @@ pub enum TaskOrder {
 pub enum Flag {
     /// Its agent is gone, and it is not over.
     Orphaned,
-    /// Its result waits for a person.
+    /// Its result is there and waits for a person.
     Held,
     /// It is past a limit, and a person is asked whether it may go on.
     OverLimit,
+    /// A person has to act on it ([`CountedState::needs_you`]).
+    NeedsYou,
 }
 
 impl Flag {
-    /// Whether it is said of this task.
+    /// Whether it is said of this task, in this state.
     #[must_use]
-    pub fn is_on(self, handle: &TaskHandle) -> bool {
+    pub fn is_on(self, handle: &TaskHandle, state: CountedState) -> bool {
         match self {
             Self::Orphaned => handle.is_orphaned(),
-            Self::Held => handle.is_held(),
+            Self::Held => Figure::Held.counts(state),
             Self::OverLimit => handle.asks_to_go_on(),
+            Self::NeedsYou => state.needs_you(),
         }
     }
 }
@@ -105,6 +109,8 @@ pub struct Alike {
     pub tool: Option<Arc<str>>,
     /// Their phase.
     pub phase: Phase,
+    /// Whether a person decides about them although their phase does not say so.
+    pub is_undecided: bool,
     /// How many they are.
     pub tasks: u64,
 }
@@ -121,9 +127,19 @@ pub struct Page {
 pub struct View {
     /// Tasks in all groups together.
     pub total: u64,
+    /// Tasks that there are, whatever the query.
+    pub all: u64,
     /// Groups that are not empty, each with its number of tasks: words of [`crate::status::PhaseGroup`] in its order,
     /// or ids of servers or agents (empty for nobody) by text. None when the list is not divided.
     pub groups: Vec<(String, u64)>,
+}
+
+impl Alike {
+    /// What their figures follow from, as far as they are alike in it: whether agents are gone is not told apart.
+    #[must_use]
+    pub const fn state(&self) -> CountedState {
+        CountedState { phase: self.phase, is_undecided: self.is_undecided, is_orphaned: false }
+    }
 }
 
 impl PageQuery {
@@ -152,6 +168,8 @@ impl PageQuery {
             && any(self.agents.is_empty(), alike.agent.is_some_and(|agent| self.agents.contains(&agent)))
             && any(self.tools.is_empty(), self.tools.iter().any(|tool| alike.tool.as_deref() == Some(tool)))
             && self.open.is_none_or(|open| open != alike.phase.is_over())
+            && (!self.flags.contains(&Flag::NeedsYou) || alike.state().needs_you())
+            && (!self.flags.contains(&Flag::Held) || Figure::Held.counts(alike.state()))
             && self.within.as_deref().is_none_or(|within| self.group_of(alike) == within)
     }
 
@@ -170,23 +188,23 @@ impl PageQuery {
     #[must_use]
     pub fn group_of(&self, alike: &Alike) -> String {
         match self.group_by {
-            GroupBy::Need => alike.phase.group().word().to_owned(),
+            GroupBy::Need => alike.state().group().word().to_owned(),
             GroupBy::Server => alike.server.to_string(),
             GroupBy::Agent => alike.agent.map(|agent| agent.to_string()).unwrap_or_default(),
             GroupBy::None => String::new(),
         }
     }
 
-    /// The view of these counts.
+    /// The view of these counts, of all these tasks.
     #[must_use]
-    pub fn view<'a>(&self, counts: impl IntoIterator<Item = &'a Alike>) -> View {
+    pub fn view<'a>(&self, all: u64, counts: impl IntoIterator<Item = &'a Alike>) -> View {
         let mut total: u64 = 0;
         // The rank first: the groups of `Need` have an order of their own.
         let mut groups: BTreeMap<(usize, String), u64> = BTreeMap::new();
         for alike in counts {
             total = total.saturating_add(alike.tasks);
             let rank = match self.group_by {
-                GroupBy::Need => alike.phase.group().rank(),
+                GroupBy::Need => alike.state().group().rank(),
                 GroupBy::Server | GroupBy::Agent => 0,
                 GroupBy::None => continue,
             };
@@ -194,7 +212,7 @@ impl PageQuery {
             *count = count.saturating_add(alike.tasks);
         }
         let groups = groups.into_iter().filter(|(_, count)| *count > 0).map(|((_, group), count)| (group, count));
-        View { total, groups: groups.collect() }
+        View { total, all, groups: groups.collect() }
     }
 }
 
@@ -236,7 +254,7 @@ mod tests {
 
     fn alike(phase: Phase, tasks: u64) -> Alike {
         let (server, agent) = (ServerId::from_random(1), Some(AgentId::from_random(2)));
-        Alike { server, agent, tool: Some("Index_Folder".into()), phase, tasks }
+        Alike { server, agent, tool: Some("Index_Folder".into()), phase, is_undecided: false, tasks }
     }
 
     #[test]
@@ -258,10 +276,14 @@ mod tests {
     #[test]
     fn groups_by_need_come_in_their_order_and_count_every_task_once() {
         let counts = [alike(Phase::Done, 5), alike(Phase::Running, 2), alike(Phase::Lost, 1), alike(Phase::Failed, 1)];
-        let view = PageQuery::default().view(&counts);
+        let view = PageQuery::default().view(11, &counts);
         let groups = vec![("needsYou".to_owned(), 1), ("moving".to_owned(), 2), ("finished".to_owned(), 6)];
-        assert_eq!(view, View { total: 9, groups }, "empty groups are left out");
+        assert_eq!(view, View { total: 9, all: 11, groups }, "empty groups are left out");
         let none = PageQuery { group_by: GroupBy::None, ..PageQuery::default() };
-        assert_eq!(none.view(&counts), View { total: 9, groups: Vec::new() }, "an undivided list has no groups");
+        assert_eq!(
+            none.view(11, &counts),
+            View { total: 9, all: 11, groups: Vec::new() },
+            "an undivided list has no groups"
+        );
     }
 }

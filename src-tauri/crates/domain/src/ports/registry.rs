@@ -13,6 +13,7 @@ use super::storage::{AuditCheck, PayloadUse, Recording, Removal, StorageFacts, S
 use crate::agent::Agent;
 use crate::audit::AuditEvent;
 use crate::change::Changes;
+use crate::figure::Tally;
 use crate::handle::{TaskHandle, Usual};
 use crate::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use crate::learned_timeout::LearnedTimeout;
@@ -282,6 +283,8 @@ pub trait Registry: Send + Sync + 'static {
     fn list(&self, query: TaskQuery) -> PortFuture<'_, Result<TaskPage, RegistryError>>;
     /// How many tasks there are in each phase, for the same conditions but the phase. Unused phases are left out.
     fn counts(&self, query: TaskQuery) -> PortFuture<'_, Result<Vec<(Phase, u64)>, RegistryError>>;
+    /// All tasks by server, agent and [state](crate::figure::CountedState), as of one moment.
+    fn tallies(&self) -> PortFuture<'_, Result<Vec<Tally>, RegistryError>>;
     /// A stretch of a list on a screen, by place: at most `limit` rows from the one with this many before it.
     fn page(&self, query: PageQuery, offset: u64, limit: u32) -> PortFuture<'_, Result<Page, RegistryError>>;
     /// How a list on a screen is divided, with the number of tasks in each group.

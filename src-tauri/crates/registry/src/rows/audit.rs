@@ -25,47 +25,6 @@ const PARTS_MAX: usize = 256;
 /// Names of parts read back so far; `Actor::System` wants them for the life of the program.
 static PARTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
-/// All verbs, to read their words back. `verbs_are_all_listed` fails to compile when one is missing.
-const VERBS: [Verb; 37] = [
-    Verb::Admitted,
-    Verb::Accepted,
-    Verb::Discovered,
-    Verb::Adopted,
-    Verb::Unconfirmed,
-    Verb::Ended,
-    Verb::Contradiction,
-    Verb::Asked,
-    Verb::Withdrawn,
-    Verb::AnswerBegun,
-    Verb::AnswerEnded,
-    Verb::AnswerUndone,
-    Verb::StopBegun,
-    Verb::StopEnded,
-    Verb::Revoked,
-    Verb::Unwatched,
-    Verb::Lost,
-    Verb::ServerAdded,
-    Verb::ServerAllowed,
-    Verb::ServerRemoved,
-    Verb::ProcessStarted,
-    Verb::ProcessEnded,
-    Verb::AgentAdded,
-    Verb::AgentRevoked,
-    Verb::RuleChanged,
-    Verb::Given,
-    Verb::Orphaned,
-    Verb::ResultHeld,
-    Verb::ResultReleased,
-    Verb::ResultWithheld,
-    Verb::OverLimit,
-    Verb::LimitLifted,
-    Verb::BudgetChanged,
-    Verb::StorageCleaned,
-    Verb::StorageChanged,
-    Verb::SegmentRemoved,
-    Verb::SessionRevoked,
-];
-
 /// The subject as text, for the hash and the column.
 pub(crate) fn subject(subject: &Subject) -> String {
     match subject {
@@ -161,7 +120,7 @@ pub(crate) fn read(at: Timestamp, fields: [&str; 4], origin: Option<&str>) -> Re
     Ok(AuditEvent {
         at,
         actor: with_origin(read_actor(actor)?, origin)?,
-        verb: VERBS.into_iter().find(|known| known.word() == verb).ok_or_else(|| Flaw::word("verb", verb))?,
+        verb: Verb::ALL.into_iter().find(|known| known.word() == verb).ok_or_else(|| Flaw::word("verb", verb))?,
         subject: read_subject(subject)?,
         note: note.into(),
     })
@@ -221,7 +180,7 @@ mod tests {
             Verb::SegmentRemoved => 35,
             Verb::SessionRevoked => 36,
         };
-        for (index, verb) in VERBS.into_iter().enumerate() {
+        for (index, verb) in Verb::ALL.into_iter().enumerate() {
             assert_eq!(place(verb), index, "{} stands at its place", verb.word());
         }
     }

@@ -16,7 +16,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Connection, Row};
 
 use super::script::Script;
-use super::taken::taken;
+use super::taken::{UNDECIDED_KEY, taken};
 use super::{Base, Sqlite, unsigned, whole};
 
 /// Up to so many tasks that changed since a moment are sorted by creation. Judgement: 10 ms.
@@ -25,6 +25,7 @@ const CHANGED_MAX: i64 = 10_000;
 /// The group of tasks with this phase, server or agent.
 fn group(by: GroupBy, key: &str) -> Result<String, RegistryError> {
     match by {
+        GroupBy::Need if key == UNDECIDED_KEY => Ok(PhaseGroup::NeedsYou.word().to_owned()),
         GroupBy::Need => Phase::from_word(key).map(|phase| phase.group().word().to_owned()).ok_or_else(|| {
             RegistryError::Other { operation: "read `handles`", why: "column `phase` has an unknown word".into() }
         }),
@@ -111,7 +112,7 @@ impl Sqlite {
         let mut reader = self.reader().await?;
         let mut transaction = reader.begin().await.map_err(trouble())?;
         let taken = taken(&self.base, &mut transaction, query).await?;
-        let known = if taken.is_timed() { View::default() } else { taken.query.view(&taken.kinds) };
+        let known = if taken.is_timed() { View::default() } else { taken.query.view(taken.all_tasks, &taken.kinds) };
         let mut groups: Vec<(String, u64)> = known.groups;
         let mut total = known.total;
         for script in taken.counts() {
@@ -125,7 +126,7 @@ impl Sqlite {
         }
         transaction.rollback().await.map_err(trouble())?;
         let undivided = taken.query.group_by == GroupBy::None;
-        Ok(View { total, groups: if undivided { Vec::new() } else { merged(groups) } })
+        Ok(View { total, all: taken.all_tasks, groups: if undivided { Vec::new() } else { merged(groups) } })
     }
 
     /// Tasks that need attention, are held or ask to go on past a limit, the last changed first.

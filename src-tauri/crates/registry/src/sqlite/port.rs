@@ -6,6 +6,7 @@
 use domain::agent::Agent;
 use domain::audit::AuditEvent;
 use domain::change::Changes;
+use domain::figure::Tally;
 use domain::handle::{TaskHandle, Usual};
 use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::observation::LogLine;
@@ -197,6 +198,10 @@ impl Registry for Sqlite {
 
     fn counts(&self, query: TaskQuery) -> PortFuture<'_, Result<Vec<(Phase, u64)>, RegistryError>> {
         Box::pin(self.read_counts(query))
+    }
+
+    fn tallies(&self) -> PortFuture<'_, Result<Vec<Tally>, RegistryError>> {
+        Box::pin(self.read_tallies())
     }
 
     fn page(&self, query: PageQuery, offset: u64, limit: u32) -> PortFuture<'_, Result<Page, RegistryError>> {

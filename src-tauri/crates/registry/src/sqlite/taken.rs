@@ -5,13 +5,15 @@
 //! kinds. Read `pages.rs` for what is asked.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use domain::ports::{Alike, Flag, GroupBy, PageQuery, RegistryError, TaskOrder};
-use domain::status::Phase;
+use domain::status::{Phase, PhaseGroup};
 use serde_json::{Value, json};
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::figures::UNDECIDED;
 use super::script::Script;
 use super::{Base, unsigned};
 
@@ -22,11 +24,22 @@ const KINDS_MAX: u32 = 100_000;
 const STRETCHES_MAX: usize = 200;
 /// Up to so many tasks are sorted by change instead of walking the index by change for them.
 const SORTED_MAX: u64 = 2_000;
+/// The key of undecided tasks where tasks are counted by phase; no phase is called so.
+pub(super) const UNDECIDED_KEY: &str = "undecided";
 /// Behind every character of an id.
 const BEYOND: char = '~';
 /// Whether a task is of one of the kinds given as a JSON array of arrays.
 const OF_KINDS: &str = "(server, coalesce(agent, ''), coalesce(tool, ''), phase) IN (SELECT json_extract(value, '$[0]'), \
      json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]') FROM json_each(?))";
+/// The same where some tasks are undecided.
+static OF_SPLIT_KINDS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "(server, coalesce(agent, ''), coalesce(tool, ''), phase, {}) IN (SELECT json_extract(value, '$[0]'), \
+         json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]'), \
+         json_extract(value, '$[4]') FROM json_each(?))",
+        *UNDECIDED
+    )
+});
 /// Tasks whose ids begin with a text, given as the range of all that do.
 const BY_ID: &str = "INDEXED BY sqlite_autoindex_handles_1 WHERE id >= ? AND id < ?";
 
@@ -36,8 +49,12 @@ pub(super) struct Taken {
     pub(super) query: PageQuery,
     /// The kinds it takes.
     pub(super) kinds: Vec<Alike>,
+    /// Tasks that there are, of all kinds.
+    pub(super) all_tasks: u64,
     /// Whether these are all there are.
     all: bool,
+    /// Whether some tasks are undecided, so that a kind is more than server, agent, tool and phase.
+    is_split: bool,
     /// Whether so many tasks changed since `changed_after` that they are not sorted.
     pub(super) dense: bool,
     /// The kinds it takes when the text is the beginning of an id, and that beginning.
@@ -75,7 +92,8 @@ impl Bound {
 fn names(kinds: &[Alike]) -> String {
     let name = |kind: &Alike| {
         let agent = kind.agent.map(|agent| agent.to_string()).unwrap_or_default();
-        json!([kind.server.to_string(), agent, kind.tool.as_deref().unwrap_or_default(), kind.phase.word()])
+        let tool = kind.tool.as_deref().unwrap_or_default();
+        json!([kind.server.to_string(), agent, tool, kind.phase.word(), i64::from(kind.is_undecided)])
     };
     Value::Array(kinds.iter().map(name).collect()).to_string()
 }
@@ -95,22 +113,54 @@ fn level(query: &PageQuery) -> Level {
     }
 }
 
+/// Which tasks of the same server, agent, tool and phase are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    /// All of them.
+    Both,
+    /// Those that a person decides about.
+    Undecided,
+    /// The others.
+    Decided,
+}
+
+/// The index of the tasks with a flag, and its condition; `None` where the kinds say it.
+fn column(flag: Flag) -> Option<(&'static str, &'static str)> {
+    match flag {
+        Flag::Orphaned => Some(("handles_orphaned", " AND orphaned = 1")),
+        Flag::OverLimit => Some(("handles_over_limit", " AND over_limit = 1")),
+        Flag::Held | Flag::NeedsYou => None,
+    }
+}
+
 impl Taken {
     fn tasks(&self) -> u64 {
         self.kinds.iter().fold(0, |sum, kind| sum.saturating_add(kind.tasks))
     }
 
     pub(super) fn is_timed(&self) -> bool {
-        self.query.changed_after.is_some() || self.query.created_before.is_some() || !self.query.flags.is_empty()
+        let is_flagged = self.query.flags.iter().any(|flag| column(*flag).is_some());
+        self.query.changed_after.is_some() || self.query.created_before.is_some() || is_flagged
     }
 
     /// The index of the tasks with the first flag that is asked for; there are few of them.
     fn flagged(&self) -> Option<&'static str> {
-        self.query.flags.first().map(|flag| match flag {
-            Flag::Orphaned => "handles_orphaned",
-            Flag::Held => "handles_held",
-            Flag::OverLimit => "handles_over_limit",
-        })
+        self.query.flags.iter().find_map(|flag| column(*flag)).map(|(index, _)| index)
+    }
+
+    /// The condition that a task is of one of the kinds given as a value.
+    fn of_kinds(&self) -> &'static str {
+        if self.is_split { OF_SPLIT_KINDS.as_str() } else { OF_KINDS }
+    }
+
+    /// Which tasks of the same server, agent, tool and phase are taken, where not all are; the keys say which phase.
+    fn part(&self, is_same: impl Fn(&Alike) -> bool) -> Part {
+        let has = |undecided| self.kinds.iter().any(|kind| kind.is_undecided == undecided && is_same(kind));
+        match (self.is_split, has(false), has(true)) {
+            (false, ..) | (true, true, true) => Part::Both,
+            (true, false, true) => Part::Undecided,
+            (true, _, false) => Part::Decided,
+        }
     }
 
     /// The condition that a task is of one of the kinds, as simple as it can be, and its value.
@@ -119,11 +169,11 @@ impl Taken {
             return ("true", None);
         }
         match level(&self.query) {
-            Level::Phase => {
+            Level::Phase if !self.is_split => {
                 let phases: BTreeSet<&str> = self.kinds.iter().map(|kind| kind.phase.word()).collect();
                 ("phase IN (SELECT value FROM json_each(?))", Some(json!(phases).to_string()))
             }
-            Level::Server | Level::Agent | Level::Kind => (OF_KINDS, Some(names(&self.kinds))),
+            Level::Phase | Level::Server | Level::Agent | Level::Kind => (self.of_kinds(), Some(names(&self.kinds))),
         }
     }
 
@@ -131,11 +181,9 @@ impl Taken {
     fn times(&self) -> String {
         let mut text = String::new();
         for flag in &self.query.flags {
-            text.push_str(match flag {
-                Flag::Orphaned => " AND orphaned = 1",
-                Flag::Held => " AND held = 1",
-                Flag::OverLimit => " AND over_limit = 1",
-            });
+            if let Some((_, condition)) = column(*flag) {
+                text.push_str(condition);
+            }
         }
         if self.query.changed_after.is_some() {
             text.push_str(" AND changed >= ?");
@@ -158,37 +206,45 @@ impl Taken {
     }
 
     /// Index and conditions of each stretch, with its values.
-    fn stretches(&self) -> Vec<(&'static str, Vec<String>)> {
+    fn stretches(&self) -> Vec<(String, Vec<String>)> {
         if self.all {
-            return vec![("INDEXED BY handles_by_age WHERE true", Vec::new())];
+            return vec![("INDEXED BY handles_by_age WHERE true".into(), Vec::new())];
         }
-        let distinct = |key: fn(&Alike) -> Vec<String>| self.kinds.iter().map(key).collect::<BTreeSet<_>>();
         let agent = |kind: &Alike| kind.agent.map(|agent| agent.to_string()).unwrap_or_default();
-        let (text, keys) = match level(&self.query) {
-            Level::Phase => {
-                ("INDEXED BY handles_by_phase WHERE phase = ?", distinct(|kind| vec![kind.phase.word().into()]))
+        let tool = |kind: &Alike| kind.tool.as_deref().unwrap_or_default().to_owned();
+        let level = level(&self.query);
+        let key = |kind: &Alike| {
+            let phase = kind.phase.word().to_owned();
+            match level {
+                Level::Phase => vec![phase],
+                Level::Server => vec![kind.server.to_string(), phase],
+                Level::Agent => vec![agent(kind), phase],
+                Level::Kind => vec![kind.server.to_string(), agent(kind), tool(kind), phase],
             }
-            Level::Server => (
-                "INDEXED BY handles_by_server WHERE server = ? AND phase = ?",
-                distinct(|kind| vec![kind.server.to_string(), kind.phase.word().into()]),
-            ),
-            Level::Agent => (
-                "INDEXED BY handles_by_agent WHERE agent = ? AND phase = ?",
-                self.kinds.iter().map(|kind| vec![agent(kind), kind.phase.word().into()]).collect(),
-            ),
-            Level::Kind => (
-                "INDEXED BY handles_by_kind WHERE server = ? AND coalesce(agent, '') = ? AND coalesce(tool, '') = ? \
-                 AND phase = ?",
-                self.kinds
-                    .iter()
-                    .map(|kind| {
-                        let tool = kind.tool.as_deref().unwrap_or_default().to_owned();
-                        vec![kind.server.to_string(), agent(kind), tool, kind.phase.word().into()]
-                    })
-                    .collect(),
-            ),
         };
-        keys.into_iter().map(|key| (text, key)).collect()
+        let (index, conditions) = match level {
+            Level::Phase => ("handles_by_phase", "phase = ?"),
+            Level::Server => ("handles_by_server", "server = ? AND phase = ?"),
+            Level::Agent => ("handles_by_agent", "agent = ? AND phase = ?"),
+            Level::Kind => {
+                ("handles_by_kind", "server = ? AND coalesce(agent, '') = ? AND coalesce(tool, '') = ? AND phase = ?")
+            }
+        };
+        let keys: BTreeSet<(Vec<String>, PhaseGroup)> =
+            self.kinds.iter().map(|kind| (key(kind), kind.phase.group())).collect();
+        let stretch = |(values, group): (Vec<String>, PhaseGroup)| {
+            let text = match (self.part(|kind| key(kind) == values), group) {
+                (Part::Both, _) => format!("INDEXED BY {index} WHERE {conditions}"),
+                // Held results are few, and what is over is most of what there is.
+                (Part::Undecided, PhaseGroup::Finished) => {
+                    format!("INDEXED BY handles_held WHERE held = 1 AND {conditions}")
+                }
+                (Part::Undecided, _) => format!("INDEXED BY {index} WHERE {conditions} AND {}", *UNDECIDED),
+                (Part::Decided, _) => format!("INDEXED BY {index} WHERE {conditions} AND NOT {}", *UNDECIDED),
+            };
+            (text, values)
+        };
+        keys.into_iter().map(stretch).collect()
     }
 
     /// The statement that finds number, order and id of the tasks from a place on; `None` when there are none.
@@ -215,7 +271,8 @@ impl Taken {
             terms.push((format!("{select}INDEXED BY handles_by_change WHERE {kinds}{times}"), bound.collect()));
         } else if by_change || stretches.len() > STRETCHES_MAX {
             let bound = std::iter::once(Bound::Text(names(&self.kinds))).chain(self.moments());
-            terms.push((format!("{select}INDEXED BY handles_by_kind WHERE {OF_KINDS}{times}"), bound.collect()));
+            let of_kinds = self.of_kinds();
+            terms.push((format!("{select}INDEXED BY handles_by_kind WHERE {of_kinds}{times}"), bound.collect()));
         } else {
             terms.extend(stretches.into_iter().map(|(text, keys)| {
                 let bound = keys.into_iter().map(Bound::Text).chain(self.moments());
@@ -224,7 +281,8 @@ impl Taken {
         }
         if let Some((kinds, beginning)) = &self.by_id {
             let bound = self.id_values(kinds, beginning);
-            terms.push((format!("{select}{BY_ID} AND {OF_KINDS} AND NOT {OF_KINDS}{times}"), bound));
+            let of_kinds = self.of_kinds();
+            terms.push((format!("{select}{BY_ID} AND {of_kinds} AND NOT {of_kinds}{times}"), bound));
         }
         if terms.is_empty() {
             return None;
@@ -240,16 +298,19 @@ impl Taken {
     /// The statements that count what is not counted already, by the phase, server or agent that the groups follow.
     pub(super) fn counts(&self) -> Vec<Script> {
         let key = match self.query.group_by {
-            GroupBy::Need => "phase",
-            GroupBy::Server => "server",
-            GroupBy::Agent => "coalesce(agent, '')",
-            GroupBy::None => "''",
+            GroupBy::Need if self.is_split => {
+                format!("CASE WHEN {} THEN '{UNDECIDED_KEY}' ELSE phase END", *UNDECIDED)
+            }
+            GroupBy::Need => "phase".into(),
+            GroupBy::Server => "server".into(),
+            GroupBy::Agent => "coalesce(agent, '')".into(),
+            GroupBy::None => "''".into(),
         };
         let mut scripts = Vec::new();
         let times = self.times();
         if self.is_timed() && !self.kinds.is_empty() {
             // Where the index has the groups one after the other, nothing is sorted to count them.
-            let by_phase = self.query.group_by == GroupBy::Need && level(&self.query) == Level::Phase;
+            let by_phase = !self.is_split && self.query.group_by == GroupBy::Need && level(&self.query) == Level::Phase;
             let index = self.flagged().unwrap_or(match (self.query.changed_after, by_phase) {
                 (Some(_), _) => "handles_by_change",
                 (None, true) => "handles_by_phase",
@@ -264,9 +325,10 @@ impl Taken {
             scripts.push(count);
         }
         if let Some((kinds, beginning)) = &self.by_id {
+            let of_kinds = self.of_kinds();
             let mut count = Script::default();
             count.add(&format!(
-                "SELECT {key}, count(*) FROM handles {BY_ID} AND {OF_KINDS} AND NOT {OF_KINDS}{times} GROUP BY 1"
+                "SELECT {key}, count(*) FROM handles {BY_ID} AND {of_kinds} AND NOT {of_kinds}{times} GROUP BY 1"
             ));
             self.id_values(kinds, beginning).into_iter().for_each(|bound| bound.bind(&mut count));
             scripts.push(count);
@@ -289,8 +351,39 @@ fn alike(base: &Base, row: &SqliteRow) -> Result<Alike, RegistryError> {
         agent,
         tool: (!tool.is_empty()).then(|| tool.into()),
         phase: Phase::from_word(phase).ok_or_else(|| flaw("phase"))?,
+        is_undecided: false,
         tasks: unsigned(row.try_get(4).map_err(trouble())?),
     })
+}
+
+/// Takes the undecided tasks out of the kinds they are counted in.
+async fn split(
+    base: &Base,
+    connection: &mut SqliteConnection,
+    kinds: &mut Vec<(Alike, SqliteRow)>,
+) -> Result<Vec<(Alike, usize)>, RegistryError> {
+    let trouble = || base.fault("count tasks");
+    let undecided = UNDECIDED.as_str();
+    let found = sqlx::query(sqlx::AssertSqlSafe(format!(
+        "SELECT server, coalesce(agent, ''), coalesce(tool, ''), phase, count(*) FROM handles WHERE {undecided} \
+         GROUP BY 1, 2, 3, 4"
+    )))
+    .fetch_all(connection)
+    .await
+    .map_err(trouble())?;
+    let mut apart = Vec::new();
+    for row in &found {
+        let kind = Alike { is_undecided: true, ..alike(base, row)? };
+        let is_same = |(rest, _): &(Alike, SqliteRow)| {
+            Alike { tasks: 0, ..rest.clone() } == Alike { tasks: 0, is_undecided: false, ..kind.clone() }
+        };
+        let Some(at) = kinds.iter().position(is_same) else { continue };
+        if let Some((rest, _)) = kinds.get_mut(at) {
+            rest.tasks = rest.tasks.saturating_sub(kind.tasks);
+        }
+        apart.push((kind, at));
+    }
+    Ok(apart)
 }
 
 /// What a query takes, by the counts of the moment.
@@ -305,23 +398,33 @@ pub(super) async fn taken(
          ON s.id = k.server LEFT JOIN agents a ON a.id = k.agent WHERE k.handles > 0 LIMIT ?",
     )
     .bind(KINDS_MAX)
-    .fetch_all(connection)
+    .fetch_all(&mut *connection)
     .await
     .map_err(trouble())?;
-    let (mut kinds, mut but_text) = (Vec::new(), Vec::new());
-    for row in &found {
-        let kind = alike(base, row)?;
-        if !query.takes_but_text(&kind) {
-            continue;
-        }
+    let mut whole = Vec::with_capacity(found.len());
+    for row in found {
+        whole.push((alike(base, &row)?, row));
+    }
+    let all_tasks = whole.iter().fold(0, |sum: u64, (kind, _)| sum.saturating_add(kind.tasks));
+    let apart = split(base, connection, &mut whole).await?;
+    let is_split = !apart.is_empty();
+    let rows = whole.iter().map(|(kind, row)| (kind, row));
+    let apart = apart.iter().filter_map(|(kind, at)| whole.get(*at).map(|(_, row)| (kind, row)));
+    let (mut kinds, mut but_text, mut all) = (Vec::new(), Vec::new(), true);
+    for (kind, row) in rows.chain(apart).filter(|(kind, _)| kind.tasks > 0) {
         let server: Option<&str> = row.try_get(5).map_err(trouble())?;
         let agent: Option<&str> = row.try_get(6).map_err(trouble())?;
-        if query.text_names(&kind, server, agent) {
+        let is_taken = query.takes_but_text(kind);
+        if is_taken && query.text_names(kind, server, agent) {
             kinds.push(kind.clone());
+        } else {
+            all = false;
         }
-        but_text.push(kind);
+        if is_taken {
+            but_text.push(kind.clone());
+        }
     }
+    let all = all && !kinds.is_empty();
     let by_id = query.id_beginning().map(|beginning| (but_text, beginning));
-    let all = kinds.len() == found.len() && !found.is_empty();
-    Ok(Taken { all, kinds, dense: false, by_id, query })
+    Ok(Taken { all, all_tasks, is_split, kinds, dense: false, by_id, query })
 }

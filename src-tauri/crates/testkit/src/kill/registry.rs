@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use domain::agent::Agent;
 use domain::audit::AuditEvent;
 use domain::change::Changes;
+use domain::figure::Tally;
 use domain::handle::{TaskHandle, Usual};
 use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::observation::LogLine;
@@ -210,6 +211,10 @@ impl Registry for KilledRegistry {
 
     fn counts(&self, query: TaskQuery) -> Answer<'_, Vec<(Phase, u64)>> {
         self.inner.counts(query)
+    }
+
+    fn tallies(&self) -> Answer<'_, Vec<Tally>> {
+        self.inner.tallies()
     }
 
     fn page(&self, query: PageQuery, offset: u64, limit: u32) -> Answer<'_, Page> {

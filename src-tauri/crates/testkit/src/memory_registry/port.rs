@@ -6,6 +6,7 @@ use std::sync::Arc;
 use domain::agent::Agent;
 use domain::audit::{AuditEvent, Subject};
 use domain::change::Changes;
+use domain::figure::Tally;
 use domain::handle::{TaskHandle, Usual};
 use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::observation::LogLine;
@@ -259,6 +260,10 @@ impl Registry for MemoryRegistry {
         }))
     }
 
+    fn tallies(&self) -> PortFuture<'_, Result<Vec<Tally>, RegistryError>> {
+        ready(self.with(|state, _| state.rows.values().map(screen::tally).collect()))
+    }
+
     fn page(&self, query: PageQuery, offset: u64, limit: u32) -> PortFuture<'_, Result<Page, RegistryError>> {
         ready(self.with(|state, policy| {
             let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -271,7 +276,7 @@ impl Registry for MemoryRegistry {
     fn view(&self, query: PageQuery) -> PortFuture<'_, Result<View, RegistryError>> {
         ready(self.with(|state, _| {
             let counts: Vec<_> = screen::found(state, &query).into_iter().map(screen::alike).collect();
-            query.view(&counts)
+            query.view(state.rows.len() as u64, &counts)
         }))
     }
 

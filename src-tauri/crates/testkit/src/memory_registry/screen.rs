@@ -2,6 +2,7 @@
 //!
 //! Everything is filtered and sorted anew at each question; the real registry must give the same without reading it all.
 
+use domain::figure::{CountedState, Tally};
 use domain::policy::Policy;
 use domain::ports::{Alike, CancelFacts, DeskItem, PageQuery, RegistryError, TaskOrder};
 use domain::raw::{RawMessage, RawNote};
@@ -12,8 +13,19 @@ use super::state::{Row, State};
 
 /// What a task is alike with others in.
 pub(super) fn alike(row: &Row) -> Alike {
+    let (handle, CountedState { phase, is_undecided, .. }) = (row.stored(), counted(row));
+    Alike { server: handle.server, agent: handle.agent, tool: handle.tool.clone(), phase, is_undecided, tasks: 1 }
+}
+
+/// What its figures follow from: the real registry has it as of the last commit, too.
+fn counted(row: &Row) -> CountedState {
+    CountedState::of(row.stored(), row.phase, row.stored().changed)
+}
+
+/// A task as a tally of its own.
+pub(super) fn tally(row: &Row) -> Tally {
     let handle = row.stored();
-    Alike { server: handle.server, agent: handle.agent, tool: handle.tool.clone(), phase: row.phase, tasks: 1 }
+    Tally { server: handle.server, agent: handle.agent, state: counted(row), tasks: 1 }
 }
 
 fn is_taken(state: &State, row: &Row, query: &PageQuery) -> bool {
@@ -22,7 +34,7 @@ fn is_taken(state: &State, row: &Row, query: &PageQuery) -> bool {
     let agent_name = handle.agent.and_then(|id| state.agents.get(&id)).map(|agent| agent.name.as_str());
     let by_id = query.id_beginning().is_some_and(|beginning| handle.id.to_string().starts_with(&beginning));
     query.takes_but_text(&alike)
-        && query.flags.iter().all(|flag| flag.is_on(handle))
+        && query.flags.iter().all(|flag| flag.is_on(handle, counted(row)))
         && (query.text_names(&alike, server_name, agent_name) || by_id)
         && query.changed_after.is_none_or(|after| handle.changed >= after)
         && query.created_before.is_none_or(|before| handle.created <= before)
