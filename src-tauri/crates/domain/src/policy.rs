@@ -151,6 +151,9 @@ pub struct Policy {
     pub usual_samples_min: u32,
     /// Latest finished calls kept per server and tool. Judgement.
     pub usual_samples_kept: u32,
+    /// No task is later than usual before it lasted this long, however fast its tool usually is. Judgement: people are
+    /// told of it, and cannot act on less.
+    pub usual_late_min: Duration,
 
     // --- sizes ---
     /// Longest message, line or body read from a server. rmcp's limit too (protocol.md §4.1).
@@ -321,6 +324,7 @@ impl Default for Policy {
             open_calls_per_server: 1_000,
             usual_samples_min: 5,
             usual_samples_kept: 200,
+            usual_late_min: 30 * SECOND,
             message_cap_bytes: 16 * MIB,
             message_depth_max: 100,
             rpc_id_cap_bytes: 512,

@@ -128,6 +128,7 @@ impl Errand {
             arguments: call.arguments.clone(),
             arguments_digest: Arc::clone(&self.digest),
             usual: kin.usual,
+            usual_late_min: self.core.policy.usual_late_min,
             limit: call.limit,
             host: core.host,
             home: self.flight.live.home.clone(),

@@ -59,6 +59,7 @@ async fn record_one(
         arguments: Payload::new("{}"),
         arguments_digest: intent.arguments_digest,
         usual: None,
+        usual_late_min: core.policy.usual_late_min,
         limit: None,
         host: intent.host,
         home: Home { generation: server.map_or(0, |server| server.generation), session: None },

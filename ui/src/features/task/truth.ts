@@ -3,12 +3,15 @@
 import type { TaskDto } from "$lib/bindings";
 import { line } from "$lib/design";
 import { ago, until } from "$lib/model/time";
+import { heardOrCalled, unsaid } from "$lib/model/truth";
 import { TASK } from "$lib/text/task";
 import { isOnlyPossiblyAsking } from "./shared-questions";
 
 export interface Truth {
   /** The server's own word with its progress; null when it never said one. */
   readonly says: string | null;
+  /** What stands in its place then. */
+  readonly unsaid: string | null;
   readonly heard: string;
   readonly next: string;
   readonly then: string;
@@ -20,7 +23,8 @@ export function truth(task: TaskDto, now: number, pushes: boolean): Truth {
   const heard = ago(task.lastSeenAt, now);
   return {
     says: task.status === null ? null : [line(task.status, 60), percent(task)].filter((part) => part !== "").join(", "),
-    heard: isStale && !task.over ? TASK.truth.notHeard(heard) : TASK.truth.heard(heard),
+    unsaid: task.status === null ? unsaid(task) : null,
+    heard: isStale && !task.over ? TASK.truth.notHeard(heard) : heardOrCalled(task, now),
     next: nextLook(task, now, pushes),
     then: next(task, now),
     isStale,

@@ -38,6 +38,8 @@ pub struct NewCall {
     pub arguments_digest: Arc<str>,
     /// What it usually takes.
     pub usual: Option<Usual>,
+    /// It is not later than usual before it lasted this long.
+    pub usual_late_min: Duration,
     /// Time agreed for it.
     pub limit: Option<Duration>,
     /// The run of the core that makes the call.
@@ -86,8 +88,8 @@ impl TaskHandle {
     #[must_use]
     pub fn admit(call: NewCall, now: Timestamp) -> Transition {
         let agreed = call.limit.map(|limit| Due { at: now.plus(limit), why: DueWhy::Agreed });
-        let usual =
-            call.usual.map(|usual| Due { at: now.plus(Duration::from_millis(usual.p95_ms)), why: DueWhy::Usual });
+        let late_after = |usual: Usual| Duration::from_millis(usual.p95_ms).max(call.usual_late_min);
+        let usual = call.usual.map(|usual| Due { at: now.plus(late_after(usual)), why: DueWhy::Usual });
         let handle = Self {
             origin: if call.agent.is_some() { Origin::Agent } else { Origin::Started },
             agent: call.agent,

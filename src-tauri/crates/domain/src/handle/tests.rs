@@ -72,6 +72,7 @@ fn new_call() -> NewCall {
         arguments: Payload::new("{}"),
         arguments_digest: Arc::from("00"),
         usual: None,
+        usual_late_min: Duration::from_millis(500),
         limit: None,
         host: HOST,
         home: home(),

@@ -145,7 +145,7 @@ numbers! { NAMES set_plain Policy:
     retry_after_ceiling, probe_silence, probe_first_output, initialize_limit, connect_limit, reply_limit,
     pool_idle_limit, body_idle_limit, child_close_wait, child_term_wait, child_group_look, redirects_max,
     subscribe_settle, open_result_wait, promote_after, cancel_grace, rounds_max, round_wait, answer_settle,
-    remind_after, open_calls_per_server, usual_samples_min, usual_samples_kept, message_cap_bytes,
+    remind_after, open_calls_per_server, usual_samples_min, usual_samples_kept, usual_late_min, message_cap_bytes,
     message_depth_max, rpc_id_cap_bytes, event_id_cap_bytes, batch_messages_max, server_text_cap_chars,
     schema_cap_bytes, task_id_cap_bytes, requests_per_task_max, open_questions_per_task,
     open_questions_per_server, open_question_bytes_per_task, waiting_question_bytes, question_candidates_max, arguments_cap_bytes,

@@ -131,6 +131,10 @@ fn a_new_call_is_recorded_with_its_arguments_and_its_time() {
     let usual = Usual { samples: 9, median_ms: 100, p90_ms: 900, p95_ms: 950 };
     let learned = TaskHandle::admit(NewCall { usual: Some(usual), ..new_call() }, at(50));
     assert_eq!(learned.next.due.map(|due| (due.at, due.why)), Some((at(1_000), crate::status::DueWhy::Usual)));
+    let fast = Usual { samples: 9, median_ms: 0, p90_ms: 1, p95_ms: 2 };
+    let quick = TaskHandle::admit(NewCall { usual: Some(fast), ..new_call() }, at(50)).next;
+    assert_eq!(quick.due.map(|due| due.at), Some(at(550)), "nothing is late at once because its tool is usually fast");
+    assert_eq!(quick.phase(at(60)), Phase::Running);
     assert_eq!(verbs(&learned), [Verb::Admitted]);
     assert!(learned.changed && learned.payloads[0].kind == PayloadKind::Arguments);
     let agreed = limited(Duration::from_secs(1));

@@ -29,6 +29,7 @@ fn task() -> TaskHandle {
         arguments: Payload::new("{}"),
         arguments_digest: "".into(),
         usual: Some(Usual { samples: 9, median_ms: 540_000, p90_ms: 840_000, p95_ms: 900_000 }),
+        usual_late_min: Duration::ZERO,
         limit: None,
         host: HostId::from_random(3),
         home: Home { generation: 1, session: None },
