@@ -91,29 +91,31 @@ impl Glance {
         self.waiting(now).into_iter().max_by_key(|row| row.opened_at.as_str()).map(|row| row.id.as_str())
     }
 
-    fn moving(&self) -> u64 {
-        self.totals.by_group.get("moving").copied().unwrap_or(0)
+    fn items(&self) -> u64 {
+        self.totals.inbox.items
+    }
+
+    fn working(&self) -> u64 {
+        self.totals.figures.working
     }
 
     /// Which face the tray shows.
-    pub(crate) fn face(&self, now: &str) -> Face {
-        match (self.waiting(now).len(), self.moving()) {
+    pub(crate) fn face(&self) -> Face {
+        match (self.items(), self.working()) {
             (0, 0) => Face::Idle,
             (0, _) => Face::Working,
             _ => Face::NeedsYou,
         }
     }
 
-    /// The counts in words, for the tooltip and the head of the menu.
-    pub(crate) fn counts(&self, now: &str) -> String {
-        let moving = self.moving();
-        let needs = match self.waiting(now).len() {
-            0 if moving == 0 => return "Nothing running".to_owned(),
-            0 => return format!("{moving} working"),
-            1 => "1 needs you".to_owned(),
-            many => format!("{many} need you"),
-        };
-        if moving == 0 { needs } else { format!("{needs}, {moving} working") }
+    /// The counts in words, for the tooltip and the head of the menu: the figures of the status bar.
+    pub(crate) fn counts(&self) -> String {
+        match (self.items(), self.working()) {
+            (0, 0) => "Nothing working".to_owned(),
+            (0, working) => format!("{working} working"),
+            (items, 0) => format!("{items} in the inbox"),
+            (items, working) => format!("{items} in the inbox, {working} working"),
+        }
     }
 
     /// The fullest window, once it is so full that people are told.
@@ -138,8 +140,8 @@ impl Glance {
             AddressDto::Stdio { .. } => true,
             AddressDto::Http { .. } => false,
         });
-        let here: u64 = here.map(|server| server.open_tasks).sum();
-        let goes_on = match self.totals.open.saturating_sub(here) {
+        let here: u64 = here.map(|server| server.figures.open).sum();
+        let goes_on = match self.totals.figures.open.saturating_sub(here) {
             0 => String::new(),
             1 => "1 task keeps running on its server. ".to_owned(),
             many => format!("{many} tasks keep running on their servers. "),

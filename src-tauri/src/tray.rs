@@ -132,9 +132,9 @@ impl Tray {
         let now = host::moment::now();
         let glance = self.glance.lock();
         Look {
-            face: glance.face(&now),
+            face: glance.face(),
             is_dark,
-            counts: glance.counts(&now),
+            counts: glance.counts(),
             gauge: glance.gauge(),
             lines: glance.lines(&now, LINES_MOST),
             is_paused: glance.is_paused(&now),

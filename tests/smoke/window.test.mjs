@@ -197,7 +197,7 @@ test('the tray tells how many wait, and a line of its menu opens the item', asyn
   const { items } = await call('inbox', {});
   const looked = await until(`the tray to count ${items.length}`, async () => {
     const looked = await desktop.look();
-    return looked.tooltip.includes(`${items.length} need you`) && looked;
+    return looked.tooltip.includes(`${items.length} in the inbox`) && looked;
   });
   assert.ok(looked.colours > 1, 'the icon is a picture');
   assert.ok(looked.labels.some((label) => label.includes('tidy_downloads')), `the items stand there: ${looked.labels}`);

@@ -1,7 +1,6 @@
 //! Stories of the tray: what it says and offers after these frames.
 
-use std::collections::BTreeMap;
-
+use api::dto::{InboxFigures, TaskFigures};
 use serde_json::{Value, json};
 
 use super::*;
@@ -25,11 +24,12 @@ fn plain_row(row: Value) -> WaitingRow {
     serde_json::from_value(row).unwrap()
 }
 
-fn glance(inbox: Vec<WaitingRow>, open: u64, moving: u64) -> Glance {
-    let by_group = BTreeMap::from([("needsYou".to_owned(), 9), ("moving".to_owned(), moving)]);
+fn glance(inbox: Vec<WaitingRow>, open: u64, working: u64) -> Glance {
+    let figures = TaskFigures { open, working, ..TaskFigures::default() };
+    let items = inbox.len() as u64;
     let mut glance = Glance {
         settings: Some(SettingsDto::default()),
-        totals: Totals { by_group, open, ..Totals::default() },
+        totals: Totals { figures, inbox: InboxFigures { items, ..InboxFigures::default() }, ..Totals::default() },
         ..Glance::default()
     };
     glance.put(Vec::new(), inbox);
@@ -44,11 +44,11 @@ fn hear(glance: &mut Glance, delta: Delta) {
 #[test]
 fn the_face_and_the_counts_say_the_same() {
     let idle = glance(Vec::new(), 0, 0);
-    assert_eq!((idle.face(NOW), idle.counts(NOW).as_str()), (Face::Idle, "Nothing running"));
+    assert_eq!((idle.face(), idle.counts().as_str()), (Face::Idle, "Nothing working"));
     let working = glance(Vec::new(), 8, 8);
-    assert_eq!((working.face(NOW), working.counts(NOW).as_str()), (Face::Working, "8 working"));
+    assert_eq!((working.face(), working.counts().as_str()), (Face::Working, "8 working"));
     let asked = glance(vec![plain_row(row("a", "form", NOW))], 8, 7);
-    assert_eq!((asked.face(NOW), asked.counts(NOW).as_str()), (Face::NeedsYou, "1 needs you, 7 working"));
+    assert_eq!((asked.face(), asked.counts().as_str()), (Face::NeedsYou, "1 in the inbox, 7 working"));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_delta_replaces_adds_and_removes() {
     hear(&mut glance, change);
     assert_eq!(glance.newest(NOW), Some("b"), "a is gone, b came");
     hear(&mut glance, Delta::default());
-    assert_eq!(glance.counts(NOW), "1 needs you, 1 working", "what a delta does not name stays");
+    assert_eq!(glance.counts(), "1 in the inbox, 1 working", "what a delta does not name stays");
     assert!(glance.settings().is_some(), "the settings too");
 }
 

@@ -8,6 +8,7 @@ use std::any::TypeId;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
+use domain::audit::Verb;
 use domain::status::{Phase, PhaseGroup};
 use ts_rs::{Config, TS, TypeVisitor};
 
@@ -34,6 +35,8 @@ pub fn typescript() -> String {
     // Writing to a text never fails.
     let _ = writeln!(text, "\n/** The one word for a task. */\nexport type Phase = {phases};");
     let _ = writeln!(text, "\n/** Who has to act, in the order of the list. */\nexport type PhaseGroup = {groups};");
+    let verbs = words(Verb::ALL.iter().map(|verb| verb.word()).collect());
+    let _ = writeln!(text, "\n/** What was done: the words of the audit log. */\nexport type AuditVerb = {verbs};");
     for declared in gathered.declared.values() {
         let _ = write!(text, "\n{declared}");
     }

@@ -15,7 +15,7 @@ use crate::calls::doctor::CoreFacts;
 use crate::calls::holds::ReleaseTask;
 use crate::calls::inbox::ReadInbox;
 use crate::calls::limits::LimitList;
-use crate::calls::lists::{PageTasks, TaskPageDto};
+use crate::calls::lists::{CountTasks, PageTasks, TaskCounts, TaskPageDto};
 use crate::calls::requests::{AnswerGiven, AnswerRequest, UndoAnswer};
 use crate::calls::rules::RuleList;
 use crate::calls::servers::{
@@ -88,6 +88,7 @@ calls! {
     "tasks.start" acts task_start: StartTask => TaskDto;
     "tasks.list" reads task_list: ListTasks => TaskListDto;
     "tasks.page" reads task_page: PageTasks => TaskPageDto;
+    "tasks.counts" reads task_counts: CountTasks => TaskCounts;
     "tasks.show" reads task_show: OneTask => ShownTask;
     "tasks.history" reads task_history: OneTask => HistoryDto;
     "tasks.result" reads task_result: OneTask => TaskResult;

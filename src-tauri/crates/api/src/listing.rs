@@ -69,7 +69,7 @@ impl Api {
             let group = self.group_name(group, by, names).await?;
             groups.push(ListGroup { group, count });
         }
-        Ok(ListView { total: view.total, groups })
+        Ok(ListView { total: view.total, all: view.all, groups })
     }
 
     /// The registry's text of a group, by the name the window has for it.

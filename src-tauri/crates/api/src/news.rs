@@ -91,10 +91,11 @@ impl Api {
             }
         }
         let mut servers = Vec::new();
-        if !filtered {
+        if !filtered && !frame.servers.is_empty() {
+            let tallies = self.registry.tallies().await?;
             for id in frame.servers {
                 if let Some(server) = self.registry.server(id).await? {
-                    servers.push(self.server_dto(&server).await?);
+                    servers.push(self.server_dto(&server, &tallies).await?);
                 }
             }
         }

@@ -113,6 +113,47 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// Every verb.
+    pub const ALL: [Self; 37] = [
+        Self::Admitted,
+        Self::Accepted,
+        Self::Discovered,
+        Self::Adopted,
+        Self::Unconfirmed,
+        Self::Ended,
+        Self::Contradiction,
+        Self::Asked,
+        Self::Withdrawn,
+        Self::AnswerBegun,
+        Self::AnswerEnded,
+        Self::AnswerUndone,
+        Self::StopBegun,
+        Self::StopEnded,
+        Self::Revoked,
+        Self::Unwatched,
+        Self::Lost,
+        Self::ServerAdded,
+        Self::ServerAllowed,
+        Self::ServerRemoved,
+        Self::ProcessStarted,
+        Self::ProcessEnded,
+        Self::AgentAdded,
+        Self::AgentRevoked,
+        Self::RuleChanged,
+        Self::Given,
+        Self::Orphaned,
+        Self::ResultHeld,
+        Self::ResultReleased,
+        Self::ResultWithheld,
+        Self::OverLimit,
+        Self::LimitLifted,
+        Self::BudgetChanged,
+        Self::StorageCleaned,
+        Self::StorageChanged,
+        Self::SegmentRemoved,
+        Self::SessionRevoked,
+    ];
+
     /// The word of the export format.
     #[must_use]
     pub const fn word(self) -> &'static str {

@@ -20,7 +20,7 @@ export function agentLook(agent: AgentFacts, now: number): AgentLook {
 
 /** What needs somebody first, then the connected, then the others by name; the revoked last. */
 export function inOrder(agents: Iterable<AgentFacts>): readonly AgentFacts[] {
-  const rank = (agent: AgentFacts) => (agent.revokedAt !== null ? 3 : agent.waiting > 0 ? 0 : agent.connected ? 1 : 2);
+  const rank = (agent: AgentFacts) => (agent.revokedAt !== null ? 3 : agent.figures.needsYou > 0 ? 0 : agent.connected ? 1 : 2);
   return [...agents].sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1));
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { BudgetDto, HistoryEvent } from "$lib/bindings";
+import type { AuditVerb, BudgetDto, HistoryEvent } from "$lib/bindings";
 import { budgetOf } from "$lib/budget/look";
 import { makeBudgets } from "$lib/fake/budgets";
 import { makeAgents } from "$lib/fake/things";
@@ -58,18 +58,18 @@ it("a usual length names its unit once when it can", () => {
   expect(usualRange({ medianMs: 60_000, p95Ms: 60_000 })).toBe("1 min");
 });
 
-const event = (verb: string, second: number, more: Partial<HistoryEvent> = {}): HistoryEvent => ({ at: `2026-11-21T14:00:${String(second).padStart(2, "0")}.000Z`, lane: "server", verb, who: "ci", key: null, note: "", ...more });
+const event = (verb: string, second: number, more: Partial<HistoryEvent> = {}): HistoryEvent => ({ at: `2026-11-21T14:00:${String(second).padStart(2, "0")}.000Z`, lane: "server", actor: "server", verb: verb as AuditVerb, who: "ci", key: null, note: "", ...more });
 
 it("what led here is in the order of time, with the server's words among it", () => {
-  const lines = ledLines({ events: [event("asked", 9), event("admitted", 1, { who: "claude-code" })], log: [{ at: event("", 5).at, status: "working", text: "Canary <b>pushed</b>" }] }, "deploy");
-  expect(lines.map((one) => one.text)).toEqual(["claude-code called deploy", "Canary <b>pushed</b>", "ci asked a question"]);
+  const lines = ledLines({ events: [event("asked", 9), event("admitted", 1, { actor: "agent", who: "claude-code" })], log: [{ at: event("", 5).at, status: "working", text: "Canary <b>pushed</b>" }] }, { server: "ci", agent: "claude-code", tool: "deploy", me: null });
+  expect(lines.map((one) => one.text)).toEqual(["claude-code called deploy on ci", "Canary <b>pushed</b>", "ci asked a question"]);
 });
 
-it("a long history shows how it began and what came last; a strange verb is shown as it is", () => {
+it("a long history shows how it began and what came last; a strange verb says that there are no words for it", () => {
   const events = Array.from({ length: 40 }, (_, at) => event(at === 39 ? "constructor" : "asked", at));
-  const lines = ledLines({ events, log: [] }, null);
+  const lines = ledLines({ events, log: [] }, { server: "ci", agent: null, tool: null, me: null });
   expect(lines).toHaveLength(8);
-  expect(lines.at(-1)?.text).toBe("ci: constructor");
+  expect(lines.at(-1)?.text).toBe("Something was recorded that this window has no words for");
 });
 
 it("a question is shared only when several calls may be asking it", () => {

@@ -64,7 +64,7 @@ describe("removing a server", () => {
   it("asks again when more tasks opened since it was asked", async () => {
     let open = 1;
     const server = aServer("ci", { openTasks: 1 });
-    const backend = new FakeBackend({ servers: [server], tasks: 0, calls: { "servers.show": () => ({ ...server, openTasks: open }) } });
+    const backend = new FakeBackend({ servers: [server], tasks: 0, calls: { "servers.show": () => ({ ...server, openTasks: open, figures: { ...server.figures, open } }) } });
     shown = show(RemoveServer, { server, onclose: () => undefined, onremoved: () => undefined }, backend);
     await shown.find("p", "1 task is still open on it and will be lost here");
     open = 3;

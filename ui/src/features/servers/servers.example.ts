@@ -1,5 +1,6 @@
 /* A server for tests and stories. Not part of the product. */
 import type { ServerDto } from "$lib/bindings";
+import { NO_FIGURES } from "$lib/fake/query";
 
 export function aServer(name: string, change: Partial<ServerDto> = {}): ServerDto {
   return {
@@ -18,6 +19,7 @@ export function aServer(name: string, change: Partial<ServerDto> = {}): ServerDt
     agreedBy: "mara",
     agreedAt: "2026-11-20T09:00:00.000Z",
     openTasks: 0,
+    figures: { ...NO_FIGURES, all: change.openTasks ?? 0, open: change.openTasks ?? 0 },
     createdAt: "2026-11-20T09:00:00.000Z",
     stderrTail: "",
     pushes: true,

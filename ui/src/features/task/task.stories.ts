@@ -1,5 +1,5 @@
 /* One task in every state, in the drawer. */
-import type { ApiError, Calls, InboxRow, RequestDto, TaskDto, TaskRow } from "$lib/bindings";
+import type { AuditVerb, ApiError, Calls, InboxRow, RequestDto, TaskDto, TaskRow } from "$lib/bindings";
 import { makeBudgets } from "$lib/fake/budgets";
 import { makeRow } from "$lib/fake/rows";
 import { detail, makeAgents, request } from "$lib/fake/things";
@@ -11,7 +11,7 @@ const row: TaskRow = { ...makeRow(1, "running", STORY_NOW), id: "hdl_story", ser
 const asked = request(row, "batch", "form", "How many orders may one batch hold? The warehouse is busy until 16:00.");
 const answered: RequestDto = { ...asked, state: "confirmed", openedAt: ago(3_295), answer: { action: "accept", by: "Mara Lindqvist", at: ago(2_986), delivery: "acknowledged", refusedWhy: null, notBefore: null } };
 const base: TaskDto = { ...detail(row, [answered], STORY_NOW), startedBy: null };
-const event = (seconds: number, lane: Calls["tasks.history"][1]["events"][number]["lane"], verb: string, who: string, note = "") => ({ at: ago(seconds), lane, verb, who, key: null, note });
+const event = (seconds: number, lane: Calls["tasks.history"][1]["events"][number]["lane"], verb: AuditVerb, who: string, note = "") => ({ at: ago(seconds), lane, actor: lane === "policy" ? "taskwarden" as const : lane, verb, who, key: null, note });
 const history: Calls["tasks.history"][1] = {
   events: [
     event(4_320, "agent", "admitted", "order-bot"), event(4_318, "server", "accepted", "warehouse"), event(3_295, "server", "asked", "warehouse", "form"), event(2_986, "person", "answerBegun", "Mara Lindqvist", "accept"),
@@ -89,7 +89,7 @@ export default {
     "mark resolved": one({ phase: "lost", over: true, intent: null }, { click: ["footer button:has-text('Mark resolved')"] }),
     hostile: one(
       { id: `hdl_${"9".repeat(40)}`, tool: `${bad}${long}`, server: `${bad}${long}`, agent: long, status: `${bad}${long}`, statusMessage: bad, intent: wish({ reason: `${bad}${long}`, state: "refused", refusedWhy: `${bad}${long}` }), requests: [{ ...asked, message: `${bad} ${long}` }] },
-      { fake: { calls: { "tasks.history": () => ({ events: [event(60, "agent", `${bad}${long}`, long, bad), event(50, "person", "stopBegun", long, long)], log: [{ at: ago(40), status: long, text: `${bad}${long}` }], looks: [] }) } } },
+      { fake: { calls: { "tasks.history": () => ({ events: [event(60, "agent", `${bad}${long}` as AuditVerb, long, bad), event(50, "person", "stopBegun", long, long)], log: [{ at: ago(40), status: long, text: `${bad}${long}` }], looks: [] }) } } },
     ),
     "hostile answers": one({ intent: null, server: `${bad}${long}`, requests: [{ ...asked, message: `${bad} ${long}`, host: long, hostAscii: bad }] }, { click: tab("Answers") }),
     loading: one({ intent: null }, { fake: { tasks: [], details: [], calls: { "tasks.show": () => new Promise<never>(() => undefined), "tasks.history": () => new Promise<never>(() => undefined) } } }),

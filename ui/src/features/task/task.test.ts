@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { HistoryEvent, RequestDto, TaskDto, VerdictDto } from "$lib/bindings";
+import type { AuditVerb, HistoryEvent, RequestDto, TaskDto, VerdictDto } from "$lib/bindings";
 import { makeRow } from "$lib/fake/rows";
 import { detail } from "$lib/fake/things";
 import { ALL_PHASES } from "$lib/model/phase";
@@ -18,7 +18,15 @@ const wish = (change: Partial<NonNullable<TaskDto["intent"]>> = {}): TaskDto["in
 describe("the truth line", () => {
   test("says_the_servers_word_when_it_was_heard_and_when_the_next_look_is", () => {
     const now = truth(task({ status: "working", progress: { done: 38, total: 100, message: null }, lastSeenAt: at(-8), nextLookAt: at(22), dueAt: null, contact: { kind: "fresh", since: at(-8), failures: 0, last: null } }), NOW, false);
-    expect(now).toEqual({ says: "working, 38 %", heard: "heard 8 s ago", next: "next look in 22 s", then: "runs until it ends", isStale: false });
+    expect(now).toEqual({ says: "working, 38 %", unsaid: null, heard: "heard 8 s ago", next: "next look in 22 s", then: "runs until it ends", isStale: false });
+  });
+
+  test("a_server_that_said_nothing_was_not_heard", () => {
+    const called = { status: null, progress: null, createdAt: at(-540), lastSeenAt: at(-540), contact: { kind: "fresh", since: at(-540), failures: 0, last: null } } as const;
+    const said = (view: string) => truth(task({ ...called, view }), NOW, false);
+    expect([said("ownCall").unsaid, said("ownCall").heard]).toEqual(["warehouse has not replied yet", "called 9 min ago"]);
+    expect([said("notSent").unsaid, said("notSent").heard]).toEqual(["Nothing was sent", "made 9 min ago"]);
+    expect([said("direct").unsaid, said("direct").heard], "an answer was heard").toEqual(["warehouse answered at once", "heard 9 min ago"]);
   });
 
   test("every_phase_says_what_happens_if_nobody_acts", () => {
@@ -66,21 +74,22 @@ describe("the steps of a stop", () => {
 });
 
 describe("what happened", () => {
-  const event = (verb: string, lane: HistoryEvent["lane"], seconds: number, note = "", who = "Mara"): HistoryEvent => ({ at: at(seconds), lane, verb, who, key: null, note });
+  const event = (verb: string, lane: "agent" | "server" | "person", seconds: number, note = "", who = "Mara"): HistoryEvent => ({ at: at(seconds), lane, actor: lane, verb: verb as AuditVerb, who, key: null, note });
+  const of = { server: "warehouse", agent: "order-bot", tool: "backfill", me: "Mara" };
 
   test("the_newest_stands_first_and_i_am_you", () => {
-    const list = happenings([event("admitted", "agent", -600, "", "order-bot"), event("stopBegun", "person", -34, "wrong month")], "warehouse", "Mara");
-    expect(list.map((one) => one.text)).toEqual(["You asked warehouse to cancel", "order-bot called warehouse"]);
+    const list = happenings([event("admitted", "agent", -600, "", "order-bot"), event("stopBegun", "person", -34, "wrong month")], of);
+    expect(list.map((one) => one.text)).toEqual(["You asked warehouse to cancel", "order-bot called backfill on warehouse"]);
     expect(list[0]?.words).toBe("wrong month");
   });
 
-  test("a_verb_of_a_newer_core_is_shown_as_it_is", () => {
-    expect(happenings([event("resealed", "policy", 0)], "w", null)[0]?.text).toBe("Mara: resealed");
+  test("a_verb_of_a_newer_core_is_not_shown_as_it_is", () => {
+    expect(happenings([event("resealed", "person", 0)], of)[0]?.text).toBe("Something was recorded that this window has no words for");
   });
 
   test("words_from_outside_stay_one_line_of_text", () => {
     const hostile = `\u001b[31m<b>x</b>\u202e\n${"a".repeat(100_000)}`;
-    const said = happenings([event("stopBegun", "person", 0, hostile, hostile)], "w", null)[0];
+    const said = happenings([event("stopBegun", "person", 0, hostile, hostile)], of)[0];
     expect(said?.words?.length, "capped").toBeLessThanOrEqual(200);
     expect(said?.text).not.toMatch(/[\n\u001b\u202e]/);
   });
@@ -113,7 +122,7 @@ describe("the lanes", () => {
   });
 
   test("everything_lies_on_the_axis", () => {
-    const list = happenings([{ at: at(-9_999), lane: "policy", verb: "lost", who: "", key: null, note: "" }, { at: at(99), lane: "server", verb: "ended", who: "", key: null, note: "working -> completed" }], "w", null);
+    const list = happenings([{ at: at(-9_999), lane: "policy", actor: "taskwarden", verb: "lost", who: "", key: null, note: "" }, { at: at(99), lane: "server", actor: "server", verb: "ended", who: "", key: null, note: "working -> completed" }], { server: "w", agent: "order-bot", tool: "backfill", me: null });
     const { pins, ticks, spans } = lanes(task({ requests: [request(-700, null)] }), list, [at(-99_999), at(-1), at(500)], NOW);
     for (const place of [...pins.policy.map((pin) => pin.at), ...pins.server.map((pin) => pin.at), ...ticks, ...spans.flatMap((span) => [span.from, span.to])]) {
       expect(place >= 0 && place <= 100, `${place} is on the axis`).toBe(true);
@@ -121,8 +130,8 @@ describe("the lanes", () => {
   });
 
   test("a_thousand_events_stay_a_picture", () => {
-    const many = Array.from({ length: 1_000 }, (_, step): HistoryEvent => ({ at: at(-600 + step / 2), lane: "policy", verb: "lost", who: "", key: null, note: "" }));
-    expect(lanes(task(), happenings(many, "w", null), [], NOW).pins.policy.length).toBeLessThanOrEqual(34);
+    const many = Array.from({ length: 1_000 }, (_, step): HistoryEvent => ({ at: at(-600 + step / 2), lane: "policy", actor: "taskwarden", verb: "lost", who: "", key: null, note: "" }));
+    expect(lanes(task(), happenings(many, { server: "w", agent: "order-bot", tool: "backfill", me: null }), [], NOW).pins.policy.length).toBeLessThanOrEqual(34);
   });
 });
 

@@ -33,6 +33,12 @@ export function elapsedText(length: number): string {
   return `${Math.floor(length / HOUR)} h ${String(minutes).padStart(2, "0")}`;
 }
 
+/** Later than agreed or usual as the core sees it; one that is over, longer than nearly all runs of its tool. */
+export function isLateNow(row: Pick<TaskRow, "over" | "usual" | "dueAt" | "pausedSince">, run: number, now: number): boolean {
+  if (row.over) return row.usual !== null && run > row.usual.p95Ms;
+  return row.pausedSince === null && row.dueAt !== null && ms(row.dueAt) <= now;
+}
+
 /** What the bar and its words need of a length: seconds at first, then steps that the eye cannot tell apart. */
 export function settled(length: number): number {
   const step = length < 2 * MINUTE ? 1_000 : length < HOUR ? 15_000 : MINUTE;

@@ -7,7 +7,7 @@ import { clock } from "$lib/clock.svelte";
 import type { FeedState } from "$lib/feed/feed";
 import type { Feed } from "$lib/feed/feed.svelte";
 import { read, wire, type Filter } from "$lib/query";
-import { add, ALL_MATCHING, EMPTY, hasPage, idShown, isChosen, listing, newer, NONE, numberOf, PAGE, pagesOf, placeAt, plainly, rowCount, size, standing, toggle, update, withPage, type Anchor, type Choice, type KeptLists, type LoadedPage, type PageName, type Place, type Shown } from "$lib/rows";
+import { add, ALL_MATCHING, countOf, EMPTY, hasPage, idShown, isChosen, listing, newer, NONE, numberOf, PAGE, pagesOf, placeAt, plainly, rowCount, size, standing, toggle, update, withPage, type Anchor, type Choice, type KeptLists, type LoadedPage, type PageName, type Place, type Shown } from "$lib/rows";
 
 export interface Sight {
   readonly section: number;
@@ -64,6 +64,19 @@ export class TaskList {
     this.#kept = kept;
   }
 
+  /** Whether a row in sight stands in a section that is no longer its own. */
+  #hasLeft(): boolean {
+    if (this.filter.groupBy !== "need") return false;
+    return this.#sight.some(({ section, from, to }) => {
+      const group = this.shown.sections[section]?.group;
+      for (let at = from; at < to; at += 1) {
+        const row = this.row(section, at);
+        if (row !== undefined && row.group !== group) return true;
+      }
+      return false;
+    });
+  }
+
   /** Another question: everything begins anew, and the old rows stay until the answer is here. */
   ask(text: string): void {
     if (text === this.#asked && this.#turn > 0) return;
@@ -89,6 +102,11 @@ export class TaskList {
     return wire(this.filter, clock.now);
   }
 
+  /** How many tasks a section has by now, whatever of it keeps its place on the screen. */
+  countOf(group: string): number {
+    return countOf(this.shown.live, group);
+  }
+
   /** Called with every state of the feed. */
   heard(state: FeedState | null): void {
     if (state === null || this.#turn === 0) return;
@@ -98,7 +116,7 @@ export class TaskList {
     this.#seen = { view, changes: state.changes, begun: this.#feed.begun };
     if (was.begun === 0) return;
     if (this.#seen.begun !== was.begun || (view !== "" && view !== was.view)) this.#soon(COUNTS_REST_MS);
-    else if (state.changes !== was.changes) this.#soon(CHANGES_REST_MS);
+    else if (state.changes !== was.changes) this.#soon(this.#hasLeft() ? COUNTS_REST_MS : CHANGES_REST_MS);
   }
 
   /** What is on the screen, overscan included. */
@@ -293,7 +311,7 @@ export class TaskList {
     const { rows, view } = await this.#backend.call("tasks.page", { query, group, offset: (at?.page ?? 0) * PAGE, limit: at === null ? 1 : PAGE });
     // An ungrouped list is one group without a name.
     const groups = query.groupBy === "none" ? [{ group: "", count: view.total }] : view.groups;
-    return { view: { groups, total: view.total }, rows, page: at === null ? null : { ...at, ids: rows.map((row) => row.id) } };
+    return { view: { groups, total: view.total, all: view.all }, rows, page: at === null ? null : { ...at, ids: rows.map((row) => row.id) } };
   }
 
   /** Loads what is in sight and not there yet, a page at a time, the newest sight first. */

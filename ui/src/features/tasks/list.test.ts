@@ -57,6 +57,18 @@ describe("the list over a living core", () => {
     expect(ids, "it stands among those that need you").toContain(running?.id);
   });
 
+  test("a_section_never_counts_a_task_that_left_it_and_the_head_never_says_n_of_more", async () => {
+    const { backend, list, settle } = await open({ tasks: 30 });
+    const moving = list.shown.sections.findIndex((section) => section.group === "moving");
+    list.moveTo(list.count - 1);
+    const first = list.row(moving, 0);
+    const before = list.countOf("moving");
+    backend.world.change(first?.id ?? "", { phase: "done", group: "finished" });
+    await settle();
+    expect(list.countOf("moving"), "the head of the section counts what is in it by now").toBe(before - 1);
+    expect([list.total, list.shown.live.all], "total and all are of one moment").toEqual([30, 30]);
+  });
+
   test("under_a_focused_row_it_waits_until_the_person_moves", async () => {
     const { backend, list, settle } = await open({ tasks: 30 });
     const moving = list.shown.sections.findIndex((section) => section.group === "moving");

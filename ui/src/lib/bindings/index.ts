@@ -7,6 +7,12 @@ export type Phase = "waiting" | "overdue" | "unconfirmed" | "blocked" | "running
 /** Who has to act, in the order of the list. */
 export type PhaseGroup = "needsYou" | "moving" | "noNews" | "finished";
 
+/** What was done: the words of the audit log. */
+export type AuditVerb = "admitted" | "accepted" | "discovered" | "adopted" | "unconfirmed" | "ended" | "contradiction" | "asked" | "withdrawn" | "answerBegun" | "answerEnded" | "answerUndone" | "stopBegun" | "stopEnded" | "revoked" | "unwatched" | "lost" | "serverAdded" | "serverAllowed" | "serverRemoved" | "processStarted" | "processEnded" | "agentAdded" | "agentRevoked" | "ruleChanged" | "given" | "orphaned" | "resultHeld" | "resultReleased" | "resultWithheld" | "overLimit" | "limitLifted" | "budgetChanged" | "storageCleaned" | "storageChanged" | "segmentRemoved" | "sessionRevoked";
+
+/** Who acted. */
+export type ActorDto = "person" | "agent" | "server" | "limit" | "taskwarden";
+
 /** An agent to add. */
 export type AddAgent = {
 /** The person's name for it. */
@@ -78,13 +84,12 @@ seenAt: string | null,
 client: string | null,
 /** Tool calls so far. */
 calls: number,
-/** Tasks of it that are not over. */
+/** Tasks of it that are not over: `figures.open`. */
 openTasks: number,
-/**
- * Tasks of it that stand in the inbox: that ask, are in trouble or past a limit that asks, or whose result is held.
- * Where a server needs signing in, its one item stands for its tasks.
- */
+/** Tasks of it on which a person has to act: `figures.needsYou`. */
 waiting: number,
+/** How many tasks of which sort it has. */
+figures: TaskFigures,
 /** Whether a client that knows no tasks is offered the four task tools. */
 taskTools: boolean,
 /**
@@ -440,6 +445,11 @@ storage: StorageDto,
 /** How far its audit log is verified; what is new since the last check was checked for this. */
 audit: AuditVerifiedDto, };
 
+/** Lists to count. */
+export type CountTasks = {
+/** Which tasks of each. */
+queries: Array<ListQuery>, };
+
 /** What changed. Null and empty mean unchanged. */
 export type Delta = {
 /** What the reader must hold. */
@@ -521,7 +531,7 @@ exactness: ExactnessDto,
 errorPercent: number, };
 
 /** What is said of a task beside its phase (ruling 3). */
-export type Flag = "orphaned" | "held";
+export type Flag = "orphaned" | "held" | "needsYou";
 
 /** What a window watches from now on. */
 export type FocusInput = {
@@ -598,8 +608,10 @@ at: string,
 /** Whose doing it was. */
 lane: "agent" | "server" | "person" | "policy",
 /** What was done: a word of the audit log. */
-verb: string,
-/** Who did it, by name. */
+verb: AuditVerb,
+/** Who did it. */
+actor: ActorDto,
+/** Their name; of Taskwarden and its limits, `Taskwarden`. */
 who: string,
 /** How it came in, when a person decided it: door, process with its start, executable. */
 origin?: OriginDto,
@@ -618,6 +630,15 @@ total: number,
 offset: number,
 /** Held results, and tasks past a limit that asks: rows of the window's inbox of these two kinds. */
 decisions: Array<InboxRow>, };
+
+/** What lies in the inbox of this person. */
+export type InboxFigures = {
+/** Items that are neither answered nor hidden. */
+items: number,
+/** Items that the person hid for a while. */
+hidden: number,
+/** Questions that servers ask besides; they become items as others are answered. */
+moreQuestions: number, };
 
 /** Something that waits for a person. */
 export type InboxRow = {
@@ -791,6 +812,8 @@ before?: string | null, };
 export type ListView = {
 /** Tasks in all groups together. */
 total: number,
+/** Tasks that there are, whatever the query; counted at the same moment. */
+all: number,
 /** Groups that are not empty. */
 groups: Array<ListGroup>, };
 
@@ -1260,8 +1283,10 @@ agreed: boolean,
 agreedBy: string | null,
 /** When. */
 agreedAt: string | null,
-/** Tasks on it that are not over. */
+/** Tasks on it that are not over: `figures.open`. */
 openTasks: number,
+/** How many tasks of which sort are on it. */
+figures: TaskFigures,
 /** When it was added. */
 createdAt: string,
 /** The end of its standard error; empty for HTTP and without a core. */
@@ -1662,6 +1687,11 @@ task: string | null,
 /** Whether the window is shown and has the focus. */
 visible: boolean, };
 
+/** How many tasks lists have. */
+export type TaskCounts = {
+/** One number for each query, in their order. */
+counts: Array<number>, };
+
 /** A task. */
 export type TaskDto = {
 /** Our handle of it, `hdl_…`. */
@@ -1755,6 +1785,31 @@ children: Array<KinDto>,
 job: JobDto | null,
 /** Who started or adopted it, when a person did; said of a single task, null in lists. */
 startedBy: string | null, };
+
+/** Numbers of tasks; a task may be counted in several. */
+export type TaskFigures = {
+/** Every task that is kept. */
+all: number,
+/** Not over. */
+open: number,
+/** A person has to act on it: asked, in trouble, past a limit that asks, or its result is held. */
+needsYou: number,
+/** The server works on it, and nobody asked it to end. */
+working: number,
+/** The server was asked to end it. */
+cancelling: number,
+/** Nothing is heard of it, and nobody can do anything. */
+noNews: number,
+/** Later than agreed or usual. */
+late: number,
+/** Its agent is gone, and it is not over. */
+gone: number,
+/** Its result is there and waits for a person. */
+held: number,
+/** Over, and nobody has to act on it. */
+finished: number,
+/** Ended with an error. */
+failed: number, };
 
 /** A page of tasks, newest first. */
 export type TaskListDto = {
@@ -1907,16 +1962,16 @@ export type ToolList = {
 /** The tools in the server's order. */
 tools: Array<ToolDto>, };
 
-/** How many tasks there are. */
+/** How many tasks there are, and how much lies in the inbox. */
 export type Totals = {
+/** Numbers of tasks. */
+figures: TaskFigures,
+/** What lies in the inbox. */
+inbox: InboxFigures,
 /** By phase; phases without tasks are left out. */
 byPhase: Partial<Record<Phase, number>>,
-/** By who has to act. */
-byGroup: Record<PhaseGroup, number>,
-/** All. */
-all: number,
-/** Those that are not over. */
-open: number, };
+/** By who has to act: the sections of the task list. */
+byGroup: Record<PhaseGroup, number>, };
 
 /** An answer to take back while it is held back. */
 export type UndoAnswer = {
@@ -2059,6 +2114,7 @@ export interface Calls {
   "tasks.start": [StartTask, TaskDto];
   "tasks.list": [ListTasks, TaskListDto];
   "tasks.page": [PageTasks, TaskPageDto];
+  "tasks.counts": [CountTasks, TaskCounts];
   "tasks.show": [OneTask, ShownTask];
   "tasks.history": [OneTask, HistoryDto];
   "tasks.result": [OneTask, TaskResult];

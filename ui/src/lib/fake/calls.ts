@@ -5,7 +5,7 @@ import type { CallName } from "$lib/backend/backend";
 import { CHOICES, makeSeries, makeShown, makeWaste, windowAfter } from "./budgets";
 import { iso } from "./chance";
 import { makeSettings } from "./programs";
-import { fits, page, view } from "./query";
+import { fits, NO_FIGURES, page, view } from "./query";
 import { makeRow } from "./rows";
 import { makeServer, TOOLS } from "./things";
 import { AUDIT_FITS, LIMIT_ROWS } from "./storage";
@@ -86,7 +86,7 @@ export function answers(world: World): Answers {
     "servers.show": ({ name }) => server(name),
     "servers.tools": ({ name }) => ({ tools: server(name) ? [...TOOLS] : [] }),
     "servers.remove": ({ name }) => {
-      const lostTasks = server(name).openTasks;
+      const lostTasks = server(name).figures.open;
       world.servers.delete(name);
       world.send({ goneServers: [name] });
       return { name, lostTasks };
@@ -98,7 +98,7 @@ export function answers(world: World): Answers {
       return agreed;
     },
     "agents.add": ({ name, taskTools, program }) => {
-      const agent: AgentFacts = { id: `agt_${name}`, name, createdAt: iso(world.now()), revokedAt: null, seenAt: null, client: null, calls: 0, openTasks: 0, waiting: 0, taskTools: taskTools ?? true, learnedTimeoutMs: null, connected: false };
+      const agent: AgentFacts = { id: `agt_${name}`, name, createdAt: iso(world.now()), revokedAt: null, seenAt: null, client: null, calls: 0, openTasks: 0, waiting: 0, figures: NO_FIGURES, taskTools: taskTools ?? true, learnedTimeoutMs: null, connected: false };
       world.agents.set(agent.id, agent);
       world.send({ agents: [...world.agents.values()] });
       const token = "twa_6h0Lw2rXyN8cQm4TzV1sKd7PfJ9bGa3EuR5oYi0WtSx";
@@ -112,10 +112,10 @@ export function answers(world: World): Answers {
     "agents.revoke": ({ agent }) => {
       const held = world.agents.get(agent);
       if (!held) throw missing(`agent \`${agent}\``);
-      const gone = { ...held, revokedAt: iso(world.now()), connected: false, openTasks: 0, waiting: 0 };
+      const gone = { ...held, revokedAt: iso(world.now()), connected: false, openTasks: 0, waiting: 0, figures: NO_FIGURES };
       world.agents.set(agent, gone);
       world.send({ agents: [...world.agents.values()] });
-      return { agent: gone, stopped: held.openTasks, stops: [] };
+      return { agent: gone, stopped: held.figures.open, stops: [] };
     },
     "rules.list": () => ({ rules: world.rules }),
     "rules.put": (rule) => {
@@ -134,14 +134,15 @@ export function answers(world: World): Answers {
     "tasks.page": ({ query, group, offset, limit }) => ({
       rows: page(world.rows.values(), query, group, world.now()).slice(offset, offset + limit), view: view(world.rows.values(), query, world.now()),
     }),
+    "tasks.counts": ({ queries }) => ({ counts: queries.map((query) => view(world.rows.values(), query, world.now()).total) }),
     "tasks.show": ({ id }) => ({ ...task(id), log: [{ at: task(id).createdAt, status: "working", text: "Started" }, { at: task(id).changedAt, status: task(id).status ?? "working", text: task(id).statusMessage ?? "" }], decisions: [] }),
     "tasks.history": ({ id }) => {
-      const { agent, server: name, tool, createdAt, changedAt, requests } = task(id);
+      const { agent, server: name, createdAt, changedAt, requests } = task(id);
       return {
         events: [
-          { at: createdAt, lane: agent ? "agent" as const : "person" as const, verb: "started", who: agent ?? me, key: null, note: tool ?? "" },
-          { at: createdAt, lane: "server" as const, verb: "accepted", who: name, key: null, note: "" },
-          ...requests.map((one) => ({ at: one.openedAt, lane: "server" as const, verb: "asked", who: name, key: one.key, note: "" })),
+          { at: createdAt, lane: agent ? "agent" as const : "person" as const, actor: agent ? "agent" as const : "person" as const, verb: "admitted" as const, who: agent ?? me, key: null, note: "" },
+          { at: createdAt, lane: "server" as const, actor: "server" as const, verb: "accepted" as const, who: name, key: null, note: "" },
+          ...requests.map((one) => ({ at: one.openedAt, lane: "server" as const, actor: "server" as const, verb: "asked" as const, who: name, key: one.key, note: "" })),
         ],
         log: [{ at: createdAt, status: "working", text: "Started" }, { at: changedAt, status: "working", text: "Canary image pushed" }],
         looks: Array.from({ length: 12 }, (_, at) => iso(Date.parse(createdAt) + ((world.now() - Date.parse(createdAt)) * at) / 12)),

@@ -1,5 +1,6 @@
 /* What the registry does with a query, over rows in memory. */
-import type { ListQuery, ListView, TaskRow, Totals } from "$lib/bindings";
+import type { InboxFigures, InboxRow, ListQuery, ListView, TaskFigures, TaskRow, Totals } from "$lib/bindings";
+import { GROUP_OF, isOver } from "./rows";
 
 export const EVERYTHING: ListQuery = { phases: [], servers: [], agents: [], tools: [], flags: [], text: null, changedWithinMs: null, olderThanMs: null, groupBy: "need", sort: "newest" };
 
@@ -10,7 +11,8 @@ export function fits(row: TaskRow, query: ListQuery, now: number): boolean {
   if (agents.length > 0 && !agents.includes(row.agent ?? "")) return false;
   if (tools.length > 0 && !tools.includes(row.tool ?? "")) return false;
   if (flags.includes("orphaned") && row.orphanedAt === null) return false;
-  if (flags.includes("held") && (row.held === null || row.held.verdict !== null)) return false;
+  if (flags.includes("held") && !isHeld(row)) return false;
+  if (flags.includes("needsYou") && row.group !== "needsYou") return false;
   if (changedWithinMs !== null && now - Date.parse(row.changedAt) > changedWithinMs) return false;
   if (olderThanMs !== null && now - Date.parse(row.createdAt) < olderThanMs) return false;
   if (query.text === null) return true;
@@ -32,7 +34,9 @@ const NEED_ORDER = ["needsYou", "moving", "noNews", "finished"];
 export function view(rows: Iterable<TaskRow>, query: ListQuery, now: number): ListView {
   const counts = new Map<string, number>();
   let total = 0;
+  let all = 0;
   for (const row of rows) {
+    all += 1;
     if (!fits(row, query, now)) continue;
     total += 1;
     const group = groupOf(row, query.groupBy);
@@ -40,7 +44,7 @@ export function view(rows: Iterable<TaskRow>, query: ListQuery, now: number): Li
   }
   const groups = [...counts].map(([group, count]) => ({ group, count }));
   groups.sort((one, other) => (query.groupBy === "need" ? NEED_ORDER.indexOf(one.group) - NEED_ORDER.indexOf(other.group) : one.group.localeCompare(other.group)));
-  return { total, groups };
+  return { total, all, groups };
 }
 
 export function page(rows: Iterable<TaskRow>, query: ListQuery, group: string | null, now: number): TaskRow[] {
@@ -50,13 +54,45 @@ export function page(rows: Iterable<TaskRow>, query: ListQuery, group: string | 
   return found.sort((one, other) => (key(one) < key(other) ? -way : key(one) > key(other) ? way : one.id < other.id ? -1 : 1));
 }
 
-export function totals(rows: Iterable<TaskRow>): Totals {
-  const sum: Totals = { byPhase: {}, byGroup: { needsYou: 0, moving: 0, noNews: 0, finished: 0 }, all: 0, open: 0 };
+const isHeld = (row: TaskRow) => row.held !== null && row.held.verdict === null && GROUP_OF[row.phase] === "finished";
+
+export const NO_FIGURES: TaskFigures = { all: 0, open: 0, needsYou: 0, working: 0, cancelling: 0, noNews: 0, late: 0, gone: 0, held: 0, finished: 0, failed: 0 };
+
+export function figures(rows: Iterable<TaskRow>): TaskFigures {
+  const sum = { ...NO_FIGURES };
   for (const row of rows) {
+    sum.all += 1;
+    if (!isOver(row.phase)) sum.open += 1;
+    if (row.group === "needsYou") sum.needsYou += 1;
+    if (row.phase === "running" || row.phase === "answering") sum.working += 1;
+    if (row.phase === "cancelling") sum.cancelling += 1;
+    if (row.group === "noNews") sum.noNews += 1;
+    if (row.phase === "overdue") sum.late += 1;
+    if (row.orphanedAt !== null) sum.gone += 1;
+    if (isHeld(row)) sum.held += 1;
+    if (row.group === "finished") sum.finished += 1;
+    if (row.phase === "failed" || row.phase === "doneWithError") sum.failed += 1;
+  }
+  return sum;
+}
+
+export function inboxFigures(rows: Iterable<InboxRow>, now: number): InboxFigures {
+  const sum = { items: 0, hidden: 0, moreQuestions: 0 };
+  for (const row of rows) {
+    if (row.answeredBy !== null) continue;
+    if (row.snoozedUntil !== null && Date.parse(row.snoozedUntil) > now) sum.hidden += 1;
+    else sum.items += 1;
+    sum.moreQuestions += row.moreQuestions ?? 0;
+  }
+  return sum;
+}
+
+export function totals(rows: Iterable<TaskRow>, inbox: Iterable<InboxRow>, now: number): Totals {
+  const all = [...rows];
+  const sum: Totals = { figures: figures(all), inbox: inboxFigures(inbox, now), byPhase: {}, byGroup: { needsYou: 0, moving: 0, noNews: 0, finished: 0 } };
+  for (const row of all) {
     sum.byPhase[row.phase] = (sum.byPhase[row.phase] ?? 0) + 1;
     sum.byGroup[row.group] += 1;
-    sum.all += 1;
-    if (row.group !== "finished") sum.open += 1;
   }
   return sum;
 }

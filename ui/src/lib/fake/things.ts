@@ -1,6 +1,7 @@
 /* Made-up servers, tools, settings and the rest of a core. */
 import type { AgentFacts, CoreDto, HealthDto, RequestDto, ServerDto, SettingsDto, TaskDto, TaskRow, ToolDto } from "$lib/bindings";
 import { iso } from "./chance";
+import { NO_FIGURES } from "./query";
 import { SERVERS } from "./rows";
 
 export const CORE: CoreDto = {
@@ -34,7 +35,7 @@ export function makeServer(name: string, at: number, now: number): ServerDto {
       retryAt: kind === "down" ? iso(now + 42_000) : null,
     },
     agreed: kind !== "unknown", agreedBy: kind === "unknown" ? null : "Mara Lindqvist", agreedAt: kind === "unknown" ? null : iso(now - 86_400_000),
-    openTasks: (at * 3) % 8, createdAt: iso(now - 86_400_000 * 9), stderrTail: kind === "down" ? "Error: cannot find module 'left-pad'\n    at Module._resolve (node:internal)\n" : "",
+    openTasks: 0, figures: NO_FIGURES, createdAt: iso(now - 86_400_000 * 9), stderrTail: kind === "down" ? "Error: cannot find module 'left-pad'\n    at Module._resolve (node:internal)\n" : "",
     pushes: at % 2 === 0, toolCount: kind === "unknown" ? null : 3 + (at % 5),
     cancels: { asked: 15, stopped: 14 - (at % 5), finishedAnyway: at % 5, refused: 1, medianMs: 2_100 },
     refusedQuestions: at % 3 === 2 ? { count: 12, since: iso(now - 300_000) } : null,
@@ -46,7 +47,7 @@ export const AGENTS = ["claude-code", "research-7", "nightly-ops", "pr-reviewer"
 export function makeAgents(count: number, now: number): AgentFacts[] {
   return Array.from({ length: count }, (_, at) => ({
     id: `agt_${at.toString(36).padStart(6, "0")}`, name: AGENTS[at] ?? `agent-${at + 1}`, createdAt: iso(now - 86_400_000 * 3), revokedAt: at % 7 === 6 ? iso(now - 3_600_000) : null,
-    seenAt: iso(now - 60_000 * (at + 1)), client: at % 3 === 1 ? null : "claude-code 2.1.7", calls: 412 - (at % 400), openTasks: at % 7 === 6 ? 0 : (at * 2) % 5, waiting: at % 5 === 1 ? 1 : 0, taskTools: at % 2 === 0, learnedTimeoutMs: at % 6 === 0 ? 40_000 : null, connected: at % 4 !== 3 && at % 7 !== 6,
+    seenAt: iso(now - 60_000 * (at + 1)), client: at % 3 === 1 ? null : "claude-code 2.1.7", calls: 412 - (at % 400), openTasks: 0, waiting: 0, figures: NO_FIGURES, taskTools: at % 2 === 0, learnedTimeoutMs: at % 6 === 0 ? 40_000 : null, connected: at % 4 !== 3 && at % 7 !== 6,
   }));
 }
 

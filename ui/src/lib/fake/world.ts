@@ -1,8 +1,8 @@
 /* A core made up in memory: what it holds and how it changes. Calls are in calls.ts, the wire in backend/fake.ts. */
-import type { AgentFacts, BudgetDto, BudgetList, CoreDto, DeskItem, Frame, InboxRow, RecordingDto, RuleDto, ServerDto, SettingsDto, SessionDto, StorageDto, SubscribeInput, TaskDto, TaskRow } from "$lib/bindings";
+import type { AgentFacts, BudgetDto, BudgetList, CoreDto, DeskItem, Frame, InboxRow, RecordingDto, RuleDto, ServerDto, SettingsDto, SessionDto, StorageDto, SubscribeInput, TaskDto, TaskRow, Totals } from "$lib/bindings";
 import { makeBudgets } from "./budgets";
 import { chance, iso, type Chance } from "./chance";
-import { EVERYTHING, totals, view } from "./query";
+import { EVERYTHING, figures, totals, view } from "./query";
 import { inboxRow, isOver, makeRows } from "./rows";
 import { SESSIONS } from "./sessions";
 import { makeStorage } from "./storage";
@@ -40,6 +40,8 @@ const BUDGETS_SHOWN = 50;
 export class World {
   readonly rows = new Map<string, TaskRow>();
   readonly inbox = new Map<string, InboxRow>();
+  /** Servers and agents whose figures follow from the rows. */
+  readonly #counted = new Set<string>();
   readonly servers = new Map<string, ServerDto>();
   readonly agents = new Map<string, AgentFacts>();
   rules: RuleDto[];
@@ -74,13 +76,44 @@ export class World {
     const waiting = Array.isArray(options.inbox) ? options.inbox : rows.flatMap((row, at) => inboxRow(row, at, now) ?? []);
     for (const row of waiting) this.inbox.set(row.id, row);
     const servers = Array.isArray(options.servers) ? options.servers : makeServers(options.servers ?? 5, now);
-    for (const server of servers) this.servers.set(server.name, server);
+    for (const server of servers) {
+      if (server.figures.all === 0 && server.openTasks === 0) this.#counted.add(`server:${server.name}`);
+      this.servers.set(server.name, server);
+    }
     const agents = Array.isArray(options.agents) ? options.agents : makeAgents(options.agents ?? 5, now);
-    for (const agent of agents) this.agents.set(agent.id, agent);
+    for (const agent of agents) {
+      if (agent.figures.all === 0 && agent.openTasks === 0) this.#counted.add(`agent:${agent.name}`);
+      this.agents.set(agent.id, agent);
+    }
+    for (const server of this.servers.values()) this.#figure({ server: server.name, agent: null });
+    for (const agent of this.agents.values()) this.#figure({ server: "", agent: agent.name });
     this.rules = options.rules ?? [];
     this.budgets = options.budgets ?? makeBudgets([...this.agents.values()], rows, now);
     for (const task of options.details ?? []) this.details.set(task.id, task);
     for (const item of [...(options.views ?? []), ...(options.desk ?? [])]) this.desk.set(`${item.kind}/${item.key}`, item);
+  }
+
+  totals(): Totals {
+    return totals(this.rows.values(), this.inbox.values(), this.now());
+  }
+
+  /** Server and agent of a task with the figures of their tasks, where these were not given. */
+  #figure({ server, agent }: { server: string; agent: string | null }): { servers: ServerDto[]; agents: AgentFacts[] } {
+    const here = this.#counted.has(`server:${server}`) ? this.servers.get(server) : undefined;
+    const whose = agent !== null && this.#counted.has(`agent:${agent}`) ? [...this.agents.values()].find((one) => one.name === agent) : undefined;
+    const servers: ServerDto[] = [];
+    const agents: AgentFacts[] = [];
+    if (here) {
+      const sum = figures([...this.rows.values()].filter((row) => row.server === server));
+      servers.push({ ...here, figures: sum, openTasks: sum.open });
+      this.servers.set(server, { ...here, figures: sum, openTasks: sum.open });
+    }
+    if (whose) {
+      const sum = figures([...this.rows.values()].filter((row) => row.agent === agent));
+      agents.push({ ...whose, figures: sum, openTasks: sum.open, waiting: sum.needsYou });
+      this.agents.set(whose.id, { ...whose, figures: sum, openTasks: sum.open, waiting: sum.needsYou });
+    }
+    return { servers, agents };
   }
 
   now(): number {
@@ -117,7 +150,7 @@ export class World {
 
   snapshot(): Frame {
     return {
-      type: "snapshot", feed: "feed-1", upto: this.upto, core: this.core, recording: this.recording, settings: this.settings, servers: [...this.servers.values()], agents: [...this.agents.values()], rules: this.rules, totals: totals(this.rows.values()),
+      type: "snapshot", feed: "feed-1", upto: this.upto, core: this.core, recording: this.recording, settings: this.settings, servers: [...this.servers.values()], agents: [...this.agents.values()], rules: this.rules, totals: this.totals(),
       inbox: [...this.inbox.values()], views: this.viewsOf(), budgets: this.budgetList(), view: this.#view(), task: this.focus.task === null ? null : this.task(this.focus.task),
     };
   }
@@ -126,7 +159,7 @@ export class World {
   send(change: Partial<Delta>): void {
     const after = this.upto;
     this.upto += Math.max(1, change.changes ?? 0);
-    this.onframe({ type: "delta", after, upto: this.upto, changes: 0, servers: [], goneServers: [], agents: [], rules: null, totals: null, inbox: [], goneInbox: [], rows: [], view: null, task: null, settings: null, views: null, budgets: null, recording: null, ...change });
+    this.onframe({ type: "delta", after, upto: this.upto, changes: 0, servers: [], goneServers: [], agents: [], rules: null, totals: null, inbox: [], goneInbox: [], rows: [], view: null, task: null, settings: null, views: null, budgets: null, recording: null, ...(change.inbox || change.goneInbox ? { totals: this.totals() } : {}), ...change });
   }
 
   refocus(focus: SubscribeInput): void {
@@ -143,7 +176,7 @@ export class World {
     const shared = { over: next.over, phase: next.phase, group: next.group, status: next.status, statusMessage: next.statusMessage, progress: next.progress, endedAt: next.endedAt, changedAt: next.changedAt };
     const whole = this.task(id);
     if (whole) this.details.set(id, { ...whole, ...shared, ...task });
-    this.send({ changes: 1, rows: this.focus.ids.includes(id) ? [next] : [], totals: totals(this.rows.values()), view: this.#view(), task: this.focus.task === id ? this.task(id) : null });
+    this.send({ changes: 1, rows: this.focus.ids.includes(id) ? [next] : [], ...this.#figure(next), totals: this.totals(), view: this.#view(), task: this.focus.task === id ? this.task(id) : null });
   }
 
   /** `count` tasks move on a little, in one frame. Composition stays, so that counts stay. */

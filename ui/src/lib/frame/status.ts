@@ -1,5 +1,5 @@
-/* What the status bar counts. Pure. */
-import type { CoreDto, ServerDto, SettingsDto, Totals } from "$lib/bindings";
+/* What the status bar says of servers and settings. Tasks and items are counted by the core. Pure. */
+import type { CoreDto, ServerDto, SettingsDto } from "$lib/bindings";
 
 export interface ServerCounts {
   readonly up: number;
@@ -27,11 +27,6 @@ export function serverCounts(servers: Iterable<ServerDto>): ServerCounts {
     }
   }
   return { up, trouble, signIn, connecting, all };
-}
-
-/** Tasks a server works on now, as far as is known. */
-export function working(totals: Totals): number {
-  return (totals.byPhase.running ?? 0) + (totals.byPhase.answering ?? 0) + (totals.byPhase.cancelling ?? 0);
 }
 
 export function isPaused(settings: SettingsDto, now: number): boolean {

@@ -17,7 +17,7 @@ export interface Read {
 const LONGEST = 2_000;
 /** Values of one kind at most. */
 const MOST = 50;
-const FLAGS: readonly Flag[] = ["orphaned", "held"];
+const FLAGS: readonly Flag[] = ["orphaned", "held", "needsYou"];
 const LISTS = { server: "servers", agent: "agents", tool: "tools" } as const;
 
 export function read(text: string): Read {
@@ -100,7 +100,7 @@ function phaseTerm(filter: Filter, values: readonly string[], problems: string[]
 function flagTerm(filter: Filter, values: readonly string[], problems: string[]): Filter {
   const flags: Flag[] = [...filter.flags];
   for (const value of values) {
-    const flag = FLAGS.find((one) => one === value.toLowerCase());
+    const flag = FLAGS.find((one) => one.toLowerCase() === value.toLowerCase());
     if (flag) flags.push(flag);
     else problems.push(`A task is never \`${value}\`. Write is:${FLAGS.join(" or is:")}.`);
   }

@@ -1,6 +1,6 @@
 /* Views: a name for a filter. Those of the system, and a person's own from the desk (kind `view`, value `{query}`).
    A view is its text, so that it can be stored, linked and compared. Pure. */
-import type { DeskItem, Phase, Totals } from "$lib/bindings";
+import type { DeskItem, TaskFigures, Totals } from "$lib/bindings";
 import { read, write } from "./text";
 
 export interface View {
@@ -8,28 +8,31 @@ export interface View {
   /** Canonical text of its filter. */
   readonly query: string;
   readonly own: boolean;
+  /** The figure that counts exactly its tasks; null where the core counts the query itself. */
+  readonly figure: keyof TaskFigures | null;
 }
 
-const system = (name: string, query: string): View => ({ name, query: write(read(query).filter), own: false });
+const system = (name: string, query: string, figure: keyof TaskFigures | null): View => ({ name, query: write(read(query).filter), own: false, figure });
 
-export const EVERYTHING = system("All", "");
+export const EVERYTHING = system("All", "", "all");
 export const SYSTEM_VIEWS: readonly View[] = [
   EVERYTHING,
-  system("Needs you", "phase:needsYou"),
-  system("Working", "phase:running,answering"),
-  system("Cancelling", "phase:cancelling"),
-  system("No news", "phase:silent"),
-  system("Later than agreed", "phase:overdue"),
-  system("Agent gone", "is:orphaned"),
-  system("Result held", "is:held"),
-  system("Failed today", "phase:failed,doneWithError changed:today"),
-  system("Finished today", "phase:finished changed:today"),
+  system("Open", "phase:open", "open"),
+  system("Needs you", "is:needsYou", "needsYou"),
+  system("Working", "phase:running,answering", "working"),
+  system("Cancelling", "phase:cancelling", "cancelling"),
+  system("No news", "phase:noNews", "noNews"),
+  system("Late", "phase:overdue", "late"),
+  system("Agent gone", "is:orphaned", "gone"),
+  system("Result held", "is:held", "held"),
+  system("Failed today", "phase:failed,doneWithError changed:today", null),
+  system("Finished today", "phase:finished changed:today", null),
 ];
 
 export function ownViews(items: readonly DeskItem[]): View[] {
   return items
     .filter((item) => item.kind === "view")
-    .map((item) => ({ name: item.key, query: queryOf(item.value), own: true }))
+    .map((item) => ({ name: item.key, query: queryOf(item.value), own: true, figure: null }))
     .sort((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0));
 }
 
@@ -38,17 +41,10 @@ function queryOf(value: unknown): string {
   return write(read(typeof query === "string" ? query : "").filter);
 }
 
-/** How many tasks it holds, where the totals know it: a view of phases alone. Null where only a query could tell. */
-export function countOf(view: View, totals: Totals | null): number | null {
-  if (totals === null) return null;
-  if (view.query === "") return totals.all;
-  const { filter } = read(view.query);
-  const plain = write({ ...filter, phases: [], groupBy: "need", sort: "newest" }) === "";
-  return plain ? countPhases(filter.phases, totals) : null;
-}
-
-function countPhases(phases: readonly Phase[], totals: Totals): number {
-  return phases.reduce((sum, phase) => sum + (totals.byPhase[phase] ?? 0), 0);
+/** How many tasks it holds: the figure of that name, or what the core counted for its query; null while that is not known. */
+export function countOf(view: View, totals: Totals | null, counted: ReadonlyMap<string, number>): number | null {
+  if (view.figure !== null) return totals?.figures[view.figure] ?? null;
+  return counted.get(view.query) ?? null;
 }
 
 /** Where the filter came from and whether it was changed since. */

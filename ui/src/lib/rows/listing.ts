@@ -18,6 +18,8 @@ export interface LoadedPage extends PageName {
 export interface Listing {
   readonly groups: readonly ListGroup[];
   readonly total: number;
+  /** Tasks that there are whatever the question, counted with it. */
+  readonly all: number;
   readonly pages: ReadonlyMap<string, LoadedPage>;
 }
 export interface Standing {
@@ -26,13 +28,13 @@ export interface Standing {
   readonly id: string;
 }
 
-export const NOTHING: Listing = { groups: [], total: 0, pages: new Map() };
+export const NOTHING: Listing = { groups: [], total: 0, all: 0, pages: new Map() };
 
 const name = ({ group, page }: PageName) => `${page}/${group}`;
 
 /** A new list from the answers to one round of questions. Groups without rows are left out. */
 export function listing(view: ListView, pages: readonly LoadedPage[]): Listing {
-  return { groups: view.groups.filter((group) => group.count > 0), total: view.total, pages: new Map(pages.map((page) => [name(page), page])) };
+  return { groups: view.groups.filter((group) => group.count > 0), total: view.total, all: view.all, pages: new Map(pages.map((page) => [name(page), page])) };
 }
 
 export function withPage(list: Listing, page: LoadedPage): Listing {
@@ -70,7 +72,7 @@ export function standing(list: Listing): Standing[] {
 }
 
 /** The other way: a list from single places. */
-export function fromStanding(groups: readonly ListGroup[], total: number, places: readonly Standing[]): Listing {
+export function fromStanding(groups: readonly ListGroup[], { total, all }: Pick<Listing, "total" | "all">, places: readonly Standing[]): Listing {
   const pages = new Map<string, { group: string; page: number; ids: (string | undefined)[] }>();
   for (const { group, index, id } of places) {
     const at = { group, page: Math.floor(index / PAGE) };
@@ -78,7 +80,7 @@ export function fromStanding(groups: readonly ListGroup[], total: number, places
     page.ids[index % PAGE] = id;
     pages.set(name(at), page);
   }
-  return { groups, total, pages };
+  return { groups, total, all, pages };
 }
 
 /** Where an id stands among what is loaded of a group; null when it is not there. */

@@ -3,7 +3,8 @@ import { add, ALL_MATCHING, EMPTY, hasPage, idShown, isChosen, listing, NONE, nu
 
 /** A list that is loaded whole, from its groups. */
 function whole(groups: Record<string, string[]>): Listing {
-  const view = { total: Object.values(groups).flat().length, groups: Object.entries(groups).map(([group, ids]) => ({ group, count: ids.length })) };
+  const total = Object.values(groups).flat().length;
+  const view = { total, all: total, groups: Object.entries(groups).map(([group, ids]) => ({ group, count: ids.length })) };
   const pages = Object.entries(groups).flatMap(([group, ids]) => pagesOf(group, 0, ids.length).map((at) => ({ ...at, ids: ids.slice(at.page * PAGE, (at.page + 1) * PAGE) })));
   return listing(view, pages);
 }
@@ -104,7 +105,7 @@ describe("pages", () => {
   });
 
   test("only_so_many_pages_are_kept", () => {
-    let list = listing({ total: 100_000, groups: [{ group: "g", count: 100_000 }] }, []);
+    let list = listing({ total: 100_000, all: 100_000, groups: [{ group: "g", count: 100_000 }] }, []);
     for (let page = 0; page < 1_000; page += 1) list = withPage(list, { group: "g", page, ids: [`id-${page}`] });
     expect(list.pages.size).toBeLessThanOrEqual(60);
     expect(hasPage(list, { group: "g", page: 999 }), "the newest is kept").toBe(true);

@@ -49,7 +49,7 @@ export function update(shown: Shown, live: Listing, anchor: Anchor | null): Show
   const bound = boundary(shown, live, at, anchor.index);
   const waiting = changesAbove(shown, rows, live, at, bound ?? { index: anchor.index + 1, now: anchor.index + 1 });
   if (bound !== null && bound.index === anchor.index && waiting === 0) return plainly(live);
-  const held = fromStanding(shown.sections, shown.live.total, rows);
+  const held = fromStanding(shown.sections, shown.live, rows);
   if (bound === null || isTwice(shown, rows, live, at, bound)) {
     return { sections: shown.sections.map((section) => ({ ...section, heldTo: section.count, shift: 0 })), live, held, waiting: Math.max(1, waiting) };
   }

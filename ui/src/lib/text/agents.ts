@@ -12,7 +12,7 @@ export const agentsText = {
   noMatch: (typed: string) => `No agent matches “${typed}”.`,
   clearSearch: "Show all agents",
   empty: { title: "No agent yet", body: "An agent that reaches its servers through Taskwarden can lose no task, and you can answer for it and stop it." },
-  columns: { agent: "Agent", state: "State", window: "Window", waiting: "Needs you", inFlight: "In flight", calls: "Calls" },
+  columns: { agent: "Agent", state: "State", window: "Window", waiting: "Needs you", open: "Open", calls: "Calls" },
   neverSeen: "has not connected yet",
   noClient: "program unknown",
   state: {

@@ -7,7 +7,8 @@ const inboxCancel = "Ask to cancel";
 
 export const inboxText = {
   title: "Inbox",
-  waiting: (n: number) => `${count(n)} waiting`,
+  items: (n: number) => many(n, "item"),
+  itemsWhy: "A task that asks two questions is one task and two items.",
   more: (n: number) => `${count(n)} more to come`,
   moreWhy: "A server asks more than is shown at once. The rest comes up as these are answered.",
   list: "What waits for you",
@@ -87,9 +88,7 @@ export const inboxText = {
 
   truth: {
     says: "Server says ",
-    saysNothing: "The server has said nothing yet",
     unknownTask: "unknown task",
-    heard: (when: string) => `heard ${when}`,
     lastHeard: (when: string) => `last heard ${when}`,
     look: (when: string) => `next look ${when}`,
     paused: "your wait does not use up its time",
@@ -214,28 +213,6 @@ export const inboxText = {
   loading: "Loading what led here",
     failed: "What led here cannot be read now.",
     nothing: "Nothing is recorded yet.",
-    verb: {
-      admitted: (who: string, tool: string) => `${who} called ${tool}`,
-      started: (who: string, tool: string) => `${who} called ${tool}`,
-      accepted: (who: string) => `${who} took it as a task`,
-      discovered: (who: string) => `It was found at ${who}`,
-      adopted: (who: string) => `${who} gave its id`,
-      unconfirmed: (who: string) => `${who} can no longer confirm it`,
-      ended: (who: string) => `${who} ended it`,
-      contradiction: (who: string) => `${who} contradicted itself`,
-      asked: (who: string) => `${who} asked a question`,
-      withdrawn: (who: string) => `${who} withdrew a question`,
-      answerBegun: (who: string) => `${who} answered`,
-      answerEnded: (who: string) => `${who} got the answer`,
-      answerUndone: (who: string) => `${who} took the answer back`,
-      stopBegun: (who: string) => `${who} asked to cancel`,
-      stopEnded: (who: string) => `${who} heard of the cancellation`,
-      revoked: (who: string) => `${who} took it from its agent`,
-      unwatched: (who: string) => `${who} stopped watching`,
-      lost: (who: string) => `${who} no longer knew it`,
-    } satisfies Record<string, (who: string, tool: string) => string>,
-    other: (who: string, verb: string) => `${who}: ${verb}`,
-    taskwarden: "Taskwarden",
   },
 
   facts: {
@@ -345,7 +322,7 @@ export const inboxText = {
     stopAsked: (server: string) => `${server} was asked to cancel.`,
   },
   said: {
-    one: (server: string) => `${server} needs you.`,
-    some: (n: number) => `${count(n)} items need you.`,
+    one: (server: string) => `1 new item in the inbox, from ${server}.`,
+    some: (n: number) => `${count(n)} new items in the inbox.`,
   },
 } as const;

@@ -3,16 +3,14 @@
 //! An agent is a name and a digest of its token; what it may do is decided where it connects (`mcp::gateway`), not here.
 //! Rules for what it starts are `rules.rs`.
 
-use std::collections::BTreeMap;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::agent::{Agent, TokenDigest, check_agent_name};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::figure::Tally;
 use domain::ids::AgentId;
 use domain::learned_timeout::LearnedTimeout;
-use domain::ports::{AgentUnit, Flag, GroupBy, PageQuery, TaskQuery};
-use domain::status::{Phase, PhaseGroup};
+use domain::ports::{AgentUnit, PageQuery};
 use domain::window::Meter;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -22,7 +20,7 @@ use super::budgets::known_program;
 use super::stops::StopDto;
 use crate::api::{Api, Live};
 use crate::caller::Caller;
-use crate::dto::{AgentFacts, ReadySettings, iso};
+use crate::dto::{AgentFacts, ReadySettings, TaskFigures, iso};
 use crate::error::{ApiError, Code};
 use crate::lookup::short;
 use crate::near::did_you_mean;
@@ -151,7 +149,7 @@ impl Api {
             url: url.as_deref(),
             saved: None,
         });
-        Ok(AgentAdded { agent: self.agent_facts(&agent, &Undecided::default()).await?, token, url, settings })
+        Ok(AgentAdded { agent: self.agent_facts(&agent, &[]), token, url, settings })
     }
 
     /// All agents.
@@ -185,18 +183,14 @@ impl Api {
         let asked = ids.into_iter().take(shown).map(|id| (id, Ok(()))).collect();
         let stops = self.stops(asked, since, self.policy.reply_limit).await?.stops;
         let agent = self.find_agent(&agent.id.to_string()).await?;
-        let undecided = self.undecided().await?;
-        Ok(AgentRevoked { agent: self.agent_facts(&agent, &undecided).await?, stopped, stops })
+        let tallies = self.registry.tallies().await?;
+        Ok(AgentRevoked { agent: self.agent_facts(&agent, &tallies), stopped, stops })
     }
 
     /// All agents as they are shown, those with access first.
     pub(crate) async fn all_agents(&self) -> Result<Vec<AgentFacts>, ApiError> {
-        let undecided = self.undecided().await?;
-        let mut agents = Vec::new();
-        for agent in self.registry.agents().await? {
-            agents.push(self.agent_facts(&agent, &undecided).await?);
-        }
-        Ok(agents)
+        let tallies = self.registry.tallies().await?;
+        Ok(self.registry.agents().await?.iter().map(|agent| self.agent_facts(agent, &tallies)).collect())
     }
 
     /// The agent of this name or id. Of several of one name the one with access, else the one that had it last.
@@ -214,36 +208,9 @@ impl Api {
         Err(ApiError::new(Code::NotFound, format!("there is no agent `{}`", short(text)), hint))
     }
 
-    /// How many tasks of each agent a person has to decide about although their phase does not say so.
-    pub(crate) async fn undecided(&self) -> Result<Undecided, ApiError> {
-        let flagged = |flag, wanted: fn(Phase) -> bool| PageQuery {
-            flags: vec![flag],
-            phases: Phase::ALL.into_iter().filter(|phase| wanted(*phase)).collect(),
-            group_by: GroupBy::Agent,
-            ..PageQuery::default()
-        };
-        // A result that is still to come is nothing to decide about yet.
-        let held = flagged(Flag::Held, |phase| phase.group() == PhaseGroup::Finished);
-        let over_limit = flagged(Flag::OverLimit, |phase| !has_item(phase));
-        let mut undecided = Undecided::new();
-        for query in [held, over_limit] {
-            for (agent, tasks) in self.registry.view(query).await?.groups {
-                // The group of nobody's tasks has no id.
-                if let Ok(agent) = agent.parse() {
-                    let sum = undecided.entry(agent).or_default();
-                    *sum = sum.saturating_add(tasks);
-                }
-            }
-        }
-        Ok(undecided)
-    }
-
-    pub(crate) async fn agent_facts(&self, agent: &Agent, undecided: &Undecided) -> Result<AgentFacts, ApiError> {
-        let counts =
-            self.registry.counts(TaskQuery { agent: Some(agent.id), limit: 1, ..TaskQuery::default() }).await?;
-        let many = |wanted: fn(Phase) -> bool| {
-            counts.iter().filter(|(phase, _)| wanted(*phase)).map(|(_, many)| *many).fold(0, u64::saturating_add)
-        };
+    /// An agent as it is shown, with its figures out of those of all tasks.
+    pub(crate) fn agent_facts(&self, agent: &Agent, tallies: &[Tally]) -> AgentFacts {
+        let figures = TaskFigures::of(tallies.iter().filter(|tally| tally.agent == Some(agent.id)));
         let facts = AgentFacts {
             id: agent.id.to_string(),
             name: agent.name.clone(),
@@ -252,13 +219,14 @@ impl Api {
             seen_at: agent.seen.map(iso),
             client: agent.client.clone(),
             calls: agent.calls,
-            open_tasks: many(|phase| !phase.is_over()),
-            waiting: many(has_item).saturating_add(undecided.get(&agent.id).copied().unwrap_or_default()),
+            open_tasks: figures.open,
+            waiting: figures.needs_you,
+            figures,
             task_tools: agent.task_tools,
             learned_timeout_ms: self.current_timeout(agent.learned_timeout),
             connected: false,
         };
-        Ok(self.with_presence(agent.id, facts))
+        self.with_presence(agent.id, facts)
     }
 
     /// A learned timeout that still counts, in milliseconds.
@@ -282,14 +250,6 @@ impl Api {
             ..facts
         }
     }
-}
-
-/// Tasks by agent that a person has to decide about although their phase does not say so.
-pub(crate) type Undecided = BTreeMap<AgentId, u64>;
-
-/// Whether tasks in this phase stand in the inbox. Those of a blocked server do not: the server does.
-fn has_item(phase: Phase) -> bool {
-    phase.group() == PhaseGroup::NeedsYou && phase != Phase::Blocked
 }
 
 /// The agent that is meant by a name or an id.

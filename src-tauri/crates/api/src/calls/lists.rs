@@ -8,7 +8,7 @@ use ts_rs::TS;
 use crate::api::Api;
 use crate::caller::Caller;
 use crate::dto::{ListQuery, ListView, TaskRow};
-use crate::error::ApiError;
+use crate::error::{ApiError, Code};
 
 /// A stretch of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -34,7 +34,46 @@ pub struct TaskPageDto {
     pub view: ListView,
 }
 
+/// Lists to count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CountTasks {
+    /// Which tasks of each.
+    pub queries: Vec<ListQuery>,
+}
+
+/// How many tasks lists have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskCounts {
+    /// One number for each query, in their order.
+    pub counts: Vec<u64>,
+}
+
 impl Api {
+    /// How many tasks each of these lists has, for the saved views.
+    ///
+    /// # Errors
+    /// When there are too many, or one cannot be read.
+    pub async fn task_counts(&self, _caller: &Caller, input: CountTasks) -> Result<TaskCounts, ApiError> {
+        let most = self.policy.asking.counted_lists_max;
+        if input.queries.len() > most {
+            return Err(ApiError::new(
+                Code::Usage,
+                format!("{} lists are too many to count at once", input.queries.len()),
+                format!("Ask for at most {most}."),
+            ));
+        }
+        let mut counts = Vec::with_capacity(input.queries.len());
+        for query in &input.queries {
+            counts.push(match self.page_query(query).await? {
+                Some(query) => self.registry.view(query).await?.total,
+                None => 0,
+            });
+        }
+        Ok(TaskCounts { counts })
+    }
+
     /// A stretch of a list.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::figure::Tally;
 use domain::ids::ServerId;
 use domain::ports::{Secret, ServerUnit};
 use domain::server::{Consent, Server, ServerAddress, ServerHealth, check_server_name};
@@ -17,7 +18,7 @@ use super::{Nothing, OneServer};
 use crate::api::{Api, Live};
 use crate::caller::Caller;
 use crate::dto::server::Moment;
-use crate::dto::{AddressDto, ServerDto, ToolDto};
+use crate::dto::{AddressDto, ServerDto, TaskFigures, ToolDto};
 use crate::error::{ApiError, Code};
 use crate::when::count;
 
@@ -150,7 +151,7 @@ impl Api {
         };
         let server = self.registry.server(id).await?.ok_or(engine::EngineError::UnknownServer)?;
         Ok(ServerAdded {
-            server: self.server_dto(&server).await?,
+            server: self.server_dto(&server, &self.registry.tallies().await?).await?,
             tools: tools.map(|tools| tools.into_iter().map(ToolDto::from).collect()),
         })
     }
@@ -168,9 +169,10 @@ impl Api {
     /// # Errors
     /// When the registry cannot be read.
     pub async fn server_list(&self, _caller: &Caller, _input: Nothing) -> Result<ServerList, ApiError> {
+        let tallies = self.registry.tallies().await?;
         let mut servers = Vec::new();
         for server in self.registry.servers().await? {
-            servers.push(self.server_dto(&server).await?);
+            servers.push(self.server_dto(&server, &tallies).await?);
         }
         Ok(ServerList { servers })
     }
@@ -181,7 +183,7 @@ impl Api {
     /// When there is none of this name.
     pub async fn server_show(&self, _caller: &Caller, input: OneServer) -> Result<ServerDto, ApiError> {
         let server = self.find_server(&input.name).await?;
-        self.server_dto(&server).await
+        self.server_dto(&server, &self.registry.tallies().await?).await
     }
 
     /// A server's tools, as it says now.
@@ -210,7 +212,7 @@ impl Api {
             self.registry.put_server(ServerUnit { server: server.clone(), audit }).await?;
             live.engine.server_changed(server.id).await?;
         }
-        self.server_dto(&server).await
+        self.server_dto(&server, &self.registry.tallies().await?).await
     }
 
     /// How the built-in demo server is started.
@@ -252,14 +254,14 @@ impl Api {
         Ok(ServerRemoved { name: server.name, lost_tasks: open })
     }
 
-    pub(crate) async fn server_dto(&self, server: &Server) -> Result<ServerDto, ApiError> {
-        let open = self.registry.open_count(Some(server.id)).await?;
+    /// A server as it is shown, with its figures out of those of all tasks.
+    pub(crate) async fn server_dto(&self, server: &Server, tallies: &[Tally]) -> Result<ServerDto, ApiError> {
         let engine = self.engine();
         Ok(ServerDto::of(
             server,
             Moment {
                 health: engine.map_or(ServerHealth::Unknown, |engine| engine.health(server.id)),
-                open_tasks: open,
+                figures: TaskFigures::of(tallies.iter().filter(|tally| tally.server == server.id)),
                 stderr_tail: engine.map(|engine| engine.stderr_tail(server.id)).unwrap_or_default(),
                 pushes: engine.is_some_and(|engine| engine.pushes(server.id)),
                 tools: engine.and_then(|engine| engine.known_tools(server.id)),

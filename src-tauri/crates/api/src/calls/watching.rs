@@ -37,15 +37,24 @@ impl Api {
     /// When there is none of this handle.
     pub async fn task_history(&self, _caller: &Caller, input: OneTask) -> Result<HistoryDto, ApiError> {
         let task = self.find_task(&input.id).await?;
-        let server = self.server_name(task.server, &mut Names::default()).await?;
+        let mut names = Names::default();
+        let server = self.server_name(task.server, &mut names).await?;
         let facts = self.facts_of(task.id).await?;
+        let mut events = Vec::with_capacity(facts.len());
+        for fact in &facts {
+            let agent = match fact.actor {
+                Actor::Agent(agent) => self.agent_name(agent, &mut names).await?,
+                Actor::Person(_) | Actor::Server(_) | Actor::System(_) => String::new(),
+            };
+            events.push(HistoryEvent::of(fact, &server, &agent));
+        }
         let log = self.registry.status_log(task.id, self.policy.log_lines_per_task).await?;
         let seen = self.engine().and_then(|engine| engine.live(task.id)).map_or(task.contact.seen(), |live| live.seen);
         let heard = facts.iter().filter(|fact| matches!(fact.actor, Actor::Server(_))).map(|fact| fact.at);
         let looks: BTreeSet<Timestamp> = heard.chain(log.iter().map(|line| line.at)).chain([seen]).collect();
         let skipped = looks.len().saturating_sub(self.policy.asking.looks_max);
         Ok(HistoryDto {
-            events: facts.iter().map(|fact| HistoryEvent::of(fact, &server)).collect(),
+            events,
             log: log.into_iter().map(LogLineDto::from).collect(),
             looks: looks.into_iter().skip(skipped).map(iso).collect(),
         })

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::LimitDto;
+use super::{LimitDto, TaskFigures};
 
 /// An agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -26,11 +26,13 @@ pub struct AgentFacts {
     pub client: Option<String>,
     /// Tool calls so far.
     pub calls: u64,
-    /// Tasks of it that are not over.
+    /// Tasks of it that are not over: `figures.open`.
     pub open_tasks: u64,
-    /// Tasks of it that stand in the inbox: that ask, are in trouble or past a limit that asks, or whose result is held.
-    /// Where a server needs signing in, its one item stands for its tasks.
+    /// Tasks of it on which a person has to act: `figures.needsYou`.
     pub waiting: u64,
+    /// How many tasks of which sort it has.
+    #[serde(default)]
+    pub figures: TaskFigures,
     /// Whether a client that knows no tasks is offered the four task tools.
     pub task_tools: bool,
     /// After this its program gives up a call, as Taskwarden saw it do; null where it saw nothing of the kind. Its calls

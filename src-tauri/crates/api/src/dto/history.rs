@@ -10,6 +10,11 @@ use ts_rs::TS;
 
 use super::{LogLineDto, iso};
 
+/// The part of Taskwarden that acts where a limit is reached, as its audit rows name it.
+const LIMIT: &str = "budget";
+/// Who acts where no person, agent or server does.
+const TASKWARDEN: &str = "Taskwarden";
+
 /// One fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -20,8 +25,11 @@ pub struct HistoryEvent {
     #[ts(type = "\"agent\" | \"server\" | \"person\" | \"policy\"")]
     pub lane: String,
     /// What was done: a word of the audit log.
+    #[ts(type = "AuditVerb")]
     pub verb: String,
-    /// Who did it, by name.
+    /// Who did it.
+    pub actor: ActorDto,
+    /// Their name; of Taskwarden and its limits, `Taskwarden`.
     pub who: String,
     /// How it came in, when a person decided it: door, process with its start, executable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,6 +39,22 @@ pub struct HistoryEvent {
     pub key: Option<String>,
     /// A short sentence.
     pub note: String,
+}
+
+/// Who acted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum ActorDto {
+    /// A person.
+    Person,
+    /// An agent.
+    Agent,
+    /// The server, by what it said.
+    Server,
+    /// A limit of tokens that a person set.
+    Limit,
+    /// Taskwarden by itself.
+    Taskwarden,
 }
 
 /// How a person's decision came in.
@@ -108,14 +132,14 @@ pub struct RawListDto {
 }
 
 impl HistoryEvent {
-    /// `server` is the name of the task's server.
-    pub(crate) fn of(event: &AuditEvent, server: &str) -> Self {
-        let (lane, who) = match &event.actor {
-            Actor::Person(person) => ("person", person.to_string()),
-            Actor::Agent(agent) => ("agent", agent.to_string()),
-            Actor::Server(_) => ("server", server.to_owned()),
-            Actor::System("budget") => ("policy", "a limit".to_owned()),
-            Actor::System(part) => ("policy", (*part).to_owned()),
+    /// `server` is the name of the task's server, `agent` that of the agent that acted, if one did.
+    pub(crate) fn of(event: &AuditEvent, server: &str, agent: &str) -> Self {
+        let (lane, actor, who) = match &event.actor {
+            Actor::Person(person) => ("person", ActorDto::Person, person.to_string()),
+            Actor::Agent(_) => ("agent", ActorDto::Agent, agent.to_owned()),
+            Actor::Server(_) => ("server", ActorDto::Server, server.to_owned()),
+            Actor::System(LIMIT) => ("policy", ActorDto::Limit, TASKWARDEN.to_owned()),
+            Actor::System(_) => ("policy", ActorDto::Taskwarden, TASKWARDEN.to_owned()),
         };
         let key = match &event.subject {
             Subject::Request(_, key) => Some(key.to_string()),
@@ -125,6 +149,7 @@ impl HistoryEvent {
             at: iso(event.at),
             lane: lane.into(),
             verb: event.verb.word().into(),
+            actor,
             who,
             origin: event.origin().map(OriginDto::from),
             key,

@@ -2,9 +2,6 @@
 //!
 //! Names of servers stand where the registry has ids; `listing.rs` translates. Counting is the registry's.
 
-use std::collections::BTreeMap;
-
-use domain::status::{Phase, PhaseGroup};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -41,8 +38,10 @@ pub struct ListQuery {
 pub enum Flag {
     /// Its agent is gone.
     Orphaned,
-    /// Its result waits for a person.
+    /// Its result is there and waits for a person.
     Held,
+    /// A person has to act on it.
+    NeedsYou,
 }
 
 impl From<Flag> for domain::ports::Flag {
@@ -50,6 +49,7 @@ impl From<Flag> for domain::ports::Flag {
         match flag {
             Flag::Orphaned => Self::Orphaned,
             Flag::Held => Self::Held,
+            Flag::NeedsYou => Self::NeedsYou,
         }
     }
 }
@@ -98,41 +98,9 @@ pub struct ListGroup {
 pub struct ListView {
     /// Tasks in all groups together.
     pub total: u64,
+    /// Tasks that there are, whatever the query; counted at the same moment.
+    #[serde(default)]
+    pub all: u64,
     /// Groups that are not empty.
     pub groups: Vec<ListGroup>,
-}
-
-/// How many tasks there are.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct Totals {
-    /// By phase; phases without tasks are left out.
-    #[ts(type = "Partial<Record<Phase, number>>")]
-    pub by_phase: BTreeMap<String, u64>,
-    /// By who has to act.
-    #[ts(type = "Record<PhaseGroup, number>")]
-    pub by_group: BTreeMap<String, u64>,
-    /// All.
-    pub all: u64,
-    /// Those that are not over.
-    pub open: u64,
-}
-
-impl Totals {
-    /// From the counts of all phases.
-    pub(crate) fn of(counts: &[(Phase, u64)]) -> Self {
-        let mut totals = Self {
-            by_group: PhaseGroup::ALL.iter().map(|group| (group.word().to_owned(), 0)).collect(),
-            ..Self::default()
-        };
-        for (phase, many) in counts {
-            totals.by_phase.insert(phase.word().into(), *many);
-            *totals.by_group.entry(phase.group().word().into()).or_default() += many;
-            totals.all += many;
-            if !phase.is_over() {
-                totals.open += many;
-            }
-        }
-        totals
-    }
 }

@@ -3,6 +3,7 @@
 //! Brief on purpose: hundreds of them travel many times a second. Texts are capped, questions are only counted. The
 //! whole task is `task.rs`.
 
+use domain::figure::CountedState;
 use domain::handle::TaskHandle;
 use domain::policy::{Policy, plain_text};
 use domain::status::Outcome;
@@ -111,7 +112,7 @@ impl TaskRow {
             attempt: task.attempt,
             tool: task.tool.as_deref().map(|tool| plain_text(tool, chars)),
             phase: phase.word().into(),
-            group: phase.group().word().into(),
+            group: CountedState::of(task, phase, now).group().word().into(),
             over,
             status: upstream.map(|known| plain_text(known.status.word(), chars)),
             status_message: upstream

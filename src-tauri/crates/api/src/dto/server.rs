@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use super::iso;
+use super::{TaskFigures, iso};
 
 /// A configured server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -48,8 +48,11 @@ pub struct ServerDto {
     pub agreed_by: Option<String>,
     /// When.
     pub agreed_at: Option<String>,
-    /// Tasks on it that are not over.
+    /// Tasks on it that are not over: `figures.open`.
     pub open_tasks: u64,
+    /// How many tasks of which sort are on it.
+    #[serde(default)]
+    pub figures: TaskFigures,
     /// When it was added.
     pub created_at: String,
     /// The end of its standard error; empty for HTTP and without a core.
@@ -167,7 +170,7 @@ pub struct ToolDto {
 /// What is known of a server beyond its configuration.
 pub(crate) struct Moment {
     pub(crate) health: ServerHealth,
-    pub(crate) open_tasks: u64,
+    pub(crate) figures: TaskFigures,
     pub(crate) stderr_tail: String,
     pub(crate) pushes: bool,
     pub(crate) tools: Option<usize>,
@@ -240,7 +243,7 @@ impl From<&ServerHealth> for HealthDto {
 
 impl ServerDto {
     pub(crate) fn of(server: &Server, moment: Moment) -> Self {
-        let Moment { health, open_tasks, stderr_tail, pushes, tools, cancels, refused_questions } = moment;
+        let Moment { health, figures, stderr_tail, pushes, tools, cancels, refused_questions } = moment;
         let known = server.negotiated.as_ref();
         let agreed = server.consent.as_ref().filter(|given| given.fingerprint == server.address.fingerprint());
         Self {
@@ -258,7 +261,8 @@ impl ServerDto {
             agreed: agreed.is_some(),
             agreed_by: agreed.map(|given| given.by.to_string()),
             agreed_at: agreed.map(|given| iso(given.at)),
-            open_tasks,
+            open_tasks: figures.open,
+            figures,
             created_at: iso(server.created),
             stderr_tail,
             pushes,

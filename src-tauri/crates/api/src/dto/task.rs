@@ -3,6 +3,7 @@
 //! Every field of product.md is always present, with null where there is nothing to say. The three truths stay apart:
 //! `status` and `statusMessage` are the server's, `contact` is ours, `intent` is people's.
 
+use domain::figure::CountedState;
 use domain::handle::{Audience, TaskHandle};
 use domain::observation::LogLine;
 use domain::status::ServerView;
@@ -174,7 +175,7 @@ impl TaskDto {
             tool: task.tool.as_deref().map(str::to_owned),
             origin: task.origin.word().into(),
             phase: phase.word().into(),
-            group: phase.group().word().into(),
+            group: CountedState::of(task, phase, now).group().word().into(),
             over,
             view: view_word(&task.view).into(),
             status: upstream.map(|known| known.status.word().to_owned()),

@@ -14,7 +14,7 @@ use domain::tokens::Exactness;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{ExactnessDto, HeldWhy, iso};
+use super::{ExactnessDto, HeldWhy, iso, moment};
 use crate::url_host::Host;
 
 /// Something that waits for a person.
@@ -209,6 +209,11 @@ impl WaitingRow {
         self.kind == "held" || self.kind == "overLimit"
     }
 
+    /// Whether its person hid it, and the time is not over.
+    pub(crate) fn is_asleep(&self, now: Timestamp) -> bool {
+        self.snoozed_until.as_deref().and_then(moment).is_some_and(|until| until > now)
+    }
+
     /// Shows the expiry as a deadline once it is near; returns whether that changed the row.
     pub(crate) fn approach(&mut self, now: Timestamp, policy: &Policy) -> bool {
         let near = self.expires.filter(|at| at.since(now) <= policy.asking.deadline_near).map(iso);
@@ -312,3 +317,6 @@ fn trouble(task: &TaskHandle, phase: Phase) -> Option<(&'static str, Timestamp)>
         | Phase::Expired => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

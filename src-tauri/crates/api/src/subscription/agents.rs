@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::figure::Tally;
 use domain::ids::AgentId;
 
 use crate::api::Api;
@@ -23,11 +24,10 @@ pub(super) struct Agents {
 
 impl Agents {
     /// Reads everything.
-    pub(super) async fn read(&mut self, api: &Api) -> Result<(), ApiError> {
+    pub(super) async fn read(&mut self, api: &Api, tallies: &[Tally]) -> Result<(), ApiError> {
         self.told.clear();
-        let undecided = api.undecided().await?;
         for agent in api.registry.agents().await? {
-            self.told.insert(agent.id, api.agent_facts(&agent, &undecided).await?);
+            self.told.insert(agent.id, api.agent_facts(&agent, tallies));
         }
         self.rules = api.all_rules().await?;
         Ok(())
@@ -56,9 +56,15 @@ impl Agents {
     }
 
     /// Agents or rules changed.
-    pub(super) async fn changed(&mut self, api: &Api, ids: Vec<AgentId>, delta: &mut Delta) -> Result<(), ApiError> {
+    pub(super) async fn changed(
+        &mut self,
+        api: &Api,
+        ids: Vec<AgentId>,
+        tallies: &[Tally],
+        delta: &mut Delta,
+    ) -> Result<(), ApiError> {
         self.stale.extend(ids);
-        self.count(api, delta).await?;
+        self.count(api, tallies, delta).await?;
         self.reread_rules(api, delta).await
     }
 
@@ -72,16 +78,15 @@ impl Agents {
         Ok(())
     }
 
-    /// Reads the agents anew whose counts may have moved.
-    pub(super) async fn count(&mut self, api: &Api, delta: &mut Delta) -> Result<(), ApiError> {
+    /// Tells the figures of agents that may have moved.
+    pub(super) async fn count(&mut self, api: &Api, tallies: &[Tally], delta: &mut Delta) -> Result<(), ApiError> {
         let stale = std::mem::take(&mut self.stale);
         if stale.is_empty() {
             return Ok(());
         }
-        let undecided = api.undecided().await?;
         for agent in api.registry.agents().await? {
             if stale.contains(&agent.id) {
-                let facts = api.agent_facts(&agent, &undecided).await?;
+                let facts = api.agent_facts(&agent, tallies);
                 self.tell(agent.id, facts, delta);
             }
         }

@@ -12,7 +12,7 @@ use domain::policy::Policy;
 use domain::time::Timestamp;
 use tokio::time::Instant;
 
-use crate::dto::WaitingRow;
+use crate::dto::{InboxFigures, WaitingRow, moment};
 
 /// What to tell.
 #[derive(Debug, Default, PartialEq)]
@@ -121,6 +121,23 @@ impl Inbox {
         changed.into_iter().for_each(|row| self.tell(row));
     }
 
+    /// How much lies in it at this moment.
+    pub(super) fn figures(&self, now: Timestamp) -> InboxFigures {
+        let mut figures = InboxFigures::default();
+        for row in self.rows.values().filter(|row| row.answered_by.is_none()) {
+            let place = if row.is_asleep(now) { &mut figures.hidden } else { &mut figures.items };
+            *place = place.saturating_add(1);
+            figures.more_questions = figures.more_questions.saturating_add(u64::from(row.more_questions));
+        }
+        figures
+    }
+
+    /// When the next hidden row comes back.
+    pub(super) fn next_wake(&self, now: Timestamp) -> Option<Timestamp> {
+        let hidden = self.rows.values().filter_map(|row| row.snoozed_until.as_deref().and_then(moment));
+        hidden.filter(|until| *until > now).min()
+    }
+
     /// When the next answered row goes.
     pub(super) fn next_sweep(&self) -> Option<Instant> {
         self.struck.values().min().copied()
@@ -170,5 +187,43 @@ impl Inbox {
             self.difference.rows.remove(&id);
             self.difference.gone.insert(id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_000_000);
+
+    fn row(id: &str, more_questions: u32) -> WaitingRow {
+        let at = NOW.to_string();
+        let row = json!({
+            "id": id, "kind": "form", "task": null, "key": null, "server": "ci", "tool": null, "agent": null,
+            "message": null, "host": null, "openedAt": at, "deadline": null, "snoozedUntil": null, "changedAt": at,
+            "answeredBy": null, "destructive": false, "tokens": null, "limit": null, "exactness": null, "why": null,
+            "moreQuestions": more_questions,
+        });
+        serde_json::from_value(row).unwrap()
+    }
+
+    #[test]
+    fn items_are_counted_once_hidden_ones_apart_until_their_time_and_answered_ones_not_at_all() {
+        let mut inbox = Inbox::new(&Policy::default());
+        let soon = NOW.plus(Duration::from_secs(600));
+        inbox.snooze(HashMap::from([("t/b".to_owned(), soon.to_string())]));
+        inbox.put("t", vec![row("t/a", 0), row("t/b", 0), row("t/c", 7)], |_| None, Instant::now());
+        let figures = |inbox: &Inbox, now| {
+            let InboxFigures { items, hidden, more_questions } = inbox.figures(now);
+            (items, hidden, more_questions)
+        };
+        assert_eq!(figures(&inbox, NOW), (2, 1, 7), "two questions of one task are two items");
+        assert_eq!(inbox.next_wake(NOW), Some(soon), "and the feed wakes when the hidden one comes back");
+        assert_eq!(figures(&inbox, soon), (3, 0, 7));
+        assert_eq!(inbox.next_wake(soon), None);
+        inbox.put("t", vec![row("t/a", 0), row("t/b", 0)], |_| Some("ada".to_owned()), Instant::now());
+        assert_eq!(figures(&inbox, NOW), (1, 1, 0), "the answered one stays on screen and is counted no more");
     }
 }

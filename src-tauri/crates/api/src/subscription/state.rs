@@ -9,9 +9,10 @@ mod servers;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use domain::figure::Tally;
 use domain::handle::TaskHandle;
 use domain::ids::{HandleId, PersonId, ServerId};
-use domain::ports::{Flag, PageQuery, TaskQuery};
+use domain::ports::{Flag, PageQuery};
 use engine::{Engine, Frame as Stretch, LiveFacts, RecordingState};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -52,6 +53,8 @@ pub(super) struct Following {
     agents: Agents,
     budgets: Budgets,
     totals: Totals,
+    /// All tasks as they were counted last: totals, agents and servers are told from them, so that they agree.
+    tallies: Vec<Tally>,
     settings: SettingsDto,
     views: Vec<DeskItemDto>,
     recording: RecordingDto,
@@ -102,6 +105,7 @@ impl Following {
             agents: Agents::default(),
             budgets: Budgets::new(engine.budgets_watch(), now),
             totals: Totals::default(),
+            tallies: Vec::new(),
             settings: SettingsDto::default(),
             views: Vec::new(),
             recording: RecordingDto::Ok,
@@ -143,14 +147,15 @@ impl Following {
         for task in waiting.values() {
             self.put_task(task).await?;
         }
+        self.tallies = self.api.registry.tallies().await?;
         let configured = self.api.registry.servers().await?;
         for server in &configured {
             // All of them are told by the snapshot itself.
             self.put_server(server.id, &configured, &mut Delta::default()).await?;
         }
-        self.agents.read(&self.api).await?;
+        self.agents.read(&self.api, &self.tallies).await?;
         let budgets = self.budgets.read(&self.api, &mut self.names).await?;
-        self.totals = self.read_totals().await?;
+        self.totals = Totals::of(&self.tallies, self.inbox.figures(self.api.now()));
         self.counts_at = Instant::now();
         self.settings = self.api.settings().await?;
         self.views = self.api.desk_items(Kind::View).await?;
@@ -223,11 +228,16 @@ impl Following {
         let asking = &self.api.policy.asking;
         let is_stale = self.stale_counts || !self.stale_servers.is_empty() || self.agents.is_stale();
         let counts = is_stale.then(|| self.counts_at + asking.counts_rest);
+        let now = self.api.now();
+        let wakes = self.inbox.next_wake(now).map(|at| Instant::now() + at.since(now));
         let heard = self.watches_contact().then(|| self.heard_at + asking.heard_tick);
         let deadlines = self.deadlines_at + asking.deadline_tick;
         let agents = self.interest.visible.then(|| self.agents_heard_at + asking.agents_tick);
         let budgets = self.budgets.due(&self.api);
-        [counts, heard, agents, budgets, self.inbox.next_sweep()].into_iter().flatten().fold(deadlines, Instant::min)
+        [counts, heard, agents, budgets, wakes, self.inbox.next_sweep()]
+            .into_iter()
+            .flatten()
+            .fold(deadlines, Instant::min)
     }
 
     fn watches_contact(&self) -> bool {
@@ -261,7 +271,7 @@ impl Following {
         if !stretch.agents.is_empty() {
             self.names.forget_agents();
             self.budgets.stale();
-            self.agents.changed(&self.api, stretch.agents, delta).await?;
+            self.agents.changed(&self.api, stretch.agents, &self.tallies, delta).await?;
         }
         let is_of_servers = !stretch.servers.is_empty();
         self.put_servers(stretch.servers, delta).await?;
@@ -365,32 +375,35 @@ impl Following {
         let told = self.inbox.take();
         delta.inbox = told.rows.into_values().collect();
         delta.gone_inbox = told.gone.into_iter().collect();
+        self.tell_totals(delta);
         Ok(())
     }
 
+    /// Tells what is counted, where it may have moved: all of it as of one moment.
     async fn read_counts(&mut self, delta: &mut Delta) -> Result<(), ApiError> {
+        if !self.stale_counts && self.stale_servers.is_empty() && !self.agents.is_stale() {
+            return Ok(());
+        }
+        self.counts_at = Instant::now();
         if self.stale_counts {
             self.stale_counts = false;
-            self.counts_at = Instant::now();
-            let totals = self.read_totals().await?;
-            if totals != self.totals {
-                self.totals = totals.clone();
-                delta.totals = Some(totals);
-            }
+            self.tallies = self.api.registry.tallies().await?;
             if delta.view.is_none() {
                 delta.view = self.view().await?;
             }
         }
-        if !self.stale_servers.is_empty() {
-            self.counts_at = Instant::now();
-            let stale = std::mem::take(&mut self.stale_servers).into_iter().collect();
-            self.put_servers(stale, delta).await?;
+        let stale = std::mem::take(&mut self.stale_servers).into_iter().collect();
+        self.put_servers(stale, delta).await?;
+        self.agents.count(&self.api, &self.tallies, delta).await
+    }
+
+    /// Tells the totals, where they are others: those of tasks as counted last, the inbox's as it is now.
+    fn tell_totals(&mut self, delta: &mut Delta) {
+        let totals = Totals::of(&self.tallies, self.inbox.figures(self.api.now()));
+        if totals != self.totals {
+            self.totals = totals.clone();
+            delta.totals = Some(totals);
         }
-        if self.agents.is_stale() {
-            self.counts_at = Instant::now();
-            self.agents.count(&self.api, delta).await?;
-        }
-        Ok(())
     }
 
     /// Contact is no change of a task, but people read it on screen.
@@ -433,10 +446,6 @@ impl Following {
             Some(query) => Ok(Some(self.api.list_view(query, &mut self.names).await?)),
             None => Ok(None),
         }
-    }
-
-    async fn read_totals(&mut self) -> Result<Totals, ApiError> {
-        Ok(Totals::of(&self.api.registry.counts(TaskQuery { limit: 1, ..TaskQuery::default() }).await?))
     }
 }
 

@@ -32,7 +32,7 @@ async fn a_window_gets_everything_once_and_then_what_changed() {
     let id = waiting(&world, "tidy", "t1").await;
     let mut reader = Reader::open(&world, plain()).await;
     assert!(reader.servers.contains_key("ci"), "the servers: {:?}", reader.servers.keys());
-    assert_eq!((reader.totals.all, reader.totals.open), (1, 1), "the totals");
+    assert_eq!((reader.totals.figures.all, reader.totals.figures.open), (1, 1), "the totals");
     assert_eq!(reader.totals.by_group["needsYou"], 1, "by who has to act: {:?}", reader.totals);
     let row = &reader.inbox[&format!("{id}/go")];
     assert_eq!((row.kind.as_str(), row.server.as_str(), row.tool.as_deref()), ("form", "ci", Some("tidy")));
@@ -41,7 +41,9 @@ async fn a_window_gets_everything_once_and_then_what_changed() {
     world.server.reply_task("build", "t2", vec![Look::working()]);
     world.start("build").await;
     reader
-        .until("both tasks are counted", |now| now.totals.all == 2 && now.totals.by_phase.contains_key("running"))
+        .until("both tasks are counted", |now| {
+            now.totals.figures.all == 2 && now.totals.by_phase.contains_key("running")
+        })
         .await;
     assert_eq!(reader.servers["ci"].open_tasks, 2, "the server's count follows");
 }

@@ -20,6 +20,8 @@ pub struct Asking {
     pub verify_limit: Duration,
     /// Tasks of a list that one feed watches. Judgement: several screens of rows.
     pub feed_rows_max: usize,
+    /// Lists that one call counts. Judgement: more views than a person saves.
+    pub counted_lists_max: usize,
     /// Counts, totals and servers of a feed are read no closer together than this. Judgement: five times a second is
     /// as fast as numbers can be read.
     pub counts_rest: Duration,
@@ -61,6 +63,7 @@ impl Default for Asking {
             inbox_page_rows: 100,
             verify_limit: 5 * SECOND,
             feed_rows_max: 500,
+            counted_lists_max: 100,
             counts_rest: SECOND / 5,
             heard_tick: SECOND,
             agents_tick: 2 * SECOND,

@@ -61,7 +61,7 @@ async fn list(config: &Config, screen: &Screen) -> Ended {
     }
     let rows = list.agents.iter().map(row).collect();
     let layout = Layout {
-        header: &["NAME", "STATE", "SEEN", "CALLS", "OPEN", "WAITING", "CLIENT"],
+        header: &["NAME", "STATE", "SEEN", "CALLS", "OPEN", "NEEDS YOU", "CLIENT"],
         cut: &["CLIENT"],
         spare: &["CLIENT", "CALLS"],
     };
@@ -84,8 +84,8 @@ fn row(agent: &AgentFacts) -> Vec<Column> {
         },
         text(seen),
         text(agent.calls.to_string()),
-        text(agent.open_tasks.to_string()),
-        text(agent.waiting.to_string()),
+        text(agent.figures.open.to_string()),
+        text(agent.figures.needs_you.to_string()),
         text(agent.client.as_deref().map_or_else(|| "-".into(), one_line)),
     ]
 }

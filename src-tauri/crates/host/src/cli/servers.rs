@@ -88,7 +88,7 @@ fn row(server: &ServerDto) -> Vec<Column> {
         health_cell(&server.health),
         text(server.era.clone().unwrap_or_else(unknown)),
         text(server.dialect.clone().unwrap_or_else(unknown)),
-        text(server.open_tasks.to_string()),
+        text(server.figures.open.to_string()),
         text(one_line(&match (&server.server_name, &server.server_version) {
             (Some(name), Some(version)) => format!("{name} {version}"),
             (Some(name), None) => name.clone(),
@@ -154,7 +154,8 @@ async fn show(name: String, config: &Config, screen: &Screen) -> Ended {
         screen.line(&format!("  {what:<12} {words}"));
     }
     screen.line(&format!("  speaks       {}", spoken(&server)));
-    screen.line(&format!("  open tasks   {}", server.open_tasks));
+    screen.line(&format!("  open tasks   {}", server.figures.open));
+    screen.line(&format!("  need you     {}", server.figures.needs_you));
     if let Some(refused) = words::refused_questions(&server) {
         screen.line(&format!("  questions    {refused}"));
     }
@@ -222,12 +223,13 @@ fn effect(tool: &ToolDto) -> &'static str {
 async fn remove(name: String, yes: bool, config: &Config, screen: &Screen) -> Ended {
     let door = Door::core(config)?;
     let server: ServerDto = door.ask("servers.show", &OneServer { name: name.clone() }).await?;
-    if server.open_tasks > 0 && !yes {
-        let question = format!("{} on `{name}` will be lost. Remove it?", when::count(server.open_tasks, "open task"));
+    if server.figures.open > 0 && !yes {
+        let question =
+            format!("{} on `{name}` will be lost. Remove it?", when::count(server.figures.open, "open task"));
         if !screen.can_ask() {
             return Err(ApiError::new(
                 Code::Refused,
-                format!("server `{name}` has {}, which would be lost", when::count(server.open_tasks, "open task")),
+                format!("server `{name}` has {}, which would be lost", when::count(server.figures.open, "open task")),
                 "Cancel them first with `taskwarden tasks cancel --server`, or pass `--yes`.",
             ));
         }
@@ -236,7 +238,7 @@ async fn remove(name: String, yes: bool, config: &Config, screen: &Screen) -> En
         }
     }
     let removed: ServerRemoved =
-        door.ask("servers.remove", &RemoveServer { name, even_with_open_tasks: server.open_tasks > 0 }).await?;
+        door.ask("servers.remove", &RemoveServer { name, even_with_open_tasks: server.figures.open > 0 }).await?;
     if screen.is_json() {
         screen.json(&removed)?;
     } else {

@@ -360,7 +360,7 @@ fn alike(base: &Base, row: &SqliteRow) -> Result<Alike, RegistryError> {
 async fn split(
     base: &Base,
     connection: &mut SqliteConnection,
-    kinds: &mut Vec<(Alike, SqliteRow)>,
+    kinds: &mut [(Alike, SqliteRow)],
 ) -> Result<Vec<(Alike, usize)>, RegistryError> {
     let trouble = || base.fault("count tasks");
     let undecided = UNDECIDED.as_str();

@@ -36,9 +36,9 @@ fn part(number: u64) -> (TaskHandle, Phase) {
     task.tool = (draw(3) > 0).then(|| "index_folder".into());
     task.orphaned = (draw(3) == 0).then_some(at);
     let by = Some(PersonId::new("ada"));
-    task.hold = (draw(2) == 0).then(|| Hold { by, at, why: HoldWhy::Review, verdict: None });
+    task.hold = (draw(2) == 0).then_some(Hold { by, at, why: HoldWhy::Review, verdict: None });
     let limit = TokenLimit { tokens: 1_000, at: AtTokens::Ask };
-    task.over_limit = (draw(3) == 0).then(|| OverLimit { at, tokens: 1_001, limit, settled: None });
+    task.over_limit = (draw(3) == 0).then_some(OverLimit { at, tokens: 1_001, limit, settled: None });
     for key in ["a", "b"] {
         if draw(4) == 0 {
             let asked = question(key, BASE);

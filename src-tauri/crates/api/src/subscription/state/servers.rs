@@ -41,7 +41,7 @@ impl Following {
             return Ok(());
         };
         let was_blocked = self.servers.get(&id).map(|told| told.health.kind == "blocked");
-        let mut dto = self.api.server_dto(server).await?;
+        let mut dto = self.api.server_dto(server, &self.tallies).await?;
         tail(&mut dto.stderr_tail, self.api.policy.asking.feed_stderr_bytes);
         let health = self.engine.health(id);
         self.learn_tools(id, &health);

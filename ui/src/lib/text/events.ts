@@ -1,0 +1,106 @@
+/* Words for everything the audit log records: a sentence for each verb, whoever acted. Names stand in it, never ids, and
+   never the words that the log is stored in. What a person wrote (a reason, a note) is not part of the sentence. */
+import type { ActorDto, AuditVerb } from "$lib/bindings";
+
+export interface EventNames {
+  /** Who acted, as a name at the beginning of a sentence. */
+  readonly who: string;
+  readonly actor: ActorDto;
+  readonly server: string;
+  readonly agent: string;
+  readonly tool: string;
+}
+
+type Sentence = (names: EventNames, note: string) => string;
+
+const ANSWERS: Readonly<Record<string, string>> = { accept: "answered", decline: "declined to answer", dismiss: "dismissed the question", forwarded: "answered" };
+const FORMS: Readonly<Record<string, string>> = { whole: "whole", "in slices": "in slices" };
+const ARRIVALS: Readonly<Record<string, (server: string) => string>> = {
+  acknowledged: (server) => `${server} has the answer`,
+  refused: (server) => `${server} refused the answer`,
+  "too late": (server) => `The answer came too late for ${server}`,
+  "no longer asked": (server) => `${server} no longer asked when the answer came`,
+};
+const ENDS: Readonly<Record<string, (server: string) => string>> = {
+  completed: (server) => `${server} finished it`,
+  failed: (server) => `${server} says that it failed`,
+  cancelled: (server) => `${server} says that it was cancelled`,
+  refused: (server) => `${server} answered with an error`,
+  "not sent": () => "Nothing was sent",
+};
+
+/** "a, the limit is b" of the log, behind a colon; nothing where the log has none. */
+const amount = (note: string) => (/^[^:]*\d[^:]*(the limit is|are free)/.test(note) ? `: ${note}` : "");
+const end = (note: string) => note.split("->").at(-1)?.trim() ?? "";
+/** "whole: because" of the log: how, and whether more follows. */
+const form = (note: string) => {
+  const how = note.split(":", 1)[0]?.trim() ?? "";
+  return FORMS[how] ?? (/^trimmed to \d+ tokens$/.test(how) ? how : "");
+};
+
+const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
+  admitted: ({ who, server, tool }) => `${who} called ${tool} on ${server}`,
+  accepted: ({ server }) => `${server} took it as a task`,
+  discovered: ({ server }, note) => (note === "" ? `Found in the list of ${server}` : `${server} knows it again`),
+  adopted: ({ who }) => `${who} added it by its id`,
+  unconfirmed: ({ server }) => `The reply of ${server} can no longer arrive`,
+  ended: ({ server }, note) => ENDS[end(note)]?.(server) ?? `${server} ended it`,
+  contradiction: ({ server }) => `${server} contradicted what it said before`,
+  asked: ({ server }) => `${server} asked a question`,
+  withdrawn: ({ server, actor }) => (actor === "server" ? `${server} no longer asks` : "A question is no longer asked"),
+  answerBegun: ({ who }, note) => `${who} ${ANSWERS[note] ?? "answered"}`,
+  answerEnded: ({ server }, note) => ARRIVALS[note]?.(server) ?? `The answer to ${server} is settled`,
+  answerUndone: ({ who }) => `${who} took the answer back`,
+  stopBegun: ({ who, server, actor, agent }, note) => (actor === "limit" ? `A limit asked ${server} to cancel it${amount(note)}` : note === "revoked" ? `${server} was asked to cancel it, as it was taken from ${agent}` : `${who} asked ${server} to cancel`),
+  stopEnded: ({ server }, note) => (note === "refused" ? `${server} refused to cancel it` : `${server} acknowledged the cancel`),
+  revoked: ({ who, agent }) => `${who} took it from ${agent}`,
+  unwatched: ({ who }) => `${who} stopped watching`,
+  lost: ({ server }, note) => (note === "its time on the server ran out" ? `Its time on ${server} ran out` : note === "the process that ran it ended" ? `The process of ${server} that ran it ended` : note === "its server was removed" ? `${server} was removed` : note === "its server shows another task under the same id" ? `${server} shows another task in its place` : `${server} no longer knows it`),
+  serverAdded: ({ who, server }) => `${who} added ${server}`,
+  serverAllowed: ({ who, server }) => `${who} agreed that ${server} is contacted`,
+  serverRemoved: ({ who, server }) => `${who} removed ${server}`,
+  processStarted: ({ server }) => `A process of ${server} was started`,
+  processEnded: ({ server }) => `A process of ${server} from an earlier run was ended`,
+  agentAdded: ({ who, agent }) => `${who} added ${agent}`,
+  agentRevoked: ({ who, agent }) => `${who} took the access of ${agent} away`,
+  ruleChanged: ({ who }) => `${who} changed a rule`,
+  given: ({ agent }) => `${agent} was given the task`,
+  orphaned: ({ agent }) => `${agent} was not heard of any more; nobody waits for it`,
+  resultHeld: ({ who, actor, agent }, note) => (actor === "limit" ? `A limit holds the result back from ${agent}${amount(note)}` : `${who} holds the result back from ${agent}`),
+  resultReleased: ({ who, agent }, note) => `${who} let ${agent} have the result ${form(note)}`.trim(),
+  resultWithheld: ({ who, agent }) => `${who} withheld the result from ${agent}`,
+  overLimit: (_, note) => `It went past its limit of tokens${amount(note)}`,
+  limitLifted: ({ who }) => `${who} let it go on past its limit`,
+  budgetChanged: ({ who, agent }) => `${who} changed how the tokens of ${agent} are counted`,
+  storageCleaned: () => "Taskwarden removed old tasks or results",
+  storageChanged: ({ who }) => `${who} changed how long tasks are kept`,
+  segmentRemoved: () => "Taskwarden removed old records, and keeps a seal in their place",
+  sessionRevoked: ({ who }) => `${who} signed out a browser`,
+};
+
+export const EVENTS = {
+  you: "You",
+  limit: "A limit",
+  taskwarden: "Taskwarden",
+  somebody: "Somebody",
+  itsAgent: "its agent",
+  aTool: "a tool",
+  /** Of a core that is newer than this page. */
+  unknown: "Something was recorded that this window has no words for",
+  sentence: (verb: string, names: EventNames, note: string): string => {
+    const say = Object.hasOwn(SENTENCES, verb) ? SENTENCES[verb as AuditVerb] : undefined;
+    const text = say?.(names, note) ?? EVENTS.unknown;
+    // A name stays as it is written.
+    return text.startsWith(EVENTS.itsAgent) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  },
+} as const;
+
+/** Verbs whose note is what a person wrote. */
+const OWN_WORDS: readonly string[] = ["stopBegun", "revoked", "unwatched", "resultWithheld", "limitLifted"];
+
+/** What a person wrote about it; null for none. */
+export function ownWords(verb: string, actor: ActorDto, note: string): string | null {
+  if (actor !== "person") return null;
+  if (verb === "resultReleased") return note.split(/: (.*)/s, 2)[1] ?? (form(note) === "" && note !== "" ? note : null);
+  return OWN_WORDS.includes(verb) && note !== "" && !(verb === "stopBegun" && note === "revoked") ? note : null;
+}
