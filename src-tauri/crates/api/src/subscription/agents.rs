@@ -64,7 +64,10 @@ impl Agents {
         delta: &mut Delta,
     ) -> Result<(), ApiError> {
         self.stale.extend(ids);
+        // The tallies may be older than the change: what is told now is counted again with the next ones.
+        let again = self.stale.clone();
         self.count(api, tallies, delta).await?;
+        self.stale = again;
         self.reread_rules(api, delta).await
     }
 

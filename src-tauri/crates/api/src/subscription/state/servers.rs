@@ -31,7 +31,6 @@ impl Following {
         configured: &[Server],
         delta: &mut Delta,
     ) -> Result<(), ApiError> {
-        self.stale_servers.remove(&id);
         let Some(server) = configured.iter().find(|server| server.id == id) else {
             if let Some(gone) = self.servers.remove(&id) {
                 self.inbox.put(&gone.name, Vec::new(), |_| None, Instant::now());
