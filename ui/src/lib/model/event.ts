@@ -55,6 +55,6 @@ function whoOf(event: HistoryEvent, me: string | null): string {
 function toned(verb: string, note: string): readonly [IconName, Tone] {
   if (verb === "ended" && /-> (failed|not sent|refused)$/.test(note)) return ["cross", "danger"];
   if (verb === "ended" && note.endsWith("-> cancelled")) return ["bar", "neutral"];
-  if ((verb === "answerEnded" || verb === "stopEnded") && note === "refused") return ["cross", "danger"];
+  if ((verb === "answerEnded" || verb === "stopEnded") && (note === "refused" || note === "notSent")) return ["cross", "danger"];
   return Object.hasOwn(LOOKS, verb) ? LOOKS[verb as AuditVerb] : ["info", "neutral"];
 }

@@ -52,7 +52,7 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   answerEnded: ({ server }, note) => ARRIVALS[note]?.(server) ?? `The answer to ${server} is settled`,
   answerUndone: ({ who }) => `${who} took the answer back`,
   stopBegun: ({ who, server, actor, agent }, note) => (actor === "limit" ? `A limit asked ${server} to cancel it${amount(note)}` : note === "revoked" ? `${server} was asked to cancel it, as it was taken from ${agent}` : `${who} asked ${server} to cancel`),
-  stopEnded: ({ server }, note) => (note === "refused" ? `${server} refused to cancel it` : `${server} acknowledged the cancel`),
+  stopEnded: ({ server }, note) => (note === "refused" ? `${server} refused to cancel it` : note === "notSent" ? `The cancel could not be sent to ${server}` : `${server} acknowledged the cancel`),
   revoked: ({ who, agent }) => `${who} took it from ${agent}`,
   unwatched: ({ who }) => `${who} stopped watching`,
   lost: ({ server }, note) => (note === "its time on the server ran out" ? `Its time on ${server} ran out` : note === "the process that ran it ended" ? `The process of ${server} that ran it ended` : note === "its server was removed" ? `${server} was removed` : note === "its server shows another task under the same id" ? `${server} shows another task in its place` : `${server} no longer knows it`),
