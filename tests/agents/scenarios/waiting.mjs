@@ -12,6 +12,8 @@ const LONG_S = 2 * TIMEOUT_S;
 /** So many equal calls are a loop to Gemini CLI; work that is waited for more often, at a second each and what a turn takes. */
 const LOOP = 5;
 const MANY_S = 16;
+/** No model repeats a call faster. */
+const THOUGHT_MS = 1_000;
 export const SHORT = { policy: { gateway_call_limit_ceiling: `${HELD_S}s` }, timeoutMs: TIMEOUT_S * 1_000 };
 
 async function outlasts(stage, tool, expected) {
@@ -58,7 +60,7 @@ export const WAITING = [
     options: { timeoutMs: 5_000 },
     async play(stage) {
       const work = { seconds: 9 };
-      const again = { repeats: { name: 'lab__work', args: work }, unless: /worked for|hdl_/, times: 3 };
+      const again = { repeats: { name: 'lab__work', args: work }, unless: /worked for|hdl_/, times: 3, everyMs: THOUGHT_MS };
       const { results } = await stage.play([call('lab__work', work), again, follow()]);
       must(stage.lab.runs.work === 1, `the tool ran once, not ${stage.lab.runs.work} times`);
       must(results.at(-1).text.includes('worked for 9 s'), 'the model has the result in the end');
