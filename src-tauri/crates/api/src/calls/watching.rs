@@ -99,7 +99,7 @@ impl Api {
     pub(crate) async fn decisions_on(&self, id: HandleId, server: &str) -> Result<Vec<HistoryEvent>, ApiError> {
         let facts = self.facts_of(id).await?;
         let decided = facts.iter().filter(|fact| matches!(fact.actor, Actor::Person(_)));
-        Ok(decided.map(|fact| HistoryEvent::of(fact, server)).collect())
+        Ok(decided.map(|fact| HistoryEvent::of(fact, server, "")).collect())
     }
 
     /// The newest facts of a task, oldest first.

@@ -10,9 +10,9 @@ pub mod core_away;
 pub(super) mod ended;
 pub(super) mod held;
 pub(super) mod refused;
-pub(super) mod waiting;
 #[cfg(test)]
 mod tests;
+pub(super) mod waiting;
 
 use domain::policy::plain_text;
 use domain::time::Timestamp;

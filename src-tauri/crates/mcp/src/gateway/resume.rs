@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::budget::Tap;
+use super::clients::WaitingProgram;
 use super::guest::Guest;
 use super::hold::{Held, Patience, hold};
 use super::names::ToolPlace;
@@ -83,6 +84,9 @@ pub(super) async fn call(
     let tool = handle.tool.clone().unwrap_or_else(|| Arc::from(""));
     let place = ToolPlace { server: handle.server, tool };
     let (mut teller, _listener) = Teller::new(gate, guest, place.server, None);
-    let patience = Patience::of(gate, guest, &place, Instant::now());
-    hold(gate, guest, Held { id, place, patience, waits: false }, &mut teller, seat, tap).await
+    // Whether the client asked for progress is not known any more: its fixed timeout counts, from the call's beginning.
+    let (program, now) = (WaitingProgram::of(gate, guest, &Params::open(None)?, seat), Instant::now());
+    let age = gate.clock.now().since(handle.created);
+    let patience = Patience::of(gate, guest, &place, (&program, now)).joined(now, age);
+    hold(gate, guest, Held { id, patience, waits: false, since: None }, &mut teller, seat, tap).await
 }

@@ -15,7 +15,9 @@ use super::budget::Tap;
 use super::guest::Guest;
 use super::model_text::{access, ended, refused};
 use super::route::{Route, TaskVerb, route};
-use super::{Gate, Gateway, call, era, forward, legacy, legacy_tasks, merge, modern, outcome, resume, slices, subscribe};
+use super::{
+    Gate, Gateway, call, era, forward, legacy, legacy_tasks, merge, modern, outcome, resume, slices, subscribe,
+};
 use crate::serve::fault::{Fault, FaultKind};
 use crate::serve::{Answered, Client, Request, Resumed, Seat, Service, Session, Visitor};
 

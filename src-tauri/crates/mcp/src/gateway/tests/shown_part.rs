@@ -19,7 +19,7 @@ const SHOWN: u64 = 5_000;
 const SLICE: usize = 4_000;
 
 fn codex(world: &World) -> Caller {
-    world.program("codex-mcp-client", 1, "2025-06-18")
+    world.program_of("codex-mcp-client", 1, "2025-06-18")
 }
 
 fn long() -> String {

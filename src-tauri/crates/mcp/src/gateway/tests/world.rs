@@ -180,7 +180,7 @@ impl World {
     }
 
     /// Agent `n` with a session of a program that names itself so.
-    pub(super) fn program(&self, program: &str, n: u128, version: &str) -> Caller {
+    pub(super) fn program_of(&self, program: &str, n: u128, version: &str) -> Caller {
         self.session(format!("session-{n}"), Door::Http, n, version, &json!({}), program)
     }
 
