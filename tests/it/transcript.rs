@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tests::budget::{SOURCES, of};
+use tests::budget::{SOURCES, passed};
 use tests::clients::{Told, node, python};
 use tests::gate::Gate;
 use tests::home::wait_for;
@@ -79,7 +79,7 @@ impl Stage {
             SOURCES.map(|source| (source, counted[source].as_u64().expect("a number"))).into();
         let ours = || {
             let budget = self.gate.budget(agent);
-            SOURCES.map(|source| (source, of(&budget, source))).to_vec()
+            SOURCES.map(|source| (source, passed(&budget, source))).to_vec()
         };
         wait_for(
             "the budget shows what the transcript contains",
@@ -88,9 +88,9 @@ impl Stage {
         );
         let budget = self.gate.budget(agent)["budget"].clone();
         assert_eq!(budget["family"]["id"], "o200k", "in the tokens that were asked for: {budget}");
-        assert_eq!(budget["now"]["exactness"], "exact", "and nothing of it is an estimate: {budget}");
+        assert_eq!(budget["now"]["passedExactness"], "exact", "and nothing of it is an estimate: {budget}");
         let sum: u64 = theirs.iter().map(|(_, tokens)| tokens).sum();
-        assert_eq!(budget["now"]["tokens"], sum, "the window is the sum of its sources: {budget}");
+        assert_eq!(budget["now"]["passed"], sum, "the whole is the sum of its sources: {budget}");
         assert!(theirs.iter().filter(|(_, tokens)| *tokens > 0).count() >= 4, "the day was a full one: {theirs:?}");
     }
 

@@ -73,12 +73,22 @@ impl Gate {
     }
 }
 
-/// Tokens of one source in a budget; 0 where nothing was seen.
+/// Tokens of one source in the window of a budget; 0 where nothing was seen.
 #[must_use]
 pub fn of(budget: &Value, source: &str) -> u64 {
+    part(budget, source, "tokens")
+}
+
+/// Tokens of one source that were passed to the program.
+#[must_use]
+pub fn passed(budget: &Value, source: &str) -> u64 {
+    part(budget, source, "passed")
+}
+
+fn part(budget: &Value, source: &str, figure: &str) -> u64 {
     let sources = budget.pointer("/budget/now/sources").and_then(Value::as_array).into_iter().flatten();
     let part = sources.into_iter().find(|part| part.get("source").is_some_and(|word| word == source));
-    part.and_then(|part| part.get("tokens")).and_then(Value::as_u64).unwrap_or(0)
+    part.and_then(|part| part.get(figure)).and_then(Value::as_u64).unwrap_or(0)
 }
 
 /// What stands in the window.

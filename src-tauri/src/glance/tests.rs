@@ -112,13 +112,17 @@ fn items_without_words_of_a_server_get_ours() {
 #[test]
 fn the_fullest_window_is_shown_once_people_are_told_of_it() {
     let family = json!({"id": "o200k", "label": "GPT o200k", "exactness": "exact", "errorPercent": 0});
+    let program = json!({
+        "id": "other", "label": "another program", "from": "nobody", "version": "", "shows": "both",
+        "longResult": "whole", "resultTokens": null, "toolsPercent": 100, "toolsSearched": false, "holdsCut": false,
+    });
     let budget = |agent: &str, tokens: u64| {
         json!({
             "agent": agent, "agentId": agent, "family": family, "windowTokens": 200_000, "windowFrom": "set",
-            "model": null, "beside": [], "burnPerMinute": 0, "fullInMs": null, "coming": [], "limit": null,
+            "model": null, "beside": [], "burnPerMinute": 0, "burnTooEarly": false, "program": program, "fullInMs": null, "coming": [], "limit": null,
             "now": {
                 "id": "win_1", "beganAt": NOW, "lastAt": NOW, "endedAt": null, "tokens": tokens, "exactness": "exact",
-                "sources": [], "keptOut": 0, "keptOutExactness": "exact",
+                "passed": tokens, "passedExactness": "exact", "fullTimes": 0, "sources": [], "keptOut": 0, "keptOutExactness": "exact",
             },
         })
     };

@@ -40,6 +40,7 @@ async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
             "tasks.start" => json!({"server": "ci", "tool": "build", "arguments": {}}),
             "tasks.adopt" => json!({"server": "ci", "task": "t"}),
             "tasks.page" => json!({"query": {}, "group": null, "offset": 0, "limit": 10}),
+            "tasks.counts" => json!({"queries": [{}]}),
             "tasks.content" => json!({"id": id, "of": "result"}),
             "tasks.piece" => json!({"id": id, "of": "result", "part": null, "offset": 0, "limit": 10}),
             "tasks.undoAnswer" => json!({"id": id, "key": "go"}),

@@ -113,6 +113,8 @@ pub struct Gateway {
     pub idle_connection: Duration,
     /// Bytes of one request's headers together. Common servers take 8 to 64 KiB.
     pub headers_cap_bytes: usize,
+    /// Bytes of a revoked agent's request that are read for its id. Judgement: calls are a few KiB.
+    pub refused_body_bytes: usize,
     /// Headers of one request. Judgement.
     pub headers_max: usize,
     /// Time for the headers of a request to arrive whole. hyper's default is 30 s; judgement: loopback.
@@ -198,6 +200,7 @@ impl Default for Gateway {
             connections_max: 16_384,
             idle_connection: MINUTE,
             headers_cap_bytes: 32 * KIB,
+            refused_body_bytes: 64 * KIB,
             headers_max: 100,
             header_limit: 10 * SECOND,
             body_limit: 30 * SECOND,

@@ -170,11 +170,11 @@ mod tests {
     #[test]
     fn an_estimate_near_the_limit_of_a_file_counts_as_shown_whole() {
         let measure = of("claude-code");
-        let near = weight(&measure, 26_000, 0);
+        let near = weight(&measure, 13_000, 0);
         assert_eq!(limited(&measure, &near, 99_000, (Kind::Result, 0)), 370);
-        assert_eq!(limited(&measure, &near, 99_000, (Kind::Result, 10)), 25_000, "it may be a little less");
-        assert_eq!(would_be_cut(&measure, &weight(&measure, 24_000, 0), (Kind::Result, 10)), Some((26_667, 25_000)));
-        assert_eq!(would_be_cut(&measure, &weight(&measure, 24_000, 0), (Kind::Result, 0)), None);
+        assert_eq!(limited(&measure, &near, 99_000, (Kind::Result, 10)), 12_500, "it may be a little less");
+        assert_eq!(would_be_cut(&measure, &weight(&measure, 12_000, 0), (Kind::Result, 10)), Some((13_334, 12_500)));
+        assert_eq!(would_be_cut(&measure, &weight(&measure, 12_000, 0), (Kind::Result, 0)), None);
     }
 
     #[test]

@@ -163,7 +163,7 @@ numbers! { GATEWAY_NAMES set_gateway Gateway:
     agent_poll, agent_poll_min, agent_poll_max, agent_ttl_min, tasks_per_page, wait_max, repeats_max,
     repeat_within, undelivered_max, kin_max, task_raw_cap_bytes, question_raw_cap_bytes, orphan_after,
     connected_for, notes_flush, own_tools_cap_bytes, agents_max, token_bytes, rules_max, connections_max, idle_connection,
-    headers_cap_bytes, headers_max, header_limit, body_limit, client_name_chars, line_idle, lines_max,
+    headers_cap_bytes, refused_body_bytes, headers_max, header_limit, body_limit, client_name_chars, line_idle, lines_max,
     line_wait, merge_wait, merged_page_bytes, bridge_patience, intents_queue, intent_settle,
     intent_room_wait, intent_retry, intents_left_max, sessions_max, requests_in_work_max,
 }

@@ -1,7 +1,8 @@
 //! The agents' door over HTTP: `/mcp` for all servers, `/mcp/NAME` for one (ruling 27).
 //!
 //! The layer here stands before the gateway's face: first who may send this at all (Host, Origin), then the token,
-//! then the server, then the pace; the body is read only after all four. An agent's token opens nothing else of this
+//! then the server, then the pace; the body is read only after all four, except for the id of a request that a revoked
+//! agent sends. An agent's token opens nothing else of this
 //! listener, and a browser's cookie does not open this.
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use domain::policy;
 
 use super::guard;
 use crate::agents::{AgentDoor, NotLetIn};
@@ -65,6 +67,7 @@ async fn only_agents(State(behind): State<Arc<Behind>>, mut request: Request, ne
             }
             behind.door.requests.run(Holder::Agent(visitor.agent), request, next).await
         }
+        Err(NotLetIn::Revoked(words)) => revoked(&words, request, &behind.door.parts.policy.gateway).await,
         Err(why) => not_let_in(&why),
     }
 }
@@ -72,7 +75,7 @@ async fn only_agents(State(behind): State<Arc<Behind>>, mut request: Request, ne
 fn not_let_in(why: &NotLetIn) -> Response {
     let mut response = refused(&why.error());
     let (status, told) = match why {
-        NotLetIn::Revoked(words) => return revoked(words),
+        NotLetIn::Revoked(_) => (StatusCode::FORBIDDEN, None),
         NotLetIn::NoToken => {
             (StatusCode::UNAUTHORIZED, Some((header::WWW_AUTHENTICATE, "Bearer realm=\"taskwarden\"")))
         }
@@ -91,10 +94,27 @@ fn not_let_in(why: &NotLetIn) -> Response {
 }
 
 /// The answer to an agent that a person took out: 403 without a challenge, because signing in again cannot help, and a
-/// JSON-RPC error, because clients put the body before their model (decision 0021). The request's id is not known here.
-fn revoked(words: &str) -> Response {
-    let error = serde_json::json!({"jsonrpc": "2.0", "id": null, "error": {"code": REVOKED, "message": words}});
-    (StatusCode::FORBIDDEN, [(header::CONTENT_TYPE, "application/json")], error.to_string()).into_response()
+/// JSON-RPC error, because clients put the body before their model (decision 0021). It carries the id of the request:
+/// rmcp, and Codex with it, waits for ever for an error with its own id when another one comes. Without an id the words
+/// come as text.
+async fn revoked(words: &str, request: Request, policy: &policy::Gateway) -> Response {
+    let body = axum::body::to_bytes(request.into_body(), policy.refused_body_bytes);
+    let body = tokio::time::timeout(policy.header_limit, body).await;
+    let id = body.ok().and_then(Result::ok).and_then(|body| serde_json::from_slice::<Asked>(&body).ok()?.id);
+    let (kind, told) = match id.filter(|id| id.is_string() || id.is_number()) {
+        Some(id) => {
+            let error = serde_json::json!({"jsonrpc": "2.0", "id": id, "error": {"code": REVOKED, "message": words}});
+            ("application/json", error.to_string())
+        }
+        None => ("text/plain; charset=utf-8", words.to_owned()),
+    };
+    (StatusCode::FORBIDDEN, [(header::CONTENT_TYPE, kind)], told).into_response()
+}
+
+/// What is read of a request that nobody answers.
+#[derive(serde::Deserialize)]
+struct Asked {
+    id: Option<serde_json::Value>,
 }
 
 /// A name in an address, with `%41` for `A`. What is no UTF-8 names nothing.

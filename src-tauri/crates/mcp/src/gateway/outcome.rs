@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use super::guest::Guest;
 use super::model_text::ended;
+use super::own_tools::META_BRINGS;
 use super::wire::End;
 use super::{Gate, era, forward, scale, short, short_error};
 use crate::message::text::member;
@@ -108,7 +109,8 @@ pub(super) fn note(gate: &Gate, guest: &Guest, tool: Option<(ServerId, &str)>, w
         listed.is_none_or(|tool| member(&tool, "outputSchema").is_some())
     };
     let is_error = guest.knows_tasks() && may_be_shaped();
-    Payload::new(json!({"content": [{"type": "text", "text": words}], "isError": is_error}).to_string())
+    let content = json!([{"type": "text", "text": words}]);
+    Payload::new(json!({"content": content, "isError": is_error, "_meta": {META_BRINGS: false}}).to_string())
 }
 
 /// As [`note`], for the call behind this handle.

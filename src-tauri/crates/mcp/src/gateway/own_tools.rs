@@ -27,8 +27,8 @@ use super::{Gate, find, modern, outcome, scale, service, short, wire};
 use crate::serve::fault::{Fault, FaultKind};
 use crate::serve::{Answered, Params, Seat};
 
-/// The key under which a text of the task tools says that it brings nothing of a result.
-const META_BRINGS: &str = "io.taskwarden/brings";
+/// The key under which a text of ours says that it brings nothing of a result.
+pub(super) const META_BRINGS: &str = "io.taskwarden/brings";
 pub(super) const WAIT: &str = "tasks_wait";
 pub(super) const RESULT: &str = "tasks_result";
 const LIST: &str = "tasks_list";
