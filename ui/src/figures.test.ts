@@ -39,7 +39,7 @@ function rows(): TaskRow[] {
     const phase = phases[at % phases.length] ?? "running";
     const row = { ...makeRow(at, phase, NOW), agent: agents[at % 3] ?? null, server: servers[at % 4] ?? "docs" };
     const isHeld = phase === "done" && at % 2 === 0;
-    return isHeld ? { ...row, group: "needsYou", held: { at: row.changedAt, by: "Mara", why: "review", tokens: null, limit: null, free: null, verdict: null } } : row;
+    return isHeld ? { ...row, group: "needsYou", held: { at: row.changedAt, by: "Mara", why: "review", tokens: null, limit: null, free: null, program: null, verdict: null } } : row;
   });
 }
 

@@ -35,7 +35,7 @@ use crate::gauge::Gauges;
 use crate::ledger::Ledger;
 use crate::outbox::Outbox;
 use crate::parcels::Parcels;
-use crate::post::{Posts, RefusedQuestions, Touch};
+use crate::post::{Posts, Touch};
 use crate::presence::Presences;
 use crate::pulse::Pulse;
 use crate::recording::RecordingMonitor;
@@ -465,12 +465,6 @@ impl Engine {
             Err(error) => post.ended(error),
         }
         Ok(tools?)
-    }
-
-    /// Questions of the server that were refused in this run of the core, because too many are open.
-    #[must_use]
-    pub fn refused_questions(&self, id: ServerId) -> Option<RefusedQuestions> {
-        self.core.posts.shared(id).and_then(|post| post.refused_questions())
     }
 
     /// The end of a child's stderr.

@@ -18,6 +18,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::engine::Engine;
 use crate::flight::Flight;
 use crate::line::Line;
 use crate::pulse::Pulse;
@@ -474,5 +475,13 @@ impl Posts {
 
     pub(crate) fn all(&self) -> Vec<Arc<Post>> {
         self.0.read().values().cloned().collect()
+    }
+}
+
+impl Engine {
+    /// Questions of the server that were refused in this run of the core, because too many are open.
+    #[must_use]
+    pub fn refused_questions(&self, id: ServerId) -> Option<RefusedQuestions> {
+        self.core.posts.shared(id).and_then(|post| post.refused_questions())
     }
 }
