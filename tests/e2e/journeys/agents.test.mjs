@@ -64,7 +64,7 @@ test('a revoked agent is cut off at once and what it started is asked to stop', 
   expect(await accessibilityFaults(page), 'what axe finds').toEqual([]);
   await dialog.getByRole('button', { name: 'Revoke runaway' }).click();
   await page.getByRole('row').filter({ hasText: 'runaway' }).getByText('Revoked').waitFor();
-  expect((await agent.send('tasks/get', { taskId: handle.taskId })).status, 'its token opens nothing').toBe(401);
+  expect((await agent.send('tasks/get', { taskId: handle.taskId })).status, 'its token opens nothing').toBe(403);
   await until('the server was asked to stop', () => on.server.cancels.some((one) => one.nonce === 'never-ending'));
 });
 

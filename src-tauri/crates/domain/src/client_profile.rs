@@ -53,9 +53,11 @@ pub enum ShownPart {
 /// What a program does with a result that is longer than it lets its model see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LongResult {
-    /// It cuts the result; the model sees about `shown` tokens of it, in all.
+    /// It cuts the result after so many characters, which are more tokens of figures than of prose.
     Cut {
-        /// Tokens that the model sees.
+        /// Tokens up to which the model sees all of a result, whatever is in it: prose, at 4.8 characters a token.
+        above: u64,
+        /// Tokens that the model sees of a longer one at most: figures, at 2.5 characters a token.
         shown: u64,
     },
     /// It writes a result above `above` tokens to a file; the model sees `shown` tokens that name the file.
@@ -74,8 +76,7 @@ impl LongResult {
     #[must_use]
     pub const fn cap(self) -> Option<u64> {
         match self {
-            Self::Cut { shown } => Some(shown),
-            Self::File { above, .. } => Some(above),
+            Self::Cut { above, .. } | Self::File { above, .. } => Some(above),
             Self::Whole => None,
         }
     }
@@ -84,7 +85,7 @@ impl LongResult {
     #[must_use]
     pub fn shown_of(self, tokens: u64) -> u64 {
         match self {
-            Self::Cut { shown } => tokens.min(shown),
+            Self::Cut { shown, .. } => tokens.min(shown),
             Self::File { above, shown } if tokens > above => shown,
             Self::File { .. } | Self::Whole => tokens,
         }
@@ -94,7 +95,7 @@ impl LongResult {
     #[must_use]
     pub fn shown_at_most(self, least: u64, most: u64) -> u64 {
         match self {
-            Self::Cut { shown } => most.min(shown),
+            Self::Cut { shown, .. } => most.min(shown),
             Self::File { above, shown } if least > above => shown,
             Self::File { above, .. } => most.min(above),
             Self::Whole => most,
@@ -210,8 +211,8 @@ pub const PROFILES: &[ClientProfile] = &[
         // openai/codex issue 21153.
         progress: ShownProgress::Nothing,
         shown: ShownPart::StructuredFirst,
-        // 12,000 characters: 3,000 tokens of prose, 4,250 of figures.
-        long_result: LongResult::Cut { shown: 5_000 },
+        // 12,000 characters.
+        long_result: LongResult::Cut { above: 2_500, shown: 5_000 },
         tool_list: ToolListCost { percent: 102, searched: false },
         missing_structure: MissingStructure::Fails,
         identical_calls_max: None,
@@ -228,8 +229,8 @@ pub const PROFILES: &[ClientProfile] = &[
         // google-gemini/gemini-cli pull request 19046.
         progress: ShownProgress::MessageAndPercent,
         shown: ShownPart::Content,
-        // The first 8,000 and the last 32,000 characters: 10,000 tokens of prose, 14,600 of figures.
-        long_result: LongResult::Cut { shown: 16_000 },
+        // The first 8,000 and the last 32,000 characters.
+        long_result: LongResult::Cut { above: 8_300, shown: 16_000 },
         // It adds the parameter `wait_for_previous` to each tool, about 60 tokens: 166 to 188 of two servers.
         tool_list: ToolListCost { percent: 180, searched: false },
         missing_structure: MissingStructure::Fails,
@@ -247,8 +248,8 @@ pub const PROFILES: &[ClientProfile] = &[
         // It asks for progress to wait longer, and shows none: anomalyco/opencode pull request 32477.
         progress: ShownProgress::Nothing,
         shown: ShownPart::Content,
-        // 50 KiB: 12,800 tokens of prose, 18,200 of figures.
-        long_result: LongResult::Cut { shown: 20_000 },
+        // 50 KiB.
+        long_result: LongResult::Cut { above: 10_600, shown: 20_000 },
         tool_list: ToolListCost { percent: 110, searched: false },
         missing_structure: MissingStructure::Refuses,
         identical_calls_max: None,
@@ -343,14 +344,14 @@ mod tests {
 
     #[test]
     fn of_a_long_result_the_model_sees_what_its_program_lets_through() {
-        assert_eq!(LongResult::Cut { shown: 5_000 }.shown_of(69_387), 5_000);
-        assert_eq!(LongResult::Cut { shown: 5_000 }.shown_of(12), 12);
+        let cut = LongResult::Cut { above: 2_500, shown: 5_000 };
+        assert_eq!((cut.shown_of(69_387), cut.shown_of(3_000), cut.cap()), (5_000, 3_000, Some(2_500)));
         let file = LongResult::File { above: 25_000, shown: 370 };
         assert_eq!((file.shown_of(25_000), file.shown_of(88_842), file.cap()), (25_000, 370, Some(25_000)));
         assert_eq!((LongResult::Whole.shown_of(9), LongResult::Whole.cap()), (9, None));
         assert_eq!(file.shown_at_most(24_000, 29_000), 25_000, "an estimate at the limit may be shown whole");
         assert_eq!((file.shown_at_most(26_000, 29_000), file.shown_at_most(10, 12)), (370, 12));
-        assert_eq!(LongResult::Cut { shown: 5_000 }.shown_at_most(4_000, 6_000), 5_000);
+        assert_eq!(cut.shown_at_most(4_000, 6_000), 5_000);
     }
 
     #[test]

@@ -69,7 +69,7 @@ it("a window that was full several times says so in words, and its program what 
   expect(page.text(), "no share above 100 %").not.toMatch(/\b(1\d\d|[2-9]\d\d)\.\d %/);
   await page.close();
   const cut = show(AgentBudget, { agentId: CUT.agentId, budget: CUT, warn: 80, off: false }, world({ budgets: [CUT], calls: { "budgets.show": () => makeShown(CUT, STORY_NOW) } }));
-  await cut.find("li", "Results above the 5,000 tokens that Codex shows its model are held and read in slices.");
+  await cut.find("li", "Results above the 5,000 tokens that Codex surely shows its model are held and read in slices.");
   await cut.find("li", "Only the program knows when it compacted");
   await cut.find("td", "not enough data yet");
   await cut.find("td", "72,104");

@@ -580,7 +580,7 @@ by: string,
 why: HeldWhy,
 /** Its size in tokens, where it is held for it. */
 tokens: number | null,
-/** The limit, with `tooLarge`; what the program shows its model of a result, with `wouldBeCut`. */
+/** The limit, with `tooLarge`; up to which the program shows its model all of a result, with `wouldBeCut`. */
 limit: number | null,
 /** The program that would cut it, as people read it, with `wouldBeCut`. */
 program: string | null,

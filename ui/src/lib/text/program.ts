@@ -21,7 +21,7 @@ export function programWords(program: ProgramDto): readonly string[] {
     ...(program.from === "client" ? [`The program calls itself ${label}${measured}. Until you confirm it below, limits count the larger figure.`] : []),
     ...(program.from === "nobody" ? ["The program is not known: all that is passed counts. You can name it below."] : []),
     ...(part === null ? [] : [`Of a result its model sees ${part}${cut}.`]),
-    ...(most === null ? [] : [program.holdsCut ? `Results above the ${most} tokens that ${label} shows its model are held and read in slices.` : `Longer results are passed, and ${label} cuts them.`]),
+    ...(most === null ? [] : [program.holdsCut ? `Results above the ${most} tokens that ${label} surely shows its model are held and read in slices.` : `Longer results are passed, and ${label} cuts them.`]),
     `Only the program knows when it compacted and what its own prompt takes${program.toolsSearched ? ", and which tool definitions its model searched for" : ""}.`,
   ];
 }

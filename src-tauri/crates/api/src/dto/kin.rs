@@ -94,7 +94,7 @@ pub struct HeldDto {
     pub why: HeldWhy,
     /// Its size in tokens, where it is held for it.
     pub tokens: Option<u64>,
-    /// The limit, with `tooLarge`; what the program shows its model of a result, with `wouldBeCut`.
+    /// The limit, with `tooLarge`; up to which the program shows its model all of a result, with `wouldBeCut`.
     pub limit: Option<u64>,
     /// The program that would cut it, as people read it, with `wouldBeCut`.
     pub program: Option<String>,

@@ -78,7 +78,9 @@ fn shown(part: ShownPart) -> &'static str {
 
 fn long(result: LongResult) -> String {
     match result {
-        LongResult::Cut { shown } => format!("is cut at about {} tokens", grouped(shown)),
+        LongResult::Cut { above, shown } => {
+            format!("is cut: prose at about {} tokens, figures at about {}", grouped(above), grouped(shown))
+        }
         LongResult::File { above, shown } => {
             format!("above {} tokens goes to a file; the model sees about {}", grouped(above), grouped(shown))
         }

@@ -223,7 +223,7 @@ fn held_message(handle: &TaskHandle, why: HoldWhy) -> String {
         HoldWhy::WouldBeCut { tokens, shown, program } => {
             let (size, shown) = (handle.result_in_words(tokens), grouped(shown));
             format!(
-                "The result has {size}, above the {shown} that {} shows its model; a person decides.",
+                "The result has {size}, above the {shown} that {} surely shows its model; a person decides.",
                 program.label
             )
         }

@@ -51,7 +51,7 @@ pub enum HoldWhy {
     WouldBeCut {
         /// Its size.
         tokens: u64,
-        /// What the program shows its model of a result at most.
+        /// Tokens up to which the program shows its model all of a result, whatever is in it.
         shown: u64,
         /// The program.
         program: &'static ClientProfile,
@@ -270,7 +270,7 @@ impl TaskHandle {
             }
             HoldWhy::WouldBeCut { tokens, shown, program } => {
                 let (size, shown) = (self.result_in_words(tokens), grouped(shown));
-                format!("{size}, above the {shown} that {} shows its model", program.label)
+                format!("{size}, above the {shown} that {} surely shows its model", program.label)
             }
         };
         step.fact(now, Actor::System("budget"), Verb::ResultHeld, note);

@@ -65,7 +65,11 @@ fn hold(held: &HeldDto, exactness: ExactnessDto, ago: &impl Fn(&str) -> String, 
         }
         (HeldWhy::WouldBeCut, Some(size), Some(shown), _) => {
             let program = held.program.as_deref().map_or_else(|| "its program".into(), one_line);
-            format!(": {} tokens, above the {} that {program} shows its model", tokens(size, exactness), grouped(shown))
+            format!(
+                ": {} tokens, above the {} that {program} surely shows its model",
+                tokens(size, exactness),
+                grouped(shown)
+            )
         }
         (HeldWhy::Review | HeldWhy::TooLarge | HeldWhy::DoesNotFit | HeldWhy::WouldBeCut, ..) => String::new(),
     };

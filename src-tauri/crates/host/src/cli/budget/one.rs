@@ -193,7 +193,7 @@ fn program(budget: &BudgetDto) -> Vec<String> {
     if let Some(most) = result_tokens {
         said.push(if budget.program.holds_cut {
             format!(
-                "results above the {} tokens that {label} shows its model are held and read in slices",
+                "results above the {} tokens that {label} surely shows its model are held and read in slices",
                 grouped(*most)
             )
         } else {

@@ -38,7 +38,11 @@ impl ShortResult<'_> {
                 format!("{size}, and {} are free for it in your window.", grouped(free))
             }
             HoldWhy::WouldBeCut { shown, program, .. } => {
-                format!("{size}, above the {} that {} shows its model of one result.", grouped(shown), program.label)
+                format!(
+                    "{size}, above the {} that {} surely shows its model of one result.",
+                    grouped(shown),
+                    program.label
+                )
             }
             HoldWhy::Review => format!("{size}, and a person decided that you read it in slices."),
         };
@@ -68,7 +72,7 @@ pub(in crate::gateway) fn short_error(begins: &str, size: &str, why: HoldWhy, ta
         HoldWhy::TooLarge { limit, .. } => format!(", more than the {} that are allowed here", grouped(limit)),
         HoldWhy::DoesNotFit { free, .. } => format!(", and {} are free for it", grouped(free)),
         HoldWhy::WouldBeCut { shown, program, .. } => {
-            format!(", above the {} that {} shows its model", grouped(shown), program.label)
+            format!(", above the {} that {} surely shows its model", grouped(shown), program.label)
         }
         HoldWhy::Review => String::new(),
     };
@@ -88,7 +92,7 @@ pub(in crate::gateway) fn waits(why: HoldWhy, size: &str) -> String {
             format!("it has {size}, {} are free for it, and a person decides", grouped(free))
         }
         HoldWhy::WouldBeCut { shown, program, .. } => format!(
-            "it has {size}, above the {} that {} shows its model, and a person decides",
+            "it has {size}, above the {} that {} surely shows its model, and a person decides",
             grouped(shown),
             program.label
         ),

@@ -14,9 +14,10 @@ use super::world::{Caller, World};
 
 /// What a server brings here.
 const LONG: usize = 60_000;
-/// What Codex shows its model of a result, and what a slice for it may have.
+/// What Codex shows its model of a result at most, what it surely shows, and what a slice for it may have.
 const SHOWN: u64 = 5_000;
-const SLICE: usize = 4_000;
+const SURE: u64 = 2_500;
+const SLICE: usize = 2_000;
 
 fn codex(world: &World) -> Caller {
     world.program_of("codex-mcp-client", 1, "2025-06-18")
@@ -54,10 +55,10 @@ async fn a_result_that_codex_would_cut_is_held_and_read_in_slices_that_it_shows_
     let agent = codex(&world);
     let short: Value = agent.call("huge").await.result();
     let said = short["content"][0]["text"].as_str().expect("a text");
-    assert!(said.contains("above the 5,000 that Codex shows its model"), "the model reads why: {said:.300}");
+    assert!(said.contains("above the 2,500 that Codex surely shows its model"), "the model reads why: {said:.300}");
     let row = world.rows(1).await.into_iter().next().expect("it is remembered");
     let program = client_profile::of_word("codex").expect("in the table");
-    let why = HoldWhy::WouldBeCut { tokens: LONG as u64, shown: SHOWN, program };
+    let why = HoldWhy::WouldBeCut { tokens: LONG as u64, shown: SURE, program };
     assert_eq!(row.hold.map(|hold| hold.why), Some(why));
     let (mut read, mut offset) = (0, Some(0));
     while let Some(from) = offset {
