@@ -15,7 +15,7 @@ export function programWords(program: ProgramDto): readonly string[] {
   const measured = program.version === "" ? "" : `, as measured with ${line(program.version, NAME_CAP)}`;
   const part = PARTS[program.shows];
   const most = program.resultTokens === null ? null : count(program.resultTokens);
-  const cut = most === null || program.longResult === "whole" ? "" : program.longResult === "cut" ? `, at most about ${most} tokens` : `; above ${most} tokens the name of a file`;
+  const cut = most === null || program.longResult === "whole" ? "" : program.longResult === "cut" ? `, cut somewhere above ${most} tokens` : `; above ${most} tokens the name of a file`;
   return [
     ...(program.from === "set" ? [`The program is ${label}${measured}.`] : []),
     ...(program.from === "client" ? [`The program calls itself ${label}${measured}. Until you confirm it below, limits count the larger figure.`] : []),

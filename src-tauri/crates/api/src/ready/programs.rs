@@ -13,7 +13,7 @@ use crate::shell;
 /// Programs with settings of their own.
 const KNOWN: [&str; 4] = ["claude-code", "codex", "gemini-cli", "opencode"];
 
-/// The words of [`KNOWN`], for the command line.
+/// The words of all programs that are known, for the command line.
 #[must_use]
 pub fn words() -> &'static [&'static str] {
     &KNOWN

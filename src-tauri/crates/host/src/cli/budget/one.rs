@@ -184,7 +184,7 @@ fn program(budget: &BudgetDto) -> Vec<String> {
     };
     if let Some(part) = part {
         let most = match (long_result, result_tokens) {
-            (LongResultDto::Cut, Some(most)) => format!(", at most about {} tokens", grouped(*most)),
+            (LongResultDto::Cut, Some(most)) => format!(", cut somewhere above {} tokens", grouped(*most)),
             (LongResultDto::File, Some(most)) => format!("; above {} tokens the name of a file", grouped(*most)),
             (LongResultDto::Cut | LongResultDto::File, None) | (LongResultDto::Whole, _) => String::new(),
         };
