@@ -14,3 +14,11 @@ it("the rail says whose window is nearly full, and leads to what fills the fulle
   expect(links, "by name, with their marks").toEqual([["#/budgets/agt_000000", "claude-code ≈ 59 % of its window"], ["#/budgets/agt_000002", "nightly-ops ≤ 36 % of its window"], ["#/budgets/agt_000001", "research-7 81 % of its window"]]);
   await page.close();
 });
+
+it("figures of the rail stand apart from their words", async () => {
+  const core = fake();
+  const page = show(Rail, { items: 3, tasks: 8, servers: 0, agents: 0, person: null, full: null, gauges: [], onsearch: () => undefined }, core);
+  const said = (hash: string) => page.page.querySelector(`a[href^='${hash}'] [data-figure]`)?.textContent ?? "";
+  expect([said("#/tasks"), said("#/inbox")]).toEqual([expect.stringMatching(/^8 open$/), expect.stringMatching(/^3 \S/)]);
+  await page.close();
+});
