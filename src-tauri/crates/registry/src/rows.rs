@@ -8,6 +8,8 @@ pub(crate) mod agent;
 pub(crate) mod audit;
 pub(crate) mod budget;
 pub(crate) mod contact;
+#[cfg(test)]
+mod golden;
 pub(crate) mod handle;
 pub(crate) mod intent;
 pub(crate) mod request;
