@@ -18,4 +18,5 @@ mod sessions;
 mod storage;
 mod tasks;
 mod watching;
+mod wire;
 mod world;
