@@ -291,35 +291,4 @@ fn sentence(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_command_line_is_well_formed() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn a_usage_error_is_one_line_and_a_hint() {
-        let error = Cli::try_parse_from(["taskwarden", "tasks", "lst"]).expect_err("a typing error");
-        let (message, hint) = usage(&error.render().to_string(), "taskwarden tasks");
-        assert_eq!(message, "unrecognized subcommand `lst`");
-        assert!(hint.contains("`list`"), "the nearest is named: {hint}");
-        assert!(!message.contains('\n') && !hint.contains('\n'), "one line each");
-    }
-
-    #[test]
-    fn a_usage_error_names_the_help_of_the_command_that_was_meant() {
-        let told = |args: &[&str]| {
-            let error = Cli::try_parse_from(args).expect_err("not as it is written");
-            let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-            usage(&error.render().to_string(), &meant(&args))
-        };
-        let (message, hint) = told(&["taskwarden", "--json", "tasks", "list", "--limit", "many"]);
-        assert!(message.contains("`many`") && hint.contains("`taskwarden tasks list --help`"), "{message} {hint}");
-        let (message, _) = told(&["taskwarden", "budget", "--window"]);
-        assert_eq!(message, "unexpected argument `--window` found", "and no second form of the command is in it");
-        let (_, hint) = told(&["taskwarden", "frob"]);
-        assert_eq!(hint, "`taskwarden --help` lists the commands.");
-    }
-}
+mod tests;
