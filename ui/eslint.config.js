@@ -32,10 +32,19 @@ export default ts.config(
       "no-restricted-syntax": [
         "error",
         { selector: "TSEnumDeclaration", message: "No enums: use a closed union of strings (59)." },
-        { selector: "SvelteAttribute[key.name='style']", message: "No style attributes: the content policy blocks them; use scoped styles or style:--x (66)." },
-        { selector: "SvelteStyleDirective[key.name.name=/^(?!--)/]", message: "Only custom properties are set through style: directives (66)." },
+        {
+          selector: "SvelteAttribute[key.name='style']",
+          message: "No style attributes: the content policy blocks them; use scoped styles or style:--x (66).",
+        },
+        {
+          selector: "SvelteStyleDirective[key.name.name=/^(?!--)/]",
+          message: "Only custom properties are set through style: directives (66).",
+        },
       ],
-      "no-restricted-imports": ["error", { patterns: [{ group: ["**/features/*"], message: "A feature never imports another feature (64)." }] }],
+      "no-restricted-imports": [
+        "error",
+        { patterns: [{ group: ["**/features/*"], message: "A feature never imports another feature (64)." }] },
+      ],
       "house/tokens-only": "error",
       "house/size": "error",
     },
@@ -47,21 +56,56 @@ export default ts.config(
   {
     // Nothing made up reaches the product: only stories, examples and tests may import it.
     files: ["src/**"],
-    ignores: ["**/*.stories.ts", "**/*.example.*", "**/*.test.ts", "src/lib/fake/**", "src/lib/backend/fake.ts", "src/lib/story.ts", "src/lib/design/**", "src/App.svelte", "src/main.ts"],
+    ignores: [
+      "**/*.stories.ts",
+      "**/*.example.*",
+      "**/*.test.ts",
+      "src/lib/fake/**",
+      "src/lib/backend/fake.ts",
+      "src/lib/story.ts",
+      "src/lib/design/**",
+      "src/App.svelte",
+      "src/main.ts",
+    ],
     rules: {
-      "no-restricted-imports": ["error", { patterns: [
-        { group: ["**/features/*"], message: "A feature never imports another feature (64)." },
-        { group: ["$lib/fake/*", "$lib/backend/fake", "**/backend/fake", "$lib/story"], message: "Made-up data stays out of the product." },
-      ] }],
+      "no-restricted-imports": [
+        "error",
+        {
+          patterns: [
+            { group: ["**/features/*"], message: "A feature never imports another feature (64)." },
+            {
+              group: ["$lib/fake/*", "$lib/backend/fake", "**/backend/fake", "$lib/story"],
+              message: "Made-up data stays out of the product.",
+            },
+          ],
+        },
+      ],
     },
   },
   {
     files: ["src/App.svelte", "src/main.ts", "src/Door.svelte"],
-    rules: { "no-restricted-imports": ["error", { patterns: [{ group: ["$lib/fake/*", "$lib/backend/fake", "**/backend/fake", "$lib/story"], message: "Made-up data stays out of the product." }] }] },
+    rules: {
+      "no-restricted-imports": [
+        "error",
+        {
+          patterns: [
+            {
+              group: ["$lib/fake/*", "$lib/backend/fake", "**/backend/fake", "$lib/story"],
+              message: "Made-up data stays out of the product.",
+            },
+          ],
+        },
+      ],
+    },
   },
   {
     files: ["src/lib/design/**"],
     ignores: ["**/*.stories.ts", "**/*.test.ts", "**/*.example.svelte"],
-    rules: { "no-restricted-imports": ["error", { patterns: [{ group: ["$lib/*", "!$lib/design/*"], message: "lib/design imports nothing of ours (64)." }] }] },
+    rules: {
+      "no-restricted-imports": [
+        "error",
+        { patterns: [{ group: ["$lib/*", "!$lib/design/*"], message: "lib/design imports nothing of ours (64)." }] },
+      ],
+    },
   },
 );

@@ -8,7 +8,9 @@ const RAW = [
 
 /** Style text of a component without comments and without media queries, the one place a pixel may stand. */
 function bare(css) {
-  return css.replace(/\/\*[\s\S]*?\*\//g, (found) => " ".repeat(found.length)).replace(/@(?:media|container)[^{]*/g, (found) => " ".repeat(found.length));
+  return css
+    .replace(/\/\*[\s\S]*?\*\//g, (found) => " ".repeat(found.length))
+    .replace(/@(?:media|container)[^{]*/g, (found) => " ".repeat(found.length));
 }
 
 const tokensOnly = {
@@ -41,7 +43,8 @@ const size = {
     return {
       "Program:exit"(node) {
         const lines = context.sourceCode.lines.length;
-        if (lines > limit) context.report({ node, message: `${lines} lines; the stop is ${limit}: split by noun (9).` });
+        if (lines > limit)
+          context.report({ node, message: `${lines} lines; the stop is ${limit}: split by noun (9).` });
       },
     };
   },

@@ -11,11 +11,19 @@ import { STORY_NOW } from "$lib/story";
 
 const query = new URLSearchParams(location.search);
 const number = (name: string, otherwise: number) => Number(query.get(name) ?? otherwise);
-const connection = (["live", "connecting", "lost", "stale"] as const).find((one) => one === query.get("connection")) ?? "live";
+const connection =
+  (["live", "connecting", "lost", "stale"] as const).find((one) => one === query.get("connection")) ?? "live";
 const theme = (["light", "dark"] as const).find((one) => one === query.get("theme")) ?? "system";
 const options: FakeOptions = {
-  tasks: number("tasks", 28), inbox: number("inbox", 6), servers: number("servers", 5), agents: number("agents", 5), ...(query.get("disk") === "full" ? { recording: DISK_FULL } : {}), changesPerSecond: number("changes", 0), connection,
-  settings: { theme }, core: { secretsInFile: query.has("file"), notifications: query.has("mute") ? "none" : "desktop" },
+  tasks: number("tasks", 28),
+  inbox: number("inbox", 6),
+  servers: number("servers", 5),
+  agents: number("agents", 5),
+  ...(query.get("disk") === "full" ? { recording: DISK_FULL } : {}),
+  changesPerSecond: number("changes", 0),
+  connection,
+  settings: { theme },
+  core: { secretsInFile: query.has("file"), notifications: query.has("mute") ? "none" : "desktop" },
 };
 if (query.has("still")) {
   options.now = STORY_NOW;

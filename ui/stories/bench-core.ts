@@ -37,11 +37,20 @@ addEventListener("message", ({ data }: MessageEvent<string>) => {
       say({ type: "ready" });
       break;
     case "call":
-      core?.call(message.name, message.input).then((output) => say({ type: "answer", id: message.id, output, tookMs: took() }), (error: unknown) => say({ type: "failure", id: message.id, error }));
+      core?.call(message.name, message.input).then(
+        (output) => say({ type: "answer", id: message.id, output, tookMs: took() }),
+        (error: unknown) => say({ type: "failure", id: message.id, error }),
+      );
       break;
     case "subscribe":
       stop?.();
-      stop = core?.subscribe(message.input, { frame: (frame) => say({ type: "frame", frame, tookMs: took() }), alive: () => undefined, open: () => undefined, end: () => undefined }) ?? null;
+      stop =
+        core?.subscribe(message.input, {
+          frame: (frame) => say({ type: "frame", frame, tookMs: took() }),
+          alive: () => undefined,
+          open: () => undefined,
+          end: () => undefined,
+        }) ?? null;
       break;
     case "rest":
       core?.rest();

@@ -69,7 +69,13 @@ worker.addEventListener("message", ({ data }: MessageEvent<string>) => {
       waiting.delete(message.id);
       break;
     case "frame":
-      if (typeof message.frame === "object" && message.frame !== null && "changes" in message.frame && typeof message.frame.changes === "number") bench.received += message.frame.changes;
+      if (
+        typeof message.frame === "object" &&
+        message.frame !== null &&
+        "changes" in message.frame &&
+        typeof message.frame.changes === "number"
+      )
+        bench.received += message.frame.changes;
       on?.(message.frame);
       break;
     case "rested":
@@ -79,7 +85,12 @@ worker.addEventListener("message", ({ data }: MessageEvent<string>) => {
 });
 
 const query = new URLSearchParams(location.search);
-say({ type: "make", tasks: Number(query.get("tasks") ?? 100_000), inbox: Number(query.get("inbox") ?? 30), changes: Number(query.get("changes") ?? 0) });
+say({
+  type: "make",
+  tasks: Number(query.get("tasks") ?? 100_000),
+  inbox: Number(query.get("inbox") ?? 30),
+  changes: Number(query.get("changes") ?? 0),
+});
 
 declare global {
   interface Window {

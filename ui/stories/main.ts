@@ -32,4 +32,9 @@ declare global {
     stories: { name: string; keys: readonly string[]; click: readonly string[]; as: string }[];
   }
 }
-window.stories = [...stories].map(([name, story]) => ({ name, keys: story.keys ?? [], click: story.click ?? [], as: story.as ?? "screen" }));
+window.stories = [...stories].map(([name, story]) => ({
+  name,
+  keys: story.keys ?? [],
+  click: story.click ?? [],
+  as: story.as ?? "screen",
+}));

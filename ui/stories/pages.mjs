@@ -1,8 +1,18 @@
 /* The whole app on made-up data, place by place and state by state. The smallest size is 1280 x 800 at 200 % zoom. */
-export const SIZES = [{ width: 1280, height: 800 }, { width: 900, height: 600 }];
+export const SIZES = [
+  { width: 1280, height: 800 },
+  { width: 900, height: 600 },
+];
 export const APP_SIZES = [...SIZES, { width: 720, height: 600 }, { width: 640, height: 400 }];
 
-const page = (name, query, hash, more = {}) => ({ name: `app/${name}`, url: (theme) => `/fake.html?still=1&theme=${theme}${query}#${hash}`, keys: [], click: [], sizes: APP_SIZES, ...more });
+const page = (name, query, hash, more = {}) => ({
+  name: `app/${name}`,
+  url: (theme) => `/fake.html?still=1&theme=${theme}${query}#${hash}`,
+  keys: [],
+  click: [],
+  sizes: APP_SIZES,
+  ...more,
+});
 
 export const PAGES = [
   page("inbox", "", "/inbox"),

@@ -20,20 +20,31 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PAGES_AT_ONCE = 2;
 
-if (!args.includes("--no-build")) await build({ root, configFile: `${root}vite.stories.ts`, logLevel: "error", build: { outDir: folder } });
+if (!args.includes("--no-build"))
+  await build({ root, configFile: `${root}vite.stories.ts`, logLevel: "error", build: { outDir: folder } });
 if (shots) await mkdir(shots, { recursive: true });
 const site = await serve(`${root}${folder}`);
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
 
 async function newPage() {
-  const context = await browser.newContext({ viewport: SIZES[0], reducedMotion: "reduce", locale: "en-GB", timezoneId: "UTC" });
+  const context = await browser.newContext({
+    viewport: SIZES[0],
+    reducedMotion: "reduce",
+    locale: "en-GB",
+    timezoneId: "UTC",
+  });
   return context.newPage();
 }
 
 const first = await newPage();
 await first.goto(`${site.at}/stories.html`);
 const stories = (await first.evaluate(() => window.stories)).map((story) => ({
-  ...story, sizes: SIZES, url: (theme) => `/stories.html?story=${encodeURIComponent(story.name)}&theme=${theme}`,
+  ...story,
+  sizes: SIZES,
+  url: (theme) => `/stories.html?story=${encodeURIComponent(story.name)}&theme=${theme}`,
 }));
 const all = [...stories, ...PAGES].filter((story) => !only || story.name.includes(only));
 await first.context().close();
@@ -54,7 +65,11 @@ async function look(page, { story, theme }) {
   const onerror = (error) => hear(`error: ${error.message}`);
   page.on("console", onconsole);
   page.on("pageerror", onerror);
-  await page.emulateMedia({ forcedColors: story.forced ? "active" : "none", colorScheme: theme, reducedMotion: "reduce" });
+  await page.emulateMedia({
+    forcedColors: story.forced ? "active" : "none",
+    colorScheme: theme,
+    reducedMotion: "reduce",
+  });
   // Geometry is the same in both themes: the smaller sizes are looked at in one, and in both for pictures.
   for (const size of theme === "light" || shots ? story.sizes : story.sizes.slice(0, 1)) {
     await page.setViewportSize(size);
@@ -77,10 +92,16 @@ async function look(page, { story, theme }) {
       await page.evaluate(axe);
       const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
       for (const found of result.violations) {
-        wrong.push(`${at}: axe ${found.id} (${found.help}): ${found.nodes.slice(0, 3).map((node) => node.target.join(" ")).join(" | ")}`);
+        wrong.push(
+          `${at}: axe ${found.id} (${found.help}): ${found.nodes
+            .slice(0, 3)
+            .map((node) => node.target.join(" "))
+            .join(" | ")}`,
+        );
       }
     }
-    if (shots) await page.screenshot({ path: `${shots}/${story.name.replace(/[^\w-]+/g, "_")}-${theme}-${size.width}.png` });
+    if (shots)
+      await page.screenshot({ path: `${shots}/${story.name.replace(/[^\w-]+/g, "_")}-${theme}-${size.width}.png` });
   }
   page.off("console", onconsole);
   page.off("pageerror", onerror);
@@ -91,33 +112,43 @@ async function look(page, { story, theme }) {
 
 /** Two frames without a change of the page, at most three seconds: stories have no endless motion. */
 function settled(page) {
-  return page.evaluate(() => new Promise((done) => {
-    const end = performance.now() + 3_000;
-    let quiet = 0;
-    const watch = new MutationObserver(() => (quiet = 0));
-    watch.observe(document.documentElement, { subtree: true, childList: true, attributes: true, characterData: true });
-    const step = () => {
-      quiet += 1;
-      if (quiet < 6 && performance.now() < end) requestAnimationFrame(step);
-      else {
-        watch.disconnect();
-        done();
-      }
-    };
-    setTimeout(() => requestAnimationFrame(step), 220);
-  }));
+  return page.evaluate(
+    () =>
+      new Promise((done) => {
+        const end = performance.now() + 3_000;
+        let quiet = 0;
+        const watch = new MutationObserver(() => (quiet = 0));
+        watch.observe(document.documentElement, {
+          subtree: true,
+          childList: true,
+          attributes: true,
+          characterData: true,
+        });
+        const step = () => {
+          quiet += 1;
+          if (quiet < 6 && performance.now() < end) requestAnimationFrame(step);
+          else {
+            watch.disconnect();
+            done();
+          }
+        };
+        setTimeout(() => requestAnimationFrame(step), 220);
+      }),
+  );
 }
 
-await Promise.all(Array.from({ length: PAGES_AT_ONCE }, async () => {
-  const page = await newPage();
-  for (let next = queue.shift(); next; next = queue.shift()) {
-    try {
-      await look(page, next);
-    } catch (error) {
-      wrong.push(`${next.story.name} (${next.theme}): ${error.message.split("\n")[0]}`);
+await Promise.all(
+  Array.from({ length: PAGES_AT_ONCE }, async () => {
+    const page = await newPage();
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      try {
+        await look(page, next);
+      } catch (error) {
+        wrong.push(`${next.story.name} (${next.theme}): ${error.message.split("\n")[0]}`);
+      }
     }
-  }
-}));
+  }),
+);
 
 await browser.close();
 await site.close();

@@ -10,7 +10,8 @@ for (const name of await readdir(folder)) {
   const body = await readFile(new URL(name, folder));
   sum += gzipSync(body).length;
   // Words that stand in made-up data alone.
-  for (const word of ["Mara Lindqvist", "ledgerly.example"]) if (body.includes(word)) wrong.push(`${name} has made-up data in it: ${word}`);
+  for (const word of ["Mara Lindqvist", "ledgerly.example"])
+    if (body.includes(word)) wrong.push(`${name} has made-up data in it: ${word}`);
 }
 console.log(`the bundle is ${(sum / 1000).toFixed(1)} kB compressed`);
 if (sum === 0) wrong.push("there is no bundle: run `npm run build` first");

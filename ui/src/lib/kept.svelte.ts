@@ -27,7 +27,12 @@ export class Kept<T> {
   /** Reads now and, with a round, once in each while `isDue`; until the returned function is called. */
   start(roundMs: number | null = null, isDue: () => boolean = () => true): () => void {
     void this.now();
-    const round = roundMs === null ? 0 : window.setInterval(() => { if (isDue()) this.again(); }, roundMs);
+    const round =
+      roundMs === null
+        ? 0
+        : window.setInterval(() => {
+            if (isDue()) this.again();
+          }, roundMs);
     return () => {
       this.#isOver = true;
       clearTimeout(this.#timer);
@@ -54,7 +59,10 @@ export class Kept<T> {
   again(): () => void {
     if (this.#readAt === 0 || this.#isOver) return () => undefined;
     clearTimeout(this.#timer);
-    const timer = (this.#timer = window.setTimeout(() => void this.now(), Math.max(0, this.#readAt + REST_MS - Date.now())));
+    const timer = (this.#timer = window.setTimeout(
+      () => void this.now(),
+      Math.max(0, this.#readAt + REST_MS - Date.now()),
+    ));
     return () => clearTimeout(timer);
   }
 }

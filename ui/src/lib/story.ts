@@ -23,7 +23,11 @@ export interface StoryFile {
 }
 
 /** Checks the props against the component and forgets its type. */
-export function story<P extends Record<string, unknown>>(component: Component<P>, props: P, more: Omit<Story, "component" | "props"> = {}): Story {
+export function story<P extends Record<string, unknown>>(
+  component: Component<P>,
+  props: P,
+  more: Omit<Story, "component" | "props"> = {},
+): Story {
   return { component: component as unknown as Story["component"], props, ...more };
 }
 

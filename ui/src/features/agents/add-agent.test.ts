@@ -7,7 +7,17 @@ import Screen from "../../../stories/AgentsScreen.svelte";
 import { ADD } from "./AgentsScreen.svelte";
 
 vi.setConfig({ testTimeout: 60_000 });
-vi.stubGlobal("ResizeObserver", class { observe(): void { /* never tells */ } disconnect(): void { /* nothing to stop */ } });
+vi.stubGlobal(
+  "ResizeObserver",
+  class {
+    observe(): void {
+      /* never tells */
+    }
+    disconnect(): void {
+      /* nothing to stop */
+    }
+  },
+);
 let shown: Shown;
 afterEach(() => shown.close());
 
@@ -25,12 +35,17 @@ describe("adding an agent", () => {
     program.dispatchEvent(new Event("change", { bubbles: true }));
     await shown.press("aside footer button[type=submit]");
     await shown.find("aside pre", "[mcp_servers.taskwarden]");
-    expect(backend.called.find((one) => one.name === "agents.add")?.input).toMatchObject({ name: "mine", program: "codex" });
+    expect(backend.called.find((one) => one.name === "agents.add")?.input).toMatchObject({
+      name: "mine",
+      program: "codex",
+    });
     await shown.find("aside [role=status]", "Waiting for its program to connect");
     await shown.find("aside [role=status]", "Connected: codex 2.1.7");
     await shown.press("aside [role=tab]", "Claude Code");
     await shown.find("aside pre", "claude mcp add");
-    const line = [...shown.page.querySelectorAll("aside pre")].find((one) => one.textContent.includes("claude mcp add"));
+    const line = [...shown.page.querySelectorAll("aside pre")].find((one) =>
+      one.textContent.includes("claude mcp add"),
+    );
     expect(line?.textContent, "no line for a terminal holds the token").not.toContain("twa_");
   });
 });

@@ -4,7 +4,19 @@ import { NO_FIGURES } from "$lib/fake/query";
 
 export function anAgent(name: string, change: Partial<AgentFacts> = {}): AgentFacts {
   return {
-    id: `agt_${name}`, name, createdAt: "2026-11-20T09:00:00.000Z", revokedAt: null, seenAt: "2026-11-21T14:29:36.000Z", client: "claude-code 2.1.7",
-    calls: 412, openTasks: 0, waiting: 0, taskTools: true, learnedTimeoutMs: null, connected: true, figures: { ...NO_FIGURES, all: change.openTasks ?? 0, open: change.openTasks ?? 0, needsYou: change.waiting ?? 0 }, ...change,
+    id: `agt_${name}`,
+    name,
+    createdAt: "2026-11-20T09:00:00.000Z",
+    revokedAt: null,
+    seenAt: "2026-11-21T14:29:36.000Z",
+    client: "claude-code 2.1.7",
+    calls: 412,
+    openTasks: 0,
+    waiting: 0,
+    taskTools: true,
+    learnedTimeoutMs: null,
+    connected: true,
+    figures: { ...NO_FIGURES, all: change.openTasks ?? 0, open: change.openTasks ?? 0, needsYou: change.waiting ?? 0 },
+    ...change,
   };
 }

@@ -5,16 +5,38 @@ import { makeAgents } from "$lib/fake/things";
 import { anAgent } from "./agents.example";
 import Screen from "../../../stories/AgentsScreen.svelte";
 
-const refused: ApiError = { code: "refused", message: "there is an agent `claude-code` already", hint: "Choose another name, or revoke that one first." };
+const refused: ApiError = {
+  code: "refused",
+  message: "there is an agent `claude-code` already",
+  hint: "Choose another name, or revoke that one first.",
+};
 const designed = [
-  anAgent("claude-code", { openTasks: 3 }), anAgent("research-7", { client: "research 7.0", openTasks: 5, waiting: 2, seenAt: "2026-11-21T14:31:35.000Z" }),
-  anAgent("nightly-ops", { client: null, connected: false, openTasks: 3, seenAt: "2026-11-21T14:23:36.000Z" }), anAgent("pr-reviewer", { openTasks: 5 }),
+  anAgent("claude-code", { openTasks: 3 }),
+  anAgent("research-7", { client: "research 7.0", openTasks: 5, waiting: 2, seenAt: "2026-11-21T14:31:35.000Z" }),
+  anAgent("nightly-ops", { client: null, connected: false, openTasks: 3, seenAt: "2026-11-21T14:23:36.000Z" }),
+  anAgent("pr-reviewer", { openTasks: 5 }),
   anAgent("order-bot", { connected: false, revokedAt: "2026-11-21T11:02:00.000Z", seenAt: "2026-11-21T11:02:00.000Z" }),
 ];
-const rule: RuleDto = { scope: { kind: "agent", agent: "agt_claude-code" }, asked: "agentThenPeople", peopleAfterMs: 60_000, repeat: "join", holdResults: true, promoteAfterMs: null };
+const rule: RuleDto = {
+  scope: { kind: "agent", agent: "agt_claude-code" },
+  asked: "agentThenPeople",
+  peopleAfterMs: 60_000,
+  repeat: "join",
+  holdResults: true,
+  promoteAfterMs: null,
+};
 const long = "x".repeat(100_000);
-const hostile = anAgent("hostile", { client: `<img src=x onerror=alert(1)> \u202E${long}`, calls: Number.MAX_SAFE_INTEGER, openTasks: 999_999, waiting: 88_888 });
-const screen = (hash: string, fake: NonNullable<Parameters<typeof story>[2]>["fake"] = {}, more: Parameters<typeof story>[2] = {}) => story(Screen, {}, { hash: `#/agents${hash}`, fake: { agents: designed, ...fake }, ...more });
+const hostile = anAgent("hostile", {
+  client: `<img src=x onerror=alert(1)> \u202E${long}`,
+  calls: Number.MAX_SAFE_INTEGER,
+  openTasks: 999_999,
+  waiting: 88_888,
+});
+const screen = (
+  hash: string,
+  fake: NonNullable<Parameters<typeof story>[2]>["fake"] = {},
+  more: Parameters<typeof story>[2] = {},
+) => story(Screen, {}, { hash: `#/agents${hash}`, fake: { agents: designed, ...fake }, ...more });
 
 export default {
   title: "agents",
@@ -30,15 +52,29 @@ export default {
     error: screen("", { connection: "lost" }),
     stale: screen("", { connection: "stale" }),
     opened: screen("/agt_claude-code"),
-    "opened, with a learned timeout": screen("/agt_claude-code", { agents: [anAgent("claude-code", { learnedTimeoutMs: 40_000 })] }),
+    "opened, with a learned timeout": screen("/agt_claude-code", {
+      agents: [anAgent("claude-code", { learnedTimeoutMs: 40_000 })],
+    }),
     "opened, with a rule": screen("/agt_claude-code", { rules: [rule] }),
     "opened, revoked": screen("/agt_order-bot"),
     hostile: screen("/agt_hostile", { agents: [hostile, ...designed] }),
     revoke: screen("/agt_claude-code", {}, { click: ["aside footer button >> nth=0"] }),
     add: screen("/%2Badd"),
     "add, nothing typed": screen("/%2Badd", {}, { click: ["aside footer button[type=submit]"] }),
-    "add, no address": screen("/%2Badd", { core: { agentsAt: { url: null, why: "port 7717 is used by another program; choose another with --listen" } } }),
+    "add, no address": screen("/%2Badd", {
+      core: { agentsAt: { url: null, why: "port 7717 is used by another program; choose another with --listen" } },
+    }),
     added: screen("/%2Badd", {}, { click: ["aside input[maxlength]"], keys: ["n", "e", "w", "Enter"] }),
-    "add, refused": screen("/%2Badd", { calls: { "agents.add": () => { throw refused; } } }, { click: ["aside input[maxlength]"], keys: ["n", "e", "w", "Enter"] }),
+    "add, refused": screen(
+      "/%2Badd",
+      {
+        calls: {
+          "agents.add": () => {
+            throw refused;
+          },
+        },
+      },
+      { click: ["aside input[maxlength]"], keys: ["n", "e", "w", "Enter"] },
+    ),
   },
 } satisfies StoryFile;

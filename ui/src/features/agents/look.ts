@@ -13,22 +13,38 @@ export interface AgentLook {
 }
 
 export function agentLook(agent: AgentFacts, now: number): AgentLook {
-  if (agent.revokedAt !== null) return { tone: "neutral", icon: "lock", word: text.state.revoked, small: text.state.since(ago(agent.revokedAt, now)) };
+  if (agent.revokedAt !== null)
+    return {
+      tone: "neutral",
+      icon: "lock",
+      word: text.state.revoked,
+      small: text.state.since(ago(agent.revokedAt, now)),
+    };
   const small = agent.seenAt === null ? text.neverSeen : text.state.last(ago(agent.seenAt, now));
-  return agent.connected ? { tone: "success", icon: "check", word: text.state.connected, small } : { tone: "neutral", icon: "bar", word: text.state.away, small };
+  return agent.connected
+    ? { tone: "success", icon: "check", word: text.state.connected, small }
+    : { tone: "neutral", icon: "bar", word: text.state.away, small };
 }
 
 /** What needs somebody first, then the connected, then the others by name; the revoked last. */
 export function inOrder(agents: Iterable<AgentFacts>): readonly AgentFacts[] {
-  const rank = (agent: AgentFacts) => (agent.revokedAt !== null ? 3 : agent.figures.needsYou > 0 ? 0 : agent.connected ? 1 : 2);
-  return [...agents].sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1));
+  const rank = (agent: AgentFacts) =>
+    agent.revokedAt !== null ? 3 : agent.figures.needsYou > 0 ? 0 : agent.connected ? 1 : 2;
+  return [...agents].sort(
+    (a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1),
+  );
 }
 
 /** By name or program; nothing typed means all. */
 export function matching(agents: readonly AgentFacts[], typed: string): readonly AgentFacts[] {
-  const words = typed.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const words = typed
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
   if (words.length === 0) return agents;
-  return agents.filter((agent) => words.every((word) => `${agent.name} ${agent.client ?? ""}`.toLowerCase().includes(word)));
+  return agents.filter((agent) =>
+    words.every((word) => `${agent.name} ${agent.client ?? ""}`.toLowerCase().includes(word)),
+  );
 }
 
 /** How far a new agent has come. */

@@ -8,12 +8,25 @@ import { DAY } from "./look";
 import * as made from "./budgets.example";
 
 const failed: ApiError = { code: "failed", message: "the registry is full", hint: "Free some space on the disk." };
-const throwing = (): never => { throw failed; };
+const throwing = (): never => {
+  throw failed;
+};
 const five: FakeOptions = { agents: made.agents(5), budgets: made.budgets(5) };
-const screen = (fake: FakeOptions = five, more: { hash?: string; keys?: readonly string[]; click?: readonly string[] } = {}) => story(Budgets, {}, { hash: "#/budgets", fake, ...more });
-const one = (budget: BudgetDto, more: FakeOptions = {}): FakeOptions => ({ agents: [made.agentOf(budget)], budgets: [budget], ...more });
+const screen = (
+  fake: FakeOptions = five,
+  more: { hash?: string; keys?: readonly string[]; click?: readonly string[] } = {},
+) => story(Budgets, {}, { hash: "#/budgets", fake, ...more });
+const one = (budget: BudgetDto, more: FakeOptions = {}): FakeOptions => ({
+  agents: [made.agentOf(budget)],
+  budgets: [budget],
+  ...more,
+});
 const rules: RuleDto[] = [
-  { scope: { kind: "agent", agent: "agt_000001" }, resultLimit: { tokens: 20_000, at: "hold" }, windowLimit: { tokens: 160_000, at: "ask" } },
+  {
+    scope: { kind: "agent", agent: "agt_000001" },
+    resultLimit: { tokens: 20_000, at: "hold" },
+    windowLimit: { tokens: 160_000, at: "ask" },
+  },
   { scope: { kind: "server", server: "warehouse" }, taskLimit: { tokens: 60_000, at: "stop" } },
   { scope: { kind: "tool", server: "docs", tool: "index_folder" }, resultLimit: { tokens: 50_000, at: "warn" } },
 ];
@@ -28,8 +41,14 @@ export default {
     one: screen(one(made.aBudget())),
     thirty: screen({ agents: made.agents(30), budgets: made.budgets(30) }),
     "ten thousand": screen({ agents: made.agents(10_000), budgets: made.budgets(10_000) }),
-    "ten thousand, found": screen({ agents: made.agents(10_000), budgets: made.budgets(10_000) }, { keys: ["/", "9", "9", "9", "7"] }),
-    "ten thousand, no match": screen({ agents: made.agents(10_000), budgets: made.budgets(10_000) }, { keys: ["/", "q", "q"] }),
+    "ten thousand, found": screen(
+      { agents: made.agents(10_000), budgets: made.budgets(10_000) },
+      { keys: ["/", "9", "9", "9", "7"] },
+    ),
+    "ten thousand, no match": screen(
+      { agents: made.agents(10_000), budgets: made.budgets(10_000) },
+      { keys: ["/", "q", "q"] },
+    ),
     "size unknown": screen(one(made.UNKNOWN_SIZE)),
     "nothing seen": screen(one(made.UNSEEN)),
     overfull: screen(one(made.OVERFULL)),
@@ -40,26 +59,84 @@ export default {
     "past a limit of the window": screen(one(made.PAST_LIMIT)),
     "a limit, size unknown": screen(one(made.LIMIT_ALONE)),
     "windows beside": screen(one(made.BESIDE)),
-    hostile: screen(one(made.HOSTILE, { calls: { "budgets.show": () => ({ ...makeShown(made.HOSTILE, STORY_NOW), tools: Array.from({ length: 500 }, (_, at) => ({ tool: `‮<b>${"w".repeat(4_000)}${at}`, tokens: Number.MAX_SAFE_INTEGER, exactness: "about" as const, passed: 1 })) }) } })),
+    hostile: screen(
+      one(made.HOSTILE, {
+        calls: {
+          "budgets.show": () => ({
+            ...makeShown(made.HOSTILE, STORY_NOW),
+            tools: Array.from({ length: 500 }, (_, at) => ({
+              tool: `‮<b>${"w".repeat(4_000)}${at}`,
+              tokens: Number.MAX_SAFE_INTEGER,
+              exactness: "about" as const,
+              passed: 1,
+            })),
+          }),
+        },
+      }),
+    ),
     "emptying the window": screen(five, { click: [".title button >> text=Empty the window"] }),
-    "the window emptied": screen(five, { click: [".title button >> text=Empty the window", "[role=dialog] button[data-variant=danger]"] }),
+    "the window emptied": screen(five, {
+      click: [".title button >> text=Empty the window", "[role=dialog] button[data-variant=danger]"],
+    }),
     "letting in what does not fit": screen(five, { click: ["[role=group] button >> text=Let it in whole…"] }),
     trimming: screen(five, { click: ["[role=group] button >> text=Trim…"] }),
     "not delivering": screen(five, { click: ["[role=group] button >> text=Do not deliver…"] }),
-    "window to correct": screen(one(made.UNKNOWN_SIZE), { click: ["#counted input"], keys: ["l", "o", "t", "s", "Enter"] }),
+    "window to correct": screen(one(made.UNKNOWN_SIZE), {
+      click: ["#counted input"],
+      keys: ["l", "o", "t", "s", "Enter"],
+    }),
     limits: screen({ ...five, rules }, { click: LIMITS }),
     "limits, none set": screen(five, { click: LIMITS }),
-    "limits, to correct": screen(five, { click: [...LIMITS, "[role=dialog] input[placeholder='no limit'] >> nth=0"], keys: ["m", "a", "n", "y", "Enter"] }),
-    "limits, not saved": screen(five, { click: [...LIMITS, "[role=dialog] input[placeholder='no limit'] >> nth=0"], keys: ["2", "0", "k", "Escape"] }),
+    "limits, to correct": screen(five, {
+      click: [...LIMITS, "[role=dialog] input[placeholder='no limit'] >> nth=0"],
+      keys: ["m", "a", "n", "y", "Enter"],
+    }),
+    "limits, not saved": screen(five, {
+      click: [...LIMITS, "[role=dialog] input[placeholder='no limit'] >> nth=0"],
+      keys: ["2", "0", "k", "Escape"],
+    }),
     "limits of a tool": screen({ ...five, rules }, { click: [...LIMITS, "[role=dialog] li:last-child button"] }),
     spent: screen(five, { hash: "#/budgets?spent" }),
-    "spent, nobody has access": screen({ agents: made.agents(2).map((agent) => ({ ...agent, revokedAt: agent.createdAt })), budgets: [] }, { hash: "#/budgets/agt_000001?spent" }),
-    "spent, cannot be read again": screen({ ...five, calls: { "budgets.series": ({ spanMs, stepMs }) => (spanMs > 2 * DAY.spanMs ? throwing() : makeSeries(spanMs, stepMs, STORY_NOW, 3, ["o200k"])) } }, { hash: "#/budgets?spent", click: ["text=30 days"] }),
+    "spent, nobody has access": screen(
+      { agents: made.agents(2).map((agent) => ({ ...agent, revokedAt: agent.createdAt })), budgets: [] },
+      { hash: "#/budgets/agt_000001?spent" },
+    ),
+    "spent, cannot be read again": screen(
+      {
+        ...five,
+        calls: {
+          "budgets.series": ({ spanMs, stepMs }) =>
+            spanMs > 2 * DAY.spanMs ? throwing() : makeSeries(spanMs, stepMs, STORY_NOW, 3, ["o200k"]),
+        },
+      },
+      { hash: "#/budgets?spent", click: ["text=30 days"] },
+    ),
     "spent by one": screen(five, { hash: "#/budgets/agt_000001?spent" }),
     "spent, a month": screen(five, { hash: "#/budgets?spent", click: ["text=30 days"] }),
-    "spent nothing": screen({ ...five, calls: { "budgets.series": ({ spanMs, stepMs }) => { const made = makeSeries(spanMs, stepMs, STORY_NOW, 1, []); return { ...made, points: made.points.map((point) => ({ ...point, sources: [], keptOut: 0, messages: 0 })) }; }, "budgets.waste": () => ({ servers: [] }) } }, { hash: "#/budgets?spent" }),
-    "spent, cannot be read": screen({ ...five, calls: { "budgets.series": throwing, "budgets.waste": throwing } }, { hash: "#/budgets?spent" }),
-    "one cannot be read": screen({ ...five, calls: { "budgets.show": throwing, "budgets.choices": throwing, "budgets.waste": throwing } }),
+    "spent nothing": screen(
+      {
+        ...five,
+        calls: {
+          "budgets.series": ({ spanMs, stepMs }) => {
+            const made = makeSeries(spanMs, stepMs, STORY_NOW, 1, []);
+            return {
+              ...made,
+              points: made.points.map((point) => ({ ...point, sources: [], keptOut: 0, messages: 0 })),
+            };
+          },
+          "budgets.waste": () => ({ servers: [] }),
+        },
+      },
+      { hash: "#/budgets?spent" },
+    ),
+    "spent, cannot be read": screen(
+      { ...five, calls: { "budgets.series": throwing, "budgets.waste": throwing } },
+      { hash: "#/budgets?spent" },
+    ),
+    "one cannot be read": screen({
+      ...five,
+      calls: { "budgets.show": throwing, "budgets.choices": throwing, "budgets.waste": throwing },
+    }),
     loading: screen({ connection: "connecting" }),
     error: screen({ connection: "lost" }),
     stale: screen({ ...five, connection: "stale" }),

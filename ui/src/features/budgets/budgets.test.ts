@@ -16,32 +16,62 @@ import { DAY } from "./look";
 import Others from "./Others.svelte";
 import Waste from "./Waste.svelte";
 
-const throwing = (): never => { throw { code: "failed", message: "the registry is full", hint: "Free some space on the disk." }; };
-const world = (options: Parameters<typeof fake>[0] = {}) => fake({ now: STORY_NOW, agents: agents(5), budgets: budgets(5), ...options });
+const throwing = (): never => {
+  throw { code: "failed", message: "the registry is full", hint: "Free some space on the disk." };
+};
+const world = (options: Parameters<typeof fake>[0] = {}) =>
+  fake({ now: STORY_NOW, agents: agents(5), budgets: budgets(5), ...options });
 
 clock.freeze(STORY_NOW);
 // The lists measure themselves; here nothing has a size.
-vi.stubGlobal("ResizeObserver", class { observe(): void { /* never tells */ } disconnect(): void { /* nothing to stop */ } });
+vi.stubGlobal(
+  "ResizeObserver",
+  class {
+    observe(): void {
+      /* never tells */
+    }
+    disconnect(): void {
+      /* nothing to stop */
+    }
+  },
+);
 afterEach(() => route.open("#/inbox"));
 
 it("two servers of one name waste in two rows: one that was removed and added again", async () => {
   const page = show(Waste, { agent: null }, world());
   await page.find("th", "docs");
-  expect([...page.page.querySelectorAll("tbody th")].filter((one) => one.textContent.trim() === "docs")).toHaveLength(2);
-  expect(makeWaste().filter((one) => one.server === "docs"), "as the core tells them").toHaveLength(2);
+  expect([...page.page.querySelectorAll("tbody th")].filter((one) => one.textContent.trim() === "docs")).toHaveLength(
+    2,
+  );
+  expect(
+    makeWaste().filter((one) => one.server === "docs"),
+    "as the core tells them",
+  ).toHaveLength(2);
   await page.close();
 });
 
 it("a window that was taken for over and fills again stands in one row", async () => {
   const [again] = BESIDE.beside;
   if (!again) throw new Error("there is one beside it");
-  const page = show(Others, { budget: BESIDE, earlier: [{ ...again, endedAt: again.lastAt }, windowOf("win_gone", [1], "exact", 0, STORY_NOW)], off: false, onchanged: () => undefined }, world());
+  const page = show(
+    Others,
+    {
+      budget: BESIDE,
+      earlier: [{ ...again, endedAt: again.lastAt }, windowOf("win_gone", [1], "exact", 0, STORY_NOW)],
+      off: false,
+      onchanged: () => undefined,
+    },
+    world(),
+  );
   await page.find("th", "Emptied");
   expect(page.page.querySelectorAll("tbody tr")).toHaveLength(BESIDE.beside.length + 1);
   await page.close();
 });
 
-const rows = (page: Shown) => [...page.page.querySelectorAll("[role=row] strong.clip")].map((one) => one.textContent).filter((text) => /^[a-z]/.test(text));
+const rows = (page: Shown) =>
+  [...page.page.querySelectorAll("[role=row] strong.clip")]
+    .map((one) => one.textContent)
+    .filter((text) => /^[a-z]/.test(text));
 
 it("the open agent and the rows stay where they are while others come nearer to their limit", async () => {
   route.open("#/budgets");
@@ -54,7 +84,11 @@ it("the open agent and the rows stay where they are while others come nearer to 
   if (!first || !second) throw new Error("five were made");
   core.world.budgets = [{ ...second, now: windowOf("win_more", [190_000], "about", 0, STORY_NOW) }, first, ...others];
   core.world.send({ budgets: core.world.budgetList() });
-  await until("the new figures are there", () => page.text(), (text) => text.includes("≈ 190k"));
+  await until(
+    "the new figures are there",
+    () => page.text(),
+    (text) => text.includes("≈ 190k"),
+  );
   expect(rows(page)).toEqual(before);
   expect(page.text()).toContain("research-7 by source");
   await page.press("button", "Sort again");
@@ -64,11 +98,19 @@ it("the open agent and the rows stay where they are while others come nearer to 
 });
 
 it("a window that was full several times says so in words, and its program what only it knows", async () => {
-  const page = show(AgentBudget, { agentId: OVERFULL.agentId, budget: OVERFULL, warn: 80, off: false }, world({ budgets: [OVERFULL], calls: { "budgets.show": () => makeShown(OVERFULL, STORY_NOW) } }));
+  const page = show(
+    AgentBudget,
+    { agentId: OVERFULL.agentId, budget: OVERFULL, warn: 80, off: false },
+    world({ budgets: [OVERFULL], calls: { "budgets.show": () => makeShown(OVERFULL, STORY_NOW) } }),
+  );
   await page.find("strong", "full at least 4 times since");
   expect(page.text(), "no share above 100 %").not.toMatch(/\b(1\d\d|[2-9]\d\d)\.\d %/);
   await page.close();
-  const cut = show(AgentBudget, { agentId: CUT.agentId, budget: CUT, warn: 80, off: false }, world({ budgets: [CUT], calls: { "budgets.show": () => makeShown(CUT, STORY_NOW) } }));
+  const cut = show(
+    AgentBudget,
+    { agentId: CUT.agentId, budget: CUT, warn: 80, off: false },
+    world({ budgets: [CUT], calls: { "budgets.show": () => makeShown(CUT, STORY_NOW) } }),
+  );
   await cut.find("li", "Results above the 5,000 tokens that Codex surely shows its model are held and read in slices.");
   await cut.find("li", "Only the program knows when it compacted");
   await cut.find("td", "not enough data yet");
@@ -80,24 +122,42 @@ it("a window that was full several times says so in words, and its program what 
 it("what was spent can be seen when no agent has access any more, under the name it had", async () => {
   route.open("#/budgets/agt_000001?spent");
   const gone = agents(2).map((agent) => ({ ...agent, revokedAt: agent.createdAt }));
-  const core = world({ agents: gone, budgets: [], calls: { "budgets.series": ({ spanMs, stepMs }) => makeSeries(spanMs, stepMs, STORY_NOW, 1, ["o200k"]), "budgets.waste": () => ({ servers: [] }) } });
+  const core = world({
+    agents: gone,
+    budgets: [],
+    calls: {
+      "budgets.series": ({ spanMs, stepMs }) => makeSeries(spanMs, stepMs, STORY_NOW, 1, ["o200k"]),
+      "budgets.waste": () => ({ servers: [] }),
+    },
+  });
   const page = show(Budgets, {}, core);
   await page.find("h2", `${gone[1]?.name ?? ""}, without access, last 24 hours`);
-  expect(core.called.filter((one) => one.name === "budgets.series").map((one) => one.input)).toContainEqual({ ...DAY, agent: "agt_000001" });
+  expect(core.called.filter((one) => one.name === "budgets.series").map((one) => one.input)).toContainEqual({
+    ...DAY,
+    agent: "agt_000001",
+  });
   await page.press("[role=radiogroup] input[value=now]");
   await page.find("h2", "No agent has access now");
   await page.close();
 });
 
 it("figures that cannot be read for another span stay under their own, with their time", async () => {
-  const core = world({ calls: { "budgets.series": ({ spanMs, stepMs }) => (spanMs > 2 * DAY.spanMs ? throwing() : makeSeries(spanMs, stepMs, STORY_NOW, 1, ["o200k"])) } });
+  const core = world({
+    calls: {
+      "budgets.series": ({ spanMs, stepMs }) =>
+        spanMs > 2 * DAY.spanMs ? throwing() : makeSeries(spanMs, stepMs, STORY_NOW, 1, ["o200k"]),
+    },
+  });
   const page = show(History, { agent: null, who: "All agents" }, core);
   await page.find("table");
   await page.press("[role=radiogroup] input[value=month]");
   await page.find("[role=alert]", "What came in over 30 days cannot be read now.");
   await page.find("h2", "24 hours, by the hour");
   await page.find("p", "Figures as of");
-  expect(page.page.querySelectorAll("tbody tr"), "the hours of a day, from the one in which it began to the one that runs").toHaveLength(25);
+  expect(
+    page.page.querySelectorAll("tbody tr"),
+    "the hours of a day, from the one in which it began to the one that runs",
+  ).toHaveLength(25);
   await page.close();
 });
 
@@ -126,8 +186,12 @@ it("below the limit of its window nothing fits that its size would hold", async 
 it("an agent that the feed does not tell of is read again when something was done to it", async () => {
   let budget: BudgetDto = aBudget({ agent: "far-away", agentId: "agt_far", windowFrom: "set", windowTokens: 200_000 });
   const core = world({
-    agents: [agentOf(budget)], budgets: [],
-    calls: { "budgets.show": () => makeShown(budget, STORY_NOW), "budgets.set": ({ windowTokens }) => (budget = { ...budget, windowTokens: windowTokens ?? null }) },
+    agents: [agentOf(budget)],
+    budgets: [],
+    calls: {
+      "budgets.show": () => makeShown(budget, STORY_NOW),
+      "budgets.set": ({ windowTokens }) => (budget = { ...budget, windowTokens: windowTokens ?? null }),
+    },
   });
   const page = show(AgentBudget, { agentId: budget.agentId, budget: null, warn: 80, off: false }, core);
   await page.type("#counted input", "300k");

@@ -25,7 +25,11 @@ it("limits that were typed and not saved are asked about before they go", async 
   expect((await page.find<HTMLInputElement>(LIMIT)).value).toBe("20k");
   await page.press("[role=dialog] button[type=submit]");
   await until("it is saved", put, (all) => all.length === 1);
-  await until("nothing is left to ask about", () => page.text().includes("not saved"), (asks) => !asks);
+  await until(
+    "nothing is left to ask about",
+    () => page.text().includes("not saved"),
+    (asks) => !asks,
+  );
   await page.close();
 });
 
@@ -52,6 +56,9 @@ it("the name of a tool is corrected without losing the limits typed for it", asy
   expect((await page.find<HTMLInputElement>(LIMIT)).value).toBe("20k");
   await page.press("[role=dialog] button[type=submit]");
   await until("it is saved", put, (all) => all.length === 1);
-  expect(put()[0]).toMatchObject({ scope: { kind: "tool", server: "docs", tool: "index_folder" }, resultLimit: { tokens: 20_000, at: "hold" } });
+  expect(put()[0]).toMatchObject({
+    scope: { kind: "tool", server: "docs", tool: "index_folder" },
+    resultLimit: { tokens: 20_000, at: "hold" },
+  });
   await page.close();
 });

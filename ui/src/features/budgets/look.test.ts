@@ -26,15 +26,26 @@ describe("figures over time", () => {
 
   it("sum to what the points say, by source", () => {
     const sums = sumsOf(series.points);
-    expect(sums.tokens).toBe(series.points.flatMap((point) => point.sources).reduce((sum, part) => sum + part.tokens, 0));
-    expect(sums.sources.map((part) => part.source)).toEqual(["tools", "ownTools", "arguments", "results", "handles", "prompts"]);
+    expect(sums.tokens).toBe(
+      series.points.flatMap((point) => point.sources).reduce((sum, part) => sum + part.tokens, 0),
+    );
+    expect(sums.sources.map((part) => part.source)).toEqual([
+      "tools",
+      "ownTools",
+      "arguments",
+      "results",
+      "handles",
+      "prompts",
+    ]);
     expect(sumsOf([])).toEqual({ sources: [], tokens: 0, keptOut: 0, messages: 0 });
   });
 
   it("are kept as a file whose every line says in which tokens they are counted and how exact", () => {
     const lines = csvOf(series, series.points).trimEnd().split("\n");
     expect(lines).toHaveLength(series.points.length + 1);
-    expect(lines[0], "the columns of the command line, with whose time it is").toBe("at (UTC),tools,ownTools,arguments,results,handles,prompts,keptOut,messages,exactness,families");
+    expect(lines[0], "the columns of the command line, with whose time it is").toBe(
+      "at (UTC),tools,ownTools,arguments,results,handles,prompts,keptOut,messages,exactness,families",
+    );
     expect(lines.at(-1)).toMatch(/^2026-[\d-]+T[\d:.]+Z,\d+,.*,atMost,o200k unknown$/);
   });
 });
@@ -58,6 +69,10 @@ describe("agents beyond the core's list", () => {
   it("stand after those that are listed", () => {
     const [first, second, third] = budgets(3);
     if (!first || !second || !third) throw new Error("three were made");
-    expect(together([first, second], new Map([[third.agentId, third]]), [third.agentId, second.agentId, "agt_gone"]).map((one) => one.agentId)).toEqual([second.agentId, third.agentId]);
+    expect(
+      together([first, second], new Map([[third.agentId, third]]), [third.agentId, second.agentId, "agt_gone"]).map(
+        (one) => one.agentId,
+      ),
+    ).toEqual([second.agentId, third.agentId]);
   });
 });

@@ -22,25 +22,37 @@ export interface ComingLook {
 export function comingLook(one: ComingDto, free: number | null): ComingLook {
   const words = budgetsText.coming;
   switch (one.state) {
-    case "held": return { tone: "attention", icon: "hand", word: isOver(one, free) ? words.heldOver : words.held };
-    case "slices": return { tone: "neutral", icon: "file", word: words.slices };
+    case "held":
+      return { tone: "attention", icon: "hand", word: isOver(one, free) ? words.heldOver : words.held };
+    case "slices":
+      return { tone: "neutral", icon: "file", word: words.slices };
     case "working": {
       const { tone, icon, word } = PHASES[isPhase(one.phase) ? one.phase : "running"];
       return { tone, icon, word: words.working(word, one.percent) };
     }
-    case "ready": return { tone: "neutral", icon: "down-tray", word: words.ready };
-    default: return one.state satisfies never;
+    case "ready":
+      return { tone: "neutral", icon: "down-tray", word: words.ready };
+    default:
+      return one.state satisfies never;
   }
 }
 
 const isPhase = (word: string | null): word is Phase => word !== null && Object.hasOwn(PHASES, word);
 
 /** It does not fit into what is seen to be free. */
-export const isOver = (one: ComingDto, free: number | null): boolean => free !== null && one.tokens !== null && one.tokens > free;
+export const isOver = (one: ComingDto, free: number | null): boolean =>
+  free !== null && one.tokens !== null && one.tokens > free;
 
 /** By name; the first ones. */
-export function namesFound<T extends { readonly name: string }>(all: readonly T[], typed: string, most: number): readonly T[] {
-  const words = typed.toLowerCase().split(/\s+/).filter((word) => word !== "");
+export function namesFound<T extends { readonly name: string }>(
+  all: readonly T[],
+  typed: string,
+  most: number,
+): readonly T[] {
+  const words = typed
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
   const found: T[] = [];
   for (const one of all) {
     if (found.length >= most) break;
@@ -66,8 +78,13 @@ export function sumsOf(points: readonly SeriesPoint[]): Sums {
     for (const part of point.sources) {
       const held = bySource.get(part.source);
       // A source that brought nothing yet says nothing of how exact it is.
-      const exactness = part.tokens === 0 ? (held?.exactness ?? "exact") : least([part.exactness, held?.exactness ?? "exact"]);
-      bySource.set(part.source, { tokens: (held?.tokens ?? 0) + part.tokens, passed: (held?.passed ?? 0) + part.passed, exactness });
+      const exactness =
+        part.tokens === 0 ? (held?.exactness ?? "exact") : least([part.exactness, held?.exactness ?? "exact"]);
+      bySource.set(part.source, {
+        tokens: (held?.tokens ?? 0) + part.tokens,
+        passed: (held?.passed ?? 0) + part.passed,
+        exactness,
+      });
     }
   }
   const sources = [...bySource].map(([source, sum]) => ({ source, ...sum }));
@@ -84,9 +101,16 @@ const COLUMNS: readonly SourcePart["source"][] = ["tools", "ownTools", "argument
 export function csvOf(series: Pick<SeriesDto, "exactness" | "families">, points: readonly SeriesPoint[]): string {
   const families = series.families.join(" ");
   const lines = points.map((point) => [
-    point.at, ...COLUMNS.map((source) => point.sources.find((part) => part.source === source)?.tokens ?? 0), point.keptOut, point.messages, series.exactness, families,
+    point.at,
+    ...COLUMNS.map((source) => point.sources.find((part) => part.source === source)?.tokens ?? 0),
+    point.keptOut,
+    point.messages,
+    series.exactness,
+    families,
   ]);
-  return [["at (UTC)", ...COLUMNS, "keptOut", "messages", "exactness", "families"], ...lines].map((line) => `${line.join(",")}\n`).join("");
+  return [["at (UTC)", ...COLUMNS, "keptOut", "messages", "exactness", "families"], ...lines]
+    .map((line) => `${line.join(",")}\n`)
+    .join("");
 }
 
 /** Rows where they stood, new ones after them: what is sorted otherwise meanwhile does not move under a pointer. `places`:
@@ -98,7 +122,11 @@ export function inPlace(places: readonly string[], budgets: readonly BudgetDto[]
 }
 
 /** Those beyond the core's list that were looked up, at the end. */
-export function together(listed: readonly BudgetDto[], looked: ReadonlyMap<string, BudgetDto>, ids: readonly string[]): readonly BudgetDto[] {
+export function together(
+  listed: readonly BudgetDto[],
+  looked: ReadonlyMap<string, BudgetDto>,
+  ids: readonly string[],
+): readonly BudgetDto[] {
   const wanted = new Set(ids);
   const known = listed.filter((one) => wanted.has(one.agentId));
   const have = new Set(known.map((one) => one.agentId));

@@ -17,8 +17,11 @@ function core(span: Span, now: number): SeriesDto {
   const { spanMs, stepMs } = askFor(span, now);
   const first = Math.floor((now - spanMs) / HOUR) * HOUR;
   const whole = Math.floor(now / HOUR) * HOUR;
-  const made = makeSeries((whole - first) + HOUR, stepMs, now, 3, ["o200k"]);
-  return { ...made, points: made.points.map((point, at) => ({ ...point, at: new Date(first + at * HOUR).toISOString() })) };
+  const made = makeSeries(whole - first + HOUR, stepMs, now, 3, ["o200k"]);
+  return {
+    ...made,
+    points: made.points.map((point, at) => ({ ...point, at: new Date(first + at * HOUR).toISOString() })),
+  };
 }
 function shown(span: Span, now: number) {
   const series = core(span, now);
@@ -48,7 +51,13 @@ describe("history, where clocks are half an hour off", () => {
 
   it("tells parts of days with the hour that they really begin at", () => {
     kolkata();
-    expect(shown("week", now).said.slice(0, 5)).toEqual(["15 Nov, 00:30", "15 Nov, 06:30", "15 Nov, 12:30", "15 Nov, 18:30", "16 Nov, 00:30"]);
+    expect(shown("week", now).said.slice(0, 5)).toEqual([
+      "15 Nov, 00:30",
+      "15 Nov, 06:30",
+      "15 Nov, 12:30",
+      "15 Nov, 18:30",
+      "16 Nov, 00:30",
+    ]);
   });
 
   it("keeps exact instants in its file, and says in which time they are", () => {
@@ -63,7 +72,10 @@ describe("history, where clocks are half an hour off", () => {
 describe("history, where clocks are changed", () => {
   it("has a day of 25 hours and one of 23, and every other begins at midnight", () => {
     process.env.TZ = "Europe/Berlin";
-    for (const [now, changed, hours] of [["2026-11-10T12:00:00Z", "25 Oct", 25], ["2026-04-10T12:00:00Z", "29 Mar", 23]] as const) {
+    for (const [now, changed, hours] of [
+      ["2026-11-10T12:00:00Z", "25 Oct", 25],
+      ["2026-04-10T12:00:00Z", "29 Mar", 23],
+    ] as const) {
       const { series, points, said } = shown("month", Date.parse(now));
       expect(new Set(said).size, "no day comes twice").toBe(30);
       expect(points.map((point) => new Date(point.at).getHours())).toEqual(points.map(() => 0));
@@ -76,7 +88,10 @@ describe("history, where clocks are changed", () => {
   it("tells the hour that comes twice with how far it is from UTC", () => {
     process.env.TZ = "Europe/Berlin";
     const { said } = shown("day", Date.parse("2026-10-25T12:10:00Z"));
-    expect(said.filter((one) => one.startsWith("25 Oct, 02:00"))).toEqual(["25 Oct, 02:00 (UTC+2)", "25 Oct, 02:00 (UTC+1)"]);
+    expect(said.filter((one) => one.startsWith("25 Oct, 02:00"))).toEqual([
+      "25 Oct, 02:00 (UTC+2)",
+      "25 Oct, 02:00 (UTC+1)",
+    ]);
     expect(new Set(said).size, "every hour has a name of its own").toBe(said.length);
     expect(said).toContain("25 Oct, 03:00");
   });

@@ -49,17 +49,23 @@ export function pointsOf(series: SeriesDto, span: Span, begin: number): readonly
   });
 }
 
-export const isEmpty = (points: readonly SeriesPoint[]): boolean => points.every((point) => inPoint(point.sources) === 0 && point.keptOut === 0);
+export const isEmpty = (points: readonly SeriesPoint[]): boolean =>
+  points.every((point) => inPoint(point.sources) === 0 && point.keptOut === 0);
 
 /** When a point begins, as it is read: an hour that comes twice says which one it is. */
 export function pointSaid(at: string, span: Span, now: number): string {
   switch (span) {
-    case "day": return dayOnce(at, now);
-    case "week": return day(at, now);
-    case "month": return date(at, now);
-    default: return span satisfies never;
+    case "day":
+      return dayOnce(at, now);
+    case "week":
+      return day(at, now);
+    case "month":
+      return date(at, now);
+    default:
+      return span satisfies never;
   }
 }
 
 /** How late after a whole hour of clocks here the stored hours begin, in minutes: 30 in India. */
-export const minutesOff = (points: readonly SeriesPoint[]): number => (points[0] === undefined ? 0 : new Date(ms(points[0].at)).getMinutes());
+export const minutesOff = (points: readonly SeriesPoint[]): number =>
+  points[0] === undefined ? 0 : new Date(ms(points[0].at)).getMinutes();

@@ -26,13 +26,23 @@ export interface Asked {
 }
 
 /** Rejects with an `ApiError`. */
-export async function runDemo(backend: Backend, asked: Asked, onstep: (step: Step) => void, wait: (ms: number) => Promise<void> = pause): Promise<Outcome> {
+export async function runDemo(
+  backend: Backend,
+  asked: Asked,
+  onstep: (step: Step) => void,
+  wait: (ms: number) => Promise<void> = pause,
+): Promise<Outcome> {
   onstep("connecting");
   const unreachable = await connect(backend, asked.address);
   if (unreachable !== null) return unreachable;
   onstep("starting");
   const folder = asked.folder.trim();
-  const { id } = await backend.call("tasks.start", { server: DEMO_NAME, tool: DEMO_TOOL, arguments: folder === "" ? {} : { folder }, limitMs: null });
+  const { id } = await backend.call("tasks.start", {
+    server: DEMO_NAME,
+    tool: DEMO_TOOL,
+    arguments: folder === "" ? {} : { folder },
+    limitMs: null,
+  });
   onstep("waiting");
   for (let waited = 0; waited < QUESTION_LIMIT_MS; waited += LOOK_EVERY_MS) {
     const found = outcome(await backend.call("tasks.show", { id }));
@@ -45,7 +55,8 @@ export async function runDemo(backend: Backend, asked: Asked, onstep: (step: Ste
 /** Null when it is connected. A demo server that is there already is used. */
 async function connect(backend: Backend, address: AddressDto): Promise<Outcome | null> {
   const server = await known(backend);
-  const { health } = server ?? (await backend.call("servers.add", { name: DEMO_NAME, address, secrets: {}, agreed: true })).server;
+  const { health } =
+    server ?? (await backend.call("servers.add", { name: DEMO_NAME, address, secrets: {}, agreed: true })).server;
   if (health.kind === "up") return null;
   return { kind: "unreachable", why: health.why ?? health.kind, hint: health.hint ?? "" };
 }

@@ -10,9 +10,44 @@ export default {
   stories: {
     start: story(FirstRun, {}, { fake: empty }),
     "what will run": story(FirstRun, {}, { fake: empty, keys: ["1"] }),
-    "on its way": story(FirstRun, {}, { fake: { ...empty, calls: { "servers.add": () => new Promise<never>(() => undefined) } }, click: ["button >> nth=0", "button[type=submit]"] }),
-    failed: story(FirstRun, {}, { fake: { ...empty, calls: { "servers.add": () => { throw failed; } } }, click: ["button >> nth=0", "button[type=submit]"] }),
-    "no demo here": story(FirstRun, {}, { fake: { ...empty, calls: { "demo.address": () => { throw failed; } } }, keys: ["1"] }),
+    "on its way": story(
+      FirstRun,
+      {},
+      {
+        fake: { ...empty, calls: { "servers.add": () => new Promise<never>(() => undefined) } },
+        click: ["button >> nth=0", "button[type=submit]"],
+      },
+    ),
+    failed: story(
+      FirstRun,
+      {},
+      {
+        fake: {
+          ...empty,
+          calls: {
+            "servers.add": () => {
+              throw failed;
+            },
+          },
+        },
+        click: ["button >> nth=0", "button[type=submit]"],
+      },
+    ),
+    "no demo here": story(
+      FirstRun,
+      {},
+      {
+        fake: {
+          ...empty,
+          calls: {
+            "demo.address": () => {
+              throw failed;
+            },
+          },
+        },
+        keys: ["1"],
+      },
+    ),
     stale: story(FirstRun, {}, { fake: { ...empty, connection: "stale" } }),
   },
 } satisfies StoryFile;

@@ -58,7 +58,9 @@ export class Desk {
 
   constructor(to: Wiring) {
     this.#to = to;
-    this.#drafts = new Drafts(to.backend, (key) => { this.kept = changed(this.kept, key, this.#drafts.has(key)); });
+    this.#drafts = new Drafts(to.backend, (key) => {
+      this.kept = changed(this.kept, key, this.#drafts.has(key));
+    });
   }
 
   async load(): Promise<void> {
@@ -76,7 +78,11 @@ export class Desk {
     const held = this.#forms.get(row.id);
     if (held) return held;
     const kept = this.#drafts.of(row.id);
-    const form = new FormState(request.schema, { kind: "question", secretFields: request.secretFields, start: kept?.draft ?? null });
+    const form = new FormState(request.schema, {
+      kind: "question",
+      secretFields: request.secretFields,
+      start: kept?.draft ?? null,
+    });
     if (kept) this.#restored.set(row.id, kept.at);
     this.#forms.set(row.id, form);
     return form;
@@ -134,11 +140,15 @@ export class Desk {
     const hasTime = row.deadline === null || ms(row.deadline) - this.#to.now() > HOLD_NEEDS_MS;
     // Consent to a visit that was made already has nothing to take back.
     const hold = hasTime && !(row.kind === "url" && action === "accept");
-    const given = await this.#try(row.id, () => this.#to.backend.call("tasks.answer", { id: task, key, action, content, hold }));
+    const given = await this.#try(row.id, () =>
+      this.#to.backend.call("tasks.answer", { id: task, key, action, content, hold }),
+    );
     if (!given) return;
     this.sent = changed(this.sent, row.id, true);
     // What was sent, secrets above all, does not stay in the page for longer than it can be taken back.
-    setTimeout(() => { if (this.sent.has(row.id)) this.#forms.delete(row.id); }, 2 * HOLD_MS);
+    setTimeout(() => {
+      if (this.sent.has(row.id)) this.#forms.delete(row.id);
+    }, 2 * HOLD_MS);
     void this.#drafts.forget(row.id);
     this.#to.leave(row.id);
     // A core that answers before the record is read back says nothing of it yet.
@@ -165,11 +175,16 @@ export class Desk {
 
   async snooze(row: InboxRow, lengthMs = SNOOZE_MS): Promise<void> {
     const until = snoozeUntil(row, this.#to.now(), lengthMs);
-    const put = (value: { until: string } | null) => this.#to.backend.call("desk.put", { kind: "snooze", key: row.id, value });
+    const put = (value: { until: string } | null) =>
+      this.#to.backend.call("desk.put", { kind: "snooze", key: row.id, value });
     const done = await this.#try(row.id, () => put({ until: new Date(until).toISOString() }));
     if (!done) return;
     this.#to.leave(row.id);
-    const back = () => put(null).then(() => this.#to.select(row.id), (thrown: unknown) => this.#to.toasts.fail(apiError(thrown)));
+    const back = () =>
+      put(null).then(
+        () => this.#to.select(row.id),
+        (thrown: unknown) => this.#to.toasts.fail(apiError(thrown)),
+      );
     this.#to.toasts.show(inboxText.toast.hidden(coarse(until - this.#to.now())), { undo: back });
   }
 
@@ -181,23 +196,33 @@ export class Desk {
   async openLink(row: InboxRow, url: string): Promise<void> {
     // Asked for at once, within the click: a browser opens nothing later.
     const opening = this.#to.backend.openOutside(url);
-    if (await this.#try(row.id, () => opening.then(() => true))) this.opened = new Map([...this.opened, [row.id, this.#to.now()]]);
+    if (await this.#try(row.id, () => opening.then(() => true)))
+      this.opened = new Map([...this.opened, [row.id, this.#to.now()]]);
   }
 
   async stop(row: InboxRow, reason: string): Promise<void> {
     const { task } = row;
     // Which call asks is not known: a cancel must not aim at a guess.
     if (task === null || isShared(row)) return;
-    const given = await this.#try(row.id, () => this.#to.backend.call("tasks.cancel", { ids: [task], reason: reason.trim() === "" ? null : reason.trim(), wait: false }));
+    const given = await this.#try(row.id, () =>
+      this.#to.backend.call("tasks.cancel", {
+        ids: [task],
+        reason: reason.trim() === "" ? null : reason.trim(),
+        wait: false,
+      }),
+    );
     const why = given?.stops.find((one) => one.id === task && one.task === null)?.why ?? null;
     if (why !== null) this.#fail(row.id, { code: "refused", message: why, hint: "" });
   }
 
   /** Asks the server to cancel one of the calls of which one asks a question; true when it was asked. */
   async cancelCall(id: string): Promise<boolean> {
-    const given = await this.#try(id, () => this.#to.backend.call("tasks.cancel", { ids: [id], reason: null, wait: false }));
+    const given = await this.#try(id, () =>
+      this.#to.backend.call("tasks.cancel", { ids: [id], reason: null, wait: false }),
+    );
     const cancel = given?.stops.find((one) => one.id === id);
-    if (cancel?.state === "notAsked") this.#fail(id, { code: "refused", message: cancel.why ?? inboxText.shared.unreadable, hint: "" });
+    if (cancel?.state === "notAsked")
+      this.#fail(id, { code: "refused", message: cancel.why ?? inboxText.shared.unreadable, hint: "" });
     return cancel !== undefined && cancel.state !== "notAsked";
   }
 
@@ -214,7 +239,9 @@ export class Desk {
   async resolve(row: InboxRow, note: string): Promise<void> {
     const { task } = row;
     if (task === null) return;
-    const done = await this.#try(row.id, () => this.#to.backend.call("tasks.unwatch", { id: task, note: note.trim() === "" ? null : note.trim() }));
+    const done = await this.#try(row.id, () =>
+      this.#to.backend.call("tasks.unwatch", { id: task, note: note.trim() === "" ? null : note.trim() }),
+    );
     if (!done) return;
     this.popup = null;
     this.#to.leave(row.id);
@@ -305,9 +332,12 @@ function changed(set: ReadonlySet<string>, key: string, isIn: boolean): Readonly
 function told(row: InboxRow, action: Outcome): string {
   const { toast } = inboxText;
   switch (action) {
-    case "accept": return row.kind === "url" ? toast.consenting(row.server) : toast.sending(row.server);
-    case "decline": return toast.declining(row.server);
-    case "dismiss": return toast.dismissing(row.server);
+    case "accept":
+      return row.kind === "url" ? toast.consenting(row.server) : toast.sending(row.server);
+    case "decline":
+      return toast.declining(row.server);
+    case "dismiss":
+      return toast.dismissing(row.server);
     default:
       action satisfies never;
       return "";

@@ -5,7 +5,17 @@ import { fake, type FakeOptions } from "$lib/backend/fake";
 import type { ApiError } from "$lib/bindings";
 import { STORY_NOW } from "$lib/story";
 import { Desk } from "./desk.svelte";
-import { DESTRUCTIVE, LINK, OVER_LIMIT, QUESTION, RESULT_HELD, SECRET, sharedAmong, TOO_LARGE, type Item } from "./inbox.example";
+import {
+  DESTRUCTIVE,
+  LINK,
+  OVER_LIMIT,
+  QUESTION,
+  RESULT_HELD,
+  SECRET,
+  sharedAmong,
+  TOO_LARGE,
+  type Item,
+} from "./inbox.example";
 
 beforeEach(() => void vi.useFakeTimers({ now: STORY_NOW }));
 afterEach(() => void vi.useRealTimers());
@@ -15,7 +25,13 @@ function begin(item: Item, more: FakeOptions = {}) {
   const toasts = new Toasts(new Announcer());
   const left: string[] = [];
   const selected: string[] = [];
-  const desk = new Desk({ backend, toasts, now: () => STORY_NOW, leave: (id) => left.push(id), select: (id) => selected.push(id) });
+  const desk = new Desk({
+    backend,
+    toasts,
+    now: () => STORY_NOW,
+    leave: (id) => left.push(id),
+    select: (id) => selected.push(id),
+  });
   const [request] = item.task.requests;
   const form = () => {
     if (!request) throw new Error("the item asks something");
@@ -35,7 +51,15 @@ it("an answer is held back five seconds, and the next item is selected", async (
   form();
   expect(desk.send(row, false)).toBe("sent");
   await vi.advanceTimersByTimeAsync(10);
-  expect(sent("tasks.answer")).toEqual([{ id: row.task, key: row.key, action: "accept", content: { rollout: "canary", regions: ["eu-west-1", "us-east-1"], limit: 1.5 }, hold: true }]);
+  expect(sent("tasks.answer")).toEqual([
+    {
+      id: row.task,
+      key: row.key,
+      action: "accept",
+      content: { rollout: "canary", regions: ["eu-west-1", "us-east-1"], limit: 1.5 },
+      hold: true,
+    },
+  ]);
   expect(left).toEqual([row.id]);
   expect(toasts.undoable?.text).toContain("Sending your answer to ci-server");
 });
@@ -50,7 +74,10 @@ it("an answer that is taken back stands in its form again", async () => {
   expect(sent("tasks.undoAnswer")).toEqual([{ id: row.task, key: row.key }]);
   expect(selected).toEqual([row.id]);
   expect(form().value("limit"), "nothing was lost").toBe(3);
-  expect(sent("desk.put").at(-1), "the draft is kept again").toMatchObject({ key: row.id, value: { values: { limit: 3 } } });
+  expect(sent("desk.put").at(-1), "the draft is kept again").toMatchObject({
+    key: row.id,
+    value: { values: { limit: 3 } },
+  });
 });
 
 it("a form with something to correct is not sent and names its first field", async () => {
@@ -71,8 +98,18 @@ it("a destructive answer takes two steps", async () => {
 });
 
 it("a refusal stays with its item, and what was written stays too", async () => {
-  const refused: ApiError = { code: "refused", message: "this question was already answered by Dana", hint: "The first answer counts." };
-  const { desk, form, field, left, row } = begin(QUESTION, { calls: { "tasks.answer": () => { throw refused; } } });
+  const refused: ApiError = {
+    code: "refused",
+    message: "this question was already answered by Dana",
+    hint: "The first answer counts.",
+  };
+  const { desk, form, field, left, row } = begin(QUESTION, {
+    calls: {
+      "tasks.answer": () => {
+        throw refused;
+      },
+    },
+  });
   form().type(field("limit"), "3");
   desk.send(row, false);
   await vi.advanceTimersByTimeAsync(10);
@@ -98,7 +135,16 @@ it("a draft is kept half a second after the last change, without secrets, and fo
 });
 
 it("a kept draft stands in the form after a restart, and can be started over", async () => {
-  const { desk, form, row } = begin(QUESTION, { desk: [{ kind: "draft", key: QUESTION.row.id, value: { values: { rollout: "all" }, typed: { limit: "1," } }, changedAt: "2026-11-21T14:00:00.000Z" }] });
+  const { desk, form, row } = begin(QUESTION, {
+    desk: [
+      {
+        kind: "draft",
+        key: QUESTION.row.id,
+        value: { values: { rollout: "all" }, typed: { limit: "1," } },
+        changedAt: "2026-11-21T14:00:00.000Z",
+      },
+    ],
+  });
   await Promise.all([desk.load(), vi.advanceTimersByTimeAsync(10)]);
   expect(form().draft).toEqual({ values: { rollout: "all" }, typed: { limit: "1," } });
   expect(desk.restoredAt(row.id)).toBe("2026-11-21T14:00:00.000Z");
@@ -110,7 +156,9 @@ it("not now hides for ten minutes, sends nothing, and can be taken back", async 
   const { desk, sent, left, toasts, row } = begin(LINK);
   void desk.snooze(row);
   await vi.advanceTimersByTimeAsync(10);
-  expect(sent("desk.put")).toEqual([{ kind: "snooze", key: row.id, value: { until: new Date(STORY_NOW + 600_000).toISOString() } }]);
+  expect(sent("desk.put")).toEqual([
+    { kind: "snooze", key: row.id, value: { until: new Date(STORY_NOW + 600_000).toISOString() } },
+  ]);
   expect(sent("tasks.answer")).toEqual([]);
   expect(left).toEqual([row.id]);
   toasts.undo();
@@ -132,7 +180,10 @@ it("a link opens only when asked, and consent follows only when said", async () 
 });
 
 it("with seconds left an answer leaves at once", async () => {
-  const { desk, form, sent, toasts, row } = begin({ ...QUESTION, row: { ...QUESTION.row, deadline: new Date(STORY_NOW + 8_000).toISOString() } });
+  const { desk, form, sent, toasts, row } = begin({
+    ...QUESTION,
+    row: { ...QUESTION.row, deadline: new Date(STORY_NOW + 8_000).toISOString() },
+  });
   form();
   desk.send({ ...row }, false);
   await vi.advanceTimersByTimeAsync(10);
@@ -208,7 +259,11 @@ it("a cancel at a question of several calls aims at the chosen call, and never a
 it("why a call was not asked to cancel stands beside that call", async () => {
   const { item, calls } = sharedAmong(2);
   const chosen = calls[0]?.taskRow.id ?? "";
-  const { desk, row } = begin(item, { calls: { "tasks.cancel": () => ({ stops: [{ id: chosen, state: "notAsked", why: "it was over before", task: null }] }) } });
+  const { desk, row } = begin(item, {
+    calls: {
+      "tasks.cancel": () => ({ stops: [{ id: chosen, state: "notAsked", why: "it was over before", task: null }] }),
+    },
+  });
   const asked = desk.cancelCall(chosen);
   await vi.advanceTimersByTimeAsync(10);
   expect(await asked).toBe(false);
@@ -216,7 +271,10 @@ it("why a call was not asked to cancel stands beside that call", async () => {
 });
 
 it("what a server calls its tool is told in one short line", async () => {
-  const { desk, toasts, row } = begin({ ...OVER_LIMIT, row: { ...OVER_LIMIT.row, tool: `\u001b[31m${"x\n".repeat(10_000)}\u202e` } });
+  const { desk, toasts, row } = begin({
+    ...OVER_LIMIT,
+    row: { ...OVER_LIMIT.row, tool: `\u001b[31m${"x\n".repeat(10_000)}\u202e` },
+  });
   void desk.goOn(row);
   await vi.advanceTimersByTimeAsync(10);
   const said = toasts.list[0]?.text ?? "";

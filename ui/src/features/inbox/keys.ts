@@ -48,12 +48,42 @@ export function inboxKeys(can: InboxKeys): readonly Binding[] {
   return [
     ...bindings,
     { key: "n", label: words.next, group, run: can.next },
-    { key: row.kind === "form" || sized ? ["Enter", "r"] : "Enter", label: row.kind === "form" || sized ? words.answer : words.primary, group, run: () => can.primary(row) },
-    { key: "$mod+Enter", label: sized ? heldText.deliver : inboxText.act.send, group, run: can.send, when: () => (row.kind === "form" && can.mayAnswer) || (sized && !can.off) },
-    { key: "d", label: isHeld ? heldText.withhold : inboxText.act.decline, group, run: () => can.decline(row), when: () => (isQuestion && can.mayAnswer) || (isHeld && !can.off) },
+    {
+      key: row.kind === "form" || sized ? ["Enter", "r"] : "Enter",
+      label: row.kind === "form" || sized ? words.answer : words.primary,
+      group,
+      run: () => can.primary(row),
+    },
+    {
+      key: "$mod+Enter",
+      label: sized ? heldText.deliver : inboxText.act.send,
+      group,
+      run: can.send,
+      when: () => (row.kind === "form" && can.mayAnswer) || (sized && !can.off),
+    },
+    {
+      key: "d",
+      label: isHeld ? heldText.withhold : inboxText.act.decline,
+      group,
+      run: () => can.decline(row),
+      when: () => (isQuestion && can.mayAnswer) || (isHeld && !can.off),
+    },
     { key: "z", label: inboxText.act.notNow, group, run: () => can.snooze(row), when: () => !can.off },
-    { key: "c", label: isShared(row) ? inboxText.shared.choose : inboxText.stop.ask, group, run: can.stop, when: () => !can.off && (isShared(row) || row.kind === "overdue" || row.kind === "overLimit" || row.kind === "unsupported") },
+    {
+      key: "c",
+      label: isShared(row) ? inboxText.shared.choose : inboxText.stop.ask,
+      group,
+      run: can.stop,
+      when: () =>
+        !can.off && (isShared(row) || row.kind === "overdue" || row.kind === "overLimit" || row.kind === "unsupported"),
+    },
     { key: ".", label: inboxText.act.more, group, move: true, run: can.menu },
-    { key: "y", label: inboxText.act.copyHandle, group, run: () => can.copy(row), when: () => row.task !== null && !isShared(row) },
+    {
+      key: "y",
+      label: inboxText.act.copyHandle,
+      group,
+      run: () => can.copy(row),
+      when: () => row.task !== null && !isShared(row),
+    },
   ];
 }

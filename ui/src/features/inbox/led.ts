@@ -16,12 +16,24 @@ export interface LedLine {
 const FIRST = 2;
 const LAST = 6;
 
-export function ledLines(history: { events: readonly HistoryEvent[]; log: readonly { at: string; status: string; text: string }[] }, of: EventOf): readonly LedLine[] {
+export function ledLines(
+  history: { events: readonly HistoryEvent[]; log: readonly { at: string; status: string; text: string }[] },
+  of: EventOf,
+): readonly LedLine[] {
   const events = history.events.map((event, at): LedLine => {
     const { icon, tone, text, words } = eventLook(event, of);
     return { key: `e${at}`, at: event.at, icon, tone, text, note: words };
   });
-  const said = history.log.filter((one) => one.text.trim() !== "").map((one, at): LedLine => ({ key: `l${at}`, at: one.at, icon: "ring", tone: "running", text: line(one.text, 160), note: null }));
+  const said = history.log
+    .filter((one) => one.text.trim() !== "")
+    .map((one, at): LedLine => ({
+      key: `l${at}`,
+      at: one.at,
+      icon: "ring",
+      tone: "running",
+      text: line(one.text, 160),
+      note: null,
+    }));
   const all = [...events, ...said].sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
   return all.length <= FIRST + LAST ? all : [...all.slice(0, FIRST), ...all.slice(-LAST)];
 }

@@ -29,7 +29,9 @@ export interface Split {
 
 export function split(rows: readonly InboxRow[], now: number): Split {
   const asleep = rows.filter((row) => isAsleep(row, now));
-  return asleep.length === 0 ? { awake: rows, asleep: NOBODY } : { awake: rows.filter((row) => !isAsleep(row, now)), asleep };
+  return asleep.length === 0
+    ? { awake: rows, asleep: NOBODY }
+    : { awake: rows.filter((row) => !isAsleep(row, now)), asleep };
 }
 
 const NOBODY: readonly InboxRow[] = [];
@@ -55,7 +57,11 @@ export function groups(rows: readonly InboxRow[]): readonly Group[] {
 }
 
 /** Rows that came in above the one a person looks at: they wait there until the person moves. */
-export function arrivedAbove(rows: readonly InboxRow[], selected: string | null, settled: ReadonlySet<string> | null): ReadonlySet<string> {
+export function arrivedAbove(
+  rows: readonly InboxRow[],
+  selected: string | null,
+  settled: ReadonlySet<string> | null,
+): ReadonlySet<string> {
   if (settled === null || selected === null) return NONE;
   const at = rows.findIndex((row) => row.id === selected);
   if (at <= 0) return NONE;

@@ -17,7 +17,10 @@ export interface SharedCall {
   readonly mayCancel: boolean;
 }
 
-type Known = Pick<TaskRow, "id" | "tool" | "agent" | "createdAt" | "phase" | "over" | "overdueWhy" | "held" | "orphanedAt">;
+type Known = Pick<
+  TaskRow,
+  "id" | "tool" | "agent" | "createdAt" | "phase" | "over" | "overdueWhy" | "held" | "orphanedAt"
+>;
 
 /** The newer of what was read once and what the feed tells; null while neither is there. */
 export function sharedCall(read: TaskDto | null, told: TaskRow | null): SharedCall | null {

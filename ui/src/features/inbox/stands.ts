@@ -23,7 +23,9 @@ export function stand(request: RequestDto, me: string | null, now: number): Stan
   if (request.state === "open" || answer === null) return { kind: "open" };
   if (answer.delivery === "refused") return { kind: "refused", why: answer.refusedWhy, answer };
   const isMine = answer.by === me;
-  if (!isMine || request.state === "confirmed" || answer.delivery === "acknowledged") return { kind: "answered", by: answer.by, at: answer.at, isMine };
-  if (answer.delivery === "recorded" && answer.notBefore !== null && Date.parse(answer.notBefore) > now) return { kind: "held", until: answer.notBefore, answer };
+  if (!isMine || request.state === "confirmed" || answer.delivery === "acknowledged")
+    return { kind: "answered", by: answer.by, at: answer.at, isMine };
+  if (answer.delivery === "recorded" && answer.notBefore !== null && Date.parse(answer.notBefore) > now)
+    return { kind: "held", until: answer.notBefore, answer };
   return { kind: "sending", answer };
 }

@@ -23,14 +23,25 @@ it.each([
 
 it("a line of 100 kB is named in a moment, and shortly", () => {
   const began = performance.now();
-  for (const long of ["a".repeat(100_000), "a.".repeat(50_000), "?".repeat(100_000), "a b ".repeat(25_000), ".".repeat(100_000)]) expect(firstSentence(long).length).toBeLessThanOrEqual(140);
+  for (const long of [
+    "a".repeat(100_000),
+    "a.".repeat(50_000),
+    "?".repeat(100_000),
+    "a b ".repeat(25_000),
+    ".".repeat(100_000),
+  ])
+    expect(firstSentence(long).length).toBeLessThanOrEqual(140);
   expect(performance.now() - began, "hostile text costs no time").toBeLessThan(500);
 });
 
 it("a result that a person wants to see is named by its tool and agent, whatever its size", () => {
   const { row } = RESULT_HELD;
   expect(row.tokens, "it was counted").not.toBeNull();
-  expect([isSized(row), iconOf(row), titleOf(row)]).toEqual([false, "hand", "The result of quarter_report waits before research-7 gets it"]);
+  expect([isSized(row), iconOf(row), titleOf(row)]).toEqual([
+    false,
+    "hand",
+    "The result of quarter_report waits before research-7 gets it",
+  ]);
 });
 
 it("a result that is held for its size is told by it, with a limit of one result or of the window", () => {
@@ -49,7 +60,10 @@ it("the window of an agent is told with the mark of its figures, and by its limi
   expect(of("research-7")).toBe("200k, 81 % full");
   expect(of("claude-code")).toBe("200k, ≈ 59 % full");
   expect(of("research-7", { limit: { tokens: 170_000, at: "hold" } })).toBe("up to 170k, 96 % full");
-  expect([of("research-7", { now: null }), of("research-7", { windowTokens: null, limit: null })], "what is not known is not said").toEqual(["200k", "size not known"]);
+  expect(
+    [of("research-7", { now: null }), of("research-7", { windowTokens: null, limit: null })],
+    "what is not known is not said",
+  ).toEqual(["200k", "size not known"]);
 });
 
 it("a usual length names its unit once when it can", () => {
@@ -58,11 +72,30 @@ it("a usual length names its unit once when it can", () => {
   expect(usualRange({ medianMs: 60_000, p95Ms: 60_000 })).toBe("1 min");
 });
 
-const event = (verb: string, second: number, more: Partial<HistoryEvent> = {}): HistoryEvent => ({ at: `2026-11-21T14:00:${String(second).padStart(2, "0")}.000Z`, lane: "server", actor: "server", verb: verb as AuditVerb, who: "ci", key: null, note: "", ...more });
+const event = (verb: string, second: number, more: Partial<HistoryEvent> = {}): HistoryEvent => ({
+  at: `2026-11-21T14:00:${String(second).padStart(2, "0")}.000Z`,
+  lane: "server",
+  actor: "server",
+  verb: verb as AuditVerb,
+  who: "ci",
+  key: null,
+  note: "",
+  ...more,
+});
 
 it("what led here is in the order of time, with the server's words among it", () => {
-  const lines = ledLines({ events: [event("asked", 9), event("admitted", 1, { actor: "agent", who: "claude-code" })], log: [{ at: event("", 5).at, status: "working", text: "Canary <b>pushed</b>" }] }, { server: "ci", agent: "claude-code", tool: "deploy", me: null });
-  expect(lines.map((one) => one.text)).toEqual(["claude-code called deploy on ci", "Canary <b>pushed</b>", "ci asked a question"]);
+  const lines = ledLines(
+    {
+      events: [event("asked", 9), event("admitted", 1, { actor: "agent", who: "claude-code" })],
+      log: [{ at: event("", 5).at, status: "working", text: "Canary <b>pushed</b>" }],
+    },
+    { server: "ci", agent: "claude-code", tool: "deploy", me: null },
+  );
+  expect(lines.map((one) => one.text)).toEqual([
+    "claude-code called deploy on ci",
+    "Canary <b>pushed</b>",
+    "ci asked a question",
+  ]);
 });
 
 it("a long history shows how it began and what came last; a strange verb says that there are no words for it", () => {
@@ -73,5 +106,9 @@ it("a long history shows how it began and what came last; a strange verb says th
 });
 
 it("a question is shared only when several calls may be asking it", () => {
-  expect([isShared(sharedAmong(2).item.row), isShared(QUESTION.row), isShared({ ...OVER_LIMIT.row, oneOf: ["hdl_1", "hdl_2"] })]).toEqual([true, false, false]);
+  expect([
+    isShared(sharedAmong(2).item.row),
+    isShared(QUESTION.row),
+    isShared({ ...OVER_LIMIT.row, oneOf: ["hdl_1", "hdl_2"] }),
+  ]).toEqual([true, false, false]);
 });

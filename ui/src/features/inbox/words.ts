@@ -45,7 +45,9 @@ export function titleOf(row: InboxRow): string {
     case "blocked":
       return words.blocked(row.server);
     case "held":
-      return isSized(row) && row.tokens !== null ? words.sized(shortTokens(row.tokens, row.exactness ?? "atMost")) : words.held(tool, row.agent);
+      return isSized(row) && row.tokens !== null
+        ? words.sized(shortTokens(row.tokens, row.exactness ?? "atMost"))
+        : words.held(tool, row.agent);
     case "overLimit":
       return words.overLimit(tool, row.limit === null ? null : tokens(row.limit, "exact"));
     default:
@@ -83,15 +85,24 @@ export function windowText(budget: BudgetDto): string {
 export function iconOf(row: InboxRow): IconName {
   const { kind } = row;
   switch (kind) {
-    case "form": return "form";
-    case "url": return "link";
-    case "unsupported": return "info";
-    case "overdue": return "clock";
-    case "lost": return "cross-dashed";
-    case "unconfirmed": return "question";
-    case "blocked": return "key";
-    case "held": return isSized(row) ? "gauge" : "hand";
-    case "overLimit": return "gauge";
+    case "form":
+      return "form";
+    case "url":
+      return "link";
+    case "unsupported":
+      return "info";
+    case "overdue":
+      return "clock";
+    case "lost":
+      return "cross-dashed";
+    case "unconfirmed":
+      return "question";
+    case "blocked":
+      return "key";
+    case "held":
+      return isSized(row) ? "gauge" : "hand";
+    case "overLimit":
+      return "gauge";
     default:
       kind satisfies never;
       return "info";

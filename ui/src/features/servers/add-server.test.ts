@@ -11,15 +11,28 @@ vi.setConfig({ testTimeout: 60_000 });
 let shown: Shown;
 afterEach(() => shown.close());
 
-const draft: Draft = { ...EMPTY, name: "billing", command: "billing-mcp --read-only", env: [{ id: 1, name: "KEY", value: "hush", secret: true }] };
-const down = aServer("billing", { health: { kind: "down", since: null, why: "it ended with code 1", hint: "Look at its words.", retryAt: null }, stderrTail: "no license\n" });
+const draft: Draft = {
+  ...EMPTY,
+  name: "billing",
+  command: "billing-mcp --read-only",
+  env: [{ id: 1, name: "KEY", value: "hush", secret: true }],
+};
+const down = aServer("billing", {
+  health: { kind: "down", since: null, why: "it ended with code 1", hint: "Look at its words.", retryAt: null },
+  stderrTail: "no license\n",
+});
 
 function add(calls: FakeOptions["calls"] = {}, change: Partial<Draft> = {}): FakeBackend {
   const backend = new FakeBackend({ servers: 1, calls });
-  shown = show(AddServer, { draft: { ...draft, ...change }, taken: ["docs"], onclose: () => undefined, onopen: () => undefined }, backend);
+  shown = show(
+    AddServer,
+    { draft: { ...draft, ...change }, taken: ["docs"], onclose: () => undefined, onopen: () => undefined },
+    backend,
+  );
   return backend;
 }
-const input = (backend: FakeBackend, name: string) => backend.called.filter((one) => one.name === name).map((one) => one.input);
+const input = (backend: FakeBackend, name: string) =>
+  backend.called.filter((one) => one.name === name).map((one) => one.input);
 
 describe("adding a server", () => {
   it("sends exactly the words that were shown, and secrets apart from them", async () => {
@@ -30,7 +43,19 @@ describe("adding a server", () => {
     await shown.press("button[type=submit]");
     await shown.find("*", "billing is connected");
     expect(input(backend, "servers.add")).toEqual([
-      { name: "billing", address: { kind: "stdio", command: "/usr/bin/billing-mcp", args: ["--read-only"], env: {}, secretEnv: ["KEY"], cwd: null }, secrets: { KEY: "hush" }, agreed: true },
+      {
+        name: "billing",
+        address: {
+          kind: "stdio",
+          command: "/usr/bin/billing-mcp",
+          args: ["--read-only"],
+          env: {},
+          secretEnv: ["KEY"],
+          cwd: null,
+        },
+        secrets: { KEY: "hush" },
+        agreed: true,
+      },
     ]);
     expect(shown.text(), "a secret is never shown").not.toContain("hush");
   });
@@ -56,7 +81,10 @@ describe("adding a server", () => {
     add({}, { command: "API_TOKEN=abc billing-mcp", env: [] });
     await shown.press("button", "Move API_TOKEN to the environment");
     expect((await shown.find<HTMLInputElement>("input.mono")).value).toBe("billing-mcp");
-    expect(shown.page.querySelector<HTMLInputElement>("input[type=password]")?.value, "it looks like a secret and became one").toBe("abc");
+    expect(
+      shown.page.querySelector<HTMLInputElement>("input[type=password]")?.value,
+      "it looks like a secret and became one",
+    ).toBe("abc");
   });
 });
 
@@ -64,7 +92,11 @@ describe("removing a server", () => {
   it("asks again when more tasks opened since it was asked", async () => {
     let open = 1;
     const server = aServer("ci", { openTasks: 1 });
-    const backend = new FakeBackend({ servers: [server], tasks: 0, calls: { "servers.show": () => ({ ...server, openTasks: open, figures: { ...server.figures, open } }) } });
+    const backend = new FakeBackend({
+      servers: [server],
+      tasks: 0,
+      calls: { "servers.show": () => ({ ...server, openTasks: open, figures: { ...server.figures, open } }) },
+    });
     shown = show(RemoveServer, { server, onclose: () => undefined, onremoved: () => undefined }, backend);
     await shown.find("p", "1 task is still open on it and will be lost here");
     open = 3;

@@ -27,7 +27,11 @@ export type Problem =
   | { readonly field: "name"; readonly why: "missing" | "letters" | "taken" }
   | { readonly field: "command"; readonly why: "missing" | CommandFault }
   | { readonly field: "url"; readonly why: "missing" | "scheme" | "broken" | "password" }
-  | { readonly field: "pair"; readonly id: number; readonly why: "name" | "badName" | "twice" | "value" | "reserved" | "lineBreak" };
+  | {
+      readonly field: "pair";
+      readonly id: number;
+      readonly why: "name" | "badName" | "twice" | "value" | "reserved" | "lineBreak";
+    };
 
 export interface Checked {
   readonly problems: readonly Problem[];
@@ -40,7 +44,15 @@ const SERVER_NAME = /^[a-z0-9._-]{1,40}$/;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 /** Headers of the protocol and of HTTP itself: the client writes them. */
-const RESERVED = new Set(["accept", "connection", "content-length", "content-type", "host", "last-event-id", "transfer-encoding"]);
+const RESERVED = new Set([
+  "accept",
+  "connection",
+  "content-length",
+  "content-type",
+  "host",
+  "last-event-id",
+  "transfer-encoding",
+]);
 
 export function check(draft: Draft, taken: readonly string[]): Checked {
   const problems: Problem[] = [...nameProblems(draft.name.trim(), taken)];
@@ -113,8 +125,10 @@ function pairProblems(pairs: readonly Pair[], kind: Draft["kind"]): Problem[] {
     // A row that is still empty is no row.
     if (plain === "" && value === "") continue;
     if (plain === "") found.push({ field: "pair", id, why: "name" });
-    else if (!(kind === "stdio" ? ENV_NAME : HEADER_NAME).test(plain)) found.push({ field: "pair", id, why: "badName" });
-    else if (kind === "http" && (RESERVED.has(key) || key.startsWith("mcp-"))) found.push({ field: "pair", id, why: "reserved" });
+    else if (!(kind === "stdio" ? ENV_NAME : HEADER_NAME).test(plain))
+      found.push({ field: "pair", id, why: "badName" });
+    else if (kind === "http" && (RESERVED.has(key) || key.startsWith("mcp-")))
+      found.push({ field: "pair", id, why: "reserved" });
     else if (seen.has(key)) found.push({ field: "pair", id, why: "twice" });
     else if (secret && value === "") found.push({ field: "pair", id, why: "value" });
     else if (kind === "http" && /[\r\n]/.test(value)) found.push({ field: "pair", id, why: "lineBreak" });
@@ -126,16 +140,39 @@ function pairProblems(pairs: readonly Pair[], kind: Draft["kind"]): Problem[] {
 /** A name that the command or the address suggests; empty when it suggests none. */
 export function suggestName(draft: Draft): string {
   const raw = draft.kind === "http" ? hostWord(draft.url) : packageWord(splitCommand(draft.command).words);
-  return raw.toLowerCase().replace(/[^a-z0-9._-]+/g, "-").replace(/^[-._]+|[-._]+$/g, "").slice(0, 40);
+  return raw
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, "-")
+    .replace(/^[-._]+|[-._]+$/g, "")
+    .slice(0, 40);
 }
 
-const RUNNERS = new Set(["npx", "uvx", "bunx", "pnpx", "node", "python", "python3", "uv", "deno", "docker", "podman", "sh", "bash", "env"]);
+const RUNNERS = new Set([
+  "npx",
+  "uvx",
+  "bunx",
+  "pnpx",
+  "node",
+  "python",
+  "python3",
+  "uv",
+  "deno",
+  "docker",
+  "podman",
+  "sh",
+  "bash",
+  "env",
+]);
 
 function packageWord(words: readonly string[]): string {
   const base = (word: string) => word.split(/[/\\]/).at(-1) ?? "";
   const program = base(words[0] ?? "");
-  const named = RUNNERS.has(program) ? (words.slice(1).find((word) => !word.startsWith("-") && word !== "run" && word !== "-m") ?? program) : program;
-  const bare = base(named).replace(/(?<=.)@[^@]*$/, "").replace(/\.(?:js|mjs|cjs|ts|py|exe|sh)$/, "");
+  const named = RUNNERS.has(program)
+    ? (words.slice(1).find((word) => !word.startsWith("-") && word !== "run" && word !== "-m") ?? program)
+    : program;
+  const bare = base(named)
+    .replace(/(?<=.)@[^@]*$/, "")
+    .replace(/\.(?:js|mjs|cjs|ts|py|exe|sh)$/, "");
   return bare.replace(/^(?:mcp-server-|server-|mcp-)|(?:-mcp-server|-mcp|-server)$/g, "") || bare;
 }
 

@@ -13,9 +13,16 @@ describe("the program behind a typed command", () => {
   });
 
   it("takes the place of the name it was found for, and of no other", () => {
-    expect(withProgram(typed, { command: "npx", cwd: null, program: "/usr/bin/npx" })).toEqual({ ...typed, command: "/usr/bin/npx" });
-    expect(withProgram({ ...typed, command: "uvx" }, { command: "npx", cwd: null, program: "/usr/bin/npx" })).toMatchObject({ command: "uvx" });
-    expect(withProgram({ ...typed, cwd: "/srv" }, { command: "npx", cwd: null, program: "/usr/bin/npx" })).toMatchObject({ command: "npx" });
+    expect(withProgram(typed, { command: "npx", cwd: null, program: "/usr/bin/npx" })).toEqual({
+      ...typed,
+      command: "/usr/bin/npx",
+    });
+    expect(
+      withProgram({ ...typed, command: "uvx" }, { command: "npx", cwd: null, program: "/usr/bin/npx" }),
+    ).toMatchObject({ command: "uvx" });
+    expect(
+      withProgram({ ...typed, cwd: "/srv" }, { command: "npx", cwd: null, program: "/usr/bin/npx" }),
+    ).toMatchObject({ command: "npx" });
     expect(withProgram(typed, { command: "npx", cwd: null, program: null })).toBe(typed);
   });
 });

@@ -16,7 +16,10 @@ describe("servers in a list", () => {
   });
 
   it("are found by name, host, command and health", () => {
-    const servers = [aServer("ci"), aServer("docs", { address: { kind: "http", url: "https://wh.example/mcp", secretHeaders: [] } })];
+    const servers = [
+      aServer("ci"),
+      aServer("docs", { address: { kind: "http", url: "https://wh.example/mcp", secretHeaders: [] } }),
+    ];
     expect(matching(servers, "WH.example").map((one) => one.name)).toEqual(["docs"]);
     expect(matching(servers, " ")).toHaveLength(2);
     expect(matching(servers, "docs up")).toHaveLength(1);
@@ -25,8 +28,12 @@ describe("servers in a list", () => {
 
   it("tell where they are", () => {
     expect(whereabouts(aServer("a"))).toBe("on this machine");
-    expect(whereabouts(aServer("a", { address: { kind: "http", url: "http://127.0.0.1:9/mcp", secretHeaders: [] } }))).toBe("on this machine, 127.0.0.1:9");
-    expect(whereabouts(aServer("a", { address: { kind: "http", url: "https://h.example/mcp", secretHeaders: [] } }))).toBe("h.example");
+    expect(
+      whereabouts(aServer("a", { address: { kind: "http", url: "http://127.0.0.1:9/mcp", secretHeaders: [] } })),
+    ).toBe("on this machine, 127.0.0.1:9");
+    expect(
+      whereabouts(aServer("a", { address: { kind: "http", url: "https://h.example/mcp", secretHeaders: [] } })),
+    ).toBe("h.example");
   });
 
   it("that nobody allowed say so, whatever their health", () => {
@@ -35,12 +42,15 @@ describe("servers in a list", () => {
 
   it("say when they are tried again", () => {
     const health = { kind: "down", since: null, why: "x", hint: "y", retryAt: "2026-11-21T12:00:30.000Z" } as const;
-    expect(healthLook(aServer("a", { health }), Date.parse("2026-11-21T12:00:08.000Z")).small).toBe("tried again in 22 s");
+    expect(healthLook(aServer("a", { health }), Date.parse("2026-11-21T12:00:08.000Z")).small).toBe(
+      "tried again in 22 s",
+    );
   });
 });
 
 describe("the bars of obeyed cancels", () => {
-  const cancels = (stopped: number, finishedAnyway: number, refused = 0, open = 0) => bars({ asked: stopped + finishedAnyway + refused + open, stopped, finishedAnyway, refused, medianMs: null });
+  const cancels = (stopped: number, finishedAnyway: number, refused = 0, open = 0) =>
+    bars({ asked: stopped + finishedAnyway + refused + open, stopped, finishedAnyway, refused, medianMs: null });
 
   it("are one for each while there are few", () => {
     expect(cancels(3, 6)).toEqual({ obeyed: 3, not: 6 });

@@ -13,7 +13,10 @@ export function inOrder(servers: Iterable<ServerDto>): readonly ServerDto[] {
 
 /** By name, host or command; nothing typed means all. */
 export function matching(servers: readonly ServerDto[], typed: string): readonly ServerDto[] {
-  const words = typed.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const words = typed
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
   if (words.length === 0) return servers;
   return servers.filter((server) => {
     const hay = haystack(server);

@@ -13,7 +13,11 @@ export function added(pairs: readonly Pair[], secret: boolean): readonly Pair[] 
   return pairs.length >= PAIRS_MAX ? pairs : [...pairs, { id: nextId(pairs), name: "", value: "", secret }];
 }
 
-export function changed(pairs: readonly Pair[], id: number, change: Partial<Pick<Pair, "name" | "value">>): readonly Pair[] {
+export function changed(
+  pairs: readonly Pair[],
+  id: number,
+  change: Partial<Pick<Pair, "name" | "value">>,
+): readonly Pair[] {
   return pairs.map((pair) => (pair.id === id ? { ...pair, ...change } : pair));
 }
 

@@ -37,8 +37,15 @@ export function commandProblem(checked: Checked, tried: boolean): string | null 
   }
 }
 
-export function pairProblem(checked: Checked, id: number, kind: Draft["kind"], tried: boolean): { readonly field: "name" | "value"; readonly message: string } | null {
-  const found = checked.problems.find((one): one is Extract<Problem, { field: "pair" }> => one.field === "pair" && one.id === id);
+export function pairProblem(
+  checked: Checked,
+  id: number,
+  kind: Draft["kind"],
+  tried: boolean,
+): { readonly field: "name" | "value"; readonly message: string } | null {
+  const found = checked.problems.find(
+    (one): one is Extract<Problem, { field: "pair" }> => one.field === "pair" && one.id === id,
+  );
   if (found === undefined || ((found.why === "name" || found.why === "value") && !tried)) return null;
   const message = found.why === "badName" && kind === "http" ? text.pair.badHeader : text.pair[found.why];
   return { field: found.why === "value" || found.why === "lineBreak" ? "value" : "name", message };

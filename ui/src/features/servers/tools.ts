@@ -5,7 +5,10 @@ import type { ToolDto } from "$lib/bindings";
 export const TOOLS_STEP = 50;
 
 export function matchingTools(tools: readonly ToolDto[], typed: string): readonly ToolDto[] {
-  const words = typed.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const words = typed
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
   if (words.length === 0) return tools;
   return tools.filter((tool) => {
     const hay = `${tool.name} ${tool.title ?? ""} ${tool.description ?? ""}`.toLowerCase();
@@ -21,7 +24,8 @@ export function isTaskTool(tool: ToolDto): boolean {
 /** Whether there is anything to fill in. */
 export function hasArguments(schema: unknown): boolean {
   if (typeof schema !== "object" || schema === null) return true;
-  if ("properties" in schema && typeof schema.properties === "object" && schema.properties !== null) return Object.keys(schema.properties).length > 0;
+  if ("properties" in schema && typeof schema.properties === "object" && schema.properties !== null)
+    return Object.keys(schema.properties).length > 0;
   // An object without properties takes whatever is sent, unless it says that it does not.
   return !("additionalProperties" in schema && schema.additionalProperties === false);
 }

@@ -7,13 +7,88 @@ export default {
   stories: {
     "in a browser": story(Settings, {}),
     "in the window": story(Settings, {}, { fake: { kind: "window" } }),
-    "quiet and paused": story(Settings, {}, { fake: { settings: { quietFrom: "22:00", quietTo: "07:00", pausedUntil: "2026-11-21T15:31:00.000Z" } } }),
-    "no notification service, secrets in a file": story(Settings, {}, { fake: { core: { notifications: "none", secretsInFile: true, registryFindings: ["one row of the change log is missing; a copy was kept"] } } }),
+    "quiet and paused": story(
+      Settings,
+      {},
+      { fake: { settings: { quietFrom: "22:00", quietTo: "07:00", pausedUntil: "2026-11-21T15:31:00.000Z" } } },
+    ),
+    "no notification service, secrets in a file": story(
+      Settings,
+      {},
+      {
+        fake: {
+          core: {
+            notifications: "none",
+            secretsInFile: true,
+            registryFindings: ["one row of the change log is missing; a copy was kept"],
+          },
+        },
+      },
+    ),
     "switched off in the file": story(Settings, {}, { fake: { core: { notifications: "off" } } }),
-    "limits to clean up": story(Settings, {}, { fake: { storage: { due: { payloadTasks: 128, payloadBytes: 340_000_000, tasks: 12, auditRows: 8_192 }, shrinks: false, reserveBytes: 0, removedSegments: 2 } } }),
-    "clean up, asked": story(Settings, {}, { fake: { storage: { due: { payloadTasks: 128, payloadBytes: 340_000_000, tasks: 12, auditRows: 8_192 }, shrinks: false } }, click: ["text=Clean up now"] }),
-    "audit log that does not fit": story(Settings, {}, { fake: { calls: { "audit.verify": () => ({ checked: 4_000, verifiedTo: 3_999, last: 61_337, first: 1, complete: false, broken: { number: 4_000, why: "its hash is not that of its content" } }) } }, click: ["text=Check it now"] }),
-    "storage that cannot be read": story(Settings, {}, { fake: { calls: { "storage.show": () => { throw { code: "failed", message: "the registry could not be read", hint: "Run `taskwarden doctor`." } satisfies ApiError; } } } }),
+    "limits to clean up": story(
+      Settings,
+      {},
+      {
+        fake: {
+          storage: {
+            due: { payloadTasks: 128, payloadBytes: 340_000_000, tasks: 12, auditRows: 8_192 },
+            shrinks: false,
+            reserveBytes: 0,
+            removedSegments: 2,
+          },
+        },
+      },
+    ),
+    "clean up, asked": story(
+      Settings,
+      {},
+      {
+        fake: {
+          storage: {
+            due: { payloadTasks: 128, payloadBytes: 340_000_000, tasks: 12, auditRows: 8_192 },
+            shrinks: false,
+          },
+        },
+        click: ["text=Clean up now"],
+      },
+    ),
+    "audit log that does not fit": story(
+      Settings,
+      {},
+      {
+        fake: {
+          calls: {
+            "audit.verify": () => ({
+              checked: 4_000,
+              verifiedTo: 3_999,
+              last: 61_337,
+              first: 1,
+              complete: false,
+              broken: { number: 4_000, why: "its hash is not that of its content" },
+            }),
+          },
+        },
+        click: ["text=Check it now"],
+      },
+    ),
+    "storage that cannot be read": story(
+      Settings,
+      {},
+      {
+        fake: {
+          calls: {
+            "storage.show": () => {
+              throw {
+                code: "failed",
+                message: "the registry could not be read",
+                hint: "Run `taskwarden doctor`.",
+              } satisfies ApiError;
+            },
+          },
+        },
+      },
+    ),
     "no browser signed in": story(Settings, {}, { fake: { kind: "window", sessions: [] } }),
     loading: story(Settings, {}, { fake: { connection: "connecting" } }),
     stale: story(Settings, {}, { fake: { connection: "stale" } }),

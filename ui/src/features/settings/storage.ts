@@ -4,7 +4,14 @@ import type { SetStorage, StorageLimitsDto } from "$lib/bindings";
 const DAY_MS = 86_400_000;
 const GB = 1_000_000_000;
 
-export const LIMIT_FIELDS = ["payloadAgeMs", "payloadBytes", "agentPayloadBytes", "serverPayloadBytes", "taskAgeMs", "auditAgeMs"] as const;
+export const LIMIT_FIELDS = [
+  "payloadAgeMs",
+  "payloadBytes",
+  "agentPayloadBytes",
+  "serverPayloadBytes",
+  "taskAgeMs",
+  "auditAgeMs",
+] as const;
 export type LimitField = (typeof LIMIT_FIELDS)[number];
 export type LimitDraft = Readonly<Record<LimitField, string>>;
 
@@ -17,7 +24,10 @@ export function shownLimit(field: LimitField, value: number): string {
 }
 
 export function draftOf(limits: StorageLimitsDto): LimitDraft {
-  return Object.fromEntries(LIMIT_FIELDS.map((field) => [field, shownLimit(field, limits[field])])) as Record<LimitField, string>;
+  return Object.fromEntries(LIMIT_FIELDS.map((field) => [field, shownLimit(field, limits[field])])) as Record<
+    LimitField,
+    string
+  >;
 }
 
 /** Null for what is no number above zero. */
@@ -30,6 +40,11 @@ export function readLimit(field: LimitField, typed: string): number | null {
 
 /** Only what was typed anew: a rounded figure must not change what it stands for. */
 export function changesOf(limits: StorageLimitsDto, draft: LimitDraft): SetStorage | null {
-  const changed = Object.fromEntries(LIMIT_FIELDS.map((field) => [field, draft[field].trim() === shownLimit(field, limits[field]) ? null : readLimit(field, draft[field])])) as unknown as SetStorage;
+  const changed = Object.fromEntries(
+    LIMIT_FIELDS.map((field) => [
+      field,
+      draft[field].trim() === shownLimit(field, limits[field]) ? null : readLimit(field, draft[field]),
+    ]),
+  ) as unknown as SetStorage;
   return LIMIT_FIELDS.some((field) => changed[field] !== null) ? changed : null;
 }

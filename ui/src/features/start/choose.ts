@@ -5,7 +5,10 @@ import type { ServerDto, ToolDto } from "$lib/bindings";
 export const CHOICES_MAX = 50;
 
 function words(typed: string): readonly string[] {
-  return typed.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  return typed
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
 }
 
 export function canStart(server: ServerDto): boolean {
@@ -24,7 +27,10 @@ export function serversFor(servers: Iterable<ServerDto>, typed: string): readonl
 export function toolsFor(tools: readonly ToolDto[], typed: string): readonly ToolDto[] {
   const wanted = words(typed);
   if (wanted.length === 0) return tools;
-  const named = (tool: ToolDto) => wanted.every((word) => `${tool.name} ${tool.title ?? ""}`.toLowerCase().includes(word));
-  const found = tools.filter((tool) => wanted.every((word) => `${tool.name} ${tool.title ?? ""} ${tool.description ?? ""}`.toLowerCase().includes(word)));
+  const named = (tool: ToolDto) =>
+    wanted.every((word) => `${tool.name} ${tool.title ?? ""}`.toLowerCase().includes(word));
+  const found = tools.filter((tool) =>
+    wanted.every((word) => `${tool.name} ${tool.title ?? ""} ${tool.description ?? ""}`.toLowerCase().includes(word)),
+  );
   return [...found.filter(named), ...found.filter((tool) => !named(tool))];
 }

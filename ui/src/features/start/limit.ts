@@ -1,15 +1,28 @@
 /* A length of time as a person writes it: `90 s`, `20 min`, `1 h 30 min`, `2 d`; a bare number is minutes. Pure. */
 
 const UNITS: Readonly<Record<string, number>> = {
-  s: 1_000, sec: 1_000, second: 1_000, seconds: 1_000,
-  m: 60_000, min: 60_000, minute: 60_000, minutes: 60_000,
-  h: 3_600_000, hour: 3_600_000, hours: 3_600_000,
-  d: 86_400_000, day: 86_400_000, days: 86_400_000,
+  s: 1_000,
+  sec: 1_000,
+  second: 1_000,
+  seconds: 1_000,
+  m: 60_000,
+  min: 60_000,
+  minute: 60_000,
+  minutes: 60_000,
+  h: 3_600_000,
+  hour: 3_600_000,
+  hours: 3_600_000,
+  d: 86_400_000,
+  day: 86_400_000,
+  days: 86_400_000,
 };
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 365 * 86_400_000;
 
-export type Limit = { readonly kind: "none" } | { readonly kind: "ms"; readonly ms: number } | { readonly kind: "bad" | "short" | "long" };
+export type Limit =
+  | { readonly kind: "none" }
+  | { readonly kind: "ms"; readonly ms: number }
+  | { readonly kind: "bad" | "short" | "long" };
 
 export function readLimit(typed: string): Limit {
   const text = typed.trim().toLowerCase();

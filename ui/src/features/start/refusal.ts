@@ -18,5 +18,9 @@ export function placeOf(message: string): Place | null {
   const why = found?.[2];
   if (pointer === undefined || why === undefined || pointer === "/") return null;
   const [, first = "", ...rest] = pointer.split("/");
-  return { field: first.replaceAll("~1", "/").replaceAll("~0", "~"), deeper: rest.length === 0 ? "" : `/${rest.join("/")}`, why };
+  return {
+    field: first.replaceAll("~1", "/").replaceAll("~0", "~"),
+    deeper: rest.length === 0 ? "" : `/${rest.join("/")}`,
+    why,
+  };
 }

@@ -10,18 +10,31 @@ vi.setConfig({ testTimeout: 60_000 });
 let shown: Shown;
 afterEach(() => shown.close());
 
-const docs: ServerDto = { ...makeServer("docs", 0, 0), agreed: true, health: { kind: "up", since: null, why: null, hint: null, retryAt: null } };
+const docs: ServerDto = {
+  ...makeServer("docs", 0, 0),
+  agreed: true,
+  health: { kind: "up", since: null, why: null, hint: null, retryAt: null },
+};
 const tool = (name: string, destructive: boolean): ToolDto => ({
-  name, title: null, description: "<b>words</b>", taskSupport: "optional", destructive, readOnly: !destructive,
+  name,
+  title: null,
+  description: "<b>words</b>",
+  taskSupport: "optional",
+  destructive,
+  readOnly: !destructive,
   inputSchema: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
 });
 
 function open(name: string, calls: FakeOptions["calls"] = {}): FakeBackend {
-  const backend = new FakeBackend({ servers: [docs], calls: { "servers.tools": () => ({ tools: [tool("read", false), tool("wipe", true)] }), ...calls } });
+  const backend = new FakeBackend({
+    servers: [docs],
+    calls: { "servers.tools": () => ({ tools: [tool("read", false), tool("wipe", true)] }), ...calls },
+  });
   shown = show(StartDialog, { wish: { server: "docs", tool: name }, onclose: () => undefined }, backend);
   return backend;
 }
-const started = (backend: FakeBackend) => backend.called.filter((one) => one.name === "tasks.start").map((one) => one.input);
+const started = (backend: FakeBackend) =>
+  backend.called.filter((one) => one.name === "tasks.start").map((one) => one.input);
 
 describe("starting a task", () => {
   it("sends the arguments of the form with the time limit", async () => {
@@ -30,7 +43,9 @@ describe("starting a task", () => {
     await shown.type("[role=dialog] input[maxlength='40']", "20 min");
     await shown.press("[role=dialog] button", "Start read");
     await until("it is started", () => started(backend).length > 0);
-    expect(started(backend)).toEqual([{ server: "docs", tool: "read", arguments: { path: "/srv" }, limitMs: 1_200_000 }]);
+    expect(started(backend)).toEqual([
+      { server: "docs", tool: "read", arguments: { path: "/srv" }, limitMs: 1_200_000 },
+    ]);
   });
 
   it("starts what may destroy something only after a second step that shows the call", async () => {
@@ -52,7 +67,11 @@ describe("starting a task", () => {
   });
 
   it("shows a refusal of the core at the field it names, and keeps what was typed", async () => {
-    open("read", { "tasks.start": () => { throw { code: "usage", message: "argument `/path`: must be a folder", hint: "" }; } });
+    open("read", {
+      "tasks.start": () => {
+        throw { code: "usage", message: "argument `/path`: must be a folder", hint: "" };
+      },
+    });
     await shown.type("[role=dialog] [data-field=path] input", "/srv/x");
     await shown.press("[role=dialog] button", "Start read");
     await shown.find("[role=dialog] [data-field=path]", "Must be a folder.");

@@ -28,8 +28,16 @@ describe("a time limit", () => {
 
 describe("a refused start", () => {
   it("is shown at the argument it names", () => {
-    expect(placeOf("argument `/path`: is required and missing")).toEqual({ field: "path", deeper: "", why: "is required and missing" });
-    expect(placeOf("argument `/a~1b/0/c`: must be a number")).toEqual({ field: "a/b", deeper: "/0/c", why: "must be a number" });
+    expect(placeOf("argument `/path`: is required and missing")).toEqual({
+      field: "path",
+      deeper: "",
+      why: "is required and missing",
+    });
+    expect(placeOf("argument `/a~1b/0/c`: must be a number")).toEqual({
+      field: "a/b",
+      deeper: "/0/c",
+      why: "must be a number",
+    });
   });
 
   it("is shown above the form when it names none", () => {
@@ -39,11 +47,27 @@ describe("a refused start", () => {
 });
 
 describe("what can be chosen", () => {
-  const server = (name: string, kind: ServerDto["health"]["kind"]): ServerDto => ({ ...makeServer(name, 0, 0), agreed: true, health: { kind, since: null, why: null, hint: null, retryAt: null } });
-  const tool = (name: string, description: string): ToolDto => ({ name, title: null, description, taskSupport: "optional", destructive: null, readOnly: null, inputSchema: {} });
+  const server = (name: string, kind: ServerDto["health"]["kind"]): ServerDto => ({
+    ...makeServer(name, 0, 0),
+    agreed: true,
+    health: { kind, since: null, why: null, hint: null, retryAt: null },
+  });
+  const tool = (name: string, description: string): ToolDto => ({
+    name,
+    title: null,
+    description,
+    taskSupport: "optional",
+    destructive: null,
+    readOnly: null,
+    inputSchema: {},
+  });
 
   it("has the servers first that can start something", () => {
-    expect(serversFor([server("a", "down"), server("c", "up"), server("b", "up")], "").map((one) => one.name)).toEqual(["b", "c", "a"]);
+    expect(serversFor([server("a", "down"), server("c", "up"), server("b", "up")], "").map((one) => one.name)).toEqual([
+      "b",
+      "c",
+      "a",
+    ]);
     expect(serversFor([server("ci", "up"), server("docs", "up")], "DO").map((one) => one.name)).toEqual(["docs"]);
   });
 

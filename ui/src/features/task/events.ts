@@ -11,7 +11,9 @@ export interface Happening extends EventLook {
 
 /** Newest first, as the list shows them. */
 export function happenings(events: readonly HistoryEvent[], of: EventOf): Happening[] {
-  return events.map((event, at) => ({ key: `${at}/${event.at}`, at: event.at, lane: event.lane, ...withDoor(event, of) })).reverse();
+  return events
+    .map((event, at) => ({ key: `${at}/${event.at}`, at: event.at, lane: event.lane, ...withDoor(event, of) }))
+    .reverse();
 }
 
 /** Through which door a person decided stands behind what they did. */

@@ -16,9 +16,33 @@ let shown: Shown;
 afterEach(() => shown.close());
 
 const taskRow = { ...makeRow(1, "done", STORY_NOW), agent: "research-7" };
-const cost: TokensDto = { handle: 300, keptOut: 0, result: 61_402, inWindow: 61_402, inWindowExactness: "exact" as const, delivered: 0, arguments: 200, family: "claude47", exactness: "about" };
-const sized: HeldDto = { at: new Date(STORY_NOW).toISOString(), by: "a limit", verdict: null, why: "tooLarge", tokens: 61_402, limit: 20_000, program: null, free: null };
-const taskOf = (change: Partial<TaskDto>): TaskDto => ({ ...detail(taskRow, [], STORY_NOW), tokens: cost, over: true, ...change });
+const cost: TokensDto = {
+  handle: 300,
+  keptOut: 0,
+  result: 61_402,
+  inWindow: 61_402,
+  inWindowExactness: "exact" as const,
+  delivered: 0,
+  arguments: 200,
+  family: "claude47",
+  exactness: "about",
+};
+const sized: HeldDto = {
+  at: new Date(STORY_NOW).toISOString(),
+  by: "a limit",
+  verdict: null,
+  why: "tooLarge",
+  tokens: 61_402,
+  limit: 20_000,
+  program: null,
+  free: null,
+};
+const taskOf = (change: Partial<TaskDto>): TaskDto => ({
+  ...detail(taskRow, [], STORY_NOW),
+  tokens: cost,
+  over: true,
+  ...change,
+});
 
 /** `research-7` of the design, with 36,792 free. */
 const agents = makeAgents(5, STORY_NOW).map((agent) => ({ ...agent, revokedAt: null }));
@@ -30,11 +54,22 @@ function open(task: TaskDto, more: FakeOptions = {}): FakeBackend {
 }
 
 describe("a held result in the drawer", () => {
-  const released = (backend: FakeBackend) => backend.called.filter((one) => one.name === "tasks.release").map((one) => one.input);
+  const released = (backend: FakeBackend) =>
+    backend.called.filter((one) => one.name === "tasks.release").map((one) => one.input);
 
   it("says what an estimate is, which limit holds it and by how much it is over", async () => {
-    open(taskOf({ held: sized }), { rules: [{ scope: { kind: "tool", server: taskRow.server, tool: taskRow.tool ?? "" }, resultLimit: { tokens: 20_000, at: "ask" } }] });
-    await shown.find(".banner", `It has ≈ 61k tokens (Claude 4.7 and later, estimate). One result of the tool ${taskRow.tool ?? ""} may have 20,000 tokens: it has ≈ 41k too many. Held by a limit`);
+    open(taskOf({ held: sized }), {
+      rules: [
+        {
+          scope: { kind: "tool", server: taskRow.server, tool: taskRow.tool ?? "" },
+          resultLimit: { tokens: 20_000, at: "ask" },
+        },
+      ],
+    });
+    await shown.find(
+      ".banner",
+      `It has ≈ 61k tokens (Claude 4.7 and later, estimate). One result of the tool ${taskRow.tool ?? ""} may have 20,000 tokens: it has ≈ 41k too many. Held by a limit`,
+    );
   });
 
   it("says that all of it goes in at once when its size is why it waits", async () => {
@@ -74,7 +109,22 @@ describe("a held result in the drawer", () => {
   });
 
   it("that a limit gives in slices can still be trimmed, and is not sliced again", () => {
-    open(taskOf({ held: { ...sized, verdict: { delivered: true, by: "a limit", at: sized.at, reason: null, form: "slices", byLimit: true, trimTokens: null } } }));
+    open(
+      taskOf({
+        held: {
+          ...sized,
+          verdict: {
+            delivered: true,
+            by: "a limit",
+            at: sized.at,
+            reason: null,
+            form: "slices",
+            byLimit: true,
+            trimTokens: null,
+          },
+        },
+      }),
+    );
     expect(shown.text()).toMatch(/Let it in whole.*Trim….*Do not deliver…/);
     expect(shown.text()).not.toContain("Deliver in slices");
     expect(shown.text(), "with the limit that does so").toContain("it has ≈ 41k too many.");
@@ -88,7 +138,17 @@ describe("a held result in the drawer", () => {
 });
 
 it("after a held result was let go the keyboard goes on where its buttons were", async () => {
-  vi.stubGlobal("ResizeObserver", class { observe(): void { /* never tells */ } disconnect(): void { /* nothing to stop */ } });
+  vi.stubGlobal(
+    "ResizeObserver",
+    class {
+      observe(): void {
+        /* never tells */
+      }
+      disconnect(): void {
+        /* nothing to stop */
+      }
+    },
+  );
   // Menus are laid over the page.
   const main = document.body.appendChild(document.createElement("main"));
   const backend = fake({ now: STORY_NOW, tasks: [taskRow], details: [taskOf({ held: sized })] });
@@ -96,12 +156,24 @@ it("after a held result was let go the keyboard goes on where its buttons were",
   const button = await shown.find("button", "Deliver in slices");
   button.focus();
   button.click();
-  await until("what became of it has the focus", () => document.activeElement?.textContent ?? "", (text) => text.startsWith("Delivered in slices to research-7"));
+  await until(
+    "what became of it has the focus",
+    () => document.activeElement?.textContent ?? "",
+    (text) => text.startsWith("Delivered in slices to research-7"),
+  );
   main.remove();
 });
 
 it("a task past its limit shows what it cost as exactly as it was counted", () => {
-  const task = taskOf({ over: false, overLimit: { tokens: 61_204, limit: { tokens: 60_000, at: "ask" }, at: new Date(STORY_NOW).toISOString(), settledBy: null } });
+  const task = taskOf({
+    over: false,
+    overLimit: {
+      tokens: 61_204,
+      limit: { tokens: 60_000, at: "ask" },
+      at: new Date(STORY_NOW).toISOString(),
+      settledBy: null,
+    },
+  });
   const backend = fake({ now: STORY_NOW, tasks: [taskRow], details: [task] });
   shown = show(OverLimit, { task, backend, me: "Mara Lindqvist", ontask: () => undefined }, backend);
   expect(shown.text()).toContain("≈ 61k tokens, past its limit of 60,000.");

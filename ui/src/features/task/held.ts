@@ -16,9 +16,13 @@ export function verdictSaid(verdict: VerdictDto, { agent, who, when }: Decided):
   if (!verdict.delivered) return words.withheld(agent, who, when);
   const { form } = verdict;
   switch (form) {
-    case null: case "whole": return words.whole(agent, who, when);
-    case "slices": return words.sliced(agent, who, when);
-    case "trimmed": return words.trimmed(agent, who, when, verdict.trimTokens === null ? null : tokens(verdict.trimTokens, "exact"));
+    case null:
+    case "whole":
+      return words.whole(agent, who, when);
+    case "slices":
+      return words.sliced(agent, who, when);
+    case "trimmed":
+      return words.trimmed(agent, who, when, verdict.trimTokens === null ? null : tokens(verdict.trimTokens, "exact"));
     default:
       form satisfies never;
       return words.whole(agent, who, when);

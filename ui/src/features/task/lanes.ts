@@ -29,7 +29,8 @@ export function lanes(task: TaskDto, list: readonly Happening[], looks: readonly
   const start = Math.min(ms(task.createdAt), ...list.map((one) => ms(one.at)));
   const end = Math.max(start + 1_000, task.endedAt === null ? now : ms(task.endedAt), ...list.map((one) => ms(one.at)));
   const at = (moment: string | number) => Math.min(100, Math.max(0, (100 * (ms(moment) - start)) / (end - start)));
-  const pins = (lane: HistoryEvent["lane"]) => apart(list.filter((one) => one.lane === lane).map((happening) => ({ at: at(happening.at), happening })));
+  const pins = (lane: HistoryEvent["lane"]) =>
+    apart(list.filter((one) => one.lane === lane).map((happening) => ({ at: at(happening.at), happening })));
   return {
     axis: axis(start, end),
     spans: spans(task, at, now),
@@ -39,7 +40,12 @@ export function lanes(task: TaskDto, list: readonly Happening[], looks: readonly
 }
 
 function axis(start: number, end: number): { at: number; text: string }[] {
-  const write = end - start < 4 * MINUTE ? hourMinuteSecond : end - start < 24 * 60 * MINUTE ? hourMinute : (moment: number) => day(moment, end).split(",")[0] ?? "";
+  const write =
+    end - start < 4 * MINUTE
+      ? hourMinuteSecond
+      : end - start < 24 * 60 * MINUTE
+        ? hourMinute
+        : (moment: number) => day(moment, end).split(",")[0] ?? "";
   return [0, 33, 66, 100].map((at) => ({ at, text: write(start + ((end - start) * at) / 100) }));
 }
 
@@ -47,7 +53,10 @@ function axis(start: number, end: number): { at: number; text: string }[] {
 function spans(task: TaskDto, at: (moment: string | number) => number, now: number): Span[] {
   const end = task.endedAt === null ? now : ms(task.endedAt);
   const waits = task.requests
-    .map((request) => ({ from: ms(request.openedAt), to: request.answer !== null ? ms(request.answer.at) : request.state === "open" ? end : ms(request.openedAt) }))
+    .map((request) => ({
+      from: ms(request.openedAt),
+      to: request.answer !== null ? ms(request.answer.at) : request.state === "open" ? end : ms(request.openedAt),
+    }))
     .filter((wait) => wait.to > wait.from)
     .sort((one, other) => one.from - other.from);
   const list: Span[] = [];
@@ -72,6 +81,7 @@ function apart(pins: readonly Pin[]): Pin[] {
 
 function sparse(places: readonly number[]): number[] {
   const kept: number[] = [];
-  for (const place of [...places].sort((one, other) => one - other)) if (place - (kept[kept.length - 1] ?? -100) >= TICK_APART) kept.push(place);
+  for (const place of [...places].sort((one, other) => one - other))
+    if (place - (kept[kept.length - 1] ?? -100) >= TICK_APART) kept.push(place);
   return kept;
 }

@@ -11,7 +11,19 @@ it("the_drawer_of_a_held_result_offers_nothing_while_the_core_is_gone", async ()
   const row = [...backend.world.rows.values()].find((one) => one.phase === "running" && one.agent !== null);
   if (!row) throw new Error("no running task of an agent");
   const whole = detail(row, [], Date.now());
-  backend.world.details.set(row.id, { ...whole, held: { at: row.createdAt, by: "a limit", why: "tooLarge", tokens: 73_677, limit: 20_000, program: null, free: null, verdict: null } });
+  backend.world.details.set(row.id, {
+    ...whole,
+    held: {
+      at: row.createdAt,
+      by: "a limit",
+      why: "tooLarge",
+      tokens: 73_677,
+      limit: 20_000,
+      program: null,
+      free: null,
+      verdict: null,
+    },
+  });
   // Menus are laid over the content of the page.
   document.body.append(document.createElement("main"));
   const shown = show(TaskDrawer, { id: row.id, close: () => undefined }, backend);
@@ -19,7 +31,9 @@ it("the_drawer_of_a_held_result_offers_nothing_while_the_core_is_gone", async ()
   expect(release.getAttribute("aria-disabled"), "it can be pressed").toBe(null);
   backend.lose();
   await until("the buttons are off", () => release.getAttribute("aria-disabled") === "true");
-  const off = [...document.body.querySelectorAll<HTMLButtonElement>("aside button[aria-disabled=true]")].map((button) => button.title);
+  const off = [...document.body.querySelectorAll<HTMLButtonElement>("aside button[aria-disabled=true]")].map(
+    (button) => button.title,
+  );
   expect(off.length, "those of the result and of the footer").toBeGreaterThanOrEqual(5);
   expect(new Set(off), "each says why").toEqual(new Set(["The core does not answer, so this cannot be done now."]));
   const before = backend.called.length;

@@ -13,10 +13,18 @@ export interface SharedQuestion {
   readonly isHere: boolean;
 }
 
-export function sharedQuestions(task: Pick<TaskDto, "id" | "requests" | "askedElsewhere">, inbox: ReadonlyMap<string, InboxRow> | null): readonly SharedQuestion[] {
+export function sharedQuestions(
+  task: Pick<TaskDto, "id" | "requests" | "askedElsewhere">,
+  inbox: ReadonlyMap<string, InboxRow> | null,
+): readonly SharedQuestion[] {
   const here = task.requests
     .filter((request) => request.state === "open" && request.oneOf !== undefined && request.oneOf.length > 0)
-    .map((request) => ({ row: `${task.id}/${request.key}`, calls: request.oneOf?.length ?? null, message: request.message, isHere: true }));
+    .map((request) => ({
+      row: `${task.id}/${request.key}`,
+      calls: request.oneOf?.length ?? null,
+      message: request.message,
+      isHere: true,
+    }));
   const elsewhere = (task.askedElsewhere ?? []).map((row) => {
     const known = inbox?.get(row);
     return { row, calls: known?.oneOf?.length ?? null, message: known?.message ?? null, isHere: false };

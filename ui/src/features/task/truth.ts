@@ -51,16 +51,30 @@ function next(task: TaskDto, now: number): string {
     case "waiting":
       if (isOnlyPossiblyAsking(task)) return words.waitingPerhaps;
       return expiry === null ? words.waitingOpen : words.waiting(expiry);
-    case "running": return task.dueAt !== null && Date.parse(task.dueAt) > now ? words.late(until(task.dueAt, now)) : words.runs;
-    case "overdue": return words.overdue;
-    case "answering": return words.answering;
-    case "cancelling": case "revoked": return words.cancelling;
-    case "silent": return words.silent;
-    case "blocked": return words.blocked;
-    case "lost": case "unconfirmed": return words.stays;
-    case "unwatched": return words.unwatched;
-    case "expired": return words.none;
-    case "done": case "doneWithError": case "failed": case "cancelled":
+    case "running":
+      return task.dueAt !== null && Date.parse(task.dueAt) > now ? words.late(until(task.dueAt, now)) : words.runs;
+    case "overdue":
+      return words.overdue;
+    case "answering":
+      return words.answering;
+    case "cancelling":
+    case "revoked":
+      return words.cancelling;
+    case "silent":
+      return words.silent;
+    case "blocked":
+      return words.blocked;
+    case "lost":
+    case "unconfirmed":
+      return words.stays;
+    case "unwatched":
+      return words.unwatched;
+    case "expired":
+      return words.none;
+    case "done":
+    case "doneWithError":
+    case "failed":
+    case "cancelled":
       if (task.result?.state === "stored") return words.stored;
       return expiry === null ? words.none : words.kept(expiry);
   }

@@ -12,12 +12,21 @@ export const FIRST = 20;
 /** A whole task as a row, for what the list has let go. */
 export function rowOf(task: TaskDto): TaskRow {
   const open = task.requests.filter((request) => request.state === "open").length;
-  return { ...task, parentId: task.parent?.id ?? null, attempt: task.job?.attempt ?? 1, openRequests: open, stopState: task.intent?.state ?? null, resultBytes: task.result?.bytes ?? null, isError: task.result?.isError ?? false };
+  return {
+    ...task,
+    parentId: task.parent?.id ?? null,
+    attempt: task.job?.attempt ?? 1,
+    openRequests: open,
+    stopState: task.intent?.state ?? null,
+    resultBytes: task.result?.bytes ?? null,
+    isError: task.result?.isError ?? false,
+  };
 }
 
 /** The query of what can still be stopped among what matches; null when no phase of it can. */
 export function stoppable(query: ListQuery): ListQuery | null {
-  const phases: Phase[] = query.phases.length === 0 ? [...OPEN_PHASES] : query.phases.filter((phase) => OPEN_PHASES.includes(phase));
+  const phases: Phase[] =
+    query.phases.length === 0 ? [...OPEN_PHASES] : query.phases.filter((phase) => OPEN_PHASES.includes(phase));
   return phases.length === 0 ? null : { ...query, phases, groupBy: "none" };
 }
 
@@ -37,7 +46,9 @@ export function meant(rows: readonly TaskRow[]): Meant {
 
 /** How many came out how, in the order of the words; none are left out. */
 export function tally(stops: Stops): { word: StopWord; count: number }[] {
-  return WORDS.map((word) => ({ word, count: stops.filter((stop) => wordOf(stop.state) === word).length })).filter(({ count }) => count > 0);
+  return WORDS.map((word) => ({ word, count: stops.filter((stop) => wordOf(stop.state) === word).length })).filter(
+    ({ count }) => count > 0,
+  );
 }
 
 export function wordOf(state: string): StopWord {
@@ -46,6 +57,7 @@ export function wordOf(state: string): StopWord {
 
 /** What went otherwise comes first. */
 export function byTrouble(stops: Stops): Stops {
-  const rank = (state: string) => ["refused", "notAsked", "finishedAnyway", "asked", "acknowledged", "stopped"].indexOf(wordOf(state));
+  const rank = (state: string) =>
+    ["refused", "notAsked", "finishedAnyway", "asked", "acknowledged", "stopped"].indexOf(wordOf(state));
   return [...stops].sort((one, other) => rank(one.state) - rank(other.state));
 }

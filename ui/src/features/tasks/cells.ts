@@ -20,10 +20,18 @@ export function doneText(progress: ProgressDto | null): string {
 export function compact(value: number): string {
   const size = Math.abs(value);
   if (size < 1_000) return String(Math.floor(value));
-  const steps = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as const;
+  const steps = [
+    [1e15, "P"],
+    [1e12, "T"],
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ] as const;
   const [unit, letter] = steps.find(([limit]) => size >= limit) ?? [1, ""];
   const short = value / unit;
-  return Math.abs(short) >= 1e4 ? "" : `${Math.abs(short) < 10 ? Math.floor(short * 10) / 10 : Math.floor(short)}${letter}`;
+  return Math.abs(short) >= 1e4
+    ? ""
+    : `${Math.abs(short) < 10 ? Math.floor(short * 10) / 10 : Math.floor(short)}${letter}`;
 }
 
 /** "40 s", "25 min", "1 h 12", "3 d". */
@@ -34,7 +42,11 @@ export function elapsedText(length: number): string {
 }
 
 /** Later than agreed or usual as the core sees it; one that is over, longer than nearly all runs of its tool. */
-export function isLateNow(row: Pick<TaskRow, "over" | "usual" | "dueAt" | "pausedSince">, run: number, now: number): boolean {
+export function isLateNow(
+  row: Pick<TaskRow, "over" | "usual" | "dueAt" | "pausedSince">,
+  run: number,
+  now: number,
+): boolean {
   if (row.over) return row.usual !== null && run > row.usual.p95Ms;
   return row.pausedSince === null && row.dueAt !== null && ms(row.dueAt) <= now;
 }
@@ -58,10 +70,15 @@ function comingOf({ result, delivered }: TokensDto, held: HeldDto | null): numbe
   return delivered > 0 ? delivered : Math.min(whole, verdict.trimTokens);
 }
 
-export const tokensText = (cost: TokensDto, held: HeldDto | null): string => shortTokens(costOf(cost, held), cost.exactness);
+export const tokensText = (cost: TokensDto, held: HeldDto | null): string =>
+  shortTokens(costOf(cost, held), cost.exactness);
 
 export function tokensTitle(cost: TokensDto, held: HeldDto | null): string {
-  return budgetsText.task.cell(written(costOf(cost, held), cost.exactness), familyLabel(cost.family), exactnessWords[cost.exactness]);
+  return budgetsText.task.cell(
+    written(costOf(cost, held), cost.exactness),
+    familyLabel(cost.family),
+    exactnessWords[cost.exactness],
+  );
 }
 
 /** How long the server still keeps it. */
@@ -74,7 +91,11 @@ export function keptText(expiresAt: string | null, now: number): string {
 /** The server's last words, or ours where news is what is missing. */
 export function messageText(row: TaskRow, now: () => number): { text: string; isServers: boolean } {
   // The clock is read only where it matters: thousands of cells would otherwise be thought about every second.
-  if (row.phase === "lost" || row.phase === "silent") return { text: TASKS.lastSeen(row.status === null ? null : line(row.status, 40), ago(row.lastSeenAt, now())), isServers: false };
+  if (row.phase === "lost" || row.phase === "silent")
+    return {
+      text: TASKS.lastSeen(row.status === null ? null : line(row.status, 40), ago(row.lastSeenAt, now())),
+      isServers: false,
+    };
   if (row.phase === "unwatched") return { text: TASKS.lookedAway, isServers: false };
   if (row.statusMessage !== null && row.statusMessage !== "") return { text: line(row.statusMessage), isServers: true };
   return { text: row.progress?.message ? line(row.progress.message) : "", isServers: true };

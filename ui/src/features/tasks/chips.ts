@@ -7,14 +7,26 @@ import { TASKS } from "$lib/text/tasks";
 /** The value of a condition as its chip shows it: one or two names, else how many. */
 export function chipValue(filter: Filter, key: ConditionKey): string {
   switch (key) {
-    case "phases": return named(filter.phases.map((phase) => PHASES[phase].word));
-    case "servers": return named(filter.servers);
-    case "agents": return named(filter.agents);
-    case "tools": return named(filter.tools);
-    case "flags": return named(filter.flags.map((flag) => TASKS.filter.flags[flag]));
-    case "text": return `“${clipped(filter.text)}”`;
-    case "changed": return filter.changed === null ? "" : filter.changed.kind === "today" ? TASKS.filter.today : TASKS.filter.within(filter.changed.ms);
-    case "olderThanMs": return filter.olderThanMs === null ? "" : coarse(filter.olderThanMs);
+    case "phases":
+      return named(filter.phases.map((phase) => PHASES[phase].word));
+    case "servers":
+      return named(filter.servers);
+    case "agents":
+      return named(filter.agents);
+    case "tools":
+      return named(filter.tools);
+    case "flags":
+      return named(filter.flags.map((flag) => TASKS.filter.flags[flag]));
+    case "text":
+      return `“${clipped(filter.text)}”`;
+    case "changed":
+      return filter.changed === null
+        ? ""
+        : filter.changed.kind === "today"
+          ? TASKS.filter.today
+          : TASKS.filter.within(filter.changed.ms);
+    case "olderThanMs":
+      return filter.olderThanMs === null ? "" : coarse(filter.olderThanMs);
   }
 }
 

@@ -7,7 +7,36 @@ import { clock } from "$lib/clock.svelte";
 import type { FeedState } from "$lib/feed/feed";
 import type { Feed } from "$lib/feed/feed.svelte";
 import { read, wire, type Filter } from "$lib/query";
-import { add, ALL_MATCHING, countOf, EMPTY, hasPage, idShown, isChosen, listing, newer, NONE, numberOf, PAGE, pagesOf, placeAt, plainly, rowCount, size, standing, toggle, update, withPage, type Anchor, type Choice, type KeptLists, type LoadedPage, type PageName, type Place, type Shown } from "$lib/rows";
+import {
+  add,
+  ALL_MATCHING,
+  countOf,
+  EMPTY,
+  hasPage,
+  idShown,
+  isChosen,
+  listing,
+  newer,
+  NONE,
+  numberOf,
+  PAGE,
+  pagesOf,
+  placeAt,
+  plainly,
+  rowCount,
+  size,
+  standing,
+  toggle,
+  update,
+  withPage,
+  type Anchor,
+  type Choice,
+  type KeptLists,
+  type LoadedPage,
+  type PageName,
+  type Place,
+  type Shown,
+} from "$lib/rows";
 
 export interface Sight {
   readonly section: number;
@@ -40,7 +69,9 @@ export class TaskList {
   #told = $state.raw<ReadonlyMap<string, TaskRow>>(new Map());
   readonly total = $derived(this.shown.live.total);
   readonly count = $derived(rowCount(this.shown.sections, this.folded));
-  readonly number = $derived(this.cursor === null ? -1 : numberOf(this.shown.sections, this.folded, this.cursor.group, this.cursor.index));
+  readonly number = $derived(
+    this.cursor === null ? -1 : numberOf(this.shown.sections, this.folded, this.cursor.group, this.cursor.index),
+  );
   readonly chosen = $derived(size(this.choice, this.total));
 
   readonly #backend: Backend;
@@ -211,7 +242,9 @@ export class TaskList {
   }
 
   #loadedOpen(): string[] {
-    return standing(this.shown.live).filter(({ group }) => !this.folded.has(group)).map(({ id }) => id);
+    return standing(this.shown.live)
+      .filter(({ group }) => !this.folded.has(group))
+      .map(({ id }) => id);
   }
 
   #cursorAt({ section, index }: Place): Cursor | null {
@@ -260,7 +293,10 @@ export class TaskList {
       if (turn !== this.#turn) return;
       const view = answers[answers.length - 1]?.view;
       if (view === undefined) return;
-      const live = listing(view, answers.flatMap(({ page }) => (page === null ? [] : [page])));
+      const live = listing(
+        view,
+        answers.flatMap(({ page }) => (page === null ? [] : [page])),
+      );
       this.#keep(answers.flatMap(({ rows }) => rows));
       this.shown = isNew ? plainly(live) : update(this.shown, live, this.#anchor());
       if (this.shown.waiting === 0) this.#keepCursor();
@@ -289,9 +325,16 @@ export class TaskList {
   /** The groups are not known yet: those that come first, or one row for the counts. */
   #firstPages(): (PageName | null)[] {
     switch (this.filter.groupBy) {
-      case "none": return [{ group: "", page: 0 }];
-      case "need": return [{ group: "needsYou", page: 0 }, { group: "moving", page: 0 }];
-      case "server": case "agent": return [null];
+      case "none":
+        return [{ group: "", page: 0 }];
+      case "need":
+        return [
+          { group: "needsYou", page: 0 },
+          { group: "moving", page: 0 },
+        ];
+      case "server":
+      case "agent":
+        return [null];
     }
   }
 
@@ -301,17 +344,30 @@ export class TaskList {
     for (const { section, from, to } of this.#sight) {
       const at = this.shown.sections[section];
       if (at === undefined || this.folded.has(at.group)) continue;
-      for (const page of pagesOf(at.group, Math.max(0, from + Math.min(0, at.shift)), to + Math.max(0, at.shift))) names.set(`${page.page}/${page.group}`, page);
+      for (const page of pagesOf(at.group, Math.max(0, from + Math.min(0, at.shift)), to + Math.max(0, at.shift)))
+        names.set(`${page.page}/${page.group}`, page);
     }
     return names.size > 0 ? [...names.values()] : [null];
   }
 
-  async #page(query: ListQuery, at: PageName | null): Promise<{ view: ListView; rows: TaskRow[]; page: LoadedPage | null }> {
+  async #page(
+    query: ListQuery,
+    at: PageName | null,
+  ): Promise<{ view: ListView; rows: TaskRow[]; page: LoadedPage | null }> {
     const group = at === null || query.groupBy === "none" ? null : at.group;
-    const { rows, view } = await this.#backend.call("tasks.page", { query, group, offset: (at?.page ?? 0) * PAGE, limit: at === null ? 1 : PAGE });
+    const { rows, view } = await this.#backend.call("tasks.page", {
+      query,
+      group,
+      offset: (at?.page ?? 0) * PAGE,
+      limit: at === null ? 1 : PAGE,
+    });
     // An ungrouped list is one group without a name.
     const groups = query.groupBy === "none" ? [{ group: "", count: view.total }] : view.groups;
-    return { view: { groups, total: view.total, all: view.all }, rows, page: at === null ? null : { ...at, ids: rows.map((row) => row.id) } };
+    return {
+      view: { groups, total: view.total, all: view.all },
+      rows,
+      page: at === null ? null : { ...at, ids: rows.map((row) => row.id) },
+    };
   }
 
   /** Loads what is in sight and not there yet, a page at a time, the newest sight first. */
@@ -321,7 +377,10 @@ export class TaskList {
       const at = this.shown.sections[section];
       if (at === undefined || this.folded.has(at.group)) continue;
       const held = Math.min(to, at.heldTo);
-      if (from < held && Array.from({ length: held - from }, (_, step) => idShown(this.shown, section, from + step)).includes(undefined)) {
+      if (
+        from < held &&
+        Array.from({ length: held - from }, (_, step) => idShown(this.shown, section, from + step)).includes(undefined)
+      ) {
         // Rows that were never loaded cannot be shown as they were.
         this.release();
         return this.#fill();
@@ -369,7 +428,12 @@ export class TaskList {
   /** The row nothing may push: the cursor's when it is in sight, else the first in sight once the list is scrolled. */
   #anchor(): Anchor | null {
     const { cursor } = this;
-    const isSeen = cursor !== null && this.#sight.some(({ section, from, to }) => this.shown.sections[section]?.group === cursor.group && cursor.index >= from && cursor.index < to);
+    const isSeen =
+      cursor !== null &&
+      this.#sight.some(
+        ({ section, from, to }) =>
+          this.shown.sections[section]?.group === cursor.group && cursor.index >= from && cursor.index < to,
+      );
     if (isSeen) return cursor;
     const first = this.#sight.find(({ from, to }) => to > from);
     const group = first === undefined ? undefined : this.shown.sections[first.section]?.group;
@@ -380,7 +444,10 @@ export class TaskList {
   /** Tells the feed which rows are in sight. */
   #watch(): void {
     const ids = this.#sight.flatMap(({ section, from, to }) =>
-      Array.from({ length: Math.max(0, to - from) }, (_, step) => idShown(this.shown, section, from + step)).filter((id) => id !== undefined));
+      Array.from({ length: Math.max(0, to - from) }, (_, step) => idShown(this.shown, section, from + step)).filter(
+        (id) => id !== undefined,
+      ),
+    );
     const key = ids.join();
     if (key === this.#watched) return;
     this.#watched = key;

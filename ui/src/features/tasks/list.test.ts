@@ -53,7 +53,10 @@ describe("the list over a living core", () => {
     await settle();
     expect(list.shown.waiting).toBe(0);
     const needs = list.shown.sections.findIndex((section) => section.group === "needsYou");
-    const ids = Array.from({ length: list.shown.sections[needs]?.count ?? 0 }, (_, index) => list.row(needs, index)?.id);
+    const ids = Array.from(
+      { length: list.shown.sections[needs]?.count ?? 0 },
+      (_, index) => list.row(needs, index)?.id,
+    );
     expect(ids, "it stands among those that need you").toContain(running?.id);
   });
 
@@ -92,9 +95,14 @@ describe("the list over a living core", () => {
     backend.rest();
     await settle(10);
     const known = new Map(truth(backend).map((row) => [row.id, row]));
-    const seen = list.shown.sections.flatMap(({ count }, section) => Array.from({ length: Math.min(40, count) }, (_, index) => list.row(section, index)));
+    const seen = list.shown.sections.flatMap(({ count }, section) =>
+      Array.from({ length: Math.min(40, count) }, (_, index) => list.row(section, index)),
+    );
     expect(seen.length).toBeGreaterThan(40);
-    for (const row of seen) expect(row?.progress?.done, `${row?.id ?? "a row"} shows the last word`).toBe(known.get(row?.id ?? "")?.progress?.done);
+    for (const row of seen)
+      expect(row?.progress?.done, `${row?.id ?? "a row"} shows the last word`).toBe(
+        known.get(row?.id ?? "")?.progress?.done,
+      );
     expect(feed.state?.changes, "every change arrived").toBe(backend.sent);
   });
 
@@ -113,10 +121,16 @@ describe("the list over a living core", () => {
     const again = new TaskList(gated, feed, kept);
     again.ask("");
     await vi.advanceTimersByTimeAsync(20);
-    expect([again.total, again.row(0, 0)?.id, again.loadedAt, again.error?.code], "as they were, and read then").toEqual([30, list.row(0, 0)?.id, list.loadedAt, "noCore"]);
+    expect(
+      [again.total, again.row(0, 0)?.id, again.loadedAt, again.error?.code],
+      "as they were, and read then",
+    ).toEqual([30, list.row(0, 0)?.id, list.loadedAt, "noCore"]);
     again.ask("phase:failed");
     await vi.advanceTimersByTimeAsync(20);
-    expect([again.shown.sections.length, again.loadedAt], "rows of another question are not shown for this one").toEqual([0, 0]);
+    expect(
+      [again.shown.sections.length, again.loadedAt],
+      "rows of another question are not shown for this one",
+    ).toEqual([0, 0]);
     again.stop();
   });
 

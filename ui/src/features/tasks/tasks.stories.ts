@@ -6,21 +6,63 @@ import { story, STORY_NOW, type StoryFile } from "$lib/story";
 import Tasks from "./Tasks.svelte";
 import Views from "./Views.svelte";
 
-const failed: ApiError = { code: "failed", message: "the registry could not be read", hint: "Taskwarden tries again by itself." };
-const fails = () => { throw failed; };
+const failed: ApiError = {
+  code: "failed",
+  message: "the registry could not be read",
+  hint: "Taskwarden tries again by itself.",
+};
+const fails = () => {
+  throw failed;
+};
 const never = () => new Promise<never>(() => undefined);
 const long = "x".repeat(100_000);
 const bad = "<img src=x onerror=alert(1)>\u001b[31m\u202Egnp.exe";
-const phases = ALL_PHASES.map((phase, at): TaskRow => ({ ...makeRow(at, phase, STORY_NOW), stopState: phase === "running" ? "refused" : phase === "done" ? "finishedAnyway" : phase === "cancelling" ? "acknowledged" : null }));
+const phases = ALL_PHASES.map((phase, at): TaskRow => ({
+  ...makeRow(at, phase, STORY_NOW),
+  stopState:
+    phase === "running"
+      ? "refused"
+      : phase === "done"
+        ? "finishedAnyway"
+        : phase === "cancelling"
+          ? "acknowledged"
+          : null,
+}));
 const hostile = ALL_PHASES.map((phase, at): TaskRow => ({
-  ...makeRow(at, phase, STORY_NOW), id: `hdl_${at}${bad}`, server: at % 2 ? bad : long, agent: at % 3 ? long : bad, tool: at % 2 ? long : bad, tokens: { handle: 1, keptOut: 1, result: Number.MAX_SAFE_INTEGER, inWindow: Number.MAX_SAFE_INTEGER, inWindowExactness: "exact" as const, delivered: 0, arguments: 1, family: long, exactness: "about" }, status: bad, statusMessage: `${bad} ${long}`,
+  ...makeRow(at, phase, STORY_NOW),
+  id: `hdl_${at}${bad}`,
+  server: at % 2 ? bad : long,
+  agent: at % 3 ? long : bad,
+  tool: at % 2 ? long : bad,
+  tokens: {
+    handle: 1,
+    keptOut: 1,
+    result: Number.MAX_SAFE_INTEGER,
+    inWindow: Number.MAX_SAFE_INTEGER,
+    inWindowExactness: "exact" as const,
+    delivered: 0,
+    arguments: 1,
+    family: long,
+    exactness: "about",
+  },
+  status: bad,
+  statusMessage: `${bad} ${long}`,
   progress: { done: 1e300, total: at % 2 ? null : 1e-300, message: long },
 }));
 const working = Array.from({ length: 400 }, (_, n): TaskRow => makeRow(n, "running", STORY_NOW));
 const outcome = (n: number) => (n % 50 === 1 ? "refused" : n % 50 === 3 ? "notAsked" : "asked");
-const item = (key: string, query: string): DeskItem => ({ kind: "view", key, value: { query }, changedAt: "2026-11-21T12:00:00.000Z" });
-const own = [item("Nightly work on the warehouse", "server:warehouse agent:nightly-ops"), item("w".repeat(60), "age>2h")];
-const at = (query: string, view?: string) => `#/tasks?${new URLSearchParams({ q: query, ...(view ? { v: view } : {}) }).toString()}`;
+const item = (key: string, query: string): DeskItem => ({
+  kind: "view",
+  key,
+  value: { query },
+  changedAt: "2026-11-21T12:00:00.000Z",
+});
+const own = [
+  item("Nightly work on the warehouse", "server:warehouse agent:nightly-ops"),
+  item("w".repeat(60), "age>2h"),
+];
+const at = (query: string, view?: string) =>
+  `#/tasks?${new URLSearchParams({ q: query, ...(view ? { v: view } : {}) }).toString()}`;
 const list = (more: Parameters<typeof story>[2]) => story(Tasks, {}, { hash: "#/tasks", ...more });
 
 export default {
@@ -41,12 +83,25 @@ export default {
     "by agent": list({ fake: { tasks: 60 }, hash: at("group:agent sort:changed") }),
     "not grouped": list({ fake: { tasks: 60 }, hash: at("group:none sort:oldest") }),
     folded: list({ fake: { tasks: 60 }, click: ["[role=rowgroup] button >> nth=0"] }),
-    filtered: list({ fake: { tasks: 60 }, hash: at('phase:running,cancelling server:ci-server,github,docs agent:"claude-code" age>1m changed<24h', "Working") }),
-    "an own view": list({ fake: { tasks: 60, views: own }, hash: at("server:warehouse agent:nightly-ops", "Nightly work on the warehouse") }),
+    filtered: list({
+      fake: { tasks: 60 },
+      hash: at(
+        'phase:running,cancelling server:ci-server,github,docs agent:"claude-code" age>1m changed<24h',
+        "Working",
+      ),
+    }),
+    "an own view": list({
+      fake: { tasks: 60, views: own },
+      hash: at("server:warehouse agent:nightly-ops", "Nightly work on the warehouse"),
+    }),
     "nothing matches": list({ fake: { tasks: 60 }, hash: at("phase:failed server:docs tool:deploy_prod words") }),
     "choosing a filter": list({ fake: { tasks: 60 }, keys: ["/"] }),
     "the filter as text": list({ fake: { tasks: 60 }, hash: at("phase:moving server:ci-server"), keys: ["q"] }),
-    "a wrong text": list({ fake: { tasks: 60 }, hash: at("server:ci-server"), keys: ["q", "End", "Space", "a", "g", "e", ">", "x"] }),
+    "a wrong text": list({
+      fake: { tasks: 60 },
+      hash: at("server:ci-server"),
+      keys: ["q", "End", "Space", "a", "g", "e", ">", "x"],
+    }),
     "naming a view": list({ fake: { tasks: 60 }, hash: at("server:docs"), click: ["text=Save view"] }),
     menu: list({ fake: { tasks: 60 }, click: ["[aria-haspopup=menu]"] }),
     selected: list({ fake: { tasks: 60 }, keys: ["j", "x", "j", "x", "Shift+J"] }),
@@ -54,9 +109,31 @@ export default {
     "cancelling many": list({ fake: { tasks: 60 }, keys: ["Control+a", "c"] }),
     "cancelling many, none open": list({ fake: { tasks: 60 }, hash: at("phase:finished"), keys: ["Control+a", "c"] }),
     "cancelled many": list({
-      fake: { tasks: working, inbox: [], calls: { "tasks.cancel": () => ({ stops: working.map(({ id }, n) => ({ id, state: outcome(n), why: outcome(n) === "refused" ? "this server cannot cancel" : null, task: null })) }) } },
-      click: ["[aria-haspopup=menu]", "[role=menuitem]:has-text('Select all')", "button:has-text('Cancel…')", "[role=dialog] button:has-text('Ask to cancel')"],
+      fake: {
+        tasks: working,
+        inbox: [],
+        calls: {
+          "tasks.cancel": () => ({
+            stops: working.map(({ id }, n) => ({
+              id,
+              state: outcome(n),
+              why: outcome(n) === "refused" ? "this server cannot cancel" : null,
+              task: null,
+            })),
+          }),
+        },
+      },
+      click: [
+        "[aria-haspopup=menu]",
+        "[role=menuitem]:has-text('Select all')",
+        "button:has-text('Cancel…')",
+        "[role=dialog] button:has-text('Ask to cancel')",
+      ],
     }),
-    views: story(Views, {}, { as: "piece", fake: { tasks: 1_204, views: own }, hash: at("phase:cancelling", "Cancelling") }),
+    views: story(
+      Views,
+      {},
+      { as: "piece", fake: { tasks: 1_204, views: own }, hash: at("phase:cancelling", "Cancelling") },
+    ),
   },
 } satisfies StoryFile;

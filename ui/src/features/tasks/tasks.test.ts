@@ -13,42 +13,125 @@ const MINUTE = 60_000;
 describe("the cells of a row", () => {
   test("progress_is_a_percentage_or_a_count_and_never_overflows", () => {
     const of = (done: number | null, total: number | null) => doneText({ done, total, message: null });
-    expect([of(38, 100), of(3, 8), of(500, 100), of(-4, 100), of(212, null), of(1_204_000, null), of(1, 0), of(null, 9), doneText(null)])
-      .toEqual(["38 %", "37 %", "100 %", "0 %", "212", "1.2M", "1", "", ""]);
-    for (const value of [1e3, 99_999, 1e9, 1e300, Infinity, NaN]) expect(of(value, null).length, `${value} fits its column`).toBeLessThanOrEqual(5);
+    expect([
+      of(38, 100),
+      of(3, 8),
+      of(500, 100),
+      of(-4, 100),
+      of(212, null),
+      of(1_204_000, null),
+      of(1, 0),
+      of(null, 9),
+      doneText(null),
+    ]).toEqual(["38 %", "37 %", "100 %", "0 %", "212", "1.2M", "1", "", ""]);
+    for (const value of [1e3, 99_999, 1e9, 1e300, Infinity, NaN])
+      expect(of(value, null).length, `${value} fits its column`).toBeLessThanOrEqual(5);
     expect(compact(12_345)).toBe("12k");
   });
 
   test("times_fit_their_columns", () => {
-    expect([40_000, 25 * MINUTE, 72 * MINUTE, 23 * 60 * MINUTE, 3 * 1_440 * MINUTE].map(elapsedText)).toEqual(["40 s", "25 min", "1 h 12", "23 h 00", "3 d"]);
-    expect([keptText(null, NOW), keptText(new Date(NOW + 33 * MINUTE).toISOString(), NOW), keptText(new Date(NOW - 1).toISOString(), NOW)]).toEqual(["", "33 min", "over"]);
+    expect([40_000, 25 * MINUTE, 72 * MINUTE, 23 * 60 * MINUTE, 3 * 1_440 * MINUTE].map(elapsedText)).toEqual([
+      "40 s",
+      "25 min",
+      "1 h 12",
+      "23 h 00",
+      "3 d",
+    ]);
+    expect([
+      keptText(null, NOW),
+      keptText(new Date(NOW + 33 * MINUTE).toISOString(), NOW),
+      keptText(new Date(NOW - 1).toISOString(), NOW),
+    ]).toEqual(["", "33 min", "over"]);
   });
 
   test("tokens_stand_with_their_mark_whose_they_are_and_fit_their_column", () => {
-    const cost = { handle: 312, keptOut: 9, result: 61_402, inWindow: 61_402, inWindowExactness: "exact" as const, delivered: 8_000, arguments: 204, family: "o200k", exactness: "exact" as const };
+    const cost = {
+      handle: 312,
+      keptOut: 9,
+      result: 61_402,
+      inWindow: 61_402,
+      inWindowExactness: "exact" as const,
+      delivered: 8_000,
+      arguments: 204,
+      family: "o200k",
+      exactness: "exact" as const,
+    };
     expect(tokensText(cost, null)).toBe("62k");
     expect(tokensTitle(cost, null)).toBe("61,918 in or about to come in (GPT o200k, exact)");
     expect(tokensText({ ...cost, result: null, delivered: 0, exactness: "about" }, null)).toBe("≈ 516");
-    for (const result of [9, 9_999, 999_999, 1e9, Number.MAX_SAFE_INTEGER]) expect(tokensText({ ...cost, result, exactness: "atMost" }, null).length, `${result} fits its column`).toBeLessThanOrEqual(8);
+    for (const result of [9, 9_999, 999_999, 1e9, Number.MAX_SAFE_INTEGER])
+      expect(
+        tokensText({ ...cost, result, exactness: "atMost" }, null).length,
+        `${result} fits its column`,
+      ).toBeLessThanOrEqual(8);
   });
 
   test("a_result_costs_what_its_agent_gets_of_it", () => {
-    const cost = { handle: 300, keptOut: 9, result: 61_402, inWindow: 61_402, inWindowExactness: "exact" as const, delivered: 0, arguments: 200, family: "o200k", exactness: "exact" as const };
-    const decided = (change: Partial<VerdictDto>): HeldDto => ({ at: "", by: "a limit", why: "tooLarge", tokens: 61_402, limit: 20_000, program: null, free: null, verdict: { delivered: true, form: "whole", trimTokens: null, by: "Mara", byLimit: false, at: "", reason: null, ...change } });
+    const cost = {
+      handle: 300,
+      keptOut: 9,
+      result: 61_402,
+      inWindow: 61_402,
+      inWindowExactness: "exact" as const,
+      delivered: 0,
+      arguments: 200,
+      family: "o200k",
+      exactness: "exact" as const,
+    };
+    const decided = (change: Partial<VerdictDto>): HeldDto => ({
+      at: "",
+      by: "a limit",
+      why: "tooLarge",
+      tokens: 61_402,
+      limit: 20_000,
+      program: null,
+      free: null,
+      verdict: {
+        delivered: true,
+        form: "whole",
+        trimTokens: null,
+        by: "Mara",
+        byLimit: false,
+        at: "",
+        reason: null,
+        ...change,
+      },
+    });
     const shown = (held: HeldDto, delivered = 0) => tokensText({ ...cost, delivered }, held);
     expect(shown({ ...decided({}), verdict: null }), "nobody decided yet").toBe("62k");
-    expect([shown(decided({})), shown(decided({ form: "slices" }), 8_000)], "all of it may come in").toEqual(["62k", "62k"]);
-    expect([shown(decided({ delivered: false, form: null })), shown(decided({ delivered: false, form: null }), 8_000)], "what is withheld never comes").toEqual(["500", "8.5k"]);
-    expect([shown(decided({ form: "trimmed", trimTokens: 5_000 })), shown(decided({ form: "trimmed", trimTokens: 5_000 }), 4_800), shown(decided({ form: "trimmed", trimTokens: 90_000 }))], "nor what is cut off").toEqual(["5.5k", "5.3k", "62k"]);
+    expect([shown(decided({})), shown(decided({ form: "slices" }), 8_000)], "all of it may come in").toEqual([
+      "62k",
+      "62k",
+    ]);
+    expect(
+      [shown(decided({ delivered: false, form: null })), shown(decided({ delivered: false, form: null }), 8_000)],
+      "what is withheld never comes",
+    ).toEqual(["500", "8.5k"]);
+    expect(
+      [
+        shown(decided({ form: "trimmed", trimTokens: 5_000 })),
+        shown(decided({ form: "trimmed", trimTokens: 5_000 }), 4_800),
+        shown(decided({ form: "trimmed", trimTokens: 90_000 })),
+      ],
+      "nor what is cut off",
+    ).toEqual(["5.5k", "5.3k", "62k"]);
   });
 
   test("a_lost_task_says_when_it_was_last_seen_not_what_the_server_said", () => {
-    const row: TaskRow = { ...makeRow(0, "lost", NOW), status: "working", statusMessage: "soon done", lastSeenAt: new Date(NOW - 180 * MINUTE).toISOString() };
+    const row: TaskRow = {
+      ...makeRow(0, "lost", NOW),
+      status: "working",
+      statusMessage: "soon done",
+      lastSeenAt: new Date(NOW - 180 * MINUTE).toISOString(),
+    };
     expect(messageText(row, () => NOW)).toEqual({ text: "Last seen working 3 h ago", isServers: false });
   });
 
   test("hostile_messages_are_one_capped_line", () => {
-    const { text } = messageText({ ...makeRow(0, "running", NOW), statusMessage: `\u001b[2J<img src=x>\u202eabc\r\n${"z".repeat(100_000)}` }, () => NOW);
+    const { text } = messageText(
+      { ...makeRow(0, "running", NOW), statusMessage: `\u001b[2J<img src=x>\u202eabc\r\n${"z".repeat(100_000)}` },
+      () => NOW,
+    );
     expect(text.startsWith("<img src=x>abc ")).toBe(true);
     expect(text.length).toBeLessThanOrEqual(300);
   });
@@ -57,28 +140,60 @@ describe("the cells of a row", () => {
 describe("chips", () => {
   test("name_one_or_two_values_and_count_more", () => {
     const { filter } = read("phase:running,waiting,failed server:a,b age>2h changed:today x");
-    expect((["phases", "servers", "olderThanMs", "changed", "text"] as const).map((key) => chipValue(filter, key))).toEqual(["any of 3", "a, b", "2 h", "today", "“x”"]);
+    expect(
+      (["phases", "servers", "olderThanMs", "changed", "text"] as const).map((key) => chipValue(filter, key)),
+    ).toEqual(["any of 3", "a, b", "2 h", "today", "“x”"]);
   });
 });
 
 describe("cancelling many", () => {
-  const row = (phase: TaskRow["phase"], change: Partial<TaskRow> = {}): TaskRow => ({ ...makeRow(1, phase, NOW), id: `hdl_${phase}_${JSON.stringify(change).length}`, stopState: null, ...change });
+  const row = (phase: TaskRow["phase"], change: Partial<TaskRow> = {}): TaskRow => ({
+    ...makeRow(1, phase, NOW),
+    id: `hdl_${phase}_${JSON.stringify(change).length}`,
+    stopState: null,
+    ...change,
+  });
 
   test("what_is_over_or_asked_before_is_left_out_and_counted", () => {
-    const chosen = [row("running"), row("done", { over: true }), row("cancelling", { stopState: "asked" }), row("silent", { stopState: "refused" })];
+    const chosen = [
+      row("running"),
+      row("done", { over: true }),
+      row("cancelling", { stopState: "asked" }),
+      row("silent", { stopState: "refused" }),
+    ];
     const plan = meant(chosen);
     expect([plan.rows.map((one) => one.phase), plan.over, plan.asked]).toEqual([["running", "silent"], 1, 1]);
   });
 
   test("a_filter_of_ended_tasks_can_stop_nothing", () => {
-    const query = { phases: ["done" as const, "failed" as const], servers: [], agents: [], tools: [], flags: [], text: null, changedWithinMs: null, olderThanMs: null, groupBy: "need" as const, sort: "newest" as const };
+    const query = {
+      phases: ["done" as const, "failed" as const],
+      servers: [],
+      agents: [],
+      tools: [],
+      flags: [],
+      text: null,
+      changedWithinMs: null,
+      olderThanMs: null,
+      groupBy: "need" as const,
+      sort: "newest" as const,
+    };
     expect(stoppable(query)).toBeNull();
     expect(stoppable({ ...query, phases: [] })?.phases).toContain("running");
   });
 
   test("each_task_has_its_own_result_trouble_first", () => {
-    const stops: Stops = ["asked", "refused", "asked", "notAsked", "somethingNew"].map((state, at) => ({ id: `hdl_${at}`, state, why: null, task: null }));
-    expect(tally(stops)).toEqual([{ word: "asked", count: 2 }, { word: "refused", count: 1 }, { word: "notAsked", count: 2 }]);
+    const stops: Stops = ["asked", "refused", "asked", "notAsked", "somethingNew"].map((state, at) => ({
+      id: `hdl_${at}`,
+      state,
+      why: null,
+      task: null,
+    }));
+    expect(tally(stops)).toEqual([
+      { word: "asked", count: 2 },
+      { word: "refused", count: 1 },
+      { word: "notAsked", count: 2 },
+    ]);
     expect(byTrouble(stops)[0]?.state).toBe("refused");
   });
 

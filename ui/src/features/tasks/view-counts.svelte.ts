@@ -23,7 +23,10 @@ export class ViewCounts {
 
   /** Called whenever views, tasks or the minute may be others; `state` says which they are. */
   follow(views: readonly View[], state: string, now: number): void {
-    const queries = views.filter((view) => view.figure === null).map((view) => view.query).slice(0, MOST);
+    const queries = views
+      .filter((view) => view.figure === null)
+      .map((view) => view.query)
+      .slice(0, MOST);
     const asked = `${state} ${queries.join("\n")}`;
     if (asked === this.#asked) return;
     this.#asked = asked;
@@ -46,8 +49,15 @@ export class ViewCounts {
     this.#isReading = true;
     this.#readAt = Date.now();
     try {
-      const { counts } = await this.#backend.call("tasks.counts", { queries: queries.map((query) => wire(read(query).filter, now)) });
-      this.counted = new Map(queries.flatMap((query, at) => { const count = counts[at]; return count === undefined ? [] : [[query, count] as const]; }));
+      const { counts } = await this.#backend.call("tasks.counts", {
+        queries: queries.map((query) => wire(read(query).filter, now)),
+      });
+      this.counted = new Map(
+        queries.flatMap((query, at) => {
+          const count = counts[at];
+          return count === undefined ? [] : [[query, count] as const];
+        }),
+      );
     } catch {
       // No number is better than an old one: the banner tells of a lost core.
       this.counted = new Map();

@@ -33,7 +33,8 @@ describe("news", () => {
     vi.advanceTimersByTime(7_000);
     expect(toasts.list, "after six seconds").toEqual([]);
   });
-  it("of_the_core_become_sentences", () => expect(sentence("the task `x` is gone"), "capital and stop").toBe("The task `x` is gone."));
+  it("of_the_core_become_sentences", () =>
+    expect(sentence("the task `x` is gone"), "capital and stop").toBe("The task `x` is gone."));
 });
 
 describe("an action", () => {

@@ -27,12 +27,24 @@ export class Toasts {
   }
 
   /** Returns what closes it. */
-  show(text: string, options: { undo?: () => void | Promise<void>; tone?: Toast["tone"]; hint?: string | null; ms?: number } = {}): () => void {
-    const toast: Toast = { id: this.#next++, text, tone: options.tone ?? "plain", hint: options.hint ?? null, undo: options.undo ?? null };
+  show(
+    text: string,
+    options: { undo?: () => void | Promise<void>; tone?: Toast["tone"]; hint?: string | null; ms?: number } = {},
+  ): () => void {
+    const toast: Toast = {
+      id: this.#next++,
+      text,
+      tone: options.tone ?? "plain",
+      hint: options.hint ?? null,
+      undo: options.undo ?? null,
+    };
     this.list = [...this.list, toast].slice(-AT_ONCE);
     this.#announcer.say(toast.hint ? `${text} ${toast.hint}` : text);
     const ms = options.ms ?? (toast.undo ? UNDO_MS : LAST_MS);
-    this.#timers.set(toast.id, window.setTimeout(() => this.close(toast.id), ms));
+    this.#timers.set(
+      toast.id,
+      window.setTimeout(() => this.close(toast.id), ms),
+    );
     return () => this.close(toast.id);
   }
 

@@ -9,7 +9,8 @@ const run = (line: string, env: Record<string, string> = {}, secretEnv: string[]
   return { kind: "stdio", command, args, env, secretEnv, cwd: null };
 };
 const kinds = (line: string, env?: Record<string, string>) => warnings(run(line, env), line).map((one) => one.kind);
-const at = (url: string, secretHeaders: string[] = []) => warnings({ kind: "http", url, secretHeaders }).map((one) => one.kind);
+const at = (url: string, secretHeaders: string[] = []) =>
+  warnings({ kind: "http", url, secretHeaders }).map((one) => one.kind);
 
 describe("consent", () => {
   it("shows the program and every argument whole, each on its own line", () => {
@@ -21,7 +22,10 @@ describe("consent", () => {
   });
 
   it("shows the host of an address apart, and both forms of one that imitates", () => {
-    const lines = consentLines({ kind: "http", url: "https://xn--pple-43d.com/mcp", secretHeaders: [] }, serversText.consent);
+    const lines = consentLines(
+      { kind: "http", url: "https://xn--pple-43d.com/mcp", secretHeaders: [] },
+      serversText.consent,
+    );
     expect(lines.map((line) => line.text)).toEqual(["https://xn--pple-43d.com/mcp", "аpple.com (xn--pple-43d.com)"]);
   });
 
@@ -38,7 +42,9 @@ describe("consent", () => {
 
   it("tells that a package is fetched, and whether its version is fixed", () => {
     expect(warnings(run("npx -y a-server"))).toEqual([{ kind: "fetches", program: "npx", pinned: false }]);
-    expect(warnings(run("npx -y @northwind/billing-mcp@2.4.1"))).toEqual([{ kind: "fetches", program: "npx", pinned: true }]);
+    expect(warnings(run("npx -y @northwind/billing-mcp@2.4.1"))).toEqual([
+      { kind: "fetches", program: "npx", pinned: true },
+    ]);
     expect(warnings(run("uvx mcp-server-git==1.2"))).toEqual([{ kind: "fetches", program: "uvx", pinned: true }]);
     expect(warnings(run("pnpm dlx x"))).toEqual([{ kind: "fetches", program: "pnpm", pinned: false }]);
   });

@@ -37,16 +37,25 @@ export function consentLines(address: AddressDto, words: Words): readonly Consen
     const host = shownHost(address.url);
     return [
       { label: words.address, text: address.url },
-      ...(host === null ? [] : [{ label: words.host, text: host.differs ? `${host.host} (${host.ascii})` : host.host }]),
-      ...(address.secretHeaders.length === 0 ? [] : [{ label: words.secrets, text: words.kept(address.secretHeaders.join(", ")) }]),
+      ...(host === null
+        ? []
+        : [{ label: words.host, text: host.differs ? `${host.host} (${host.ascii})` : host.host }]),
+      ...(address.secretHeaders.length === 0
+        ? []
+        : [{ label: words.secrets, text: words.kept(address.secretHeaders.join(", ")) }]),
     ];
   }
   return [
     { label: words.program, text: address.command },
     ...address.args.map((text, at) => ({ label: String(at + 1), text })),
     { label: words.folder, text: address.cwd ?? words.home },
-    ...Object.entries(address.env).map(([name, value], at) => ({ label: at === 0 ? words.environment : "", text: `${name}=${value}` })),
-    ...(address.secretEnv.length === 0 ? [] : [{ label: words.secrets, text: words.kept(address.secretEnv.join(", ")) }]),
+    ...Object.entries(address.env).map(([name, value], at) => ({
+      label: at === 0 ? words.environment : "",
+      text: `${name}=${value}`,
+    })),
+    ...(address.secretEnv.length === 0
+      ? []
+      : [{ label: words.secrets, text: words.kept(address.secretEnv.join(", ")) }]),
   ];
 }
 
@@ -59,9 +68,12 @@ function httpWarnings(address: Extract<AddressDto, { kind: "http" }>): Warning[]
   const host = shownHost(address.url);
   if (host === null) return [];
   const found: Warning[] = [];
-  if (!host.isEncrypted && !host.isHere) found.push({ kind: "plainHttp", host: host.host, withSecrets: address.secretHeaders.length > 0 });
+  if (!host.isEncrypted && !host.isHere)
+    found.push({ kind: "plainHttp", host: host.host, withSecrets: address.secretHeaders.length > 0 });
   if (host.differs) found.push({ kind: "lookalike", host: host.host, ascii: host.ascii });
-  const query = [...new URL(address.url).searchParams].filter(([name, value]) => looksSecretName(name) || looksSecretValue(value));
+  const query = [...new URL(address.url).searchParams].filter(
+    ([name, value]) => looksSecretName(name) || looksSecretValue(value),
+  );
   if (query.length > 0) found.push({ kind: "secretQuery", names: [...new Set(query.map(([name]) => name))] });
   return found;
 }
@@ -76,7 +88,10 @@ const RUNNERS = new Set([...SHELLS, "python", "python3", "node", "perl"]);
 
 function stdioWarnings(address: Extract<AddressDto, { kind: "stdio" }>): Warning[] {
   const { command, args } = address;
-  const words = [command, ...args].flatMap((word) => word.split(/[\s;|&()`$"']+/)).filter((word) => word !== "").map(base);
+  const words = [command, ...args]
+    .flatMap((word) => word.split(/[\s;|&()`$"']+/))
+    .filter((word) => word !== "")
+    .map(base);
   const has = (names: ReadonlySet<string>) => words.some((word) => names.has(word));
   const whole = [command, ...args].join(" ");
   const found: Warning[] = [];
@@ -97,7 +112,13 @@ function stdioWarnings(address: Extract<AddressDto, { kind: "stdio" }>): Warning
 
 /** Package runners download what they run, unless it is there already. */
 function fetches(program: string, args: readonly string[]): Warning | null {
-  const runner = FETCHERS.has(program) ? program : ((program === "pnpm" || program === "yarn") && args[0] === "dlx") || (program === "uv" && args[0] === "tool") || (program === "npm" && args[0] === "exec") ? program : null;
+  const runner = FETCHERS.has(program)
+    ? program
+    : ((program === "pnpm" || program === "yarn") && args[0] === "dlx") ||
+        (program === "uv" && args[0] === "tool") ||
+        (program === "npm" && args[0] === "exec")
+      ? program
+      : null;
   if (runner === null) return null;
   const named = args.find((arg) => !arg.startsWith("-") && !["dlx", "exec", "tool", "run"].includes(arg)) ?? "";
   return { kind: "fetches", program: runner, pinned: /.(?:@|==)v?\d+\.\d+/.test(named) };

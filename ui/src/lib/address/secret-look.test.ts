@@ -2,13 +2,26 @@ import { describe, expect, it } from "vitest";
 import { looksSecretName, looksSecretValue, secretArguments } from "./secret-look";
 
 describe("what looks like a secret", () => {
-  it.each(["API_KEY", "apiKey", "api-key", "GITHUB_TOKEN", "Authorization", "X-Api-Key", "DB_PASSWORD", "--token", "client_secret"])("the name %s does", (name) => {
+  it.each([
+    "API_KEY",
+    "apiKey",
+    "api-key",
+    "GITHUB_TOKEN",
+    "Authorization",
+    "X-Api-Key",
+    "DB_PASSWORD",
+    "--token",
+    "client_secret",
+  ])("the name %s does", (name) => {
     expect(looksSecretName(name)).toBe(true);
   });
 
-  it.each(["PATH", "keyboard", "MONKEY", "tokenizer", "author", "HOME", "passenger", "LOG_LEVEL"])("the name %s does not", (name) => {
-    expect(looksSecretName(name)).toBe(false);
-  });
+  it.each(["PATH", "keyboard", "MONKEY", "tokenizer", "author", "HOME", "passenger", "LOG_LEVEL"])(
+    "the name %s does not",
+    (name) => {
+      expect(looksSecretName(name)).toBe(false);
+    },
+  );
 
   it("knows keys by their shape and leaves words, ids and paths alone", () => {
     expect(looksSecretValue("ghp_" + "a1B2c3D4".repeat(5))).toBe(true);

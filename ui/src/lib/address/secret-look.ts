@@ -1,10 +1,12 @@
 /* What looks like a secret, by its name or by itself. A guess that only warns: it stores nothing and blocks nothing.
    Secrets in arguments, plain environment or an address can be read by other programs and stand in our registry. */
 
-const NAME = /(?:^|[^a-z])(?:tokens?|secrets?|pass(?:word|wd|phrase)?|pwd|pat|api_?key|apikey|access_?key|private_?key|auth|authorization|credentials?|bearer|cookie|session_?id|client_?secret|key)(?:[^a-z]|$)/i;
+const NAME =
+  /(?:^|[^a-z])(?:tokens?|secrets?|pass(?:word|wd|phrase)?|pwd|pat|api_?key|apikey|access_?key|private_?key|auth|authorization|credentials?|bearer|cookie|session_?id|client_?secret|key)(?:[^a-z]|$)/i;
 
 /** Prefixes that makers of keys document for their own. */
-const PREFIX = /^(?:sk-|sk_live_|sk_test_|rk_live_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA|AIza|ya29\.|npm_|pypi-|hf_|eyJ[A-Za-z0-9_-]{8,}\.|-----BEGIN )/;
+const PREFIX =
+  /^(?:sk-|sk_live_|sk_test_|rk_live_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA|AIza|ya29\.|npm_|pypi-|hf_|eyJ[A-Za-z0-9_-]{8,}\.|-----BEGIN )/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const KEYLIKE = /^[A-Za-z0-9_+=-]{32,}$/;
 /** Bits per character from which on a long word reads like drawn at random; English words stay under it. */
@@ -19,7 +21,8 @@ export function looksSecretName(name: string): boolean {
 
 export function looksSecretValue(value: string): boolean {
   if (PREFIX.test(value)) return true;
-  if (UUID.test(value) || !KEYLIKE.test(value) || value.startsWith("-") || value.split(/[-_]/).length > WORDS_MAX) return false;
+  if (UUID.test(value) || !KEYLIKE.test(value) || value.startsWith("-") || value.split(/[-_]/).length > WORDS_MAX)
+    return false;
   return /[0-9]/.test(value) && /[A-Za-z]/.test(value) && bitsPerCharacter(value) >= RANDOM_BITS;
 }
 

@@ -33,11 +33,21 @@ export function apiError(thrown: unknown): ApiError {
     if (isApiError(parsed)) return parsed;
   }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return { code: "failed", message: message || "the call failed", hint: "Try again; if it stays, look at the log of the core." };
+  return {
+    code: "failed",
+    message: message || "the call failed",
+    hint: "Try again; if it stays, look at the log of the core.",
+  };
 }
 
 export function isApiError(value: unknown): value is ApiError {
-  return typeof value === "object" && value !== null && "code" in value && "message" in value && typeof value.message === "string";
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "code" in value &&
+    "message" in value &&
+    typeof value.message === "string"
+  );
 }
 
 /** JSON or undefined: a core of another version must not break the page. */

@@ -46,8 +46,15 @@ export class FakeBackend implements Backend {
     await this.#frozen?.thawed;
     await new Promise((done) => setTimeout(done, this.#options.latencyMs ?? 0));
     try {
-      const answer = Object.hasOwn(this.#answers, name) ? (this.#answers as Partial<Record<CallName, (input: unknown) => unknown>>)[name] : undefined;
-      if (!answer) throw { code: "notFound", message: `nothing answers \`${name}\` here`, hint: "Give the story an answer of its own." } satisfies ApiError;
+      const answer = Object.hasOwn(this.#answers, name)
+        ? (this.#answers as Partial<Record<CallName, (input: unknown) => unknown>>)[name]
+        : undefined;
+      if (!answer)
+        throw {
+          code: "notFound",
+          message: `nothing answers \`${name}\` here`,
+          hint: "Give the story an answer of its own.",
+        } satisfies ApiError;
       return (await answer(input)) as Calls[N][1];
     } catch (thrown) {
       throw apiError(thrown);

@@ -1,7 +1,17 @@
 /* The backend of a browser: the headless host on loopback. Proof is a cookie the page cannot read and a word
    in a header that only this origin knows: cookies of 127.0.0.1 go to every port of it, this word does not. Signing in exchanges the one-time code that the terminal shows. */
 import type { ApiError, Calls, SubscribeInput } from "$lib/bindings";
-import { apiError, deliver, isApiError, isWebAddress, noCore, parse, type Backend, type CallName, type FeedHandlers } from "./backend";
+import {
+  apiError,
+  deliver,
+  isApiError,
+  isWebAddress,
+  noCore,
+  parse,
+  type Backend,
+  type CallName,
+  type FeedHandlers,
+} from "./backend";
 import { lines } from "./lines";
 
 const WORD = "x-taskwarden";
@@ -30,7 +40,11 @@ function read(): string {
 const headers = (): Record<string, string> => ({ "content-type": "application/json", [WORD]: word.value });
 
 /** The session is missing or over: the page shows the sign-in screen. */
-export const signedOut: ApiError = { code: "refused", message: "this browser is not signed in", hint: "Run `taskwarden ui` and enter the code it prints." };
+export const signedOut: ApiError = {
+  code: "refused",
+  message: "this browser is not signed in",
+  hint: "Run `taskwarden ui` and enter the code it prints.",
+};
 
 export class BrowserBackend implements Backend {
   readonly kind = "browser";
@@ -53,7 +67,10 @@ export class BrowserBackend implements Backend {
   }
 
   openOutside(url: string): Promise<void> {
-    if (!isWebAddress(url)) return Promise.reject(apiError({ code: "refused", message: "only web addresses are opened", hint: "Copy the address instead." }));
+    if (!isWebAddress(url))
+      return Promise.reject(
+        apiError({ code: "refused", message: "only web addresses are opened", hint: "Copy the address instead." }),
+      );
     window.open(url, "_blank", "noopener,noreferrer");
     return Promise.resolve();
   }
@@ -65,7 +82,12 @@ export class BrowserBackend implements Backend {
   /** Rejects with `noCore` when nobody answers before the signal. */
   async isSignedIn(signal: AbortSignal): Promise<boolean> {
     try {
-      const reply = await fetch("/ui/session", { headers: headers(), credentials: "same-origin", cache: "no-store", signal });
+      const reply = await fetch("/ui/session", {
+        headers: headers(),
+        credentials: "same-origin",
+        cache: "no-store",
+        signal,
+      });
       return reply.ok;
     } catch {
       throw noCore;
@@ -95,7 +117,14 @@ export class BrowserBackend implements Backend {
   async #post(path: string, body: unknown, session = true, signal?: AbortSignal): Promise<Response> {
     let reply: Response;
     try {
-      reply = await fetch(path, { method: "POST", headers: headers(), credentials: "same-origin", cache: "no-store", body: JSON.stringify(body), signal: signal ?? null });
+      reply = await fetch(path, {
+        method: "POST",
+        headers: headers(),
+        credentials: "same-origin",
+        cache: "no-store",
+        body: JSON.stringify(body),
+        signal: signal ?? null,
+      });
     } catch {
       throw noCore;
     }

@@ -2,7 +2,21 @@ import { describe, expect, it } from "vitest";
 import type { BudgetDto } from "$lib/bindings";
 import { FAMILIES, makeBudgets, windowOf } from "$lib/fake/budgets";
 import { makeAgents } from "$lib/fake/things";
-import { budgetOf, burnOf, ceilingOf, filled, freeExactness, freeTokens, fullest, gaugesOf, isFull, isNearlyFull, stackOf, standing, wholeOf } from "./look";
+import {
+  budgetOf,
+  burnOf,
+  ceilingOf,
+  filled,
+  freeExactness,
+  freeTokens,
+  fullest,
+  gaugesOf,
+  isFull,
+  isNearlyFull,
+  stackOf,
+  standing,
+  wholeOf,
+} from "./look";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
 const all = makeBudgets(makeAgents(5, NOW), [], NOW);
@@ -19,7 +33,10 @@ describe("a window", () => {
     expect(parts.map((part) => part.source)).toEqual(["tools", "arguments", "results", "handles", "prompts"]);
     expect(parts[2]?.width).toBeCloseTo(58.17, 1);
     expect(isOver).toBe(true);
-    expect(parts.reduce((sum, part) => sum + part.width, soon), "the bar is never wider than itself").toBeLessThanOrEqual(100.05);
+    expect(
+      parts.reduce((sum, part) => sum + part.width, soon),
+      "the bar is never wider than itself",
+    ).toBeLessThanOrEqual(100.05);
   });
 
   it("that is overfull ends at the edge of its bar", () => {
@@ -53,7 +70,8 @@ describe("a window", () => {
 });
 
 describe("a limit of the window", () => {
-  const limited = (tokens: number, change: Partial<BudgetDto> = {}) => research({ limit: { tokens, at: "hold" }, ...change });
+  const limited = (tokens: number, change: Partial<BudgetDto> = {}) =>
+    research({ limit: { tokens, at: "hold" }, ...change });
 
   it("is what must not be passed, where it is lower than the size or alone", () => {
     expect(ceilingOf(limited(170_000))).toEqual({ tokens: 170_000, isLimit: true });
@@ -73,7 +91,9 @@ describe("a limit of the window", () => {
   it("stands in the bar, and what comes in is over from there on", () => {
     expect(stackOf(research().now, 200_000, 10_000, 170_000)).toMatchObject({ isOver: true, limit: 85 });
     expect(stackOf(research().now, 200_000, 10_000)).toMatchObject({ isOver: false, limit: null });
-    expect(wholeOf(limited(170_000, { windowTokens: null })), "a bar over the limit where nothing says the size").toBe(170_000);
+    expect(wholeOf(limited(170_000, { windowTokens: null })), "a bar over the limit where nothing says the size").toBe(
+      170_000,
+    );
     expect(stackOf(research().now, 170_000, 0, 170_000).limit, "its end is the limit").toBeNull();
   });
 });
@@ -85,8 +105,15 @@ describe("the fullest window", () => {
     expect(fullest(null)).toBeNull();
   });
   it("is one of the few that stand by name, so that they do not change places while they fill alike", () => {
-    expect(gaugesOf(list(...all), 3).map((one) => `${one.agent} ${one.shown}`)).toEqual(["claude-code ≈ 59 %", "nightly-ops ≤ 36 %", "research-7 81 %"]);
-    expect(gaugesOf(list(research({ now: null }), research({ windowTokens: null })), 3), "without a size there is no share").toEqual([]);
+    expect(gaugesOf(list(...all), 3).map((one) => `${one.agent} ${one.shown}`)).toEqual([
+      "claude-code ≈ 59 %",
+      "nightly-ops ≤ 36 %",
+      "research-7 81 %",
+    ]);
+    expect(
+      gaugesOf(list(research({ now: null }), research({ windowTokens: null })), 3),
+      "without a size there is no share",
+    ).toEqual([]);
   });
 });
 
@@ -95,7 +122,10 @@ describe("figures", () => {
     expect(burnOf([research()])).toEqual({ tokens: 3_020, exactness: "exact", families: ["GPT o200k"] });
     expect(burnOf(all).exactness).toBe("atMost");
     expect(burnOf(all).families, "each tokenizer is named once").toHaveLength(5);
-    expect(burnOf([research(), { ...research(), family: FAMILIES.unknown, now: null, burnPerMinute: 0 }]).exactness, "who burns nothing says nothing").toBe("exact");
+    expect(
+      burnOf([research(), { ...research(), family: FAMILIES.unknown, now: null, burnPerMinute: 0 }]).exactness,
+      "who burns nothing says nothing",
+    ).toBe("exact");
     expect(burnOf([])).toEqual({ tokens: 0, exactness: "exact", families: [] });
   });
 });

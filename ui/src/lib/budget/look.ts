@@ -24,11 +24,15 @@ export function stackOf(now: WindowDto | null, size: number, coming: number, lim
   const inside = now?.tokens ?? 0;
   // Overfull bars keep their proportions and end at the edge.
   const whole = Math.max(size, inside, 1);
-  const parts = (now === null ? [] : shownParts(now.sources)).filter((part) => part.tokens > 0).map((part) => ({ source: part.source, width: percentOf(part.tokens, whole) }));
+  const parts = (now === null ? [] : shownParts(now.sources))
+    .filter((part) => part.tokens > 0)
+    .map((part) => ({ source: part.source, width: percentOf(part.tokens, whole) }));
   const left = Math.max(0, 100 - percentOf(inside, whole));
   const most = Math.min(size, limit ?? size);
   return {
-    parts, soon: coming > 0 ? Math.min(left, Math.max(SEEN_PERCENT, percentOf(coming, whole))) : 0, isOver: coming > 0 && inside + coming > most,
+    parts,
+    soon: coming > 0 ? Math.min(left, Math.max(SEEN_PERCENT, percentOf(coming, whole))) : 0,
+    isOver: coming > 0 && inside + coming > most,
     limit: most < whole && limit !== null ? percentOf(most, whole) : null,
   };
 }
@@ -46,7 +50,8 @@ export interface Ceiling {
 /** What must not be passed, as the core sorts by it: the limit of the window, or its size where that is lower or alone. Null
     where neither is known. */
 export function ceilingOf({ windowTokens, limit }: BudgetDto): Ceiling | null {
-  if (limit !== null && (windowTokens === null || limit.tokens < windowTokens)) return { tokens: limit.tokens, isLimit: true };
+  if (limit !== null && (windowTokens === null || limit.tokens < windowTokens))
+    return { tokens: limit.tokens, isLimit: true };
   return windowTokens === null ? null : { tokens: windowTokens, isLimit: false };
 }
 
@@ -65,7 +70,8 @@ export interface Filled {
 }
 
 /** What stands in a window: never more than its size. */
-export const standing = (window: WindowDto, size: number | null): number => Math.min(window.tokens, size ?? Number.POSITIVE_INFINITY);
+export const standing = (window: WindowDto, size: number | null): number =>
+  Math.min(window.tokens, size ?? Number.POSITIVE_INFINITY);
 
 /** How full it is, of what it may hold; null where that is not known or nothing was seen. */
 export function filled(budget: BudgetDto): Filled | null {
@@ -74,7 +80,12 @@ export function filled(budget: BudgetDto): Filled | null {
   const tokens = Math.min(budget.now.tokens, most.tokens);
   const wasFull = budget.now.fullTimes > 0;
   const shown = percentShown(tokens, most.tokens, figuresOf(budget));
-  return { percent: Math.floor((100 * tokens) / most.tokens), shown: wasFull ? `${shown}\u00A0+` : shown, isLimit: most.isLimit, wasFull };
+  return {
+    percent: Math.floor((100 * tokens) / most.tokens),
+    shown: wasFull ? `${shown}\u00A0+` : shown,
+    isLimit: most.isLimit,
+    wasFull,
+  };
 }
 
 /** `warn`: the share at which the core tells people, in percent. */
@@ -116,7 +127,9 @@ export interface Burn {
 export function burnOf(budgets: readonly BudgetDto[]): Burn {
   const burning = budgets.filter((one) => one.burnPerMinute > 0);
   return {
-    tokens: burning.reduce((sum, one) => sum + one.burnPerMinute, 0), exactness: least(burning.map(figuresOf)), families: [...new Set(burning.map((one) => one.family.label))],
+    tokens: burning.reduce((sum, one) => sum + one.burnPerMinute, 0),
+    exactness: least(burning.map(figuresOf)),
+    families: [...new Set(burning.map((one) => one.family.label))],
   };
 }
 
@@ -130,7 +143,16 @@ export interface AgentGauge extends Filled {
 export function gaugesOf(list: BudgetList | null, most = GAUGES_MOST): readonly AgentGauge[] {
   const all = (list?.budgets ?? []).flatMap((budget): AgentGauge[] => {
     const full = filled(budget);
-    return full === null ? [] : [{ ...full, agent: budget.agent, agentId: budget.agentId, isNear: isNearlyFull(budget, list?.warnPercent ?? 100) }];
+    return full === null
+      ? []
+      : [
+          {
+            ...full,
+            agent: budget.agent,
+            agentId: budget.agentId,
+            isNear: isNearlyFull(budget, list?.warnPercent ?? 100),
+          },
+        ];
   });
   const nearest = all.sort((one, other) => other.percent - one.percent).slice(0, most);
   return nearest.sort((one, other) => one.agent.localeCompare(other.agent) || one.agentId.localeCompare(other.agentId));

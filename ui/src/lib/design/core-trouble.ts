@@ -5,4 +5,5 @@ import { getContext, setContext } from "svelte";
 const TROUBLE = Symbol("core trouble");
 
 export const setCoreTrouble = (read: () => string | null): void => void setContext(TROUBLE, read);
-export const getCoreTrouble = (): (() => string | null) => getContext<(() => string | null) | undefined>(TROUBLE) ?? (() => null);
+export const getCoreTrouble = (): (() => string | null) =>
+  getContext<(() => string | null) | undefined>(TROUBLE) ?? (() => null);

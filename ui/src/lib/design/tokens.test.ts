@@ -8,10 +8,12 @@ const css = read("./tokens.css");
 function block(from: string): Map<string, string> {
   const start = css.indexOf("{", css.indexOf(from)) + 1;
   const body = css.slice(start, css.indexOf("}", start));
-  return new Map([...body.matchAll(/(--[\w-]+)\s*:\s*(#[0-9A-Fa-f]{6})\b/g)].map((found) => [found[1] ?? "", found[2] ?? ""]));
+  return new Map(
+    [...body.matchAll(/(--[\w-]+)\s*:\s*(#[0-9A-Fa-f]{6})\b/g)].map((found) => [found[1] ?? "", found[2] ?? ""]),
+  );
 }
 
-const themes = { light: block(":root, [data-theme=\"light\"]"), dark: block("[data-theme=\"dark\"]") };
+const themes = { light: block(':root, [data-theme="light"]'), dark: block('[data-theme="dark"]') };
 
 function luminance(hex: string): number {
   const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) => {
@@ -38,22 +40,31 @@ for (const [name, theme] of Object.entries(themes)) {
   describe(`${name} theme`, () => {
     it("every_ink_reads_on_every_surface", () => {
       for (const ink of ["--text", "--text-muted", "--accent", ...TONES]) {
-        for (const surface of SURFACES) expect(contrast(colour(ink), colour(surface)), `${ink} on ${surface}`).toBeGreaterThanOrEqual(4.5);
+        for (const surface of SURFACES)
+          expect(contrast(colour(ink), colour(surface)), `${ink} on ${surface}`).toBeGreaterThanOrEqual(4.5);
       }
     });
     it("faint_text_reads_on_every_surface_it_may_stand_on", () => {
-      for (const surface of SURFACES) expect(contrast(colour("--text-faint"), colour(surface)), surface).toBeGreaterThanOrEqual(4.5);
+      for (const surface of SURFACES)
+        expect(contrast(colour("--text-faint"), colour(surface)), surface).toBeGreaterThanOrEqual(4.5);
     });
     it("every_tone_reads_on_its_wash", () => {
-      for (const tone of TONES) expect(contrast(colour(tone), colour(`${tone}-wash`)), tone).toBeGreaterThanOrEqual(4.5);
+      for (const tone of TONES)
+        expect(contrast(colour(tone), colour(`${tone}-wash`)), tone).toBeGreaterThanOrEqual(4.5);
     });
     it("text_reads_on_every_wash", () => {
-      for (const tone of TONES) expect(contrast(colour("--text"), colour(`${tone}-wash`)), tone).toBeGreaterThanOrEqual(4.5);
+      for (const tone of TONES)
+        expect(contrast(colour("--text"), colour(`${tone}-wash`)), tone).toBeGreaterThanOrEqual(4.5);
     });
     it("labels_read_on_the_filled_controls", () => {
       expect(contrast(colour("--on-accent"), colour("--accent")), "primary button").toBeGreaterThanOrEqual(4.5);
-      expect(contrast(colour("--on-accent"), colour("--accent-hover")), "primary button under the pointer").toBeGreaterThanOrEqual(4.5);
-      expect(contrast(colour("--on-attention"), colour("--attention-solid")), "the loud count").toBeGreaterThanOrEqual(4.5);
+      expect(
+        contrast(colour("--on-accent"), colour("--accent-hover")),
+        "primary button under the pointer",
+      ).toBeGreaterThanOrEqual(4.5);
+      expect(contrast(colour("--on-attention"), colour("--attention-solid")), "the loud count").toBeGreaterThanOrEqual(
+        4.5,
+      );
     });
     it("edges_of_controls_and_the_focus_ring_are_seen", () => {
       for (const surface of ["--surface-app", "--surface-panel", "--surface-raised"]) {
@@ -65,6 +76,6 @@ for (const [name, theme] of Object.entries(themes)) {
 }
 
 it("both_ways_to_the_dark_theme_have_the_same_colours", () => {
-  const bySystem = block(":root:not([data-theme=\"light\"])");
+  const bySystem = block(':root:not([data-theme="light"])');
   expect([...bySystem], "the media query and the attribute are the same theme").toEqual([...themes.dark]);
 });

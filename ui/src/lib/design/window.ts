@@ -25,7 +25,14 @@ export function place(sections: readonly Section[], rowPx: number, headerPx: num
   let top = 0;
   let before = 0;
   return sections.map((section, at) => {
-    const placed: Placed = { key: section.key, at, top, height: headerPx + section.count * rowPx, count: section.count, before };
+    const placed: Placed = {
+      key: section.key,
+      at,
+      top,
+      height: headerPx + section.count * rowPx,
+      count: section.count,
+      before,
+    };
     top += placed.height;
     before += section.count;
     return placed;
@@ -33,7 +40,14 @@ export function place(sections: readonly Section[], rowPx: number, headerPx: num
 }
 
 /** Sections and rows that touch the window, with `overscan` rows on both sides. */
-export function slices(placed: readonly Placed[], rowPx: number, headerPx: number, scrollTop: number, viewPx: number, overscan: number): Slice[] {
+export function slices(
+  placed: readonly Placed[],
+  rowPx: number,
+  headerPx: number,
+  scrollTop: number,
+  viewPx: number,
+  overscan: number,
+): Slice[] {
   const from = scrollTop - overscan * rowPx;
   const to = scrollTop + viewPx + overscan * rowPx;
   const found: Slice[] = [];
@@ -57,7 +71,14 @@ export function locate(placed: readonly Placed[], index: number): { section: Pla
 }
 
 /** Where to scroll so that the row is whole in sight; the same place when it is. */
-export function reveal(placed: readonly Placed[], index: number, rowPx: number, headerPx: number, scrollTop: number, viewPx: number): number {
+export function reveal(
+  placed: readonly Placed[],
+  index: number,
+  rowPx: number,
+  headerPx: number,
+  scrollTop: number,
+  viewPx: number,
+): number {
   const found = locate(placed, index);
   if (found === null) return scrollTop;
   const top = found.section.top + headerPx + found.row * rowPx;

@@ -27,10 +27,17 @@ export interface Shown {
   close(): Promise<void>;
 }
 
-export function show<P extends Record<string, unknown>>(component: Component<P>, props: P, backend: FakeBackend): Shown {
+export function show<P extends Record<string, unknown>>(
+  component: Component<P>,
+  props: P,
+  backend: FakeBackend,
+): Shown {
   const page = document.createElement("div");
   document.body.append(page);
-  const app = mount(Harness, { target: page, props: { backend, component: component as unknown as Component<Record<string, never>>, props } });
+  const app = mount(Harness, {
+    target: page,
+    props: { backend, component: component as unknown as Component<Record<string, never>>, props },
+  });
   flushSync();
 
   // Dialogs stand beside the page.
@@ -38,7 +45,11 @@ export function show<P extends Record<string, unknown>>(component: Component<P>,
   async function find<E extends HTMLElement>(selector: string, text = ""): Promise<E> {
     const page = () => document.body.textContent.replace(/\s+/g, " ").slice(0, 2_000);
     try {
-      const found = await until(selector, () => all(selector).find((one) => one.textContent.includes(text)) ?? null, (one) => one !== null);
+      const found = await until(
+        selector,
+        () => all(selector).find((one) => one.textContent.includes(text)) ?? null,
+        (one) => one !== null,
+      );
       return found as E;
     } catch {
       throw new Error(`no ${selector} with “${text}” in: ${page()}`);

@@ -6,29 +6,83 @@ const json = (value: unknown) => JSON.stringify(value, null, 2);
 export function makeSettings(name: string, token: string, url: string | null): ReadySettings {
   const Authorization = `Bearer ${token}`;
   const args = ["connect", "--agent", name];
-  const http = url === null ? null : json({ mcpServers: { taskwarden: { type: "http", url, headers: { Authorization } } } });
+  const http =
+    url === null ? null : json({ mcpServers: { taskwarden: { type: "http", url, headers: { Authorization } } } });
   const stdio = json({ mcpServers: { taskwarden: { command: "taskwarden", args, env: { TASKWARDEN_TOKEN: token } } } });
-  const text = (transport: SettingsText["transport"], file: string | null, whole: string | null): SettingsText[] => (whole === null ? [] : [{ transport, place: "file", file, text: whole }]);
-  const line = (transport: SettingsText["transport"], whole: string): SettingsText => ({ transport, place: "terminal", file: null, text: whole });
+  const text = (transport: SettingsText["transport"], file: string | null, whole: string | null): SettingsText[] =>
+    whole === null ? [] : [{ transport, place: "file", file, text: whole }];
+  const line = (transport: SettingsText["transport"], whole: string): SettingsText => ({
+    transport,
+    place: "terminal",
+    file: null,
+    text: whole,
+  });
   const add = "read -rs TASKWARDEN_TOKEN && claude mcp add --transport http taskwarden";
-  const typed = "The line for a terminal (bash or zsh) waits for the token: paste it and press Enter. So it does not stand in the history of your shell.";
+  const typed =
+    "The line for a terminal (bash or zsh) waits for the token: paste it and press Enter. So it does not stand in the history of your shell.";
   return {
-    http, stdio, claude: url === null ? null : `claude mcp add --transport http taskwarden ${url} --scope user --header "Authorization: ${Authorization}"`,
+    http,
+    stdio,
+    claude:
+      url === null
+        ? null
+        : `claude mcp add --transport http taskwarden ${url} --scope user --header "Authorization: ${Authorization}"`,
     programs: [
       {
-        program: "claude-code", label: "Claude Code", check: "claude mcp list", notes: [typed],
-        texts: [...(url === null ? [] : [line("http", `${add} ${url} --scope user --header "Authorization: Bearer $TASKWARDEN_TOKEN"`)]), ...text("http", "~/.claude.json", http), ...text("stdio", "~/.claude.json", stdio)],
+        program: "claude-code",
+        label: "Claude Code",
+        check: "claude mcp list",
+        notes: [typed],
+        texts: [
+          ...(url === null
+            ? []
+            : [line("http", `${add} ${url} --scope user --header "Authorization: Bearer $TASKWARDEN_TOKEN"`)]),
+          ...text("http", "~/.claude.json", http),
+          ...text("stdio", "~/.claude.json", stdio),
+        ],
       },
       {
-        program: "codex", label: "Codex", check: "codex mcp list", notes: ["`codex mcp list` shows the settings; `/mcp` in Codex shows whether it is connected."],
-        texts: text("http", "~/.codex/config.toml", url === null ? null : `[mcp_servers.taskwarden]\nurl = "${url}"\nhttp_headers = { Authorization = "${Authorization}" }`),
+        program: "codex",
+        label: "Codex",
+        check: "codex mcp list",
+        notes: ["`codex mcp list` shows the settings; `/mcp` in Codex shows whether it is connected."],
+        texts: text(
+          "http",
+          "~/.codex/config.toml",
+          url === null
+            ? null
+            : `[mcp_servers.taskwarden]\nurl = "${url}"\nhttp_headers = { Authorization = "${Authorization}" }`,
+        ),
       },
-      { program: "gemini-cli", label: "Gemini CLI", check: "gemini mcp list", notes: [], texts: [...text("http", "~/.gemini/settings.json", http), ...text("stdio", "~/.gemini/settings.json", stdio)] },
       {
-        program: "opencode", label: "opencode", check: "opencode mcp list", notes: [],
-        texts: text("stdio", "~/.config/opencode/opencode.json", json({ mcp: { taskwarden: { type: "local", command: ["taskwarden", ...args], environment: { TASKWARDEN_TOKEN: token } } } })),
+        program: "gemini-cli",
+        label: "Gemini CLI",
+        check: "gemini mcp list",
+        notes: [],
+        texts: [...text("http", "~/.gemini/settings.json", http), ...text("stdio", "~/.gemini/settings.json", stdio)],
       },
-      { program: "other", label: "Other programs", check: null, notes: [], texts: [...text("http", null, http), ...text("stdio", null, stdio)] },
+      {
+        program: "opencode",
+        label: "opencode",
+        check: "opencode mcp list",
+        notes: [],
+        texts: text(
+          "stdio",
+          "~/.config/opencode/opencode.json",
+          json({
+            mcp: {
+              taskwarden: { type: "local", command: ["taskwarden", ...args], environment: { TASKWARDEN_TOKEN: token } },
+            },
+          }),
+        ),
+      },
+      {
+        program: "other",
+        label: "Other programs",
+        check: null,
+        notes: [],
+        texts: [...text("http", null, http), ...text("stdio", null, stdio)],
+      },
     ],
   };
 }

@@ -2,7 +2,18 @@
 import type { InboxFigures, InboxRow, ListQuery, ListView, TaskFigures, TaskRow, Totals } from "$lib/bindings";
 import { GROUP_OF, isOver } from "./rows";
 
-export const EVERYTHING: ListQuery = { phases: [], servers: [], agents: [], tools: [], flags: [], text: null, changedWithinMs: null, olderThanMs: null, groupBy: "need", sort: "newest" };
+export const EVERYTHING: ListQuery = {
+  phases: [],
+  servers: [],
+  agents: [],
+  tools: [],
+  flags: [],
+  text: null,
+  changedWithinMs: null,
+  olderThanMs: null,
+  groupBy: "need",
+  sort: "newest",
+};
 
 export function fits(row: TaskRow, query: ListQuery, now: number): boolean {
   const { phases, servers, agents, tools, flags, changedWithinMs, olderThanMs } = query;
@@ -22,10 +33,14 @@ export function fits(row: TaskRow, query: ListQuery, now: number): boolean {
 
 export function groupOf(row: TaskRow, by: ListQuery["groupBy"]): string {
   switch (by) {
-    case "need": return row.group;
-    case "server": return row.server;
-    case "agent": return row.agent ?? "";
-    case "none": return "";
+    case "need":
+      return row.group;
+    case "server":
+      return row.server;
+    case "agent":
+      return row.agent ?? "";
+    case "none":
+      return "";
   }
 }
 
@@ -43,20 +58,40 @@ export function view(rows: Iterable<TaskRow>, query: ListQuery, now: number): Li
     counts.set(group, (counts.get(group) ?? 0) + 1);
   }
   const groups = [...counts].map(([group, count]) => ({ group, count }));
-  groups.sort((one, other) => (query.groupBy === "need" ? NEED_ORDER.indexOf(one.group) - NEED_ORDER.indexOf(other.group) : one.group.localeCompare(other.group)));
+  groups.sort((one, other) =>
+    query.groupBy === "need"
+      ? NEED_ORDER.indexOf(one.group) - NEED_ORDER.indexOf(other.group)
+      : one.group.localeCompare(other.group),
+  );
   return { total, all, groups };
 }
 
 export function page(rows: Iterable<TaskRow>, query: ListQuery, group: string | null, now: number): TaskRow[] {
-  const found = [...rows].filter((row) => fits(row, query, now) && (group === null || groupOf(row, query.groupBy) === group));
+  const found = [...rows].filter(
+    (row) => fits(row, query, now) && (group === null || groupOf(row, query.groupBy) === group),
+  );
   const key = (row: TaskRow) => (query.sort === "changed" ? row.changedAt : row.createdAt);
   const way = query.sort === "oldest" ? 1 : -1;
-  return found.sort((one, other) => (key(one) < key(other) ? -way : key(one) > key(other) ? way : one.id < other.id ? -1 : 1));
+  return found.sort((one, other) =>
+    key(one) < key(other) ? -way : key(one) > key(other) ? way : one.id < other.id ? -1 : 1,
+  );
 }
 
 const isHeld = (row: TaskRow) => row.held !== null && row.held.verdict === null && GROUP_OF[row.phase] === "finished";
 
-export const NO_FIGURES: TaskFigures = { all: 0, open: 0, needsYou: 0, working: 0, cancelling: 0, noNews: 0, late: 0, gone: 0, held: 0, finished: 0, failed: 0 };
+export const NO_FIGURES: TaskFigures = {
+  all: 0,
+  open: 0,
+  needsYou: 0,
+  working: 0,
+  cancelling: 0,
+  noNews: 0,
+  late: 0,
+  gone: 0,
+  held: 0,
+  finished: 0,
+  failed: 0,
+};
 
 export function figures(rows: Iterable<TaskRow>): TaskFigures {
   const sum = { ...NO_FIGURES };
@@ -89,7 +124,12 @@ export function inboxFigures(rows: Iterable<InboxRow>, now: number): InboxFigure
 
 export function totals(rows: Iterable<TaskRow>, inbox: Iterable<InboxRow>, now: number): Totals {
   const all = [...rows];
-  const sum: Totals = { figures: figures(all), inbox: inboxFigures(inbox, now), byPhase: {}, byGroup: { needsYou: 0, moving: 0, noNews: 0, finished: 0 } };
+  const sum: Totals = {
+    figures: figures(all),
+    inbox: inboxFigures(inbox, now),
+    byPhase: {},
+    byGroup: { needsYou: 0, moving: 0, noNews: 0, finished: 0 },
+  };
   for (const row of all) {
     sum.byPhase[row.phase] = (sum.byPhase[row.phase] ?? 0) + 1;
     sum.byGroup[row.group] += 1;

@@ -3,16 +3,37 @@ import type { AuditVerifiedDto, LimitRow, RecordingDto, StorageDto } from "$lib/
 import { iso } from "./chance";
 
 const DAY_MS = 86_400_000;
-const LIMITS = { payloadAgeMs: 30 * DAY_MS, payloadBytes: 2_147_483_648, agentPayloadBytes: 1_073_741_824, serverPayloadBytes: 1_073_741_824, taskAgeMs: 400 * DAY_MS, auditAgeMs: 400 * DAY_MS };
+const LIMITS = {
+  payloadAgeMs: 30 * DAY_MS,
+  payloadBytes: 2_147_483_648,
+  agentPayloadBytes: 1_073_741_824,
+  serverPayloadBytes: 1_073_741_824,
+  taskAgeMs: 400 * DAY_MS,
+  auditAgeMs: 400 * DAY_MS,
+};
 
 export function makeStorage(now: number, change: Partial<StorageDto> = {}): StorageDto {
   return {
-    fileBytes: 1_412_000_000, freeBytes: 31_000_000, shrinks: true, reserveBytes: 16_777_216, reserveWantedBytes: 16_777_216, oldestTask: iso(now - 91 * DAY_MS), removedSegments: 0,
+    fileBytes: 1_412_000_000,
+    freeBytes: 31_000_000,
+    shrinks: true,
+    reserveBytes: 16_777_216,
+    reserveWantedBytes: 16_777_216,
+    oldestTask: iso(now - 91 * DAY_MS),
+    removedSegments: 0,
     stored: {
-      tasks: { rows: 12_480, bytes: null }, payloads: { rows: 31_902, bytes: 1_204_000_000 }, keptPayloads: { rows: 214, bytes: 38_400_000 }, rawMessages: { rows: 40_117, bytes: 96_000_000 },
-      statusLines: { rows: 188_204, bytes: null }, changes: { rows: 402_118, bytes: null }, audit: { rows: 61_337, bytes: null },
+      tasks: { rows: 12_480, bytes: null },
+      payloads: { rows: 31_902, bytes: 1_204_000_000 },
+      keptPayloads: { rows: 214, bytes: 38_400_000 },
+      rawMessages: { rows: 40_117, bytes: 96_000_000 },
+      statusLines: { rows: 188_204, bytes: null },
+      changes: { rows: 402_118, bytes: null },
+      audit: { rows: 61_337, bytes: null },
     },
-    limits: LIMITS, builtIn: LIMITS, due: { payloadTasks: 0, payloadBytes: 0, tasks: 0, auditRows: 0 }, ...change,
+    limits: LIMITS,
+    builtIn: LIMITS,
+    due: { payloadTasks: 0, payloadBytes: 0, tasks: 0, auditRows: 0 },
+    ...change,
   };
 }
 
@@ -30,9 +51,27 @@ export const LIMIT_ROWS: LimitRow[] = [
 ];
 
 export const DISK_FULL: RecordingDto = {
-  state: "cannot", reason: "diskFull", message: "nothing new is recorded, because the disk of the data directory is full",
+  state: "cannot",
+  reason: "diskFull",
+  message: "nothing new is recorded, because the disk of the data directory is full",
   cure: "Free some space on the disk of the data directory, or run `taskwarden storage clean`; cancels, answers and revocations are still recorded, and agents are served again as soon as there is room.",
-  since: "2026-11-21T14:29:02.000Z", calls: [{ id: "hdl_01kate5w0gx2c8r4m9t7b3zq6n", server: "ci-server", agent: "claude-code", tool: "deploy_prod", since: "2026-11-21T14:28:51.000Z" }],
+  since: "2026-11-21T14:29:02.000Z",
+  calls: [
+    {
+      id: "hdl_01kate5w0gx2c8r4m9t7b3zq6n",
+      server: "ci-server",
+      agent: "claude-code",
+      tool: "deploy_prod",
+      since: "2026-11-21T14:28:51.000Z",
+    },
+  ],
 };
 
-export const AUDIT_FITS: AuditVerifiedDto = { checked: 61_337, verifiedTo: 61_337, last: 61_337, first: 1, complete: true, broken: null };
+export const AUDIT_FITS: AuditVerifiedDto = {
+  checked: 61_337,
+  verifiedTo: 61_337,
+  last: 61_337,
+  first: 1,
+  complete: true,
+  broken: null,
+};

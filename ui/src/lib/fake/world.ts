@@ -1,5 +1,23 @@
 /* A core made up in memory: what it holds and how it changes. Calls are in calls.ts, the wire in backend/fake.ts. */
-import type { AgentFacts, BudgetDto, BudgetList, CoreDto, DeskItem, Frame, InboxRow, RecordingDto, RuleDto, ServerDto, SettingsDto, SessionDto, StorageDto, SubscribeInput, TaskDto, TaskRow, Totals } from "$lib/bindings";
+import type {
+  AgentFacts,
+  BudgetDto,
+  BudgetList,
+  CoreDto,
+  DeskItem,
+  Frame,
+  InboxRow,
+  RecordingDto,
+  RuleDto,
+  ServerDto,
+  SettingsDto,
+  SessionDto,
+  StorageDto,
+  SubscribeInput,
+  TaskDto,
+  TaskRow,
+  Totals,
+} from "$lib/bindings";
 import { makeBudgets } from "./budgets";
 import { chance, iso, type Chance } from "./chance";
 import { EVERYTHING, figures, totals, view } from "./query";
@@ -70,10 +88,14 @@ export class World {
     this.sessions = options.sessions ?? SESSIONS(now);
     this.recording = options.recording ?? { state: "ok" };
     const needy = typeof options.inbox === "number" ? options.inbox : 6;
-    const rows = Array.isArray(options.tasks) ? options.tasks : makeRows(options.tasks ?? 28, Math.min(needy, options.tasks ?? 28), now, options.seed);
+    const rows = Array.isArray(options.tasks)
+      ? options.tasks
+      : makeRows(options.tasks ?? 28, Math.min(needy, options.tasks ?? 28), now, options.seed);
     for (const row of rows) this.rows.set(row.id, row);
     this.#order = rows.map((row) => row.id);
-    const waiting = Array.isArray(options.inbox) ? options.inbox : rows.flatMap((row, at) => inboxRow(row, at, now) ?? []);
+    const waiting = Array.isArray(options.inbox)
+      ? options.inbox
+      : rows.flatMap((row, at) => inboxRow(row, at, now) ?? []);
     for (const row of waiting) this.inbox.set(row.id, row);
     const servers = Array.isArray(options.servers) ? options.servers : makeServers(options.servers ?? 5, now);
     for (const server of servers) {
@@ -90,7 +112,8 @@ export class World {
     this.rules = options.rules ?? [];
     this.budgets = options.budgets ?? makeBudgets([...this.agents.values()], rows, now);
     for (const task of options.details ?? []) this.details.set(task.id, task);
-    for (const item of [...(options.views ?? []), ...(options.desk ?? [])]) this.desk.set(`${item.kind}/${item.key}`, item);
+    for (const item of [...(options.views ?? []), ...(options.desk ?? [])])
+      this.desk.set(`${item.kind}/${item.key}`, item);
   }
 
   totals(): Totals {
@@ -100,7 +123,10 @@ export class World {
   /** Server and agent of a task with the figures of their tasks, where these were not given. */
   #figure({ server, agent }: { server: string; agent: string | null }): { servers: ServerDto[]; agents: AgentFacts[] } {
     const here = this.#counted.has(`server:${server}`) ? this.servers.get(server) : undefined;
-    const whose = agent !== null && this.#counted.has(`agent:${agent}`) ? [...this.agents.values()].find((one) => one.name === agent) : undefined;
+    const whose =
+      agent !== null && this.#counted.has(`agent:${agent}`)
+        ? [...this.agents.values()].find((one) => one.name === agent)
+        : undefined;
     const servers: ServerDto[] = [];
     const agents: AgentFacts[] = [];
     if (here) {
@@ -127,7 +153,14 @@ export class World {
     if (!row) return null;
     const requests = [...this.inbox.values()]
       .filter((one) => one.task === id && one.key !== null)
-      .map((one) => request(row, one.key ?? "", one.kind === "url" ? "url" : one.kind === "unsupported" ? "sampling" : "form", one.message ?? ""));
+      .map((one) =>
+        request(
+          row,
+          one.key ?? "",
+          one.kind === "url" ? "url" : one.kind === "unsupported" ? "sampling" : "form",
+          one.message ?? "",
+        ),
+      );
     const made = detail(row, requests, this.now());
     this.details.set(id, made);
     return made;
@@ -135,7 +168,13 @@ export class World {
 
   /** As the core gives them: the first fifty. */
   budgetList(): BudgetList {
-    return { budgets: this.budgets.slice(0, BUDGETS_SHOWN), more: Math.max(0, this.budgets.length - BUDGETS_SHOWN), warnPercent: 80, fullPercent: 95, sliceTokens: 8_000 };
+    return {
+      budgets: this.budgets.slice(0, BUDGETS_SHOWN),
+      more: Math.max(0, this.budgets.length - BUDGETS_SHOWN),
+      warnPercent: 80,
+      fullPercent: 95,
+      sliceTokens: 8_000,
+    };
   }
 
   /** One budget is otherwise now. */
@@ -150,8 +189,21 @@ export class World {
 
   snapshot(): Frame {
     return {
-      type: "snapshot", feed: "feed-1", upto: this.upto, core: this.core, recording: this.recording, settings: this.settings, servers: [...this.servers.values()], agents: [...this.agents.values()], rules: this.rules, totals: this.totals(),
-      inbox: [...this.inbox.values()], views: this.viewsOf(), budgets: this.budgetList(), view: this.#view(), task: this.focus.task === null ? null : this.task(this.focus.task),
+      type: "snapshot",
+      feed: "feed-1",
+      upto: this.upto,
+      core: this.core,
+      recording: this.recording,
+      settings: this.settings,
+      servers: [...this.servers.values()],
+      agents: [...this.agents.values()],
+      rules: this.rules,
+      totals: this.totals(),
+      inbox: [...this.inbox.values()],
+      views: this.viewsOf(),
+      budgets: this.budgetList(),
+      view: this.#view(),
+      task: this.focus.task === null ? null : this.task(this.focus.task),
     };
   }
 
@@ -159,12 +211,37 @@ export class World {
   send(change: Partial<Delta>): void {
     const after = this.upto;
     this.upto += Math.max(1, change.changes ?? 0);
-    this.onframe({ type: "delta", after, upto: this.upto, changes: 0, servers: [], goneServers: [], agents: [], rules: null, totals: null, inbox: [], goneInbox: [], rows: [], view: null, task: null, settings: null, views: null, budgets: null, recording: null, ...(change.inbox || change.goneInbox ? { totals: this.totals() } : {}), ...change });
+    this.onframe({
+      type: "delta",
+      after,
+      upto: this.upto,
+      changes: 0,
+      servers: [],
+      goneServers: [],
+      agents: [],
+      rules: null,
+      totals: null,
+      inbox: [],
+      goneInbox: [],
+      rows: [],
+      view: null,
+      task: null,
+      settings: null,
+      views: null,
+      budgets: null,
+      recording: null,
+      ...(change.inbox || change.goneInbox ? { totals: this.totals() } : {}),
+      ...change,
+    });
   }
 
   refocus(focus: SubscribeInput): void {
     this.focus = focus;
-    this.send({ view: this.#view(), rows: focus.ids.flatMap((id) => this.rows.get(id) ?? []), task: focus.task === null ? null : this.task(focus.task) });
+    this.send({
+      view: this.#view(),
+      rows: focus.ids.flatMap((id) => this.rows.get(id) ?? []),
+      task: focus.task === null ? null : this.task(focus.task),
+    });
   }
 
   /** One task is otherwise now; everything that follows from it is sent. */
@@ -173,10 +250,26 @@ export class World {
     if (!held) return;
     const next: TaskRow = { ...held, ...row, over: isOver(row.phase ?? held.phase), changedAt: iso(this.now()) };
     this.rows.set(id, next);
-    const shared = { over: next.over, phase: next.phase, group: next.group, status: next.status, statusMessage: next.statusMessage, progress: next.progress, endedAt: next.endedAt, changedAt: next.changedAt };
+    const shared = {
+      over: next.over,
+      phase: next.phase,
+      group: next.group,
+      status: next.status,
+      statusMessage: next.statusMessage,
+      progress: next.progress,
+      endedAt: next.endedAt,
+      changedAt: next.changedAt,
+    };
     const whole = this.task(id);
     if (whole) this.details.set(id, { ...whole, ...shared, ...task });
-    this.send({ changes: 1, rows: this.focus.ids.includes(id) ? [next] : [], ...this.#figure(next), totals: this.totals(), view: this.#view(), task: this.focus.task === id ? this.task(id) : null });
+    this.send({
+      changes: 1,
+      rows: this.focus.ids.includes(id) ? [next] : [],
+      ...this.#figure(next),
+      totals: this.totals(),
+      view: this.#view(),
+      task: this.focus.task === id ? this.task(id) : null,
+    });
   }
 
   /** `count` tasks move on a little, in one frame. Composition stays, so that counts stay. */
@@ -188,7 +281,12 @@ export class World {
       const row = id === undefined ? undefined : this.rows.get(id);
       if (!row) continue;
       const done = ((row.progress?.done ?? 0) + 1) % 100;
-      const next: TaskRow = { ...row, progress: { done, total: 100, message: null }, lastSeenAt: iso(this.now()), changedAt: iso(this.now()) };
+      const next: TaskRow = {
+        ...row,
+        progress: { done, total: 100, message: null },
+        lastSeenAt: iso(this.now()),
+        changedAt: iso(this.now()),
+      };
       this.rows.set(row.id, next);
       if (watched.has(row.id)) changed.set(row.id, next);
     }

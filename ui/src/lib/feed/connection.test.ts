@@ -55,7 +55,9 @@ describe("the feed", () => {
     for (let at = 0; at < 20; at += 1) feed.focus({ ids: [`hdl_${at}`] });
     feed.focus({ task: "hdl_19" });
     await vi.advanceTimersByTimeAsync(150);
-    expect(backend.called, "one call for a whole scroll").toEqual([{ name: "feed.focus", input: { feed: "feed-1", query: null, ids: ["hdl_19"], task: "hdl_19", visible: true } }]);
+    expect(backend.called, "one call for a whole scroll").toEqual([
+      { name: "feed.focus", input: { feed: "feed-1", query: null, ids: ["hdl_19"], task: "hdl_19", visible: true } },
+    ]);
     stop();
   });
   it("draws_frames_that_come_together_once", async () => {

@@ -139,7 +139,12 @@ export class Feed {
     const next = reduce(this.#held, frame);
     if (next === "resubscribe") {
       // Once at once; a feed that does not even begin is as good as lost, and is asked again with patience.
-      if (this.#held === null) this.#lose({ code: "failed", message: "the feed does not begin with a snapshot", hint: "Taskwarden tries again by itself." });
+      if (this.#held === null)
+        this.#lose({
+          code: "failed",
+          message: "the feed does not begin with a snapshot",
+          hint: "Taskwarden tries again by itself.",
+        });
       else this.#subscribe();
       this.#held = null;
       return;
@@ -202,7 +207,13 @@ export class Feed {
 }
 
 function isChange(delta: Extract<Frame, { type: "delta" }>): boolean {
-  return delta.changes > 0 || delta.inbox.length > 0 || delta.goneInbox.length > 0 || delta.servers.length > 0 || delta.agents.length > 0;
+  return (
+    delta.changes > 0 ||
+    delta.inbox.length > 0 ||
+    delta.goneInbox.length > 0 ||
+    delta.servers.length > 0 ||
+    delta.agents.length > 0
+  );
 }
 
 /** Half a frame of the screen: frames that arrive together are drawn together. */

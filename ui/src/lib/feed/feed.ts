@@ -1,6 +1,21 @@
 /* The state behind the screens, as a pure function of frames. Entities keep their identity while they do
    not change, so that a row is drawn again only when it differs. No runes, no clock, no network here. */
-import type { AgentFacts, BudgetList, CoreDto, DeskItem, Frame, InboxRow, ListView, RecordingDto, RuleDto, ServerDto, SettingsDto, TaskDto, TaskRow, Totals } from "$lib/bindings";
+import type {
+  AgentFacts,
+  BudgetList,
+  CoreDto,
+  DeskItem,
+  Frame,
+  InboxRow,
+  ListView,
+  RecordingDto,
+  RuleDto,
+  ServerDto,
+  SettingsDto,
+  TaskDto,
+  TaskRow,
+  Totals,
+} from "$lib/bindings";
 
 export interface FeedState {
   /** Name of the running feed, for `feed.focus`. */
@@ -91,7 +106,12 @@ function apply(state: FeedState, delta: Extract<Frame, { type: "delta" }>): Feed
 }
 
 /** The same map when nothing changed, so that what reads it is not run again. */
-function merged<T>(held: ReadonlyMap<string, T>, upserts: readonly T[], key: (item: T) => string, gone: readonly string[]): ReadonlyMap<string, T> {
+function merged<T>(
+  held: ReadonlyMap<string, T>,
+  upserts: readonly T[],
+  key: (item: T) => string,
+  gone: readonly string[],
+): ReadonlyMap<string, T> {
   const really = gone.filter((id) => held.has(id));
   if (upserts.length === 0 && really.length === 0) return held;
   const next = new Map(held);

@@ -57,7 +57,10 @@ describe("a heartbeat", () => {
     one.stop();
   });
   it("a_ping_that_can_be_aborted_is_aborted_and_sent_anew", async () => {
-    const one = beating((signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(noCore as unknown as Error))));
+    const one = beating(
+      (signal) =>
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(noCore as unknown as Error))),
+    );
     await vi.advanceTimersByTimeAsync(60_000);
     expect(one.pings(), "the pace stays").toBe(13);
     one.stop();
@@ -142,7 +145,12 @@ describe("the feed of a core that freezes", () => {
     const begun = feed.begun;
     backend.thaw();
     await vi.advanceTimersByTimeAsync(PING_EVERY_MS + 100);
-    expect([feed.connection, feed.why, feed.begun, feed.state?.upto], "one fresh snapshot").toEqual(["live", null, begun + 1, backend.world.upto]);
+    expect([feed.connection, feed.why, feed.begun, feed.state?.upto], "one fresh snapshot").toEqual([
+      "live",
+      null,
+      begun + 1,
+      backend.world.upto,
+    ]);
     stop();
   });
   it("does_not_open_feed_after_feed_while_the_core_is_frozen", async () => {

@@ -27,7 +27,11 @@ interface Ping {
   isLate: boolean;
 }
 
-const noAnswer: ApiError = { code: "noCore", message: "the core does not answer", hint: "Tasks continue on their servers. Taskwarden keeps trying; if it stays like this, quit Taskwarden and start it again." };
+const noAnswer: ApiError = {
+  code: "noCore",
+  message: "the core does not answer",
+  hint: "Tasks continue on their servers. Taskwarden keeps trying; if it stays like this, quit Taskwarden and start it again.",
+};
 
 export class Heartbeat {
   readonly #on: HeartbeatEvents;

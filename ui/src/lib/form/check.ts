@@ -17,7 +17,8 @@ const words = formText.problem;
 
 export function check(model: Model, draft: Draft): readonly Problem[] {
   const problems: Problem[] = [];
-  const add = (field: string, message: string, deeper = "") => problems.push({ field, path: `${pathOf(field)}${deeper}`, message });
+  const add = (field: string, message: string, deeper = "") =>
+    problems.push({ field, path: `${pathOf(field)}${deeper}`, message });
   for (const field of model.fields) {
     const typed = own(draft.typed, field.name);
     const value = own(draft.values, field.name);
@@ -49,7 +50,10 @@ function ofTyped(control: Control, typed: string): string {
   return read.ok ? words.number : words.json(read.line, read.column);
 }
 
-interface Broken { readonly message: string; readonly deeper?: string }
+interface Broken {
+  readonly message: string;
+  readonly deeper?: string;
+}
 const broken = (message: string, deeper = ""): Broken => ({ message, deeper });
 
 function ofValue(control: Control, value: Json): Broken | null {
@@ -103,7 +107,8 @@ export function isDate(value: string): boolean {
 }
 
 function isDateTime(value: string): boolean {
-  const [, date] = /^(\d{4}-\d{2}-\d{2})[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2})$/.exec(value) ?? [];
+  const [, date] =
+    /^(\d{4}-\d{2}-\d{2})[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2})$/.exec(value) ?? [];
   return date !== undefined && isDate(date) && !Number.isNaN(Date.parse(value.replace(" ", "T")));
 }
 

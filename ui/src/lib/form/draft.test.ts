@@ -1,6 +1,17 @@
 import { expect, it } from "vitest";
 import { check } from "./check";
-import { begun, cleared, EMPTY, readDraft, readNumber, set, textOf, toggled, type as typed, withoutSecrets } from "./draft";
+import {
+  begun,
+  cleared,
+  EMPTY,
+  readDraft,
+  readNumber,
+  set,
+  textOf,
+  toggled,
+  type as typed,
+  withoutSecrets,
+} from "./draft";
 import { put, readJson } from "./json";
 import { fromLocal, toLocal } from "./moment";
 import { readSchema, type Field, type Model } from "./schema";
@@ -27,7 +38,11 @@ function named(name: string): Field {
   if (!found) throw new Error(`no field ${name}`);
   return found;
 }
-const said = (values: Record<string, unknown>) => check(model, { values: JSON.parse(JSON.stringify({ rollout: "all", above: 1, note: null, ...values })), typed: {} }).map((one) => `${one.path} ${one.message}`);
+const said = (values: Record<string, unknown>) =>
+  check(model, {
+    values: JSON.parse(JSON.stringify({ rollout: "all", above: 1, note: null, ...values })),
+    typed: {},
+  }).map((one) => `${one.path} ${one.message}`);
 
 it("a form begins with the server's suggestions", () => {
   expect(begun(model).values).toEqual({ rollout: "canary" });
@@ -43,7 +58,20 @@ it("a number stays a number, and text that is none blocks with a message at its 
   expect(typed(bad, named("above"), "2").typed, "a number that can be read forgets the bad text").toEqual({});
 });
 
-it.each([["1", 1], ["-2.5", -2.5], [" 3 ", 3], [".5", 0.5], ["1e3", 1000], ["", null], ["0x10", null], ["1_000", null], ["Infinity", null], ["NaN", null], ["1,5", null], ["1e999", null]])("%j is read as %j", (text, number) => {
+it.each([
+  ["1", 1],
+  ["-2.5", -2.5],
+  [" 3 ", 3],
+  [".5", 0.5],
+  ["1e3", 1000],
+  ["", null],
+  ["0x10", null],
+  ["1_000", null],
+  ["Infinity", null],
+  ["NaN", null],
+  ["1,5", null],
+  ["1e999", null],
+])("%j is read as %j", (text, number) => {
   expect(readNumber(text)).toBe(number);
 });
 
@@ -63,7 +91,9 @@ it("each rule is told at the place that breaks it", () => {
   expect(said({ note: "sixsix" })[0]).toContain("1 too many");
   expect(said({ note: "😀😀😀😀😀" }), "a character counts once, however it is stored").toEqual([]);
   expect(said({ deep: [] })).toEqual(["/deep Must be an object."]);
-  expect(said({ "a/b": 1 }), "an answer has only the fields that were asked for").toEqual(["/a~1b The form has no such field."]);
+  expect(said({ "a/b": 1 }), "an answer has only the fields that were asked for").toEqual([
+    "/a~1b The form has no such field.",
+  ]);
   expect(check(model, EMPTY).map((one) => one.field)).toEqual(["rollout", "above", "note"]);
 });
 
@@ -79,7 +109,10 @@ it("choices stand in the order of the form", () => {
   const both = toggled(toggled(EMPTY, regions, control, "us", true), regions, control, "eu", true);
   expect(both.values).toEqual({ regions: ["eu", "us"] });
   expect(toggled(both, regions, control, "eu", false).values).toEqual({ regions: ["us"] });
-  expect(toggled(toggled(EMPTY, regions, control, "us", true), regions, control, "us", false).values, "none chosen is no answer where none is needed").toEqual({});
+  expect(
+    toggled(toggled(EMPTY, regions, control, "us", true), regions, control, "us", false).values,
+    "none chosen is no answer where none is needed",
+  ).toEqual({});
 });
 
 it("a draft comes back from the desk as it was kept, and anything else is none", () => {
@@ -89,8 +122,14 @@ it("a draft comes back from the desk as it was kept, and anything else is none",
 });
 
 it("secrets are not kept", () => {
-  const secret = readSchema({ properties: { user: { type: "string" }, pin: { type: "string" } } }, { kind: "question", secretFields: ["pin"] });
-  expect(withoutSecrets({ values: { user: "u", pin: "1234" }, typed: { pin: "x" } }, secret)).toEqual({ values: { user: "u" }, typed: {} });
+  const secret = readSchema(
+    { properties: { user: { type: "string" }, pin: { type: "string" } } },
+    { kind: "question", secretFields: ["pin"] },
+  );
+  expect(withoutSecrets({ values: { user: "u", pin: "1234" }, typed: { pin: "x" } }, secret)).toEqual({
+    values: { user: "u" },
+    typed: {},
+  });
 });
 
 it("keys of every name are only keys", () => {
@@ -100,7 +139,17 @@ it("keys of every name are only keys", () => {
   expect(JSON.stringify(put<number>(held, "__proto__", undefined))).toBe('{"constructor":2}');
 });
 
-it.each([["{", 1, 2], ['{"a": }', 1, 7], ['{"a": 1,\n "b" 2}', 2, 6], ["[1, 2", 1, 6], ["{} x", 1, 4], ["tru", 1, 1], ['"a\nb"', 1, 1], ["", 1, 1], ['{"a": 01}', 1, 7]])("%j is broken at line %d, column %d", (text, line, column) => {
+it.each([
+  ["{", 1, 2],
+  ['{"a": }', 1, 7],
+  ['{"a": 1,\n "b" 2}', 2, 6],
+  ["[1, 2", 1, 6],
+  ["{} x", 1, 4],
+  ["tru", 1, 1],
+  ['"a\nb"', 1, 1],
+  ["", 1, 1],
+  ['{"a": 01}', 1, 7],
+])("%j is broken at line %d, column %d", (text, line, column) => {
   expect(readJson(text)).toEqual({ ok: false, line, column });
 });
 

@@ -74,10 +74,18 @@ export function textOf(draft: Draft, field: Field): string {
 }
 
 /** Chosen ones of a field with several choices, in the order of the form. None chosen is no answer where none is needed. */
-export function toggled(draft: Draft, field: Field, control: Extract<Control, { kind: "many" }>, value: Json, on: boolean): Draft {
+export function toggled(
+  draft: Draft,
+  field: Field,
+  control: Extract<Control, { kind: "many" }>,
+  value: Json,
+  on: boolean,
+): Draft {
   const held = own(draft.values, field.name);
   const chosen = Array.isArray(held) ? held : [];
-  const next = control.options.map((option) => option.value).filter((one) => (one === value ? on : chosen.includes(one)));
+  const next = control.options
+    .map((option) => option.value)
+    .filter((one) => (one === value ? on : chosen.includes(one)));
   return next.length === 0 && !field.required ? set(draft, field.name, undefined) : set(draft, field.name, next);
 }
 
@@ -101,6 +109,8 @@ export function readDraft(value: unknown): Draft | null {
   const values = own(value, "values");
   const typed = own(value, "typed");
   if (!isObject(values)) return null;
-  const texts = isObject(typed) ? Object.entries(typed).filter((entry): entry is [string, string] => typeof entry[1] === "string") : [];
+  const texts = isObject(typed)
+    ? Object.entries(typed).filter((entry): entry is [string, string] => typeof entry[1] === "string")
+    : [];
   return { values: values as JsonObject, typed: Object.fromEntries(texts) };
 }

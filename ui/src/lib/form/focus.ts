@@ -6,9 +6,12 @@ const CONTROLS = "input:not([disabled]), select:not([disabled]), textarea:not([d
 export function focusField(root: HTMLElement | null, name: string | null): boolean {
   if (root === null) return false;
   const places = [...root.querySelectorAll<HTMLElement>("[data-field]")];
-  const place = places.find((one) => one.dataset.field === name) ?? places.find((one) => one.querySelector(CONTROLS) !== null);
+  const place =
+    places.find((one) => one.dataset.field === name) ?? places.find((one) => one.querySelector(CONTROLS) !== null);
   // Of radio buttons the chosen one is the stop.
-  const target = place?.querySelector<HTMLElement>("input[type=radio]:checked:not([disabled])") ?? place?.querySelector<HTMLElement>(CONTROLS);
+  const target =
+    place?.querySelector<HTMLElement>("input[type=radio]:checked:not([disabled])") ??
+    place?.querySelector<HTMLElement>(CONTROLS);
   target?.scrollIntoView({ block: "nearest" });
   target?.focus();
   return target !== undefined && target !== null;

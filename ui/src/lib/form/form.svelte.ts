@@ -27,8 +27,12 @@ export class FormState {
     if (!read.ok) return { field: null, path: "", message: formText.jsonBroken(read.line, read.column) };
     return fromJson(read.value) === null ? { field: null, path: "", message: formText.notObject } : null;
   });
-  readonly problems = $derived.by((): readonly Problem[] => (this.#ofText ? [this.#ofText] : check(this.model, this.draft)));
-  readonly #byField = $derived(new Map(this.problems.flatMap((one) => (one.field === null ? [] : [[one.field, one.message] as const]))));
+  readonly problems = $derived.by((): readonly Problem[] =>
+    this.#ofText ? [this.#ofText] : check(this.model, this.draft),
+  );
+  readonly #byField = $derived(
+    new Map(this.problems.flatMap((one) => (one.field === null ? [] : [[one.field, one.message] as const]))),
+  );
   readonly isChanged = $derived(this.text !== null || !sameDraft(this.draft, this.#begun));
   readonly hasSecrets: boolean;
   readonly json = $derived.by(() => this.text ?? pretty(withoutSecrets(this.draft, this.model).values));
@@ -95,7 +99,8 @@ export class FormState {
     let values: JsonObject = next.values;
     for (const field of this.model.fields) {
       const held = own(this.draft.values, field.name);
-      if (field.secret && own(values, field.name) === undefined && held !== undefined) values = put(values, field.name, held);
+      if (field.secret && own(values, field.name) === undefined && held !== undefined)
+        values = put(values, field.name, held);
     }
     this.draft = { values, typed: {} };
   }

@@ -2,7 +2,9 @@
    so objects are read with `own` and written with `put` only. */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
-export interface JsonObject { readonly [key: string]: Json }
+export interface JsonObject {
+  readonly [key: string]: Json;
+}
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -16,7 +18,11 @@ export function own<T>(object: Readonly<Record<string, T>>, key: string): T | un
 /** The object with one key set, or without it when the value is undefined. The order of keys stays. */
 export function put<T>(object: Readonly<Record<string, T>>, key: string, value: T | undefined): Record<string, T> {
   if (value !== undefined && !Object.hasOwn(object, key)) return { ...object, [key]: value };
-  return Object.fromEntries(Object.entries(object).flatMap(([name, held]) => (name !== key ? [[name, held]] : value === undefined ? [] : [[key, value]])));
+  return Object.fromEntries(
+    Object.entries(object).flatMap(([name, held]) =>
+      name !== key ? [[name, held]] : value === undefined ? [] : [[key, value]],
+    ),
+  );
 }
 
 /** Whatever came over the wire, as JSON: what JSON cannot hold becomes null. */
@@ -34,7 +40,8 @@ export function same(one: Json | undefined, other: Json | undefined): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-export type Read = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly line: number; readonly column: number };
+export type Read =
+  { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly line: number; readonly column: number };
 
 /** What was typed, or the place where it stops being JSON. The engines' own messages repeat the text; ours does not. */
 export function readJson(text: string): Read {
@@ -62,7 +69,9 @@ function place(text: string, at: number): { line: number; column: number } {
 /** The first place that no JSON can have. A plain walk over tokens; it builds nothing. */
 function brokenAt(text: string): number {
   let at = 0;
-  const space = () => { while (/[ \t\n\r]/.test(text.charAt(at))) at += 1; };
+  const space = () => {
+    while (/[ \t\n\r]/.test(text.charAt(at))) at += 1;
+  };
   const literal = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y;
   const quoted = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
   const take = (pattern: RegExp): boolean => {
@@ -80,13 +89,22 @@ function brokenAt(text: string): number {
     const closing = open.at(-1);
     if (wants === "after") {
       if (closing === undefined) return at;
-      if (sign === closing) { open.pop(); at += 1; continue; }
+      if (sign === closing) {
+        open.pop();
+        at += 1;
+        continue;
+      }
       if (sign !== ",") return at;
       at += 1;
       wants = closing === "}" ? "key" : "value";
       continue;
     }
-    if (wants === "first" && sign === closing) { open.pop(); at += 1; wants = "after"; continue; }
+    if (wants === "first" && sign === closing) {
+      open.pop();
+      at += 1;
+      wants = "after";
+      continue;
+    }
     if (wants === "key" || (wants === "first" && closing === "}")) {
       if (!take(quoted)) return at;
       space();
@@ -95,7 +113,12 @@ function brokenAt(text: string): number {
       wants = "value";
       continue;
     }
-    if (sign === "{" || sign === "[") { open.push(sign === "{" ? "}" : "]"); at += 1; wants = "first"; continue; }
+    if (sign === "{" || sign === "[") {
+      open.push(sign === "{" ? "}" : "]");
+      at += 1;
+      wants = "first";
+      continue;
+    }
     if (!take(quoted) && !take(literal)) return at;
     wants = "after";
   }

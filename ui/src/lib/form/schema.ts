@@ -9,11 +9,29 @@ export interface Option {
 }
 
 export type Control =
-  | { readonly kind: "text"; readonly format: string | null; readonly min: number | null; readonly max: number | null; readonly long: boolean }
-  | { readonly kind: "number"; readonly whole: boolean; readonly min: number | null; readonly max: number | null; readonly above: number | null; readonly below: number | null }
+  | {
+      readonly kind: "text";
+      readonly format: string | null;
+      readonly min: number | null;
+      readonly max: number | null;
+      readonly long: boolean;
+    }
+  | {
+      readonly kind: "number";
+      readonly whole: boolean;
+      readonly min: number | null;
+      readonly max: number | null;
+      readonly above: number | null;
+      readonly below: number | null;
+    }
   | { readonly kind: "boolean" }
   | { readonly kind: "one"; readonly options: readonly Option[] }
-  | { readonly kind: "many"; readonly options: readonly Option[]; readonly min: number | null; readonly max: number | null }
+  | {
+      readonly kind: "many";
+      readonly options: readonly Option[];
+      readonly min: number | null;
+      readonly max: number | null;
+    }
   | { readonly kind: "json"; readonly types: readonly string[] };
 
 export interface Field {
@@ -55,7 +73,9 @@ export function readSchema(schema: unknown, options: ReadOptions): Model {
   const required = new Set(strings(own(root, "required")));
   const secrets = new Set(options.secretFields ?? []);
   return {
-    fields: named.map(([name, rule]) => readField(name, isObject(rule) ? rule : {}, required.has(name), secrets.has(name))),
+    fields: named.map(([name, rule]) =>
+      readField(name, isObject(rule) ? rule : {}, required.has(name), secrets.has(name)),
+    ),
     open: options.kind === "arguments" ? own(root, "additionalProperties") !== false : !isObject(properties),
     shapeless: named.length === 0,
   };
@@ -72,9 +92,18 @@ function readField(name: string, rule: Rule, required: boolean, named: boolean):
     title: text(rule, "title") || name,
     description: text(rule, "description"),
     required,
-    nullable: types(rule).includes("null") || branches(rule).some((branch) => own(branch, "type") === "null" || own(branch, "const") === null) || values(rule).includes(null),
+    nullable:
+      types(rule).includes("null") ||
+      branches(rule).some((branch) => own(branch, "type") === "null" || own(branch, "const") === null) ||
+      values(rule).includes(null),
     secret,
-    initial: secret ? undefined : initial !== undefined && initial !== null ? asJson(initial) : constant !== undefined && required ? asJson(constant) : undefined,
+    initial: secret
+      ? undefined
+      : initial !== undefined && initial !== null
+        ? asJson(initial)
+        : constant !== undefined && required
+          ? asJson(constant)
+          : undefined,
     control: readControl(inner(rule), secret),
   };
 }
@@ -83,7 +112,14 @@ function readField(name: string, rule: Rule, required: boolean, named: boolean):
 function inner(rule: Rule): Rule {
   const real = branches(rule).filter((branch) => own(branch, "type") !== "null");
   const [only] = real;
-  if (own(rule, "type") === undefined && only !== undefined && real.length === 1 && branches(rule).length === 2 && own(only, "const") === undefined) return only;
+  if (
+    own(rule, "type") === undefined &&
+    only !== undefined &&
+    real.length === 1 &&
+    branches(rule).length === 2 &&
+    own(only, "const") === undefined
+  )
+    return only;
   return rule;
 }
 
@@ -98,19 +134,32 @@ function readControl(rule: Rule, secret: boolean): Control {
     case "string": {
       const max = amount(rule, "maxLength");
       const format = text(rule, "format");
-      return { kind: "text", format, min: amount(rule, "minLength"), max, long: !secret && format === null && ((max ?? 0) >= LONG_FROM || isLines(own(rule, "default"))) };
+      return {
+        kind: "text",
+        format,
+        min: amount(rule, "minLength"),
+        max,
+        long: !secret && format === null && ((max ?? 0) >= LONG_FROM || isLines(own(rule, "default"))),
+      };
     }
     case "number":
     case "integer":
       return {
-        kind: "number", whole: word === "integer", min: limit(rule, "minimum"), max: limit(rule, "maximum"), above: limit(rule, "exclusiveMinimum"), below: limit(rule, "exclusiveMaximum"),
+        kind: "number",
+        whole: word === "integer",
+        min: limit(rule, "minimum"),
+        max: limit(rule, "maximum"),
+        above: limit(rule, "exclusiveMinimum"),
+        below: limit(rule, "exclusiveMaximum"),
       };
     case "boolean":
       return { kind: "boolean" };
     case "array": {
       const items = own(rule, "items");
       const of = isObject(items) ? readOptions(items) : null;
-      return of === null ? json : { kind: "many", options: of, min: amount(rule, "minItems"), max: amount(rule, "maxItems") };
+      return of === null
+        ? json
+        : { kind: "many", options: of, min: amount(rule, "minItems"), max: amount(rule, "maxItems") };
     }
     default:
       return json;
@@ -123,11 +172,17 @@ function readOptions(rule: Rule): readonly Option[] | null {
   const listed = values(rule);
   if (listed.length > 0) {
     if (!listed.every((value) => value === null || isPlain(value))) return null;
-    const titled = listed.map((value, at) => ({ value, title: (Array.isArray(names) ? words(names[at]) : null) ?? String(value) }));
+    const titled = listed.map((value, at) => ({
+      value,
+      title: (Array.isArray(names) ? words(names[at]) : null) ?? String(value),
+    }));
     return distinct(titled.filter((option) => option.value !== null));
   }
   const given = branches(rule).filter((branch) => own(branch, "const") !== null && own(branch, "type") !== "null");
-  const options = given.map((branch) => ({ value: asJson(own(branch, "const")), title: text(branch, "title") ?? String(own(branch, "const")) }));
+  const options = given.map((branch) => ({
+    value: asJson(own(branch, "const")),
+    title: text(branch, "title") ?? String(own(branch, "const")),
+  }));
   if (options.length === 0 || !given.every((branch) => isPlain(own(branch, "const")))) return null;
   return distinct(options);
 }

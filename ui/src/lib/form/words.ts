@@ -14,8 +14,20 @@ export function hintOf(field: Field): string | null {
   const said = field.description === null ? "" : plain(field.description.slice(0, DESCRIPTION_CAP)).trim();
   const { control } = field;
   // The server's own words often name the range already.
-  const range = said !== "" ? null : control.kind === "number" ? formText.range(control.min, control.max) : control.kind === "text" && control.max !== null ? formText.length(control.max) : null;
-  const kind = control.kind === "json" ? formText.jsonHint : control.kind === "text" && control.format === "date-time" ? formText.dateTimeHint : null;
+  const range =
+    said !== ""
+      ? null
+      : control.kind === "number"
+        ? formText.range(control.min, control.max)
+        : control.kind === "text" && control.max !== null
+          ? formText.length(control.max)
+          : null;
+  const kind =
+    control.kind === "json"
+      ? formText.jsonHint
+      : control.kind === "text" && control.format === "date-time"
+        ? formText.dateTimeHint
+        : null;
   const parts = [said, range, kind, field.required ? null : formText.optional, field.secret ? formText.secret : null];
   return parts.filter((part) => part !== null && part !== "").join(" · ") || null;
 }

@@ -31,35 +31,71 @@ export function commands(bindings: readonly Binding[]): Entry[] {
     if (binding.move || binding.label === "" || seen.has(id) || !(binding.when?.() ?? true)) return [];
     seen.add(id);
     const key = keysOf(binding)[0];
-    return [{ id, group: binding.group, label: binding.label, note: "", icon: null, kbd: key === undefined ? null : shown(key), act: { kind: "run" as const, binding } }];
+    return [
+      {
+        id,
+        group: binding.group,
+        label: binding.label,
+        note: "",
+        icon: null,
+        kbd: key === undefined ? null : shown(key),
+        act: { kind: "run" as const, binding },
+      },
+    ];
   });
 }
 
 export function waiting(rows: Iterable<InboxRow>, typed: string): Entry[] {
   const all = [...rows].filter((row) => row.answeredBy === null).sort(inboxOrder);
   const entries = all.map((row) => ({
-    id: `inbox/${row.id}`, group: COMMANDS.groups.waiting, label: row.message === null ? COMMANDS.waits[row.kind](row.tool ?? row.server) : line(row.message, 80),
-    note: [row.server, row.tool].filter(Boolean).join(" / "), icon: "speech" as const, kbd: null, act: { kind: "open" as const, hash: writeHash({ place: "inbox", id: row.id, search: "" }) },
+    id: `inbox/${row.id}`,
+    group: COMMANDS.groups.waiting,
+    label: row.message === null ? COMMANDS.waits[row.kind](row.tool ?? row.server) : line(row.message, 80),
+    note: [row.server, row.tool].filter(Boolean).join(" / "),
+    icon: "speech" as const,
+    kbd: null,
+    act: { kind: "open" as const, hash: writeHash({ place: "inbox", id: row.id, search: "" }) },
   }));
   return typed === "" ? entries.slice(0, WAITING_SHOWN) : entries;
 }
 
 export function servers(list: Iterable<ServerDto>): Entry[] {
   return [...list].map((server) => ({
-    id: `server/${server.name}`, group: COMMANDS.groups.servers, label: server.name, note: "", icon: "servers" as const, kbd: null,
+    id: `server/${server.name}`,
+    group: COMMANDS.groups.servers,
+    label: server.name,
+    note: "",
+    icon: "servers" as const,
+    kbd: null,
     act: { kind: "open" as const, hash: writeHash({ place: "servers", id: server.name, search: "" }) },
   }));
 }
 
 export function tasks(rows: readonly TaskRow[]): Entry[] {
   return rows.map((row) => ({
-    id: `task/${row.id}`, group: COMMANDS.groups.tasks, label: row.tool ?? row.id, note: `${row.server} · ${PHASES[row.phase].word} · ${row.id}`, icon: PHASES[row.phase].icon, kbd: null,
+    id: `task/${row.id}`,
+    group: COMMANDS.groups.tasks,
+    label: row.tool ?? row.id,
+    note: `${row.server} · ${PHASES[row.phase].word} · ${row.id}`,
+    icon: PHASES[row.phase].icon,
+    kbd: null,
     act: { kind: "open" as const, hash: writeHash({ place: "tasks", id: row.id, search: "" }) },
   }));
 }
 
 export function taskQuery(text: string): ListQuery {
-  return { phases: [], servers: [], agents: [], tools: [], flags: [], text, changedWithinMs: null, olderThanMs: null, groupBy: "none", sort: "changed" };
+  return {
+    phases: [],
+    servers: [],
+    agents: [],
+    tools: [],
+    flags: [],
+    text,
+    changedWithinMs: null,
+    olderThanMs: null,
+    groupBy: "none",
+    sort: "changed",
+  };
 }
 
 /** Entries under their headings, in order of first appearance. */

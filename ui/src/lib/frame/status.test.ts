@@ -3,5 +3,11 @@ import { makeServers } from "$lib/fake/things";
 import { serverCounts } from "./status";
 
 it("servers_are_counted_by_how_they_are", () => {
-  expect(serverCounts(makeServers(8, 0)), "one of each trouble").toEqual({ up: 4, trouble: 1, signIn: 1, connecting: 1, all: 8 });
+  expect(serverCounts(makeServers(8, 0)), "one of each trouble").toEqual({
+    up: 4,
+    trouble: 1,
+    signIn: 1,
+    connecting: 1,
+    all: 8,
+  });
 });

@@ -18,12 +18,22 @@ export function serverCounts(servers: Iterable<ServerDto>): ServerCounts {
   for (const server of servers) {
     all += 1;
     switch (server.health.kind) {
-      case "up": up += 1; break;
-      case "down": trouble += 1; break;
-      case "blocked": signIn += 1; break;
-      case "connecting": connecting += 1; break;
-      case "unknown": break;
-      default: server.health.kind satisfies never;
+      case "up":
+        up += 1;
+        break;
+      case "down":
+        trouble += 1;
+        break;
+      case "blocked":
+        signIn += 1;
+        break;
+      case "connecting":
+        connecting += 1;
+        break;
+      case "unknown":
+        break;
+      default:
+        server.health.kind satisfies never;
     }
   }
   return { up, trouble, signIn, connecting, all };

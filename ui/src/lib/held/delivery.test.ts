@@ -2,7 +2,16 @@ import { expect, it } from "vitest";
 import { decisionOf, firstDelivery, firstTrim, slicesOf, trimProblem } from "./delivery";
 import { releaseOf, releasedSaid } from "./release";
 
-const held = { at: "", by: "limit", verdict: null, why: "tooLarge" as const, tokens: 61_402, limit: 20_000, program: null, free: null };
+const held = {
+  at: "",
+  by: "limit",
+  verdict: null,
+  why: "tooLarge" as const,
+  tokens: 61_402,
+  limit: 20_000,
+  program: null,
+  free: null,
+};
 
 it("a held result is delivered in slices unless a person says otherwise", () => {
   expect(decisionOf(firstDelivery(held))).toEqual({ form: "slices" });
@@ -19,7 +28,12 @@ it("slices are as many as the core cuts, whatever its policy says of their size"
   expect(slicesOf(61_402, 8_000, 0)).toBe(8);
   expect(slicesOf(61_402, 2_000, 0)).toBe(31);
   expect(slicesOf(63_500, 8_000, 4), "the error of an estimate is on top").toBe(9);
-  expect([slicesOf(10, 8_000, 0), slicesOf(0, 8_000, 0), slicesOf(10, null, 0), slicesOf(10, 0, 0)]).toEqual([1, 1, null, null]);
+  expect([slicesOf(10, 8_000, 0), slicesOf(0, 8_000, 0), slicesOf(10, null, 0), slicesOf(10, 0, 0)]).toEqual([
+    1,
+    1,
+    null,
+    null,
+  ]);
 });
 
 it("the first suggestion is never more than a slice or what is free", () => {
@@ -29,7 +43,18 @@ it("the first suggestion is never more than a slice or what is free", () => {
 
 it("what a person decides is told to the core and back in one set of words", () => {
   expect(releaseOf("hdl_1", { form: "asItCame" })).toEqual({ id: "hdl_1", deliver: true });
-  expect(releaseOf("hdl_1", { form: "trimmed", tokens: 5_000 })).toEqual({ id: "hdl_1", deliver: true, form: "trimmed", trimTokens: 5_000 });
-  expect(releaseOf("hdl_1", { form: "withheld", reason: "  " }), "no reason is none").toEqual({ id: "hdl_1", deliver: false, reason: null });
-  expect(releasedSaid({ form: "trimmed", tokens: 5_000 }, "order-bot")).toBe("Delivered to order-bot, trimmed to about 5,000 tokens.");
+  expect(releaseOf("hdl_1", { form: "trimmed", tokens: 5_000 })).toEqual({
+    id: "hdl_1",
+    deliver: true,
+    form: "trimmed",
+    trimTokens: 5_000,
+  });
+  expect(releaseOf("hdl_1", { form: "withheld", reason: "  " }), "no reason is none").toEqual({
+    id: "hdl_1",
+    deliver: false,
+    reason: null,
+  });
+  expect(releasedSaid({ form: "trimmed", tokens: 5_000 }, "order-bot")).toBe(
+    "Delivered to order-bot, trimmed to about 5,000 tokens.",
+  );
 });

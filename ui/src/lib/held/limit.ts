@@ -21,13 +21,20 @@ const NAME_CAP = 60;
 const NARROW = ["tool", "server", "agent"] as const;
 
 /** Of whose rule it is; null when no rule says so any more. */
-export function limitScope({ held, agent, server, tool }: HeldResult, rules: readonly RuleDto[]): ScopeDto["kind"] | null {
+export function limitScope(
+  { held, agent, server, tool }: HeldResult,
+  rules: readonly RuleDto[],
+): ScopeDto["kind"] | null {
   const isOf = (scope: ScopeDto): boolean => {
     switch (scope.kind) {
-      case "tool": return scope.server === server && scope.tool === tool;
-      case "server": return scope.server === server;
-      case "agent": return scope.agent === agent;
-      default: return scope satisfies never;
+      case "tool":
+        return scope.server === server && scope.tool === tool;
+      case "server":
+        return scope.server === server;
+      case "agent":
+        return scope.agent === agent;
+      default:
+        return scope satisfies never;
     }
   };
   const mine = rules.filter((rule) => rule.resultLimit != null && isOf(rule.scope));
@@ -40,10 +47,12 @@ export function limitScope({ held, agent, server, tool }: HeldResult, rules: rea
 export function limitSaid(result: HeldResult, rules: readonly RuleDto[]): string | null {
   const { held, exactness } = result;
   const words = heldText.limit;
-  const over = (limit: string, room: number) => words.over(limit, tokens(Math.max(0, (held.tokens ?? 0) - room), exactness));
+  const over = (limit: string, room: number) =>
+    words.over(limit, tokens(Math.max(0, (held.tokens ?? 0) - room), exactness));
   const agent = line(result.agent, NAME_CAP);
   if (held.tokens === null) return null;
-  if (held.why === "wouldBeCut" && held.limit !== null) return words.cut(line(held.program ?? "", NAME_CAP), tokens(held.limit, "exact"));
+  if (held.why === "wouldBeCut" && held.limit !== null)
+    return words.cut(line(held.program ?? "", NAME_CAP), tokens(held.limit, "exact"));
   if (held.limit !== null) {
     const limit = tokens(held.limit, "exact");
     const scope = limitScope(result, rules);
@@ -54,5 +63,10 @@ export function limitSaid(result: HeldResult, rules: readonly RuleDto[]): string
   if (held.free === null) return null;
   const free = tokens(held.free, roughly(exactness));
   const { window } = result;
-  return over(window === null || window.at === "warn" ? words.windowGone(agent, free) : words.window(agent, tokens(window.tokens, "exact"), free), held.free);
+  return over(
+    window === null || window.at === "warn"
+      ? words.windowGone(agent, free)
+      : words.window(agent, tokens(window.tokens, "exact"), free),
+    held.free,
+  );
 }

@@ -4,16 +4,24 @@ import type { ReleaseTask } from "$lib/bindings";
 import { heldText } from "$lib/text/held";
 
 /** `asItCame`: a person wanted to see it, and its size is no matter. */
-export type Decision = { readonly form: "asItCame" | "whole" | "slices" } | { readonly form: "trimmed"; readonly tokens: number } | { readonly form: "withheld"; readonly reason: string };
+export type Decision =
+  | { readonly form: "asItCame" | "whole" | "slices" }
+  | { readonly form: "trimmed"; readonly tokens: number }
+  | { readonly form: "withheld"; readonly reason: string };
 
 export function releaseOf(id: string, decision: Decision): ReleaseTask {
   switch (decision.form) {
-    case "asItCame": return { id, deliver: true };
+    case "asItCame":
+      return { id, deliver: true };
     case "whole":
-    case "slices": return { id, deliver: true, form: decision.form };
-    case "trimmed": return { id, deliver: true, form: "trimmed", trimTokens: decision.tokens };
-    case "withheld": return { id, deliver: false, reason: decision.reason.trim() === "" ? null : decision.reason.trim() };
-    default: return decision satisfies never;
+    case "slices":
+      return { id, deliver: true, form: decision.form };
+    case "trimmed":
+      return { id, deliver: true, form: "trimmed", trimTokens: decision.tokens };
+    case "withheld":
+      return { id, deliver: false, reason: decision.reason.trim() === "" ? null : decision.reason.trim() };
+    default:
+      return decision satisfies never;
   }
 }
 

@@ -91,7 +91,11 @@ export const getKeys = (): Keys => getContext<Keys>(KEYS);
 
 /** Binds keys for as long as the component lives. Call it while the component is made.
     Pass a function when labels or actions depend on state. */
-export function scope(name: string, bindings: readonly Binding[] | (() => readonly Binding[]), options: { exclusive?: boolean } = {}): void {
+export function scope(
+  name: string,
+  bindings: readonly Binding[] | (() => readonly Binding[]),
+  options: { exclusive?: boolean } = {},
+): void {
   const read = typeof bindings === "function" ? bindings : () => bindings;
   onDestroy(getKeys().add({ name, bindings: read, exclusive: options.exclusive ?? false }));
 }

@@ -18,8 +18,15 @@ afterEach(() => {
   document.body.replaceChildren();
 });
 
-const bind = (key: string, more: Partial<Binding> = {}): Binding => ({ key, label: key, group: "Test", run: () => ran.push(key), ...more });
-const add = (name: string, bindings: Binding[], exclusive = false) => keys.add({ name, bindings: () => bindings, exclusive });
+const bind = (key: string, more: Partial<Binding> = {}): Binding => ({
+  key,
+  label: key,
+  group: "Test",
+  run: () => ran.push(key),
+  ...more,
+});
+const add = (name: string, bindings: Binding[], exclusive = false) =>
+  keys.add({ name, bindings: () => bindings, exclusive });
 
 function press(key: string, more: KeyboardEventInit = {}, target: EventTarget = document.body): KeyboardEvent {
   const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more });
@@ -118,6 +125,9 @@ describe("keys", () => {
     expect(ran, "nothing to undo").toEqual([]);
   });
   it("are_shown_as_people_read_them", () => {
-    expect([shown("$mod+Enter"), shown("g i"), shown("?"), shown("Shift+?"), shown("$mod+k"), shown("Escape")], "on this system").toEqual(["Ctrl ⏎", "g then i", "?", "?", "Ctrl K", "Esc"]);
+    expect(
+      [shown("$mod+Enter"), shown("g i"), shown("?"), shown("Shift+?"), shown("$mod+k"), shown("Escape")],
+      "on this system",
+    ).toEqual(["Ctrl ⏎", "g then i", "?", "?", "Ctrl K", "Esc"]);
   });
 });

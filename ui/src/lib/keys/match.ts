@@ -50,11 +50,25 @@ export function match(candidates: readonly Parsed[], events: readonly KeyboardEv
   return waits ? { kind: "wait" } : { kind: "none" };
 }
 
-const TEXT_INPUTS = new Set(["text", "search", "url", "tel", "email", "password", "number", "date", "time", "datetime-local", "month", "week"]);
+const TEXT_INPUTS = new Set([
+  "text",
+  "search",
+  "url",
+  "tel",
+  "email",
+  "password",
+  "number",
+  "date",
+  "time",
+  "datetime-local",
+  "month",
+  "week",
+]);
 
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  if (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement) return true;
+  if (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement)
+    return true;
   return target instanceof HTMLInputElement && TEXT_INPUTS.has(target.type);
 }
 
@@ -65,7 +79,10 @@ export function isPressOfControl(event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   if (ARROWS.has(event.key)) return event.target instanceof HTMLInputElement && event.target.type === "radio";
   if (event.key !== "Enter" && event.key !== " ") return false;
-  return event.target instanceof Element && event.target.closest("button, a[href], summary, input, [role=menuitem], [role=tab]") !== null;
+  return (
+    event.target instanceof Element &&
+    event.target.closest("button, a[href], summary, input, [role=menuitem], [role=tab]") !== null
+  );
 }
 
 /** Whether focus is in something laid over the page. */
@@ -76,5 +93,7 @@ export function isInLayer(target: EventTarget | null): boolean {
 export function isMeant(binding: Binding, typing: boolean): boolean {
   if (!(binding.when?.() ?? true)) return false;
   if (!typing) return true;
-  return binding.typing ?? keysOf(binding).some((key) => key === "Escape" || (key.startsWith("$mod+") && key !== "$mod+a"));
+  return (
+    binding.typing ?? keysOf(binding).some((key) => key === "Escape" || (key.startsWith("$mod+") && key !== "$mod+a"))
+  );
 }

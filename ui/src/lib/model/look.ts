@@ -19,10 +19,14 @@ interface Facts {
 
 export function lookOf(phase: Phase, facts: Facts): TaskLook {
   // Ruling 4: the reason of an overrun is shown.
-  const look = phase === "overdue" && facts.overdueWhy === "usual" ? { ...PHASES.overdue, word: "Later than usual" } : PHASES[phase];
+  const look =
+    phase === "overdue" && facts.overdueWhy === "usual"
+      ? { ...PHASES.overdue, word: "Later than usual" }
+      : PHASES[phase];
   if (facts.stopState === "refused" && phase !== "cancelled") return { look, flag: "stop refused" };
   if (facts.stopState === "finishedAnyway") return { look, flag: "not stopped in time" };
-  if (facts.held !== null && facts.held.verdict === null) return { look, flag: facts.over ? "result held" : "result will be held" };
+  if (facts.held !== null && facts.held.verdict === null)
+    return { look, flag: facts.over ? "result held" : "result will be held" };
   if (facts.orphanedAt !== null && !facts.over) return { look, flag: "agent gone" };
   return { look, flag: null };
 }

@@ -3,31 +3,59 @@ import { ago, clockFace, duration, elapsed, left, until } from "./time";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
 const before = (ms: number) => NOW - ms;
-const S = 1_000, M = 60_000, H = 3_600_000;
+const S = 1_000,
+  M = 60_000,
+  H = 3_600_000;
 
 describe("times", () => {
   it("are_relative_up_to_a_day", () => {
-    expect([ago(before(0), NOW), ago(before(8 * S), NOW), ago(before(4 * M), NOW), ago(before(23 * H), NOW)], "one unit each").toEqual(["now", "8 s ago", "4 min ago", "23 h ago"]);
+    expect(
+      [ago(before(0), NOW), ago(before(8 * S), NOW), ago(before(4 * M), NOW), ago(before(23 * H), NOW)],
+      "one unit each",
+    ).toEqual(["now", "8 s ago", "4 min ago", "23 h ago"]);
   });
-  it("are_dates_after_a_day", () => expect(ago(before(25 * H), NOW), "a day ago needs its date").toMatch(/^20 Nov, \d\d:\d\d$/));
+  it("are_dates_after_a_day", () =>
+    expect(ago(before(25 * H), NOW), "a day ago needs its date").toMatch(/^20 Nov, \d\d:\d\d$/));
   it("in_the_future_say_when", () => expect(until(NOW + 22 * S, NOW), "the next look").toBe("in 22 s"));
   it("from_a_clock_that_runs_ahead_are_now", () => expect(ago(NOW + 5 * S, NOW), "never a negative age").toBe("now"));
-  it("that_are_no_times_show_nothing", () => expect([ago("soon", NOW), until("soon", NOW), left("soon", NOW)], "no NaN on the screen").toEqual(["", "", ""]));
+  it("that_are_no_times_show_nothing", () =>
+    expect([ago("soon", NOW), until("soon", NOW), left("soon", NOW)], "no NaN on the screen").toEqual(["", "", ""]));
 });
 
 describe("durations", () => {
   it("have_two_units_at_most", () => {
-    expect([duration(20 * S), duration(4 * M + 20 * S), duration(3 * H + 5 * M + 9 * S), duration(52 * H)], "as the style guide says").toEqual(["20 s", "4 min 20 s", "3 h 5 min", "2 d 4 h"]);
+    expect(
+      [duration(20 * S), duration(4 * M + 20 * S), duration(3 * H + 5 * M + 9 * S), duration(52 * H)],
+      "as the style guide says",
+    ).toEqual(["20 s", "4 min 20 s", "3 h 5 min", "2 d 4 h"]);
   });
-  it("count_down_as_a_clock", () => expect([clockFace(288 * S), clockFace(7 * S), clockFace(-1)], "minutes and seconds").toEqual(["4:48", "0:07", "0:00"]));
+  it("count_down_as_a_clock", () =>
+    expect([clockFace(288 * S), clockFace(7 * S), clockFace(-1)], "minutes and seconds").toEqual([
+      "4:48",
+      "0:07",
+      "0:00",
+    ]));
   it("left_to_a_deadline_are_exact_when_it_is_near", () => {
-    expect([left(NOW + 288 * S, NOW), left(NOW + 33 * M, NOW), left(NOW - 1, NOW)], "design of the inbox").toEqual(["4:48 left", "33 min left", "overdue"]);
+    expect([left(NOW + 288 * S, NOW), left(NOW + 33 * M, NOW), left(NOW - 1, NOW)], "design of the inbox").toEqual([
+      "4:48 left",
+      "33 min left",
+      "overdue",
+    ]);
     expect(left(NOW + 3 * H, NOW), "further away the time of day says more").toMatch(/^until \d\d:\d\d$/);
   });
 });
 
 describe("the time of a task", () => {
-  const task = { createdAt: new Date(before(30 * M)).toISOString(), endedAt: null, pausedMs: 5 * M, pausedSince: new Date(before(4 * M)).toISOString() };
+  const task = {
+    createdAt: new Date(before(30 * M)).toISOString(),
+    endedAt: null,
+    pausedMs: 5 * M,
+    pausedSince: new Date(before(4 * M)).toISOString(),
+  };
   it("leaves_out_the_wait_for_a_person", () => expect(elapsed(task, NOW), "30 less 5 less 4 minutes").toBe(21 * M));
-  it("stops_when_it_ended", () => expect(elapsed({ ...task, pausedSince: null, endedAt: new Date(before(10 * M)).toISOString() }, NOW), "20 less 5 minutes").toBe(15 * M));
+  it("stops_when_it_ended", () =>
+    expect(
+      elapsed({ ...task, pausedSince: null, endedAt: new Date(before(10 * M)).toISOString() }, NOW),
+      "20 less 5 minutes",
+    ).toBe(15 * M));
 });

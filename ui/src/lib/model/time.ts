@@ -102,7 +102,9 @@ export function date(moment: Moment, now: number): string {
 export function dayOnce(moment: Moment, now: number): string {
   const at = ms(moment);
   const shown = day(at, now);
-  return shown !== "" && [at - HOUR, at + HOUR].some((other) => day(other, now) === shown) ? `${shown} (${fromUtc(at)})` : shown;
+  return shown !== "" && [at - HOUR, at + HOUR].some((other) => day(other, now) === shown)
+    ? `${shown} (${fromUtc(at)})`
+    : shown;
 }
 
 /** "UTC", "UTC+5:30", "UTC−3". */
@@ -114,7 +116,10 @@ export function fromUtc(moment: Moment): string {
 }
 
 /** How long a task has run, without the time it waited for a person. */
-export function elapsed(task: { createdAt: string; endedAt: string | null; pausedMs: number; pausedSince: string | null }, now: number): number {
+export function elapsed(
+  task: { createdAt: string; endedAt: string | null; pausedMs: number; pausedSince: string | null },
+  now: number,
+): number {
   const end = task.endedAt === null ? now : ms(task.endedAt);
   const paused = task.pausedMs + (task.pausedSince === null ? 0 : Math.max(0, end - ms(task.pausedSince)));
   return Math.max(0, end - ms(task.createdAt) - paused);

@@ -34,11 +34,26 @@ export function least(parts: Iterable<ExactnessDto>): ExactnessDto {
 function short(value: number, up: boolean, figures = 2): string {
   const round = up ? Math.ceil : Math.round;
   if (value < 1_000) return String(round(value));
-  const steps = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as const;
-  const at = Math.max(0, steps.findIndex(([unit]) => value >= unit));
+  const steps = [
+    [1e12, "T"],
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ] as const;
+  const at = Math.max(
+    0,
+    steps.findIndex(([unit]) => value >= unit),
+  );
   const [unit, letter] = steps[at] ?? [1e3, "k"];
   const scaled = value / unit;
-  const digits = letter === "k" ? (scaled < 10 ? 1 : scaled < 100 && figures > 2 ? 1 : 0) : Math.max(0, (figures > 2 ? 3 : 2) - (scaled >= 100 ? 2 : scaled >= 10 ? 1 : 0));
+  const digits =
+    letter === "k"
+      ? scaled < 10
+        ? 1
+        : scaled < 100 && figures > 2
+          ? 1
+          : 0
+      : Math.max(0, (figures > 2 ? 3 : 2) - (scaled >= 100 ? 2 : scaled >= 10 ? 1 : 0));
   const factor = 10 ** digits;
   const rounded = round(Math.round(scaled * factor * 1e6) / 1e6) / factor;
   const above = steps[at - 1];
@@ -71,7 +86,14 @@ const roundedUp = (value: number): number => Math.ceil(Math.round(value * 1e6) /
 export type ShownSource = "tools" | "arguments" | "results" | "handles" | "prompts";
 export const SHOWN_SOURCES: readonly ShownSource[] = ["tools", "arguments", "results", "handles", "prompts"];
 
-const SHOWN_AS: Readonly<Record<SourceDto, ShownSource>> = { tools: "tools", ownTools: "tools", arguments: "arguments", results: "results", handles: "handles", prompts: "prompts" };
+const SHOWN_AS: Readonly<Record<SourceDto, ShownSource>> = {
+  tools: "tools",
+  ownTools: "tools",
+  arguments: "arguments",
+  results: "results",
+  handles: "handles",
+  prompts: "prompts",
+};
 
 export interface ShownPart {
   readonly source: ShownSource;
@@ -85,7 +107,12 @@ export interface ShownPart {
 export function shownParts(parts: readonly SourcePart[]): readonly ShownPart[] {
   return SHOWN_SOURCES.map((source) => {
     const own = parts.filter((part) => SHOWN_AS[part.source] === source);
-    return { source, tokens: own.reduce((sum, part) => sum + part.tokens, 0), passed: own.reduce((sum, part) => sum + part.passed, 0), exactness: least(own.filter((part) => part.tokens > 0).map((part) => part.exactness)) };
+    return {
+      source,
+      tokens: own.reduce((sum, part) => sum + part.tokens, 0),
+      passed: own.reduce((sum, part) => sum + part.passed, 0),
+      exactness: least(own.filter((part) => part.tokens > 0).map((part) => part.exactness)),
+    };
   });
 }
 

@@ -18,12 +18,30 @@ export interface Filter {
 }
 
 export const ALL: Filter = {
-  phases: [], servers: [], agents: [], tools: [], flags: [], text: "", changed: null, olderThanMs: null, groupBy: "need", sort: "newest",
+  phases: [],
+  servers: [],
+  agents: [],
+  tools: [],
+  flags: [],
+  text: "",
+  changed: null,
+  olderThanMs: null,
+  groupBy: "need",
+  sort: "newest",
 };
 
 /** A condition of the filter; order and grouping are none. */
 export type ConditionKey = "phases" | "servers" | "agents" | "tools" | "flags" | "text" | "changed" | "olderThanMs";
-export const CONDITIONS: readonly ConditionKey[] = ["phases", "servers", "agents", "tools", "flags", "text", "changed", "olderThanMs"];
+export const CONDITIONS: readonly ConditionKey[] = [
+  "phases",
+  "servers",
+  "agents",
+  "tools",
+  "flags",
+  "text",
+  "changed",
+  "olderThanMs",
+];
 
 export function conditions(filter: Filter): ConditionKey[] {
   return CONDITIONS.filter((key) => isSet(filter, key));
@@ -46,10 +64,17 @@ export function cleared(filter: Filter): Filter {
 /** What is asked of the core now. */
 export function wire(filter: Filter, now: number): ListQuery {
   return {
-    phases: [...filter.phases], servers: [...filter.servers], agents: [...filter.agents], tools: [...filter.tools], flags: [...filter.flags],
+    phases: [...filter.phases],
+    servers: [...filter.servers],
+    agents: [...filter.agents],
+    tools: [...filter.tools],
+    flags: [...filter.flags],
     text: filter.text === "" ? null : filter.text,
-    changedWithinMs: filter.changed === null ? null : filter.changed.kind === "within" ? filter.changed.ms : sinceMidnight(now),
-    olderThanMs: filter.olderThanMs, groupBy: filter.groupBy, sort: filter.sort,
+    changedWithinMs:
+      filter.changed === null ? null : filter.changed.kind === "within" ? filter.changed.ms : sinceMidnight(now),
+    olderThanMs: filter.olderThanMs,
+    groupBy: filter.groupBy,
+    sort: filter.sort,
   };
 }
 

@@ -1,6 +1,17 @@
 /* What tasks are asked for: the filter, its text, its views and its address. All of it pure. */
 export { readSearch, writeSearch, type Asked } from "./address";
-export { ALL, cleared, conditions, CONDITIONS, toggled, wire, without, type Changed, type ConditionKey, type Filter } from "./filter";
+export {
+  ALL,
+  cleared,
+  conditions,
+  CONDITIONS,
+  toggled,
+  wire,
+  without,
+  type Changed,
+  type ConditionKey,
+  type Filter,
+} from "./filter";
 export { GROUP_PHASES, OPEN_PHASES } from "./phases";
 export { readSpan, writeSpan } from "./span";
 export { inOrder, read, write, type Read } from "./text";

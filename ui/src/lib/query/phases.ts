@@ -10,4 +10,14 @@ export const GROUP_PHASES: Readonly<Record<PhaseGroup, readonly Phase[]>> = {
 };
 
 /** Phases in which a task may still be stopped. */
-export const OPEN_PHASES: readonly Phase[] = ["waiting", "overdue", "unconfirmed", "blocked", "running", "answering", "cancelling", "revoked", "silent"];
+export const OPEN_PHASES: readonly Phase[] = [
+  "waiting",
+  "overdue",
+  "unconfirmed",
+  "blocked",
+  "running",
+  "answering",
+  "cancelling",
+  "revoked",
+  "silent",
+];

@@ -1,5 +1,11 @@
 /* Spans of time as people type them: 90s, 10m, 2h, 3d, 1w. Pure. */
-const UNITS = [["w", 604_800_000], ["d", 86_400_000], ["h", 3_600_000], ["m", 60_000], ["s", 1_000]] as const;
+const UNITS = [
+  ["w", 604_800_000],
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1_000],
+] as const;
 /** Longer ones mean the same as none (judgement: ten years). */
 const LONGEST_MS = 3_650 * 86_400_000;
 

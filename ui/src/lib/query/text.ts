@@ -40,7 +40,8 @@ export function write(filter: Filter): string {
   if (filter.tools.length > 0) parts.push(`tool:${[...filter.tools].sort().map(quoted).join(",")}`);
   if (filter.flags.length > 0) parts.push(`is:${FLAGS.filter((flag) => filter.flags.includes(flag)).join(",")}`);
   if (filter.olderThanMs !== null) parts.push(`age>${writeSpan(filter.olderThanMs)}`);
-  if (filter.changed !== null) parts.push(filter.changed.kind === "today" ? "changed:today" : `changed<${writeSpan(filter.changed.ms)}`);
+  if (filter.changed !== null)
+    parts.push(filter.changed.kind === "today" ? "changed:today" : `changed<${writeSpan(filter.changed.ms)}`);
   if (filter.groupBy !== ALL.groupBy) parts.push(`group:${filter.groupBy}`);
   if (filter.sort !== ALL.sort) parts.push(`sort:${filter.sort}`);
   if (filter.text !== "") parts.push(isPlain(filter.text) ? filter.text : `"${filter.text.replace(/"/g, "")}"`);
@@ -50,7 +51,12 @@ export function write(filter: Filter): string {
 /** Null when the token is a word to look for. */
 function term(filter: Filter, token: string, problems: string[]): Filter | null {
   const span = /^(age|changed)([<>])(.+)$/i.exec(token);
-  if (span) return spanTerm(filter, { key: (span[1] ?? "").toLowerCase(), sign: span[2] ?? "", value: span[3] ?? "" }, problems);
+  if (span)
+    return spanTerm(
+      filter,
+      { key: (span[1] ?? "").toLowerCase(), sign: span[2] ?? "", value: span[3] ?? "" },
+      problems,
+    );
   const pair = /^([a-z]+):(.*)$/is.exec(token);
   if (!pair) return null;
   const key = (pair[1] ?? "").toLowerCase();
@@ -78,7 +84,8 @@ function spanTerm(filter: Filter, found: { key: string; sign: string; value: str
   if (ms === null) problems.push(`\`${value}\` is not a span of time. Write 90s, 10m, 2h or 3d.`);
   else if (key === "age" && sign === ">") return { ...filter, olderThanMs: ms };
   else if (key === "changed" && sign === "<") return { ...filter, changed: { kind: "within", ms } };
-  else problems.push(key === "age" ? "Age is asked with `>`: `age>10m`." : "Changes are asked with `<`: `changed<24h`.");
+  else
+    problems.push(key === "age" ? "Age is asked with `>`: `age>10m`." : "Changes are asked with `<`: `changed<24h`.");
   return filter;
 }
 

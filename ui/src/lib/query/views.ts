@@ -12,7 +12,12 @@ export interface View {
   readonly figure: keyof TaskFigures | null;
 }
 
-const system = (name: string, query: string, figure: keyof TaskFigures | null): View => ({ name, query: write(read(query).filter), own: false, figure });
+const system = (name: string, query: string, figure: keyof TaskFigures | null): View => ({
+  name,
+  query: write(read(query).filter),
+  own: false,
+  figure,
+});
 
 export const EVERYTHING = system("All", "", "all");
 export const SYSTEM_VIEWS: readonly View[] = [
@@ -60,7 +65,7 @@ export function nameProblem(name: string, views: readonly View[]): string | null
   const bare = name.trim();
   if (bare === "") return "Give the view a name.";
   if (bare.length > 60) return "A name has at most 60 characters.";
-  if (views.some((view) => !view.own && view.name.toLowerCase() === bare.toLowerCase())) return `\`${bare}\` is a view of Taskwarden. Choose another name.`;
+  if (views.some((view) => !view.own && view.name.toLowerCase() === bare.toLowerCase()))
+    return `\`${bare}\` is a view of Taskwarden. Choose another name.`;
   return null;
 }
-

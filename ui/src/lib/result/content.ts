@@ -6,7 +6,9 @@ import type { Of } from "./pieces.svelte";
 /** Parts shown at once; the rest is asked for. A hostile result has ten thousand. */
 export const PARTS_STEP = 20;
 
-export type Content = { readonly kind: "none" } | { readonly kind: "parts"; readonly bytes: number; readonly isError: boolean; readonly parts: readonly PartDto[] };
+export type Content =
+  | { readonly kind: "none" }
+  | { readonly kind: "parts"; readonly bytes: number; readonly isError: boolean; readonly parts: readonly PartDto[] };
 
 /** Rejects with an `ApiError`. */
 export async function contentOf(backend: Backend, id: string, of: Of): Promise<Content> {
@@ -32,9 +34,15 @@ export function errorShape(part: PartDto): ErrorShape | null {
   if (part.cut) return null;
   try {
     const value: unknown = JSON.parse(part.preview);
-    if (typeof value !== "object" || value === null || !("message" in value) || typeof value.message !== "string") return null;
-    const code = "code" in value && (typeof value.code === "number" || typeof value.code === "string") ? String(value.code) : null;
-    return { code, message: value.message, hasMore: Object.keys(value).some((key) => key !== "code" && key !== "message") };
+    if (typeof value !== "object" || value === null || !("message" in value) || typeof value.message !== "string")
+      return null;
+    const code =
+      "code" in value && (typeof value.code === "number" || typeof value.code === "string") ? String(value.code) : null;
+    return {
+      code,
+      message: value.message,
+      hasMore: Object.keys(value).some((key) => key !== "code" && key !== "message"),
+    };
   } catch {
     return null;
   }

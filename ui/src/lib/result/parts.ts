@@ -59,7 +59,14 @@ export function bareMime(mime: string | null): string {
 }
 
 const KIND_ICONS: Readonly<Record<PartDto["kind"], IconName>> = {
-  text: "file", structured: "form", json: "form", unknown: "question", image: "eye", audio: "bell", resource: "file", resourceLink: "link",
+  text: "file",
+  structured: "form",
+  json: "form",
+  unknown: "question",
+  image: "eye",
+  audio: "bell",
+  resource: "file",
+  resourceLink: "link",
 };
 
 export function partIcon(part: PartDto): IconName {
@@ -82,14 +89,30 @@ export function dataUrl(part: PartDto): string | null {
 }
 
 const EXTENSIONS: Readonly<Record<string, string>> = {
-  "image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp", "image/avif": "avif", "image/bmp": "bmp", "image/svg+xml": "svg",
-  "audio/wav": "wav", "audio/mpeg": "mp3", "audio/ogg": "ogg", "text/html": "html.txt", "text/markdown": "md", "text/csv": "csv", "application/xml": "xml",
+  "image/png": "png",
+  "image/jpeg": "jpg",
+  "image/gif": "gif",
+  "image/webp": "webp",
+  "image/avif": "avif",
+  "image/bmp": "bmp",
+  "image/svg+xml": "svg",
+  "audio/wav": "wav",
+  "audio/mpeg": "mp3",
+  "audio/ogg": "ogg",
+  "text/html": "html.txt",
+  "text/markdown": "md",
+  "text/csv": "csv",
+  "application/xml": "xml",
 };
 
 /** A name of our own making with at most a hint of theirs: no path, no leading dot, no double meaning. */
 export function fileName(taskId: string, part: PartDto | null): string {
   const base = part?.name ?? part?.title ?? `${taskId}${part === null ? "" : `-${part.n + 1}`}`;
-  const safe = base.normalize("NFKC").replace(/[^A-Za-z0-9._ -]+/g, "-").replace(/^[.\s-]+|[.\s-]+$/g, "").slice(0, 80);
+  const safe = base
+    .normalize("NFKC")
+    .replace(/[^A-Za-z0-9._ -]+/g, "-")
+    .replace(/^[.\s-]+|[.\s-]+$/g, "")
+    .slice(0, 80);
   const stem = safe === "" ? "result" : safe;
   const extension = part === null ? "json" : extensionOf(part);
   return stem.toLowerCase().endsWith(`.${extension}`) ? stem : `${stem}.${extension}`;
@@ -114,5 +137,7 @@ export function mediaIn(result: string, n: number): string | null {
 }
 
 function at(value: unknown, key: string | number): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? (value as Record<string | number, unknown>)[key] : undefined;
+  return typeof value === "object" && value !== null && Object.hasOwn(value, key)
+    ? (value as Record<string | number, unknown>)[key]
+    : undefined;
 }

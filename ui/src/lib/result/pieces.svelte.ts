@@ -63,7 +63,11 @@ function read(source: Source, offset: number): Promise<{ text: string; next: num
 }
 
 /** Everything, in order. Stops when it grows over `cap` bytes or `goesOn` says no; then the result is null. */
-export async function readWhole(source: Source, cap: number, onprogress: (done: number, all: number) => boolean): Promise<string[] | null> {
+export async function readWhole(
+  source: Source,
+  cap: number,
+  onprogress: (done: number, all: number) => boolean,
+): Promise<string[] | null> {
   const list: string[] = [];
   let at: number | null = 0;
   while (at !== null) {

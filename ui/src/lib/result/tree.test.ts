@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { childPath, DEPTH_MAX, ExactNumber, firstUnfolded, MEMBERS_STEP, parseJson, rowsOf, valueAt, written, type Json } from "./tree";
+import {
+  childPath,
+  DEPTH_MAX,
+  ExactNumber,
+  firstUnfolded,
+  MEMBERS_STEP,
+  parseJson,
+  rowsOf,
+  valueAt,
+  written,
+  type Json,
+} from "./tree";
 
 const json = (text: string): Json => {
   const parsed = parseJson(text);
@@ -11,7 +22,13 @@ describe("a JSON tree", () => {
   it("has rows only for what is unfolded", () => {
     const value = json('{"a":{"b":[1,2]},"c":"x"}');
     expect(rowsOf(value, new Map()).map((row) => row.text)).toEqual(["{a, c}"]);
-    const rows = rowsOf(value, new Map([["$", 100], ["$.a", 100]]));
+    const rows = rowsOf(
+      value,
+      new Map([
+        ["$", 100],
+        ["$.a", 100],
+      ]),
+    );
     expect(rows.map((row) => [row.id, row.depth, row.text])).toEqual([
       ["$", 0, "{a, c}"],
       ["$.a", 1, "{b}"],
@@ -40,7 +57,8 @@ describe("a JSON tree", () => {
   it("finds every value again by its path", () => {
     const value = json('{"plain":{"with space":[{"quo\\"te]":1}],"":{"__proto__":2}}}');
     const unfolded = new Map<string, number>();
-    for (let turn = 0; turn < 6; turn += 1) for (const row of rowsOf(value, unfolded)) if (row.canOpen) unfolded.set(row.id, 9);
+    for (let turn = 0; turn < 6; turn += 1)
+      for (const row of rowsOf(value, unfolded)) if (row.canOpen) unfolded.set(row.id, 9);
     const scalars = rowsOf(value, unfolded).filter((row) => row.kind === "number");
     expect(scalars.map((row) => valueAt(value, row.id))).toEqual([1, 2]);
     expect(valueAt(value, "$.constructor"), "nothing is inherited").toBeUndefined();

@@ -47,7 +47,9 @@ export function parseJson(text: string): { readonly value: Json } | null {
 /* The third argument is new in browsers; where it is missing, large numbers are shown as doubles. */
 function keepNumber(this: unknown, _key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== "number" || context?.source === undefined) return value;
-  return String(value) === context.source || Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : new ExactNumber(context.source);
+  return String(value) === context.source || Math.abs(value) < Number.MAX_SAFE_INTEGER
+    ? value
+    : new ExactNumber(context.source);
 }
 
 export function rowsOf(root: Json, unfolded: Unfolded): readonly TreeRow[] {
@@ -80,10 +82,27 @@ function add(rows: TreeRow[], unfolded: Unfolded, place: Place): void {
   if (shown === undefined) return;
   const members = membersOf(value, shown);
   members.forEach(([name, member], at) => {
-    add(rows, unfolded, { value: member, id: childPath(id, kind === "array" ? at : name), key: name, depth: depth + 1, position: at + 1, siblings: count });
+    add(rows, unfolded, {
+      value: member,
+      id: childPath(id, kind === "array" ? at : name),
+      key: name,
+      depth: depth + 1,
+      position: at + 1,
+      siblings: count,
+    });
   });
   if (members.length < count) {
-    rows.push({ id: `${id}…`, depth: depth + 1, key: null, kind: "more", text: String(count - members.length), open: false, canOpen: false, position: members.length + 1, siblings: count });
+    rows.push({
+      id: `${id}…`,
+      depth: depth + 1,
+      key: null,
+      kind: "more",
+      text: String(count - members.length),
+      open: false,
+      canOpen: false,
+      position: members.length + 1,
+      siblings: count,
+    });
   }
 }
 
@@ -162,8 +181,14 @@ function member(value: Json, key: string): Json | undefined {
 export function written(value: Json): string {
   const held: string[] = [];
   const mark = "\u0001number:";
-  const text = JSON.stringify(value, (_key, one: unknown) => (one instanceof ExactNumber ? `${mark}${held.push(one.source) - 1}` : one), 2);
-  return held.length === 0 ? text : text.replace(/"\\u0001number:(\d+)"/g, (_all, at: string) => held[Number(at)] ?? "null");
+  const text = JSON.stringify(
+    value,
+    (_key, one: unknown) => (one instanceof ExactNumber ? `${mark}${held.push(one.source) - 1}` : one),
+    2,
+  );
+  return held.length === 0
+    ? text
+    : text.replace(/"\\u0001number:(\d+)"/g, (_all, at: string) => held[Number(at)] ?? "null");
 }
 
 /** Small values open by themselves, large ones show their outline. */
@@ -180,7 +205,10 @@ export function firstUnfolded(root: Json): Unfolded {
       if (id !== "$" && rows + count > FIRST_ROWS) continue;
       unfolded.set(id, MEMBERS_STEP);
       rows += Math.min(count, MEMBERS_STEP);
-      if (value !== undefined) next.push(...membersOf(value, MEMBERS_STEP).map(([name], at) => childPath(id, Array.isArray(value) ? at : name)));
+      if (value !== undefined)
+        next.push(
+          ...membersOf(value, MEMBERS_STEP).map(([name], at) => childPath(id, Array.isArray(value) ? at : name)),
+        );
     }
     queue = rows > FIRST_ROWS ? [] : next;
   }

@@ -34,7 +34,12 @@ const name = ({ group, page }: PageName) => `${page}/${group}`;
 
 /** A new list from the answers to one round of questions. Groups without rows are left out. */
 export function listing(view: ListView, pages: readonly LoadedPage[]): Listing {
-  return { groups: view.groups.filter((group) => group.count > 0), total: view.total, all: view.all, pages: new Map(pages.map((page) => [name(page), page])) };
+  return {
+    groups: view.groups.filter((group) => group.count > 0),
+    total: view.total,
+    all: view.all,
+    pages: new Map(pages.map((page) => [name(page), page])),
+  };
 }
 
 export function withPage(list: Listing, page: LoadedPage): Listing {
@@ -68,11 +73,16 @@ export function pagesOf(group: string, from: number, to: number): PageName[] {
 /** Everything that is loaded, page by page. */
 export function standing(list: Listing): Standing[] {
   return [...list.pages.values()].flatMap(({ group, page, ids }) =>
-    ids.flatMap((id, at) => (id === undefined ? [] : [{ group, index: page * PAGE + at, id }])));
+    ids.flatMap((id, at) => (id === undefined ? [] : [{ group, index: page * PAGE + at, id }])),
+  );
 }
 
 /** The other way: a list from single places. */
-export function fromStanding(groups: readonly ListGroup[], { total, all }: Pick<Listing, "total" | "all">, places: readonly Standing[]): Listing {
+export function fromStanding(
+  groups: readonly ListGroup[],
+  { total, all }: Pick<Listing, "total" | "all">,
+  places: readonly Standing[],
+): Listing {
   const pages = new Map<string, { group: string; page: number; ids: (string | undefined)[] }>();
   for (const { group, index, id } of places) {
     const at = { group, page: Math.floor(index / PAGE) };

@@ -19,7 +19,12 @@ export function placeAt(sections: readonly ShownSection[], folded: ReadonlySet<s
 }
 
 /** -1 when the section is folded or gone. */
-export function numberOf(sections: readonly ShownSection[], folded: ReadonlySet<string>, group: string, index: number): number {
+export function numberOf(
+  sections: readonly ShownSection[],
+  folded: ReadonlySet<string>,
+  group: string,
+  index: number,
+): number {
   let before = 0;
   for (const one of sections) {
     const count = open(one, folded);

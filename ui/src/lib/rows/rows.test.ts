@@ -1,16 +1,48 @@
 import { describe, expect, test } from "vitest";
-import { add, ALL_MATCHING, EMPTY, hasPage, idShown, isChosen, listing, NONE, numberOf, PAGE, pagesOf, placeAt, plainly, size, standing, toggle, update, withPage, type Listing, type Shown } from "./index";
+import {
+  add,
+  ALL_MATCHING,
+  EMPTY,
+  hasPage,
+  idShown,
+  isChosen,
+  listing,
+  NONE,
+  numberOf,
+  PAGE,
+  pagesOf,
+  placeAt,
+  plainly,
+  size,
+  standing,
+  toggle,
+  update,
+  withPage,
+  type Listing,
+  type Shown,
+} from "./index";
 
 /** A list that is loaded whole, from its groups. */
 function whole(groups: Record<string, string[]>): Listing {
   const total = Object.values(groups).flat().length;
-  const view = { total, all: total, groups: Object.entries(groups).map(([group, ids]) => ({ group, count: ids.length })) };
-  const pages = Object.entries(groups).flatMap(([group, ids]) => pagesOf(group, 0, ids.length).map((at) => ({ ...at, ids: ids.slice(at.page * PAGE, (at.page + 1) * PAGE) })));
+  const view = {
+    total,
+    all: total,
+    groups: Object.entries(groups).map(([group, ids]) => ({ group, count: ids.length })),
+  };
+  const pages = Object.entries(groups).flatMap(([group, ids]) =>
+    pagesOf(group, 0, ids.length).map((at) => ({ ...at, ids: ids.slice(at.page * PAGE, (at.page + 1) * PAGE) })),
+  );
   return listing(view, pages);
 }
 
 function seen(shown: Shown): Record<string, (string | undefined)[]> {
-  return Object.fromEntries(shown.sections.map((section, at) => [section.group, Array.from({ length: section.count }, (_, index) => idShown(shown, at, index))]));
+  return Object.fromEntries(
+    shown.sections.map((section, at) => [
+      section.group,
+      Array.from({ length: section.count }, (_, index) => idShown(shown, at, index)),
+    ]),
+  );
 }
 
 describe("a list that changes under a person's eye", () => {
@@ -39,7 +71,10 @@ describe("a list that changes under a person's eye", () => {
   });
 
   test("a_group_that_appears_above_waits", () => {
-    const next = update(plainly(whole({ moving: ["c", "d"] })), whole({ needs: ["x"], moving: ["c", "d"] }), { group: "moving", index: 1 });
+    const next = update(plainly(whole({ moving: ["c", "d"] })), whole({ needs: ["x"], moving: ["c", "d"] }), {
+      group: "moving",
+      index: 1,
+    });
     expect(seen(next)).toEqual({ moving: ["c", "d"] });
     expect(next.waiting).toBe(1);
   });
@@ -55,7 +90,11 @@ describe("a list that changes under a person's eye", () => {
   test("a_focused_row_that_leaves_its_group_stays_until_the_person_moves", () => {
     const after = { needs: ["a", "b"], moving: ["c", "e"], done: ["g", "f"] };
     const next = update(plainly(whole(before)), whole(after), { group: "moving", index: 1 });
-    expect(seen(next), "`d` stands where it stood, what is below is new").toEqual({ needs: ["a", "b"], moving: ["c", "d", "e"], done: ["g", "f"] });
+    expect(seen(next), "`d` stands where it stood, what is below is new").toEqual({
+      needs: ["a", "b"],
+      moving: ["c", "d", "e"],
+      done: ["g", "f"],
+    });
     expect(next.waiting).toBe(1);
   });
 
@@ -80,7 +119,10 @@ describe("a list that changes under a person's eye", () => {
 
   test("any_walk_of_changes_ends_at_the_truth", () => {
     let seed = 7;
-    const roll = (to: number) => { seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648; return seed % to; };
+    const roll = (to: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return seed % to;
+    };
     const groups = ["needs", "moving", "done"];
     const state: Record<string, string[]> = { needs: [], moving: [], done: [] };
     let shown: Shown = EMPTY;
@@ -91,10 +133,14 @@ describe("a list that changes under a person's eye", () => {
       to.unshift(roll(2) === 0 || moved === undefined ? `t${step}` : moved);
       const anchor = roll(3) === 0 ? null : { group: groups[roll(3)] ?? "", index: roll(4) };
       shown = update(shown, whole(state), anchor);
-      const all = Object.values(seen(shown)).flat().filter((id) => id !== undefined);
+      const all = Object.values(seen(shown))
+        .flat()
+        .filter((id) => id !== undefined);
       expect(new Set(all).size, `no row twice after step ${step}`).toBe(all.length);
     }
-    expect(Object.entries(seen(plainly(shown.live))).filter(([, ids]) => ids.length > 0)).toEqual(Object.entries(state).filter(([, ids]) => ids.length > 0));
+    expect(Object.entries(seen(plainly(shown.live))).filter(([, ids]) => ids.length > 0)).toEqual(
+      Object.entries(state).filter(([, ids]) => ids.length > 0),
+    );
   });
 });
 

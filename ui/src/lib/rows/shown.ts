@@ -32,7 +32,12 @@ export const EMPTY: Shown = { sections: [], live: NOTHING, held: NOTHING, waitin
 
 /** Everything as it is. */
 export function plainly(live: Listing): Shown {
-  return { sections: live.groups.map(({ group, count }) => ({ group, count, heldTo: 0, shift: 0 })), live, held: NOTHING, waiting: 0 };
+  return {
+    sections: live.groups.map(({ group, count }) => ({ group, count, heldTo: 0, shift: 0 })),
+    live,
+    held: NOTHING,
+    waiting: 0,
+  };
 }
 
 export function idShown(shown: Shown, section: number, index: number): string | undefined {
@@ -51,7 +56,12 @@ export function update(shown: Shown, live: Listing, anchor: Anchor | null): Show
   if (bound !== null && bound.index === anchor.index && waiting === 0) return plainly(live);
   const held = fromStanding(shown.sections, shown.live, rows);
   if (bound === null || isTwice(shown, rows, live, at, bound)) {
-    return { sections: shown.sections.map((section) => ({ ...section, heldTo: section.count, shift: 0 })), live, held, waiting: Math.max(1, waiting) };
+    return {
+      sections: shown.sections.map((section) => ({ ...section, heldTo: section.count, shift: 0 })),
+      live,
+      held,
+      waiting: Math.max(1, waiting),
+    };
   }
   return { sections: mixed(shown, live, at, bound), live, held, waiting: Math.max(1, waiting) };
 }
@@ -108,8 +118,12 @@ function changesAbove(shown: Shown, rows: readonly Standing[], live: Listing, at
 function isTwice(shown: Shown, rows: readonly Standing[], live: Listing, at: number, bound: Bound): boolean {
   const groups = new Set(shown.sections.slice(0, at).map((section) => section.group));
   const here = shown.sections[at]?.group;
-  const above = new Set(rows.filter(({ group, index }) => groups.has(group) || (group === here && index < bound.index)).map(({ id }) => id));
-  return standing(live).some(({ group, index, id }) => above.has(id) && !groups.has(group) && (group !== here || index >= bound.now));
+  const above = new Set(
+    rows.filter(({ group, index }) => groups.has(group) || (group === here && index < bound.index)).map(({ id }) => id),
+  );
+  return standing(live).some(
+    ({ group, index, id }) => above.has(id) && !groups.has(group) && (group !== here || index >= bound.now),
+  );
 }
 
 /** Above as it was, below as it is. */
@@ -120,6 +134,9 @@ function mixed(shown: Shown, live: Listing, at: number, bound: Bound): ShownSect
   const here = { group, count: Math.max(bound.index, countOf(live, group) - shift), heldTo: bound.index, shift };
   const known = new Set([...above.map((section) => section.group), group]);
   const place = live.groups.findIndex((one) => one.group === group);
-  const below = live.groups.slice(place + 1).filter((one) => !known.has(one.group)).map((one) => ({ group: one.group, count: one.count, heldTo: 0, shift: 0 }));
+  const below = live.groups
+    .slice(place + 1)
+    .filter((one) => !known.has(one.group))
+    .map((one) => ({ group: one.group, count: one.count, heldTo: 0, shift: 0 }));
   return [...above, here, ...below];
 }

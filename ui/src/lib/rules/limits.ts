@@ -13,13 +13,22 @@ export interface LimitDraft {
 export type LimitDrafts = Readonly<Record<Limited, LimitDraft>>;
 
 /** What may happen at each, as the core allows it; the first is what a new limit does. */
-export const AT: Readonly<Record<Limited, readonly AtLimitDto[]>> = { result: ["hold", "ask", "warn"], task: ["ask", "stop", "warn"], window: ["ask", "hold", "warn"] };
+export const AT: Readonly<Record<Limited, readonly AtLimitDto[]>> = {
+  result: ["hold", "ask", "warn"],
+  task: ["ask", "stop", "warn"],
+  window: ["ask", "hold", "warn"],
+};
 
 /** What a scope can limit: a window belongs to an agent and to nothing else. */
-export const limitedBy = (kind: RuleDto["scope"]["kind"]): readonly Limited[] => (kind === "agent" ? ["result", "task", "window"] : ["result", "task"]);
+export const limitedBy = (kind: RuleDto["scope"]["kind"]): readonly Limited[] =>
+  kind === "agent" ? ["result", "task", "window"] : ["result", "task"];
 
 export function limitsOf(rule: RuleDto | null): LimitDrafts {
-  return { result: draft("result", rule?.resultLimit), task: draft("task", rule?.taskLimit), window: draft("window", rule?.windowLimit) };
+  return {
+    result: draft("result", rule?.resultLimit),
+    task: draft("task", rule?.taskLimit),
+    window: draft("window", rule?.windowLimit),
+  };
 }
 
 function draft(what: Limited, limit: LimitDto | null | undefined): LimitDraft {

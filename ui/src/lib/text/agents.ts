@@ -11,7 +11,10 @@ export const agentsText = {
   search: "Find an agent",
   noMatch: (typed: string) => `No agent matches “${typed}”.`,
   clearSearch: "Show all agents",
-  empty: { title: "No agent yet", body: "An agent that reaches its servers through Taskwarden can lose no task, and you can answer for it and stop it." },
+  empty: {
+    title: "No agent yet",
+    body: "An agent that reaches its servers through Taskwarden can lose no task, and you can answer for it and stop it.",
+  },
   columns: { agent: "Agent", state: "State", window: "Window", waiting: "Needs you", open: "Open", calls: "Calls" },
   neverSeen: "has not connected yet",
   noClient: "program unknown",
@@ -38,8 +41,10 @@ export const agentsText = {
     toolsOn: "offered to programs that know no tasks",
     toolsOff: "not offered",
     timeout: "Timeout",
-    learned: (after: string) => `Its program gave calls up after ${after}. Calls that last longer now go on in the background before that.`,
-    revoked: (when: string) => `Its access was taken away ${when}. Its token opens nothing any more, and what it started was asked to stop.`,
+    learned: (after: string) =>
+      `Its program gave calls up after ${after}. Calls that last longer now go on in the background before that.`,
+    revoked: (when: string) =>
+      `Its access was taken away ${when}. Its token opens nothing any more, and what it started was asked to stop.`,
   },
 
   form: {
@@ -50,11 +55,16 @@ export const agentsText = {
     programHint: "Its results are counted as this program shows them to its model.",
     programUnsaid: "As it says itself",
     tools: "Offer the four task tools",
-    toolsNote: "For programs that know no tasks: to wait for a long call, read its result, list and cancel. Under 1,500 tokens.",
+    toolsNote:
+      "For programs that know no tasks: to wait for a long call, read its result, list and cancel. Under 1,500 tokens.",
     add: (name: string) => (name === "" ? "Make a token" : `Make a token for ${name}`),
     back: "Back",
     nothing: "No token made yet",
-    problems: { missing: "Give it a name.", letters: "Use 1 to 40 of a-z, 0-9, dot, dash and underscore.", taken: "There is an agent of this name already." },
+    problems: {
+      missing: "Give it a name.",
+      letters: "Use 1 to 40 of a-z, 0-9, dot, dash and underscore.",
+      taken: "There is an agent of this name already.",
+    },
   },
 
   ready: {
@@ -65,7 +75,11 @@ export const agentsText = {
     oneIsEnough: "Paste one of these, and restart the program.",
     heading: ({ transport, place, file }: SettingsText) => {
       const way = { http: "Over HTTP", stdio: "As a command" }[transport];
-      return place === "terminal" ? `${way}, in a terminal` : file === null ? `${way}, in its settings` : `${way}, in ${file}`;
+      return place === "terminal"
+        ? `${way}, in a terminal`
+        : file === null
+          ? `${way}, in its settings`
+          : `${way}, in ${file}`;
     },
     check: "To check it:",
     first: {
@@ -86,13 +100,18 @@ export const agentsText = {
     ask: "Revoke…",
     title: (name: string) => `Revoke ${name}?`,
     what: (open: number) =>
-      open === 0 ? "It is cut off at once: its token opens nothing any more. Nothing of it runs." : `It is cut off at once: its token opens nothing any more. ${many(open, "open task is", "open tasks are")} asked to stop.`,
+      open === 0
+        ? "It is cut off at once: its token opens nothing any more. Nothing of it runs."
+        : `It is cut off at once: its token opens nothing any more. ${many(open, "open task is", "open tasks are")} asked to stop.`,
     forGood: "This cannot be taken back. To let it in again, add it anew.",
     reason: "Reason",
     reasonHint: "Optional; the agent and the record see it",
     keep: "Keep it",
     revoke: (name: string) => `Revoke ${name}`,
-    done: (name: string, stopped: number) => (stopped === 0 ? `${name} is revoked` : `${name} is revoked; ${many(stopped, "task was", "tasks were")} asked to stop`),
+    done: (name: string, stopped: number) =>
+      stopped === 0
+        ? `${name} is revoked`
+        : `${name} is revoked; ${many(stopped, "task was", "tasks were")} asked to stop`,
     refused: (n: number) => `${many(n, "server", "servers")} refused to stop:`,
     asked: (n: number) => `${many(n, "task was", "tasks were")} asked to stop. What became of each stands in the list.`,
   },
@@ -108,7 +127,13 @@ export const agentsText = {
     forAgents: "Rules for what agents start here",
     note: "A rule for a tool beats one for its server, and that one beats the agent's.",
     asked: "Questions go to",
-    askedWords: { "": "people, as nothing else is said", people: "people", agent: "the agent", agentThenPeople: "the agent, then people", both: "both; the first answer counts" },
+    askedWords: {
+      "": "people, as nothing else is said",
+      people: "people",
+      agent: "the agent",
+      agentThenPeople: "the agent, then people",
+      both: "both; the first answer counts",
+    },
     after: "People are asked after",
     seconds: "seconds",
     repeat: "A repeated call",

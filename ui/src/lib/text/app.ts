@@ -5,7 +5,14 @@ const plural = (n: number, one: string, many: string) => `${count(n)} ${n === 1 
 
 export const APP = {
   name: "Taskwarden",
-  places: { inbox: "Inbox", tasks: "Tasks", servers: "Servers", agents: "Agents", budgets: "Budgets", settings: "Settings" },
+  places: {
+    inbox: "Inbox",
+    tasks: "Tasks",
+    servers: "Servers",
+    agents: "Agents",
+    budgets: "Budgets",
+    settings: "Settings",
+  },
   placesLabel: "Places",
   skip: "Skip to the content",
   search: "Search and commands",
@@ -29,9 +36,11 @@ export const APP = {
   connecting: "Connecting to the core…",
   connection: "Connection to the core",
   lostTitle: "The core does not answer.",
-  lostAsOf: (time: string, ago: string) => `What you see is as of ${time}${ago === "now" ? "" : `, ${ago}`}. Tasks continue on their servers.`,
+  lostAsOf: (time: string, ago: string) =>
+    `What you see is as of ${time}${ago === "now" ? "" : `, ${ago}`}. Tasks continue on their servers.`,
   needsCore: "The core does not answer, so this cannot be done now.",
-  noCoreYet: "Nobody answers at this address. The page goes on by itself when the core does. `taskwarden doctor` in a terminal says what is wrong.",
+  noCoreYet:
+    "Nobody answers at this address. The page goes on by itself when the core does. `taskwarden doctor` in a terminal says what is wrong.",
   retry: "Try now",
   lostSaid: "The connection to the core is lost.",
   backSaid: "Connected to the core again.",

@@ -5,15 +5,53 @@ import { eventLook } from "$lib/model/event";
 import { EVENTS } from "./events";
 
 /** Every word of the core's audit log, read from the types it generates. */
-const VERBS = [.../export type AuditVerb = ([^;]+);/.exec(bindings)?.[1]?.matchAll(/"(\w+)"/g) ?? []].map((found) => found[1] as AuditVerb);
+const VERBS = [...(/export type AuditVerb = ([^;]+);/.exec(bindings)?.[1]?.matchAll(/"(\w+)"/g) ?? [])].map(
+  (found) => found[1] as AuditVerb,
+);
 const ACTORS: readonly ActorDto[] = ["person", "agent", "server", "limit", "taskwarden"];
 /** What the core writes into notes. */
-const NOTES = ["", "working -> completed", "call -> refused", "call -> not sent", "input_required -> another word", "acknowledged", "refused", "too late", "no longer asked", "accept", "decline", "form", "revoked", "whole", "in slices", "trimmed to 900 tokens",
-  "about 73,677 tokens for Claude, the limit is 20,000", "its time on the server ran out", "its agent was not heard of any more", "more than one task may ask; ignored from here on", "completed, then working", "heard of again after it was lost"];
-const WHO: Readonly<Record<ActorDto, string>> = { person: "Mara", agent: "order-bot", server: "warehouse", limit: "Taskwarden", taskwarden: "Taskwarden" };
+const NOTES = [
+  "",
+  "working -> completed",
+  "call -> refused",
+  "call -> not sent",
+  "input_required -> another word",
+  "acknowledged",
+  "refused",
+  "too late",
+  "no longer asked",
+  "accept",
+  "decline",
+  "form",
+  "revoked",
+  "whole",
+  "in slices",
+  "trimmed to 900 tokens",
+  "about 73,677 tokens for Claude, the limit is 20,000",
+  "its time on the server ran out",
+  "its agent was not heard of any more",
+  "more than one task may ask; ignored from here on",
+  "completed, then working",
+  "heard of again after it was lost",
+];
+const WHO: Readonly<Record<ActorDto, string>> = {
+  person: "Mara",
+  agent: "order-bot",
+  server: "warehouse",
+  limit: "Taskwarden",
+  taskwarden: "Taskwarden",
+};
 
 const look = (verb: AuditVerb, actor: ActorDto, note: string, agent: string | null = "order-bot") => {
-  const event: HistoryEvent = { at: "2026-11-21T14:00:00.000Z", lane: "policy", actor, verb, who: WHO[actor], key: null, note };
+  const event: HistoryEvent = {
+    at: "2026-11-21T14:00:00.000Z",
+    lane: "policy",
+    actor,
+    verb,
+    who: WHO[actor],
+    key: null,
+    note,
+  };
   return eventLook(event, { server: "warehouse", agent, tool: "backfill", me: null });
 };
 
@@ -28,7 +66,9 @@ describe("what happened, in words", () => {
           expect(text, where).not.toBe(EVENTS.unknown);
           expect(text, `begins as a sentence, or with a name: ${where}`).toMatch(/^([A-Z]|order-bot\b|warehouse\b)/);
           expect(text, `no id: ${where}`).not.toMatch(/\b(agt|srv|hdl)_/);
-          expect(text, `no word of ours: ${where}`).not.toMatch(/[a-z][A-Z]|->|gateway|budget\b|compose|undefined|null/);
+          expect(text, `no word of ours: ${where}`).not.toMatch(
+            /[a-z][A-Z]|->|gateway|budget\b|compose|undefined|null/,
+          );
           expect(text, `no stored word: ${where}`).not.toContain("_");
         }
       }
@@ -36,14 +76,27 @@ describe("what happened, in words", () => {
   });
 
   test("a_limit_says_by_how_much_and_an_agent_is_named", () => {
-    expect(look("resultHeld", "limit", "about 73,677 tokens for Claude, the limit is 20,000").text).toBe("A limit holds the result back from order-bot: about 73,677 tokens for Claude, the limit is 20,000");
+    expect(look("resultHeld", "limit", "about 73,677 tokens for Claude, the limit is 20,000").text).toBe(
+      "A limit holds the result back from order-bot: about 73,677 tokens for Claude, the limit is 20,000",
+    );
     expect(look("given", "taskwarden", "").text).toBe("order-bot was given the task");
-    expect(look("unconfirmed", "taskwarden", "the reply can no longer arrive").text).toBe("The reply of warehouse can no longer arrive");
+    expect(look("unconfirmed", "taskwarden", "the reply can no longer arrive").text).toBe(
+      "The reply of warehouse can no longer arrive",
+    );
     expect(look("revoked", "person", "", null).text).toBe("Mara took it from its agent");
   });
 
   test("only_what_a_person_wrote_stands_in_quotes", () => {
-    expect([look("stopBegun", "person", "wrong month").words, look("resultReleased", "person", "in slices: it is long").words, look("resultWithheld", "person", "private").words]).toEqual(["wrong month", "it is long", "private"]);
-    expect([look("ended", "server", "working -> completed").words, look("stopBegun", "limit", "61,000 tokens, the limit is 60,000").words, look("answerBegun", "person", "accept").words, look("resultReleased", "person", "whole").words]).toEqual([null, null, null, null]);
+    expect([
+      look("stopBegun", "person", "wrong month").words,
+      look("resultReleased", "person", "in slices: it is long").words,
+      look("resultWithheld", "person", "private").words,
+    ]).toEqual(["wrong month", "it is long", "private"]);
+    expect([
+      look("ended", "server", "working -> completed").words,
+      look("stopBegun", "limit", "61,000 tokens, the limit is 60,000").words,
+      look("answerBegun", "person", "accept").words,
+      look("resultReleased", "person", "whole").words,
+    ]).toEqual([null, null, null, null]);
   });
 });

@@ -13,7 +13,12 @@ export interface EventNames {
 
 type Sentence = (names: EventNames, note: string) => string;
 
-const ANSWERS: Readonly<Record<string, string>> = { accept: "answered", decline: "declined to answer", dismiss: "dismissed the question", forwarded: "answered" };
+const ANSWERS: Readonly<Record<string, string>> = {
+  accept: "answered",
+  decline: "declined to answer",
+  dismiss: "dismissed the question",
+  forwarded: "answered",
+};
 const FORMS: Readonly<Record<string, string>> = { whole: "whole", "in slices": "in slices" };
 const ARRIVALS: Readonly<Record<string, (server: string) => string>> = {
   acknowledged: (server) => `${server} has the answer`,
@@ -51,11 +56,30 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   answerBegun: ({ who }, note) => `${who} ${ANSWERS[note] ?? "answered"}`,
   answerEnded: ({ server }, note) => ARRIVALS[note]?.(server) ?? `The answer to ${server} is settled`,
   answerUndone: ({ who }) => `${who} took the answer back`,
-  stopBegun: ({ who, server, actor, agent }, note) => (actor === "limit" ? `A limit asked ${server} to cancel it${amount(note)}` : note === "revoked" ? `${server} was asked to cancel it, as it was taken from ${agent}` : `${who} asked ${server} to cancel`),
-  stopEnded: ({ server }, note) => (note === "refused" ? `${server} refused to cancel it` : note === "notSent" ? `The cancel could not be sent to ${server}` : `${server} acknowledged the cancel`),
+  stopBegun: ({ who, server, actor, agent }, note) =>
+    actor === "limit"
+      ? `A limit asked ${server} to cancel it${amount(note)}`
+      : note === "revoked"
+        ? `${server} was asked to cancel it, as it was taken from ${agent}`
+        : `${who} asked ${server} to cancel`,
+  stopEnded: ({ server }, note) =>
+    note === "refused"
+      ? `${server} refused to cancel it`
+      : note === "notSent"
+        ? `The cancel could not be sent to ${server}`
+        : `${server} acknowledged the cancel`,
   revoked: ({ who, agent }) => `${who} took it from ${agent}`,
   unwatched: ({ who }) => `${who} stopped watching`,
-  lost: ({ server }, note) => (note === "its time on the server ran out" ? `Its time on ${server} ran out` : note === "the process that ran it ended" ? `The process of ${server} that ran it ended` : note === "its server was removed" ? `${server} was removed` : note === "its server shows another task under the same id" ? `${server} shows another task in its place` : `${server} no longer knows it`),
+  lost: ({ server }, note) =>
+    note === "its time on the server ran out"
+      ? `Its time on ${server} ran out`
+      : note === "the process that ran it ended"
+        ? `The process of ${server} that ran it ended`
+        : note === "its server was removed"
+          ? `${server} was removed`
+          : note === "its server shows another task under the same id"
+            ? `${server} shows another task in its place`
+            : `${server} no longer knows it`,
   serverAdded: ({ who, server }) => `${who} added ${server}`,
   serverAllowed: ({ who, server }) => `${who} agreed that ${server} is contacted`,
   serverRemoved: ({ who, server }) => `${who} removed ${server}`,
@@ -66,7 +90,10 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   ruleChanged: ({ who }) => `${who} changed a rule`,
   given: ({ agent }) => `${agent} was given the task`,
   orphaned: ({ agent }) => `${agent} was not heard of any more; nobody waits for it`,
-  resultHeld: ({ who, actor, agent }, note) => (actor === "limit" ? `A limit holds the result back from ${agent}${amount(note)}` : `${who} holds the result back from ${agent}`),
+  resultHeld: ({ who, actor, agent }, note) =>
+    actor === "limit"
+      ? `A limit holds the result back from ${agent}${amount(note)}`
+      : `${who} holds the result back from ${agent}`,
   resultReleased: ({ who, agent }, note) => `${who} let ${agent} have the result ${form(note)}`.trim(),
   resultWithheld: ({ who, agent }) => `${who} withheld the result from ${agent}`,
   overLimit: (_, note) => `It went past its limit of tokens${amount(note)}`,

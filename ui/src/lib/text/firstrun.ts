@@ -21,7 +21,11 @@ export const firstRunText = {
     over: "The task ended without a question",
     stepsLabel: "Progress of the demo",
   },
-  connect: { title: "Connect a server", body: "One that runs here or at an address. You see each command before it runs.", button: "Add a server…" },
+  connect: {
+    title: "Connect a server",
+    body: "One that runs here or at an address. You see each command before it runs.",
+    button: "Add a server…",
+  },
   note: "Taskwarden talks only to servers you add. Closing the window keeps it watching from the tray.",
   noteBrowser: "Taskwarden talks only to servers you add. Closing this page keeps it watching.",
 } as const;

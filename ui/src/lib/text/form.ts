@@ -19,7 +19,8 @@ export const formText = {
   noFields: "There is nothing to fill in.",
   shapeless: "There is no list of fields; write the answer as JSON.",
   secret: "Looks like a secret",
-  secretBanner: (server: string) => `${server} asks for something that looks like a secret. Servers must not ask for secrets in a form.`,
+  secretBanner: (server: string) =>
+    `${server} asks for something that looks like a secret. Servers must not ask for secrets in a form.`,
   secretWhat: "Decline if you are not sure. What you type in it is not shown, kept as a draft or logged.",
   inJson: "Secrets stay out of the JSON view.",
   toCorrect: (n: number) => `${many(n, "field")} to correct`,
@@ -54,11 +55,27 @@ export const formText = {
     json: (line: number, column: number) => `Is not JSON: look at line ${line}, column ${column}.`,
     types: (words: string) => `Must be ${words}.`,
   },
-  typeWord: (word: string) => ({ object: "an object", array: "a list", string: "text", number: "a number", integer: "a whole number", boolean: "true or false" })[word] ?? word,
-  range: (min: number | null, max: number | null) => (min !== null && max !== null ? `${min} to ${max}` : min !== null ? `${min} or more` : max !== null ? `Up to ${max}` : null),
+  typeWord: (word: string) =>
+    ({
+      object: "an object",
+      array: "a list",
+      string: "text",
+      number: "a number",
+      integer: "a whole number",
+      boolean: "true or false",
+    })[word] ?? word,
+  range: (min: number | null, max: number | null) =>
+    min !== null && max !== null
+      ? `${min} to ${max}`
+      : min !== null
+        ? `${min} or more`
+        : max !== null
+          ? `Up to ${max}`
+          : null,
   length: (max: number) => `Up to ${many(max, "character")}`,
   moreFields: (n: number) => `Show ${many(n, "more field")}`,
-  listed: (n: number, of: number) => `The first ${count(n)} of ${count(of)}; any other can be written in the JSON view.`,
+  listed: (n: number, of: number) =>
+    `The first ${count(n)} of ${count(of)}; any other can be written in the JSON view.`,
   showAll: (n: number, isAll: boolean) => (isAll ? "Show fewer" : `Show all ${count(n)} choices`),
   dateTimeHint: "In your time zone",
 } as const;

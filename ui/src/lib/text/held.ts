@@ -16,7 +16,8 @@ export const heldText = {
   back: "Back",
 
   wholeTitle: (agent: string) => `Let all of it into the window of ${agent}?`,
-  wholeWhat: (tokens: string, free: string) => `It has ${tokens} tokens, and at most ${free} are free: it does not fit.`,
+  wholeWhat: (tokens: string, free: string) =>
+    `It has ${tokens} tokens, and at most ${free} are free: it does not fit.`,
 
   trimTitle: (agent: string) => `Trim the result for ${agent}?`,
   trimWhat: "It is cut, and still a valid result; the rest stays here.",
@@ -43,9 +44,12 @@ export const heldText = {
     server: (name: string, limit: string) => `One result of the server ${name} may have ${limit} tokens`,
     agent: (name: string, limit: string) => `One result for ${name} may have ${limit} tokens`,
     gone: (limit: string) => `When it came, one result could have ${limit} tokens`,
-    cut: (program: string, shown: string) => `It is above the ${shown} tokens that ${program} surely shows its model of one result; its agent reads it in slices.`,
-    window: (agent: string, limit: string, free: string) => `The window of ${agent} may hold ${limit} tokens, and ${free} of them were free`,
-    windowGone: (agent: string, free: string) => `When it came, ${free} tokens were free in the window of ${agent}, below its limit`,
+    cut: (program: string, shown: string) =>
+      `It is above the ${shown} tokens that ${program} surely shows its model of one result; its agent reads it in slices.`,
+    window: (agent: string, limit: string, free: string) =>
+      `The window of ${agent} may hold ${limit} tokens, and ${free} of them were free`,
+    windowGone: (agent: string, free: string) =>
+      `When it came, ${free} tokens were free in the window of ${agent}, below its limit`,
     over: (limit: string, by: string) => `${limit}: it has ${by} too many.`,
   },
 } as const;

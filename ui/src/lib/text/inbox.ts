@@ -31,21 +31,39 @@ export const inboxText = {
   answeredBy: (who: string) => `Answered by ${who}`,
   answeredByYou: "Answered by you",
   loading: "Loading what waits for you",
-  stale: (time: string | null) => (time === null ? "Not current: the core does not answer." : `Not current: as of ${time}.`),
+  stale: (time: string | null) =>
+    time === null ? "Not current: the core does not answer." : `Not current: as of ${time}.`,
 
   empty: {
     title: "Nothing needs you",
     staleTitle: "Nothing needed you when the core was last heard",
-    working: (n: number) => (n === 0 ? "No task is working." : `${many(n, "task is", "tasks are")} working; questions, links and trouble appear here.`),
+    working: (n: number) =>
+      n === 0
+        ? "No task is working."
+        : `${many(n, "task is", "tasks are")} working; questions, links and trouble appear here.`,
     hidden: (n: number) => `${many(n, "item is", "items are")} hidden for now.`,
     tasks: "Show tasks",
     choose: "Choose an item to see what is asked.",
   },
   lostTitle: "What waits for you cannot be read",
-  gone: { title: "This no longer waits for you", body: "It was answered, withdrawn or it ended meanwhile.", next: "Show the next one" },
+  gone: {
+    title: "This no longer waits for you",
+    body: "It was answered, withdrawn or it ended meanwhile.",
+    next: "Show the next one",
+  },
   noTask: "The rest of it is shown as soon as the core answers.",
 
-  kind: { form: "Question", url: "Link", unsupported: "Request nobody here can answer", overdue: "Later than agreed", lost: "Lost task", unconfirmed: "Not confirmed", blocked: "Server needs sign-in", held: "Result held", overLimit: "Past its limit" },
+  kind: {
+    form: "Question",
+    url: "Link",
+    unsupported: "Request nobody here can answer",
+    overdue: "Later than agreed",
+    lost: "Lost task",
+    unconfirmed: "Not confirmed",
+    blocked: "Server needs sign-in",
+    held: "Result held",
+    overLimit: "Past its limit",
+  },
 
   titleOf: {
     form: (server: string) => `${server} asks a question`,
@@ -57,9 +75,11 @@ export const inboxText = {
     lost: (server: string) => `${server} no longer knows this task`,
     unconfirmed: (tool: string, server: string) => `${tool} was never confirmed by ${server}`,
     blocked: (server: string) => `${server} needs sign-in`,
-    held: (tool: string, agent: string | null) => (agent === null ? `The result of ${tool} waits for you` : `The result of ${tool} waits before ${agent} gets it`),
+    held: (tool: string, agent: string | null) =>
+      agent === null ? `The result of ${tool} waits for you` : `The result of ${tool} waits before ${agent} gets it`,
     sized: (tokens: string) => `A result of ${tokens} tokens is held`,
-    overLimit: (tool: string, limit: string | null) => (limit === null ? `${tool} went past its limit of tokens` : `${tool} went past ${limit} tokens`),
+    overLimit: (tool: string, limit: string | null) =>
+      limit === null ? `${tool} went past its limit of tokens` : `${tool} went past ${limit} tokens`,
     aTask: "A task",
   },
 
@@ -68,7 +88,8 @@ export const inboxText = {
     oneOf: (server: string, calls: number) => `${server} · one of ${count(calls)} calls`,
     doesNotSay: " and does not say which",
     heading: (calls: number) => `One of these ${count(calls)} calls asks`,
-    what: (server: string) => `${server} does not say which. Your answer goes to ${server} and is tied to none of them. A cancel ends the call you choose, whether it asks or not.`,
+    what: (server: string) =>
+      `${server} does not say which. Your answer goes to ${server} and is tied to none of them. A cancel ends the call you choose, whether it asks or not.`,
     cancelsOne: (tool: string) => `${inboxCancel} ${tool}`,
     possibly: "Possibly waiting for the answer",
     loading: "Reading this call",
@@ -78,7 +99,13 @@ export const inboxText = {
     cancel: inboxCancel,
     cancelAsked: (server: string, tool: string) => `${server} was asked to cancel ${tool}.`,
     /** Beside the phase, where that does not say it. */
-    cancelled: { asked: null, acknowledged: "acknowledged", stopped: null, finishedAnyway: "finished before it could stop", refused: "cancel refused" },
+    cancelled: {
+      asked: null,
+      acknowledged: "acknowledged",
+      stopped: null,
+      finishedAnyway: "finished before it could stop",
+      refused: "cancel refused",
+    },
     unsupported: "You can decline, so that the call goes on without it, or choose a call to cancel.",
   },
   paused: (server: string) => [`${server} paused `, ", which ", " started "] as const,
@@ -96,7 +123,8 @@ export const inboxText = {
     missed: (n: number) => many(n, "look without an answer", "looks without an answer"),
   },
   toAnswer: "to answer",
-  past: (length: string, why: "agreed" | "usual" | null) => `past its ${why === "agreed" ? "time limit" : "usual time"} for ${length}`,
+  past: (length: string, why: "agreed" | "usual" | null) =>
+    `past its ${why === "agreed" ? "time limit" : "usual time"} for ${length}`,
 
   quoteNote: (server: string) => `Only give information you trust ${server} with.`,
   quoteUnchecked: "Taskwarden has not checked it.",
@@ -110,12 +138,14 @@ export const inboxText = {
     here: "This is a page on this machine.",
     password: "The address carries a name or a password.",
     unreadable: "This is no web address, so it cannot be opened from here.",
-    what: (server: string) => `Opens in your browser. Taskwarden does not see what you type there, and ${server} gets nothing from here but your consent.`,
+    what: (server: string) =>
+      `Opens in your browser. Taskwarden does not see what you type there, and ${server} gets nothing from here but your consent.`,
     open: (host: string) => `Open ${host}`,
     again: "Open again",
     done: "I am done there",
     opened: (when: string) => `Opened ${when}.`,
-    doneWhat: (server: string) => `“I am done there” tells ${server} that you agreed to the visit. Whether you finished it, ${server} finds out by itself.`,
+    doneWhat: (server: string) =>
+      `“I am done there” tells ${server} that you agreed to the visit. Whether you finished it, ${server} finds out by itself.`,
   },
 
   unsupported: {
@@ -155,7 +185,8 @@ export const inboxText = {
   },
 
   unconfirmed: {
-    said: (server: string) => `The call left, and the connection ended before ${server} answered. It may run there, it may never have begun, and no answer can arrive any more.`,
+    said: (server: string) =>
+      `The call left, and the connection ended before ${server} answered. It may run there, it may never have begun, and no answer can arrive any more.`,
     what: (server: string) => `Look at ${server} itself whether the work was done before you start it again.`,
   },
 
@@ -167,7 +198,8 @@ export const inboxText = {
 
   held: {
     heading: "Before its agent reads it",
-    said: (agent: string, size: string) => `${agent} does not have this result yet (${size}). Until you decide, it sees the task as still at work.`,
+    said: (agent: string, size: string) =>
+      `${agent} does not have this result yet (${size}). Until you decide, it sees the task as still at work.`,
   },
 
   sized: {
@@ -176,13 +208,23 @@ export const inboxText = {
     bar: (inside: string, coming: string) => `${inside} tokens in the window, ${coming} about to come in`,
     inside: (figure: string) => `${figure} in the window`,
     free: (figure: string) => `at most ${figure} free`,
-    is: ["The result is ", (how: "exact" | "about" | "atMost", family: string) => (how === "exact" ? `, counted exactly for ${family}.` : how === "about" ? `, estimated for ${family}.` : `, an upper bound for ${family}.`)] as const,
+    is: [
+      "The result is ",
+      (how: "exact" | "about" | "atMost", family: string) =>
+        how === "exact"
+          ? `, counted exactly for ${family}.`
+          : how === "about"
+            ? `, estimated for ${family}.`
+            : `, an upper bound for ${family}.`,
+    ] as const,
     size: (figure: string) => `${figure} tokens`,
-    sub: (tool: string, server: string, agent: string) => [tool, ` on ${server} finished; ${agent} has not seen the result`] as const,
+    sub: (tool: string, server: string, agent: string) =>
+      [tool, ` on ${server} finished; ${agent} has not seen the result`] as const,
     done: "no deadline; the task itself is done",
     how: (agent: string) => `How should ${agent} get it?`,
     slices: (slice: string | null) => (slice === null ? "In slices" : `In slices of up to ${slice} tokens`),
-    slicesNote: (n: number | null) => `its first lines and a link now, then ${n === null ? "slices" : `about ${many(n, "slice")}`} as it asks`,
+    slicesNote: (n: number | null) =>
+      `its first lines and a link now, then ${n === null ? "slices" : `about ${many(n, "slice")}`} as it asks`,
     whole: "Whole, once",
     wholeNot: "does not fit",
     fits: "fits what is seen to be free",
@@ -197,7 +239,8 @@ export const inboxText = {
 
   overLimit: {
     heading: "What it cost so far",
-    said: (tool: string, figure: string, limit: string) => `${tool} has said and brought ${figure} tokens. Its limit asks you at ${limit}.`,
+    said: (tool: string, figure: string, limit: string) =>
+      `${tool} has said and brought ${figure} tokens. Its limit asks you at ${limit}.`,
     goes: "It goes on working until you decide.",
     can: "What you can do",
     stop: "Stop it",
@@ -210,7 +253,7 @@ export const inboxText = {
   led: {
     heading: "What led here",
     answeredByYou: "Answered by you",
-  loading: "Loading what led here",
+    loading: "Loading what led here",
     failed: "What led here cannot be read now.",
     nothing: "Nothing is recorded yet.",
   },
@@ -219,8 +262,19 @@ export const inboxText = {
     more: "Asks besides",
     moreOf: (n: number) => many(n, "question"),
     moreNote: "they come up as these are answered",
-    askedBy: "Asked by", server: "Server", startedBy: "Started by", handle: "Handle", limit: "Time limit", usual: "Usually takes", keeps: "Server keeps it", cancels: "Cancels obeyed", asked: "Asked",
-    modern: "modern tasks", experimental: "experimental tasks", noTasks: "no tasks of its own", pushes: "pushes changes",
+    askedBy: "Asked by",
+    server: "Server",
+    startedBy: "Started by",
+    handle: "Handle",
+    limit: "Time limit",
+    usual: "Usually takes",
+    keeps: "Server keeps it",
+    cancels: "Cancels obeyed",
+    asked: "Asked",
+    modern: "modern tasks",
+    experimental: "experimental tasks",
+    noTasks: "no tasks of its own",
+    pushes: "pushes changes",
     usualRange: (from: string, to: string) => `${from} to ${to}`,
     obeyed: (n: number, of: number) => `${count(n)} of ${count(of)}`,
     noCancels: "none asked yet",
@@ -229,7 +283,12 @@ export const inboxText = {
     copied: "The handle was copied.",
     task: "Show the task",
     adopted: "found at the server",
-    window: "Window", full: (size: string, percent: string) => `${size}, ${percent} full`, upTo: (limit: string) => `up to ${limit}`, sizeUnknown: "size not known", kept: "Kept out so far", keptTokens: (figure: string) => `${figure} tokens`,
+    window: "Window",
+    full: (size: string, percent: string) => `${size}, ${percent} full`,
+    upTo: (limit: string) => `up to ${limit}`,
+    sizeUnknown: "size not known",
+    kept: "Kept out so far",
+    keptTokens: (figure: string) => `${figure} tokens`,
   },
 
   act: {
@@ -282,8 +341,10 @@ export const inboxText = {
 
   confirm: {
     title: "Send this answer?",
-    body: (tool: string, server: string) => `${tool} on ${server} is marked destructive: what it does may not be undone.`,
-    bodyOfSeveral: (server: string) => `At least one of the calls that may be asking on ${server} is marked destructive: what it does may not be undone.`,
+    body: (tool: string, server: string) =>
+      `${tool} on ${server} is marked destructive: what it does may not be undone.`,
+    bodyOfSeveral: (server: string) =>
+      `At least one of the calls that may be asking on ${server} is marked destructive: what it does may not be undone.`,
     keep: "Not yet",
     send: "Send answer",
   },

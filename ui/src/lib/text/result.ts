@@ -1,6 +1,15 @@
 /* Every sentence of the result viewer. What the server sent never stands here. */
 export const resultText = {
-  kinds: { text: "Text", structured: "Structured result", json: "JSON", unknown: "Unknown kind of content", image: "Picture", audio: "Sound", resource: "Attached file", resourceLink: "Link" },
+  kinds: {
+    text: "Text",
+    structured: "Structured result",
+    json: "JSON",
+    unknown: "Unknown kind of content",
+    image: "Picture",
+    audio: "Sound",
+    resource: "Attached file",
+    resourceLink: "Link",
+  },
   loading: "Loading the result",
   loadFailed: "The result could not be read",
   tryAgain: "Try again",
@@ -11,7 +20,8 @@ export const resultText = {
   errorCode: (code: string) => `Error ${code}`,
   errorFrom: (name: string) => `Text from ${name}`,
   data: "With the error",
-  summary: (parts: number, size: string) => `${parts === 1 ? "1 part" : `${parts.toLocaleString("en-GB")} parts`}, ${size}`,
+  summary: (parts: number, size: string) =>
+    `${parts === 1 ? "1 part" : `${parts.toLocaleString("en-GB")} parts`}, ${size}`,
   copy: "Copy",
   copied: "Copied",
   copyFailed: "This could not be copied",

@@ -2,7 +2,8 @@
 import { count } from "$lib/model/bytes";
 
 const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
-const list = (words: readonly string[]) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1) ?? ""}`);
+const list = (words: readonly string[]) =>
+  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1) ?? ""}`;
 
 export const serversText = {
   title: "Servers",
@@ -11,7 +12,10 @@ export const serversText = {
   noMatch: (text: string) => `No server matches “${text}”.`,
   clearSearch: "Show all servers",
   close: "Close",
-  empty: { title: "No server yet", body: "Servers that you add appear here with their health, their tools and how they obey." },
+  empty: {
+    title: "No server yet",
+    body: "Servers that you add appear here with their health, their tools and how they obey.",
+  },
   loadFailed: "The servers could not be read",
   stale: "Not current: the core does not answer.",
   columns: { server: "Server", health: "Health", era: "Era", open: "Open", cancels: "Cancels obeyed" },
@@ -48,7 +52,8 @@ export const serversText = {
   detail: {
     address: "Address",
     questions: "Questions",
-    refusedQuestions: (n: number, when: string) => `${many(n, "question")} refused since ${when}: too many open. Answer or cancel what waits in the inbox.`,
+    refusedQuestions: (n: number, when: string) =>
+      `${many(n, "question")} refused since ${when}: too many open. Answer or cancel what waits in the inbox.`,
     command: "Runs on this machine",
     allowed: (who: string, when: string) => `${who} allowed this ${when}.`,
     notAllowed: "Nobody has allowed contact yet. Nothing runs before.",
@@ -93,12 +98,14 @@ export const serversText = {
   remove: {
     title: (name: string) => `Remove ${name}?`,
     nothingOpen: "No task is open on it. Its past tasks stay in the list.",
-    open: (n: number) => `${many(n, "task is", "tasks are")} still open on it and will be lost here: nobody watches ${n === 1 ? "it" : "them"} any more, and ${n === 1 ? "its question" : "their questions"} can no longer be answered. The server may go on with ${n === 1 ? "it" : "them"}.`,
+    open: (n: number) =>
+      `${many(n, "task is", "tasks are")} still open on it and will be lost here: nobody watches ${n === 1 ? "it" : "them"} any more, and ${n === 1 ? "its question" : "their questions"} can no longer be answered. The server may go on with ${n === 1 ? "it" : "them"}.`,
     more: (n: number) => `and ${count(n)} more`,
     secrets: "Its secrets are deleted from the keychain.",
     keep: "Keep the server",
     remove: (name: string) => `Remove ${name}`,
-    removed: (name: string, lost: number) => (lost === 0 ? `Removed ${name}` : `Removed ${name}; ${many(lost, "task")} lost`),
+    removed: (name: string, lost: number) =>
+      lost === 0 ? `Removed ${name}` : `Removed ${name}; ${many(lost, "task")} lost`,
     changed: (n: number) => `Meanwhile ${many(n, "task is", "tasks are")} open. Look again before you remove it.`,
   },
 
@@ -139,14 +146,19 @@ export const serversText = {
   },
 
   problems: {
-    name: { missing: "Give it a name.", letters: "Use 1 to 40 of a-z, 0-9, dot, dash and underscore.", taken: "There is a server of this name already." },
+    name: {
+      missing: "Give it a name.",
+      letters: "Use 1 to 40 of a-z, 0-9, dot, dash and underscore.",
+      taken: "There is a server of this name already.",
+    },
     command: {
       missing: "Give the program and its arguments.",
       openQuote: (quote: string, at: number) => `The quote ${quote} at character ${at + 1} is never closed.`,
       openEscape: "A backslash at the end escapes nothing.",
       lineBreak: "One command on one line, please.",
       tooLong: "This is longer than any command may be.",
-      assignment: (name: string) => `${name}=… before the program is for a shell, and none reads this. Set it in the environment.`,
+      assignment: (name: string) =>
+        `${name}=… before the program is for a shell, and none reads this. Set it in the environment.`,
     },
     url: {
       missing: "Give the whole address.",
@@ -176,7 +188,8 @@ export const serversText = {
     kept: (names: string) => `${names}, kept as ${names.includes(",") ? "secrets" : "a secret"}`,
     address: "address",
     host: "host",
-    rights: "It runs with your rights: it can read and change your files. Nothing else from your environment is passed on.",
+    rights:
+      "It runs with your rights: it can read and change your files. Nothing else from your environment is passed on.",
     contacted: "It is contacted whenever Taskwarden runs. It sees the arguments of the calls that go to it.",
     nothingYet: "Every word of the command will stand here before anything runs.",
     nothingYetHttp: "The address will stand here before anything is sent.",
@@ -184,18 +197,28 @@ export const serversText = {
   },
 
   warnings: {
-    secretArgument: (numbers: readonly number[]) => `${numbers.length === 1 ? "Argument" : "Arguments"} ${list(numbers.map(String))} ${numbers.length === 1 ? "looks" : "look"} like a secret. Other programs can read arguments; give it as a secret in the environment if the server takes one.`,
-    secretEnv: (names: readonly string[]) => `${list(names)} ${names.length === 1 ? "looks like a secret" : "look like secrets"} and would be stored as plain text.`,
-    secretQuery: (names: readonly string[]) => `${list(names)} in the address ${names.length === 1 ? "looks like a secret" : "look like secrets"}. Addresses end up in logs; add a header instead if the server takes one.`,
-    shellSigns: (signs: readonly string[]) => `${list(signs)} ${signs.length === 1 ? "is" : "are"} passed on as ${signs.length === 1 ? "it is" : "they are"}: no shell reads this line.`,
+    secretArgument: (numbers: readonly number[]) =>
+      `${numbers.length === 1 ? "Argument" : "Arguments"} ${list(numbers.map(String))} ${numbers.length === 1 ? "looks" : "look"} like a secret. Other programs can read arguments; give it as a secret in the environment if the server takes one.`,
+    secretEnv: (names: readonly string[]) =>
+      `${list(names)} ${names.length === 1 ? "looks like a secret" : "look like secrets"} and would be stored as plain text.`,
+    secretQuery: (names: readonly string[]) =>
+      `${list(names)} in the address ${names.length === 1 ? "looks like a secret" : "look like secrets"}. Addresses end up in logs; add a header instead if the server takes one.`,
+    shellSigns: (signs: readonly string[]) =>
+      `${list(signs)} ${signs.length === 1 ? "is" : "are"} passed on as ${signs.length === 1 ? "it is" : "they are"}: no shell reads this line.`,
     moreRights: "It asks for more rights than yours.",
     deletes: "It can delete files.",
     network: "It talks to the network by itself.",
     runsFetched: "It runs code straight from the network.",
     ownScript: "It is a shell with a script of its own; read it.",
     hidden: "It hides what it runs.",
-    fetches: (program: string, pinned: boolean) => (pinned ? `${program} fetches this package from the internet on first start.` : `${program} fetches this package from the internet, whichever version is the newest on that day.`),
-    plainHttp: (host: string, withSecrets: boolean) => (withSecrets ? `Your secret would travel to ${host} unencrypted; use https:// if it has it.` : `Everything sent to ${host} can be read on the way; use https:// if it has it.`),
+    fetches: (program: string, pinned: boolean) =>
+      pinned
+        ? `${program} fetches this package from the internet on first start.`
+        : `${program} fetches this package from the internet, whichever version is the newest on that day.`,
+    plainHttp: (host: string, withSecrets: boolean) =>
+      withSecrets
+        ? `Your secret would travel to ${host} unencrypted; use https:// if it has it.`
+        : `Everything sent to ${host} can be read on the way; use https:// if it has it.`,
     lookalike: (host: string, ascii: string) => `${host} is ${ascii}: letters of other scripts can look alike.`,
     makeSecret: "Make it a secret",
     makeSecrets: "Make them secrets",

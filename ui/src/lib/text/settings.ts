@@ -28,7 +28,8 @@ export const SETTINGS = {
   pausedUntil: (when: string) => `Paused until ${when}`,
   notPaused: "Not paused",
   noService: "This system has no notification service.",
-  noServiceHint: "What needs you still counts here and in the tray. Install one, such as dunst or the one of your desktop, and restart Taskwarden.",
+  noServiceHint:
+    "What needs you still counts here and in the tray. Install one, such as dunst or the one of your desktop, and restart Taskwarden.",
   off: "Notifications are switched off in the configuration file.",
   offHint: "Set `notifications = true` there to use what follows.",
   window: "Window",

@@ -11,8 +11,16 @@ export const startText = {
   findServer: "Find a server",
   findTool: "Find a tool",
   change: "Change",
-  none: { title: "No server yet", body: "A task runs on a server. Add one first; you see what will run before it does.", action: "Add a server" },
-  noneUp: { title: "No server is connected", body: "Their tools can be called as soon as one is.", action: "Look at the servers" },
+  none: {
+    title: "No server yet",
+    body: "A task runs on a server. Add one first; you see what will run before it does.",
+    action: "Add a server",
+  },
+  noneUp: {
+    title: "No server is connected",
+    body: "Their tools can be called as soon as one is.",
+    action: "Look at the servers",
+  },
   notUp: (word: string) => `${word}: its tools cannot be called now`,
   noMatch: (typed: string) => `Nothing matches “${typed}”.`,
   noTools: "This server lists no tool.",
@@ -24,9 +32,11 @@ export const startText = {
   readOnly: "only reads",
   arguments: "Arguments",
   argumentsOf: (tool: string) => `Arguments for ${tool}`,
-  toolWords: (server: string) => `The server’s description of its tool. Only give information you trust ${server} with.`,
+  toolWords: (server: string) =>
+    `The server’s description of its tool. Only give information you trust ${server} with.`,
   limit: "Time limit",
-  limitHint: "Optional, such as 20 min or 1 h 30 min. Waiting for you does not count. Later than that it needs you; it is not stopped by itself.",
+  limitHint:
+    "Optional, such as 20 min or 1 h 30 min. Waiting for you does not count. Later than that it needs you; it is not stopped by itself.",
   limitBad: "Write a time such as 90 s, 20 min or 1 h 30 min.",
   limitShort: "A second is the least.",
   limitLong: "A year is the most.",

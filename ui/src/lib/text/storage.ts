@@ -19,11 +19,13 @@ export const STORAGE = {
   },
   neededNote: "Their task is open, held, unanswered or not delivered. No limit removes them.",
   columns: { kind: "What", rows: "Rows", bytes: "Size" },
-  file: (file: number, free: number) => `The registry is ${bytes(file)} on disk${free > 0 ? `, ${bytes(free)} of it free` : ""}.`,
+  file: (file: number, free: number) =>
+    `The registry is ${bytes(file)} on disk${free > 0 ? `, ${bytes(free)} of it free` : ""}.`,
   oldest: (when: string) => `The oldest task is from ${when}.`,
   reserve: (held: number) => `${bytes(held)} are reserved, so that your decisions can be recorded on a full disk.`,
   reserveUsed: "The reserve is in use: make room on this disk.",
-  removed: (segments: number) => `${plural(segments, "segment", "segments")} of the audit log ${segments === 1 ? "was" : "were"} removed, each with a signed record of it.`,
+  removed: (segments: number) =>
+    `${plural(segments, "segment", "segments")} of the audit log ${segments === 1 ? "was" : "were"} removed, each with a signed record of it.`,
   limits: {
     title: "How long it is kept",
     note: "Arguments, answers and results go first, tasks later, audit rows last. What is still needed stays.",
@@ -59,17 +61,27 @@ export const STORAGE = {
     title: "Audit log",
     hint: "Each row is chained to the one before, so that later changes can be detected.",
     verify: "Check it now",
-    whole: (first: number, last: number) => (last === 0 ? "There are no rows yet." : `Rows ${count(first)} to ${count(last)} fit together.`),
-    partly: (upto: number, last: number) => `Rows up to ${count(upto)} of ${count(last)} fit together; check again for the rest.`,
+    whole: (first: number, last: number) =>
+      last === 0 ? "There are no rows yet." : `Rows ${count(first)} to ${count(last)} fit together.`,
+    partly: (upto: number, last: number) =>
+      `Rows up to ${count(upto)} of ${count(last)} fit together; check again for the rest.`,
     broken: (row: number) => `Row ${count(row)} of the audit log does not fit.`,
-    brokenHow: "Somebody changed it, or the disk did. Keep a copy of the data folder before anything else, and compare it with a backup.",
+    brokenHow:
+      "Somebody changed it, or the disk did. Keep a copy of the data folder before anything else, and compare it with a backup.",
   },
 } as const;
 
 /** "the contents of 12 tasks (340 MB), 3 tasks and 4,096 audit rows"; empty for nothing. */
-export function removal(what: { payloadTasks: number; payloadBytes: number; tasks: number; auditRows: number }): string {
+export function removal(what: {
+  payloadTasks: number;
+  payloadBytes: number;
+  tasks: number;
+  auditRows: number;
+}): string {
   const parts = [
-    ...(what.payloadTasks > 0 ? [`the contents of ${plural(what.payloadTasks, "task", "tasks")} (${bytes(what.payloadBytes)})`] : []),
+    ...(what.payloadTasks > 0
+      ? [`the contents of ${plural(what.payloadTasks, "task", "tasks")} (${bytes(what.payloadBytes)})`]
+      : []),
     ...(what.tasks > 0 ? [plural(what.tasks, "whole task", "whole tasks")] : []),
     ...(what.auditRows > 0 ? [plural(what.auditRows, "audit row", "audit rows")] : []),
   ];
@@ -89,8 +101,22 @@ export const LIMITS = {
 } as const;
 
 export const RECORDING = {
-  title: { diskFull: "Not recording: disk full", readOnly: "Not recording: read-only", damaged: "Not recording: registry damaged", slowDisk: "Not recording: slow disk", locked: "Not recording: registry in use", failing: "Not recording" },
-  banner: { diskFull: "The disk is full.", readOnly: "The registry cannot be written.", damaged: "The registry is damaged.", slowDisk: "The disk is too slow.", locked: "Another program holds the registry.", failing: "The registry cannot be written." },
+  title: {
+    diskFull: "Not recording: disk full",
+    readOnly: "Not recording: read-only",
+    damaged: "Not recording: registry damaged",
+    slowDisk: "Not recording: slow disk",
+    locked: "Not recording: registry in use",
+    failing: "Not recording",
+  },
+  banner: {
+    diskFull: "The disk is full.",
+    readOnly: "The registry cannot be written.",
+    damaged: "The registry is damaged.",
+    slowDisk: "The disk is too slow.",
+    locked: "Another program holds the registry.",
+    failing: "The registry cannot be written.",
+  },
   effect: "Calls of agents are refused before they are sent.",
   calls: (n: number) => `${plural(n, "call", "calls")} sent before ${n === 1 ? "is" : "are"} not recorded yet.`,
   storage: "Storage",

@@ -16,7 +16,13 @@ export const TASK = {
   failed: "The task could not be read.",
   again: "Try again",
   untitled: "Task",
-  by: { agent: (server: string, agent: string, at: string) => `${server}, started by ${agent} at ${at}`, person: (server: string, who: string, at: string) => `${server}, started by ${who} at ${at}`, discovered: (server: string, at: string) => `${server}, found in its list at ${at}`, adopted: (server: string, at: string) => `${server}, added by its id at ${at}`, started: (server: string, at: string) => `${server}, started at ${at}` },
+  by: {
+    agent: (server: string, agent: string, at: string) => `${server}, started by ${agent} at ${at}`,
+    person: (server: string, who: string, at: string) => `${server}, started by ${who} at ${at}`,
+    discovered: (server: string, at: string) => `${server}, found in its list at ${at}`,
+    adopted: (server: string, at: string) => `${server}, added by its id at ${at}`,
+    started: (server: string, at: string) => `${server}, started at ${at}`,
+  },
   you: "you",
   youFirst: "You",
   doors: { window: "in the window", browser: "in a browser", terminal: "in a terminal" },
@@ -52,37 +58,81 @@ export const TASK = {
   tabs: { label: "Parts of the task", timeline: "Timeline", answers: "Answers", result: "Result", raw: "Raw" },
   tabKeys: { previous: "Previous part", next: "Next part" },
 
-  lanes: { label: "Timeline", time: "Time", agent: "Agent", server: "Server", person: "Person", policy: "Policy", said: "The list below says the same in words." },
+  lanes: {
+    label: "Timeline",
+    time: "Time",
+    agent: "Agent",
+    server: "Server",
+    person: "Person",
+    policy: "Policy",
+    said: "The list below says the same in words.",
+  },
   events: { title: "What happened", none: "Nothing is recorded yet.", older: (n: number) => `Show ${count(n)} older` },
-  log: { title: "Status log", none: "The server has sent no status message.", note: (server: string) => `Text from ${server}` },
+  log: {
+    title: "Status log",
+    none: "The server has sent no status message.",
+    note: (server: string) => `Text from ${server}`,
+  },
 
   shared: {
     flag: "possibly",
-    during: (server: string, calls: number | null) => (calls === null ? `${server} asks during one of several calls` : `${server} asks during one of ${count(calls)} calls`),
+    during: (server: string, calls: number | null) =>
+      calls === null
+        ? `${server} asks during one of several calls`
+        : `${server} asks during one of ${count(calls)} calls`,
     many: (server: string, n: number) => `${server} asks ${count(n)} questions and does not say during which calls`,
     body: "It does not say which. This task is possibly waiting for the answer.",
     bodyOfMany: "This task is possibly waiting for one of them.",
     answer: "Answer",
-    ofOne: (calls: number | null) => (calls === null ? "Asked by one of several calls, possibly by this one" : `Asked by one of ${count(calls)} calls, possibly by this one`),
+    ofOne: (calls: number | null) =>
+      calls === null
+        ? "Asked by one of several calls, possibly by this one"
+        : `Asked by one of ${count(calls)} calls, possibly by this one`,
   },
   answers: {
     none: "This task has asked nothing.",
-    more: (n: number, server: string) => `And ${count(n)} more ${n === 1 ? "question" : "questions"} of ${server}. They come up as these are answered.`,
-    kinds: { form: "Form", url: "Link", sampling: "Asks for a model's words", roots: "Asks for folders", unsupported: "Cannot be answered here" },
+    more: (n: number, server: string) =>
+      `And ${count(n)} more ${n === 1 ? "question" : "questions"} of ${server}. They come up as these are answered.`,
+    kinds: {
+      form: "Form",
+      url: "Link",
+      sampling: "Asks for a model's words",
+      roots: "Asks for folders",
+      unsupported: "Cannot be answered here",
+    },
     states: { open: "Open", answered: "Answered", confirmed: "Answered", withdrawn: "Withdrawn" },
     outcomes: { accept: "Answered", decline: "Declined", dismiss: "Dismissed" },
-    delivery: { recorded: "recorded, not sent yet", sent: "sent, not acknowledged yet", acknowledged: "the server has it", refused: "the server refused it" },
+    delivery: {
+      recorded: "recorded, not sent yet",
+      sent: "sent, not acknowledged yet",
+      acknowledged: "the server has it",
+      refused: "the server refused it",
+    },
     by: (outcome: string, who: string, when: string) => `${outcome} by ${who} ${when}`,
     asked: (when: string) => `Asked ${when}`,
     open: "Answer in the inbox",
     held: (when: string) => `leaves ${when}`,
   },
 
-  result: { none: "Not ended yet: the result appears here.", result: "Result", error: "Error", arguments: "Arguments", what: "What to show", notFetched: "The result was not fetched yet.", unavailable: "The server no longer has the result." },
+  result: {
+    none: "Not ended yet: the result appears here.",
+    result: "Result",
+    error: "Error",
+    arguments: "Arguments",
+    what: "What to show",
+    notFetched: "The result was not fetched yet.",
+    unavailable: "The server no longer has the result.",
+  },
 
   raw: {
     none: "No raw message is kept. Taskwarden keeps those that ask something, answer it, or tell an error.",
-    fromServer: "from the server", toServer: "to the server", show: "Show", hide: "Hide", more: "Show more", cut: "cut at what is kept", failed: "The message could not be read.",
+    fromServer: "from the server",
+    toServer: "to the server",
+    show: "Show",
+    hide: "Hide",
+    more: "Show more",
+    cut: "cut at what is kept",
+    failed: "The message could not be read.",
   },
 
   kin: {
@@ -104,7 +154,8 @@ export const TASK = {
     byLimit: (agent: string) => `A limit lets ${agent} read it in slices.`,
     whole: (agent: string, who: string, when: string) => `Delivered whole to ${agent} by ${who} ${when}.`,
     sliced: (agent: string, who: string, when: string) => `Delivered in slices to ${agent} by ${who} ${when}.`,
-    trimmed: (agent: string, who: string, when: string, tokens: string | null) => `Delivered to ${agent} by ${who} ${when}, trimmed${tokens === null ? "" : ` to about ${tokens} tokens`}.`,
+    trimmed: (agent: string, who: string, when: string, tokens: string | null) =>
+      `Delivered to ${agent} by ${who} ${when}, trimmed${tokens === null ? "" : ` to about ${tokens} tokens`}.`,
     withheld: (agent: string, who: string, when: string) => `Withheld from ${agent} by ${who} ${when}.`,
     acts: "What to do with the result",
     hold: "Hold the result",
@@ -168,7 +219,8 @@ export const TASK = {
     looked: "Looked.",
     revoke: (agent: string) => `Take it from ${agent}…`,
     revokeTitle: (agent: string) => `Take this task from ${agent}?`,
-    revokeEffect: (agent: string, server: string) => `${agent} no longer knows the task, at once. ${server} is asked to stop it.`,
+    revokeEffect: (agent: string, server: string) =>
+      `${agent} no longer knows the task, at once. ${server} is asked to stop it.`,
     revokeDo: (agent: string) => `Take it from ${agent}`,
     revoked: (agent: string) => `${agent} no longer has the task.`,
     copyLink: "Copy link",
