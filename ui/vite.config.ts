@@ -29,7 +29,7 @@ export default defineConfig({
     include: ["src/**/*.test.ts"],
     setupFiles: ["./vitest.setup.ts"],
     restoreMocks: true,
-    // Above the limit of a level that is waited on (fake/harness.ts), so that a busy machine tells what was missing.
+    // Above the limit of a level that is waited on (fake-core/harness.ts), so that a busy machine tells what was missing.
     testTimeout: 20_000,
   },
 });

@@ -2,12 +2,12 @@
    For looking and for journeys without a core; never part of the product. */
 import { mount } from "svelte";
 import App from "../src/App.svelte";
-import { fake, type FakeOptions } from "$lib/backend/fake";
-import { DISK_FULL } from "$lib/fake/storage";
+import { fake, type FakeOptions } from "$lib/fake-core/backend";
+import { DISK_FULL } from "$lib/fake-core/storage";
 import { clock } from "$lib/clock.svelte";
 import "$lib/design/tokens.css";
 import "$lib/design/base.css";
-import { STORY_NOW } from "$lib/story";
+import { STORY_NOW } from "$lib/fake-core/story";
 
 const query = new URLSearchParams(location.search);
 const number = (name: string, otherwise: number) => Number(query.get(name) ?? otherwise);

@@ -1,6 +1,6 @@
 /* The made-up core of the bench, in a thread of its own: a real core is another process as well, and what it does must
    not count as the page's time. Both directions carry text, as the real wires do. */
-import { fake, type FakeBackend } from "$lib/backend/fake";
+import { fake, type FakeBackend } from "$lib/fake-core/backend";
 import type { CallName } from "$lib/backend/backend";
 import type { Calls, SubscribeInput } from "$lib/bindings";
 

@@ -3,7 +3,7 @@ import { mount } from "svelte";
 import { clock } from "$lib/clock.svelte";
 import "$lib/design/tokens.css";
 import "$lib/design/base.css";
-import { STORY_NOW, type Story, type StoryFile } from "$lib/story";
+import { STORY_NOW, type Story, type StoryFile } from "$lib/fake-core/story";
 import List from "./List.svelte";
 import Stage from "./Stage.svelte";
 

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { FakeBackend } from "$lib/backend/fake";
-import { show, type Shown } from "$lib/fake/harness";
+import { FakeBackend } from "$lib/fake-core/backend";
+import { show, type Shown } from "$lib/fake-core/harness";
 import { route } from "$lib/route.svelte";
 import Screen from "../../../stories/AgentsScreen.svelte";
 import { ADD } from "./AgentsScreen.svelte";

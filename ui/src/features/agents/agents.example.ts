@@ -1,6 +1,6 @@
 /* An agent for tests and stories. Not part of the product. */
 import type { AgentFacts } from "$lib/bindings";
-import { NO_FIGURES } from "$lib/fake/query";
+import { NO_FIGURES } from "$lib/fake-core/query";
 
 export function anAgent(name: string, change: Partial<AgentFacts> = {}): AgentFacts {
   return {

@@ -1,7 +1,7 @@
 /* The agents in every state, in the screen they stand in. */
 import type { ApiError, RuleDto } from "$lib/bindings";
-import { story, STORY_NOW, type StoryFile } from "$lib/story";
-import { makeAgents } from "$lib/fake/things";
+import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
+import { makeAgents } from "$lib/fake-core/entities";
 import { anAgent } from "./agents.example";
 import Screen from "../../../stories/AgentsScreen.svelte";
 

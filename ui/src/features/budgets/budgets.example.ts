@@ -1,9 +1,9 @@
 /* Made-up budgets for the stories and tests: one of each state, and what a hostile server would send. */
 import type { AgentFacts, BudgetDto, ComingDto, TaskRow } from "$lib/bindings";
-import { CODEX, FAMILIES, makeBudgets, windowOf } from "$lib/fake/budgets";
-import { iso } from "$lib/fake/chance";
-import { makeAgents } from "$lib/fake/things";
-import { STORY_NOW } from "$lib/story";
+import { CODEX, FAMILIES, makeBudgets, windowOf } from "$lib/fake-core/budgets";
+import { iso } from "$lib/fake-core/random";
+import { makeAgents } from "$lib/fake-core/entities";
+import { STORY_NOW } from "$lib/fake-core/story";
 
 const rows = Array.from({ length: 6 }, (_, at) => ({ id: `hdl_7f3k9q2${at}` }) as TaskRow);
 export const agents = (count: number): AgentFacts[] =>

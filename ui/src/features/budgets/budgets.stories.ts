@@ -1,8 +1,8 @@
 /* The screen of budgets in every state. */
 import type { ApiError, BudgetDto, RuleDto } from "$lib/bindings";
-import type { FakeOptions } from "$lib/backend/fake";
-import { makeSeries, makeShown } from "$lib/fake/budgets";
-import { story, STORY_NOW, type StoryFile } from "$lib/story";
+import type { FakeOptions } from "$lib/fake-core/backend";
+import { makeSeries, makeShown } from "$lib/fake-core/budgets";
+import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
 import Budgets from "./Budgets.svelte";
 import { DAY } from "./look";
 import * as made from "./budgets.example";

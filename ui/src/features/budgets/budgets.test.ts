@@ -1,25 +1,25 @@
 // @vitest-environment jsdom
 import { afterEach, expect, it, vi } from "vitest";
 import type { BudgetDto } from "$lib/bindings";
-import { fake } from "$lib/backend/fake";
+import { fake } from "$lib/fake-core/backend";
 import { clock } from "$lib/clock.svelte";
-import { makeSeries, makeShown, makeWaste, windowOf } from "$lib/fake/budgets";
-import { show, until, type Shown } from "$lib/fake/harness";
+import { makeSeries, makeShown, makeWaste, windowOf } from "$lib/fake-core/budgets";
+import { show, until, type Shown } from "$lib/fake-core/harness";
 import { route } from "$lib/route.svelte";
-import { STORY_NOW } from "$lib/story";
-import AgentBudget from "./AgentBudget.svelte";
+import { STORY_NOW } from "$lib/fake-core/story";
+import AgentBudget from "./agent/AgentBudget.svelte";
 import Budgets from "./Budgets.svelte";
 import { agentOf, agents, aBudget, BESIDE, budgets, coming, CUT, OVERFULL } from "./budgets.example";
-import Coming from "./Coming.svelte";
-import History from "./History.svelte";
+import PendingResults from "./agent/PendingResults.svelte";
+import SpendHistory from "./spend/SpendHistory.svelte";
 import { DAY } from "./look";
-import Others from "./Others.svelte";
-import Waste from "./Waste.svelte";
+import OtherWindows from "./agent/OtherWindows.svelte";
+import Waste from "./spend/Waste.svelte";
 
 const throwing = (): never => {
   throw { code: "failed", message: "the registry is full", hint: "Free some space on the disk." };
 };
-const world = (options: Parameters<typeof fake>[0] = {}) =>
+const fakeBudgets = (options: Parameters<typeof fake>[0] = {}) =>
   fake({ now: STORY_NOW, agents: agents(5), budgets: budgets(5), ...options });
 
 clock.freeze(STORY_NOW);
@@ -38,7 +38,7 @@ vi.stubGlobal(
 afterEach(() => route.open("#/inbox"));
 
 it("two servers of one name waste in two rows: one that was removed and added again", async () => {
-  const page = show(Waste, { agent: null }, world());
+  const page = show(Waste, { agent: null }, fakeBudgets());
   await page.find("th", "docs");
   expect([...page.page.querySelectorAll("tbody th")].filter((one) => one.textContent.trim() === "docs")).toHaveLength(
     2,
@@ -54,14 +54,14 @@ it("a window that was taken for over and fills again stands in one row", async (
   const [again] = BESIDE.beside;
   if (!again) throw new Error("there is one beside it");
   const page = show(
-    Others,
+    OtherWindows,
     {
       budget: BESIDE,
       earlier: [{ ...again, endedAt: again.lastAt }, windowOf("win_gone", [1], "exact", 0, STORY_NOW)],
       off: false,
       onchanged: () => undefined,
     },
-    world(),
+    fakeBudgets(),
   );
   await page.find("th", "Emptied");
   expect(page.page.querySelectorAll("tbody tr")).toHaveLength(BESIDE.beside.length + 1);
@@ -75,15 +75,15 @@ const rows = (page: Shown) =>
 
 it("the open agent and the rows stay where they are while others come nearer to their limit", async () => {
   route.open("#/budgets");
-  const core = world();
+  const core = fakeBudgets();
   const page = show(Budgets, {}, core);
   await page.find("h2", "research-7 by source");
   const before = rows(page);
   expect(before[0], "the nearest to its limit is first and open").toBe("research-7");
-  const [first, second, ...others] = core.world.budgets;
+  const [first, second, ...others] = core.state.budgets;
   if (!first || !second) throw new Error("five were made");
-  core.world.budgets = [{ ...second, now: windowOf("win_more", [190_000], "about", 0, STORY_NOW) }, first, ...others];
-  core.world.send({ budgets: core.world.budgetList() });
+  core.state.budgets = [{ ...second, now: windowOf("win_more", [190_000], "about", 0, STORY_NOW) }, first, ...others];
+  core.state.send({ budgets: core.state.budgetList() });
   await until(
     "the new figures are there",
     () => page.text(),
@@ -101,7 +101,7 @@ it("a window that was full several times says so in words, and its program what 
   const page = show(
     AgentBudget,
     { agentId: OVERFULL.agentId, budget: OVERFULL, warn: 80, off: false },
-    world({ budgets: [OVERFULL], calls: { "budgets.show": () => makeShown(OVERFULL, STORY_NOW) } }),
+    fakeBudgets({ budgets: [OVERFULL], calls: { "budgets.show": () => makeShown(OVERFULL, STORY_NOW) } }),
   );
   await page.find("strong", "full at least 4 times since");
   expect(page.text(), "no share above 100 %").not.toMatch(/\b(1\d\d|[2-9]\d\d)\.\d %/);
@@ -109,7 +109,7 @@ it("a window that was full several times says so in words, and its program what 
   const cut = show(
     AgentBudget,
     { agentId: CUT.agentId, budget: CUT, warn: 80, off: false },
-    world({ budgets: [CUT], calls: { "budgets.show": () => makeShown(CUT, STORY_NOW) } }),
+    fakeBudgets({ budgets: [CUT], calls: { "budgets.show": () => makeShown(CUT, STORY_NOW) } }),
   );
   await cut.find("li", "Results above the 5,000 tokens that Codex surely shows its model are held and read in slices.");
   await cut.find("li", "Only the program knows when it compacted");
@@ -122,7 +122,7 @@ it("a window that was full several times says so in words, and its program what 
 it("what was spent can be seen when no agent has access any more, under the name it had", async () => {
   route.open("#/budgets/agt_000001?spent");
   const gone = agents(2).map((agent) => ({ ...agent, revokedAt: agent.createdAt }));
-  const core = world({
+  const core = fakeBudgets({
     agents: gone,
     budgets: [],
     calls: {
@@ -142,13 +142,13 @@ it("what was spent can be seen when no agent has access any more, under the name
 });
 
 it("figures that cannot be read for another span stay under their own, with their time", async () => {
-  const core = world({
+  const core = fakeBudgets({
     calls: {
       "budgets.series": ({ spanMs, stepMs }) =>
         spanMs > 2 * DAY.spanMs ? throwing() : makeSeries(spanMs, stepMs, STORY_NOW, 1, ["o200k"]),
     },
   });
-  const page = show(History, { agent: null, who: "All agents" }, core);
+  const page = show(SpendHistory, { agent: null, who: "All agents" }, core);
   await page.find("table");
   await page.press("[role=radiogroup] input[value=month]");
   await page.find("[role=alert]", "What came in over 30 days cannot be read now.");
@@ -163,8 +163,8 @@ it("figures that cannot be read for another span stay under their own, with thei
 
 it("what does not fit is let in only by a second step that says so", async () => {
   const budget = aBudget({ coming: [coming()] });
-  const core = world({ budgets: [budget] });
-  const page = show(Coming, { budget, off: false, onchanged: () => undefined }, core);
+  const core = fakeBudgets({ budgets: [budget] });
+  const page = show(PendingResults, { budget, off: false, onchanged: () => undefined }, core);
   const sent = () => core.called.filter((one) => one.name === "tasks.release").map((one) => one.input);
   await page.press("button", "Let it in whole…");
   await page.find("[role=dialog]", "61,402 tokens, and at most 36,792 are free");
@@ -177,7 +177,11 @@ it("what does not fit is let in only by a second step that says so", async () =>
 
 it("below the limit of its window nothing fits that its size would hold", async () => {
   const budget = aBudget({ coming: [coming({ tokens: 9_000 })], limit: { tokens: 170_000, at: "hold" } });
-  const page = show(Coming, { budget, off: false, onchanged: () => undefined }, world({ budgets: [budget] }));
+  const page = show(
+    PendingResults,
+    { budget, off: false, onchanged: () => undefined },
+    fakeBudgets({ budgets: [budget] }),
+  );
   await page.find("td", "Held: does not fit");
   await page.find("h2", "at most 6,792 free");
   await page.close();
@@ -185,7 +189,7 @@ it("below the limit of its window nothing fits that its size would hold", async 
 
 it("an agent that the feed does not tell of is read again when something was done to it", async () => {
   let budget: BudgetDto = aBudget({ agent: "far-away", agentId: "agt_far", windowFrom: "set", windowTokens: 200_000 });
-  const core = world({
+  const core = fakeBudgets({
     agents: [agentOf(budget)],
     budgets: [],
     calls: {

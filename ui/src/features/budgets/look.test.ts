@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { makeSeries } from "$lib/fake/budgets";
-import { STORY_NOW } from "$lib/story";
+import { makeSeries } from "$lib/fake-core/budgets";
+import { STORY_NOW } from "$lib/fake-core/story";
 import { budgets, coming } from "./budgets.example";
 import { comingLook, csvOf, inPlace, namesFound, sumsOf, together } from "./look";
 

@@ -1,10 +1,10 @@
 /* What stands on the screen of budgets, worked out: who is found, how something that comes in stands, sums of spend, and
    the file of figures. Pure. */
 import type { BudgetDto, ComingDto, ExactnessDto, Phase, SeriesDto, SeriesPoint, SourcePart } from "$lib/bindings";
-import type { IconName } from "$lib/design/icons";
+import type { IconName } from "$lib/design/text/icons";
 import type { Tone } from "$lib/design/tones";
-import { PHASES } from "$lib/model/phase";
-import { least } from "$lib/model/tokens";
+import { PHASES } from "$lib/task/phase";
+import { least } from "$lib/format/tokens";
 import { budgetsText } from "$lib/text/budgets";
 
 const HOUR_MS = 3_600_000;

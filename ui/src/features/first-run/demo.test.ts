@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AddressDto, Calls, RequestDto, TaskDto } from "$lib/bindings";
-import { FakeBackend, type FakeOptions } from "$lib/backend/fake";
+import { FakeBackend, type FakeOptions } from "$lib/fake-core/backend";
 import { DEMO_TOOL, runDemo, type Step } from "./demo";
 
 const address: AddressDto = {
@@ -23,7 +23,7 @@ function core(shows: Partial<TaskDto>[], calls: FakeOptions["calls"] = {}): Fake
         const change = shows[Math.min(looks, shows.length - 1)] ?? {};
         looks += 1;
         return {
-          ...([...backend.world.rows.values()][0] as unknown as TaskDto),
+          ...([...backend.state.rows.values()][0] as unknown as TaskDto),
           requests: [],
           log: [],
           decisions: [],

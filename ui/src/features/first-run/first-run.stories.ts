@@ -1,5 +1,5 @@
 /* The empty app. */
-import { story, type StoryFile } from "$lib/story";
+import { story, type StoryFile } from "$lib/fake-core/story";
 import FirstRun from "./FirstRun.svelte";
 
 const empty = { servers: 0, tasks: 0, inbox: 0 };

@@ -1,10 +1,10 @@
 /* Made-up items for the stories of the inbox: one of each kind, and what a hostile server would send. */
 import type { HeldDto, InboxRow, RequestDto, TaskDto, TaskRow } from "$lib/bindings";
-import { makeBudgets } from "$lib/fake/budgets";
-import { iso } from "$lib/fake/chance";
-import { makeRow } from "$lib/fake/rows";
-import { detail, FORM_SCHEMA, makeAgents, request } from "$lib/fake/things";
-import { STORY_NOW } from "$lib/story";
+import { makeBudgets } from "$lib/fake-core/budgets";
+import { iso } from "$lib/fake-core/random";
+import { makeRow } from "$lib/fake-core/rows";
+import { detail, FORM_SCHEMA, makeAgents, request } from "$lib/fake-core/entities";
+import { STORY_NOW } from "$lib/fake-core/story";
 
 const MINUTE = 60_000;
 const before = (minutes: number) => iso(STORY_NOW - minutes * MINUTE);

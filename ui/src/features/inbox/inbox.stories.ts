@@ -1,6 +1,6 @@
 import type { ApiError } from "$lib/bindings";
-import type { FakeOptions } from "$lib/backend/fake";
-import { story, type StoryFile } from "$lib/story";
+import type { FakeOptions } from "$lib/fake-core/backend";
+import { story, type StoryFile } from "$lib/fake-core/story";
 import Inbox from "./Inbox.svelte";
 import * as made from "./inbox.example";
 import type { Item } from "./inbox.example";

@@ -1,9 +1,9 @@
 /* How a server's health looks in one line: tone, word, icon, and the smaller line below. Pure; times come as values. */
 import type { HealthDto, ServerDto } from "$lib/bindings";
-import type { IconName } from "$lib/design/icons";
+import type { IconName } from "$lib/design/text/icons";
 import type { Tone } from "$lib/design/tones";
-import { shownHost } from "$lib/address/host";
-import { ago, duration, until } from "$lib/model/time";
+import { shownHost } from "$lib/consent/host";
+import { ago, duration, until } from "$lib/format/time";
 import { serversText as text } from "$lib/text/servers";
 
 export interface HealthLook {

@@ -1,7 +1,7 @@
 /* The open tasks of one server, for the question before it is removed. */
 import type { TaskRow } from "$lib/bindings";
 import type { Backend } from "$lib/backend/backend";
-import { GROUPS } from "$lib/model/phase";
+import { GROUPS } from "$lib/task/phase";
 
 /** Named in the dialog; the rest is a count (peers 4.3: the first twenty). */
 export const TASKS_NAMED = 20;

@@ -1,6 +1,6 @@
 /* A server for tests and stories. Not part of the product. */
 import type { ServerDto } from "$lib/bindings";
-import { NO_FIGURES } from "$lib/fake/query";
+import { NO_FIGURES } from "$lib/fake-core/query";
 
 export function aServer(name: string, change: Partial<ServerDto> = {}): ServerDto {
   return {

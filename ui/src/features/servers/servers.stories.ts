@@ -1,9 +1,9 @@
 /* The servers screen in every state. */
 import type { ApiError } from "$lib/bindings";
-import { makeServer } from "$lib/fake/things";
-import { story, STORY_NOW, type StoryFile } from "$lib/story";
-import AddServer from "./AddServer.svelte";
-import { EMPTY, type Draft } from "./draft";
+import { makeServer } from "$lib/fake-core/entities";
+import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
+import AddServer from "./add/AddServer.svelte";
+import { EMPTY, type Draft } from "./add/server-draft";
 import Servers from "./Servers.svelte";
 import { aServer } from "./servers.example";
 

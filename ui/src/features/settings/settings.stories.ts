@@ -1,5 +1,5 @@
 import type { ApiError } from "$lib/bindings";
-import { story, type StoryFile } from "$lib/story";
+import { story, type StoryFile } from "$lib/fake-core/story";
 import Settings from "./Settings.svelte";
 
 export default {

@@ -1,9 +1,9 @@
 // @vitest-environment jsdom
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ServerDto, ToolDto } from "$lib/bindings";
-import { FakeBackend, type FakeOptions } from "$lib/backend/fake";
-import { show, until, type Shown } from "$lib/fake/harness";
-import { makeServer } from "$lib/fake/things";
+import { FakeBackend, type FakeOptions } from "$lib/fake-core/backend";
+import { show, until, type Shown } from "$lib/fake-core/harness";
+import { makeServer } from "$lib/fake-core/entities";
 import StartDialog from "./StartDialog.svelte";
 
 vi.setConfig({ testTimeout: 60_000 });

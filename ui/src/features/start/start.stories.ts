@@ -1,8 +1,8 @@
 /* The dialog that starts a task, step by step. */
-import type { StartWish } from "$lib/act";
+import type { StartWish } from "$lib/actions";
 import type { ServerDto, ToolDto } from "$lib/bindings";
-import { makeServer, TOOLS } from "$lib/fake/things";
-import { story, STORY_NOW, type StoryFile } from "$lib/story";
+import { makeServer, TOOLS } from "$lib/fake-core/entities";
+import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
 import StartDialog from "./StartDialog.svelte";
 
 const up = (name: string, at = 0): ServerDto => ({

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ServerDto, ToolDto } from "$lib/bindings";
-import { makeServer } from "$lib/fake/things";
-import { serversFor, toolsFor } from "./choose";
-import { readLimit } from "./limit";
+import { makeServer } from "$lib/fake-core/entities";
+import { serversFor, toolsFor } from "./choices";
+import { readLimit } from "./time-limit";
 import { placeOf } from "./refusal";
 
 describe("a time limit", () => {

@@ -1,17 +1,17 @@
 // @vitest-environment jsdom
 /* The drawer while the core does not answer: what it shows stays, and nothing in it can be pressed that needs the core. */
 import { expect, it } from "vitest";
-import { fake } from "$lib/backend/fake";
-import { show, until } from "$lib/fake/harness";
-import { detail } from "$lib/fake/things";
+import { fake } from "$lib/fake-core/backend";
+import { show, until } from "$lib/fake-core/harness";
+import { detail } from "$lib/fake-core/entities";
 import TaskDrawer from "./TaskDrawer.svelte";
 
 it("the_drawer_of_a_held_result_offers_nothing_while_the_core_is_gone", async () => {
   const backend = fake({ tasks: 30 });
-  const row = [...backend.world.rows.values()].find((one) => one.phase === "running" && one.agent !== null);
+  const row = [...backend.state.rows.values()].find((one) => one.phase === "running" && one.agent !== null);
   if (!row) throw new Error("no running task of an agent");
   const whole = detail(row, [], Date.now());
-  backend.world.details.set(row.id, {
+  backend.state.details.set(row.id, {
     ...whole,
     held: {
       at: row.createdAt,

@@ -1,9 +1,9 @@
 /* One task in every state, in the drawer. */
 import type { AuditVerb, ApiError, Calls, InboxRow, RequestDto, TaskDto, TaskRow } from "$lib/bindings";
-import { makeBudgets } from "$lib/fake/budgets";
-import { makeRow } from "$lib/fake/rows";
-import { detail, makeAgents, request } from "$lib/fake/things";
-import { story, STORY_NOW, type StoryFile } from "$lib/story";
+import { makeBudgets } from "$lib/fake-core/budgets";
+import { makeRow } from "$lib/fake-core/rows";
+import { detail, makeAgents, request } from "$lib/fake-core/entities";
+import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
 import TaskDrawer from "./TaskDrawer.svelte";
 
 const ago = (seconds: number) => new Date(STORY_NOW - seconds * 1_000).toISOString();

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { AuditVerb, HistoryEvent, RequestDto, TaskDto, VerdictDto } from "$lib/bindings";
-import { makeRow } from "$lib/fake/rows";
-import { detail } from "$lib/fake/things";
-import { ALL_PHASES } from "$lib/model/phase";
-import { happenings } from "./events";
-import { verdictSaid } from "./held";
-import { lanes } from "./lanes";
-import { steps, stopKind } from "./steps";
-import { truth } from "./truth";
-import { clampWidth, NARROWEST, storedWidth, storeWidth, WIDEST } from "./width";
+import { makeRow } from "$lib/fake-core/rows";
+import { detail } from "$lib/fake-core/entities";
+import { ALL_PHASES } from "$lib/task/phase";
+import { happenings } from "./timeline/events";
+import { verdictSaid } from "./result/hold-verdict";
+import { lanes } from "./timeline/lanes";
+import { steps, stopKind } from "./cancel/cancel-steps";
+import { truth } from "./status-line";
+import { clampWidth, NARROWEST, storedWidth, storeWidth, WIDEST } from "./drawer-width";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
 const at = (seconds: number) => new Date(NOW + seconds * 1_000).toISOString();

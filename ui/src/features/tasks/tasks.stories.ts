@@ -1,10 +1,10 @@
 /* The task list in every state, with and without the drawer beside it. */
 import type { ApiError, DeskItem, TaskRow } from "$lib/bindings";
-import { makeRow } from "$lib/fake/rows";
-import { ALL_PHASES } from "$lib/model/phase";
-import { story, STORY_NOW, type StoryFile } from "$lib/story";
+import { makeRow } from "$lib/fake-core/rows";
+import { ALL_PHASES } from "$lib/task/phase";
+import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
 import Tasks from "./Tasks.svelte";
-import Views from "./Views.svelte";
+import ViewList from "./ViewList.svelte";
 
 const failed: ApiError = {
   code: "failed",
@@ -131,7 +131,7 @@ export default {
       ],
     }),
     views: story(
-      Views,
+      ViewList,
       {},
       { as: "piece", fake: { tasks: 1_204, views: own }, hash: at("phase:cancelling", "Cancelling") },
     ),

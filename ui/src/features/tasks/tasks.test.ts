@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { HeldDto, TaskRow, VerdictDto } from "$lib/bindings";
-import { fake } from "$lib/backend/fake";
-import { makeRow } from "$lib/fake/rows";
-import { read } from "$lib/query";
-import { byTrouble, meant, rowOf, stoppable, tally, type Stops } from "./bulk";
-import { compact, doneText, elapsedText, keptText, messageText, tokensText, tokensTitle } from "./cells";
-import { chipValue } from "./chips";
+import { fake } from "$lib/fake-core/backend";
+import { makeRow } from "$lib/fake-core/rows";
+import { read } from "$lib/task-filter";
+import { byTrouble, meant, rowOf, stoppable, tally, type Stops } from "./selection/bulk-cancel";
+import { compact, doneText, elapsedText, keptText, messageText, tokensText, tokensTitle } from "./list/cell-text";
+import { chipValue } from "./filter/chip-text";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
 const MINUTE = 60_000;
@@ -199,8 +199,8 @@ describe("cancelling many", () => {
 
   test("a_task_read_again_is_a_row", () => {
     const whole = fake({ tasks: 1, now: NOW });
-    const id = [...whole.world.rows.keys()][0] ?? "";
-    const made = whole.world.task(id);
+    const id = [...whole.state.rows.keys()][0] ?? "";
+    const made = whole.state.task(id);
     expect(made && rowOf(made).id).toBe(id);
   });
 });

@@ -1,7 +1,7 @@
 /* How many tasks the views have that no figure counts: those of a time, and a person's own. The core counts all of them
    in one call, again after something changed. Views that are a figure are counted by the feed and never asked about. */
 import type { Backend } from "$lib/backend/backend";
-import { read, wire, type View } from "$lib/query";
+import { read, wire, type View } from "$lib/task-filter";
 
 /** Asked at most this often (judgement: a column that people glance at). */
 const REST_MS = 1_000;

@@ -1,5 +1,5 @@
 /* The one way to the core. What it is for: calls by name and one feed of frames, whatever carries them.
-   It holds no state and knows no screen. See tauri.ts (window), http.ts (browser), fake.ts (stories, tests). */
+   It holds no state and knows no screen. See window.ts, browser.ts, and fake-core/backend.ts (stories, tests). */
 import type { ApiError, Calls, Frame, SubscribeInput } from "$lib/bindings";
 
 export type CallName = keyof Calls;

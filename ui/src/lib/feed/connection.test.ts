@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 /* The façade over a core that comes and goes. Time is vitest's. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { fake } from "$lib/backend/fake";
+import { fake } from "$lib/fake-core/backend";
 import { Feed } from "./feed.svelte";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -66,7 +66,7 @@ describe("the feed", () => {
     const stop = feed.start();
     await vi.advanceTimersByTimeAsync(20);
     const before = feed.state;
-    for (let at = 0; at < 50; at += 1) backend.world.stir(100);
+    for (let at = 0; at < 50; at += 1) backend.state.stir(100);
     expect(feed.state === before, "nothing is drawn in between").toBe(true);
     await vi.advanceTimersByTimeAsync(20);
     expect(feed.state?.changes, "and nothing is lost").toBe(5_000);
@@ -77,10 +77,10 @@ describe("the feed", () => {
     const feed = new Feed(backend);
     const stop = feed.start();
     await vi.advanceTimersByTimeAsync(20);
-    backend.world.upto += 5;
-    backend.world.send({ changes: 1 });
+    backend.state.upto += 5;
+    backend.state.send({ changes: 1 });
     await vi.advanceTimersByTimeAsync(20);
-    expect([feed.connection, feed.state?.upto], "a fresh snapshot").toEqual(["live", backend.world.upto]);
+    expect([feed.connection, feed.state?.upto], "a fresh snapshot").toEqual(["live", backend.state.upto]);
     stop();
   });
   it("ends_quietly_when_the_page_goes", async () => {

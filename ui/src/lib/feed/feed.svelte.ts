@@ -4,7 +4,7 @@
 import { getContext, setContext } from "svelte";
 import type { ApiError, Frame, ListQuery, SubscribeInput } from "$lib/bindings";
 import type { Backend } from "$lib/backend/backend";
-import { reduce, type FeedState } from "./feed";
+import { reduce, type FeedState } from "./feed-state";
 import { Heartbeat } from "./heartbeat";
 
 export type Connection = "connecting" | "live" | "lost";

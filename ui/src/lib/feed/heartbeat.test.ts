@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ApiError } from "$lib/bindings";
 import { noCore } from "$lib/backend/backend";
-import { fake } from "$lib/backend/fake";
+import { fake } from "$lib/fake-core/backend";
 import { Feed } from "./feed.svelte";
 import { Heartbeat, HELD_UP_MS, PING_EVERY_MS, PING_LIMIT_MS } from "./heartbeat";
 
@@ -141,7 +141,7 @@ describe("the feed of a core that freezes", () => {
     const { backend, feed, stop } = await live();
     backend.freeze();
     await vi.advanceTimersByTimeAsync(60_000);
-    backend.world.upto += 5;
+    backend.state.upto += 5;
     const begun = feed.begun;
     backend.thaw();
     await vi.advanceTimersByTimeAsync(PING_EVERY_MS + 100);
@@ -149,7 +149,7 @@ describe("the feed of a core that freezes", () => {
       "live",
       null,
       begun + 1,
-      backend.world.upto,
+      backend.state.upto,
     ]);
     stop();
   });

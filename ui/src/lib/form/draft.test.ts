@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { check } from "./check";
+import { check } from "./validation";
 import {
   begun,
   cleared,
@@ -13,7 +13,7 @@ import {
   withoutSecrets,
 } from "./draft";
 import { put, readJson } from "./json";
-import { fromLocal, toLocal } from "./moment";
+import { fromLocal, toLocal } from "./local-time";
 import { readSchema, type Field, type Model } from "./schema";
 
 const model: Model = readSchema(

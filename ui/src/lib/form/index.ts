@@ -1,5 +1,5 @@
 /* Forms made from a server's schema: for answers in the inbox and for arguments of tools. */
 export { default as SchemaForm } from "./SchemaForm.svelte";
-export { FormState } from "./form.svelte";
+export { FormState } from "./form-state.svelte";
 export { readDraft, type Draft } from "./draft";
 export type { Json, JsonObject } from "./json";

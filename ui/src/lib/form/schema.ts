@@ -1,6 +1,6 @@
 /* A server's schema as fields to show (protocol 2.8). Strings, numbers, booleans, one of several, some of several; what
    is none of these is a field of any JSON value, so that a strange schema is still answered and nothing breaks.
-   It checks nothing (check.ts) and holds no values (draft.ts). All text in here is the server's. */
+   It checks nothing (validation.ts) and holds no values (draft.ts). All text in here is the server's. */
 import { asJson, isObject, own, type Json } from "./json";
 
 export interface Option {

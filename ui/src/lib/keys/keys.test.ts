@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Keys } from "./keys.svelte";
 import type { Binding } from "./match";
-import { shown } from "./show";
+import { shown } from "./key-label";
 
 let keys = new Keys();
 let ran: string[] = [];

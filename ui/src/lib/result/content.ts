@@ -1,7 +1,7 @@
 /* Asks for the parts of a payload. "There is none" is an answer, not a failure. */
 import type { PartDto } from "$lib/bindings";
 import { apiError, type Backend } from "$lib/backend/backend";
-import type { Of } from "./pieces.svelte";
+import type { Of } from "./paged-text.svelte";
 
 /** Parts shown at once; the rest is asked for. A hostile result has ten thousand. */
 export const PARTS_STEP = 20;

@@ -1,8 +1,8 @@
 /* What a part of a result is shown as, and what may be done with it. Pure. Foreign types are only believed where a
    wrong one does no harm: everything else is text. */
-import type { IconName } from "$lib/design/icons";
+import type { IconName } from "$lib/design/text/icons";
 import type { PartDto } from "$lib/bindings";
-import { bytes } from "$lib/model/bytes";
+import { bytes } from "$lib/format/bytes";
 import { resultText as text } from "$lib/text/result";
 
 export type Shape = "text" | "tree" | "image" | "audio" | "link" | "file";

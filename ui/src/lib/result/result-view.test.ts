@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Calls, PartDto } from "$lib/bindings";
-import { FakeBackend, type FakeOptions } from "$lib/backend/fake";
-import { show, until, type Shown } from "$lib/fake/harness";
+import { FakeBackend, type FakeOptions } from "$lib/fake-core/backend";
+import { show, until, type Shown } from "$lib/fake-core/harness";
 import ResultView from "./ResultView.svelte";
 
 vi.setConfig({ testTimeout: 60_000 });

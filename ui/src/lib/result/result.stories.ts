@@ -1,6 +1,6 @@
 /* The result viewer with every kind of part, and with what a hostile server sends. */
 import type { Calls, PartDto } from "$lib/bindings";
-import { story, type StoryFile } from "$lib/story";
+import { story, type StoryFile } from "$lib/fake-core/story";
 import ResultView from "./ResultView.svelte";
 
 const part = (n: number, change: Partial<PartDto>): PartDto => ({

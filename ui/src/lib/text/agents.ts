@@ -1,6 +1,6 @@
 /* Every sentence about agents and the rules for them. What an agent says of itself never stands here. */
 import type { SettingsText } from "$lib/bindings";
-import { count } from "$lib/model/bytes";
+import { count } from "$lib/format/bytes";
 
 const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ActorDto, AuditVerb, HistoryEvent } from "$lib/bindings";
 import bindings from "$lib/bindings/index.ts?raw";
-import { eventLook } from "$lib/model/event";
+import { eventLook } from "$lib/task/event";
 import { EVENTS } from "./events";
 
 /** Every word of the core's audit log, read from the types it generates. */

@@ -1,5 +1,5 @@
 /* The words of forms made from a server's schema. Names, titles and descriptions in them are the server's. */
-import { count } from "$lib/model/bytes";
+import { count } from "$lib/format/bytes";
 
 const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
 

@@ -1,5 +1,5 @@
 /* The words of the inbox and of answering. What a server says is never in here. */
-import { count } from "$lib/model/bytes";
+import { count } from "$lib/format/bytes";
 
 const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
 

@@ -1,5 +1,5 @@
 /* Every sentence of the servers screen. Server text never stands here. */
-import { count } from "$lib/model/bytes";
+import { count } from "$lib/format/bytes";
 
 const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
 const list = (words: readonly string[]) =>

@@ -1,5 +1,5 @@
 /* Every sentence of the dialog that starts a task. Tool words are the server's and stand elsewhere. */
-import { count } from "$lib/model/bytes";
+import { count } from "$lib/format/bytes";
 
 export const startText = {
   open: "Start a task…",

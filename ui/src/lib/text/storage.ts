@@ -1,5 +1,5 @@
 /* Words of storage, limits and the state of recording. */
-import { bytes, count } from "$lib/model/bytes";
+import { bytes, count } from "$lib/format/bytes";
 
 const plural = (n: number, one: string, many: string) => `${count(n)} ${n === 1 ? one : many}`;
 

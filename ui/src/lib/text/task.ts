@@ -1,5 +1,5 @@
 /* Words of one task: its truth, its history, its stop. A server's own words never stand here. */
-import { count } from "$lib/model/bytes";
+import { count } from "$lib/format/bytes";
 
 export const TASK = {
   close: "Close, Esc",
@@ -226,4 +226,20 @@ export const TASK = {
     copyLink: "Copy link",
     copyId: "Copy id",
   },
+} as const;
+
+export const TRUTH = {
+  unsaid: {
+    awaiting: (server: string) => `${server} has not replied yet`,
+    ownCall: (server: string) => `${server} has not replied yet`,
+    asking: (server: string) => `${server} asks before it starts`,
+    notSent: () => "Nothing was sent",
+    unanswered: (server: string) => `The reply of ${server} can no longer arrive`,
+    direct: (server: string) => `${server} answered at once`,
+    refused: (server: string) => `${server} answered with an error`,
+    task: (server: string) => `${server} gave no status`,
+  },
+  called: (when: string) => `called ${when}`,
+  made: (when: string) => `made ${when}`,
+  heard: (when: string) => `heard ${when}`,
 } as const;

@@ -1,6 +1,6 @@
 /* Words of the task list and its filters. Those of one task are in text/task.ts. */
-import { count } from "$lib/model/bytes";
-import { coarse } from "$lib/model/time";
+import { count } from "$lib/format/bytes";
+import { coarse } from "$lib/format/time";
 
 const tasks = (n: number) => `${count(n)} ${n === 1 ? "task" : "tasks"}`;
 

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { anAgent } from "./agents.example";
+import { agentLook, firstCall, inOrder, matching, nameProblem } from "./agent-status";
+
+const NOW = Date.parse("2026-11-21T14:31:36.000Z");
+
+describe("agents", () => {
+  it("that need somebody come first, the revoked last", () => {
+    const agents = [
+      anAgent("zed", { revokedAt: "2026-11-21T14:00:00.000Z" }),
+      anAgent("away", { connected: false }),
+      anAgent("here"),
+      anAgent("asks", { waiting: 1 }),
+    ];
+    expect(inOrder(agents).map((agent) => agent.name)).toEqual(["asks", "here", "away", "zed"]);
+  });
+
+  it("say when they were last heard, or that they never were", () => {
+    expect(agentLook(anAgent("a", { connected: false, seenAt: null }), NOW)).toMatchObject({
+      word: "Not connected",
+      small: "has not connected yet",
+    });
+    expect(agentLook(anAgent("a", { seenAt: "2026-11-21T14:29:36.000Z" }), NOW)).toMatchObject({
+      word: "Connected",
+      small: "last heard 2 min ago",
+    });
+  });
+
+  it("that are new say when they connected and when they made their first call", () => {
+    const fresh = { seenAt: null, client: null, calls: 0, connected: false };
+    expect(firstCall(anAgent("a", fresh))).toBe("nothing");
+    expect(firstCall(anAgent("a", { ...fresh, connected: true }))).toBe("connected");
+    expect(firstCall(anAgent("a", { ...fresh, seenAt: "2026-11-21T14:29:36.000Z" })), "it was here a moment ago").toBe(
+      "connected",
+    );
+    expect(firstCall(anAgent("a", { ...fresh, connected: true, calls: 1 }))).toBe("called");
+  });
+
+  it("are found by name and by program", () => {
+    const agents = [anAgent("nightly", { client: "cron 1" }), anAgent("claude-code")];
+    expect(matching(agents, "cron nig").map((agent) => agent.name)).toEqual(["nightly"]);
+    expect(matching(agents, " ")).toHaveLength(2);
+  });
+
+  it("have names that fit a file, and a revoked one's name is free again", () => {
+    const agents = [anAgent("here"), anAgent("gone", { revokedAt: "2026-11-21T14:00:00.000Z" })];
+    for (const bad of ["", ".hidden", "A", "a b", "x".repeat(41), "here"])
+      expect(nameProblem(bad, agents), bad).not.toBeNull();
+    for (const good of ["gone", "claude-code.2", "a"]) expect(nameProblem(good, agents), good).toBeNull();
+  });
+});

@@ -1,0 +1,115 @@
+/* The one line that names an item: the server's own first question or sentence, or our words where it said nothing. */
+import type { BudgetDto, InboxRow, TaskDto } from "$lib/bindings";
+import { ceilingOf, filled } from "$lib/budget/window-fill";
+import { line, type IconName } from "$lib/design";
+import { coarse, elapsed } from "$lib/format/time";
+import { shortTokens, size, tokens } from "$lib/format/tokens";
+import { inboxText } from "$lib/text/inbox";
+
+const TITLE_CAP = 140;
+const words = inboxText.titleOf;
+
+/** The first sentence that asks, else the first one. */
+export function firstSentence(message: string): string {
+  const text = line(message, 600);
+  const sentences = text.match(/[^.!?…]+(?:[.!?…](?![\s"”')\]]|$)[^.!?…]*)*[.!?…]*["”')\]]*/g) ?? [];
+  const asks = sentences.find((one) => /\?["”')\]]*$/.test(one.trim()));
+  return line(asks ?? sentences[0] ?? text, TITLE_CAP).replace(/(?<![.])\.$/, "");
+}
+
+/** Whether its size is why it waits. A result that a person wants to see has a size too. */
+export function isSized(row: InboxRow): boolean {
+  return row.kind === "held" && row.why !== null && row.why !== "review";
+}
+
+/** Whether it is not known which of several calls asks: nothing may be concluded from the task that stores the question. */
+export function isShared(row: InboxRow): boolean {
+  return row.key !== null && (row.oneOf?.length ?? 0) > 0;
+}
+
+export function titleOf(row: InboxRow): string {
+  const tool = line(row.tool ?? words.aTask, 80);
+  switch (row.kind) {
+    case "form":
+      return (row.message === null ? "" : firstSentence(row.message)) || words.form(row.server);
+    case "url":
+      return words.url(row.host);
+    case "unsupported":
+      return words.unsupported(row.server);
+    case "overdue":
+      return words.overdue(tool);
+    case "lost":
+      return words.lost(row.server);
+    case "unconfirmed":
+      return words.unconfirmed(tool, row.server);
+    case "blocked":
+      return words.blocked(row.server);
+    case "held":
+      return isSized(row) && row.tokens !== null
+        ? words.sized(shortTokens(row.tokens, row.exactness ?? "atMost"))
+        : words.held(tool, row.agent);
+    case "overLimit":
+      return words.overLimit(tool, row.limit === null ? null : tokens(row.limit, "exact"));
+    default:
+      row.kind satisfies never;
+      return row.server;
+  }
+}
+
+/** With the numbers of the task, where they say more. */
+export function fullTitleOf(row: InboxRow, task: TaskDto | null, now: number): string {
+  if (row.kind !== "overdue" || task === null) return titleOf(row);
+  const tool = line(row.tool ?? words.aTask, 80);
+  if (task.overdueWhy === "agreed") return words.agreed(tool);
+  if (task.usual === null) return titleOf(row);
+  return words.overdueBy(tool, coarse(elapsed(task, now)), usualRange(task.usual));
+}
+
+export function usualRange(usual: { medianMs: number; p95Ms: number }): string {
+  const [from, to] = [coarse(usual.medianMs), coarse(usual.p95Ms)];
+  if (from === to) return to;
+  const [amount, unit] = from.split(" ");
+  return inboxText.facts.usualRange(to.endsWith(` ${unit ?? ""}`) ? (amount ?? from) : from, to);
+}
+
+/** "200k, ≈ 81 % full": what the window of its agent may hold, and how much of that is taken. */
+export function windowText(budget: BudgetDto): string {
+  const { facts } = inboxText;
+  const most = ceilingOf(budget);
+  if (most === null) return facts.sizeUnknown;
+  const full = filled(budget);
+  const of = most.isLimit ? facts.upTo(size(most.tokens)) : size(most.tokens);
+  return full === null ? of : facts.full(of, full.shown);
+}
+
+export function iconOf(row: InboxRow): IconName {
+  const { kind } = row;
+  switch (kind) {
+    case "form":
+      return "form";
+    case "url":
+      return "link";
+    case "unsupported":
+      return "info";
+    case "overdue":
+      return "clock";
+    case "lost":
+      return "cross-dashed";
+    case "unconfirmed":
+      return "question";
+    case "blocked":
+      return "key";
+    case "held":
+      return isSized(row) ? "gauge" : "hand";
+    case "overLimit":
+      return "gauge";
+    default:
+      kind satisfies never;
+      return "info";
+  }
+}
+
+/** `input_required` as people read it. The word stays the server's. */
+export function statusWord(status: string): string {
+  return line(status.replace(/_/g, " "), 40);
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { healthLook, whereabouts } from "./health";
+import { bars, BARS_MAX, inOrder, matching } from "./server-order";
+import { aServer } from "./servers.example";
+
+describe("servers in a list", () => {
+  it("stand in the order of need, then of name", () => {
+    const servers = [
+      aServer("b"),
+      aServer("a"),
+      aServer("down", { health: { kind: "down", since: null, why: null, hint: null, retryAt: null } }),
+      aServer("new", { agreed: false }),
+      aServer("key", { health: { kind: "blocked", since: null, why: null, hint: null, retryAt: null } }),
+    ];
+    expect(inOrder(servers).map((one) => one.name)).toEqual(["key", "new", "down", "a", "b"]);
+  });
+
+  it("are found by name, host, command and health", () => {
+    const servers = [
+      aServer("ci"),
+      aServer("docs", { address: { kind: "http", url: "https://wh.example/mcp", secretHeaders: [] } }),
+    ];
+    expect(matching(servers, "WH.example").map((one) => one.name)).toEqual(["docs"]);
+    expect(matching(servers, " ")).toHaveLength(2);
+    expect(matching(servers, "docs up")).toHaveLength(1);
+    expect(matching(servers, "nothing")).toEqual([]);
+  });
+
+  it("tell where they are", () => {
+    expect(whereabouts(aServer("a"))).toBe("on this machine");
+    expect(
+      whereabouts(aServer("a", { address: { kind: "http", url: "http://127.0.0.1:9/mcp", secretHeaders: [] } })),
+    ).toBe("on this machine, 127.0.0.1:9");
+    expect(
+      whereabouts(aServer("a", { address: { kind: "http", url: "https://h.example/mcp", secretHeaders: [] } })),
+    ).toBe("h.example");
+  });
+
+  it("that nobody allowed say so, whatever their health", () => {
+    expect(healthLook(aServer("a", { agreed: false }), 0).word).toBe("Not allowed yet");
+  });
+
+  it("say when they are tried again", () => {
+    const health = { kind: "down", since: null, why: "x", hint: "y", retryAt: "2026-11-21T12:00:30.000Z" } as const;
+    expect(healthLook(aServer("a", { health }), Date.parse("2026-11-21T12:00:08.000Z")).small).toBe(
+      "tried again in 22 s",
+    );
+  });
+});
+
+describe("the bars of obeyed cancels", () => {
+  const cancels = (stopped: number, finishedAnyway: number, refused = 0, open = 0) =>
+    bars({ asked: stopped + finishedAnyway + refused + open, stopped, finishedAnyway, refused, medianMs: null });
+
+  it("are one for each while there are few", () => {
+    expect(cancels(3, 6)).toEqual({ obeyed: 3, not: 6 });
+    expect(cancels(0, 0, 0, 4), "open ones count for neither side").toEqual({ obeyed: 0, not: 0 });
+  });
+
+  it("never round away the one that was not obeyed", () => {
+    expect(cancels(999, 1)).toEqual({ obeyed: BARS_MAX - 1, not: 1 });
+    expect(cancels(1, 999)).toEqual({ obeyed: 1, not: BARS_MAX - 1 });
+    expect(cancels(500, 500)).toEqual({ obeyed: BARS_MAX / 2, not: BARS_MAX / 2 });
+    expect(cancels(100, 0)).toEqual({ obeyed: BARS_MAX, not: 0 });
+  });
+});

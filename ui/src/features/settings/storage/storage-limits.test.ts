@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import { removal } from "$lib/text/storage";
+import { changesOf, draftOf, readLimit } from "./storage-limits";
+
+const DAY = 86_400_000;
+const limits = {
+  payloadAgeMs: 30 * DAY,
+  payloadBytes: 2_147_483_648,
+  agentPayloadBytes: 1_073_741_824,
+  serverPayloadBytes: 1_073_741_824,
+  taskAgeMs: 400 * DAY,
+  auditAgeMs: 400 * DAY,
+};
+
+describe("limits of storage", () => {
+  test("are_shown_in_days_and_gigabytes", () => {
+    expect(draftOf(limits)).toEqual({
+      payloadAgeMs: "30",
+      payloadBytes: "2.15",
+      agentPayloadBytes: "1.07",
+      serverPayloadBytes: "1.07",
+      taskAgeMs: "400",
+      auditAgeMs: "400",
+    });
+  });
+  test("that_were_not_touched_are_not_rounded", () => {
+    expect(changesOf(limits, draftOf(limits)), "nothing to save").toBe(null);
+    expect(changesOf(limits, { ...draftOf(limits), payloadAgeMs: "7" })).toEqual({
+      payloadAgeMs: 7 * DAY,
+      payloadBytes: null,
+      agentPayloadBytes: null,
+      serverPayloadBytes: null,
+      taskAgeMs: null,
+      auditAgeMs: null,
+    });
+  });
+  test("are_numbers_above_zero", () => {
+    expect([
+      readLimit("payloadBytes", "1,5"),
+      readLimit("payloadBytes", "0"),
+      readLimit("taskAgeMs", "-1"),
+      readLimit("taskAgeMs", "a year"),
+      readLimit("taskAgeMs", ""),
+    ]).toEqual([1_500_000_000, null, null, null, null]);
+  });
+});
+
+test("what_a_clean_up_removes_is_one_sentence", () => {
+  expect(removal({ payloadTasks: 12, payloadBytes: 340_000_000, tasks: 1, auditRows: 4_096 })).toBe(
+    "the contents of 12 tasks (340 MB), 1 whole task and 4,096 audit rows",
+  );
+  expect(removal({ payloadTasks: 1, payloadBytes: 500, tasks: 0, auditRows: 0 })).toBe(
+    "the contents of 1 task (500 B)",
+  );
+  expect(removal({ payloadTasks: 0, payloadBytes: 0, tasks: 0, auditRows: 0 })).toBe("");
+});

@@ -1,0 +1,131 @@
+/* The steps of a stop: asked, acknowledged, still working, stopped or finished anyway. Each with its time and its proof;
+   the open step is named, never guessed. Pure. */
+import type { TaskDto } from "$lib/bindings";
+import { line, type IconName, type Tone } from "$lib/design";
+import { coarse, hourMinuteSecond, ms, until } from "$lib/format/time";
+import { TASK } from "$lib/text/task";
+
+export interface Step {
+  readonly key: string;
+  readonly icon: IconName;
+  readonly tone: Tone | null;
+  readonly text: string;
+  readonly proof: string | null;
+  readonly time: string;
+  readonly todo: boolean;
+}
+
+/** How this server took cancels so far. */
+export interface Habit {
+  readonly asked: number;
+  readonly stopped: number;
+}
+
+export type StopKind = "none" | "cancelling" | "stopped" | "finishedAnyway" | "refused";
+
+export function stopKind(task: TaskDto): StopKind {
+  const { intent } = task;
+  if (intent === null || intent.kind === "unwatched") return "none";
+  switch (intent.state) {
+    case "stopped":
+      return "stopped";
+    case "finishedAnyway":
+      return "finishedAnyway";
+    case "refused":
+      return task.over ? "finishedAnyway" : "refused";
+    case "asked":
+    case "acknowledged":
+    case null:
+      return task.over ? "finishedAnyway" : "cancelling";
+  }
+}
+
+export function steps(task: TaskDto, now: number, habit: Habit | null): Step[] {
+  const { intent } = task;
+  const server = line(task.server, 80);
+  const kind = stopKind(task);
+  if (intent === null || kind === "none") return [];
+  const words = TASK.stop.steps;
+  const list: Step[] = [
+    done(
+      "asked",
+      intent.sentAt !== null
+        ? words.asked(server)
+        : kind === "cancelling"
+          ? words.recorded
+          : kind === "refused"
+            ? words.onlyRecorded
+            : words.asked(server),
+      intent.sentAt ?? intent.at,
+      intent.reason === null || intent.reason === "" ? null : words.reason(line(intent.reason, 200)),
+    ),
+  ];
+  if (intent.acknowledgedAt !== null)
+    list.push(done("acknowledged", words.acknowledged(server), intent.acknowledgedAt, null));
+  switch (kind) {
+    case "stopped":
+      return [...list, done("end", words.stopped(server), task.endedAt, null)];
+    case "finishedAnyway":
+      return [
+        ...list,
+        {
+          ...done("end", words.anyway, task.endedAt, task.result?.state === "stored" ? words.kept : null),
+          icon: "check-broken",
+          tone: "neutral",
+        },
+      ];
+    case "refused":
+      return [
+        ...list,
+        {
+          key: "end",
+          icon: "cross",
+          tone: "danger",
+          text: intent.sentAt === null ? words.notSent(server) : words.refused(server),
+          proof: intent.refusedWhy === null ? words.goesOn : line(intent.refusedWhy, 200),
+          time: "",
+          todo: false,
+        },
+      ];
+    case "cancelling": {
+      const since = intent.acknowledgedAt ?? intent.sentAt ?? intent.at;
+      const text = intent.acknowledgedAt === null ? words.noWord(server) : words.still(server);
+      const proof = [habitText(habit), task.nextLookAt === null ? "" : words.looks(until(task.nextLookAt, now))]
+        .filter((part) => part !== "")
+        .join(" ");
+      const open: Step = {
+        key: "open",
+        icon: "ring",
+        tone: "running",
+        text,
+        proof,
+        time: coarse(now - ms(since)),
+        todo: false,
+      };
+      return [
+        ...list,
+        open,
+        { key: "end", icon: "ring-dashed", tone: null, text: words.todo, proof: null, time: "", todo: true },
+      ];
+    }
+  }
+}
+
+/** This cancel is not yet one of those that ended. */
+function habitText(habit: Habit | null): string {
+  if (habit === null) return "";
+  const before = habit.asked - 1;
+  return before > 0 ? TASK.stop.steps.obeyed(Math.min(habit.stopped, before), before) : TASK.stop.steps.never;
+}
+
+function done(key: string, text: string, at: string | null, proof: string | null): Step {
+  return {
+    key,
+    icon: "check",
+    tone: "success",
+    text,
+    proof,
+    time: at === null ? "" : hourMinuteSecond(at),
+    todo: false,
+  };
+}

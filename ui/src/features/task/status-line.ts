@@ -1,0 +1,81 @@
+/* The truth line: the server's word, when it was heard, when Taskwarden looks next, what happens if nobody acts.
+   Always the same four places; silence changes the ink, never the place. Pure. */
+import type { TaskDto } from "$lib/bindings";
+import { line } from "$lib/design";
+import { ago, until } from "$lib/format/time";
+import { heardOrCalled, unsaid } from "$lib/task/server-status";
+import { TASK } from "$lib/text/task";
+import { isOnlyPossiblyAsking } from "./shared-questions";
+
+export interface Truth {
+  /** The server's own word with its progress; null when it never said one. */
+  readonly says: string | null;
+  /** What stands in its place then. */
+  readonly unsaid: string | null;
+  readonly heard: string;
+  readonly next: string;
+  readonly then: string;
+  readonly isStale: boolean;
+}
+
+export function truth(task: TaskDto, now: number, pushes: boolean): Truth {
+  const isStale = task.contact.kind !== "fresh";
+  const heard = ago(task.lastSeenAt, now);
+  return {
+    says: task.status === null ? null : [line(task.status, 60), percent(task)].filter((part) => part !== "").join(", "),
+    unsaid: task.status === null ? unsaid(task) : null,
+    heard: isStale && !task.over ? TASK.truth.notHeard(heard) : heardOrCalled(task, now),
+    next: nextLook(task, now, pushes),
+    then: next(task, now),
+    isStale,
+  };
+}
+
+export function percent({ progress }: Pick<TaskDto, "progress">): string {
+  if (progress === null || progress.done === null || progress.total === null || !(progress.total > 0)) return "";
+  return `${Math.floor(Math.min(100, Math.max(0, (100 * progress.done) / progress.total)))} %`;
+}
+
+function nextLook(task: TaskDto, now: number, pushes: boolean): string {
+  if (task.over) return TASK.truth.noLook;
+  if (task.nextLookAt === null) return pushes ? TASK.truth.pushes : TASK.truth.noLook;
+  const when = until(task.nextLookAt, now);
+  return when === "now" ? TASK.truth.lookDue : TASK.truth.next(when);
+}
+
+/** What happens if nobody acts. */
+function next(task: TaskDto, now: number): string {
+  const words = TASK.then;
+  const expiry = task.expiresAt !== null && Date.parse(task.expiresAt) > now ? until(task.expiresAt, now) : null;
+  switch (task.phase) {
+    case "waiting":
+      if (isOnlyPossiblyAsking(task)) return words.waitingPerhaps;
+      return expiry === null ? words.waitingOpen : words.waiting(expiry);
+    case "running":
+      return task.dueAt !== null && Date.parse(task.dueAt) > now ? words.late(until(task.dueAt, now)) : words.runs;
+    case "overdue":
+      return words.overdue;
+    case "answering":
+      return words.answering;
+    case "cancelling":
+    case "revoked":
+      return words.cancelling;
+    case "silent":
+      return words.silent;
+    case "blocked":
+      return words.blocked;
+    case "lost":
+    case "unconfirmed":
+      return words.stays;
+    case "unwatched":
+      return words.unwatched;
+    case "expired":
+      return words.none;
+    case "done":
+    case "doneWithError":
+    case "failed":
+    case "cancelled":
+      if (task.result?.state === "stored") return words.stored;
+      return expiry === null ? words.none : words.kept(expiry);
+  }
+}

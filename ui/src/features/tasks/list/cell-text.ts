@@ -1,0 +1,102 @@
+/* The words of a row's cells. Every one is short enough for its column; what the cell leaves out stands in the title. */
+import type { HeldDto, ProgressDto, TaskRow, TokensDto } from "$lib/bindings";
+import { line } from "$lib/design";
+import { ago, coarse, ms } from "$lib/format/time";
+import { shortTokens, tokens as written } from "$lib/format/tokens";
+import { budgetsText, exactnessWords, familyLabel } from "$lib/text/budgets";
+import { TASKS } from "$lib/text/tasks";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** "60 %", or how much is done where the whole is not known. Empty when nothing is. */
+export function doneText(progress: ProgressDto | null): string {
+  if (progress === null || progress.done === null || !Number.isFinite(progress.done)) return "";
+  if (progress.total === null || !(progress.total > 0)) return compact(progress.done);
+  return `${Math.floor(Math.min(100, Math.max(0, (100 * progress.done) / progress.total)))} %`;
+}
+
+/** 1,204 as "1.2k": a count that fits a column of 40. */
+export function compact(value: number): string {
+  const size = Math.abs(value);
+  if (size < 1_000) return String(Math.floor(value));
+  const steps = [
+    [1e15, "P"],
+    [1e12, "T"],
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ] as const;
+  const [unit, letter] = steps.find(([limit]) => size >= limit) ?? [1, ""];
+  const short = value / unit;
+  return Math.abs(short) >= 1e4
+    ? ""
+    : `${Math.abs(short) < 10 ? Math.floor(short * 10) / 10 : Math.floor(short)}${letter}`;
+}
+
+/** "40 s", "25 min", "1 h 12", "3 d". */
+export function elapsedText(length: number): string {
+  if (length < HOUR || length >= 24 * HOUR) return coarse(length);
+  const minutes = Math.floor((length % HOUR) / MINUTE);
+  return `${Math.floor(length / HOUR)} h ${String(minutes).padStart(2, "0")}`;
+}
+
+/** Later than agreed or usual as the core sees it; one that is over, longer than nearly all runs of its tool. */
+export function isLateNow(
+  row: Pick<TaskRow, "over" | "usual" | "dueAt" | "pausedSince">,
+  run: number,
+  now: number,
+): boolean {
+  if (row.over) return row.usual !== null && run > row.usual.p95Ms;
+  return row.pausedSince === null && row.dueAt !== null && ms(row.dueAt) <= now;
+}
+
+/** What the bar and its words need of a length: seconds at first, then steps that the eye cannot tell apart. */
+export function settled(length: number): number {
+  const step = length < 2 * MINUTE ? 1_000 : length < HOUR ? 15_000 : MINUTE;
+  return Math.floor(length / step) * step;
+}
+
+/** What it costs its agent's window: what was said so far, and as much of its result as came in or may still come. */
+const costOf = (cost: TokensDto, held: HeldDto | null): number => cost.arguments + cost.handle + comingOf(cost, held);
+
+function comingOf({ result, delivered }: TokensDto, held: HeldDto | null): number {
+  const verdict = held?.verdict ?? null;
+  const whole = Math.max(result ?? 0, delivered);
+  if (verdict === null) return whole;
+  // What it read before somebody withheld it stays in.
+  if (!verdict.delivered) return delivered;
+  if (verdict.form !== "trimmed" || verdict.trimTokens === null) return whole;
+  return delivered > 0 ? delivered : Math.min(whole, verdict.trimTokens);
+}
+
+export const tokensText = (cost: TokensDto, held: HeldDto | null): string =>
+  shortTokens(costOf(cost, held), cost.exactness);
+
+export function tokensTitle(cost: TokensDto, held: HeldDto | null): string {
+  return budgetsText.task.cell(
+    written(costOf(cost, held), cost.exactness),
+    familyLabel(cost.family),
+    exactnessWords[cost.exactness],
+  );
+}
+
+/** How long the server still keeps it. */
+export function keptText(expiresAt: string | null, now: number): string {
+  if (expiresAt === null) return "";
+  const left = ms(expiresAt) - now;
+  return left > 0 ? coarse(left) : TASKS.keptOver;
+}
+
+/** The server's last words, or ours where news is what is missing. */
+export function messageText(row: TaskRow, now: () => number): { text: string; isServers: boolean } {
+  // The clock is read only where it matters: thousands of cells would otherwise be thought about every second.
+  if (row.phase === "lost" || row.phase === "silent")
+    return {
+      text: TASKS.lastSeen(row.status === null ? null : line(row.status, 40), ago(row.lastSeenAt, now())),
+      isServers: false,
+    };
+  if (row.phase === "unwatched") return { text: TASKS.lookedAway, isServers: false };
+  if (row.statusMessage !== null && row.statusMessage !== "") return { text: line(row.statusMessage), isServers: true };
+  return { text: row.progress?.message ? line(row.progress.message) : "", isServers: true };
+}

@@ -1,0 +1,456 @@
+/* The list of tasks as runes: it asks the core for the pages in sight, follows the feed, and keeps cursor, folds and
+   selection. What is shown while things change is decided in lib/task-list; what is drawn, by the components. */
+import { untrack } from "svelte";
+import type { ApiError, ListQuery, ListView, TaskRow } from "$lib/bindings";
+import { apiError, type Backend } from "$lib/backend/backend";
+import { clock } from "$lib/clock.svelte";
+import type { FeedState } from "$lib/feed/feed-state";
+import type { Feed } from "$lib/feed/feed.svelte";
+import { read, wire, type Filter } from "$lib/task-filter";
+import {
+  add,
+  ALL_MATCHING,
+  countOf,
+  EMPTY,
+  hasPage,
+  idShown,
+  isChosen,
+  listing,
+  newer,
+  NONE,
+  numberOf,
+  PAGE,
+  pagesOf,
+  placeAt,
+  plainly,
+  rowCount,
+  size,
+  standing,
+  toggle,
+  update,
+  withPage,
+  type Anchor,
+  type Choice,
+  type KeptLists,
+  type LoadedPage,
+  type PageName,
+  type Place,
+  type Shown,
+} from "$lib/task-list";
+
+export interface Sight {
+  readonly section: number;
+  readonly from: number;
+  readonly to: number;
+}
+export interface Cursor {
+  readonly group: string;
+  readonly index: number;
+  readonly id: string | null;
+}
+
+/** Counts changed: the pages in sight are read again, at most this often (the core counts five times a second). */
+const COUNTS_REST_MS = 250;
+/** Something changed somewhere and counts stayed: rows may have changed places. Cells do not wait for this. */
+const CHANGES_REST_MS = 2_000;
+
+export class TaskList {
+  shown = $state.raw<Shown>(EMPTY);
+  /** Every loaded row by id; the feed's newer telling wins where both know it. */
+  rows = $state.raw<ReadonlyMap<string, TaskRow>>(new Map());
+  filter = $state.raw<Filter>(read("").filter);
+  error = $state.raw<ApiError | null>(null);
+  /** When the rows were last read; 0 before the first time. */
+  loadedAt = $state(0);
+  folded = $state.raw<ReadonlySet<string>>(new Set());
+  cursor = $state.raw<Cursor | null>(null);
+  choice = $state.raw<Choice>(NONE);
+  /** What the feed told of rows. Held here, because every frame changes the feed's state, and rows hardly ever. */
+  #told = $state.raw<ReadonlyMap<string, TaskRow>>(new Map());
+  readonly total = $derived(this.shown.live.total);
+  readonly count = $derived(rowCount(this.shown.sections, this.folded));
+  readonly number = $derived(
+    this.cursor === null ? -1 : numberOf(this.shown.sections, this.folded, this.cursor.group, this.cursor.index),
+  );
+  readonly chosen = $derived(size(this.choice, this.total));
+
+  readonly #backend: Backend;
+  readonly #feed: Feed;
+  readonly #kept: KeptLists;
+  /** Counts up with every new question, so that late answers to an old one are dropped. */
+  #turn = 0;
+  #asked = "";
+  #sight: readonly Sight[] = [];
+  #loading = new Set<string>();
+  #seen = { view: "", changes: 0, begun: 0 };
+  #timer = 0;
+  #due = Infinity;
+  #readAt = 0;
+  #isReading = false;
+  #watched = "";
+
+  constructor(backend: Backend, feed: Feed, kept: KeptLists) {
+    this.#backend = backend;
+    this.#feed = feed;
+    this.#kept = kept;
+  }
+
+  /** Whether a row in sight stands in a section that is no longer its own. */
+  #hasLeft(): boolean {
+    if (this.filter.groupBy !== "need") return false;
+    return this.#sight.some(({ section, from, to }) => {
+      const group = this.shown.sections[section]?.group;
+      for (let at = from; at < to; at += 1) {
+        const row = this.row(section, at);
+        if (row !== undefined && row.group !== group) return true;
+      }
+      return false;
+    });
+  }
+
+  /** Another question: everything begins anew, and the old rows stay until the answer is here. */
+  ask(text: string): void {
+    if (text === this.#asked && this.#turn > 0) return;
+    this.#asked = text;
+    this.#turn += 1;
+    this.filter = read(text).filter;
+    this.cursor = null;
+    this.choice = NONE;
+    this.#sight = [];
+    this.#loading.clear();
+    this.#isReading = false;
+    this.#showKept(text);
+    void this.#read(true);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#turn += 1;
+    this.#feed.focus({ query: null, ids: [] });
+  }
+
+  query(): ListQuery {
+    return wire(this.filter, clock.now);
+  }
+
+  /** How many tasks a section has by now, whatever of it keeps its place on the screen. */
+  countOf(group: string): number {
+    return countOf(this.shown.live, group);
+  }
+
+  /** Called with every state of the feed. */
+  heard(state: FeedState | null): void {
+    if (state === null || this.#turn === 0) return;
+    if (state.rows !== this.#told) this.#told = state.rows;
+    const view = state.view === null ? "" : JSON.stringify(state.view);
+    const was = this.#seen;
+    this.#seen = { view, changes: state.changes, begun: this.#feed.begun };
+    if (was.begun === 0) return;
+    if (this.#seen.begun !== was.begun || (view !== "" && view !== was.view)) this.#soon(COUNTS_REST_MS);
+    else if (state.changes !== was.changes) this.#soon(this.#hasLeft() ? COUNTS_REST_MS : CHANGES_REST_MS);
+  }
+
+  /** What is on the screen, overscan included. */
+  look(sight: readonly Sight[]): void {
+    this.#sight = sight;
+    // Called while the list is drawn: what is read here is no reason to draw it again.
+    untrack(() => {
+      this.#watch();
+      this.#fill();
+    });
+  }
+
+  row(section: number, index: number): TaskRow | undefined {
+    const id = idShown(this.shown, section, index);
+    return id === undefined ? undefined : this.byId(id);
+  }
+
+  byId(id: string): TaskRow | undefined {
+    return newer(this.rows.get(id), this.#told.get(id));
+  }
+
+  /** The row under the cursor. */
+  get under(): TaskRow | undefined {
+    return this.cursor?.id ? this.byId(this.cursor.id) : undefined;
+  }
+
+  /** The cursor stands on another row: what waited above may show. Returns its number afterwards. */
+  moveTo(at: number): number {
+    const place = placeAt(this.shown.sections, this.folded, at);
+    if (place === null) return -1;
+    this.cursor = this.#cursorAt(place);
+    this.release();
+    return this.number;
+  }
+
+  /** Shows what waits. */
+  release(): void {
+    if (this.shown.waiting === 0) return;
+    this.shown = plainly(this.shown.live);
+    this.#keepCursor();
+  }
+
+  fold(group: string): void {
+    const next = new Set(this.folded);
+    if (!next.delete(group)) next.add(group);
+    this.folded = next;
+  }
+
+  isChosen(row: TaskRow): boolean {
+    return isChosen(this.choice, row.id);
+  }
+
+  toggle(id: string): void {
+    this.choice = toggle(this.choice, id, () => this.#loadedOpen());
+  }
+
+  /** Everything between two numbers, whatever is loaded of it. */
+  extend(from: number, to: number): void {
+    const ids: string[] = [];
+    for (let at = Math.min(from, to); at <= Math.max(from, to); at += 1) {
+      const place = placeAt(this.shown.sections, this.folded, at);
+      const id = place === null ? undefined : idShown(this.shown, place.section, place.index);
+      if (id !== undefined) ids.push(id);
+    }
+    this.choice = add(this.choice, ids);
+  }
+
+  /** First what is loaded; once that is chosen, or when that is all there is, everything that matches. */
+  chooseAll(): void {
+    const loaded = this.#loadedOpen();
+    const isMore = loaded.some((id) => !isChosen(this.choice, id));
+    if (this.choice.kind === "some" && isMore && loaded.length < this.total) this.choice = add(this.choice, loaded);
+    else this.choice = ALL_MATCHING;
+  }
+
+  clear(): void {
+    this.choice = NONE;
+  }
+
+  /** Reads again at once, after an error. */
+  again(): void {
+    void this.#read(this.shown.sections.length === 0);
+  }
+
+  /** What this question was answered last time stands until the core answers it anew. */
+  #showKept(text: string): void {
+    const kept = this.#kept.get(text);
+    if (kept === undefined) return;
+    this.rows = new Map([...this.rows, ...kept.rows]);
+    this.shown = plainly(kept.live);
+    this.loadedAt = kept.at;
+  }
+
+  #loadedOpen(): string[] {
+    return standing(this.shown.live)
+      .filter(({ group }) => !this.folded.has(group))
+      .map(({ id }) => id);
+  }
+
+  #cursorAt({ section, index }: Place): Cursor | null {
+    const group = this.shown.sections[section]?.group;
+    return group === undefined ? null : { group, index, id: idShown(this.shown, section, index) ?? null };
+  }
+
+  /** After the list moved: the cursor stays with its row where that stays in its group, else with its place. */
+  #keepCursor(): void {
+    const { cursor } = this;
+    if (cursor === null) return;
+    const at = this.shown.sections.findIndex((section) => section.group === cursor.group);
+    const section = this.shown.sections[at];
+    if (section === undefined) {
+      this.cursor = null;
+      return;
+    }
+    const stays = standing(this.shown.live).find((one) => one.group === cursor.group && one.id === cursor.id);
+    const index = Math.min(stays?.index ?? cursor.index, section.count - 1);
+    this.cursor = { group: cursor.group, index, id: idShown(this.shown, at, index) ?? null };
+  }
+
+  #soon(rest: number): void {
+    const due = Math.max(Date.now(), this.#readAt + rest);
+    if (due >= this.#due) return;
+    this.#due = due;
+    clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => void this.#read(false), Math.max(0, due - Date.now()));
+  }
+
+  /** Reads counts and the pages in sight as one new list. */
+  async #read(isNew: boolean): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#due = Infinity;
+    if (this.#isReading) {
+      this.#soon(COUNTS_REST_MS);
+      return;
+    }
+    this.#isReading = true;
+    this.#readAt = Date.now();
+    const turn = this.#turn;
+    const query = this.query();
+    try {
+      const names = isNew ? this.#firstPages() : this.#wanted();
+      const answers = await Promise.all(names.map((at) => this.#page(query, at)));
+      if (turn !== this.#turn) return;
+      const view = answers[answers.length - 1]?.view;
+      if (view === undefined) return;
+      const live = listing(
+        view,
+        answers.flatMap(({ page }) => (page === null ? [] : [page])),
+      );
+      this.#keep(answers.flatMap(({ rows }) => rows));
+      this.shown = isNew ? plainly(live) : update(this.shown, live, this.#anchor());
+      if (this.shown.waiting === 0) this.#keepCursor();
+      this.error = null;
+      this.loadedAt = Date.now();
+      this.#prune();
+      this.#kept.put(this.#asked, { live, rows: this.rows, at: this.loadedAt });
+      if (isNew) this.#feed.focus({ query });
+    } catch (thrown) {
+      if (turn !== this.#turn) return;
+      this.error = apiError(thrown);
+      // Rows of another question must not stand under this one.
+      if (isNew && this.#kept.get(this.#asked) === undefined) {
+        this.shown = EMPTY;
+        this.loadedAt = 0;
+      }
+    } finally {
+      if (turn === this.#turn) {
+        this.#isReading = false;
+        this.#watch();
+        this.#fill();
+      }
+    }
+  }
+
+  /** The groups are not known yet: those that come first, or one row for the counts. */
+  #firstPages(): (PageName | null)[] {
+    switch (this.filter.groupBy) {
+      case "none":
+        return [{ group: "", page: 0 }];
+      case "need":
+        return [
+          { group: "needsYou", page: 0 },
+          { group: "moving", page: 0 },
+        ];
+      case "server":
+      case "agent":
+        return [null];
+    }
+  }
+
+  /** Pages under the screen, by their place in the newest list. */
+  #wanted(): (PageName | null)[] {
+    const names = new Map<string, PageName>();
+    for (const { section, from, to } of this.#sight) {
+      const at = this.shown.sections[section];
+      if (at === undefined || this.folded.has(at.group)) continue;
+      for (const page of pagesOf(at.group, Math.max(0, from + Math.min(0, at.shift)), to + Math.max(0, at.shift)))
+        names.set(`${page.page}/${page.group}`, page);
+    }
+    return names.size > 0 ? [...names.values()] : [null];
+  }
+
+  async #page(
+    query: ListQuery,
+    at: PageName | null,
+  ): Promise<{ view: ListView; rows: TaskRow[]; page: LoadedPage | null }> {
+    const group = at === null || query.groupBy === "none" ? null : at.group;
+    const { rows, view } = await this.#backend.call("tasks.page", {
+      query,
+      group,
+      offset: (at?.page ?? 0) * PAGE,
+      limit: at === null ? 1 : PAGE,
+    });
+    // An ungrouped list is one group without a name.
+    const groups = query.groupBy === "none" ? [{ group: "", count: view.total }] : view.groups;
+    return {
+      view: { groups, total: view.total, all: view.all },
+      rows,
+      page: at === null ? null : { ...at, ids: rows.map((row) => row.id) },
+    };
+  }
+
+  /** Loads what is in sight and not there yet, a page at a time, the newest sight first. */
+  #fill(): void {
+    if (this.#loading.size > 0 || this.#isReading) return;
+    for (const { section, from, to } of this.#sight) {
+      const at = this.shown.sections[section];
+      if (at === undefined || this.folded.has(at.group)) continue;
+      const held = Math.min(to, at.heldTo);
+      if (
+        from < held &&
+        Array.from({ length: held - from }, (_, step) => idShown(this.shown, section, from + step)).includes(undefined)
+      ) {
+        // Rows that were never loaded cannot be shown as they were.
+        this.release();
+        return this.#fill();
+      }
+      for (const page of pagesOf(at.group, Math.max(from, at.heldTo) + at.shift, to + at.shift)) {
+        if (!hasPage(this.shown.live, page)) return void this.#load(page);
+      }
+    }
+  }
+
+  async #load(at: PageName): Promise<void> {
+    const key = `${at.page}/${at.group}`;
+    const turn = this.#turn;
+    this.#loading.add(key);
+    try {
+      const { page, rows } = await this.#page(this.query(), at);
+      if (turn !== this.#turn || page === null) return;
+      this.#keep(rows);
+      this.shown = { ...this.shown, live: withPage(this.shown.live, page) };
+      this.error = null;
+      this.#prune();
+    } catch (thrown) {
+      if (turn === this.#turn) this.error = apiError(thrown);
+      return;
+    } finally {
+      this.#loading.delete(key);
+    }
+    this.#watch();
+    this.#fill();
+  }
+
+  #keep(rows: readonly TaskRow[]): void {
+    const next = new Map(this.rows);
+    for (const row of rows) next.set(row.id, newer(row, next.get(row.id)) ?? row);
+    this.rows = next;
+  }
+
+  /** Rows that stand nowhere are let go. */
+  #prune(): void {
+    const kept = new Set([...standing(this.shown.live), ...standing(this.shown.held)].map(({ id }) => id));
+    if (this.rows.size <= kept.size + PAGE) return;
+    this.rows = new Map([...this.rows].filter(([id]) => kept.has(id)));
+  }
+
+  /** The row nothing may push: the cursor's when it is in sight, else the first in sight once the list is scrolled. */
+  #anchor(): Anchor | null {
+    const { cursor } = this;
+    const isSeen =
+      cursor !== null &&
+      this.#sight.some(
+        ({ section, from, to }) =>
+          this.shown.sections[section]?.group === cursor.group && cursor.index >= from && cursor.index < to,
+      );
+    if (isSeen) return cursor;
+    const first = this.#sight.find(({ from, to }) => to > from);
+    const group = first === undefined ? undefined : this.shown.sections[first.section]?.group;
+    if (first === undefined || group === undefined || (first.section === 0 && first.from === 0)) return null;
+    return { group, index: first.from };
+  }
+
+  /** Tells the feed which rows are in sight. */
+  #watch(): void {
+    const ids = this.#sight.flatMap(({ section, from, to }) =>
+      Array.from({ length: Math.max(0, to - from) }, (_, step) => idShown(this.shown, section, from + step)).filter(
+        (id) => id !== undefined,
+      ),
+    );
+    const key = ids.join();
+    if (key === this.#watched) return;
+    this.#watched = key;
+    this.#feed.focus({ query: this.query(), ids });
+  }
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { looksSecretName, looksSecretValue, secretArguments } from "./secret-guess";
+
+describe("what looks like a secret", () => {
+  it.each([
+    "API_KEY",
+    "apiKey",
+    "api-key",
+    "GITHUB_TOKEN",
+    "Authorization",
+    "X-Api-Key",
+    "DB_PASSWORD",
+    "--token",
+    "client_secret",
+  ])("the name %s does", (name) => {
+    expect(looksSecretName(name)).toBe(true);
+  });
+
+  it.each(["PATH", "keyboard", "MONKEY", "tokenizer", "author", "HOME", "passenger", "LOG_LEVEL"])(
+    "the name %s does not",
+    (name) => {
+      expect(looksSecretName(name)).toBe(false);
+    },
+  );
+
+  it("knows keys by their shape and leaves words, ids and paths alone", () => {
+    expect(looksSecretValue("ghp_" + "a1B2c3D4".repeat(5))).toBe(true);
+    expect(looksSecretValue("q7Gz0pXw93LmKd82VbTn5RyAh41CsUe6")).toBe(true);
+    expect(looksSecretValue("123e4567-e89b-12d3-a456-426614174000"), "an id is no secret").toBe(false);
+    expect(looksSecretValue("@modelcontextprotocol/server-everything-and-more")).toBe(false);
+    expect(looksSecretValue("--a-long-flag-with-many-words-and-2-numbers")).toBe(false);
+  });
+
+  it("finds them among arguments", () => {
+    expect(secretArguments(["-y", "server", "--token", "abc", "--api-key=xyz", "--verbose"])).toEqual([3, 4]);
+    expect(secretArguments(["postgres://ann:hush@db/x", "postgres://ann@db/x"])).toEqual([0]);
+    expect(secretArguments(["-H", "Authorization: Bearer abc"])).toEqual([1]);
+    expect(secretArguments(["--token", "--verbose"]), "a flag is no value").toEqual([]);
+  });
+});

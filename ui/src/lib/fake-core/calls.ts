@@ -1,0 +1,195 @@
+/* What a made-up core answers, call by call. Effects that take time at a real server take time here, so that the states
+   in between can be seen; stories override single calls. The calls about tasks and budgets have files of their own. */
+import type { AgentFacts, ApiError, Calls, RuleDto, SessionDto } from "$lib/bindings";
+import type { CallName } from "$lib/backend/backend";
+import { budgetCalls } from "./budget-calls";
+import type { CoreState } from "./core-state";
+import { makeServer, TOOLS } from "./entities";
+import { makeSettings } from "./programs";
+import { NO_FIGURES } from "./query";
+import { iso } from "./random";
+import { AUDIT_FITS, LIMIT_ROWS } from "./storage";
+import { taskCalls } from "./task-calls";
+
+/** Calls that no screen makes: they are the command line's. */
+type Unused = "tasks.list" | "tasks.result" | "inbox" | "core.ping";
+export type Answered = Exclude<CallName, Unused>;
+export type Answers = { [N in Answered]: (input: Calls[N][0]) => Calls[N][1] | Promise<Calls[N][1]> };
+
+export function missing(what: string): ApiError {
+  return { code: "notFound", message: `there is no ${what}`, hint: "It may have been removed meanwhile." };
+}
+
+/** How long a new agent takes to connect. */
+const CONNECT_MS = 3_000;
+
+export function answers(state: CoreState): Answers {
+  const server = (name: string) => {
+    const found = state.servers.get(name);
+    if (!found) throw missing(`server \`${name}\``);
+    return found;
+  };
+  const me = state.core.person;
+
+  return {
+    ...taskCalls(state),
+    ...budgetCalls(state),
+    "servers.add": ({ name, address }) => {
+      const made = {
+        ...makeServer(name, state.servers.size, state.now()),
+        address,
+        health: { kind: "up" as const, since: iso(state.now()), why: null, hint: null, retryAt: null },
+        agreed: true,
+      };
+      state.servers.set(name, made);
+      state.send({ servers: [made] });
+      return { server: made, tools: [...TOOLS] };
+    },
+    "servers.locate": ({ command }) => ({ program: command.startsWith("/") ? command : `/usr/bin/${command}` }),
+    "servers.list": () => ({ servers: [...state.servers.values()] }),
+    "servers.show": ({ name }) => server(name),
+    "servers.tools": ({ name }) => ({ tools: server(name) ? [...TOOLS] : [] }),
+    "servers.remove": ({ name }) => {
+      const lostTasks = server(name).figures.open;
+      state.servers.delete(name);
+      state.send({ goneServers: [name] });
+      return { name, lostTasks };
+    },
+    "servers.agree": ({ name }) => {
+      const agreed = { ...server(name), agreed: true, agreedBy: me, agreedAt: iso(state.now()) };
+      state.servers.set(name, agreed);
+      state.send({ servers: [agreed] });
+      return agreed;
+    },
+    "agents.add": ({ name, taskTools, program }) => {
+      const agent: AgentFacts = {
+        id: `agt_${name}`,
+        name,
+        createdAt: iso(state.now()),
+        revokedAt: null,
+        seenAt: null,
+        client: null,
+        calls: 0,
+        openTasks: 0,
+        waiting: 0,
+        figures: NO_FIGURES,
+        taskTools: taskTools ?? true,
+        learnedTimeoutMs: null,
+        connected: false,
+      };
+      state.agents.set(agent.id, agent);
+      state.send({ agents: [...state.agents.values()] });
+      const token = "twa_6h0Lw2rXyN8cQm4TzV1sKd7PfJ9bGa3EuR5oYi0WtSx";
+      setTimeout(() => {
+        state.agents.set(agent.id, {
+          ...agent,
+          connected: true,
+          seenAt: iso(state.now()),
+          client: `${program ?? "claude-code"} 2.1.7`,
+        });
+        state.send({ agents: [...state.agents.values()] });
+      }, CONNECT_MS);
+      return {
+        agent,
+        token,
+        url: state.core.agentsAt.url,
+        settings: makeSettings(name, token, state.core.agentsAt.url),
+      };
+    },
+    "agents.list": () => ({ agents: [...state.agents.values()] }),
+    "agents.revoke": ({ agent }) => {
+      const held = state.agents.get(agent);
+      if (!held) throw missing(`agent \`${agent}\``);
+      const gone = {
+        ...held,
+        revokedAt: iso(state.now()),
+        connected: false,
+        openTasks: 0,
+        waiting: 0,
+        figures: NO_FIGURES,
+      };
+      state.agents.set(agent, gone);
+      state.send({ agents: [...state.agents.values()] });
+      return { agent: gone, stopped: held.figures.open, stops: [] };
+    },
+    "rules.list": () => ({ rules: state.rules }),
+    "rules.put": (rule) => {
+      const same = (other: RuleDto) => JSON.stringify(other.scope) === JSON.stringify(rule.scope);
+      state.rules = [...state.rules.filter((other) => !same(other)), rule];
+      state.send({ rules: state.rules });
+      return { rules: state.rules };
+    },
+    "demo.address": () => ({
+      kind: "stdio",
+      command: "taskwarden",
+      args: ["demo-server"],
+      env: {},
+      secretEnv: [],
+      cwd: null,
+    }),
+    "desk.list": ({ kind }) => ({ items: [...state.desk.values()].filter((item) => item.kind === kind) }),
+    "desk.put": ({ kind, key, value }) => {
+      if (value === null) state.desk.delete(`${kind}/${key}`);
+      else state.desk.set(`${kind}/${key}`, { kind, key, value, changedAt: iso(state.now()) });
+      if (kind === "view") state.send({ views: state.viewsOf() });
+      const snoozed = kind === "snooze" ? state.inbox.get(key) : undefined;
+      if (snoozed) {
+        const until =
+          value !== null && typeof value === "object" && "until" in value && typeof value.until === "string"
+            ? value.until
+            : null;
+        state.inbox.set(key, { ...snoozed, snoozedUntil: until });
+        state.send({ inbox: [{ ...snoozed, snoozedUntil: until }] });
+      }
+      return {};
+    },
+    recording: () => state.recording,
+    "storage.show": () => state.storage,
+    "storage.set": (change) => {
+      const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== null));
+      state.storage = { ...state.storage, limits: { ...state.storage.limits, ...given } };
+      return state.storage;
+    },
+    "storage.clean": () => {
+      const removed = state.storage.due;
+      state.storage = { ...state.storage, due: { payloadTasks: 0, payloadBytes: 0, tasks: 0, auditRows: 0 } };
+      return { removed, storage: state.storage };
+    },
+    "audit.verify": () => AUDIT_FITS,
+    "sessions.list": () => ({ sessions: state.sessions }),
+    "sessions.revoke": (input) => {
+      const isMeant = (session: SessionDto) => (input.which === "one" ? session.id === input.id : !session.current);
+      const ended = state.sessions.filter(isMeant);
+      if (input.which === "one" && ended.length === 0) throw missing(`browser session \`${input.id}\``);
+      state.sessions = state.sessions.filter((session) => !isMeant(session));
+      return { sessions: ended };
+    },
+    "limits.show": () => ({ rows: LIMIT_ROWS }),
+    "settings.change": (change) => {
+      state.settings = { ...state.settings, ...change };
+      state.send({ settings: state.settings });
+      return state.settings;
+    },
+    "feed.focus": ({ query, ids, task: open, visible }) => {
+      state.refocus({ query, ids, task: open, visible });
+      return {};
+    },
+    doctor: () => ({
+      version: state.core.version,
+      process: state.core.process,
+      registry: state.core.home,
+      schema: 1,
+      tasks: state.rows.size,
+      openRequests: state.inbox.size,
+      auditRows: 0,
+      bytes: 0,
+      findings: state.core.registryFindings,
+      secrets: state.core.secrets,
+      agentsAt: state.core.agentsAt,
+      named: { servers: [...state.servers.values()], agents: [...state.agents.values()], limits: LIMIT_ROWS },
+      recording: state.recording,
+      storage: state.storage,
+      audit: AUDIT_FITS,
+    }),
+  };
+}

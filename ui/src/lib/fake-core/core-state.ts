@@ -1,0 +1,299 @@
+/* A core made up in memory: what it holds and how it changes. Calls are in calls.ts, the wire in backend.ts. */
+import type {
+  AgentFacts,
+  BudgetDto,
+  BudgetList,
+  CoreDto,
+  DeskItem,
+  Frame,
+  InboxRow,
+  RecordingDto,
+  RuleDto,
+  ServerDto,
+  SettingsDto,
+  SessionDto,
+  StorageDto,
+  SubscribeInput,
+  TaskDto,
+  TaskRow,
+  Totals,
+} from "$lib/bindings";
+import { makeBudgets } from "./budgets";
+import { chance, iso, type Chance } from "./random";
+import { EVERYTHING, figures, totals, view } from "./query";
+import { inboxRow, isOver, makeRows } from "./rows";
+import { SESSIONS } from "./sessions";
+import { makeStorage } from "./storage";
+import { CORE, detail, makeAgents, makeServers, request, SETTINGS } from "./entities";
+
+export interface CoreStateOptions {
+  /** A number makes as many; a list is taken as it is. */
+  tasks?: number | TaskRow[];
+  /** Of the made tasks, how many wait for a person; or the rows themselves. */
+  inbox?: number | InboxRow[];
+  servers?: number | ServerDto[];
+  agents?: number | AgentFacts[];
+  rules?: RuleDto[];
+  /** Made from the agents when left out. */
+  budgets?: BudgetDto[];
+  /** Whole tasks that stand in for made details. */
+  details?: TaskDto[];
+  views?: DeskItem[];
+  desk?: DeskItem[];
+  core?: Partial<CoreDto>;
+  settings?: Partial<SettingsDto>;
+  storage?: Partial<StorageDto>;
+  sessions?: SessionDto[];
+  recording?: RecordingDto;
+  /** A frozen now, for stories. */
+  now?: number;
+  seed?: number;
+}
+
+type Delta = Extract<Frame, { type: "delta" }>;
+
+/** As `counting.agents_shown` of the core. */
+const BUDGETS_SHOWN = 50;
+
+export class CoreState {
+  readonly rows = new Map<string, TaskRow>();
+  readonly inbox = new Map<string, InboxRow>();
+  /** Servers and agents whose figures follow from the rows. */
+  readonly #counted = new Set<string>();
+  readonly servers = new Map<string, ServerDto>();
+  readonly agents = new Map<string, AgentFacts>();
+  rules: RuleDto[];
+  budgets: BudgetDto[];
+  readonly details = new Map<string, TaskDto>();
+  readonly desk = new Map<string, DeskItem>();
+  readonly core: CoreDto;
+  settings: SettingsDto;
+  storage: StorageDto;
+  sessions: SessionDto[];
+  recording: RecordingDto;
+  focus: SubscribeInput = { query: null, ids: [], task: null, visible: true };
+  upto = 1;
+  onframe: (frame: Frame) => void = () => undefined;
+  readonly #now: number | null;
+  readonly #roll: Chance;
+  #order: string[] = [];
+
+  constructor(options: CoreStateOptions) {
+    this.#now = options.now ?? null;
+    this.#roll = chance((options.seed ?? 7) + 1);
+    this.core = { ...CORE, ...options.core };
+    this.settings = { ...SETTINGS, ...options.settings };
+    const now = this.now();
+    this.storage = makeStorage(now, options.storage);
+    this.sessions = options.sessions ?? SESSIONS(now);
+    this.recording = options.recording ?? { state: "ok" };
+    const needy = typeof options.inbox === "number" ? options.inbox : 6;
+    const rows = Array.isArray(options.tasks)
+      ? options.tasks
+      : makeRows(options.tasks ?? 28, Math.min(needy, options.tasks ?? 28), now, options.seed);
+    for (const row of rows) this.rows.set(row.id, row);
+    this.#order = rows.map((row) => row.id);
+    const waiting = Array.isArray(options.inbox)
+      ? options.inbox
+      : rows.flatMap((row, at) => inboxRow(row, at, now) ?? []);
+    for (const row of waiting) this.inbox.set(row.id, row);
+    const servers = Array.isArray(options.servers) ? options.servers : makeServers(options.servers ?? 5, now);
+    for (const server of servers) {
+      if (server.figures.all === 0 && server.openTasks === 0) this.#counted.add(`server:${server.name}`);
+      this.servers.set(server.name, server);
+    }
+    const agents = Array.isArray(options.agents) ? options.agents : makeAgents(options.agents ?? 5, now);
+    for (const agent of agents) {
+      if (agent.figures.all === 0 && agent.openTasks === 0) this.#counted.add(`agent:${agent.name}`);
+      this.agents.set(agent.id, agent);
+    }
+    for (const server of this.servers.values()) this.#figure({ server: server.name, agent: null });
+    for (const agent of this.agents.values()) this.#figure({ server: "", agent: agent.name });
+    this.rules = options.rules ?? [];
+    this.budgets = options.budgets ?? makeBudgets([...this.agents.values()], rows, now);
+    for (const task of options.details ?? []) this.details.set(task.id, task);
+    for (const item of [...(options.views ?? []), ...(options.desk ?? [])])
+      this.desk.set(`${item.kind}/${item.key}`, item);
+  }
+
+  totals(): Totals {
+    return totals(this.rows.values(), this.inbox.values(), this.now());
+  }
+
+  /** Server and agent of a task with the figures of their tasks, where these were not given. */
+  #figure({ server, agent }: { server: string; agent: string | null }): { servers: ServerDto[]; agents: AgentFacts[] } {
+    const here = this.#counted.has(`server:${server}`) ? this.servers.get(server) : undefined;
+    const whose =
+      agent !== null && this.#counted.has(`agent:${agent}`)
+        ? [...this.agents.values()].find((one) => one.name === agent)
+        : undefined;
+    const servers: ServerDto[] = [];
+    const agents: AgentFacts[] = [];
+    if (here) {
+      const sum = figures([...this.rows.values()].filter((row) => row.server === server));
+      servers.push({ ...here, figures: sum, openTasks: sum.open });
+      this.servers.set(server, { ...here, figures: sum, openTasks: sum.open });
+    }
+    if (whose) {
+      const sum = figures([...this.rows.values()].filter((row) => row.agent === agent));
+      agents.push({ ...whose, figures: sum, openTasks: sum.open, waiting: sum.needsYou });
+      this.agents.set(whose.id, { ...whose, figures: sum, openTasks: sum.open, waiting: sum.needsYou });
+    }
+    return { servers, agents };
+  }
+
+  now(): number {
+    return this.#now ?? Date.now();
+  }
+
+  task(id: string): TaskDto | null {
+    const known = this.details.get(id);
+    const row = this.rows.get(id);
+    if (known) return known;
+    if (!row) return null;
+    const requests = [...this.inbox.values()]
+      .filter((one) => one.task === id && one.key !== null)
+      .map((one) =>
+        request(
+          row,
+          one.key ?? "",
+          one.kind === "url" ? "url" : one.kind === "unsupported" ? "sampling" : "form",
+          one.message ?? "",
+        ),
+      );
+    const made = detail(row, requests, this.now());
+    this.details.set(id, made);
+    return made;
+  }
+
+  /** As the core gives them: the first fifty. */
+  budgetList(): BudgetList {
+    return {
+      budgets: this.budgets.slice(0, BUDGETS_SHOWN),
+      more: Math.max(0, this.budgets.length - BUDGETS_SHOWN),
+      warnPercent: 80,
+      fullPercent: 95,
+      sliceTokens: 8_000,
+    };
+  }
+
+  /** One budget is otherwise now. */
+  budget(agentId: string, change: (budget: BudgetDto) => BudgetDto): void {
+    this.budgets = this.budgets.map((one) => (one.agentId === agentId ? change(one) : one));
+    this.send({ budgets: this.budgetList() });
+  }
+
+  viewsOf(): DeskItem[] {
+    return [...this.desk.values()].filter((item) => item.kind === "view");
+  }
+
+  snapshot(): Frame {
+    return {
+      type: "snapshot",
+      feed: "feed-1",
+      upto: this.upto,
+      core: this.core,
+      recording: this.recording,
+      settings: this.settings,
+      servers: [...this.servers.values()],
+      agents: [...this.agents.values()],
+      rules: this.rules,
+      totals: this.totals(),
+      inbox: [...this.inbox.values()],
+      views: this.viewsOf(),
+      budgets: this.budgetList(),
+      view: this.#view(),
+      task: this.focus.task === null ? null : this.task(this.focus.task),
+    };
+  }
+
+  /** Sends what changed; everything that is left out did not. */
+  send(change: Partial<Delta>): void {
+    const after = this.upto;
+    this.upto += Math.max(1, change.changes ?? 0);
+    this.onframe({
+      type: "delta",
+      after,
+      upto: this.upto,
+      changes: 0,
+      servers: [],
+      goneServers: [],
+      agents: [],
+      rules: null,
+      totals: null,
+      inbox: [],
+      goneInbox: [],
+      rows: [],
+      view: null,
+      task: null,
+      settings: null,
+      views: null,
+      budgets: null,
+      recording: null,
+      ...(change.inbox || change.goneInbox ? { totals: this.totals() } : {}),
+      ...change,
+    });
+  }
+
+  refocus(focus: SubscribeInput): void {
+    this.focus = focus;
+    this.send({
+      view: this.#view(),
+      rows: focus.ids.flatMap((id) => this.rows.get(id) ?? []),
+      task: focus.task === null ? null : this.task(focus.task),
+    });
+  }
+
+  /** One task is otherwise now; everything that follows from it is sent. */
+  change(id: string, row: Partial<TaskRow>, task: Partial<TaskDto> = {}): void {
+    const held = this.rows.get(id);
+    if (!held) return;
+    const next: TaskRow = { ...held, ...row, over: isOver(row.phase ?? held.phase), changedAt: iso(this.now()) };
+    this.rows.set(id, next);
+    const shared = {
+      over: next.over,
+      phase: next.phase,
+      group: next.group,
+      status: next.status,
+      statusMessage: next.statusMessage,
+      progress: next.progress,
+      endedAt: next.endedAt,
+      changedAt: next.changedAt,
+    };
+    const whole = this.task(id);
+    if (whole) this.details.set(id, { ...whole, ...shared, ...task });
+    this.send({
+      changes: 1,
+      rows: this.focus.ids.includes(id) ? [next] : [],
+      ...this.#figure(next),
+      totals: this.totals(),
+      view: this.#view(),
+      task: this.focus.task === id ? this.task(id) : null,
+    });
+  }
+
+  /** `count` tasks move on a little, in one frame. Composition stays, so that counts stay. */
+  stir(count: number): void {
+    const watched = new Set(this.focus.ids);
+    const changed = new Map<string, TaskRow>();
+    for (let at = 0; at < count; at += 1) {
+      const id = this.#order[Math.floor(this.#roll() * this.#order.length)];
+      const row = id === undefined ? undefined : this.rows.get(id);
+      if (!row) continue;
+      const done = ((row.progress?.done ?? 0) + 1) % 100;
+      const next: TaskRow = {
+        ...row,
+        progress: { done, total: 100, message: null },
+        lastSeenAt: iso(this.now()),
+        changedAt: iso(this.now()),
+      };
+      this.rows.set(row.id, next);
+      if (watched.has(row.id)) changed.set(row.id, next);
+    }
+    this.send({ changes: count, rows: [...changed.values()] });
+  }
+
+  #view(): ReturnType<typeof view> | null {
+    return this.focus.query === null ? null : view(this.rows.values(), this.focus.query ?? EVERYTHING, this.now());
+  }
+}

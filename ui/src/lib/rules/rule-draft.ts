@@ -1,0 +1,69 @@
+/* What a rule's form holds, and the rule it makes. Pure. An empty choice leaves the matter to the wider rule. */
+import type { RepeatDto, RuleDto, ScopeDto, WhoIsAsked } from "$lib/bindings";
+import { isBad, limitedBy, limitOf, limitsOf, type LimitDrafts } from "./token-limits";
+
+export interface RuleDraft {
+  readonly asked: WhoIsAsked | "";
+  /** As typed. */
+  readonly seconds: string;
+  readonly repeat: RepeatDto | "";
+  readonly hold: boolean;
+  /** Results that the program would cut are held. */
+  readonly holdCut: boolean;
+  readonly limits: LimitDrafts;
+}
+
+/** What was changed in a form; the rest is as it is saved, whoever saves it meanwhile. */
+export interface RuleChange extends Partial<Omit<RuleDraft, "limits">> {
+  readonly limits?: Partial<LimitDrafts>;
+}
+
+const DEFAULT_SECONDS = "60";
+const SECONDS_MAX = 86_400;
+
+export function draftOf(rule: RuleDto | null): RuleDraft {
+  return {
+    asked: rule?.asked ?? "",
+    seconds: rule?.peopleAfterMs == null ? DEFAULT_SECONDS : String(Math.round(rule.peopleAfterMs / 1_000)),
+    repeat: rule?.repeat ?? "",
+    hold: rule?.holdResults ?? false,
+    holdCut: rule?.holdCut ?? true,
+    limits: limitsOf(rule),
+  };
+}
+
+export function changedBy(saved: RuleDraft, change: RuleChange | null): RuleDraft {
+  return change === null ? saved : { ...saved, ...change, limits: { ...saved.limits, ...change.limits } };
+}
+
+/** Something in it is not saved. */
+export function isUnsaved(saved: RuleDraft, change: RuleChange | null): boolean {
+  return change !== null && JSON.stringify(changedBy(saved, change)) !== JSON.stringify(saved);
+}
+
+/** Whole seconds within a day; null for anything else. */
+export function secondsOf(typed: string): number | null {
+  const seconds = /^\d{1,6}$/.test(typed.trim()) ? Number(typed.trim()) : Number.NaN;
+  return seconds >= 1 && seconds <= SECONDS_MAX ? seconds : null;
+}
+
+/** Null when a number in it cannot be read. What the form does not show stays as it was. */
+export function ruleOf(scope: ScopeDto, draft: RuleDraft, before: RuleDto | null): RuleDto | null {
+  const seconds = secondsOf(draft.seconds);
+  if (draft.asked === "agentThenPeople" && seconds === null) return null;
+  const limited = limitedBy(scope.kind);
+  if (limited.some((what) => isBad(draft.limits[what]))) return null;
+  return {
+    scope,
+    asked: draft.asked === "" ? null : draft.asked,
+    peopleAfterMs: draft.asked === "agentThenPeople" && seconds !== null ? seconds * 1_000 : null,
+    repeat: draft.repeat === "" ? null : draft.repeat,
+    holdResults: draft.hold ? true : null,
+    promoteAfterMs: before?.promoteAfterMs ?? null,
+    // Yes is what holds without a rule; a rule that says so against a wider one keeps saying it.
+    holdCut: draft.holdCut ? (before?.holdCut === true ? true : null) : false,
+    resultLimit: limitOf(draft.limits.result),
+    taskLimit: limitOf(draft.limits.task),
+    windowLimit: limited.includes("window") ? limitOf(draft.limits.window) : (before?.windowLimit ?? null),
+  };
+}

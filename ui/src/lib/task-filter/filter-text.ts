@@ -1,0 +1,169 @@
+/* The filter as one line of text and back:
+   `phase:running,moving server:ci agent:"my agent" tool:deploy is:orphaned age>10m changed<24h changed:today group:server sort:changed words`.
+   What is written is canonical: two filters are the same when their texts are. It never throws; what cannot be read is told. */
+import type { Flag, Phase, PhaseGroup } from "$lib/bindings";
+import { ALL_PHASES, GROUPS } from "$lib/task/phase";
+import { ALL, type Filter } from "./filter";
+import { GROUP_PHASES, OPEN_PHASES } from "./phases";
+import { readSpan, writeSpan } from "./time-span";
+
+export interface Read {
+  readonly filter: Filter;
+  /** What could not be read, one sentence each; the rest counts nevertheless. */
+  readonly problems: readonly string[];
+}
+
+/** Longer lines are cut (judgement: a filter of 2,000 characters is a paste). */
+const LONGEST = 2_000;
+/** Values of one kind at most. */
+const MOST = 50;
+const FLAGS: readonly Flag[] = ["orphaned", "held", "needsYou"];
+const LISTS = { server: "servers", agent: "agents", tool: "tools" } as const;
+
+export function read(text: string): Read {
+  const problems: string[] = [];
+  const words: string[] = [];
+  let filter = ALL;
+  for (const token of tokens(text.slice(0, LONGEST))) {
+    const next = term(filter, token, problems);
+    if (next === null) words.push(unquoted(token));
+    else filter = next;
+  }
+  return { filter: { ...filter, phases: inOrder(filter.phases), text: words.join(" ").trim() }, problems };
+}
+
+export function write(filter: Filter): string {
+  const parts: string[] = [];
+  if (filter.phases.length > 0) parts.push(`phase:${phaseWords(filter.phases).join(",")}`);
+  if (filter.servers.length > 0) parts.push(`server:${[...filter.servers].sort().map(quoted).join(",")}`);
+  if (filter.agents.length > 0) parts.push(`agent:${[...filter.agents].sort().map(quoted).join(",")}`);
+  if (filter.tools.length > 0) parts.push(`tool:${[...filter.tools].sort().map(quoted).join(",")}`);
+  if (filter.flags.length > 0) parts.push(`is:${FLAGS.filter((flag) => filter.flags.includes(flag)).join(",")}`);
+  if (filter.olderThanMs !== null) parts.push(`age>${writeSpan(filter.olderThanMs)}`);
+  if (filter.changed !== null)
+    parts.push(filter.changed.kind === "today" ? "changed:today" : `changed<${writeSpan(filter.changed.ms)}`);
+  if (filter.groupBy !== ALL.groupBy) parts.push(`group:${filter.groupBy}`);
+  if (filter.sort !== ALL.sort) parts.push(`sort:${filter.sort}`);
+  if (filter.text !== "") parts.push(isPlain(filter.text) ? filter.text : `"${filter.text.replace(/"/g, "")}"`);
+  return parts.join(" ");
+}
+
+/** Null when the token is a word to look for. */
+function term(filter: Filter, token: string, problems: string[]): Filter | null {
+  const span = /^(age|changed)([<>])(.+)$/i.exec(token);
+  if (span)
+    return spanTerm(
+      filter,
+      { key: (span[1] ?? "").toLowerCase(), sign: span[2] ?? "", value: span[3] ?? "" },
+      problems,
+    );
+  const pair = /^([a-z]+):(.*)$/is.exec(token);
+  if (!pair) return null;
+  const key = (pair[1] ?? "").toLowerCase();
+  const values = listed(pair[2] ?? "");
+  if (key === "server" || key === "agent" || key === "tool") {
+    const list = LISTS[key];
+    if (values.length === 0) problems.push(`\`${key}:\` needs a name after the colon.`);
+    return { ...filter, [list]: unique([...filter[list], ...values]).slice(0, MOST) };
+  }
+  if (key === "is") return flagTerm(filter, values, problems);
+  if (key === "phase") return phaseTerm(filter, values, problems);
+  if (key === "changed") {
+    if (values[0]?.toLowerCase() === "today") return { ...filter, changed: { kind: "today" } };
+    problems.push("Write `changed:today`, or `changed<24h`.");
+    return filter;
+  }
+  if (key === "group" || key === "sort") return orderTerm(filter, key, values[0]?.toLowerCase() ?? "", problems);
+  // `http://…` and the like are words.
+  return null;
+}
+
+function spanTerm(filter: Filter, found: { key: string; sign: string; value: string }, problems: string[]): Filter {
+  const { key, sign, value } = found;
+  const ms = readSpan(unquoted(value));
+  if (ms === null) problems.push(`\`${value}\` is not a span of time. Write 90s, 10m, 2h or 3d.`);
+  else if (key === "age" && sign === ">") return { ...filter, olderThanMs: ms };
+  else if (key === "changed" && sign === "<") return { ...filter, changed: { kind: "within", ms } };
+  else
+    problems.push(key === "age" ? "Age is asked with `>`: `age>10m`." : "Changes are asked with `<`: `changed<24h`.");
+  return filter;
+}
+
+function phaseTerm(filter: Filter, values: readonly string[], problems: string[]): Filter {
+  const phases: Phase[] = [...filter.phases];
+  for (const value of values) {
+    const named = value.toLowerCase();
+    const group = GROUPS.find((one) => one.toLowerCase() === named);
+    const phase = ALL_PHASES.find((one) => one.toLowerCase() === named);
+    if (group) phases.push(...GROUP_PHASES[group]);
+    else if (named === "open") phases.push(...OPEN_PHASES);
+    else if (phase) phases.push(phase);
+    else problems.push(`There is no phase \`${value}\`. Phases are ${ALL_PHASES.join(", ")}.`);
+  }
+  if (values.length === 0) problems.push("`phase:` needs a phase after the colon.");
+  return { ...filter, phases };
+}
+
+function flagTerm(filter: Filter, values: readonly string[], problems: string[]): Filter {
+  const flags: Flag[] = [...filter.flags];
+  for (const value of values) {
+    const flag = FLAGS.find((one) => one.toLowerCase() === value.toLowerCase());
+    if (flag) flags.push(flag);
+    else problems.push(`A task is never \`${value}\`. Write is:${FLAGS.join(" or is:")}.`);
+  }
+  if (values.length === 0) problems.push("`is:` needs a word after the colon.");
+  return { ...filter, flags: FLAGS.filter((flag) => flags.includes(flag)) };
+}
+
+function orderTerm(filter: Filter, key: "group" | "sort", value: string, problems: string[]): Filter {
+  if (key === "group") {
+    const by = (["need", "server", "agent", "none"] as const).find((one) => one === value);
+    if (by) return { ...filter, groupBy: by };
+    problems.push("Group by need, server, agent or none.");
+  } else {
+    const by = (["newest", "oldest", "changed"] as const).find((one) => one === value);
+    if (by) return { ...filter, sort: by };
+    problems.push("Sort by newest, oldest or changed.");
+  }
+  return filter;
+}
+
+/** Whole groups by their word, the rest one by one. */
+function phaseWords(phases: readonly Phase[]): string[] {
+  const left = new Set(phases);
+  const words: string[] = [];
+  for (const group of GROUPS) {
+    if (!isWhole(group, left)) continue;
+    words.push(group);
+    for (const phase of GROUP_PHASES[group]) left.delete(phase);
+  }
+  return [...words, ...inOrder([...left])];
+}
+
+function isWhole(group: PhaseGroup, phases: ReadonlySet<Phase>): boolean {
+  return GROUP_PHASES[group].every((phase) => phases.has(phase));
+}
+
+export function inOrder(phases: readonly Phase[]): Phase[] {
+  return ALL_PHASES.filter((phase) => phases.includes(phase));
+}
+
+/** Splits at spaces outside of quotes. */
+function tokens(text: string): string[] {
+  return text.match(/(?:"[^"]*"?|[^\s"])+/g) ?? [];
+}
+
+/** Splits at commas outside of quotes. */
+function listed(value: string): string[] {
+  const parts = value.match(/(?:"[^"]*"?|[^,"])+/g) ?? [];
+  return parts.map(unquoted).filter((part) => part !== "");
+}
+
+const unquoted = (text: string) => text.replace(/"/g, "").trim();
+const quoted = (text: string) => (/[\s,]/.test(text) ? `"${text.replace(/"/g, "")}"` : text.replace(/"/g, ""));
+const unique = <T>(list: readonly T[]) => [...new Set(list)];
+
+/** Whether the words come back as words. */
+function isPlain(text: string): boolean {
+  return !/["]|\s{2}/.test(text) && tokens(text).every((token) => term(ALL, token, []) === null);
+}

@@ -1,0 +1,34 @@
+/* The lists of tasks that were shown last, by their query, so that a place that is opened again has its rows at once, also
+   while the core does not answer. It lives as long as the page; lists are read and refreshed elsewhere. */
+import { getContext, setContext } from "svelte";
+import type { TaskRow } from "$lib/bindings";
+import type { Listing } from "./loaded-list";
+
+export interface KeptList {
+  readonly live: Listing;
+  readonly rows: ReadonlyMap<string, TaskRow>;
+  /** When it was read (ms since the epoch). */
+  readonly at: number;
+}
+
+/** Lists kept at most (judgement: every view of the rail once). */
+const LISTS_KEPT = 12;
+
+export class KeptLists {
+  readonly #lists = new Map<string, KeptList>();
+
+  get(query: string): KeptList | undefined {
+    return this.#lists.get(query);
+  }
+
+  put(query: string, list: KeptList): void {
+    this.#lists.delete(query);
+    this.#lists.set(query, list);
+    const [oldest] = this.#lists.keys();
+    if (this.#lists.size > LISTS_KEPT && oldest !== undefined) this.#lists.delete(oldest);
+  }
+}
+
+const KEPT = Symbol("kept lists");
+export const setKeptLists = (kept: KeptLists): KeptLists => setContext(KEPT, kept);
+export const getKeptLists = (): KeptLists => getContext<KeptLists>(KEPT);

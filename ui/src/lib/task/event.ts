@@ -1,0 +1,102 @@
+/* An event of a task as screens show it: an icon, a tone, a sentence with names, and what a person wrote. One table for
+   the inbox and the task's own page. Pure. */
+import type { AuditVerb, HistoryEvent } from "$lib/bindings";
+import { line } from "$lib/design/text/plain-text";
+import type { IconName } from "$lib/design/text/icons";
+import type { Tone } from "$lib/design/tones";
+import { EVENTS, ownWords } from "$lib/text/events";
+
+export interface EventLook {
+  readonly icon: IconName;
+  readonly tone: Tone;
+  readonly text: string;
+  readonly words: string | null;
+}
+
+/** Of whose task it is. */
+export interface EventOf {
+  readonly server: string;
+  readonly agent: string | null;
+  readonly tool: string | null;
+  /** The person at this desk. */
+  readonly me: string | null;
+}
+
+const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
+  admitted: ["arrow-up", "neutral"],
+  accepted: ["ring", "running"],
+  discovered: ["search", "neutral"],
+  adopted: ["plus", "neutral"],
+  unconfirmed: ["question", "attention"],
+  ended: ["check", "success"],
+  contradiction: ["warn", "danger"],
+  asked: ["speech", "attention"],
+  withdrawn: ["undo", "neutral"],
+  answerBegun: ["arrow-up", "running"],
+  answerEnded: ["check", "success"],
+  answerUndone: ["undo", "neutral"],
+  stopBegun: ["ring-bar", "neutral"],
+  stopEnded: ["check", "neutral"],
+  revoked: ["lock", "neutral"],
+  unwatched: ["eye-bar", "neutral"],
+  lost: ["cross-dashed", "stale"],
+  serverAdded: ["plus", "neutral"],
+  serverAllowed: ["check", "neutral"],
+  serverRemoved: ["trash", "neutral"],
+  processStarted: ["ring", "neutral"],
+  processEnded: ["bar", "neutral"],
+  agentAdded: ["plus", "neutral"],
+  agentRevoked: ["lock", "neutral"],
+  ruleChanged: ["info", "neutral"],
+  given: ["arrow-up", "neutral"],
+  orphaned: ["ring-dashed", "stale"],
+  resultHeld: ["hand", "attention"],
+  resultReleased: ["check", "success"],
+  resultWithheld: ["lock", "danger"],
+  overLimit: ["gauge", "attention"],
+  limitLifted: ["check", "success"],
+  budgetChanged: ["gauge", "neutral"],
+  storageCleaned: ["trash", "neutral"],
+  storageChanged: ["info", "neutral"],
+  segmentRemoved: ["trash", "neutral"],
+  sessionRevoked: ["lock", "neutral"],
+};
+
+export function eventLook(event: HistoryEvent, of: EventOf): EventLook {
+  const note = line(event.note, 200);
+  const [icon, tone] = toned(event.verb, note);
+  const names = {
+    who: whoOf(event, of.me),
+    actor: event.actor,
+    server: line(of.server, 80),
+    agent: of.agent === null ? EVENTS.itsAgent : line(of.agent, 80),
+    tool: of.tool === null ? EVENTS.aTool : line(of.tool, 80),
+  };
+  return { icon, tone, text: EVENTS.sentence(event.verb, names, note), words: ownWords(event.verb, event.actor, note) };
+}
+
+function whoOf(event: HistoryEvent, me: string | null): string {
+  switch (event.actor) {
+    case "limit":
+      return EVENTS.limit;
+    case "taskwarden":
+      return EVENTS.taskwarden;
+    case "person":
+    case "agent":
+    case "server":
+      return event.who === ""
+        ? EVENTS.somebody
+        : event.actor === "person" && event.who === me
+          ? EVENTS.you
+          : line(event.who, 80);
+  }
+}
+
+/** A refusal or a failure has another look than what went well. */
+function toned(verb: string, note: string): readonly [IconName, Tone] {
+  if (verb === "ended" && /-> (failed|not sent|refused)$/.test(note)) return ["cross", "danger"];
+  if (verb === "ended" && note.endsWith("-> cancelled")) return ["bar", "neutral"];
+  if ((verb === "answerEnded" || verb === "stopEnded") && (note === "refused" || note === "notSent"))
+    return ["cross", "danger"];
+  return Object.hasOwn(LOOKS, verb) ? LOOKS[verb as AuditVerb] : ["info", "neutral"];
+}
