@@ -2,12 +2,12 @@
    the tests all call `provide`, so that no screen can tell where it runs. */
 import { untrack } from "svelte";
 import type { Backend } from "$lib/backend/backend";
-import { Announcer, setAnnouncer, setStarting, setToasts, Starting, Toasts } from "./actions";
-import { GatedBackend } from "$lib/backend/fail-fast";
-import { setCoreTrouble } from "$lib/design/controls/core-unavailable";
+import { Announcer, setAnnouncer, setStartRequests, setToasts, StartRequests, Toasts } from "./actions";
+import { FailFastBackend } from "$lib/backend/fail-fast";
+import { setCoreUnavailable } from "$lib/design/controls/core-unavailable";
 import { Feed, setBackend, setFeed } from "$lib/feed/feed.svelte";
 import { Keys, setKeys } from "./keys";
-import { KeptLists, setKeptLists } from "$lib/task-list/list-cache";
+import { ListCache, setListCache } from "$lib/task-list/list-cache";
 import { route } from "./route.svelte";
 import { APP } from "$lib/text/app";
 
@@ -17,22 +17,24 @@ export interface Provided {
   readonly keys: Keys;
   readonly toasts: Toasts;
   readonly announcer: Announcer;
-  readonly starting: Starting;
+  readonly starting: StartRequests;
 }
 
 /** Call it while the outermost component is made. */
 export function provide(backend: Backend): Provided {
   const announcer = setAnnouncer(new Announcer());
   const feed = setFeed(new Feed(backend, (hash) => route.open(hash)));
-  setCoreTrouble(() => (feed.connection === "lost" ? APP.needsCore : null));
-  setKeptLists(new KeptLists());
+  setCoreUnavailable(() => (feed.connection === "lost" ? APP.needsCore : null));
+  setListCache(new ListCache());
   return {
     // Untracked: a screen that reads while it is drawn must not read again whenever the connection changes.
-    backend: setBackend(new GatedBackend(backend, () => untrack(() => (feed.connection === "lost" ? feed.why : null)))),
+    backend: setBackend(
+      new FailFastBackend(backend, () => untrack(() => (feed.connection === "lost" ? feed.why : null))),
+    ),
     feed,
     keys: setKeys(new Keys()),
     toasts: setToasts(new Toasts(announcer)),
     announcer,
-    starting: setStarting(new Starting()),
+    starting: setStartRequests(new StartRequests()),
   };
 }

@@ -5,11 +5,11 @@ import { apiError } from "$lib/backend/backend";
 import { clock } from "./clock.svelte";
 
 /** A read is repeated after this rest at the earliest. */
-export const REST_MS = 5_000;
+export const MIN_INTERVAL_MS = 5_000;
 /** What nobody tells of is read again after this. Judgement: sums of hours do not need more. */
-export const ROUND_MS = 60_000;
+export const REFRESH_MS = 60_000;
 
-export class Kept<T> {
+export class CachedCall<T> {
   value = $state.raw<T | null>(null);
   error = $state.raw<ApiError | null>(null);
   /** When `value` was read; 0 before there is one. */
@@ -61,7 +61,7 @@ export class Kept<T> {
     clearTimeout(this.#timer);
     const timer = (this.#timer = window.setTimeout(
       () => void this.now(),
-      Math.max(0, this.#readAt + REST_MS - Date.now()),
+      Math.max(0, this.#readAt + MIN_INTERVAL_MS - Date.now()),
     ));
     return () => clearTimeout(timer);
   }

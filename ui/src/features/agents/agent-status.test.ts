@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { anAgent } from "./agents.example";
-import { agentLook, firstCall, inOrder, matching, nameProblem } from "./agent-status";
+import { agentStatus, firstCall, sortedByNeed, matching, nameProblem } from "./agent-status";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
 
@@ -12,15 +12,15 @@ describe("agents", () => {
       anAgent("here"),
       anAgent("asks", { waiting: 1 }),
     ];
-    expect(inOrder(agents).map((agent) => agent.name)).toEqual(["asks", "here", "away", "zed"]);
+    expect(sortedByNeed(agents).map((agent) => agent.name)).toEqual(["asks", "here", "away", "zed"]);
   });
 
   it("say when they were last heard, or that they never were", () => {
-    expect(agentLook(anAgent("a", { connected: false, seenAt: null }), NOW)).toMatchObject({
+    expect(agentStatus(anAgent("a", { connected: false, seenAt: null }), NOW)).toMatchObject({
       word: "Not connected",
       small: "has not connected yet",
     });
-    expect(agentLook(anAgent("a", { seenAt: "2026-11-21T14:29:36.000Z" }), NOW)).toMatchObject({
+    expect(agentStatus(anAgent("a", { seenAt: "2026-11-21T14:29:36.000Z" }), NOW)).toMatchObject({
       word: "Connected",
       small: "last heard 2 min ago",
     });

@@ -3,16 +3,17 @@ import type { AgentFacts } from "$lib/bindings";
 import type { IconName } from "$lib/design/text/icons";
 import type { Tone } from "$lib/design/tones";
 import { ago } from "$lib/format/time";
+import { textMatcher } from "$lib/text-match";
 import { agentsText as text } from "$lib/text/agents";
 
-export interface AgentLook {
+export interface AgentStatus {
   readonly tone: Tone;
   readonly icon: IconName;
   readonly word: string;
   readonly small: string;
 }
 
-export function agentLook(agent: AgentFacts, now: number): AgentLook {
+export function agentStatus(agent: AgentFacts, now: number): AgentStatus {
   if (agent.revokedAt !== null)
     return {
       tone: "neutral",
@@ -27,7 +28,7 @@ export function agentLook(agent: AgentFacts, now: number): AgentLook {
 }
 
 /** What needs somebody first, then the connected, then the others by name; the revoked last. */
-export function inOrder(agents: Iterable<AgentFacts>): readonly AgentFacts[] {
+export function sortedByNeed(agents: Iterable<AgentFacts>): readonly AgentFacts[] {
   const rank = (agent: AgentFacts) =>
     agent.revokedAt !== null ? 3 : agent.figures.needsYou > 0 ? 0 : agent.connected ? 1 : 2;
   return [...agents].sort(
@@ -37,14 +38,8 @@ export function inOrder(agents: Iterable<AgentFacts>): readonly AgentFacts[] {
 
 /** By name or program; nothing typed means all. */
 export function matching(agents: readonly AgentFacts[], typed: string): readonly AgentFacts[] {
-  const words = typed
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== "");
-  if (words.length === 0) return agents;
-  return agents.filter((agent) =>
-    words.every((word) => `${agent.name} ${agent.client ?? ""}`.toLowerCase().includes(word)),
-  );
+  const matches = textMatcher(typed);
+  return agents.filter((agent) => matches(`${agent.name} ${agent.client ?? ""}`));
 }
 
 /** How far a new agent has come. */

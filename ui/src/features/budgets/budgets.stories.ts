@@ -4,7 +4,7 @@ import type { FakeOptions } from "$lib/fake-core/backend";
 import { makeSeries, makeShown } from "$lib/fake-core/budgets";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
 import Budgets from "./Budgets.svelte";
-import { DAY } from "./look";
+import { DAY } from "./spend/spend-sums";
 import * as made from "./budgets.example";
 
 const failed: ApiError = { code: "failed", message: "the registry is full", hint: "Free some space on the disk." };

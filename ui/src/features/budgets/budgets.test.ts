@@ -12,7 +12,7 @@ import Budgets from "./Budgets.svelte";
 import { agentOf, agents, aBudget, BESIDE, budgets, coming, CUT, OVERFULL } from "./budgets.example";
 import PendingResults from "./agent/PendingResults.svelte";
 import SpendHistory from "./spend/SpendHistory.svelte";
-import { DAY } from "./look";
+import { DAY } from "./spend/spend-sums";
 import OtherWindows from "./agent/OtherWindows.svelte";
 import Waste from "./spend/Waste.svelte";
 

@@ -3,7 +3,7 @@
 import type { Backend } from "$lib/backend/backend";
 import { readDraft, type Draft } from "$lib/form";
 
-export interface Kept {
+export interface StoredDraft {
   readonly draft: Draft;
   readonly at: string;
 }
@@ -13,7 +13,7 @@ const SAVE_AFTER_MS = 500;
 
 export class Drafts {
   readonly #backend: Backend;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, StoredDraft>();
   readonly #waiting = new Map<string, { timer: ReturnType<typeof setTimeout>; draft: Draft | null }>();
   /** Told when something was kept or forgotten. */
   readonly #onkept: (key: string) => void;
@@ -32,7 +32,7 @@ export class Drafts {
     }
   }
 
-  of(key: string): Kept | null {
+  of(key: string): StoredDraft | null {
     return this.#kept.get(key) ?? null;
   }
 

@@ -4,19 +4,19 @@ import { getContext, setContext } from "svelte";
 import type { ApiError, HeldDto, InboxRow, RequestDto, TaskDto } from "$lib/bindings";
 import { apiError, type Backend } from "$lib/backend/backend";
 import type { Toasts } from "$lib/actions";
-import { line } from "$lib/design";
+import { singleLine } from "$lib/design";
 import { FormState, type JsonObject } from "$lib/form";
 import { decisionOf, firstDelivery, type Delivery } from "$lib/result-hold/delivery";
-import { releasedSaid, releaseOf, type Decision } from "$lib/result-hold/release";
+import { releasedMessage, releaseInput, type Decision } from "$lib/result-hold/release";
 import { coarse, ms } from "$lib/format/time";
-import { heldText } from "$lib/text/result-hold";
+import { resultHoldText } from "$lib/text/result-hold";
 import { inboxText } from "$lib/text/inbox";
 import { Drafts } from "./drafts";
 import { snoozeUntil } from "./list/item-order";
 import { isShared } from "./item-title";
 
 export type Outcome = "accept" | "decline" | "dismiss";
-export type Popup = "confirm" | "stop" | "resolve" | "withhold";
+export type Popup = "confirm" | "cancel" | "resolve" | "withhold";
 
 const HOLD_MS = 5_000;
 /** With less time than this an answer leaves at once (peers 4.3: only if the deadline allows). */
@@ -33,7 +33,7 @@ interface Wiring {
   readonly select: (id: string) => void;
 }
 
-export class Desk {
+export class InboxActions {
   /** Drafts were read, or cannot be; only then forms are made. */
   ready = $state(false);
   /** By item: what a call failed with. */
@@ -200,7 +200,7 @@ export class Desk {
       this.opened = new Map([...this.opened, [row.id, this.#to.now()]]);
   }
 
-  async stop(row: InboxRow, reason: string): Promise<void> {
+  async cancel(row: InboxRow, reason: string): Promise<void> {
     const { task } = row;
     // Which call asks is not known: a cancel must not aim at a guess.
     if (task === null || isShared(row)) return;
@@ -252,11 +252,11 @@ export class Desk {
   async release(row: InboxRow, decision: Decision): Promise<void> {
     const { task } = row;
     if (task === null) return;
-    const done = await this.#try(row.id, () => this.#to.backend.call("tasks.release", releaseOf(task, decision)));
+    const done = await this.#try(row.id, () => this.#to.backend.call("tasks.release", releaseInput(task, decision)));
     if (!done) return;
     this.popup = null;
     this.#to.leave(row.id);
-    this.#to.toasts.show(releasedSaid(decision, line(row.agent ?? heldText.agent, 60)));
+    this.#to.toasts.show(releasedMessage(decision, singleLine(row.agent ?? resultHoldText.agent, 60)));
   }
 
   /** What a person chose for a result that is held because of its size. */
@@ -289,7 +289,7 @@ export class Desk {
     const done = await this.#try(row.id, () => this.#to.backend.call("tasks.goOn", { id: task }));
     if (!done) return;
     this.#to.leave(row.id);
-    this.#to.toasts.show(inboxText.overLimit.wentOn(line(row.tool ?? inboxText.titleOf.aTask, 80)));
+    this.#to.toasts.show(inboxText.overLimit.wentOn(singleLine(row.tool ?? inboxText.titleOf.aTask, 80)));
   }
 
   /** The person left an item that nobody can answer any more: what was half written goes with it. */
@@ -344,6 +344,6 @@ function told(row: InboxRow, action: Outcome): string {
   }
 }
 
-const DESK = Symbol("inbox-desk");
-export const setDesk = (desk: Desk): Desk => setContext(DESK, desk);
-export const getDesk = (): Desk => getContext<Desk>(DESK);
+const INBOX_ACTIONS = Symbol("inbox actions");
+export const setInboxActions = (actions: InboxActions): InboxActions => setContext(INBOX_ACTIONS, actions);
+export const getInboxActions = (): InboxActions => getContext<InboxActions>(INBOX_ACTIONS);

@@ -4,7 +4,7 @@ import { Announcer, Toasts } from "$lib/actions";
 import { fake, type FakeOptions } from "$lib/fake-core/backend";
 import type { ApiError } from "$lib/bindings";
 import { STORY_NOW } from "$lib/fake-core/story";
-import { Desk } from "./inbox-actions.svelte";
+import { InboxActions } from "./inbox-actions.svelte";
 import {
   DESTRUCTIVE,
   LINK,
@@ -25,7 +25,7 @@ function begin(item: Item, more: FakeOptions = {}) {
   const toasts = new Toasts(new Announcer());
   const left: string[] = [];
   const selected: string[] = [];
-  const desk = new Desk({
+  const actions = new InboxActions({
     backend,
     toasts,
     now: () => STORY_NOW,
@@ -35,7 +35,7 @@ function begin(item: Item, more: FakeOptions = {}) {
   const [request] = item.task.requests;
   const form = () => {
     if (!request) throw new Error("the item asks something");
-    return desk.form(item.row, request);
+    return actions.form(item.row, request);
   };
   const field = (name: string) => {
     const found = form().model.fields.find((one) => one.name === name);
@@ -43,13 +43,13 @@ function begin(item: Item, more: FakeOptions = {}) {
     return found;
   };
   const sent = (name: string) => backend.called.filter((one) => one.name === name).map((one) => one.input);
-  return { backend, toasts, desk, form, field, sent, left, selected, row: item.row };
+  return { backend, toasts, actions, form, field, sent, left, selected, row: item.row };
 }
 
 it("an answer is held back five seconds, and the next item is selected", async () => {
-  const { desk, form, sent, left, toasts, row } = begin(QUESTION);
+  const { actions, form, sent, left, toasts, row } = begin(QUESTION);
   form();
-  expect(desk.send(row, false)).toBe("sent");
+  expect(actions.send(row, false)).toBe("sent");
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.answer")).toEqual([
     {
@@ -65,9 +65,9 @@ it("an answer is held back five seconds, and the next item is selected", async (
 });
 
 it("an answer that is taken back stands in its form again", async () => {
-  const { desk, form, field, sent, selected, toasts, row } = begin(QUESTION);
+  const { actions, form, field, sent, selected, toasts, row } = begin(QUESTION);
   form().type(field("limit"), "3");
-  desk.send(row, false);
+  actions.send(row, false);
   await vi.advanceTimersByTimeAsync(1_000);
   toasts.undo();
   await vi.advanceTimersByTimeAsync(1_000);
@@ -81,20 +81,20 @@ it("an answer that is taken back stands in its form again", async () => {
 });
 
 it("a form with something to correct is not sent and names its first field", async () => {
-  const { desk, form, field, sent, row } = begin(QUESTION);
+  const { actions, form, field, sent, row } = begin(QUESTION);
   form().type(field("limit"), "many");
-  expect(desk.send(row, false)).toEqual({ correct: "limit" });
+  expect(actions.send(row, false)).toEqual({ correct: "limit" });
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.answer")).toEqual([]);
 });
 
 it("a destructive answer takes two steps", async () => {
-  const { desk, form, field, sent, row } = begin(DESTRUCTIVE);
+  const { actions, form, field, sent, row } = begin(DESTRUCTIVE);
   form().set(field("sure"), true);
-  expect(desk.send(row, false)).toBe("confirm");
-  expect(desk.popup).toBe("confirm");
+  expect(actions.send(row, false)).toBe("confirm");
+  expect(actions.popup).toBe("confirm");
   expect(sent("tasks.answer")).toEqual([]);
-  expect(desk.send(row, true)).toBe("sent");
+  expect(actions.send(row, true)).toBe("sent");
 });
 
 it("a refusal stays with its item, and what was written stays too", async () => {
@@ -103,7 +103,7 @@ it("a refusal stays with its item, and what was written stays too", async () => 
     message: "this question was already answered by Dana",
     hint: "The first answer counts.",
   };
-  const { desk, form, field, left, row } = begin(QUESTION, {
+  const { actions, form, field, left, row } = begin(QUESTION, {
     calls: {
       "tasks.answer": () => {
         throw refused;
@@ -111,32 +111,32 @@ it("a refusal stays with its item, and what was written stays too", async () => 
     },
   });
   form().type(field("limit"), "3");
-  desk.send(row, false);
+  actions.send(row, false);
   await vi.advanceTimersByTimeAsync(10);
-  expect(desk.failed.get(row.id)).toEqual(refused);
+  expect(actions.failed.get(row.id)).toEqual(refused);
   expect(left).toEqual([]);
   expect(form().value("limit")).toBe(3);
-  expect(desk.keeps(row.id), "the item does not leave with unsent words in it").toBe(true);
+  expect(actions.keeps(row.id), "the item does not leave with unsent words in it").toBe(true);
 });
 
 it("a draft is kept half a second after the last change, without secrets, and forgotten when sent", async () => {
-  const { desk, form, field, sent, row } = begin(SECRET);
+  const { actions, form, field, sent, row } = begin(SECRET);
   form().type(field("user"), "dana");
   form().type(field("password"), "hunter2");
-  desk.keepDraft(row.id, form());
+  actions.keepDraft(row.id, form());
   await vi.advanceTimersByTimeAsync(400);
   expect(sent("desk.put")).toEqual([]);
   await vi.advanceTimersByTimeAsync(200);
   expect(sent("desk.put")).toEqual([{ kind: "draft", key: row.id, value: { values: { user: "dana" }, typed: {} } }]);
   expect(JSON.stringify(sent("desk.put"))).not.toContain("hunter2");
-  desk.send(row, false);
+  actions.send(row, false);
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("desk.put").at(-1)).toEqual({ kind: "draft", key: row.id, value: null });
 });
 
 it("a kept draft stands in the form after a restart, and can be started over", async () => {
-  const { desk, form, row } = begin(QUESTION, {
-    desk: [
+  const { actions, form, row } = begin(QUESTION, {
+    userData: [
       {
         kind: "draft",
         key: QUESTION.row.id,
@@ -145,16 +145,16 @@ it("a kept draft stands in the form after a restart, and can be started over", a
       },
     ],
   });
-  await Promise.all([desk.load(), vi.advanceTimersByTimeAsync(10)]);
+  await Promise.all([actions.load(), vi.advanceTimersByTimeAsync(10)]);
   expect(form().draft).toEqual({ values: { rollout: "all" }, typed: { limit: "1," } });
-  expect(desk.restoredAt(row.id)).toBe("2026-11-21T14:00:00.000Z");
-  desk.startOver(row.id);
+  expect(actions.restoredAt(row.id)).toBe("2026-11-21T14:00:00.000Z");
+  actions.startOver(row.id);
   expect(form().value("rollout")).toBe("canary");
 });
 
 it("not now hides for ten minutes, sends nothing, and can be taken back", async () => {
-  const { desk, sent, left, toasts, row } = begin(LINK);
-  void desk.snooze(row);
+  const { actions, sent, left, toasts, row } = begin(LINK);
+  void actions.snooze(row);
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("desk.put")).toEqual([
     { kind: "snooze", key: row.id, value: { until: new Date(STORY_NOW + 600_000).toISOString() } },
@@ -167,77 +167,77 @@ it("not now hides for ten minutes, sends nothing, and can be taken back", async 
 });
 
 it("a link opens only when asked, and consent follows only when said", async () => {
-  const { desk, backend, sent, row } = begin(LINK);
+  const { actions, backend, sent, row } = begin(LINK);
   const opened = vi.spyOn(backend, "openOutside");
   expect(opened).not.toHaveBeenCalled();
-  void desk.openLink(row, "https://id.ledgerly.example/");
+  void actions.openLink(row, "https://id.ledgerly.example/");
   await vi.advanceTimersByTimeAsync(10);
   expect(opened).toHaveBeenCalledTimes(1);
   expect(sent("tasks.answer"), "opening is no answer").toEqual([]);
-  void desk.answer(row, "accept");
+  void actions.answer(row, "accept");
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.answer")).toEqual([{ id: row.task, key: row.key, action: "accept", content: null, hold: false }]);
 });
 
 it("with seconds left an answer leaves at once", async () => {
-  const { desk, form, sent, toasts, row } = begin({
+  const { actions, form, sent, toasts, row } = begin({
     ...QUESTION,
     row: { ...QUESTION.row, deadline: new Date(STORY_NOW + 8_000).toISOString() },
   });
   form();
-  desk.send({ ...row }, false);
+  actions.send({ ...row }, false);
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.answer")).toMatchObject([{ hold: false }]);
   expect(toasts.undoable).toBeNull();
 });
 
 it("a large result goes in slices, and in another form when a person says so", async () => {
-  const { desk, sent, left, row } = begin(TOO_LARGE);
-  expect(desk.deliver(row, TOO_LARGE.task.held)).toBe(true);
+  const { actions, sent, left, row } = begin(TOO_LARGE);
+  expect(actions.deliver(row, TOO_LARGE.task.held)).toBe(true);
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.release")).toEqual([{ id: row.task, deliver: true, form: "slices" }]);
   expect(left).toEqual([row.id]);
-  desk.deliverAs(row.id, { form: "trimmed", trim: "5k" });
-  desk.deliver(row, TOO_LARGE.task.held);
+  actions.deliverAs(row.id, { form: "trimmed", trim: "5k" });
+  actions.deliver(row, TOO_LARGE.task.held);
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.release").at(-1)).toEqual({ id: row.task, deliver: true, form: "trimmed", trimTokens: 5_000 });
 });
 
 it("a held result goes to nobody before its task is heard", async () => {
   for (const held of [RESULT_HELD, TOO_LARGE]) {
-    const { desk, sent, row } = begin(held);
-    expect(desk.deliver(row, null), "there is nothing to correct").toBe(true);
+    const { actions, sent, row } = begin(held);
+    expect(actions.deliver(row, null), "there is nothing to correct").toBe(true);
     await vi.advanceTimersByTimeAsync(10);
     expect(sent("tasks.release")).toEqual([]);
   }
 });
 
 it("a result that a person wanted to see goes as it came", async () => {
-  const { desk, sent, row } = begin(RESULT_HELD);
-  expect(desk.deliver(row, RESULT_HELD.task.held)).toBe(true);
+  const { actions, sent, row } = begin(RESULT_HELD);
+  expect(actions.deliver(row, RESULT_HELD.task.held)).toBe(true);
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.release")).toEqual([{ id: row.task, deliver: true }]);
 });
 
 it("a trim that is no number is not sent, and its error stands at the field", async () => {
-  const { desk, sent, row } = begin(TOO_LARGE);
-  desk.deliverAs(row.id, { form: "trimmed", trim: "a bit" });
-  expect(desk.deliver(row, TOO_LARGE.task.held)).toBe(false);
+  const { actions, sent, row } = begin(TOO_LARGE);
+  actions.deliverAs(row.id, { form: "trimmed", trim: "a bit" });
+  expect(actions.deliver(row, TOO_LARGE.task.held)).toBe(false);
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.release")).toEqual([]);
-  expect(desk.tried.has(row.id)).toBe(true);
+  expect(actions.tried.has(row.id)).toBe(true);
 });
 
 it("a result that is not delivered tells its agent why", async () => {
-  const { desk, sent, row } = begin(TOO_LARGE);
-  void desk.release(row, { form: "withheld", reason: " too much " });
+  const { actions, sent, row } = begin(TOO_LARGE);
+  void actions.release(row, { form: "withheld", reason: " too much " });
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.release")).toEqual([{ id: row.task, deliver: false, reason: "too much" }]);
 });
 
 it("a task past its limit goes on when a person lets it", async () => {
-  const { desk, sent, left, row } = begin(OVER_LIMIT);
-  void desk.goOn(row);
+  const { actions, sent, left, row } = begin(OVER_LIMIT);
+  void actions.goOn(row);
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.goOn")).toEqual([{ id: row.task }]);
   expect(left).toEqual([row.id]);
@@ -246,11 +246,11 @@ it("a task past its limit goes on when a person lets it", async () => {
 it("a cancel at a question of several calls aims at the chosen call, and never at the one that stores it", async () => {
   const { item, calls } = sharedAmong(5, "unsupported");
   const chosen = calls[2]?.taskRow.id ?? "";
-  const { desk, sent, row } = begin(item, { tasks: [item, ...calls].map((one) => one.taskRow) });
-  void desk.stop(row, "");
+  const { actions, sent, row } = begin(item, { tasks: [item, ...calls].map((one) => one.taskRow) });
+  void actions.cancel(row, "");
   await vi.advanceTimersByTimeAsync(10);
   expect(sent("tasks.cancel"), "which call asks is not known").toEqual([]);
-  const asked = desk.cancelCall(chosen);
+  const asked = actions.cancelCall(chosen);
   await vi.advanceTimersByTimeAsync(10);
   expect(await asked).toBe(true);
   expect(sent("tasks.cancel")).toEqual([{ ids: [chosen], reason: null, wait: false }]);
@@ -259,23 +259,23 @@ it("a cancel at a question of several calls aims at the chosen call, and never a
 it("why a call was not asked to cancel stands beside that call", async () => {
   const { item, calls } = sharedAmong(2);
   const chosen = calls[0]?.taskRow.id ?? "";
-  const { desk, row } = begin(item, {
+  const { actions, row } = begin(item, {
     calls: {
       "tasks.cancel": () => ({ stops: [{ id: chosen, state: "notAsked", why: "it was over before", task: null }] }),
     },
   });
-  const asked = desk.cancelCall(chosen);
+  const asked = actions.cancelCall(chosen);
   await vi.advanceTimersByTimeAsync(10);
   expect(await asked).toBe(false);
-  expect([desk.failed.get(chosen)?.message, desk.failed.has(row.id)]).toEqual(["it was over before", false]);
+  expect([actions.failed.get(chosen)?.message, actions.failed.has(row.id)]).toEqual(["it was over before", false]);
 });
 
 it("what a server calls its tool is told in one short line", async () => {
-  const { desk, toasts, row } = begin({
+  const { actions, toasts, row } = begin({
     ...OVER_LIMIT,
     row: { ...OVER_LIMIT.row, tool: `\u001b[31m${"x\n".repeat(10_000)}\u202e` },
   });
-  void desk.goOn(row);
+  void actions.goOn(row);
   await vi.advanceTimersByTimeAsync(10);
   const said = toasts.list[0]?.text ?? "";
   expect(said, "it was told").toContain("goes on");

@@ -2,7 +2,7 @@
    taken back for five seconds. */
 import type { InboxRow } from "$lib/bindings";
 import type { Binding } from "$lib/keys";
-import { heldText } from "$lib/text/result-hold";
+import { resultHoldText } from "$lib/text/result-hold";
 import { inboxText } from "$lib/text/inbox";
 import { isShared } from "./item-title";
 
@@ -56,14 +56,14 @@ export function inboxKeys(can: InboxKeys): readonly Binding[] {
     },
     {
       key: "$mod+Enter",
-      label: sized ? heldText.deliver : inboxText.act.send,
+      label: sized ? resultHoldText.deliver : inboxText.act.send,
       group,
       run: can.send,
       when: () => (row.kind === "form" && can.mayAnswer) || (sized && !can.off),
     },
     {
       key: "d",
-      label: isHeld ? heldText.withhold : inboxText.act.decline,
+      label: isHeld ? resultHoldText.withhold : inboxText.act.decline,
       group,
       run: () => can.decline(row),
       when: () => (isQuestion && can.mayAnswer) || (isHeld && !can.off),
@@ -71,7 +71,7 @@ export function inboxKeys(can: InboxKeys): readonly Binding[] {
     { key: "z", label: inboxText.act.notNow, group, run: () => can.snooze(row), when: () => !can.off },
     {
       key: "c",
-      label: isShared(row) ? inboxText.shared.choose : inboxText.stop.ask,
+      label: isShared(row) ? inboxText.shared.choose : inboxText.cancel.ask,
       group,
       run: can.stop,
       when: () =>

@@ -72,7 +72,7 @@ export default {
     "form with a secret": screen(made.SECRET),
     "form with a draft": screen(made.QUESTION, {
       fake: {
-        desk: [
+        userData: [
           {
             kind: "draft",
             key: made.QUESTION.row.id,

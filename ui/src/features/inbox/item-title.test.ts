@@ -4,7 +4,7 @@ import { budgetOf } from "$lib/budget/window-fill";
 import { makeBudgets } from "$lib/fake-core/budgets";
 import { makeAgents } from "$lib/fake-core/entities";
 import { STORY_NOW } from "$lib/fake-core/story";
-import { ledLines } from "./detail/history-lines";
+import { historyLines } from "./detail/history-lines";
 import { DOES_NOT_FIT, OVER_LIMIT, QUESTION, RESULT_HELD, sharedAmong, TOO_LARGE } from "./inbox.example";
 import { firstSentence, iconOf, isShared, isSized, titleOf, usualRange, windowText } from "./item-title";
 
@@ -84,7 +84,7 @@ const event = (verb: string, second: number, more: Partial<HistoryEvent> = {}): 
 });
 
 it("what led here is in the order of time, with the server's words among it", () => {
-  const lines = ledLines(
+  const lines = historyLines(
     {
       events: [event("asked", 9), event("admitted", 1, { actor: "agent", who: "claude-code" })],
       log: [{ at: event("", 5).at, status: "working", text: "Canary <b>pushed</b>" }],
@@ -100,7 +100,7 @@ it("what led here is in the order of time, with the server's words among it", ()
 
 it("a long history shows how it began and what came last; a strange verb says that there are no words for it", () => {
   const events = Array.from({ length: 40 }, (_, at) => event(at === 39 ? "constructor" : "asked", at));
-  const lines = ledLines({ events, log: [] }, { server: "ci", agent: null, tool: null, me: null });
+  const lines = historyLines({ events, log: [] }, { server: "ci", agent: null, tool: null, me: null });
   expect(lines).toHaveLength(8);
   expect(lines.at(-1)?.text).toBe("Something was recorded that this window has no words for");
 });

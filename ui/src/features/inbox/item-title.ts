@@ -1,7 +1,7 @@
 /* The one line that names an item: the server's own first question or sentence, or our words where it said nothing. */
 import type { BudgetDto, InboxRow, TaskDto } from "$lib/bindings";
-import { ceilingOf, filled } from "$lib/budget/window-fill";
-import { line, type IconName } from "$lib/design";
+import { capacityOf, windowFill } from "$lib/budget/window-fill";
+import { singleLine, type IconName } from "$lib/design";
 import { coarse, elapsed } from "$lib/format/time";
 import { shortTokens, size, tokens } from "$lib/format/tokens";
 import { inboxText } from "$lib/text/inbox";
@@ -11,10 +11,10 @@ const words = inboxText.titleOf;
 
 /** The first sentence that asks, else the first one. */
 export function firstSentence(message: string): string {
-  const text = line(message, 600);
+  const text = singleLine(message, 600);
   const sentences = text.match(/[^.!?…]+(?:[.!?…](?![\s"”')\]]|$)[^.!?…]*)*[.!?…]*["”')\]]*/g) ?? [];
   const asks = sentences.find((one) => /\?["”')\]]*$/.test(one.trim()));
-  return line(asks ?? sentences[0] ?? text, TITLE_CAP).replace(/(?<![.])\.$/, "");
+  return singleLine(asks ?? sentences[0] ?? text, TITLE_CAP).replace(/(?<![.])\.$/, "");
 }
 
 /** Whether its size is why it waits. A result that a person wants to see has a size too. */
@@ -28,7 +28,7 @@ export function isShared(row: InboxRow): boolean {
 }
 
 export function titleOf(row: InboxRow): string {
-  const tool = line(row.tool ?? words.aTask, 80);
+  const tool = singleLine(row.tool ?? words.aTask, 80);
   switch (row.kind) {
     case "form":
       return (row.message === null ? "" : firstSentence(row.message)) || words.form(row.server);
@@ -59,7 +59,7 @@ export function titleOf(row: InboxRow): string {
 /** With the numbers of the task, where they say more. */
 export function fullTitleOf(row: InboxRow, task: TaskDto | null, now: number): string {
   if (row.kind !== "overdue" || task === null) return titleOf(row);
-  const tool = line(row.tool ?? words.aTask, 80);
+  const tool = singleLine(row.tool ?? words.aTask, 80);
   if (task.overdueWhy === "agreed") return words.agreed(tool);
   if (task.usual === null) return titleOf(row);
   return words.overdueBy(tool, coarse(elapsed(task, now)), usualRange(task.usual));
@@ -75,9 +75,9 @@ export function usualRange(usual: { medianMs: number; p95Ms: number }): string {
 /** "200k, ≈ 81 % full": what the window of its agent may hold, and how much of that is taken. */
 export function windowText(budget: BudgetDto): string {
   const { facts } = inboxText;
-  const most = ceilingOf(budget);
+  const most = capacityOf(budget);
   if (most === null) return facts.sizeUnknown;
-  const full = filled(budget);
+  const full = windowFill(budget);
   const of = most.isLimit ? facts.upTo(size(most.tokens)) : size(most.tokens);
   return full === null ? of : facts.full(of, full.shown);
 }
@@ -111,5 +111,5 @@ export function iconOf(row: InboxRow): IconName {
 
 /** `input_required` as people read it. The word stays the server's. */
 export function statusWord(status: string): string {
-  return line(status.replace(/_/g, " "), 40);
+  return singleLine(status.replace(/_/g, " "), 40);
 }

@@ -6,14 +6,14 @@ import { shownHost } from "$lib/consent/host";
 import { ago, duration, until } from "$lib/format/time";
 import { serversText as text } from "$lib/text/servers";
 
-export interface HealthLook {
+export interface HealthStatus {
   readonly tone: Tone;
   readonly icon: IconName;
   readonly word: string;
   readonly small: string;
 }
 
-export function healthLook(server: ServerDto, now: number): HealthLook {
+export function healthStatus(server: ServerDto, now: number): HealthStatus {
   if (!server.agreed) return { tone: "attention", icon: "lock", word: text.health.notAgreed, small: text.health.allow };
   const kind = server.health.kind;
   switch (kind) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { healthLook, whereabouts } from "./health";
-import { bars, BARS_MAX, inOrder, matching } from "./server-order";
+import { healthStatus, whereabouts } from "./health";
+import { cancelBars, BARS_MAX, sortedByNeed, matching } from "./server-order";
 import { aServer } from "./servers.example";
 
 describe("servers in a list", () => {
@@ -12,7 +12,7 @@ describe("servers in a list", () => {
       aServer("new", { agreed: false }),
       aServer("key", { health: { kind: "blocked", since: null, why: null, hint: null, retryAt: null } }),
     ];
-    expect(inOrder(servers).map((one) => one.name)).toEqual(["key", "new", "down", "a", "b"]);
+    expect(sortedByNeed(servers).map((one) => one.name)).toEqual(["key", "new", "down", "a", "b"]);
   });
 
   it("are found by name, host, command and health", () => {
@@ -37,12 +37,12 @@ describe("servers in a list", () => {
   });
 
   it("that nobody allowed say so, whatever their health", () => {
-    expect(healthLook(aServer("a", { agreed: false }), 0).word).toBe("Not allowed yet");
+    expect(healthStatus(aServer("a", { agreed: false }), 0).word).toBe("Not allowed yet");
   });
 
   it("say when they are tried again", () => {
     const health = { kind: "down", since: null, why: "x", hint: "y", retryAt: "2026-11-21T12:00:30.000Z" } as const;
-    expect(healthLook(aServer("a", { health }), Date.parse("2026-11-21T12:00:08.000Z")).small).toBe(
+    expect(healthStatus(aServer("a", { health }), Date.parse("2026-11-21T12:00:08.000Z")).small).toBe(
       "tried again in 22 s",
     );
   });
@@ -50,7 +50,7 @@ describe("servers in a list", () => {
 
 describe("the bars of obeyed cancels", () => {
   const cancels = (stopped: number, finishedAnyway: number, refused = 0, open = 0) =>
-    bars({ asked: stopped + finishedAnyway + refused + open, stopped, finishedAnyway, refused, medianMs: null });
+    cancelBars({ asked: stopped + finishedAnyway + refused + open, stopped, finishedAnyway, refused, medianMs: null });
 
   it("are one for each while there are few", () => {
     expect(cancels(3, 6)).toEqual({ obeyed: 3, not: 6 });

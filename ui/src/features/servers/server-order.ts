@@ -1,5 +1,6 @@
 /* Servers in the order of need: what a person must do first, then what is broken, then the rest by name. */
 import type { ServerDto } from "$lib/bindings";
+import { textMatcher } from "$lib/text-match";
 
 const RANK = { blocked: 0, notAgreed: 1, down: 2, unknown: 3, connecting: 4, up: 5 } as const;
 
@@ -7,30 +8,23 @@ function rank(server: ServerDto): number {
   return server.agreed ? RANK[server.health.kind] : RANK.notAgreed;
 }
 
-export function inOrder(servers: Iterable<ServerDto>): readonly ServerDto[] {
+export function sortedByNeed(servers: Iterable<ServerDto>): readonly ServerDto[] {
   return [...servers].sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
 /** By name, host or command; nothing typed means all. */
 export function matching(servers: readonly ServerDto[], typed: string): readonly ServerDto[] {
-  const words = typed
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== "");
-  if (words.length === 0) return servers;
-  return servers.filter((server) => {
-    const hay = haystack(server);
-    return words.every((word) => hay.includes(word));
-  });
+  const matches = textMatcher(typed);
+  return servers.filter((server) => matches(searchText(server)));
 }
 
-function haystack(server: ServerDto): string {
+function searchText(server: ServerDto): string {
   const { address } = server;
   const where = address.kind === "http" ? address.url : [address.command, ...address.args].join(" ");
-  return `${server.name} ${where} ${server.serverName ?? ""} ${server.health.kind}`.toLowerCase();
+  return `${server.name} ${where} ${server.serverName ?? ""} ${server.health.kind}`;
 }
 
-export interface Bars {
+export interface CancelBars {
   /** Filled bars: cancels that were obeyed. */
   readonly obeyed: number;
   readonly not: number;
@@ -39,7 +33,7 @@ export interface Bars {
 /** Bars drawn at most; more asks keep the proportion, and one disobeyed cancel is never rounded away. */
 export const BARS_MAX = 12;
 
-export function bars(cancels: ServerDto["cancels"]): Bars {
+export function cancelBars(cancels: ServerDto["cancels"]): CancelBars {
   // What is still open counts for neither side.
   const decided = Math.min(cancels.asked, cancels.stopped + cancels.finishedAnyway + cancels.refused);
   const not = Math.max(0, decided - cancels.stopped);

@@ -1,5 +1,5 @@
 /* The dialog that starts a task, step by step. */
-import type { StartWish } from "$lib/actions";
+import type { StartRequest } from "$lib/actions";
 import type { ServerDto, ToolDto } from "$lib/bindings";
 import { makeServer, TOOLS } from "$lib/fake-core/entities";
 import { story, STORY_NOW, type StoryFile } from "$lib/fake-core/story";
@@ -46,9 +46,14 @@ const bare: ToolDto = {
   readOnly: true,
   inputSchema: { type: "object", properties: {}, additionalProperties: false },
 };
-const open = (wish: StartWish, servers: ServerDto[] = three, calls = {}, click: string[] = [], keys: string[] = []) =>
-  story(StartDialog, { wish, onclose: () => undefined }, { fake: { servers, calls }, click, keys });
-const onto = (tool: string | null, server: string | null = "docs"): StartWish => ({ server, tool });
+const open = (
+  wish: StartRequest,
+  servers: ServerDto[] = three,
+  calls = {},
+  click: string[] = [],
+  keys: string[] = [],
+) => story(StartDialog, { wish, onclose: () => undefined }, { fake: { servers, calls }, click, keys });
+const onto = (tool: string | null, server: string | null = "docs"): StartRequest => ({ server, tool });
 
 export default {
   title: "start",

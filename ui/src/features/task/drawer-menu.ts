@@ -1,6 +1,6 @@
 /* The actions of the drawer's menu that fit the task now. What each does is the drawer's. Pure. */
 import type { TaskDto } from "$lib/bindings";
-import { line } from "$lib/design/text/plain-text";
+import { singleLine } from "$lib/design/text/plain-text";
 import { TASK } from "$lib/text/task";
 
 export interface DrawerActions {
@@ -29,10 +29,10 @@ export function drawerMenu(task: TaskDto | null, actions: DrawerActions): readon
     { key: "link", label: TASK.actions.copyLink, kbd: "⇧Y", run: copyLink },
   ];
   if (task === null || task.over) return items;
-  items.push({ key: "poll", label: TASK.actions.look, disabled: isLost, run: poll });
+  items.push({ key: "poll", label: TASK.actions.poll, disabled: isLost, run: poll });
   if (task.agent === null || task.intent?.kind === "revoked") return items;
-  if (task.held === null) items.push({ key: "hold", label: TASK.held.hold, disabled: isLost, run: hold });
-  const label = TASK.actions.revoke(line(task.agent, 80));
+  if (task.held === null) items.push({ key: "hold", label: TASK.hold.hold, disabled: isLost, run: hold });
+  const label = TASK.actions.revoke(singleLine(task.agent, 80));
   items.push({ key: "revoke", label, danger: true, disabled: isLost, run: revoke });
   return items;
 }

@@ -1,13 +1,13 @@
 /* The truth line: the server's word, when it was heard, when Taskwarden looks next, what happens if nobody acts.
    Always the same four places; silence changes the ink, never the place. Pure. */
 import type { TaskDto } from "$lib/bindings";
-import { line } from "$lib/design";
+import { singleLine } from "$lib/design";
 import { ago, until } from "$lib/format/time";
-import { heardOrCalled, unsaid } from "$lib/task/server-status";
+import { lastContact, missingStatus } from "$lib/task/server-status";
 import { TASK } from "$lib/text/task";
 import { isOnlyPossiblyAsking } from "./shared-questions";
 
-export interface Truth {
+export interface StatusLine {
   /** The server's own word with its progress; null when it never said one. */
   readonly says: string | null;
   /** What stands in its place then. */
@@ -18,13 +18,16 @@ export interface Truth {
   readonly isStale: boolean;
 }
 
-export function truth(task: TaskDto, now: number, pushes: boolean): Truth {
+export function statusLine(task: TaskDto, now: number, pushes: boolean): StatusLine {
   const isStale = task.contact.kind !== "fresh";
   const heard = ago(task.lastSeenAt, now);
   return {
-    says: task.status === null ? null : [line(task.status, 60), percent(task)].filter((part) => part !== "").join(", "),
-    unsaid: task.status === null ? unsaid(task) : null,
-    heard: isStale && !task.over ? TASK.truth.notHeard(heard) : heardOrCalled(task, now),
+    says:
+      task.status === null
+        ? null
+        : [singleLine(task.status, 60), percent(task)].filter((part) => part !== "").join(", "),
+    unsaid: task.status === null ? missingStatus(task) : null,
+    heard: isStale && !task.over ? TASK.statusLine.notHeard(heard) : lastContact(task, now),
     next: nextLook(task, now, pushes),
     then: next(task, now),
     isStale,
@@ -37,10 +40,10 @@ export function percent({ progress }: Pick<TaskDto, "progress">): string {
 }
 
 function nextLook(task: TaskDto, now: number, pushes: boolean): string {
-  if (task.over) return TASK.truth.noLook;
-  if (task.nextLookAt === null) return pushes ? TASK.truth.pushes : TASK.truth.noLook;
+  if (task.over) return TASK.statusLine.noLook;
+  if (task.nextLookAt === null) return pushes ? TASK.statusLine.pushes : TASK.statusLine.noLook;
   const when = until(task.nextLookAt, now);
-  return when === "now" ? TASK.truth.lookDue : TASK.truth.next(when);
+  return when === "now" ? TASK.statusLine.lookDue : TASK.statusLine.next(when);
 }
 
 /** What happens if nobody acts. */

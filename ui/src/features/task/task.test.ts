@@ -3,11 +3,11 @@ import type { AuditVerb, HistoryEvent, RequestDto, TaskDto, VerdictDto } from "$
 import { makeRow } from "$lib/fake-core/rows";
 import { detail } from "$lib/fake-core/entities";
 import { ALL_PHASES } from "$lib/task/phase";
-import { happenings } from "./timeline/events";
-import { verdictSaid } from "./result/hold-verdict";
+import { timelineEvents } from "./timeline/events";
+import { verdictText } from "./result/hold-verdict";
 import { lanes } from "./timeline/lanes";
-import { steps, stopKind } from "./cancel/cancel-steps";
-import { truth } from "./status-line";
+import { cancelSteps, cancelOutcome } from "./cancel/cancel-steps";
+import { statusLine } from "./status-line";
 import { clampWidth, NARROWEST, storedWidth, storeWidth, WIDEST } from "./drawer-width";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
@@ -35,7 +35,7 @@ const wish = (change: Partial<NonNullable<TaskDto["intent"]>> = {}): TaskDto["in
 
 describe("the truth line", () => {
   test("says_the_servers_word_when_it_was_heard_and_when_the_next_look_is", () => {
-    const now = truth(
+    const now = statusLine(
       task({
         status: "working",
         progress: { done: 38, total: 100, message: null },
@@ -65,7 +65,7 @@ describe("the truth line", () => {
       lastSeenAt: at(-540),
       contact: { kind: "fresh", since: at(-540), failures: 0, last: null },
     } as const;
-    const said = (view: string) => truth(task({ ...called, view }), NOW, false);
+    const said = (view: string) => statusLine(task({ ...called, view }), NOW, false);
     expect([said("ownCall").unsaid, said("ownCall").heard]).toEqual([
       "warehouse has not replied yet",
       "called 9 min ago",
@@ -79,11 +79,11 @@ describe("the truth line", () => {
 
   test("every_phase_says_what_happens_if_nobody_acts", () => {
     for (const phase of ALL_PHASES)
-      expect(truth(task({ phase }), NOW, true).then, `\`${phase}\` has a consequence`).not.toBe("");
+      expect(statusLine(task({ phase }), NOW, true).then, `\`${phase}\` has a consequence`).not.toBe("");
   });
 
   test("silence_is_said_and_never_taken_for_news", () => {
-    const now = truth(
+    const now = statusLine(
       task({
         phase: "silent",
         lastSeenAt: at(-720),
@@ -97,7 +97,7 @@ describe("the truth line", () => {
 });
 
 describe("the steps of a stop", () => {
-  const words = (one: TaskDto) => steps(one, NOW, { asked: 9, stopped: 3 }).map((step) => step.text);
+  const words = (one: TaskDto) => cancelSteps(one, NOW, { asked: 9, stopped: 3 }).map((step) => step.text);
 
   test("without_a_word_of_the_server_nothing_is_claimed", () => {
     expect(words(task({ intent: wish() }))).toEqual([
@@ -109,7 +109,7 @@ describe("the steps of a stop", () => {
   });
 
   test("acknowledged_is_not_stopped", () => {
-    const list = steps(
+    const list = cancelSteps(
       task({ intent: wish({ state: "acknowledged", acknowledgedAt: at(-33) }), nextLookAt: at(26) }),
       NOW,
       { asked: 10, stopped: 3 },
@@ -133,28 +133,28 @@ describe("the steps of a stop", () => {
       result: { bytes: 9, isError: false, state: "stored" },
     });
     expect(words(ended)).toEqual(["Asked warehouse to stop", "Finished before it could stop"]);
-    expect(stopKind({ ...ended, intent: wish({ state: "asked" }) }), "also when the core has not judged yet").toBe(
+    expect(cancelOutcome({ ...ended, intent: wish({ state: "asked" }) }), "also when the core has not judged yet").toBe(
       "finishedAnyway",
     );
   });
 
   test("a_refusal_shows_the_servers_reason_and_leaves_the_way_open", () => {
     const refused = task({ intent: wish({ state: "refused", refusedWhy: "cannot be cancelled" }) });
-    expect(stopKind(refused)).toBe("refused");
-    expect(steps(refused, NOW, null).at(-1)).toMatchObject({
+    expect(cancelOutcome(refused)).toBe("refused");
+    expect(cancelSteps(refused, NOW, null).at(-1)).toMatchObject({
       text: "warehouse refused to stop it",
       proof: "cannot be cancelled",
     });
     const unsent = task({
       intent: wish({ state: "refused", sentAt: null, refusedWhy: "the reply to this call is lost" }),
     });
-    expect(steps(unsent, NOW, null).at(-1), "a server that was never asked has refused nothing").toMatchObject({
+    expect(cancelSteps(unsent, NOW, null).at(-1), "a server that was never asked has refused nothing").toMatchObject({
       text: "It could not be sent to warehouse",
     });
   });
 
   test("a_task_nobody_watches_has_no_stop", () => {
-    expect(stopKind(task({ intent: wish({ kind: "unwatched", state: null }) }))).toBe("none");
+    expect(cancelOutcome(task({ intent: wish({ kind: "unwatched", state: null }) }))).toBe("none");
   });
 });
 
@@ -169,7 +169,7 @@ describe("what happened", () => {
   const of = { server: "warehouse", agent: "order-bot", tool: "backfill", me: "Mara" };
 
   test("the_newest_stands_first_and_i_am_you", () => {
-    const list = happenings(
+    const list = timelineEvents(
       [event("admitted", "agent", -600, "", "order-bot"), event("stopBegun", "person", -34, "wrong month")],
       of,
     );
@@ -181,14 +181,14 @@ describe("what happened", () => {
   });
 
   test("a_verb_of_a_newer_core_is_not_shown_as_it_is", () => {
-    expect(happenings([event("resealed", "person", 0)], of)[0]?.text).toBe(
+    expect(timelineEvents([event("resealed", "person", 0)], of)[0]?.text).toBe(
       "Something was recorded that this window has no words for",
     );
   });
 
   test("words_from_outside_stay_one_line_of_text", () => {
     const hostile = `\u001b[31m<b>x</b>\u202e\n${"a".repeat(100_000)}`;
-    const said = happenings([event("stopBegun", "person", 0, hostile, hostile)], of)[0];
+    const said = timelineEvents([event("stopBegun", "person", 0, hostile, hostile)], of)[0];
     expect(said?.words?.length, "capped").toBeLessThanOrEqual(200);
     expect(said?.text).not.toMatch(/[\n\u001b\u202e]/);
   });
@@ -197,7 +197,7 @@ describe("what happened", () => {
 describe("what was decided about a held result", () => {
   const decided = { agent: "research-7", who: "Mara", when: "3 min ago" };
   const verdict = (change: Partial<VerdictDto>): string =>
-    verdictSaid(
+    verdictText(
       {
         delivered: true,
         form: "whole",
@@ -257,7 +257,7 @@ describe("the lanes", () => {
   });
 
   test("everything_lies_on_the_axis", () => {
-    const list = happenings(
+    const list = timelineEvents(
       [
         { at: at(-9_999), lane: "policy", actor: "taskwarden", verb: "lost", who: "", key: null, note: "" },
         {
@@ -299,7 +299,7 @@ describe("the lanes", () => {
       note: "",
     }));
     expect(
-      lanes(task(), happenings(many, { server: "w", agent: "order-bot", tool: "backfill", me: null }), [], NOW).pins
+      lanes(task(), timelineEvents(many, { server: "w", agent: "order-bot", tool: "backfill", me: null }), [], NOW).pins
         .policy.length,
     ).toBeLessThanOrEqual(34);
   });

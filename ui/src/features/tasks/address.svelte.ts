@@ -1,13 +1,13 @@
 /* What the address asks for, and how to ask for something else. The address is the truth; nothing is kept here. */
-import { readSearch, writeSearch, type Asked } from "$lib/task-filter";
+import { readSearch, writeSearch, type FilterAddress } from "$lib/task-filter";
 import { route } from "$lib/route.svelte";
 
-export function asked(): Asked {
+export function filterAddress(): FilterAddress {
   return readSearch(route.place === "tasks" ? route.search : "");
 }
 
 /** Another filter, from the same view unless one is named. The open task stays open. */
-export function ask(query: string, view: string | null = asked().view): void {
+export function setFilter(query: string, view: string | null = filterAddress().view): void {
   const search = writeSearch({ query, view });
   if (route.search !== search) route.go("tasks", route.id, search);
 }

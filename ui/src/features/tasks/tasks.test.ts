@@ -2,8 +2,15 @@ import { describe, expect, test } from "vitest";
 import type { HeldDto, TaskRow, VerdictDto } from "$lib/bindings";
 import { fake } from "$lib/fake-core/backend";
 import { makeRow } from "$lib/fake-core/rows";
-import { read } from "$lib/task-filter";
-import { byTrouble, meant, rowOf, stoppable, tally, type Stops } from "./selection/bulk-cancel";
+import { parseFilter } from "$lib/task-filter";
+import {
+  failuresFirst,
+  planBulkCancel,
+  rowOf,
+  cancellableQuery,
+  tally,
+  type CancelReplies,
+} from "./selection/bulk-cancel";
 import { compact, doneText, elapsedText, keptText, messageText, tokensText, tokensTitle } from "./list/cell-text";
 import { chipValue } from "./filter/chip-text";
 
@@ -139,7 +146,7 @@ describe("the cells of a row", () => {
 
 describe("chips", () => {
   test("name_one_or_two_values_and_count_more", () => {
-    const { filter } = read("phase:running,waiting,failed server:a,b age>2h changed:today x");
+    const { filter } = parseFilter("phase:running,waiting,failed server:a,b age>2h changed:today x");
     expect(
       (["phases", "servers", "olderThanMs", "changed", "text"] as const).map((key) => chipValue(filter, key)),
     ).toEqual(["any of 3", "a, b", "2 h", "today", "“x”"]);
@@ -161,7 +168,7 @@ describe("cancelling many", () => {
       row("cancelling", { stopState: "asked" }),
       row("silent", { stopState: "refused" }),
     ];
-    const plan = meant(chosen);
+    const plan = planBulkCancel(chosen);
     expect([plan.rows.map((one) => one.phase), plan.over, plan.asked]).toEqual([["running", "silent"], 1, 1]);
   });
 
@@ -178,12 +185,12 @@ describe("cancelling many", () => {
       groupBy: "need" as const,
       sort: "newest" as const,
     };
-    expect(stoppable(query)).toBeNull();
-    expect(stoppable({ ...query, phases: [] })?.phases).toContain("running");
+    expect(cancellableQuery(query)).toBeNull();
+    expect(cancellableQuery({ ...query, phases: [] })?.phases).toContain("running");
   });
 
   test("each_task_has_its_own_result_trouble_first", () => {
-    const stops: Stops = ["asked", "refused", "asked", "notAsked", "somethingNew"].map((state, at) => ({
+    const stops: CancelReplies = ["asked", "refused", "asked", "notAsked", "somethingNew"].map((state, at) => ({
       id: `hdl_${at}`,
       state,
       why: null,
@@ -194,7 +201,7 @@ describe("cancelling many", () => {
       { word: "refused", count: 1 },
       { word: "notAsked", count: 2 },
     ]);
-    expect(byTrouble(stops)[0]?.state).toBe("refused");
+    expect(failuresFirst(stops)[0]?.state).toBe("refused");
   });
 
   test("a_task_read_again_is_a_row", () => {

@@ -1,7 +1,7 @@
 /* How many tasks the views have that no figure counts: those of a time, and a person's own. The core counts all of them
    in one call, again after something changed. Views that are a figure are counted by the feed and never asked about. */
 import type { Backend } from "$lib/backend/backend";
-import { read, wire, type View } from "$lib/task-filter";
+import { parseFilter, toListQuery, type View } from "$lib/task-filter";
 
 /** Asked at most this often (judgement: a column that people glance at). */
 const REST_MS = 1_000;
@@ -32,25 +32,25 @@ export class ViewCounts {
     this.#asked = asked;
     this.#wanted = { queries, now };
     clearTimeout(this.#timer);
-    this.#timer = window.setTimeout(() => void this.#read(), Math.max(0, this.#readAt + REST_MS - Date.now()));
+    this.#timer = window.setTimeout(() => void this.#parseFilter(), Math.max(0, this.#readAt + REST_MS - Date.now()));
   }
 
   stop(): void {
     clearTimeout(this.#timer);
   }
 
-  async #read(): Promise<void> {
+  async #parseFilter(): Promise<void> {
     const { queries, now } = this.#wanted;
     if (queries.length === 0) return;
     if (this.#isReading) {
-      this.#timer = window.setTimeout(() => void this.#read(), REST_MS);
+      this.#timer = window.setTimeout(() => void this.#parseFilter(), REST_MS);
       return;
     }
     this.#isReading = true;
     this.#readAt = Date.now();
     try {
       const { counts } = await this.#backend.call("tasks.counts", {
-        queries: queries.map((query) => wire(read(query).filter, now)),
+        queries: queries.map((query) => toListQuery(parseFilter(query).filter, now)),
       });
       this.counted = new Map(
         queries.flatMap((query, at) => {

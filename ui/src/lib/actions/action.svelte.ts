@@ -2,7 +2,7 @@
 import type { ApiError } from "$lib/bindings";
 import { apiError } from "$lib/backend/backend";
 
-export class Act {
+export class Action {
   busy = $state(false);
   error = $state.raw<ApiError | null>(null);
 

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Act } from "./action.svelte";
+import { Action } from "./action.svelte";
 import { Announcer } from "./announcer.svelte";
 import { sentence, Toasts } from "./toasts.svelte";
 
@@ -39,7 +39,7 @@ describe("news", () => {
 
 describe("an action", () => {
   it("cannot_be_begun_twice", async () => {
-    const act = new Act();
+    const act = new Action();
     let runs = 0;
     const work = () => new Promise<number>((done) => setTimeout(() => done(++runs), 100));
     const both = Promise.all([act.run(work), act.run(work)]);
@@ -48,7 +48,7 @@ describe("an action", () => {
     expect([await both, act.busy], "the second press did nothing").toEqual([[1, undefined], false]);
   });
   it("that_fails_says_why", async () => {
-    const act = new Act();
+    const act = new Action();
     await act.run(() => Promise.reject({ code: "refused", message: "no", hint: "Ask." }));
     expect([act.error?.message, act.busy], "kept for the screen").toEqual(["no", false]);
   });

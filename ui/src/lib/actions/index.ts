@@ -1,4 +1,4 @@
-export { Act } from "./action.svelte";
+export { Action } from "./action.svelte";
 export { Announcer, getAnnouncer, setAnnouncer } from "./announcer.svelte";
-export { getStarting, setStarting, Starting, type StartWish } from "./start-request.svelte";
+export { getStartRequests, setStartRequests, StartRequests, type StartRequest } from "./start-request.svelte";
 export { getToasts, sentence, setToasts, Toasts, type Toast } from "./toasts.svelte";

@@ -2,14 +2,14 @@
    One dialog (features/start) answers it; whoever wishes does not know that dialog. */
 import { getContext, setContext } from "svelte";
 
-export interface StartWish {
+export interface StartRequest {
   /** Null: the person chooses. */
   readonly server: string | null;
   readonly tool: string | null;
 }
 
-export class Starting {
-  wish = $state.raw<StartWish | null>(null);
+export class StartRequests {
+  wish = $state.raw<StartRequest | null>(null);
 
   open(server: string | null = null, tool: string | null = null): void {
     this.wish = { server, tool };
@@ -21,5 +21,5 @@ export class Starting {
 }
 
 const STARTING = Symbol("starting");
-export const setStarting = (starting: Starting): Starting => setContext(STARTING, starting);
-export const getStarting = (): Starting => getContext<Starting>(STARTING);
+export const setStartRequests = (starting: StartRequests): StartRequests => setContext(STARTING, starting);
+export const getStartRequests = (): StartRequests => getContext<StartRequests>(STARTING);

@@ -3,7 +3,7 @@
 import type { ApiError, Calls, SubscribeInput } from "$lib/bindings";
 import type { Backend, CallName, FeedHandlers } from "./backend";
 
-export class GatedBackend implements Backend {
+export class FailFastBackend implements Backend {
   readonly kind: Backend["kind"];
   readonly #inner: Backend;
   readonly #trouble: () => ApiError | null;

@@ -4,18 +4,18 @@ import { FAMILIES, makeBudgets, windowOf } from "$lib/fake-core/budgets";
 import { makeAgents } from "$lib/fake-core/entities";
 import {
   budgetOf,
-  burnOf,
-  ceilingOf,
-  filled,
+  burnRateOf,
+  capacityOf,
+  windowFill,
   freeExactness,
   freeTokens,
   fullest,
   gaugesOf,
   isFull,
   isNearlyFull,
-  stackOf,
-  standing,
-  wholeOf,
+  sourceStack,
+  tokensInWindow,
+  barTokens,
 } from "./window-fill";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
@@ -29,7 +29,7 @@ const list = (...budgets: BudgetDto[]) => ({ budgets, more: 0, warnPercent: 80, 
 
 describe("a window", () => {
   it("is drawn by source in a fixed order, and what comes in is over when it does not fit", () => {
-    const { parts, soon, isOver } = stackOf(research().now, 200_000, 61_402);
+    const { parts, soon, isOver } = sourceStack(research().now, 200_000, 61_402);
     expect(parts.map((part) => part.source)).toEqual(["tools", "arguments", "results", "handles", "prompts"]);
     expect(parts[2]?.width).toBeCloseTo(58.17, 1);
     expect(isOver).toBe(true);
@@ -40,31 +40,36 @@ describe("a window", () => {
   });
 
   it("that is overfull ends at the edge of its bar", () => {
-    const { parts, soon } = stackOf(windowOf("w", [0, 0, 0, 300_000, 0, 0], "exact", 0, NOW), 200_000, 10);
+    const { parts, soon } = sourceStack(windowOf("w", [0, 0, 0, 300_000, 0, 0], "exact", 0, NOW), 200_000, 10);
     expect(parts).toEqual([{ source: "results", width: 100 }]);
     expect(soon).toBe(0);
   });
 
   it("that took in more than it holds is full and no more, with a mark", () => {
     const now = windowOf("w", [0, 0, 0, 881_000, 0, 0], "about", 0, NOW, { fullTimes: 4 });
-    expect(filled(research({ now }))).toEqual({ percent: 100, shown: "≈ 100 %\u00A0+", isLimit: false, wasFull: true });
-    expect(standing(now, 200_000)).toBe(200_000);
-    expect(standing(now, null), "of an unknown size nothing is known").toBe(881_000);
+    expect(windowFill(research({ now }))).toEqual({
+      percent: 100,
+      shown: "≈ 100 %\u00A0+",
+      isLimit: false,
+      wasFull: true,
+    });
+    expect(tokensInWindow(now, 200_000)).toBe(200_000);
+    expect(tokensInWindow(now, null), "of an unknown size nothing is known").toBe(881_000);
   });
 
   it("of unknown size has no share, and one that nothing came into neither", () => {
-    expect(filled(research({ windowTokens: null }))).toBeNull();
-    expect(filled(research({ now: null }))).toBeNull();
+    expect(windowFill(research({ windowTokens: null }))).toBeNull();
+    expect(windowFill(research({ now: null }))).toBeNull();
     expect(isNearlyFull(research({ windowTokens: null }), 0), "not even nearly full").toBe(false);
     expect(freeTokens(research({ windowTokens: null }))).toBeNull();
-    expect(stackOf(null, 0, 0)).toEqual({ parts: [], soon: 0, isOver: false, limit: null });
+    expect(sourceStack(null, 0, 0)).toEqual({ parts: [], soon: 0, isOver: false, limit: null });
   });
 
   it("never has less than nothing free", () => expect(freeTokens(research({ windowTokens: 10 }))).toBe(0));
 
   it("shows a bound rounded up, so that it stays one", () => {
     const bound = research({ now: windowOf("w", [0, 0, 0, 143_800, 0, 0], "atMost", 0, NOW) });
-    expect(filled(bound)).toMatchObject({ percent: 71, shown: "≤ 72 %" });
+    expect(windowFill(bound)).toMatchObject({ percent: 71, shown: "≤ 72 %" });
     expect(freeExactness(bound), "above a bound of what is inside nothing bounds what is free").toBe("about");
   });
 });
@@ -74,27 +79,28 @@ describe("a limit of the window", () => {
     research({ limit: { tokens, at: "hold" }, ...change });
 
   it("is what must not be passed, where it is lower than the size or alone", () => {
-    expect(ceilingOf(limited(170_000))).toEqual({ tokens: 170_000, isLimit: true });
-    expect(ceilingOf(limited(400_000))).toEqual({ tokens: 200_000, isLimit: false });
-    expect(ceilingOf(limited(170_000, { windowTokens: null }))).toEqual({ tokens: 170_000, isLimit: true });
-    expect(ceilingOf(research({ windowTokens: null }))).toBeNull();
+    expect(capacityOf(limited(170_000))).toEqual({ tokens: 170_000, isLimit: true });
+    expect(capacityOf(limited(400_000))).toEqual({ tokens: 200_000, isLimit: false });
+    expect(capacityOf(limited(170_000, { windowTokens: null }))).toEqual({ tokens: 170_000, isLimit: true });
+    expect(capacityOf(research({ windowTokens: null }))).toBeNull();
   });
 
   it("ends what is free and makes the window full before its size does", () => {
     expect(freeTokens(limited(170_000))).toBe(170_000 - 163_208);
     expect(freeTokens(limited(160_000)), "nothing may come in").toBe(0);
     expect([isFull(limited(160_000)), isFull(limited(170_000)), isFull(research())]).toEqual([true, false, false]);
-    expect(filled(limited(170_000))).toEqual({ percent: 96, shown: "96 %", isLimit: true, wasFull: false });
+    expect(windowFill(limited(170_000))).toEqual({ percent: 96, shown: "96 %", isLimit: true, wasFull: false });
     expect(isNearlyFull(limited(170_000), 95)).toBe(true);
   });
 
   it("stands in the bar, and what comes in is over from there on", () => {
-    expect(stackOf(research().now, 200_000, 10_000, 170_000)).toMatchObject({ isOver: true, limit: 85 });
-    expect(stackOf(research().now, 200_000, 10_000)).toMatchObject({ isOver: false, limit: null });
-    expect(wholeOf(limited(170_000, { windowTokens: null })), "a bar over the limit where nothing says the size").toBe(
-      170_000,
-    );
-    expect(stackOf(research().now, 170_000, 0, 170_000).limit, "its end is the limit").toBeNull();
+    expect(sourceStack(research().now, 200_000, 10_000, 170_000)).toMatchObject({ isOver: true, limit: 85 });
+    expect(sourceStack(research().now, 200_000, 10_000)).toMatchObject({ isOver: false, limit: null });
+    expect(
+      barTokens(limited(170_000, { windowTokens: null })),
+      "a bar over the limit where nothing says the size",
+    ).toBe(170_000);
+    expect(sourceStack(research().now, 170_000, 0, 170_000).limit, "its end is the limit").toBeNull();
   });
 });
 
@@ -119,13 +125,13 @@ describe("the fullest window", () => {
 
 describe("figures", () => {
   it("of several agents are as exact as the least exact of those that burn", () => {
-    expect(burnOf([research()])).toEqual({ tokens: 3_020, exactness: "exact", families: ["GPT o200k"] });
-    expect(burnOf(all).exactness).toBe("atMost");
-    expect(burnOf(all).families, "each tokenizer is named once").toHaveLength(5);
+    expect(burnRateOf([research()])).toEqual({ tokens: 3_020, exactness: "exact", families: ["GPT o200k"] });
+    expect(burnRateOf(all).exactness).toBe("atMost");
+    expect(burnRateOf(all).families, "each tokenizer is named once").toHaveLength(5);
     expect(
-      burnOf([research(), { ...research(), family: FAMILIES.unknown, now: null, burnPerMinute: 0 }]).exactness,
+      burnRateOf([research(), { ...research(), family: FAMILIES.unknown, now: null, burnPerMinute: 0 }]).exactness,
       "who burns nothing says nothing",
     ).toBe("exact");
-    expect(burnOf([])).toEqual({ tokens: 0, exactness: "exact", families: [] });
+    expect(burnRateOf([])).toEqual({ tokens: 0, exactness: "exact", families: [] });
   });
 });

@@ -9,7 +9,7 @@ export interface StackPart {
   readonly width: number;
 }
 
-export interface StackLook {
+export interface SourceStackParts {
   readonly parts: readonly StackPart[];
   /** What is about to come in, of the bar; 0 for nothing. */
   readonly soon: number;
@@ -20,7 +20,12 @@ export interface StackLook {
 }
 
 /** `size`: what the bar is drawn over; `limit`: what must not be passed, where that is another number. */
-export function stackOf(now: WindowDto | null, size: number, coming: number, limit: number | null = null): StackLook {
+export function sourceStack(
+  now: WindowDto | null,
+  size: number,
+  coming: number,
+  limit: number | null = null,
+): SourceStackParts {
   const inside = now?.tokens ?? 0;
   // Overfull bars keep their proportions and end at the edge.
   const whole = Math.max(size, inside, 1);
@@ -41,7 +46,7 @@ const SEEN_PERCENT = 1;
 
 const percentOf = (part: number, whole: number) => Math.round((10_000 * part) / whole) / 100;
 
-export interface Ceiling {
+export interface Capacity {
   readonly tokens: number;
   /** It is the limit that a rule sets; otherwise the size of the window. */
   readonly isLimit: boolean;
@@ -49,16 +54,16 @@ export interface Ceiling {
 
 /** What must not be passed, as the core sorts by it: the limit of the window, or its size where that is lower or alone. Null
     where neither is known. */
-export function ceilingOf({ windowTokens, limit }: BudgetDto): Ceiling | null {
+export function capacityOf({ windowTokens, limit }: BudgetDto): Capacity | null {
   if (limit !== null && (windowTokens === null || limit.tokens < windowTokens))
     return { tokens: limit.tokens, isLimit: true };
   return windowTokens === null ? null : { tokens: windowTokens, isLimit: false };
 }
 
 /** What the bar of a window is drawn over: its size, else its limit. Null where neither is known. */
-export const wholeOf = (budget: BudgetDto): number | null => budget.windowTokens ?? budget.limit?.tokens ?? null;
+export const barTokens = (budget: BudgetDto): number | null => budget.windowTokens ?? budget.limit?.tokens ?? null;
 
-export interface Filled {
+export interface WindowFill {
   /** Of what it may hold, rounded down: 100 from where it is full. */
   readonly percent: number;
   /** With its mark. */
@@ -70,16 +75,16 @@ export interface Filled {
 }
 
 /** What stands in a window: never more than its size. */
-export const standing = (window: WindowDto, size: number | null): number =>
+export const tokensInWindow = (window: WindowDto, size: number | null): number =>
   Math.min(window.tokens, size ?? Number.POSITIVE_INFINITY);
 
 /** How full it is, of what it may hold; null where that is not known or nothing was seen. */
-export function filled(budget: BudgetDto): Filled | null {
-  const most = ceilingOf(budget);
+export function windowFill(budget: BudgetDto): WindowFill | null {
+  const most = capacityOf(budget);
   if (most === null || most.tokens <= 0 || budget.now === null) return null;
   const tokens = Math.min(budget.now.tokens, most.tokens);
   const wasFull = budget.now.fullTimes > 0;
-  const shown = percentShown(tokens, most.tokens, figuresOf(budget));
+  const shown = percentShown(tokens, most.tokens, exactnessOf(budget));
   return {
     percent: Math.floor((100 * tokens) / most.tokens),
     shown: wasFull ? `${shown}\u00A0+` : shown,
@@ -90,32 +95,32 @@ export function filled(budget: BudgetDto): Filled | null {
 
 /** `warn`: the share at which the core tells people, in percent. */
 export function isNearlyFull(budget: BudgetDto, warn: number): boolean {
-  return (filled(budget)?.percent ?? -1) >= warn;
+  return (windowFill(budget)?.percent ?? -1) >= warn;
 }
 
 /** Nothing more fits. */
 export const isFull = (budget: BudgetDto): boolean => isNearlyFull(budget, 100);
 
 /** Tokens that are known to be about to come in. */
-export function comingTokens(budget: BudgetDto): number {
+export function pendingTokens(budget: BudgetDto): number {
   return budget.coming.reduce((sum, one) => sum + (one.tokens ?? 0), 0);
 }
 
 /** What is free at most, below the limit too; the rest of the conversation is not seen here. Null where neither is known. */
 export function freeTokens(budget: BudgetDto): number | null {
-  const most = ceilingOf(budget);
+  const most = capacityOf(budget);
   return most === null ? null : Math.max(0, most.tokens - (budget.now?.tokens ?? 0));
 }
 
 /** How exact the figures of a window are. */
-export function figuresOf(budget: BudgetDto): ExactnessDto {
+export function exactnessOf(budget: BudgetDto): ExactnessDto {
   return budget.now?.exactness ?? budget.family.exactness;
 }
 
 /** How exact what is free is. */
-export const freeExactness = (budget: BudgetDto): ExactnessDto => roughly(figuresOf(budget));
+export const freeExactness = (budget: BudgetDto): ExactnessDto => roughly(exactnessOf(budget));
 
-export interface Burn {
+export interface BurnRate {
   /** Tokens a minute. */
   readonly tokens: number;
   readonly exactness: ExactnessDto;
@@ -124,16 +129,16 @@ export interface Burn {
 }
 
 /** All that flows into windows, a minute. */
-export function burnOf(budgets: readonly BudgetDto[]): Burn {
+export function burnRateOf(budgets: readonly BudgetDto[]): BurnRate {
   const burning = budgets.filter((one) => one.burnPerMinute > 0);
   return {
     tokens: burning.reduce((sum, one) => sum + one.burnPerMinute, 0),
-    exactness: least(burning.map(figuresOf)),
+    exactness: least(burning.map(exactnessOf)),
     families: [...new Set(burning.map((one) => one.family.label))],
   };
 }
 
-export interface AgentGauge extends Filled {
+export interface AgentGauge extends WindowFill {
   readonly agent: string;
   readonly agentId: string;
   readonly isNear: boolean;
@@ -142,7 +147,7 @@ export interface AgentGauge extends Filled {
 /** The windows nearest to their limit, by name, so that two that fill alike do not change places all the time. */
 export function gaugesOf(list: BudgetList | null, most = GAUGES_MOST): readonly AgentGauge[] {
   const all = (list?.budgets ?? []).flatMap((budget): AgentGauge[] => {
-    const full = filled(budget);
+    const full = windowFill(budget);
     return full === null
       ? []
       : [

@@ -3,7 +3,7 @@
 import type { AddressDto } from "$lib/bindings";
 import { shownHost } from "./host";
 import { splitCommand } from "./command-line";
-import { looksSecretName, looksSecretValue, secretArguments } from "./secret-guess";
+import { isSecretName, isSecretValue, secretArguments } from "./secret-guess";
 
 export interface ConsentLine {
   /** `program`, the number of an argument, `folder`, `environment`, `secrets`, `address`, `host`. */
@@ -72,7 +72,7 @@ function httpWarnings(address: Extract<AddressDto, { kind: "http" }>): Warning[]
     found.push({ kind: "plainHttp", host: host.host, withSecrets: address.secretHeaders.length > 0 });
   if (host.differs) found.push({ kind: "lookalike", host: host.host, ascii: host.ascii });
   const query = [...new URL(address.url).searchParams].filter(
-    ([name, value]) => looksSecretName(name) || looksSecretValue(value),
+    ([name, value]) => isSecretName(name) || isSecretValue(value),
   );
   if (query.length > 0) found.push({ kind: "secretQuery", names: [...new Set(query.map(([name]) => name))] });
   return found;
@@ -97,7 +97,7 @@ function stdioWarnings(address: Extract<AddressDto, { kind: "stdio" }>): Warning
   const found: Warning[] = [];
   const secret = secretArguments(args);
   if (secret.length > 0) found.push({ kind: "secretArgument", numbers: secret.map((at) => at + 1) });
-  const plain = Object.entries(address.env).filter(([name, value]) => looksSecretName(name) || looksSecretValue(value));
+  const plain = Object.entries(address.env).filter(([name, value]) => isSecretName(name) || isSecretValue(value));
   if (plain.length > 0) found.push({ kind: "secretEnv", names: plain.map(([name]) => name) });
   if (has(RAISERS)) found.push({ kind: "moreRights" });
   if (has(DELETERS)) found.push({ kind: "deletes" });

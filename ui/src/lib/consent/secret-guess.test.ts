@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { looksSecretName, looksSecretValue, secretArguments } from "./secret-guess";
+import { isSecretName, isSecretValue, secretArguments } from "./secret-guess";
 
 describe("what looks like a secret", () => {
   it.each([
@@ -13,22 +13,22 @@ describe("what looks like a secret", () => {
     "--token",
     "client_secret",
   ])("the name %s does", (name) => {
-    expect(looksSecretName(name)).toBe(true);
+    expect(isSecretName(name)).toBe(true);
   });
 
   it.each(["PATH", "keyboard", "MONKEY", "tokenizer", "author", "HOME", "passenger", "LOG_LEVEL"])(
     "the name %s does not",
     (name) => {
-      expect(looksSecretName(name)).toBe(false);
+      expect(isSecretName(name)).toBe(false);
     },
   );
 
   it("knows keys by their shape and leaves words, ids and paths alone", () => {
-    expect(looksSecretValue("ghp_" + "a1B2c3D4".repeat(5))).toBe(true);
-    expect(looksSecretValue("q7Gz0pXw93LmKd82VbTn5RyAh41CsUe6")).toBe(true);
-    expect(looksSecretValue("123e4567-e89b-12d3-a456-426614174000"), "an id is no secret").toBe(false);
-    expect(looksSecretValue("@modelcontextprotocol/server-everything-and-more")).toBe(false);
-    expect(looksSecretValue("--a-long-flag-with-many-words-and-2-numbers")).toBe(false);
+    expect(isSecretValue("ghp_" + "a1B2c3D4".repeat(5))).toBe(true);
+    expect(isSecretValue("q7Gz0pXw93LmKd82VbTn5RyAh41CsUe6")).toBe(true);
+    expect(isSecretValue("123e4567-e89b-12d3-a456-426614174000"), "an id is no secret").toBe(false);
+    expect(isSecretValue("@modelcontextprotocol/server-everything-and-more")).toBe(false);
+    expect(isSecretValue("--a-long-flag-with-many-words-and-2-numbers")).toBe(false);
   });
 
   it("finds them among arguments", () => {

@@ -14,12 +14,12 @@ const RANDOM_BITS = 3.7;
 /** Names made of words have dashes; keys have few. */
 const WORDS_MAX = 4;
 
-export function looksSecretName(name: string): boolean {
+export function isSecretName(name: string): boolean {
   // camelCase and dashes are one: apiKey, api-key, API_KEY.
   return NAME.test(name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replaceAll("-", "_"));
 }
 
-export function looksSecretValue(value: string): boolean {
+export function isSecretValue(value: string): boolean {
   if (PREFIX.test(value)) return true;
   if (UUID.test(value) || !KEYLIKE.test(value) || value.startsWith("-") || value.split(/[-_]/).length > WORDS_MAX)
     return false;
@@ -40,11 +40,11 @@ export function secretArguments(args: readonly string[]): readonly number[] {
   args.forEach((arg, at) => {
     const [flag, value] = halves(arg);
     const before = args[at - 1] ?? "";
-    const named = value !== null && value !== "" && looksSecretName(flag);
+    const named = value !== null && value !== "" && isSecretName(flag);
     // A flag's value follows it; another flag is no value.
-    const follows = before.startsWith("-") && !before.includes("=") && !arg.startsWith("-") && looksSecretName(before);
+    const follows = before.startsWith("-") && !before.includes("=") && !arg.startsWith("-") && isSecretName(before);
     const carries = /\bBearer\s+\S/i.test(arg) || /^[a-z][a-z0-9+.-]*:\/\/[^/@\s]*:[^/@\s]+@/i.test(arg);
-    if (named || follows || carries || looksSecretValue(value ?? arg)) found.push(at);
+    if (named || follows || carries || isSecretValue(value ?? arg)) found.push(at);
   });
   return found;
 }

@@ -4,7 +4,7 @@ import type { Warning } from "./consent";
 
 const text = serversText.warnings;
 
-export function warningWords(warning: Warning): string {
+export function warningText(warning: Warning): string {
   switch (warning.kind) {
     case "secretArgument":
       return text.secretArgument(warning.numbers);

@@ -23,5 +23,5 @@ export { default as DurationBar } from "./feedback/DurationBar.svelte";
 export { default as VirtualList } from "./layout/VirtualList.svelte";
 export { default as CodeText } from "./text/CodeText.svelte";
 export type { IconName } from "./text/icons";
-export { line, plain } from "./text/plain-text";
+export { singleLine, plainText } from "./text/plain-text";
 export type { Tone } from "./tones";

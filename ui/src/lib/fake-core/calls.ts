@@ -127,10 +127,10 @@ export function answers(state: CoreState): Answers {
       secretEnv: [],
       cwd: null,
     }),
-    "desk.list": ({ kind }) => ({ items: [...state.desk.values()].filter((item) => item.kind === kind) }),
+    "desk.list": ({ kind }) => ({ items: [...state.userData.values()].filter((item) => item.kind === kind) }),
     "desk.put": ({ kind, key, value }) => {
-      if (value === null) state.desk.delete(`${kind}/${key}`);
-      else state.desk.set(`${kind}/${key}`, { kind, key, value, changedAt: iso(state.now()) });
+      if (value === null) state.userData.delete(`${kind}/${key}`);
+      else state.userData.set(`${kind}/${key}`, { kind, key, value, changedAt: iso(state.now()) });
       if (kind === "view") state.send({ views: state.viewsOf() });
       const snoozed = kind === "snooze" ? state.inbox.get(key) : undefined;
       if (snoozed) {

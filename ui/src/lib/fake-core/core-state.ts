@@ -39,7 +39,7 @@ export interface CoreStateOptions {
   /** Whole tasks that stand in for made details. */
   details?: TaskDto[];
   views?: DeskItem[];
-  desk?: DeskItem[];
+  userData?: DeskItem[];
   core?: Partial<CoreDto>;
   settings?: Partial<SettingsDto>;
   storage?: Partial<StorageDto>;
@@ -65,7 +65,7 @@ export class CoreState {
   rules: RuleDto[];
   budgets: BudgetDto[];
   readonly details = new Map<string, TaskDto>();
-  readonly desk = new Map<string, DeskItem>();
+  readonly userData = new Map<string, DeskItem>();
   readonly core: CoreDto;
   settings: SettingsDto;
   storage: StorageDto;
@@ -112,8 +112,8 @@ export class CoreState {
     this.rules = options.rules ?? [];
     this.budgets = options.budgets ?? makeBudgets([...this.agents.values()], rows, now);
     for (const task of options.details ?? []) this.details.set(task.id, task);
-    for (const item of [...(options.views ?? []), ...(options.desk ?? [])])
-      this.desk.set(`${item.kind}/${item.key}`, item);
+    for (const item of [...(options.views ?? []), ...(options.userData ?? [])])
+      this.userData.set(`${item.kind}/${item.key}`, item);
   }
 
   totals(): Totals {
@@ -184,7 +184,7 @@ export class CoreState {
   }
 
   viewsOf(): DeskItem[] {
-    return [...this.desk.values()].filter((item) => item.kind === "view");
+    return [...this.userData.values()].filter((item) => item.kind === "view");
   }
 
   snapshot(): Frame {

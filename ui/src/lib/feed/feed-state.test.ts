@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Frame, InboxRow } from "$lib/bindings";
 import { CoreState } from "$lib/fake-core/core-state";
-import { inboxOrder, isWaiting, reduce, type FeedState } from "./feed-state";
+import { inboxOrder, needsAttention, reduce, type FeedState } from "./feed-state";
 
 const NOW = Date.parse("2026-11-21T14:31:36.000Z");
 
@@ -183,10 +183,10 @@ describe("the inbox", () => {
     const one = row("one", "2026-11-21T14:00:00Z", null);
     expect(
       [
-        isWaiting(one, NOW),
-        isWaiting({ ...one, snoozedUntil: "2026-11-21T15:00:00Z" }, NOW),
-        isWaiting({ ...one, snoozedUntil: "2026-11-21T14:00:00Z" }, NOW),
-        isWaiting({ ...one, answeredBy: "Dana" }, NOW),
+        needsAttention(one, NOW),
+        needsAttention({ ...one, snoozedUntil: "2026-11-21T15:00:00Z" }, NOW),
+        needsAttention({ ...one, snoozedUntil: "2026-11-21T14:00:00Z" }, NOW),
+        needsAttention({ ...one, answeredBy: "Dana" }, NOW),
       ],
       "asleep until three, awake again, answered",
     ).toEqual([true, false, true, false]);

@@ -141,6 +141,6 @@ export function inboxOrder(one: InboxRow, other: InboxRow): number {
 }
 
 /** What waits now: not asleep, and not already answered by somebody. */
-export function isWaiting(row: InboxRow, now: number): boolean {
+export function needsAttention(row: InboxRow, now: number): boolean {
   return row.answeredBy === null && (row.snoozedUntil === null || Date.parse(row.snoozedUntil) <= now);
 }

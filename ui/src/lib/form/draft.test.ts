@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { check } from "./validation";
+import { validate } from "./validation";
 import {
-  begun,
+  newDraft,
   cleared,
   EMPTY,
   readDraft,
@@ -13,7 +13,7 @@ import {
   withoutSecrets,
 } from "./draft";
 import { put, readJson } from "./json";
-import { fromLocal, toLocal } from "./local-time";
+import { fromLocalTime, toLocalTime } from "./local-time";
 import { readSchema, type Field, type Model } from "./schema";
 
 const model: Model = readSchema(
@@ -39,13 +39,13 @@ function named(name: string): Field {
   return found;
 }
 const said = (values: Record<string, unknown>) =>
-  check(model, {
+  validate(model, {
     values: JSON.parse(JSON.stringify({ rollout: "all", above: 1, note: null, ...values })),
     typed: {},
   }).map((one) => `${one.path} ${one.message}`);
 
 it("a form begins with the server's suggestions", () => {
-  expect(begun(model).values).toEqual({ rollout: "canary" });
+  expect(newDraft(model).values).toEqual({ rollout: "canary" });
 });
 
 it("a number stays a number, and text that is none blocks with a message at its field", () => {
@@ -54,7 +54,7 @@ it("a number stays a number, and text that is none blocks with a message at its 
   const bad = typed(good, named("above"), "1,5");
   expect(bad.values, "what is no number is not sent").toEqual({});
   expect(textOf(bad, named("above")), "what was typed stays in sight").toBe("1,5");
-  expect(check(model, bad).find((one) => one.field === "above")?.message).toContain("not a number");
+  expect(validate(model, bad).find((one) => one.field === "above")?.message).toContain("not a number");
   expect(typed(bad, named("above"), "2").typed, "a number that can be read forgets the bad text").toEqual({});
 });
 
@@ -94,7 +94,7 @@ it("each rule is told at the place that breaks it", () => {
   expect(said({ "a/b": 1 }), "an answer has only the fields that were asked for").toEqual([
     "/a~1b The form has no such field.",
   ]);
-  expect(check(model, EMPTY).map((one) => one.field)).toEqual(["rollout", "above", "note"]);
+  expect(validate(model, EMPTY).map((one) => one.field)).toEqual(["rollout", "above", "note"]);
 });
 
 it("clearing leaves a value out, or says null where an answer is demanded and null is one", () => {
@@ -158,9 +158,9 @@ it("a depth of 100,000 brackets is a broken text, not a broken page", () => {
 });
 
 it("times are the person's in the form and have a zone in the answer", () => {
-  const iso = fromLocal("2026-11-21T03:25");
+  const iso = fromLocalTime("2026-11-21T03:25");
   expect(iso).toMatch(/^2026-11-2\dT\d{2}:\d{2}:00\.000Z$/);
-  expect(toLocal(iso)).toBe("2026-11-21T03:25");
-  expect(fromLocal("2026-11-21T0"), "half a time stays as it was typed").toBe("2026-11-21T0");
-  expect(toLocal("soon")).toBe("soon");
+  expect(toLocalTime(iso)).toBe("2026-11-21T03:25");
+  expect(fromLocalTime("2026-11-21T0"), "half a time stays as it was typed").toBe("2026-11-21T0");
+  expect(toLocalTime("soon")).toBe("soon");
 });

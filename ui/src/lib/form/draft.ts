@@ -13,7 +13,7 @@ export interface Draft {
 export const EMPTY: Draft = { values: {}, typed: {} };
 
 /** The server's suggestions, never for fields that look like secrets. */
-export function begun(model: Model): Draft {
+export function newDraft(model: Model): Draft {
   let values: JsonObject = {};
   for (const field of model.fields) if (field.initial !== undefined) values = put(values, field.name, field.initial);
   return { values, typed: {} };

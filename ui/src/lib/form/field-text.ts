@@ -1,5 +1,5 @@
 /* What stands beside a control: the server's words, cut to a size that keeps the form usable, and ours. */
-import { line, plain } from "$lib/design";
+import { singleLine, plainText } from "$lib/design";
 import { formText } from "$lib/text/form";
 import type { Field } from "./schema";
 
@@ -7,11 +7,11 @@ const TITLE_CAP = 160;
 const DESCRIPTION_CAP = 1_000;
 
 export function titleOf(field: Field): string {
-  return line(field.title, TITLE_CAP) || line(field.name, TITLE_CAP) || formText.noValue;
+  return singleLine(field.title, TITLE_CAP) || singleLine(field.name, TITLE_CAP) || formText.noValue;
 }
 
 export function hintOf(field: Field): string | null {
-  const said = field.description === null ? "" : plain(field.description.slice(0, DESCRIPTION_CAP)).trim();
+  const said = field.description === null ? "" : plainText(field.description.slice(0, DESCRIPTION_CAP)).trim();
   const { control } = field;
   // The server's own words often name the range already.
   const range =

@@ -1,7 +1,7 @@
 /* One form being filled in: its model, its draft, and the JSON view beside it. The one façade over the plain parts
    (schema, draft, check) that components read. It sends and keeps nothing. */
-import { check, type Problem } from "./validation";
-import { begun, cleared, EMPTY, fromJson, sameDraft, set, toggled, type, withoutSecrets, type Draft } from "./draft";
+import { validate, type Problem } from "./validation";
+import { newDraft, cleared, EMPTY, fromJson, sameDraft, set, toggled, type, withoutSecrets, type Draft } from "./draft";
 import { own, pretty, put, readJson, type Json, type JsonObject } from "./json";
 import { formText } from "$lib/text/form";
 import { readSchema, type Control, type Field, type Model, type ReadOptions } from "./schema";
@@ -9,7 +9,7 @@ import { readSchema, type Control, type Field, type Model, type ReadOptions } fr
 export class FormState {
   readonly model: Model;
   /** What the server suggests. */
-  #begun: Draft = EMPTY;
+  #newDraft: Draft = EMPTY;
   draft = $state.raw<Draft>(EMPTY);
   /** The JSON view's own text while it is edited there; null when it follows the form. */
   text = $state<string | null>(null);
@@ -28,19 +28,19 @@ export class FormState {
     return fromJson(read.value) === null ? { field: null, path: "", message: formText.notObject } : null;
   });
   readonly problems = $derived.by((): readonly Problem[] =>
-    this.#ofText ? [this.#ofText] : check(this.model, this.draft),
+    this.#ofText ? [this.#ofText] : validate(this.model, this.draft),
   );
   readonly #byField = $derived(
     new Map(this.problems.flatMap((one) => (one.field === null ? [] : [[one.field, one.message] as const]))),
   );
-  readonly isChanged = $derived(this.text !== null || !sameDraft(this.draft, this.#begun));
+  readonly isChanged = $derived(this.text !== null || !sameDraft(this.draft, this.#newDraft));
   readonly hasSecrets: boolean;
   readonly json = $derived.by(() => this.text ?? pretty(withoutSecrets(this.draft, this.model).values));
 
   constructor(schema: unknown, options: ReadOptions & { readonly start?: Draft | null }) {
     this.model = readSchema(schema, options);
-    this.#begun = begun(this.model);
-    this.draft = options.start ?? this.#begun;
+    this.#newDraft = newDraft(this.model);
+    this.draft = options.start ?? this.#newDraft;
     this.hasSecrets = this.model.fields.some((field) => field.secret);
     if (this.model.shapeless && this.model.open) this.view = "json";
   }
@@ -118,7 +118,7 @@ export class FormState {
   }
 
   reset(): void {
-    this.restore(this.#begun);
+    this.restore(this.#newDraft);
     this.tried = false;
     this.#touched = new Set();
   }

@@ -15,7 +15,7 @@ export interface Problem {
 
 const words = formText.problem;
 
-export function check(model: Model, draft: Draft): readonly Problem[] {
+export function validate(model: Model, draft: Draft): readonly Problem[] {
   const problems: Problem[] = [];
   const add = (field: string, message: string, deeper = "") =>
     problems.push({ field, path: `${pathOf(field)}${deeper}`, message });

@@ -1,3 +1,3 @@
 export { getKeys, Keys, scope, setKeys } from "./keys.svelte";
 export { keysOf, type Binding } from "./match";
-export { shown } from "./key-label";
+export { keyLabel } from "./key-label";

@@ -17,7 +17,7 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /** `$mod+Enter` as "Ctrl ⏎", `$mod+k` as "Ctrl K", `g i` as "g then i". */
-export function shown(key: string): string {
+export function keyLabel(key: string): string {
   return key.split(" ").map(press).join(" then ");
 }
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Keys } from "./keys.svelte";
 import type { Binding } from "./match";
-import { shown } from "./key-label";
+import { keyLabel } from "./key-label";
 
 let keys = new Keys();
 let ran: string[] = [];
@@ -126,7 +126,14 @@ describe("keys", () => {
   });
   it("are_shown_as_people_read_them", () => {
     expect(
-      [shown("$mod+Enter"), shown("g i"), shown("?"), shown("Shift+?"), shown("$mod+k"), shown("Escape")],
+      [
+        keyLabel("$mod+Enter"),
+        keyLabel("g i"),
+        keyLabel("?"),
+        keyLabel("Shift+?"),
+        keyLabel("$mod+k"),
+        keyLabel("Escape"),
+      ],
       "on this system",
     ).toEqual(["Ctrl ⏎", "g then i", "?", "?", "Ctrl K", "Esc"]);
   });

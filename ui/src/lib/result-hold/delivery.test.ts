@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { decisionOf, firstDelivery, firstTrim, slicesOf, trimProblem } from "./delivery";
-import { releaseOf, releasedSaid } from "./release";
+import { releaseInput, releasedMessage } from "./release";
 
 const held = {
   at: "",
@@ -42,19 +42,19 @@ it("the first suggestion is never more than a slice or what is free", () => {
 });
 
 it("what a person decides is told to the core and back in one set of words", () => {
-  expect(releaseOf("hdl_1", { form: "asItCame" })).toEqual({ id: "hdl_1", deliver: true });
-  expect(releaseOf("hdl_1", { form: "trimmed", tokens: 5_000 })).toEqual({
+  expect(releaseInput("hdl_1", { form: "asItCame" })).toEqual({ id: "hdl_1", deliver: true });
+  expect(releaseInput("hdl_1", { form: "trimmed", tokens: 5_000 })).toEqual({
     id: "hdl_1",
     deliver: true,
     form: "trimmed",
     trimTokens: 5_000,
   });
-  expect(releaseOf("hdl_1", { form: "withheld", reason: "  " }), "no reason is none").toEqual({
+  expect(releaseInput("hdl_1", { form: "withheld", reason: "  " }), "no reason is none").toEqual({
     id: "hdl_1",
     deliver: false,
     reason: null,
   });
-  expect(releasedSaid({ form: "trimmed", tokens: 5_000 }, "order-bot")).toBe(
+  expect(releasedMessage({ form: "trimmed", tokens: 5_000 }, "order-bot")).toBe(
     "Delivered to order-bot, trimmed to about 5,000 tokens.",
   );
 });

@@ -3,7 +3,7 @@
 import type { HeldDto } from "$lib/bindings";
 import { count } from "$lib/format/bytes";
 import { readTokens } from "$lib/format/tokens";
-import { heldText } from "$lib/text/result-hold";
+import { resultHoldText } from "$lib/text/result-hold";
 import type { Decision } from "./release";
 
 export interface Delivery {
@@ -32,7 +32,7 @@ export function slicesOf(amount: number, slice: number | null, errorPercent: num
 
 /** What must be corrected; null for nothing. */
 export function trimProblem(typed: string): string | null {
-  return readTokens(typed) === null ? heldText.badTrim : null;
+  return readTokens(typed) === null ? resultHoldText.badTrim : null;
 }
 
 /** What is decided with it; null when it cannot be sent so. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LimitDto, RuleDto } from "$lib/bindings";
-import { limitSaid, limitScope, type HeldResult } from "./hold-limit";
+import { limitMessage, limitScope, type HeldResult } from "./hold-limit";
 
 const tooLarge: HeldResult = {
   held: {
@@ -43,17 +43,19 @@ describe("a held result", () => {
       limitScope(tooLarge, [{ ...ofTool, resultLimit: limit(20_000, "warn") }]),
       "a limit that tells people holds nothing",
     ).toBeNull();
-    expect(limitSaid(tooLarge, [])).toBe("When it came, one result could have 20,000 tokens: it has ≈ 41k too many.");
+    expect(limitMessage(tooLarge, [])).toBe(
+      "When it came, one result could have 20,000 tokens: it has ≈ 41k too many.",
+    );
   });
 
   it("says by how much it is over, as exactly as it was counted", () => {
-    expect(limitSaid(tooLarge, [ofTool])).toBe(
+    expect(limitMessage(tooLarge, [ofTool])).toBe(
       "One result of the tool index_folder may have 20,000 tokens: it has ≈ 41k too many.",
     );
-    expect(limitSaid({ ...tooLarge, exactness: "exact" }, [ofAgent])).toBe(
+    expect(limitMessage({ ...tooLarge, exactness: "exact" }, [ofAgent])).toBe(
       "One result for research-7 may have 20,000 tokens: it has 41,402 too many.",
     );
-    expect(limitSaid({ ...tooLarge, exactness: "atMost" }, [ofServer])).toBe(
+    expect(limitMessage({ ...tooLarge, exactness: "atMost" }, [ofServer])).toBe(
       "One result of the server docs may have 20,000 tokens: it has ≤ 42k too many.",
     );
   });
@@ -64,17 +66,17 @@ describe("a held result", () => {
       held: { ...tooLarge.held, why: "doesNotFit", limit: null, program: null, free: 36_792 },
       exactness: "exact",
     };
-    expect(limitSaid({ ...full, window: limit(200_000, "ask") }, [])).toBe(
+    expect(limitMessage({ ...full, window: limit(200_000, "ask") }, [])).toBe(
       "The window of research-7 may hold 200,000 tokens, and 36,792 of them were free: it has 24,610 too many.",
     );
-    expect(limitSaid(full, []), "a limit of the window that is gone").toBe(
+    expect(limitMessage(full, []), "a limit of the window that is gone").toBe(
       "When it came, 36,792 tokens were free in the window of research-7, below its limit: it has 24,610 too many.",
     );
   });
 
   it("that a person wants to see is over nothing", () => {
     expect(
-      limitSaid({ ...tooLarge, held: { ...tooLarge.held, why: "review", tokens: null, limit: null } }, [ofTool]),
+      limitMessage({ ...tooLarge, held: { ...tooLarge.held, why: "review", tokens: null, limit: null } }, [ofTool]),
     ).toBeNull();
   });
 });

@@ -1,9 +1,9 @@
 /* Which limit holds a result, and by how much it is over: from the rules as they are now. A limit that was changed since is
    told by its number alone. Pure. */
 import type { ExactnessDto, HeldDto, LimitDto, RuleDto, ScopeDto } from "$lib/bindings";
-import { line } from "$lib/design";
+import { singleLine } from "$lib/design";
 import { roughly, tokens } from "$lib/format/tokens";
-import { heldText } from "$lib/text/result-hold";
+import { resultHoldText } from "$lib/text/result-hold";
 
 export interface HeldResult {
   readonly held: HeldDto;
@@ -44,20 +44,20 @@ export function limitScope(
 }
 
 /** "One result of the tool index_folder may have 20,000 tokens: it has ≈ 41k too many." Null where no size holds it. */
-export function limitSaid(result: HeldResult, rules: readonly RuleDto[]): string | null {
+export function limitMessage(result: HeldResult, rules: readonly RuleDto[]): string | null {
   const { held, exactness } = result;
-  const words = heldText.limit;
+  const words = resultHoldText.limit;
   const over = (limit: string, room: number) =>
     words.over(limit, tokens(Math.max(0, (held.tokens ?? 0) - room), exactness));
-  const agent = line(result.agent, NAME_CAP);
+  const agent = singleLine(result.agent, NAME_CAP);
   if (held.tokens === null) return null;
   if (held.why === "wouldBeCut" && held.limit !== null)
-    return words.cut(line(held.program ?? "", NAME_CAP), tokens(held.limit, "exact"));
+    return words.cut(singleLine(held.program ?? "", NAME_CAP), tokens(held.limit, "exact"));
   if (held.limit !== null) {
     const limit = tokens(held.limit, "exact");
     const scope = limitScope(result, rules);
     if (scope === null) return over(words.gone(limit), held.limit);
-    const names = { tool: line(result.tool ?? "", NAME_CAP), server: line(result.server, NAME_CAP), agent };
+    const names = { tool: singleLine(result.tool ?? "", NAME_CAP), server: singleLine(result.server, NAME_CAP), agent };
     return over(words[scope](names[scope], limit), held.limit);
   }
   if (held.free === null) return null;

@@ -1,7 +1,7 @@
 /* What the core is told of a held result and what a person is told of it then: one place for all screens that show one.
    Pure. */
 import type { ReleaseTask } from "$lib/bindings";
-import { heldText } from "$lib/text/result-hold";
+import { resultHoldText } from "$lib/text/result-hold";
 
 /** `asItCame`: a person wanted to see it, and its size is no matter. */
 export type Decision =
@@ -9,7 +9,7 @@ export type Decision =
   | { readonly form: "trimmed"; readonly tokens: number }
   | { readonly form: "withheld"; readonly reason: string };
 
-export function releaseOf(id: string, decision: Decision): ReleaseTask {
+export function releaseInput(id: string, decision: Decision): ReleaseTask {
   switch (decision.form) {
     case "asItCame":
       return { id, deliver: true };
@@ -25,7 +25,7 @@ export function releaseOf(id: string, decision: Decision): ReleaseTask {
   }
 }
 
-export function releasedSaid(decision: Decision, agent: string): string {
-  const { done } = heldText;
+export function releasedMessage(decision: Decision, agent: string): string {
+  const { done } = resultHoldText;
   return decision.form === "trimmed" ? done.trimmed(agent, decision.tokens) : done[decision.form](agent);
 }

@@ -20,7 +20,7 @@ export interface Source {
   readonly part: number | null;
 }
 
-export class Pieces {
+export class PagedText {
   /** In order; the first one replaces the preview. */
   list = $state.raw<readonly string[]>([]);
   /** Bytes that are here. */

@@ -6,19 +6,19 @@ import type { Feed } from "$lib/feed/feed.svelte";
 import { APP } from "$lib/text/app";
 
 /** Ids that were not there before. Null before: nothing is new. */
-export function arrivals(before: ReadonlySet<string> | null, now: ReadonlyMap<string, InboxRow>): string[] {
+export function newItems(before: ReadonlySet<string> | null, now: ReadonlyMap<string, InboxRow>): string[] {
   if (before === null) return [];
   return [...now.values()].filter((row) => row.answeredBy === null && !before.has(row.id)).map((row) => row.id);
 }
 
 /** Call it while the outermost component is made. */
-export function announceNews(feed: Feed, announcer: Announcer): void {
+export function announceChanges(feed: Feed, announcer: Announcer): void {
   let known: ReadonlySet<string> | null = null;
   let wasLost = false;
 
   $effect(() => {
     if (feed.inbox === null) return;
-    const fresh = arrivals(known, feed.inbox).length;
+    const fresh = newItems(known, feed.inbox).length;
     known = new Set(feed.inbox.keys());
     if (fresh > 0) announcer.say(APP.newRequests(fresh));
   });

@@ -1,8 +1,8 @@
 /* What the palette can do and find: bindings of the screens, what waits, servers, tasks. Pure. */
 import type { IconName } from "$lib/design";
-import { line } from "$lib/design/text/plain-text";
+import { singleLine } from "$lib/design/text/plain-text";
 import { inboxOrder } from "$lib/feed/feed-state";
-import { keysOf, shown, type Binding } from "$lib/keys";
+import { keysOf, keyLabel, type Binding } from "$lib/keys";
 import type { InboxRow, ListQuery, ServerDto, TaskRow } from "$lib/bindings";
 import { PHASES } from "$lib/task/phase";
 import { COMMANDS } from "$lib/text/app";
@@ -38,7 +38,7 @@ export function commands(bindings: readonly Binding[]): Entry[] {
         label: binding.label,
         note: "",
         icon: null,
-        kbd: key === undefined ? null : shown(key),
+        kbd: key === undefined ? null : keyLabel(key),
         act: { kind: "run" as const, binding },
       },
     ];
@@ -50,7 +50,7 @@ export function waiting(rows: Iterable<InboxRow>, typed: string): Entry[] {
   const entries = all.map((row) => ({
     id: `inbox/${row.id}`,
     group: COMMANDS.groups.waiting,
-    label: row.message === null ? COMMANDS.waits[row.kind](row.tool ?? row.server) : line(row.message, 80),
+    label: row.message === null ? COMMANDS.waits[row.kind](row.tool ?? row.server) : singleLine(row.message, 80),
     note: [row.server, row.tool].filter(Boolean).join(" / "),
     icon: "speech" as const,
     kbd: null,

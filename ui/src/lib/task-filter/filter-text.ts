@@ -3,11 +3,11 @@
    What is written is canonical: two filters are the same when their texts are. It never throws; what cannot be read is told. */
 import type { Flag, Phase, PhaseGroup } from "$lib/bindings";
 import { ALL_PHASES, GROUPS } from "$lib/task/phase";
-import { ALL, type Filter } from "./filter";
+import { NO_FILTER, type Filter } from "./filter";
 import { GROUP_PHASES, OPEN_PHASES } from "./phases";
 import { readSpan, writeSpan } from "./time-span";
 
-export interface Read {
+export interface ParsedFilter {
   readonly filter: Filter;
   /** What could not be read, one sentence each; the rest counts nevertheless. */
   readonly problems: readonly string[];
@@ -20,19 +20,19 @@ const MOST = 50;
 const FLAGS: readonly Flag[] = ["orphaned", "held", "needsYou"];
 const LISTS = { server: "servers", agent: "agents", tool: "tools" } as const;
 
-export function read(text: string): Read {
+export function parseFilter(text: string): ParsedFilter {
   const problems: string[] = [];
   const words: string[] = [];
-  let filter = ALL;
+  let filter = NO_FILTER;
   for (const token of tokens(text.slice(0, LONGEST))) {
     const next = term(filter, token, problems);
     if (next === null) words.push(unquoted(token));
     else filter = next;
   }
-  return { filter: { ...filter, phases: inOrder(filter.phases), text: words.join(" ").trim() }, problems };
+  return { filter: { ...filter, phases: orderedPhases(filter.phases), text: words.join(" ").trim() }, problems };
 }
 
-export function write(filter: Filter): string {
+export function formatFilter(filter: Filter): string {
   const parts: string[] = [];
   if (filter.phases.length > 0) parts.push(`phase:${phaseWords(filter.phases).join(",")}`);
   if (filter.servers.length > 0) parts.push(`server:${[...filter.servers].sort().map(quoted).join(",")}`);
@@ -42,8 +42,8 @@ export function write(filter: Filter): string {
   if (filter.olderThanMs !== null) parts.push(`age>${writeSpan(filter.olderThanMs)}`);
   if (filter.changed !== null)
     parts.push(filter.changed.kind === "today" ? "changed:today" : `changed<${writeSpan(filter.changed.ms)}`);
-  if (filter.groupBy !== ALL.groupBy) parts.push(`group:${filter.groupBy}`);
-  if (filter.sort !== ALL.sort) parts.push(`sort:${filter.sort}`);
+  if (filter.groupBy !== NO_FILTER.groupBy) parts.push(`group:${filter.groupBy}`);
+  if (filter.sort !== NO_FILTER.sort) parts.push(`sort:${filter.sort}`);
   if (filter.text !== "") parts.push(isPlain(filter.text) ? filter.text : `"${filter.text.replace(/"/g, "")}"`);
   return parts.join(" ");
 }
@@ -137,14 +137,14 @@ function phaseWords(phases: readonly Phase[]): string[] {
     words.push(group);
     for (const phase of GROUP_PHASES[group]) left.delete(phase);
   }
-  return [...words, ...inOrder([...left])];
+  return [...words, ...orderedPhases([...left])];
 }
 
 function isWhole(group: PhaseGroup, phases: ReadonlySet<Phase>): boolean {
   return GROUP_PHASES[group].every((phase) => phases.has(phase));
 }
 
-export function inOrder(phases: readonly Phase[]): Phase[] {
+export function orderedPhases(phases: readonly Phase[]): Phase[] {
   return ALL_PHASES.filter((phase) => phases.includes(phase));
 }
 
@@ -165,5 +165,5 @@ const unique = <T>(list: readonly T[]) => [...new Set(list)];
 
 /** Whether the words come back as words. */
 function isPlain(text: string): boolean {
-  return !/["]|\s{2}/.test(text) && tokens(text).every((token) => term(ALL, token, []) === null);
+  return !/["]|\s{2}/.test(text) && tokens(text).every((token) => term(NO_FILTER, token, []) === null);
 }

@@ -17,7 +17,7 @@ export interface Filter {
   readonly sort: ListQuery["sort"];
 }
 
-export const ALL: Filter = {
+export const NO_FILTER: Filter = {
   phases: [],
   servers: [],
   agents: [],
@@ -52,17 +52,17 @@ function isSet(filter: Filter, key: ConditionKey): boolean {
   return typeof value === "string" || Array.isArray(value) ? value.length > 0 : value !== null;
 }
 
-export function without(filter: Filter, key: ConditionKey): Filter {
-  return { ...filter, [key]: ALL[key] };
+export function withoutCondition(filter: Filter, key: ConditionKey): Filter {
+  return { ...filter, [key]: NO_FILTER[key] };
 }
 
 /** Only the conditions taken away; how it is grouped and sorted stays. */
-export function cleared(filter: Filter): Filter {
-  return { ...ALL, groupBy: filter.groupBy, sort: filter.sort };
+export function withoutConditions(filter: Filter): Filter {
+  return { ...NO_FILTER, groupBy: filter.groupBy, sort: filter.sort };
 }
 
 /** What is asked of the core now. */
-export function wire(filter: Filter, now: number): ListQuery {
+export function toListQuery(filter: Filter, now: number): ListQuery {
   return {
     phases: [...filter.phases],
     servers: [...filter.servers],

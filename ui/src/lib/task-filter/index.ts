@@ -1,18 +1,18 @@
 /* What tasks are asked for: the filter, its text, its views and its address. All of it pure. */
-export { readSearch, writeSearch, type Asked } from "./address";
+export { readSearch, writeSearch, type FilterAddress } from "./address";
 export {
-  ALL,
-  cleared,
+  NO_FILTER,
+  withoutConditions,
   conditions,
   CONDITIONS,
   toggled,
-  wire,
-  without,
+  toListQuery,
+  withoutCondition,
   type Changed,
   type ConditionKey,
   type Filter,
 } from "./filter";
 export { GROUP_PHASES, OPEN_PHASES } from "./phases";
 export { readSpan, writeSpan } from "./time-span";
-export { inOrder, read, write, type Read } from "./filter-text";
-export { countOf, EVERYTHING, nameProblem, ownViews, standing, SYSTEM_VIEWS, type View } from "./views";
+export { orderedPhases, parseFilter, formatFilter, type ParsedFilter } from "./filter-text";
+export { countOf, ALL_VIEW, nameProblem, ownViews, currentView, SYSTEM_VIEWS, type View } from "./views";

@@ -2,27 +2,27 @@ import { describe, expect, test } from "vitest";
 import type { Totals } from "$lib/bindings";
 import { ALL_PHASES, GROUPS } from "$lib/task/phase";
 import {
-  ALL,
+  NO_FILTER,
   conditions,
   countOf,
-  EVERYTHING,
+  ALL_VIEW,
   GROUP_PHASES,
   ownViews,
-  read,
+  parseFilter,
   readSearch,
   readSpan,
-  standing,
+  currentView,
   SYSTEM_VIEWS,
-  wire,
-  without,
-  write,
+  toListQuery,
+  withoutCondition,
+  formatFilter,
   writeSearch,
   writeSpan,
 } from "./index";
 
 describe("the text of a filter", () => {
   test("every_condition_is_read", () => {
-    const { filter, problems } = read(
+    const { filter, problems } = parseFilter(
       'phase:running,waiting server:ci agent:"night ops" tool:deploy is:held,orphaned age>10m changed<24h group:server sort:changed  green build',
     );
     expect(problems, "all of it is known").toEqual([]);
@@ -53,31 +53,31 @@ describe("the text of a filter", () => {
       '"phase:running"',
       "a  b",
     ]) {
-      const once = write(read(text).filter);
-      expect(write(read(once).filter), `\`${text}\` is canonical after one round`).toBe(once);
-      expect(read(once).filter, `\`${text}\` means the same afterwards`).toEqual(read(text).filter);
+      const once = formatFilter(parseFilter(text).filter);
+      expect(formatFilter(parseFilter(once).filter), `\`${text}\` is canonical after one round`).toBe(once);
+      expect(parseFilter(once).filter, `\`${text}\` means the same afterwards`).toEqual(parseFilter(text).filter);
     }
   });
 
   test("quoted_words_are_words_even_when_they_look_like_conditions", () => {
-    const filter = { ...ALL, text: "phase:running" };
-    expect(read(write(filter)).filter.text, "a search for the text itself").toBe("phase:running");
+    const filter = { ...NO_FILTER, text: "phase:running" };
+    expect(parseFilter(formatFilter(filter)).filter.text, "a search for the text itself").toBe("phase:running");
   });
 
   test("the_same_filter_in_another_order_has_the_same_text", () => {
-    expect(write(read("tool:b tool:a phase:running phase:waiting").filter)).toBe(
-      write(read("phase:waiting,running tool:a,b").filter),
+    expect(formatFilter(parseFilter("tool:b tool:a phase:running phase:waiting").filter)).toBe(
+      formatFilter(parseFilter("phase:waiting,running tool:a,b").filter),
     );
   });
 
   test("what_cannot_be_read_is_told_and_the_rest_counts", () => {
-    const { filter, problems } = read("phase:asleep age<3m changed>1h age>soon server:ci sort:size");
+    const { filter, problems } = parseFilter("phase:asleep age<3m changed>1h age>soon server:ci sort:size");
     expect(problems, "each wrong part has its sentence").toHaveLength(5);
     expect(filter.servers, "the right part counts").toEqual(["ci"]);
   });
 
   test("an_endless_line_is_cut", () => {
-    expect(read("x".repeat(1_000_000)).filter.text.length).toBeLessThanOrEqual(2_000);
+    expect(parseFilter("x".repeat(1_000_000)).filter.text.length).toBeLessThanOrEqual(2_000);
   });
 });
 
@@ -98,15 +98,15 @@ describe("spans", () => {
 
 describe("conditions", () => {
   test("only_set_ones_are_chips_and_each_can_be_taken_away", () => {
-    const { filter } = read("phase:failed changed:today x group:agent");
+    const { filter } = parseFilter("phase:failed changed:today x group:agent");
     expect(conditions(filter)).toEqual(["phases", "text", "changed"]);
-    expect(conditions(without(filter, "phases"))).toEqual(["text", "changed"]);
-    expect(without(filter, "text").groupBy, "grouping is not a condition").toBe("agent");
+    expect(conditions(withoutCondition(filter, "phases"))).toEqual(["text", "changed"]);
+    expect(withoutCondition(filter, "text").groupBy, "grouping is not a condition").toBe("agent");
   });
 
   test("today_begins_at_midnight_here", () => {
     const noon = new Date(2026, 10, 21, 12, 0, 30).getTime();
-    const asked = wire(read("changed:today").filter, noon);
+    const asked = toListQuery(parseFilter("changed:today").filter, noon);
     expect(asked.changedWithinMs, "twelve hours and the minute that runs").toBe((12 * 60 + 1) * 60_000);
   });
 });
@@ -154,19 +154,19 @@ describe("views", () => {
       "Failed today": 100,
       "Finished today": 101,
     });
-    expect(countOf(SYSTEM_VIEWS[2] ?? EVERYTHING, null, counted), "before the core said anything").toBe(null);
+    expect(countOf(SYSTEM_VIEWS[2] ?? ALL_VIEW, null, counted), "before the core said anything").toBe(null);
   });
 
   test("a_changed_filter_says_from_which_view_it_came", () => {
-    expect(standing(SYSTEM_VIEWS, "Working", "phase:running,answering server:ci")).toMatchObject({
+    expect(currentView(SYSTEM_VIEWS, "Working", "phase:running,answering server:ci")).toMatchObject({
       view: { name: "Working" },
       edited: true,
     });
-    expect(standing(SYSTEM_VIEWS, null, "phase:cancelling")).toMatchObject({
+    expect(currentView(SYSTEM_VIEWS, null, "phase:cancelling")).toMatchObject({
       view: { name: "Cancelling" },
       edited: false,
     });
-    expect(standing(SYSTEM_VIEWS, "gone", "server:ci")).toMatchObject({ view: { name: "All" }, edited: true });
+    expect(currentView(SYSTEM_VIEWS, "gone", "server:ci")).toMatchObject({ view: { name: "All" }, edited: true });
   });
 
   test("a_stored_view_of_any_shape_is_a_view", () => {

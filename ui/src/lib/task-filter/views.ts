@@ -1,7 +1,7 @@
 /* Views: a name for a filter. Those of the system, and a person's own from the desk (kind `view`, value `{query}`).
    A view is its text, so that it can be stored, linked and compared. Pure. */
 import type { DeskItem, TaskFigures, Totals } from "$lib/bindings";
-import { read, write } from "./filter-text";
+import { parseFilter, formatFilter } from "./filter-text";
 
 export interface View {
   readonly name: string;
@@ -14,14 +14,14 @@ export interface View {
 
 const system = (name: string, query: string, figure: keyof TaskFigures | null): View => ({
   name,
-  query: write(read(query).filter),
+  query: formatFilter(parseFilter(query).filter),
   own: false,
   figure,
 });
 
-export const EVERYTHING = system("All", "", "all");
+export const ALL_VIEW = system("All", "", "all");
 export const SYSTEM_VIEWS: readonly View[] = [
-  EVERYTHING,
+  ALL_VIEW,
   system("Open", "phase:open", "open"),
   system("Needs you", "is:needsYou", "needsYou"),
   system("Working", "phase:running,answering", "working"),
@@ -43,7 +43,7 @@ export function ownViews(items: readonly DeskItem[]): View[] {
 
 function queryOf(value: unknown): string {
   const query = typeof value === "object" && value !== null && "query" in value ? value.query : "";
-  return write(read(typeof query === "string" ? query : "").filter);
+  return formatFilter(parseFilter(typeof query === "string" ? query : "").filter);
 }
 
 /** How many tasks it holds: the figure of that name, or what the core counted for its query; null while that is not known. */
@@ -53,11 +53,15 @@ export function countOf(view: View, totals: Totals | null, counted: ReadonlyMap<
 }
 
 /** Where the filter came from and whether it was changed since. */
-export function standing(views: readonly View[], base: string | null, query: string): { view: View; edited: boolean } {
+export function currentView(
+  views: readonly View[],
+  base: string | null,
+  query: string,
+): { view: View; edited: boolean } {
   const named = views.find((view) => view.name === base);
   const same = named?.query === query ? named : views.find((view) => view.query === query);
   if (same) return { view: same, edited: false };
-  return { view: named ?? EVERYTHING, edited: true };
+  return { view: named ?? ALL_VIEW, edited: true };
 }
 
 /** A name for a new view that none has yet; null when the name cannot be. */

@@ -1,22 +1,31 @@
 /* What stands on the screen while the list underneath changes. Below the row a person looks at, changes show at once;
    above it they are held and counted, so that nothing is pushed from under the eye ("12 changes"). Cells are not its
    business: rows change in place wherever they stand. Pure, and as dear as what is loaded, not as the list is long. */
-import { countOf, find, fromStanding, idAt, NOTHING, standing, type Listing, type Standing } from "./loaded-list";
+import {
+  countOf,
+  find,
+  fromLoadedRows,
+  idAt,
+  EMPTY_LIST,
+  loadedRows,
+  type LoadedList,
+  type LoadedRow,
+} from "./loaded-list";
 
-export interface ShownSection {
+export interface DisplayedSection {
   readonly group: string;
   readonly count: number;
-  /** Rows before this index stand as they were (`held`); from it on they are the newest (`live`), moved by `shift`. */
-  readonly heldTo: number;
+  /** Rows before this index stand as they were (`frozen`); from it on they are the newest (`live`), moved by `shift`. */
+  readonly frozenTo: number;
   readonly shift: number;
 }
 
-export interface Shown {
-  readonly sections: readonly ShownSection[];
-  readonly live: Listing;
-  readonly held: Listing;
+export interface DisplayedList {
+  readonly sections: readonly DisplayedSection[];
+  readonly live: LoadedList;
+  readonly frozen: LoadedList;
   /** Changes that wait above; 0 when what is shown is what is. */
-  readonly waiting: number;
+  readonly pendingChanges: number;
 }
 
 /** The row that must not be pushed. */
@@ -28,52 +37,63 @@ export interface Anchor {
 /** Rows after the anchor that may take its part when it left the group (judgement: a screen). */
 const NEIGHBOURS = 40;
 
-export const EMPTY: Shown = { sections: [], live: NOTHING, held: NOTHING, waiting: 0 };
+export const NOTHING_DISPLAYED: DisplayedList = {
+  sections: [],
+  live: EMPTY_LIST,
+  frozen: EMPTY_LIST,
+  pendingChanges: 0,
+};
 
 /** Everything as it is. */
-export function plainly(live: Listing): Shown {
+export function displayLatest(live: LoadedList): DisplayedList {
   return {
-    sections: live.groups.map(({ group, count }) => ({ group, count, heldTo: 0, shift: 0 })),
+    sections: live.groups.map(({ group, count }) => ({ group, count, frozenTo: 0, shift: 0 })),
     live,
-    held: NOTHING,
-    waiting: 0,
+    frozen: EMPTY_LIST,
+    pendingChanges: 0,
   };
 }
 
-export function idShown(shown: Shown, section: number, index: number): string | undefined {
+export function displayedId(shown: DisplayedList, section: number, index: number): string | undefined {
   const at = shown.sections[section];
   if (at === undefined || index >= at.count) return undefined;
-  return index < at.heldTo ? idAt(shown.held, at.group, index) : idAt(shown.live, at.group, index + at.shift);
+  return index < at.frozenTo ? idAt(shown.frozen, at.group, index) : idAt(shown.live, at.group, index + at.shift);
 }
 
 /** Takes a newer list. Without an anchor it is shown as it is. */
-export function update(shown: Shown, live: Listing, anchor: Anchor | null): Shown {
+export function updateDisplayed(shown: DisplayedList, live: LoadedList, anchor: Anchor | null): DisplayedList {
   const at = anchor === null ? -1 : shown.sections.findIndex((section) => section.group === anchor.group);
-  if (anchor === null || at < 0) return plainly(live);
+  if (anchor === null || at < 0) return displayLatest(live);
   const rows = loaded(shown);
   const bound = boundary(shown, live, at, anchor.index);
-  const waiting = changesAbove(shown, rows, live, at, bound ?? { index: anchor.index + 1, now: anchor.index + 1 });
-  if (bound !== null && bound.index === anchor.index && waiting === 0) return plainly(live);
-  const held = fromStanding(shown.sections, shown.live, rows);
+  const pendingChanges = changesAbove(
+    shown,
+    rows,
+    live,
+    at,
+    bound ?? { index: anchor.index + 1, now: anchor.index + 1 },
+  );
+  if (bound !== null && bound.index === anchor.index && pendingChanges === 0) return displayLatest(live);
+  const frozen = fromLoadedRows(shown.sections, shown.live, rows);
   if (bound === null || isTwice(shown, rows, live, at, bound)) {
     return {
-      sections: shown.sections.map((section) => ({ ...section, heldTo: section.count, shift: 0 })),
+      sections: shown.sections.map((section) => ({ ...section, frozenTo: section.count, shift: 0 })),
       live,
-      held,
-      waiting: Math.max(1, waiting),
+      frozen,
+      pendingChanges: Math.max(1, pendingChanges),
     };
   }
-  return { sections: mixed(shown, live, at, bound), live, held, waiting: Math.max(1, waiting) };
+  return { sections: mixed(shown, live, at, bound), live, frozen, pendingChanges: Math.max(1, pendingChanges) };
 }
 
 /** What is loaded of what is shown, as it stands on the screen. */
-function loaded(shown: Shown): Standing[] {
+function loaded(shown: DisplayedList): LoadedRow[] {
   const sections = new Map(shown.sections.map((section) => [section.group, section]));
-  const before = standing(shown.held).filter(({ group, index }) => index < (sections.get(group)?.heldTo ?? 0));
-  const after = standing(shown.live).flatMap(({ group, index, id }) => {
+  const before = loadedRows(shown.frozen).filter(({ group, index }) => index < (sections.get(group)?.frozenTo ?? 0));
+  const after = loadedRows(shown.live).flatMap(({ group, index, id }) => {
     const section = sections.get(group);
     const here = index - (section?.shift ?? 0);
-    return section && here >= section.heldTo && here < section.count ? [{ group, index: here, id }] : [];
+    return section && here >= section.frozenTo && here < section.count ? [{ group, index: here, id }] : [];
   });
   return [...before, ...after];
 }
@@ -84,11 +104,11 @@ interface Bound {
   readonly now: number;
 }
 
-function boundary(shown: Shown, live: Listing, at: number, index: number): Bound | null {
+function boundary(shown: DisplayedList, live: LoadedList, at: number, index: number): Bound | null {
   const section = shown.sections[at];
   if (section === undefined) return null;
   for (let step = index; step < Math.min(index + NEIGHBOURS, section.count); step += 1) {
-    const id = idShown(shown, at, step);
+    const id = displayedId(shown, at, step);
     if (id === undefined) return null;
     const now = find(live, section.group, id);
     if (now !== null) return { index: step, now };
@@ -97,7 +117,13 @@ function boundary(shown: Shown, live: Listing, at: number, index: number): Bound
 }
 
 /** Differences above the bound: in counts; where these are equal, among the rows that are loaded in both. */
-function changesAbove(shown: Shown, rows: readonly Standing[], live: Listing, at: number, bound: Bound): number {
+function changesAbove(
+  shown: DisplayedList,
+  rows: readonly LoadedRow[],
+  live: LoadedList,
+  at: number,
+  bound: Bound,
+): number {
   const above = shown.sections.slice(0, at);
   const here = shown.sections[at]?.group;
   const known = new Set([...above.map((section) => section.group), here]);
@@ -115,28 +141,34 @@ function changesAbove(shown: Shown, rows: readonly Standing[], live: Listing, at
 }
 
 /** Whether a row would stand both above, as it was, and below, as it is. */
-function isTwice(shown: Shown, rows: readonly Standing[], live: Listing, at: number, bound: Bound): boolean {
+function isTwice(
+  shown: DisplayedList,
+  rows: readonly LoadedRow[],
+  live: LoadedList,
+  at: number,
+  bound: Bound,
+): boolean {
   const groups = new Set(shown.sections.slice(0, at).map((section) => section.group));
   const here = shown.sections[at]?.group;
   const above = new Set(
     rows.filter(({ group, index }) => groups.has(group) || (group === here && index < bound.index)).map(({ id }) => id),
   );
-  return standing(live).some(
+  return loadedRows(live).some(
     ({ group, index, id }) => above.has(id) && !groups.has(group) && (group !== here || index >= bound.now),
   );
 }
 
 /** Above as it was, below as it is. */
-function mixed(shown: Shown, live: Listing, at: number, bound: Bound): ShownSection[] {
-  const above = shown.sections.slice(0, at).map((section) => ({ ...section, heldTo: section.count, shift: 0 }));
+function mixed(shown: DisplayedList, live: LoadedList, at: number, bound: Bound): DisplayedSection[] {
+  const above = shown.sections.slice(0, at).map((section) => ({ ...section, frozenTo: section.count, shift: 0 }));
   const group = shown.sections[at]?.group ?? "";
   const shift = bound.now - bound.index;
-  const here = { group, count: Math.max(bound.index, countOf(live, group) - shift), heldTo: bound.index, shift };
+  const here = { group, count: Math.max(bound.index, countOf(live, group) - shift), frozenTo: bound.index, shift };
   const known = new Set([...above.map((section) => section.group), group]);
   const place = live.groups.findIndex((one) => one.group === group);
   const below = live.groups
     .slice(place + 1)
     .filter((one) => !known.has(one.group))
-    .map((one) => ({ group: one.group, count: one.count, heldTo: 0, shift: 0 }));
+    .map((one) => ({ group: one.group, count: one.count, frozenTo: 0, shift: 0 }));
   return [...above, here, ...below];
 }

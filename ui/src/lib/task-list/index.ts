@@ -1,19 +1,35 @@
 /* Long lists of tasks: what is loaded, what is shown while it changes, what is selected. All of it pure. */
-export { add, ALL_MATCHING, isChosen, NONE, size, toggle, type Choice } from "./selection";
+export {
+  addToSelection,
+  ALL_MATCHING,
+  isSelected,
+  NOTHING_SELECTED,
+  selectionSize,
+  toggleSelected,
+  type Selection,
+} from "./selection";
 export {
   countOf,
   hasPage,
-  listing,
-  NOTHING,
+  loadedList,
+  EMPTY_LIST,
   PAGE,
   pagesOf,
-  standing,
+  loadedRows,
   withPage,
-  type Listing,
+  type LoadedList,
   type LoadedPage,
   type PageName,
 } from "./loaded-list";
-export { getKeptLists, KeptLists, type KeptList } from "./list-cache";
+export { getListCache, ListCache, type CachedList } from "./list-cache";
 export { newer } from "./newer";
-export { numberOf, placeAt, rowCount, type Place } from "./row-position";
-export { EMPTY, idShown, plainly, update, type Anchor, type Shown, type ShownSection } from "./displayed-list";
+export { rowNumberOf, positionAt, rowCount, type RowPosition } from "./row-position";
+export {
+  NOTHING_DISPLAYED,
+  displayedId,
+  displayLatest,
+  updateDisplayed,
+  type Anchor,
+  type DisplayedList,
+  type DisplayedSection,
+} from "./displayed-list";

@@ -2,10 +2,10 @@
    while the core does not answer. It lives as long as the page; lists are read and refreshed elsewhere. */
 import { getContext, setContext } from "svelte";
 import type { TaskRow } from "$lib/bindings";
-import type { Listing } from "./loaded-list";
+import type { LoadedList } from "./loaded-list";
 
-export interface KeptList {
-  readonly live: Listing;
+export interface CachedList {
+  readonly live: LoadedList;
   readonly rows: ReadonlyMap<string, TaskRow>;
   /** When it was read (ms since the epoch). */
   readonly at: number;
@@ -14,14 +14,14 @@ export interface KeptList {
 /** Lists kept at most (judgement: every view of the rail once). */
 const LISTS_KEPT = 12;
 
-export class KeptLists {
-  readonly #lists = new Map<string, KeptList>();
+export class ListCache {
+  readonly #lists = new Map<string, CachedList>();
 
-  get(query: string): KeptList | undefined {
+  get(query: string): CachedList | undefined {
     return this.#lists.get(query);
   }
 
-  put(query: string, list: KeptList): void {
+  put(query: string, list: CachedList): void {
     this.#lists.delete(query);
     this.#lists.set(query, list);
     const [oldest] = this.#lists.keys();
@@ -30,5 +30,5 @@ export class KeptLists {
 }
 
 const KEPT = Symbol("kept lists");
-export const setKeptLists = (kept: KeptLists): KeptLists => setContext(KEPT, kept);
-export const getKeptLists = (): KeptLists => getContext<KeptLists>(KEPT);
+export const setListCache = (kept: ListCache): ListCache => setContext(KEPT, kept);
+export const getListCache = (): ListCache => getContext<ListCache>(KEPT);

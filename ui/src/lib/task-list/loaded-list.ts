@@ -15,25 +15,25 @@ export interface LoadedPage extends PageName {
   /** Holes where nothing is known. */
   readonly ids: readonly (string | undefined)[];
 }
-export interface Listing {
+export interface LoadedList {
   readonly groups: readonly ListGroup[];
   readonly total: number;
   /** Tasks that there are whatever the question, counted with it. */
   readonly all: number;
   readonly pages: ReadonlyMap<string, LoadedPage>;
 }
-export interface Standing {
+export interface LoadedRow {
   readonly group: string;
   readonly index: number;
   readonly id: string;
 }
 
-export const NOTHING: Listing = { groups: [], total: 0, all: 0, pages: new Map() };
+export const EMPTY_LIST: LoadedList = { groups: [], total: 0, all: 0, pages: new Map() };
 
 const name = ({ group, page }: PageName) => `${page}/${group}`;
 
 /** A new list from the answers to one round of questions. Groups without rows are left out. */
-export function listing(view: ListView, pages: readonly LoadedPage[]): Listing {
+export function loadedList(view: ListView, pages: readonly LoadedPage[]): LoadedList {
   return {
     groups: view.groups.filter((group) => group.count > 0),
     total: view.total,
@@ -42,7 +42,7 @@ export function listing(view: ListView, pages: readonly LoadedPage[]): Listing {
   };
 }
 
-export function withPage(list: Listing, page: LoadedPage): Listing {
+export function withPage(list: LoadedList, page: LoadedPage): LoadedList {
   const pages = new Map(list.pages);
   pages.delete(name(page));
   pages.set(name(page), page);
@@ -50,15 +50,15 @@ export function withPage(list: Listing, page: LoadedPage): Listing {
   return { ...list, pages: over > 0 ? new Map([...pages].slice(over)) : pages };
 }
 
-export function hasPage(list: Listing, at: PageName): boolean {
+export function hasPage(list: LoadedList, at: PageName): boolean {
   return list.pages.has(name(at));
 }
 
-export function idAt(list: Listing, group: string, index: number): string | undefined {
+export function idAt(list: LoadedList, group: string, index: number): string | undefined {
   return list.pages.get(name({ group, page: Math.floor(index / PAGE) }))?.ids[index % PAGE];
 }
 
-export function countOf(list: Listing, group: string): number {
+export function countOf(list: LoadedList, group: string): number {
   return list.groups.find((one) => one.group === group)?.count ?? 0;
 }
 
@@ -71,18 +71,18 @@ export function pagesOf(group: string, from: number, to: number): PageName[] {
 }
 
 /** Everything that is loaded, page by page. */
-export function standing(list: Listing): Standing[] {
+export function loadedRows(list: LoadedList): LoadedRow[] {
   return [...list.pages.values()].flatMap(({ group, page, ids }) =>
     ids.flatMap((id, at) => (id === undefined ? [] : [{ group, index: page * PAGE + at, id }])),
   );
 }
 
 /** The other way: a list from single places. */
-export function fromStanding(
+export function fromLoadedRows(
   groups: readonly ListGroup[],
-  { total, all }: Pick<Listing, "total" | "all">,
-  places: readonly Standing[],
-): Listing {
+  { total, all }: Pick<LoadedList, "total" | "all">,
+  places: readonly LoadedRow[],
+): LoadedList {
   const pages = new Map<string, { group: string; page: number; ids: (string | undefined)[] }>();
   for (const { group, index, id } of places) {
     const at = { group, page: Math.floor(index / PAGE) };
@@ -94,7 +94,7 @@ export function fromStanding(
 }
 
 /** Where an id stands among what is loaded of a group; null when it is not there. */
-export function find(list: Listing, group: string, id: string): number | null {
+export function find(list: LoadedList, group: string, id: string): number | null {
   for (const page of list.pages.values()) {
     const at = page.group === group ? page.ids.indexOf(id) : -1;
     if (at >= 0) return page.page * PAGE + at;

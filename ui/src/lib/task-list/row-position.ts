@@ -1,14 +1,19 @@
 /* Places in a list whose sections may be folded: from a running number over all open rows to section and row, and back. */
-import type { ShownSection } from "./displayed-list";
+import type { DisplayedSection } from "./displayed-list";
 
-export interface Place {
+export interface RowPosition {
   readonly section: number;
   readonly index: number;
 }
 
-const open = (section: ShownSection, folded: ReadonlySet<string>) => (folded.has(section.group) ? 0 : section.count);
+const open = (section: DisplayedSection, folded: ReadonlySet<string>) =>
+  folded.has(section.group) ? 0 : section.count;
 
-export function placeAt(sections: readonly ShownSection[], folded: ReadonlySet<string>, at: number): Place | null {
+export function positionAt(
+  sections: readonly DisplayedSection[],
+  folded: ReadonlySet<string>,
+  at: number,
+): RowPosition | null {
   let before = 0;
   for (const [section, one] of sections.entries()) {
     const count = open(one, folded);
@@ -19,8 +24,8 @@ export function placeAt(sections: readonly ShownSection[], folded: ReadonlySet<s
 }
 
 /** -1 when the section is folded or gone. */
-export function numberOf(
-  sections: readonly ShownSection[],
+export function rowNumberOf(
+  sections: readonly DisplayedSection[],
   folded: ReadonlySet<string>,
   group: string,
   index: number,
@@ -34,6 +39,6 @@ export function numberOf(
   return -1;
 }
 
-export function rowCount(sections: readonly ShownSection[], folded: ReadonlySet<string>): number {
+export function rowCount(sections: readonly DisplayedSection[], folded: ReadonlySet<string>): number {
   return sections.reduce((sum, section) => sum + open(section, folded), 0);
 }

@@ -1,25 +1,25 @@
 /* Which tasks are selected: some by name, or all that match. Taking one out of all leaves those that are known by
    name, because nothing else could be said to the core; the count on the screen follows. Pure. */
-export type Choice = { readonly kind: "some"; readonly ids: ReadonlySet<string> } | { readonly kind: "all" };
+export type Selection = { readonly kind: "some"; readonly ids: ReadonlySet<string> } | { readonly kind: "all" };
 
-export const NONE: Choice = { kind: "some", ids: new Set() };
-export const ALL_MATCHING: Choice = { kind: "all" };
+export const NOTHING_SELECTED: Selection = { kind: "some", ids: new Set() };
+export const ALL_MATCHING: Selection = { kind: "all" };
 
-export function isChosen(choice: Choice, id: string): boolean {
-  return choice.kind === "all" || choice.ids.has(id);
+export function isSelected(selection: Selection, id: string): boolean {
+  return selection.kind === "all" || selection.ids.has(id);
 }
 
 /** `loaded`: the ids that are known by name. */
-export function toggle(choice: Choice, id: string, loaded: () => readonly string[]): Choice {
-  const set = new Set(choice.kind === "some" ? choice.ids : loaded());
+export function toggleSelected(selection: Selection, id: string, loaded: () => readonly string[]): Selection {
+  const set = new Set(selection.kind === "some" ? selection.ids : loaded());
   if (!set.delete(id)) set.add(id);
   return { kind: "some", ids: set };
 }
 
-export function add(choice: Choice, ids: readonly string[]): Choice {
-  return choice.kind === "some" ? { kind: "some", ids: new Set([...choice.ids, ...ids]) } : choice;
+export function addToSelection(selection: Selection, ids: readonly string[]): Selection {
+  return selection.kind === "some" ? { kind: "some", ids: new Set([...selection.ids, ...ids]) } : selection;
 }
 
-export function size(choice: Choice, total: number): number {
-  return choice.kind === "some" ? choice.ids.size : total;
+export function selectionSize(selection: Selection, total: number): number {
+  return selection.kind === "some" ? selection.ids.size : total;
 }

@@ -1,12 +1,12 @@
 /* An event of a task as screens show it: an icon, a tone, a sentence with names, and what a person wrote. One table for
    the inbox and the task's own page. Pure. */
 import type { AuditVerb, HistoryEvent } from "$lib/bindings";
-import { line } from "$lib/design/text/plain-text";
+import { singleLine } from "$lib/design/text/plain-text";
 import type { IconName } from "$lib/design/text/icons";
 import type { Tone } from "$lib/design/tones";
 import { EVENTS, ownWords } from "$lib/text/events";
 
-export interface EventLook {
+export interface EventText {
   readonly icon: IconName;
   readonly tone: Tone;
   readonly text: string;
@@ -14,7 +14,7 @@ export interface EventLook {
 }
 
 /** Of whose task it is. */
-export interface EventOf {
+export interface EventContext {
   readonly server: string;
   readonly agent: string | null;
   readonly tool: string | null;
@@ -62,15 +62,15 @@ const LOOKS: Readonly<Record<AuditVerb, readonly [IconName, Tone]>> = {
   sessionRevoked: ["lock", "neutral"],
 };
 
-export function eventLook(event: HistoryEvent, of: EventOf): EventLook {
-  const note = line(event.note, 200);
+export function eventText(event: HistoryEvent, of: EventContext): EventText {
+  const note = singleLine(event.note, 200);
   const [icon, tone] = toned(event.verb, note);
   const names = {
     who: whoOf(event, of.me),
     actor: event.actor,
-    server: line(of.server, 80),
-    agent: of.agent === null ? EVENTS.itsAgent : line(of.agent, 80),
-    tool: of.tool === null ? EVENTS.aTool : line(of.tool, 80),
+    server: singleLine(of.server, 80),
+    agent: of.agent === null ? EVENTS.itsAgent : singleLine(of.agent, 80),
+    tool: of.tool === null ? EVENTS.aTool : singleLine(of.tool, 80),
   };
   return { icon, tone, text: EVENTS.sentence(event.verb, names, note), words: ownWords(event.verb, event.actor, note) };
 }
@@ -88,7 +88,7 @@ function whoOf(event: HistoryEvent, me: string | null): string {
         ? EVENTS.somebody
         : event.actor === "person" && event.who === me
           ? EVENTS.you
-          : line(event.who, 80);
+          : singleLine(event.who, 80);
   }
 }
 

@@ -1,10 +1,10 @@
 /* The look of one task's phase where the phase alone says too little: why it is late, what came of a stop.
    The word, tone and icon stay those of the table in phase.ts. Pure. */
 import type { HeldDto, Phase, TaskRow } from "$lib/bindings";
-import { PHASES, type PhaseLook } from "./phase";
+import { PHASES, type PhaseStyle } from "./phase";
 
-export interface TaskLook {
-  readonly look: PhaseLook;
+export interface PhaseAndFlag {
+  readonly style: PhaseStyle;
   /** A flag beside the word; null for none. */
   readonly flag: string | null;
 }
@@ -17,16 +17,16 @@ interface Facts {
   readonly over: boolean;
 }
 
-export function lookOf(phase: Phase, facts: Facts): TaskLook {
+export function phaseAndFlag(phase: Phase, facts: Facts): PhaseAndFlag {
   // Ruling 4: the reason of an overrun is shown.
-  const look =
+  const style =
     phase === "overdue" && facts.overdueWhy === "usual"
       ? { ...PHASES.overdue, word: "Later than usual" }
       : PHASES[phase];
-  if (facts.stopState === "refused" && phase !== "cancelled") return { look, flag: "stop refused" };
-  if (facts.stopState === "finishedAnyway") return { look, flag: "not stopped in time" };
+  if (facts.stopState === "refused" && phase !== "cancelled") return { style, flag: "stop refused" };
+  if (facts.stopState === "finishedAnyway") return { style, flag: "not stopped in time" };
   if (facts.held !== null && facts.held.verdict === null)
-    return { look, flag: facts.over ? "result held" : "result will be held" };
-  if (facts.orphanedAt !== null && !facts.over) return { look, flag: "agent gone" };
-  return { look, flag: null };
+    return { style, flag: facts.over ? "result held" : "result will be held" };
+  if (facts.orphanedAt !== null && !facts.over) return { style, flag: "agent gone" };
+  return { style, flag: null };
 }

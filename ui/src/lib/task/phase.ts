@@ -3,13 +3,13 @@ import type { Phase, PhaseGroup } from "$lib/bindings";
 import type { IconName } from "$lib/design/text/icons";
 import type { Tone } from "$lib/design/tones";
 
-export interface PhaseLook {
+export interface PhaseStyle {
   readonly tone: Tone;
   readonly word: string;
   readonly icon: IconName;
 }
 
-export const PHASES: Readonly<Record<Phase, PhaseLook>> = {
+export const PHASES: Readonly<Record<Phase, PhaseStyle>> = {
   waiting: { tone: "attention", word: "Waiting for you", icon: "speech" },
   overdue: { tone: "attention", word: "Later than agreed", icon: "clock" },
   unconfirmed: { tone: "attention", word: "Not confirmed by the server", icon: "question" },

@@ -1,6 +1,6 @@
 /* Words of tokens, windows, spend and waste. What stands in a window now and what was spent are never one word. */
 import type { ProgramDto, ShownPartDto } from "$lib/bindings";
-import { line } from "$lib/design/text/plain-text";
+import { singleLine } from "$lib/design/text/plain-text";
 import type { AtLimitDto, ExactnessDto, FamilyDto, SizeFromDto } from "$lib/bindings";
 import { count } from "$lib/format/bytes";
 import type { ShownSource } from "$lib/format/tokens";
@@ -18,7 +18,7 @@ const FAMILIES: Readonly<Record<string, string>> = {
   unknown: "unknown model",
 };
 export const familyLabel = (id: string): string =>
-  Object.hasOwn(FAMILIES, id) ? (FAMILIES[id] ?? id) : line(id, FAMILY_CAP);
+  Object.hasOwn(FAMILIES, id) ? (FAMILIES[id] ?? id) : singleLine(id, FAMILY_CAP);
 const FAMILY_CAP = 40;
 const AGENT_CAP = 60;
 
@@ -38,7 +38,7 @@ export function familyWords(family: FamilyDto): string {
         : family.errorPercent > 0
           ? `≈\u00A0±${count(family.errorPercent)}\u00A0%`
           : "≈";
-  return `${line(family.label, FAMILY_CAP)} · ${how}`;
+  return `${singleLine(family.label, FAMILY_CAP)} · ${how}`;
 }
 
 export const sourceWords: Readonly<Record<ShownSource, string>> = {
@@ -146,7 +146,7 @@ export const budgetsText = {
     since: (when: string) => `since ${when}`,
   },
 
-  coming: {
+  pending: {
     title: "About to come in",
     note: (agent: string, free: string) => `before ${agent} reads it · at most ${free} free`,
     noteUnknown: (agent: string) => `before ${agent} reads it`,
@@ -336,7 +336,7 @@ export const budgetsText = {
   gauge: {
     list: "Windows nearest to their limit",
     label: (agent: string, percent: string, isLimit: boolean) =>
-      `${line(agent, AGENT_CAP)} fills ${percent} ${gaugeOf(isLimit)}`,
+      `${singleLine(agent, AGENT_CAP)} fills ${percent} ${gaugeOf(isLimit)}`,
     of: gaugeOf,
     noSize: "size not known",
   },
@@ -344,7 +344,8 @@ export const budgetsText = {
   status: {
     rate: (figure: string) => `${figure} tokens/min into windows`,
     some: (n: number) => `of the ${count(n)} agents nearest to their limit`,
-    counted: (families: readonly string[]) => `counted in ${families.map((one) => line(one, FAMILY_CAP)).join(", ")}`,
+    counted: (families: readonly string[]) =>
+      `counted in ${families.map((one) => singleLine(one, FAMILY_CAP)).join(", ")}`,
   },
 } as const;
 
@@ -358,8 +359,8 @@ const PARTS: Readonly<Record<ShownPartDto, string | null>> = {
 
 /** Sentences, in the order they are read. */
 export function programWords(program: ProgramDto): readonly string[] {
-  const label = line(program.label, NAME_CAP);
-  const measured = program.version === "" ? "" : `, as measured with ${line(program.version, NAME_CAP)}`;
+  const label = singleLine(program.label, NAME_CAP);
+  const measured = program.version === "" ? "" : `, as measured with ${singleLine(program.version, NAME_CAP)}`;
   const part = PARTS[program.shows];
   const most = program.resultTokens === null ? null : count(program.resultTokens);
   const cut =

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ActorDto, AuditVerb, HistoryEvent } from "$lib/bindings";
 import bindings from "$lib/bindings/index.ts?raw";
-import { eventLook } from "$lib/task/event";
+import { eventText } from "$lib/task/event";
 import { EVENTS } from "./events";
 
 /** Every word of the core's audit log, read from the types it generates. */
@@ -52,7 +52,7 @@ const look = (verb: AuditVerb, actor: ActorDto, note: string, agent: string | nu
     key: null,
     note,
   };
-  return eventLook(event, { server: "warehouse", agent, tool: "backfill", me: null });
+  return eventText(event, { server: "warehouse", agent, tool: "backfill", me: null });
 };
 
 describe("what happened, in words", () => {

@@ -113,7 +113,7 @@ export const inboxText = {
   you: "you",
   unknownStarter: "somebody else",
 
-  truth: {
+  statusLine: {
     says: "Server says ",
     unknownTask: "unknown task",
     lastHeard: (when: string) => `last heard ${when}`,
@@ -250,7 +250,7 @@ export const inboxText = {
     wentOn: (tool: string) => `${tool} goes on.`,
   },
 
-  led: {
+  history: {
     heading: "What led here",
     answeredByYou: "Answered by you",
     loading: "Loading what led here",
@@ -348,7 +348,7 @@ export const inboxText = {
     keep: "Not yet",
     send: "Send answer",
   },
-  stop: {
+  cancel: {
     title: (tool: string) => `Ask the server to cancel ${tool}?`,
     what: (server: string) => `${server} is asked to stop. It may obey, refuse or finish first; you will see which.`,
     reason: "Reason",

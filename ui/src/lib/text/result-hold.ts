@@ -1,7 +1,7 @@
 /* The words of a result that is held back: what a person can do about it, wherever it is shown, and which limit holds it. */
 import { count } from "$lib/format/bytes";
 
-export const heldText = {
+export const resultHoldText = {
   agent: "the agent",
   acts: (tool: string) => `What to do with the result of ${tool}`,
 

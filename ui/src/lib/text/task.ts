@@ -27,7 +27,7 @@ export const TASK = {
   youFirst: "You",
   doors: { window: "in the window", browser: "in a browser", terminal: "in a terminal" },
 
-  truth: {
+  statusLine: {
     label: "What is known",
     says: "Server says",
     nextUnknown: "next look not known",
@@ -135,7 +135,7 @@ export const TASK = {
     failed: "The message could not be read.",
   },
 
-  kin: {
+  related: {
     label: "Other tasks",
     parent: "Started while this was open:",
     why: { trace: "Both carry the same trace.", openTask: "It was the newest open task of the same agent." },
@@ -145,7 +145,7 @@ export const TASK = {
     more: (n: number) => `Show ${count(n)} more`,
   },
 
-  held: {
+  hold: {
     waits: (agent: string) => `The result waits; ${agent} does not have it yet`,
     willWait: (agent: string) => `Its result will wait before ${agent} gets it`,
     since: (who: string, when: string) => `Held by ${who} ${when}`,
@@ -162,7 +162,7 @@ export const TASK = {
     held: (agent: string) => `The result will wait for you before ${agent} gets it.`,
   },
 
-  stop: {
+  cancel: {
     cancel: "Cancel task",
     cancelling: "Cancelling…",
     cancelled: "Cancelled",
@@ -215,8 +215,8 @@ export const TASK = {
     resolveDo: "Mark resolved",
     resolved: "Marked resolved.",
     back: "Back",
-    look: "Check again",
-    looked: "Looked.",
+    poll: "Check again",
+    polled: "Looked.",
     revoke: (agent: string) => `Take it from ${agent}…`,
     revokeTitle: (agent: string) => `Take this task from ${agent}?`,
     revokeEffect: (agent: string, server: string) =>
@@ -228,7 +228,7 @@ export const TASK = {
   },
 } as const;
 
-export const TRUTH = {
+export const SERVER_STATUS = {
   unsaid: {
     awaiting: (server: string) => `${server} has not replied yet`,
     ownCall: (server: string) => `${server} has not replied yet`,

@@ -13,8 +13,8 @@ export const TASKS = {
   save: "Save view",
   saveAs: "Name of the view",
   saved: (name: string) => `Saved the view ${name}.`,
-  forgotten: (name: string) => `Deleted the view ${name}.`,
-  forget: (name: string) => `Delete the view ${name}`,
+  deleted: (name: string) => `Deleted the view ${name}.`,
+  delete: (name: string) => `Delete the view ${name}`,
   start: "Start a task",
   more: "More for this list",
   views: "Views",
@@ -126,7 +126,7 @@ export const TASKS = {
     connect: "Connect a server",
   },
 
-  chosen: {
+  selection: {
     count: (n: number) => `${count(n)} selected`,
     all: (n: number) => `Select all ${count(n)} matching`,
     clear: "Clear",

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { SeriesDto } from "$lib/bindings";
 import { makeSeries } from "$lib/fake-core/budgets";
 import { STORY_NOW } from "$lib/fake-core/story";
-import { csvOf, inPoint } from "../look";
-import { askFor, beginOf, minutesOff, pointSaid, pointsOf, type Span } from "./period";
+import { csvOf, tokensOf } from "./spend-sums";
+import { askFor, beginOf, minutesOff, pointText, pointsOf, type Span } from "./period";
 
 const zone = process.env.TZ;
 afterEach(() => {
@@ -26,7 +26,7 @@ function core(span: Span, now: number): SeriesDto {
 function shown(span: Span, now: number) {
   const series = core(span, now);
   const points = pointsOf(series, span, beginOf(span, now));
-  return { series, points, said: points.map((point) => pointSaid(point.at, span, now)) };
+  return { series, points, said: points.map((point) => pointText(point.at, span, now)) };
 }
 
 describe("history, where clocks are half an hour off", () => {
@@ -44,7 +44,7 @@ describe("history, where clocks are half an hour off", () => {
     const { series, points, said } = shown("month", now);
     expect([said.length, said[0], said.at(-1)], "today and the 29 days before it").toEqual([30, "23 Oct", "21 Nov"]);
     expect(points[1]?.at, "the first stored hour that begins on it, exactly").toBe("2026-10-23T19:00:00.000Z");
-    const sum = (all: typeof points) => all.reduce((tokens, point) => tokens + inPoint(point.sources), 0);
+    const sum = (all: typeof points) => all.reduce((tokens, point) => tokens + tokensOf(point.sources), 0);
     expect(sum(points), "the hour from before is not of these days").toBe(sum(series.points.slice(1)));
     expect(minutesOff(points), "which is said, as what remains").toBe(30);
   });

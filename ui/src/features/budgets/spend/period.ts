@@ -3,7 +3,7 @@
    off, counts where it begins. Pure but for the time zone of the machine. */
 import type { SeriesDto, SeriesPoint, ShowSeries } from "$lib/bindings";
 import { date, day, dayOnce, ms } from "$lib/format/time";
-import { inPoint, sumsOf } from "../look";
+import { tokensOf, sumsOf } from "./spend-sums";
 
 const HOUR_MS = 3_600_000;
 /** Hours of the parts in which a week is shown. Judgement: a night, a morning, an afternoon, an evening. */
@@ -50,10 +50,10 @@ export function pointsOf(series: SeriesDto, span: Span, begin: number): readonly
 }
 
 export const isEmpty = (points: readonly SeriesPoint[]): boolean =>
-  points.every((point) => inPoint(point.sources) === 0 && point.keptOut === 0);
+  points.every((point) => tokensOf(point.sources) === 0 && point.keptOut === 0);
 
 /** When a point begins, as it is read: an hour that comes twice says which one it is. */
-export function pointSaid(at: string, span: Span, now: number): string {
+export function pointText(at: string, span: Span, now: number): string {
   switch (span) {
     case "day":
       return dayOnce(at, now);

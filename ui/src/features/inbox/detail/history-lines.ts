@@ -1,9 +1,9 @@
 /* What led to a question, as a few lines: what was done by whom, and the last words of the server. */
 import type { HistoryEvent } from "$lib/bindings";
-import { line, type IconName, type Tone } from "$lib/design";
-import { eventLook, type EventOf } from "$lib/task/event";
+import { singleLine, type IconName, type Tone } from "$lib/design";
+import { eventText, type EventContext } from "$lib/task/event";
 
-export interface LedLine {
+export interface HistoryLine {
   readonly key: string;
   readonly at: string;
   readonly icon: IconName;
@@ -16,22 +16,22 @@ export interface LedLine {
 const FIRST = 2;
 const LAST = 6;
 
-export function ledLines(
+export function historyLines(
   history: { events: readonly HistoryEvent[]; log: readonly { at: string; status: string; text: string }[] },
-  of: EventOf,
-): readonly LedLine[] {
-  const events = history.events.map((event, at): LedLine => {
-    const { icon, tone, text, words } = eventLook(event, of);
+  of: EventContext,
+): readonly HistoryLine[] {
+  const events = history.events.map((event, at): HistoryLine => {
+    const { icon, tone, text, words } = eventText(event, of);
     return { key: `e${at}`, at: event.at, icon, tone, text, note: words };
   });
   const said = history.log
     .filter((one) => one.text.trim() !== "")
-    .map((one, at): LedLine => ({
+    .map((one, at): HistoryLine => ({
       key: `l${at}`,
       at: one.at,
       icon: "ring",
       tone: "running",
-      text: line(one.text, 160),
+      text: singleLine(one.text, 160),
       note: null,
     }));
   const all = [...events, ...said].sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { InboxRow } from "$lib/bindings";
-import { arrivedAbove, groups, neighbour, ordered, OWN_GROUP_OVER, snoozeUntil, split } from "./item-order";
+import { arrivedAbove, groups, neighbour, inInboxOrder, OWN_GROUP_OVER, snoozeUntil, splitSnoozed } from "./item-order";
 
 const NOW = Date.parse("2026-11-21T14:00:00.000Z");
 const at = (minutes: number) => new Date(NOW + minutes * 60_000).toISOString();
@@ -33,7 +33,7 @@ const names = (rows: readonly InboxRow[]) => rows.map((one) => one.id).join(" ")
 it("a deadline comes first, the soonest first; then the oldest", () => {
   expect(
     names(
-      ordered([
+      inInboxOrder([
         row("new", { openedAt: at(-1) }),
         row("old", { openedAt: at(-60) }),
         row("later", { deadline: at(30) }),
@@ -45,7 +45,7 @@ it("a deadline comes first, the soonest first; then the oldest", () => {
 
 it("a server that asks a lot gets a group of its own, after the others", () => {
   const loud = Array.from({ length: OWN_GROUP_OVER + 1 }, (_, n) => row(`n${n}`, { server: "noisy" }));
-  const made = groups(ordered([...loud, row("quiet"), row("due", { deadline: at(5), server: "noisy" })]));
+  const made = groups(inInboxOrder([...loud, row("quiet"), row("due", { deadline: at(5), server: "noisy" })]));
   expect(made.map((group) => [group.key, group.rows.length])).toEqual([
     ["deadline", 1],
     ["rest", 1],
@@ -60,8 +60,8 @@ it("a server that asks a lot gets a group of its own, after the others", () => {
 
 it("what is hidden sleeps until its time has come", () => {
   const rows = [row("a", { snoozedUntil: at(1) }), row("b", { snoozedUntil: at(-1) }), row("c")];
-  expect(names(split(rows, NOW).awake)).toBe("b c");
-  expect(names(split(rows, NOW).asleep)).toBe("a");
+  expect(names(splitSnoozed(rows, NOW).awake)).toBe("b c");
+  expect(names(splitSnoozed(rows, NOW).asleep)).toBe("a");
 });
 
 it("what comes in above the open item waits until the person moves", () => {

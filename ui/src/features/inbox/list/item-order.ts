@@ -14,24 +14,24 @@ export interface Group {
 /** A server with more than these gets a group of its own (design, *With 0, 1, 30 and 10,000 rows*). */
 export const OWN_GROUP_OVER = 20;
 
-export function ordered(rows: Iterable<InboxRow>): readonly InboxRow[] {
+export function inInboxOrder(rows: Iterable<InboxRow>): readonly InboxRow[] {
   return [...rows].sort(inboxOrder);
 }
 
-export function isAsleep(row: InboxRow, now: number): boolean {
+export function isSnoozed(row: InboxRow, now: number): boolean {
   return row.snoozedUntil !== null && Date.parse(row.snoozedUntil) > now;
 }
 
-export interface Split {
+export interface SnoozeSplit {
   readonly awake: readonly InboxRow[];
   readonly asleep: readonly InboxRow[];
 }
 
-export function split(rows: readonly InboxRow[], now: number): Split {
-  const asleep = rows.filter((row) => isAsleep(row, now));
+export function splitSnoozed(rows: readonly InboxRow[], now: number): SnoozeSplit {
+  const asleep = rows.filter((row) => isSnoozed(row, now));
   return asleep.length === 0
     ? { awake: rows, asleep: NOBODY }
-    : { awake: rows.filter((row) => !isAsleep(row, now)), asleep };
+    : { awake: rows.filter((row) => !isSnoozed(row, now)), asleep };
 }
 
 const NOBODY: readonly InboxRow[] = [];

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { AnswerDto, RequestDto } from "$lib/bindings";
-import { stand } from "./request-state";
+import { requestStatus } from "./request-state";
 
 const NOW = Date.parse("2026-11-21T14:00:00.000Z");
 const at = (ms: number) => new Date(NOW + ms).toISOString();
@@ -24,7 +24,7 @@ function asked(state: RequestDto["state"], answer: Partial<AnswerDto> | null = n
     },
   };
 }
-const kind = (request: RequestDto) => stand(request, "Mara", NOW).kind;
+const kind = (request: RequestDto) => requestStatus(request, "Mara", NOW).kind;
 
 it("an open question can be answered", () => expect(kind(asked("open"))).toBe("open"));
 it("a held answer can be taken back until it leaves", () => {
@@ -38,20 +38,20 @@ it("a held answer can be taken back until it leaves", () => {
 it("an answer on its way is not called sent", () =>
   expect(kind(asked("answered", { delivery: "sent" }))).toBe("sending"));
 it("the first answer names who gave it", () => {
-  expect(stand(asked("confirmed", { by: "Dana", delivery: "acknowledged" }), "Mara", NOW)).toMatchObject({
+  expect(requestStatus(asked("confirmed", { by: "Dana", delivery: "acknowledged" }), "Mara", NOW)).toMatchObject({
     kind: "answered",
     by: "Dana",
     isMine: false,
   });
-  expect(stand(asked("confirmed", { delivery: "acknowledged" }), "Mara", NOW)).toMatchObject({
+  expect(requestStatus(asked("confirmed", { delivery: "acknowledged" }), "Mara", NOW)).toMatchObject({
     kind: "answered",
     isMine: true,
   });
 });
 it("a refusal carries the server's reason", () =>
-  expect(stand(asked("answered", { delivery: "refused", refusedWhy: "closed" }), "Mara", NOW)).toMatchObject({
+  expect(requestStatus(asked("answered", { delivery: "refused", refusedWhy: "closed" }), "Mara", NOW)).toMatchObject({
     kind: "refused",
     why: "closed",
   }));
 it("a withdrawn question says why", () =>
-  expect(stand(asked("withdrawn"), "Mara", NOW)).toEqual({ kind: "withdrawn", why: "late" }));
+  expect(requestStatus(asked("withdrawn"), "Mara", NOW)).toEqual({ kind: "withdrawn", why: "late" }));

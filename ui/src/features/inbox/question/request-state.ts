@@ -1,7 +1,7 @@
 /* How a question stands, from what the registry says: who may do what with it now. Pure. */
 import type { AnswerDto, InboxRow, RequestDto, TaskDto } from "$lib/bindings";
 
-export type Stand =
+export type RequestStatus =
   /** It can be answered. */
   | { readonly kind: "open" }
   /** Our answer is held back and can be taken back until then. */
@@ -17,7 +17,7 @@ export function requestOf(row: InboxRow, task: TaskDto | null): RequestDto | nul
   return task.requests.find((one) => one.key === row.key) ?? null;
 }
 
-export function stand(request: RequestDto, me: string | null, now: number): Stand {
+export function requestStatus(request: RequestDto, me: string | null, now: number): RequestStatus {
   const { answer } = request;
   if (request.state === "withdrawn") return { kind: "withdrawn", why: request.withdrawnWhy };
   if (request.state === "open" || answer === null) return { kind: "open" };

@@ -21,7 +21,7 @@ it("a call that may be asking is shown as it was told last", () => {
   expect(
     sharedCall({ ...task, changedAt: later(9), over: true, phase: "done" }, told),
     "a newer reading",
-  ).toMatchObject({ mayCancel: false, cancel: null, phase: { look: { word: "Done" } } });
+  ).toMatchObject({ mayCancel: false, cancel: null, phase: { style: { word: "Done" } } });
 });
 
 it("a call whose cancel was refused can be cancelled again, and one that is over cannot", () => {
@@ -58,5 +58,5 @@ it("at a question of several calls `c` leads to the list of calls, and there is 
   };
   expect(at(item.row, "c")).toBe(inboxText.shared.choose);
   expect([at(item.row, "y"), at(item.row, "c", true), at(QUESTION.row, "c")]).toEqual([null, null, null]);
-  expect([at(OVERDUE.row, "c"), at(OVERDUE.row, "y")]).toEqual([inboxText.stop.ask, inboxText.act.copyHandle]);
+  expect([at(OVERDUE.row, "c"), at(OVERDUE.row, "y")]).toEqual([inboxText.cancel.ask, inboxText.act.copyHandle]);
 });

@@ -1,8 +1,8 @@
 /* The calls of which one asks a question, as they stand now: what each is called, how it is, and whether it can be
    cancelled. Pure, but for the focus; the list is drawn by SharedCalls.svelte. */
 import type { TaskDto, TaskRow } from "$lib/bindings";
-import { line } from "$lib/design";
-import { lookOf, type TaskLook } from "$lib/task/phase-flag";
+import { singleLine } from "$lib/design";
+import { phaseAndFlag, type PhaseAndFlag } from "$lib/task/phase-flag";
 import { inboxText } from "$lib/text/inbox";
 
 export interface SharedCall {
@@ -10,7 +10,7 @@ export interface SharedCall {
   readonly tool: string;
   readonly agent: string | null;
   readonly createdAt: string;
-  readonly phase: TaskLook;
+  readonly phase: PhaseAndFlag;
   /** It waits for a person, as far as is known: each of them does while the question is open. */
   readonly isWaiting: boolean;
   readonly cancel: TaskRow["stopState"];
@@ -31,10 +31,10 @@ export function sharedCall(read: TaskDto | null, told: TaskRow | null): SharedCa
   const isEnding = known.over || known.phase === "cancelling" || known.phase === "revoked";
   return {
     id: known.id,
-    tool: line(known.tool ?? inboxText.titleOf.aTask, 80),
-    agent: known.agent === null ? null : line(known.agent, 60),
+    tool: singleLine(known.tool ?? inboxText.titleOf.aTask, 80),
+    agent: known.agent === null ? null : singleLine(known.agent, 60),
     createdAt: known.createdAt,
-    phase: lookOf(known.phase, { ...known, stopState: null }),
+    phase: phaseAndFlag(known.phase, { ...known, stopState: null }),
     isWaiting: known.phase === "waiting",
     cancel,
     mayCancel: !isEnding && (cancel === null || cancel === "refused"),

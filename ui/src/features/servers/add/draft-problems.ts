@@ -1,22 +1,22 @@
 /* The sentence for the problem of a field, and when it is told: at once for what stands there wrongly, and only
    after a try for what is still missing. */
 import { serversText } from "$lib/text/servers";
-import type { Checked, Draft, Problem } from "./server-draft";
+import type { ValidatedDraft, Draft, Problem } from "./server-draft";
 
 const text = serversText.problems;
 
-export function nameProblem(checked: Checked, tried: boolean): string | null {
+export function nameProblem(checked: ValidatedDraft, tried: boolean): string | null {
   const found = checked.problems.find((one) => one.field === "name");
   return found === undefined || (found.why === "missing" && !tried) ? null : text.name[found.why];
 }
 
-export function urlProblem(checked: Checked, tried: boolean): string | null {
+export function urlProblem(checked: ValidatedDraft, tried: boolean): string | null {
   const found = checked.problems.find((one) => one.field === "url");
   // Half an address is not wrong yet.
   return found === undefined || (found.why !== "password" && !tried) ? null : text.url[found.why];
 }
 
-export function commandProblem(checked: Checked, tried: boolean): string | null {
+export function commandProblem(checked: ValidatedDraft, tried: boolean): string | null {
   const found = checked.problems.find((one): one is Extract<Problem, { field: "command" }> => one.field === "command");
   if (found === undefined) return null;
   const { why } = found;
@@ -38,7 +38,7 @@ export function commandProblem(checked: Checked, tried: boolean): string | null 
 }
 
 export function pairProblem(
-  checked: Checked,
+  checked: ValidatedDraft,
   id: number,
   kind: Draft["kind"],
   tried: boolean,

@@ -1,5 +1,5 @@
 /* Rows of names with values: add, change, drop. Pure; a row keeps its id for life. */
-import { looksSecretName, looksSecretValue } from "$lib/consent/secret-guess";
+import { isSecretName, isSecretValue } from "$lib/consent/secret-guess";
 import type { Pair } from "./server-draft";
 
 /** Rows at most; more was pasted by mistake. */
@@ -27,7 +27,7 @@ export function dropped(pairs: readonly Pair[], id: number): readonly Pair[] {
 
 /** Sets a name; what looks like a secret becomes one. */
 export function withPair(pairs: readonly Pair[], name: string, value: string): readonly Pair[] {
-  const secret = looksSecretName(name) || looksSecretValue(value);
+  const secret = isSecretName(name) || isSecretValue(value);
   return [...pairs.filter((pair) => pair.name.trim() !== name), { id: nextId(pairs), name, value, secret }];
 }
 

@@ -1,15 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { check, EMPTY, suggestName, type Draft, type Pair } from "./server-draft";
+import { validateDraft, EMPTY, suggestName, type Draft, type Pair } from "./server-draft";
 
 const draft = (change: Partial<Draft>): Draft => ({ ...EMPTY, name: "billing", ...change });
 const pair = (name: string, value: string, secret = false, id = 1): Pair => ({ id, name, value, secret });
 const why = (change: Partial<Draft>, taken: string[] = []) =>
-  check(draft(change), taken).problems.map((one) => [one.field, typeof one.why === "string" ? one.why : one.why.kind]);
+  validateDraft(draft(change), taken).problems.map((one) => [
+    one.field,
+    typeof one.why === "string" ? one.why : one.why.kind,
+  ]);
 
 describe("a new server", () => {
   it("on this machine keeps words apart and secrets out of the address", () => {
     const env = [pair("LEVEL", "info"), pair("KEY", "hush", true, 2), pair("", "", false, 3)];
-    const checked = check(draft({ command: "npx -y 'a b'", cwd: " /srv ", env }), []);
+    const checked = validateDraft(draft({ command: "npx -y 'a b'", cwd: " /srv ", env }), []);
     expect(checked.problems).toEqual([]);
     expect(checked.address).toEqual({
       kind: "stdio",
@@ -24,7 +27,7 @@ describe("a new server", () => {
   });
 
   it("at an address has secret headers only", () => {
-    const checked = check(
+    const checked = validateDraft(
       draft({ kind: "http", url: " https://Host.example/mcp ", headers: [pair("Authorization", "Bearer hush", true)] }),
       [],
     );

@@ -33,7 +33,7 @@ export type Problem =
       readonly why: "name" | "badName" | "twice" | "value" | "reserved" | "lineBreak";
     };
 
-export interface Checked {
+export interface ValidatedDraft {
   readonly problems: readonly Problem[];
   /** As far as it can be read; null until there is a program or an address. */
   readonly address: AddressDto | null;
@@ -54,7 +54,7 @@ const RESERVED = new Set([
   "transfer-encoding",
 ]);
 
-export function check(draft: Draft, taken: readonly string[]): Checked {
+export function validateDraft(draft: Draft, taken: readonly string[]): ValidatedDraft {
   const problems: Problem[] = [...nameProblems(draft.name.trim(), taken)];
   const pairs = draft.kind === "stdio" ? draft.env : draft.headers;
   const secrets: Record<string, string> = {};

@@ -1,19 +1,13 @@
 /* Tools of one server, found by what is typed. Pure. All their words are the server's. */
 import type { ToolDto } from "$lib/bindings";
+import { textMatcher } from "$lib/text-match";
 
 /** Tools drawn before the rest is asked for. */
 export const TOOLS_STEP = 50;
 
 export function matchingTools(tools: readonly ToolDto[], typed: string): readonly ToolDto[] {
-  const words = typed
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== "");
-  if (words.length === 0) return tools;
-  return tools.filter((tool) => {
-    const hay = `${tool.name} ${tool.title ?? ""} ${tool.description ?? ""}`.toLowerCase();
-    return words.every((word) => hay.includes(word));
-  });
+  const matches = textMatcher(typed);
+  return tools.filter((tool) => matches(`${tool.name} ${tool.title ?? ""} ${tool.description ?? ""}`));
 }
 
 /** Whether calls of it become tasks of the server's own. */

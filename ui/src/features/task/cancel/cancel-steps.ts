@@ -1,11 +1,11 @@
 /* The steps of a stop: asked, acknowledged, still working, stopped or finished anyway. Each with its time and its proof;
    the open step is named, never guessed. Pure. */
 import type { TaskDto } from "$lib/bindings";
-import { line, type IconName, type Tone } from "$lib/design";
+import { singleLine, type IconName, type Tone } from "$lib/design";
 import { coarse, hourMinuteSecond, ms, until } from "$lib/format/time";
 import { TASK } from "$lib/text/task";
 
-export interface Step {
+export interface CancelStep {
   readonly key: string;
   readonly icon: IconName;
   readonly tone: Tone | null;
@@ -16,14 +16,14 @@ export interface Step {
 }
 
 /** How this server took cancels so far. */
-export interface Habit {
+export interface CancelRecord {
   readonly asked: number;
   readonly stopped: number;
 }
 
-export type StopKind = "none" | "cancelling" | "stopped" | "finishedAnyway" | "refused";
+export type CancelOutcome = "none" | "cancelling" | "stopped" | "finishedAnyway" | "refused";
 
-export function stopKind(task: TaskDto): StopKind {
+export function cancelOutcome(task: TaskDto): CancelOutcome {
   const { intent } = task;
   if (intent === null || intent.kind === "unwatched") return "none";
   switch (intent.state) {
@@ -40,13 +40,13 @@ export function stopKind(task: TaskDto): StopKind {
   }
 }
 
-export function steps(task: TaskDto, now: number, habit: Habit | null): Step[] {
+export function cancelSteps(task: TaskDto, now: number, habit: CancelRecord | null): CancelStep[] {
   const { intent } = task;
-  const server = line(task.server, 80);
-  const kind = stopKind(task);
+  const server = singleLine(task.server, 80);
+  const kind = cancelOutcome(task);
   if (intent === null || kind === "none") return [];
-  const words = TASK.stop.steps;
-  const list: Step[] = [
+  const words = TASK.cancel.steps;
+  const list: CancelStep[] = [
     done(
       "asked",
       intent.sentAt !== null
@@ -57,7 +57,7 @@ export function steps(task: TaskDto, now: number, habit: Habit | null): Step[] {
             ? words.onlyRecorded
             : words.asked(server),
       intent.sentAt ?? intent.at,
-      intent.reason === null || intent.reason === "" ? null : words.reason(line(intent.reason, 200)),
+      intent.reason === null || intent.reason === "" ? null : words.reason(singleLine(intent.reason, 200)),
     ),
   ];
   if (intent.acknowledgedAt !== null)
@@ -82,7 +82,7 @@ export function steps(task: TaskDto, now: number, habit: Habit | null): Step[] {
           icon: "cross",
           tone: "danger",
           text: intent.sentAt === null ? words.notSent(server) : words.refused(server),
-          proof: intent.refusedWhy === null ? words.goesOn : line(intent.refusedWhy, 200),
+          proof: intent.refusedWhy === null ? words.goesOn : singleLine(intent.refusedWhy, 200),
           time: "",
           todo: false,
         },
@@ -93,7 +93,7 @@ export function steps(task: TaskDto, now: number, habit: Habit | null): Step[] {
       const proof = [habitText(habit), task.nextLookAt === null ? "" : words.looks(until(task.nextLookAt, now))]
         .filter((part) => part !== "")
         .join(" ");
-      const open: Step = {
+      const open: CancelStep = {
         key: "open",
         icon: "ring",
         tone: "running",
@@ -112,13 +112,13 @@ export function steps(task: TaskDto, now: number, habit: Habit | null): Step[] {
 }
 
 /** This cancel is not yet one of those that ended. */
-function habitText(habit: Habit | null): string {
+function habitText(habit: CancelRecord | null): string {
   if (habit === null) return "";
   const before = habit.asked - 1;
-  return before > 0 ? TASK.stop.steps.obeyed(Math.min(habit.stopped, before), before) : TASK.stop.steps.never;
+  return before > 0 ? TASK.cancel.steps.obeyed(Math.min(habit.stopped, before), before) : TASK.cancel.steps.never;
 }
 
-function done(key: string, text: string, at: string | null, proof: string | null): Step {
+function done(key: string, text: string, at: string | null, proof: string | null): CancelStep {
   return {
     key,
     icon: "check",

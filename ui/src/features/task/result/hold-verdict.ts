@@ -10,8 +10,8 @@ interface Decided {
   readonly when: string;
 }
 
-export function verdictSaid(verdict: VerdictDto, { agent, who, when }: Decided): string {
-  const words = TASK.held;
+export function verdictText(verdict: VerdictDto, { agent, who, when }: Decided): string {
+  const words = TASK.hold;
   if (verdict.byLimit) return words.byLimit(agent);
   if (!verdict.delivered) return words.withheld(agent, who, when);
   const { form } = verdict;

@@ -2,7 +2,7 @@
    waiting for a person is a dashed span, never drawn as its own (design, must not change 7). Pure. */
 import type { HistoryEvent, TaskDto } from "$lib/bindings";
 import { day, hourMinute, hourMinuteSecond, ms } from "$lib/format/time";
-import type { Happening } from "./events";
+import type { TimelineEvent } from "./events";
 
 export interface Span {
   readonly from: number;
@@ -11,7 +11,7 @@ export interface Span {
 }
 export interface Pin {
   readonly at: number;
-  readonly happening: Happening;
+  readonly happening: TimelineEvent;
 }
 export interface Lanes {
   readonly axis: readonly { at: number; text: string }[];
@@ -25,7 +25,7 @@ const PIN_APART = 3;
 const TICK_APART = 0.7;
 const MINUTE = 60_000;
 
-export function lanes(task: TaskDto, list: readonly Happening[], looks: readonly string[], now: number): Lanes {
+export function lanes(task: TaskDto, list: readonly TimelineEvent[], looks: readonly string[], now: number): Lanes {
   const start = Math.min(ms(task.createdAt), ...list.map((one) => ms(one.at)));
   const end = Math.max(start + 1_000, task.endedAt === null ? now : ms(task.endedAt), ...list.map((one) => ms(one.at)));
   const at = (moment: string | number) => Math.min(100, Math.max(0, (100 * (ms(moment) - start)) / (end - start)));

@@ -1,6 +1,6 @@
 /* The words of a row's cells. Every one is short enough for its column; what the cell leaves out stands in the title. */
 import type { HeldDto, ProgressDto, TaskRow, TokensDto } from "$lib/bindings";
-import { line } from "$lib/design";
+import { singleLine } from "$lib/design";
 import { ago, coarse, ms } from "$lib/format/time";
 import { shortTokens, tokens as written } from "$lib/format/tokens";
 import { budgetsText, exactnessWords, familyLabel } from "$lib/text/budgets";
@@ -93,10 +93,11 @@ export function messageText(row: TaskRow, now: () => number): { text: string; is
   // The clock is read only where it matters: thousands of cells would otherwise be thought about every second.
   if (row.phase === "lost" || row.phase === "silent")
     return {
-      text: TASKS.lastSeen(row.status === null ? null : line(row.status, 40), ago(row.lastSeenAt, now())),
+      text: TASKS.lastSeen(row.status === null ? null : singleLine(row.status, 40), ago(row.lastSeenAt, now())),
       isServers: false,
     };
   if (row.phase === "unwatched") return { text: TASKS.lookedAway, isServers: false };
-  if (row.statusMessage !== null && row.statusMessage !== "") return { text: line(row.statusMessage), isServers: true };
-  return { text: row.progress?.message ? line(row.progress.message) : "", isServers: true };
+  if (row.statusMessage !== null && row.statusMessage !== "")
+    return { text: singleLine(row.statusMessage), isServers: true };
+  return { text: row.progress?.message ? singleLine(row.progress.message) : "", isServers: true };
 }

@@ -6,39 +6,39 @@ import { apiError, type Backend } from "$lib/backend/backend";
 import { clock } from "$lib/clock.svelte";
 import type { FeedState } from "$lib/feed/feed-state";
 import type { Feed } from "$lib/feed/feed.svelte";
-import { read, wire, type Filter } from "$lib/task-filter";
+import { parseFilter, toListQuery, type Filter } from "$lib/task-filter";
 import {
-  add,
+  addToSelection,
   ALL_MATCHING,
   countOf,
-  EMPTY,
+  NOTHING_DISPLAYED,
   hasPage,
-  idShown,
-  isChosen,
-  listing,
+  displayedId,
+  isSelected,
+  loadedList,
   newer,
-  NONE,
-  numberOf,
+  NOTHING_SELECTED,
+  rowNumberOf,
   PAGE,
   pagesOf,
-  placeAt,
-  plainly,
+  positionAt,
+  displayLatest,
   rowCount,
-  size,
-  standing,
-  toggle,
-  update,
+  selectionSize,
+  loadedRows,
+  toggleSelected,
+  updateDisplayed,
   withPage,
   type Anchor,
-  type Choice,
-  type KeptLists,
+  type Selection,
+  type ListCache,
   type LoadedPage,
   type PageName,
-  type Place,
-  type Shown,
+  type RowPosition,
+  type DisplayedList,
 } from "$lib/task-list";
 
-export interface Sight {
+export interface RowRange {
   readonly section: number;
   readonly from: number;
   readonly to: number;
@@ -55,32 +55,32 @@ const COUNTS_REST_MS = 250;
 const CHANGES_REST_MS = 2_000;
 
 export class TaskList {
-  shown = $state.raw<Shown>(EMPTY);
+  shown = $state.raw<DisplayedList>(NOTHING_DISPLAYED);
   /** Every loaded row by id; the feed's newer telling wins where both know it. */
   rows = $state.raw<ReadonlyMap<string, TaskRow>>(new Map());
-  filter = $state.raw<Filter>(read("").filter);
+  filter = $state.raw<Filter>(parseFilter("").filter);
   error = $state.raw<ApiError | null>(null);
   /** When the rows were last read; 0 before the first time. */
   loadedAt = $state(0);
   folded = $state.raw<ReadonlySet<string>>(new Set());
   cursor = $state.raw<Cursor | null>(null);
-  choice = $state.raw<Choice>(NONE);
+  selection = $state.raw<Selection>(NOTHING_SELECTED);
   /** What the feed told of rows. Held here, because every frame changes the feed's state, and rows hardly ever. */
-  #told = $state.raw<ReadonlyMap<string, TaskRow>>(new Map());
+  #updated = $state.raw<ReadonlyMap<string, TaskRow>>(new Map());
   readonly total = $derived(this.shown.live.total);
   readonly count = $derived(rowCount(this.shown.sections, this.folded));
   readonly number = $derived(
-    this.cursor === null ? -1 : numberOf(this.shown.sections, this.folded, this.cursor.group, this.cursor.index),
+    this.cursor === null ? -1 : rowNumberOf(this.shown.sections, this.folded, this.cursor.group, this.cursor.index),
   );
-  readonly chosen = $derived(size(this.choice, this.total));
+  readonly selectedCount = $derived(selectionSize(this.selection, this.total));
 
   readonly #backend: Backend;
   readonly #feed: Feed;
-  readonly #kept: KeptLists;
+  readonly #cache: ListCache;
   /** Counts up with every new question, so that late answers to an old one are dropped. */
   #turn = 0;
-  #asked = "";
-  #sight: readonly Sight[] = [];
+  #queryText = "";
+  #visible: readonly RowRange[] = [];
   #loading = new Set<string>();
   #seen = { view: "", changes: 0, begun: 0 };
   #timer = 0;
@@ -89,16 +89,16 @@ export class TaskList {
   #isReading = false;
   #watched = "";
 
-  constructor(backend: Backend, feed: Feed, kept: KeptLists) {
+  constructor(backend: Backend, feed: Feed, cache: ListCache) {
     this.#backend = backend;
     this.#feed = feed;
-    this.#kept = kept;
+    this.#cache = cache;
   }
 
   /** Whether a row in sight stands in a section that is no longer its own. */
   #hasLeft(): boolean {
     if (this.filter.groupBy !== "need") return false;
-    return this.#sight.some(({ section, from, to }) => {
+    return this.#visible.some(({ section, from, to }) => {
       const group = this.shown.sections[section]?.group;
       for (let at = from; at < to; at += 1) {
         const row = this.row(section, at);
@@ -110,17 +110,17 @@ export class TaskList {
 
   /** Another question: everything begins anew, and the old rows stay until the answer is here. */
   ask(text: string): void {
-    if (text === this.#asked && this.#turn > 0) return;
-    this.#asked = text;
+    if (text === this.#queryText && this.#turn > 0) return;
+    this.#queryText = text;
     this.#turn += 1;
-    this.filter = read(text).filter;
+    this.filter = parseFilter(text).filter;
     this.cursor = null;
-    this.choice = NONE;
-    this.#sight = [];
+    this.selection = NOTHING_SELECTED;
+    this.#visible = [];
     this.#loading.clear();
     this.#isReading = false;
     this.#showKept(text);
-    void this.#read(true);
+    void this.#parseFilter(true);
   }
 
   stop(): void {
@@ -130,7 +130,7 @@ export class TaskList {
   }
 
   query(): ListQuery {
-    return wire(this.filter, clock.now);
+    return toListQuery(this.filter, clock.now);
   }
 
   /** How many tasks a section has by now, whatever of it keeps its place on the screen. */
@@ -141,7 +141,7 @@ export class TaskList {
   /** Called with every state of the feed. */
   heard(state: FeedState | null): void {
     if (state === null || this.#turn === 0) return;
-    if (state.rows !== this.#told) this.#told = state.rows;
+    if (state.rows !== this.#updated) this.#updated = state.rows;
     const view = state.view === null ? "" : JSON.stringify(state.view);
     const was = this.#seen;
     this.#seen = { view, changes: state.changes, begun: this.#feed.begun };
@@ -151,8 +151,8 @@ export class TaskList {
   }
 
   /** What is on the screen, overscan included. */
-  look(sight: readonly Sight[]): void {
-    this.#sight = sight;
+  show(ranges: readonly RowRange[]): void {
+    this.#visible = ranges;
     // Called while the list is drawn: what is read here is no reason to draw it again.
     untrack(() => {
       this.#watch();
@@ -161,12 +161,12 @@ export class TaskList {
   }
 
   row(section: number, index: number): TaskRow | undefined {
-    const id = idShown(this.shown, section, index);
+    const id = displayedId(this.shown, section, index);
     return id === undefined ? undefined : this.byId(id);
   }
 
   byId(id: string): TaskRow | undefined {
-    return newer(this.rows.get(id), this.#told.get(id));
+    return newer(this.rows.get(id), this.#updated.get(id));
   }
 
   /** The row under the cursor. */
@@ -176,7 +176,7 @@ export class TaskList {
 
   /** The cursor stands on another row: what waited above may show. Returns its number afterwards. */
   moveTo(at: number): number {
-    const place = placeAt(this.shown.sections, this.folded, at);
+    const place = positionAt(this.shown.sections, this.folded, at);
     if (place === null) return -1;
     this.cursor = this.#cursorAt(place);
     this.release();
@@ -185,8 +185,8 @@ export class TaskList {
 
   /** Shows what waits. */
   release(): void {
-    if (this.shown.waiting === 0) return;
-    this.shown = plainly(this.shown.live);
+    if (this.shown.pendingChanges === 0) return;
+    this.shown = displayLatest(this.shown.live);
     this.#keepCursor();
   }
 
@@ -196,60 +196,61 @@ export class TaskList {
     this.folded = next;
   }
 
-  isChosen(row: TaskRow): boolean {
-    return isChosen(this.choice, row.id);
+  isSelected(row: TaskRow): boolean {
+    return isSelected(this.selection, row.id);
   }
 
-  toggle(id: string): void {
-    this.choice = toggle(this.choice, id, () => this.#loadedOpen());
+  toggleSelected(id: string): void {
+    this.selection = toggleSelected(this.selection, id, () => this.#loadedOpen());
   }
 
   /** Everything between two numbers, whatever is loaded of it. */
   extend(from: number, to: number): void {
     const ids: string[] = [];
     for (let at = Math.min(from, to); at <= Math.max(from, to); at += 1) {
-      const place = placeAt(this.shown.sections, this.folded, at);
-      const id = place === null ? undefined : idShown(this.shown, place.section, place.index);
+      const place = positionAt(this.shown.sections, this.folded, at);
+      const id = place === null ? undefined : displayedId(this.shown, place.section, place.index);
       if (id !== undefined) ids.push(id);
     }
-    this.choice = add(this.choice, ids);
+    this.selection = addToSelection(this.selection, ids);
   }
 
   /** First what is loaded; once that is chosen, or when that is all there is, everything that matches. */
-  chooseAll(): void {
+  selectAll(): void {
     const loaded = this.#loadedOpen();
-    const isMore = loaded.some((id) => !isChosen(this.choice, id));
-    if (this.choice.kind === "some" && isMore && loaded.length < this.total) this.choice = add(this.choice, loaded);
-    else this.choice = ALL_MATCHING;
+    const isMore = loaded.some((id) => !isSelected(this.selection, id));
+    if (this.selection.kind === "some" && isMore && loaded.length < this.total)
+      this.selection = addToSelection(this.selection, loaded);
+    else this.selection = ALL_MATCHING;
   }
 
   clear(): void {
-    this.choice = NONE;
+    this.selection = NOTHING_SELECTED;
   }
 
   /** Reads again at once, after an error. */
   again(): void {
-    void this.#read(this.shown.sections.length === 0);
+    void this.#parseFilter(this.shown.sections.length === 0);
   }
 
   /** What this question was answered last time stands until the core answers it anew. */
   #showKept(text: string): void {
-    const kept = this.#kept.get(text);
-    if (kept === undefined) return;
-    this.rows = new Map([...this.rows, ...kept.rows]);
-    this.shown = plainly(kept.live);
-    this.loadedAt = kept.at;
+    const cached = this.#cache.get(text);
+    if (cached === undefined) return;
+    this.rows = new Map([...this.rows, ...cached.rows]);
+    this.shown = displayLatest(cached.live);
+    this.loadedAt = cached.at;
   }
 
   #loadedOpen(): string[] {
-    return standing(this.shown.live)
+    return loadedRows(this.shown.live)
       .filter(({ group }) => !this.folded.has(group))
       .map(({ id }) => id);
   }
 
-  #cursorAt({ section, index }: Place): Cursor | null {
+  #cursorAt({ section, index }: RowPosition): Cursor | null {
     const group = this.shown.sections[section]?.group;
-    return group === undefined ? null : { group, index, id: idShown(this.shown, section, index) ?? null };
+    return group === undefined ? null : { group, index, id: displayedId(this.shown, section, index) ?? null };
   }
 
   /** After the list moved: the cursor stays with its row where that stays in its group, else with its place. */
@@ -262,9 +263,9 @@ export class TaskList {
       this.cursor = null;
       return;
     }
-    const stays = standing(this.shown.live).find((one) => one.group === cursor.group && one.id === cursor.id);
+    const stays = loadedRows(this.shown.live).find((one) => one.group === cursor.group && one.id === cursor.id);
     const index = Math.min(stays?.index ?? cursor.index, section.count - 1);
-    this.cursor = { group: cursor.group, index, id: idShown(this.shown, at, index) ?? null };
+    this.cursor = { group: cursor.group, index, id: displayedId(this.shown, at, index) ?? null };
   }
 
   #soon(rest: number): void {
@@ -272,11 +273,11 @@ export class TaskList {
     if (due >= this.#due) return;
     this.#due = due;
     clearTimeout(this.#timer);
-    this.#timer = window.setTimeout(() => void this.#read(false), Math.max(0, due - Date.now()));
+    this.#timer = window.setTimeout(() => void this.#parseFilter(false), Math.max(0, due - Date.now()));
   }
 
   /** Reads counts and the pages in sight as one new list. */
-  async #read(isNew: boolean): Promise<void> {
+  async #parseFilter(isNew: boolean): Promise<void> {
     clearTimeout(this.#timer);
     this.#due = Infinity;
     if (this.#isReading) {
@@ -293,24 +294,24 @@ export class TaskList {
       if (turn !== this.#turn) return;
       const view = answers[answers.length - 1]?.view;
       if (view === undefined) return;
-      const live = listing(
+      const live = loadedList(
         view,
         answers.flatMap(({ page }) => (page === null ? [] : [page])),
       );
       this.#keep(answers.flatMap(({ rows }) => rows));
-      this.shown = isNew ? plainly(live) : update(this.shown, live, this.#anchor());
-      if (this.shown.waiting === 0) this.#keepCursor();
+      this.shown = isNew ? displayLatest(live) : updateDisplayed(this.shown, live, this.#anchor());
+      if (this.shown.pendingChanges === 0) this.#keepCursor();
       this.error = null;
       this.loadedAt = Date.now();
       this.#prune();
-      this.#kept.put(this.#asked, { live, rows: this.rows, at: this.loadedAt });
+      this.#cache.put(this.#queryText, { live, rows: this.rows, at: this.loadedAt });
       if (isNew) this.#feed.focus({ query });
     } catch (thrown) {
       if (turn !== this.#turn) return;
       this.error = apiError(thrown);
       // Rows of another question must not stand under this one.
-      if (isNew && this.#kept.get(this.#asked) === undefined) {
-        this.shown = EMPTY;
+      if (isNew && this.#cache.get(this.#queryText) === undefined) {
+        this.shown = NOTHING_DISPLAYED;
         this.loadedAt = 0;
       }
     } finally {
@@ -341,7 +342,7 @@ export class TaskList {
   /** Pages under the screen, by their place in the newest list. */
   #wanted(): (PageName | null)[] {
     const names = new Map<string, PageName>();
-    for (const { section, from, to } of this.#sight) {
+    for (const { section, from, to } of this.#visible) {
       const at = this.shown.sections[section];
       if (at === undefined || this.folded.has(at.group)) continue;
       for (const page of pagesOf(at.group, Math.max(0, from + Math.min(0, at.shift)), to + Math.max(0, at.shift)))
@@ -373,19 +374,21 @@ export class TaskList {
   /** Loads what is in sight and not there yet, a page at a time, the newest sight first. */
   #fill(): void {
     if (this.#loading.size > 0 || this.#isReading) return;
-    for (const { section, from, to } of this.#sight) {
+    for (const { section, from, to } of this.#visible) {
       const at = this.shown.sections[section];
       if (at === undefined || this.folded.has(at.group)) continue;
-      const held = Math.min(to, at.heldTo);
+      const held = Math.min(to, at.frozenTo);
       if (
         from < held &&
-        Array.from({ length: held - from }, (_, step) => idShown(this.shown, section, from + step)).includes(undefined)
+        Array.from({ length: held - from }, (_, step) => displayedId(this.shown, section, from + step)).includes(
+          undefined,
+        )
       ) {
         // Rows that were never loaded cannot be shown as they were.
         this.release();
         return this.#fill();
       }
-      for (const page of pagesOf(at.group, Math.max(from, at.heldTo) + at.shift, to + at.shift)) {
+      for (const page of pagesOf(at.group, Math.max(from, at.frozenTo) + at.shift, to + at.shift)) {
         if (!hasPage(this.shown.live, page)) return void this.#load(page);
       }
     }
@@ -420,9 +423,9 @@ export class TaskList {
 
   /** Rows that stand nowhere are let go. */
   #prune(): void {
-    const kept = new Set([...standing(this.shown.live), ...standing(this.shown.held)].map(({ id }) => id));
-    if (this.rows.size <= kept.size + PAGE) return;
-    this.rows = new Map([...this.rows].filter(([id]) => kept.has(id)));
+    const cached = new Set([...loadedRows(this.shown.live), ...loadedRows(this.shown.frozen)].map(({ id }) => id));
+    if (this.rows.size <= cached.size + PAGE) return;
+    this.rows = new Map([...this.rows].filter(([id]) => cached.has(id)));
   }
 
   /** The row nothing may push: the cursor's when it is in sight, else the first in sight once the list is scrolled. */
@@ -430,12 +433,12 @@ export class TaskList {
     const { cursor } = this;
     const isSeen =
       cursor !== null &&
-      this.#sight.some(
+      this.#visible.some(
         ({ section, from, to }) =>
           this.shown.sections[section]?.group === cursor.group && cursor.index >= from && cursor.index < to,
       );
     if (isSeen) return cursor;
-    const first = this.#sight.find(({ from, to }) => to > from);
+    const first = this.#visible.find(({ from, to }) => to > from);
     const group = first === undefined ? undefined : this.shown.sections[first.section]?.group;
     if (first === undefined || group === undefined || (first.section === 0 && first.from === 0)) return null;
     return { group, index: first.from };
@@ -443,8 +446,8 @@ export class TaskList {
 
   /** Tells the feed which rows are in sight. */
   #watch(): void {
-    const ids = this.#sight.flatMap(({ section, from, to }) =>
-      Array.from({ length: Math.max(0, to - from) }, (_, step) => idShown(this.shown, section, from + step)).filter(
+    const ids = this.#visible.flatMap(({ section, from, to }) =>
+      Array.from({ length: Math.max(0, to - from) }, (_, step) => displayedId(this.shown, section, from + step)).filter(
         (id) => id !== undefined,
       ),
     );

@@ -1,9 +1,9 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { fake, type FakeOptions } from "$lib/fake-core/backend";
-import { GatedBackend } from "$lib/backend/fail-fast";
+import { FailFastBackend } from "$lib/backend/fail-fast";
 import { Feed } from "$lib/feed/feed.svelte";
-import { KeptLists } from "$lib/task-list";
+import { ListCache } from "$lib/task-list";
 import { TaskList } from "./task-list.svelte";
 
 describe("the list over a living core", () => {
@@ -18,7 +18,7 @@ describe("the list over a living core", () => {
     const backend = fake({ ...options });
     const feed = new Feed(backend);
     stops.push(feed.start());
-    const kept = new KeptLists();
+    const kept = new ListCache();
     const list = new TaskList(backend, feed, kept);
     stops.push(() => list.stop());
     await vi.advanceTimersByTimeAsync(20);
@@ -28,7 +28,7 @@ describe("the list over a living core", () => {
     /** What the components do: hand over the sight and every state of the feed. */
     const settle = async (rounds = 6) => {
       for (let round = 0; round < rounds; round += 1) {
-        list.look(list.shown.sections.map(({ count }, section) => ({ section, from: 0, to: Math.min(count, 40) })));
+        list.show(list.shown.sections.map(({ count }, section) => ({ section, from: 0, to: Math.min(count, 40) })));
         await vi.advanceTimersByTimeAsync(300);
         list.heard(feed.state);
       }
@@ -51,7 +51,7 @@ describe("the list over a living core", () => {
     const running = truth(backend).find((row) => row.phase === "running");
     backend.state.change(running?.id ?? "", { phase: "waiting", group: "needsYou" });
     await settle();
-    expect(list.shown.waiting).toBe(0);
+    expect(list.shown.pendingChanges).toBe(0);
     const needs = list.shown.sections.findIndex((section) => section.group === "needsYou");
     const ids = Array.from(
       { length: list.shown.sections[needs]?.count ?? 0 },
@@ -82,7 +82,7 @@ describe("the list over a living core", () => {
     backend.state.change(other?.id ?? "", { phase: "waiting", group: "needsYou", over: false });
     await settle();
     expect(list.shown.sections[0]?.count, "nothing pushed").toBe(before);
-    expect(list.shown.waiting, "one change waits").toBeGreaterThan(0);
+    expect(list.shown.pendingChanges, "one change waits").toBeGreaterThan(0);
     expect(list.row(moving, 1)?.id).toBe(focused);
     list.release();
     expect(list.shown.sections[0]?.count).toBe(before + 1);
@@ -117,7 +117,7 @@ describe("the list over a living core", () => {
     const { backend, feed, list, kept } = await open({ tasks: 30 });
     list.stop();
     backend.lose();
-    const gated = new GatedBackend(backend, () => (feed.connection === "lost" ? feed.why : null));
+    const gated = new FailFastBackend(backend, () => (feed.connection === "lost" ? feed.why : null));
     const again = new TaskList(gated, feed, kept);
     again.ask("");
     await vi.advanceTimersByTimeAsync(20);
@@ -145,10 +145,10 @@ describe("the list over a living core", () => {
 
   test("all_in_view_then_all_that_match", async () => {
     const { list } = await open({ tasks: 5_000 });
-    list.chooseAll();
-    expect([list.choice.kind, list.chosen < 5_000]).toEqual(["some", true]);
-    list.chooseAll();
-    expect([list.choice.kind, list.chosen]).toEqual(["all", 5_000]);
+    list.selectAll();
+    expect([list.selection.kind, list.selectedCount < 5_000]).toEqual(["some", true]);
+    list.selectAll();
+    expect([list.selection.kind, list.selectedCount]).toEqual(["all", 5_000]);
   });
 
   test("folded_groups_keep_their_counts_and_their_rows_are_not_loaded", async () => {

@@ -4,6 +4,6 @@ import { getContext, setContext } from "svelte";
 
 const TROUBLE = Symbol("core trouble");
 
-export const setCoreTrouble = (read: () => string | null): void => void setContext(TROUBLE, read);
-export const getCoreTrouble = (): (() => string | null) =>
+export const setCoreUnavailable = (read: () => string | null): void => void setContext(TROUBLE, read);
+export const getCoreUnavailable = (): (() => string | null) =>
   getContext<(() => string | null) | undefined>(TROUBLE) ?? (() => null);

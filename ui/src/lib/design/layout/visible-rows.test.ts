@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { locate, place, reveal, rows, slices } from "./visible-rows";
+import { locate, placeSections, reveal, rows, visibleSlices } from "./visible-rows";
 
-const placed = place(
+const placed = placeSections(
   [
     { key: "needs", count: 6 },
     { key: "folded", count: 0 },
@@ -14,14 +14,14 @@ const placed = place(
 describe("a list of 100,000 rows in three groups", () => {
   it("counts_every_row", () => expect(rows(placed), "folded rows do not count").toBe(100_000));
   it("puts_only_what_is_in_sight_in_the_page", () => {
-    const seen = slices(placed, 30, 28, 1_500_000, 600, 8);
+    const seen = visibleSlices(placed, 30, 28, 1_500_000, 600, 8);
     const count = seen.reduce((sum, slice) => sum + slice.to - slice.from, 0);
     expect(count, "20 rows in sight and 8 beyond each edge").toBeLessThanOrEqual(38);
     expect(count, "and no gap").toBeGreaterThanOrEqual(36);
   });
   it("shows_the_first_rows_of_every_group_at_the_top", () => {
     expect(
-      slices(placed, 30, 28, 0, 600, 0).map((slice) => [slice.section.key, slice.from, slice.to]),
+      visibleSlices(placed, 30, 28, 0, 600, 0).map((slice) => [slice.section.key, slice.from, slice.to]),
       "headers take their room",
     ).toEqual([
       ["needs", 0, 6],

@@ -4,7 +4,7 @@ export interface Section {
   /** Rows; 0 when folded. */
   readonly count: number;
 }
-export interface Placed {
+export interface PlacedSection {
   readonly key: string;
   readonly at: number;
   /** Top of the section, its header included. */
@@ -14,18 +14,18 @@ export interface Placed {
   /** Rows before this section. */
   readonly before: number;
 }
-export interface Slice {
-  readonly section: Placed;
+export interface VisibleSlice {
+  readonly section: PlacedSection;
   readonly from: number;
   /** Exclusive. */
   readonly to: number;
 }
 
-export function place(sections: readonly Section[], rowPx: number, headerPx: number): Placed[] {
+export function placeSections(sections: readonly Section[], rowPx: number, headerPx: number): PlacedSection[] {
   let top = 0;
   let before = 0;
   return sections.map((section, at) => {
-    const placed: Placed = {
+    const placed: PlacedSection = {
       key: section.key,
       at,
       top,
@@ -40,17 +40,17 @@ export function place(sections: readonly Section[], rowPx: number, headerPx: num
 }
 
 /** Sections and rows that touch the window, with `overscan` rows on both sides. */
-export function slices(
-  placed: readonly Placed[],
+export function visibleSlices(
+  placed: readonly PlacedSection[],
   rowPx: number,
   headerPx: number,
   scrollTop: number,
   viewPx: number,
   overscan: number,
-): Slice[] {
+): VisibleSlice[] {
   const from = scrollTop - overscan * rowPx;
   const to = scrollTop + viewPx + overscan * rowPx;
-  const found: Slice[] = [];
+  const found: VisibleSlice[] = [];
   for (const section of placed) {
     if (section.top + section.height < from || section.top > to) continue;
     const rowsTop = section.top + headerPx;
@@ -62,7 +62,10 @@ export function slices(
 }
 
 /** The section and row of a place in the whole list; null when there is none. */
-export function locate(placed: readonly Placed[], index: number): { section: Placed; row: number } | null {
+export function locate(
+  placed: readonly PlacedSection[],
+  index: number,
+): { section: PlacedSection; row: number } | null {
   if (index < 0) return null;
   for (const section of placed) {
     if (index < section.before + section.count) return { section, row: index - section.before };
@@ -72,7 +75,7 @@ export function locate(placed: readonly Placed[], index: number): { section: Pla
 
 /** Where to scroll so that the row is whole in sight; the same place when it is. */
 export function reveal(
-  placed: readonly Placed[],
+  placed: readonly PlacedSection[],
   index: number,
   rowPx: number,
   headerPx: number,
@@ -88,7 +91,7 @@ export function reveal(
   return scrollTop;
 }
 
-export function rows(placed: readonly Placed[]): number {
+export function rows(placed: readonly PlacedSection[]): number {
   const last = placed[placed.length - 1];
   return last ? last.before + last.count : 0;
 }

@@ -1,24 +1,24 @@
 import { describe, expect, it } from "vitest";
-import { line, plain } from "./plain-text";
+import { singleLine, plainText } from "./plain-text";
 
 const ESC = String.fromCharCode(27);
 const RLO = String.fromCharCode(0x202e);
 
 describe("foreign text", () => {
   it("keeps_markup_as_letters", () =>
-    expect(plain("<img src=x onerror=alert(1)>"), "it is never parsed, so it needs no change").toBe(
+    expect(plainText("<img src=x onerror=alert(1)>"), "it is never parsed, so it needs no change").toBe(
       "<img src=x onerror=alert(1)>",
     ));
   it("loses_terminal_escapes", () =>
     expect(
-      plain(`${ESC}[31mred${ESC}[0m ${ESC}]0;title${String.fromCharCode(7)}x`),
+      plainText(`${ESC}[31mred${ESC}[0m ${ESC}]0;title${String.fromCharCode(7)}x`),
       "colours and titles are for terminals",
     ).toBe("red x"));
   it("cannot_turn_the_reading_direction", () =>
-    expect(plain(`file${RLO}gpj.exe`), "an override makes .exe look like .jpg").toBe("filegpj.exe"));
-  it("keeps_lines_and_tabs", () => expect(plain("a\r\nb\tc"), "they carry meaning").toBe("a\nb\tc"));
+    expect(plainText(`file${RLO}gpj.exe`), "an override makes .exe look like .jpg").toBe("filegpj.exe"));
+  it("keeps_lines_and_tabs", () => expect(plainText("a\r\nb\tc"), "they carry meaning").toBe("a\nb\tc"));
   it("fits_one_line_however_long_it_was", () => {
-    const cut = line(`a\n${"w".repeat(100_000)}`, 20);
+    const cut = singleLine(`a\n${"w".repeat(100_000)}`, 20);
     expect(cut.length, "the cap holds").toBeLessThanOrEqual(20);
     expect(cut, "a line break is a space").toMatch(/^a w+…$/);
   });

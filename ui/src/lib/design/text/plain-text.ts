@@ -6,7 +6,7 @@ const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 const DIRECTION = /[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/g;
 const INVISIBLE = /[\u200b\u2060\ufeff\u00ad]/g;
 
-export function plain(text: string): string {
+export function plainText(text: string): string {
   return text
     .replace(ANSI, "")
     .replace(/\r\n?/g, "\n")
@@ -16,9 +16,9 @@ export function plain(text: string): string {
 }
 
 /** In one line and no longer than `cap` characters. */
-export function line(text: string, cap = 300): string {
+export function singleLine(text: string, cap = 300): string {
   // Cut before the work: a line of 100 kB costs as much as one of a kilobyte.
-  const flat = plain(text.slice(0, cap * 4))
+  const flat = plainText(text.slice(0, cap * 4))
     .replace(/\s+/g, " ")
     .trim();
   return flat.length > cap ? `${flat.slice(0, cap - 1).trimEnd()}…` : flat;

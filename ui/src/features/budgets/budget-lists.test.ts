@@ -2,21 +2,23 @@ import { describe, expect, it } from "vitest";
 import { makeSeries } from "$lib/fake-core/budgets";
 import { STORY_NOW } from "$lib/fake-core/story";
 import { budgets, coming } from "./budgets.example";
-import { comingLook, csvOf, inPlace, namesFound, sumsOf, together } from "./look";
+import { pendingResultStatus } from "./agent/pending-result";
+import { csvOf, sumsOf } from "./spend/spend-sums";
+import { inStableOrder, matchingNames, mergeBudgets } from "./windows/window-order";
 
 describe("what is about to come in", () => {
   it("does not fit when more is held than is free", () => {
-    expect(comingLook(coming(), 36_792).word).toBe("Held: does not fit");
-    expect(comingLook(coming(), 90_000).word).toBe("Held");
-    expect(comingLook(coming(), null).word, "of an unknown size nothing is said").toBe("Held");
-    expect(comingLook(coming({ tokens: null }), 1).word).toBe("Held");
+    expect(pendingResultStatus(coming(), 36_792).word).toBe("Held: does not fit");
+    expect(pendingResultStatus(coming(), 90_000).word).toBe("Held");
+    expect(pendingResultStatus(coming(), null).word, "of an unknown size nothing is said").toBe("Held");
+    expect(pendingResultStatus(coming({ tokens: null }), 1).word).toBe("Held");
   });
   it("says how far it is, or nothing of it", () => {
-    expect(comingLook(coming({ state: "working", percent: 8 }), 1).word).toBe("Working, 8 %");
-    expect(comingLook(coming({ state: "working", percent: null }), 1).word).toBe("Working");
+    expect(pendingResultStatus(coming({ state: "working", percent: 8 }), 1).word).toBe("Working, 8 %");
+    expect(pendingResultStatus(coming({ state: "working", percent: null }), 1).word).toBe("Working");
   });
   it("says of an open task what the list of tasks says", () => {
-    const look = comingLook(coming({ state: "working", phase: "waiting", percent: null }), 1);
+    const look = pendingResultStatus(coming({ state: "working", phase: "waiting", percent: null }), 1);
     expect(look).toEqual({ tone: "attention", icon: "speech", word: "Waiting for you" });
   });
 });
@@ -54,23 +56,23 @@ describe("rows", () => {
   it("stay where they stood while the core sorts them otherwise, and new ones come after them", () => {
     const [first, second, third] = budgets(3);
     if (!first || !second || !third) throw new Error("three were made");
-    expect(inPlace([], [first, second]), "at first as they come").toEqual([first, second]);
-    expect(inPlace([first.agentId, second.agentId], [third, second, first])).toEqual([first, second, third]);
-    expect(inPlace([first.agentId, second.agentId], [second]), "who is gone leaves no hole").toEqual([second]);
+    expect(inStableOrder([], [first, second]), "at first as they come").toEqual([first, second]);
+    expect(inStableOrder([first.agentId, second.agentId], [third, second, first])).toEqual([first, second, third]);
+    expect(inStableOrder([first.agentId, second.agentId], [second]), "who is gone leaves no hole").toEqual([second]);
   });
 });
 
 describe("agents beyond the core's list", () => {
   it("are found by name, the first ones", () => {
     const names = ["nightly-ops", "order-bot", "nightly-import"].map((name) => ({ name }));
-    expect(namesFound(names, " NIGHT ", 5).map((one) => one.name)).toEqual(["nightly-ops", "nightly-import"]);
-    expect(namesFound(names, "o", 1)).toHaveLength(1);
+    expect(matchingNames(names, " NIGHT ", 5).map((one) => one.name)).toEqual(["nightly-ops", "nightly-import"]);
+    expect(matchingNames(names, "o", 1)).toHaveLength(1);
   });
   it("stand after those that are listed", () => {
     const [first, second, third] = budgets(3);
     if (!first || !second || !third) throw new Error("three were made");
     expect(
-      together([first, second], new Map([[third.agentId, third]]), [third.agentId, second.agentId, "agt_gone"]).map(
+      mergeBudgets([first, second], new Map([[third.agentId, third]]), [third.agentId, second.agentId, "agt_gone"]).map(
         (one) => one.agentId,
       ),
     ).toEqual([second.agentId, third.agentId]);
