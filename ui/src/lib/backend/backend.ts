@@ -1,6 +1,7 @@
 /* The one way to the core. What it is for: calls by name and one feed of frames, whatever carries them.
    It holds no state and knows no screen. See window.ts, browser.ts, and fake-core/backend.ts (stories, tests). */
 import type { ApiError, Calls, Frame, SubscribeInput } from "$lib/bindings";
+import { ERRORS } from "$lib/text/app";
 
 export type CallName = keyof Calls;
 
@@ -35,8 +36,8 @@ export function apiError(thrown: unknown): ApiError {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return {
     code: "failed",
-    message: message || "the call failed",
-    hint: "Try again; if it stays, look at the log of the core.",
+    message: message || ERRORS.failed.message,
+    hint: ERRORS.failed.hint,
   };
 }
 
@@ -74,11 +75,7 @@ export function deliver(value: unknown, on: FeedHandlers): void {
 }
 
 /** The core cannot be reached. */
-export const noCore: ApiError = {
-  code: "noCore",
-  message: "the core does not answer",
-  hint: "Taskwarden tries again by itself. Tasks continue on their servers meanwhile.",
-};
+export const noCore: ApiError = { code: "noCore", ...ERRORS.noCore };
 
 /** Only addresses a browser opens; anything else from a server is refused here already. */
 export function isWebAddress(url: string): boolean {

@@ -13,6 +13,7 @@ import {
   type FeedHandlers,
 } from "./backend";
 import { lines } from "./read-lines";
+import { ERRORS } from "$lib/text/app";
 
 const WORD = "x-taskwarden";
 
@@ -40,11 +41,7 @@ function read(): string {
 const headers = (): Record<string, string> => ({ "content-type": "application/json", [WORD]: word.value });
 
 /** The session is missing or over: the page shows the sign-in screen. */
-export const signedOut: ApiError = {
-  code: "refused",
-  message: "this browser is not signed in",
-  hint: "Run `taskwarden ui` and enter the code it prints.",
-};
+export const signedOut: ApiError = { code: "refused", ...ERRORS.signedOut };
 
 export class BrowserBackend implements Backend {
   readonly kind = "browser";
@@ -67,10 +64,7 @@ export class BrowserBackend implements Backend {
   }
 
   openOutside(url: string): Promise<void> {
-    if (!isWebAddress(url))
-      return Promise.reject(
-        apiError({ code: "refused", message: "only web addresses are opened", hint: "Copy the address instead." }),
-      );
+    if (!isWebAddress(url)) return Promise.reject(apiError({ code: "refused", ...ERRORS.notWeb }));
     window.open(url, "_blank", "noopener,noreferrer");
     return Promise.resolve();
   }
@@ -108,7 +102,7 @@ export class BrowserBackend implements Backend {
         if (line === "") on.alive();
         else deliver(parse(line), on);
       }
-      if (!signal.aborted) on.end({ ...noCore, message: "the core closed the feed" });
+      if (!signal.aborted) on.end({ ...noCore, message: ERRORS.feedClosed.message });
     } catch (thrown) {
       if (!signal.aborted) on.end(thrown instanceof TypeError ? noCore : apiError(thrown));
     }

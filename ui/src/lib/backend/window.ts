@@ -2,6 +2,7 @@
 import { Channel, invoke } from "@tauri-apps/api/core";
 import type { Calls, SubscribeInput } from "$lib/bindings";
 import { apiError, deliver, parse, type Backend, type CallName, type FeedHandlers } from "./backend";
+import { ERRORS } from "$lib/text/app";
 
 export function isWindow(): boolean {
   return "__TAURI_INTERNALS__" in globalThis;
@@ -21,7 +22,7 @@ export class WindowBackend implements Backend {
     });
     invoke("subscribe", { channel, input: JSON.stringify(input) }).then(
       // The command returns when the feed has ended, whatever the reason.
-      () => this.#end(open, on, "the core closed the feed"),
+      () => this.#end(open, on, ERRORS.feedClosed.message),
       (thrown: unknown) => {
         if (open) on.end(apiError(thrown));
         open = false;
@@ -41,7 +42,7 @@ export class WindowBackend implements Backend {
   }
 
   #end(open: boolean, on: FeedHandlers, message: string): void {
-    if (open) on.end({ code: "noCore", message, hint: "Taskwarden tries again by itself." });
+    if (open) on.end({ code: "noCore", message, hint: ERRORS.feedClosed.hint });
   }
 
   async #invoke(name: string, input: unknown): Promise<unknown> {

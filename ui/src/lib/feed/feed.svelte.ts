@@ -6,6 +6,7 @@ import type { ApiError, Frame, ListQuery, SubscribeInput } from "$lib/bindings";
 import type { Backend } from "$lib/backend/backend";
 import { reduce, type FeedState } from "./feed-state";
 import { Heartbeat } from "./heartbeat";
+import { ERRORS } from "$lib/text/app";
 
 export type Connection = "connecting" | "live" | "lost";
 export interface Focus {
@@ -139,12 +140,7 @@ export class Feed {
     const next = reduce(this.#held, frame);
     if (next === "resubscribe") {
       // Once at once; a feed that does not even begin is as good as lost, and is asked again with patience.
-      if (this.#held === null)
-        this.#lose({
-          code: "failed",
-          message: "the feed does not begin with a snapshot",
-          hint: "Taskwarden tries again by itself.",
-        });
+      if (this.#held === null) this.#lose({ code: "failed", ...ERRORS.noSnapshot });
       else this.#subscribe();
       this.#held = null;
       return;

@@ -3,6 +3,7 @@
    the core. It keeps no rows and opens no feed; feed.svelte.ts decides what a silence means. */
 import type { ApiError } from "$lib/bindings";
 import { apiError } from "$lib/backend/backend";
+import { ERRORS } from "$lib/text/app";
 
 /** Between two pings (issue 11, "Watchdog and heartbeat"). */
 export const PING_EVERY_MS = 5_000;
@@ -27,11 +28,7 @@ interface Ping {
   isLate: boolean;
 }
 
-const noAnswer: ApiError = {
-  code: "noCore",
-  message: "the core does not answer",
-  hint: "Tasks continue on their servers. Taskwarden keeps trying; if it stays like this, quit Taskwarden and start it again.",
-};
+const noAnswer: ApiError = { code: "noCore", ...ERRORS.silentCore };
 
 export class Heartbeat {
   readonly #on: HeartbeatEvents;

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { bytes, count } from "./bytes";
+import { bytes } from "./bytes";
+import { count } from "./count";
 
 it("sizes_have_the_unit_people_expect", () => {
   expect([bytes(0), bytes(820), bytes(12_400), bytes(3_400_000), bytes(999_600)], "powers of ten").toEqual([

@@ -12,8 +12,3 @@ export function bytes(count: number): string {
   const digits = unit === 0 || value >= 9.95 ? 0 : 1;
   return `${value.toFixed(digits)} ${UNITS[unit] ?? "B"}`;
 }
-
-/** 1204 becomes 1,204: counts are grouped by threes in every locale we ship. */
-export function count(value: number): string {
-  return value.toLocaleString("en-GB");
-}

@@ -1,7 +1,7 @@
 /* The one formatter of tokens: no figure without its mark. Exact ones are written out, estimates and bounds are short:
    163,208 · ≈ 118k · ≤ 71k. Pure; the words of families and exactness are in text/budgets. */
 import type { ExactnessDto, SourceDto, SourcePart } from "$lib/bindings";
-import { count } from "./bytes";
+import { count } from "./count";
 
 const MARKS: Readonly<Record<ExactnessDto, string>> = { exact: "", about: "≈ ", atMost: "≤ " };
 const ORDER: readonly ExactnessDto[] = ["exact", "about", "atMost"];

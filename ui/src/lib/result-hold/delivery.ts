@@ -1,7 +1,7 @@
 /* In which form an agent gets a result that is held because of its size: what a person chose and whether it can be sent.
    Pure. */
 import type { HeldDto } from "$lib/bindings";
-import { count } from "$lib/format/bytes";
+import { count } from "$lib/format/count";
 import { readTokens } from "$lib/format/tokens";
 import { resultHoldText } from "$lib/text/result-hold";
 import type { Decision } from "./release";

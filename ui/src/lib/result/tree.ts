@@ -1,5 +1,6 @@
 /* JSON as a tree of rows: only what is unfolded becomes rows, so that a result of any size costs what is looked at.
    Numbers keep their spelling, because 12345678901234567890 is no double. Pure; JsonTree.svelte renders it. */
+import { count as formatCount } from "$lib/format/count";
 
 export type Json = null | boolean | number | string | ExactNumber | readonly Json[] | { readonly [key: string]: Json };
 
@@ -135,7 +136,7 @@ function scalar(value: Json): string {
 
 function holds(value: Json, kind: "object" | "array", count: number): string {
   if (count === 0) return kind === "array" ? "[]" : "{}";
-  if (kind === "array") return `[${count.toLocaleString("en-GB")}]`;
+  if (kind === "array") return `[${formatCount(count)}]`;
   const names = membersOf(value, 4).map(([name]) => name);
   const list = names.join(", ");
   return `{${list.length > 60 ? `${list.slice(0, 60)}…` : list}${count > names.length && list.length <= 60 ? ", …" : ""}}`;

@@ -1,6 +1,6 @@
 /* The limits of tokens in a rule's form: what was typed, what may happen at each, what is wrong with it. Pure. */
 import type { AtLimitDto, LimitDto, RuleDto } from "$lib/bindings";
-import { count } from "$lib/format/bytes";
+import { count } from "$lib/format/count";
 import { readTokens } from "$lib/format/tokens";
 
 export type Limited = "result" | "task" | "window";

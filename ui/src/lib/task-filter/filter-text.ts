@@ -3,9 +3,12 @@
    What is written is canonical: two filters are the same when their texts are. It never throws; what cannot be read is told. */
 import type { Flag, Phase, PhaseGroup } from "$lib/bindings";
 import { ALL_PHASES, GROUPS } from "$lib/task/phase";
+import { TASKS } from "$lib/text/tasks";
 import { NO_FILTER, type Filter } from "./filter";
 import { GROUP_PHASES, OPEN_PHASES } from "./phases";
 import { readSpan, writeSpan } from "./time-span";
+
+const { problem } = TASKS.filter;
 
 export interface ParsedFilter {
   readonly filter: Filter;
@@ -63,14 +66,14 @@ function term(filter: Filter, token: string, problems: string[]): Filter | null 
   const values = listed(pair[2] ?? "");
   if (key === "server" || key === "agent" || key === "tool") {
     const list = LISTS[key];
-    if (values.length === 0) problems.push(`\`${key}:\` needs a name after the colon.`);
+    if (values.length === 0) problems.push(problem.noName(key));
     return { ...filter, [list]: unique([...filter[list], ...values]).slice(0, MOST) };
   }
   if (key === "is") return flagTerm(filter, values, problems);
   if (key === "phase") return phaseTerm(filter, values, problems);
   if (key === "changed") {
     if (values[0]?.toLowerCase() === "today") return { ...filter, changed: { kind: "today" } };
-    problems.push("Write `changed:today`, or `changed<24h`.");
+    problems.push(problem.changed);
     return filter;
   }
   if (key === "group" || key === "sort") return orderTerm(filter, key, values[0]?.toLowerCase() ?? "", problems);
@@ -81,11 +84,10 @@ function term(filter: Filter, token: string, problems: string[]): Filter | null 
 function spanTerm(filter: Filter, found: { key: string; sign: string; value: string }, problems: string[]): Filter {
   const { key, sign, value } = found;
   const ms = readSpan(unquoted(value));
-  if (ms === null) problems.push(`\`${value}\` is not a span of time. Write 90s, 10m, 2h or 3d.`);
+  if (ms === null) problems.push(problem.span(value));
   else if (key === "age" && sign === ">") return { ...filter, olderThanMs: ms };
   else if (key === "changed" && sign === "<") return { ...filter, changed: { kind: "within", ms } };
-  else
-    problems.push(key === "age" ? "Age is asked with `>`: `age>10m`." : "Changes are asked with `<`: `changed<24h`.");
+  else problems.push(key === "age" ? problem.ageSign : problem.changedSign);
   return filter;
 }
 
@@ -98,9 +100,9 @@ function phaseTerm(filter: Filter, values: readonly string[], problems: string[]
     if (group) phases.push(...GROUP_PHASES[group]);
     else if (named === "open") phases.push(...OPEN_PHASES);
     else if (phase) phases.push(phase);
-    else problems.push(`There is no phase \`${value}\`. Phases are ${ALL_PHASES.join(", ")}.`);
+    else problems.push(problem.phase(value, ALL_PHASES));
   }
-  if (values.length === 0) problems.push("`phase:` needs a phase after the colon.");
+  if (values.length === 0) problems.push(problem.noPhase);
   return { ...filter, phases };
 }
 
@@ -109,9 +111,9 @@ function flagTerm(filter: Filter, values: readonly string[], problems: string[])
   for (const value of values) {
     const flag = FLAGS.find((one) => one.toLowerCase() === value.toLowerCase());
     if (flag) flags.push(flag);
-    else problems.push(`A task is never \`${value}\`. Write is:${FLAGS.join(" or is:")}.`);
+    else problems.push(problem.flag(value, FLAGS));
   }
-  if (values.length === 0) problems.push("`is:` needs a word after the colon.");
+  if (values.length === 0) problems.push(problem.noFlag);
   return { ...filter, flags: FLAGS.filter((flag) => flags.includes(flag)) };
 }
 
@@ -119,11 +121,11 @@ function orderTerm(filter: Filter, key: "group" | "sort", value: string, problem
   if (key === "group") {
     const by = (["need", "server", "agent", "none"] as const).find((one) => one === value);
     if (by) return { ...filter, groupBy: by };
-    problems.push("Group by need, server, agent or none.");
+    problems.push(problem.group);
   } else {
     const by = (["newest", "oldest", "changed"] as const).find((one) => one === value);
     if (by) return { ...filter, sort: by };
-    problems.push("Sort by newest, oldest or changed.");
+    problems.push(problem.sort);
   }
   return filter;
 }

@@ -1,6 +1,7 @@
 /* Views: a name for a filter. Those of the system, and a person's own from the desk (kind `view`, value `{query}`).
    A view is its text, so that it can be stored, linked and compared. Pure. */
 import type { DeskItem, TaskFigures, Totals } from "$lib/bindings";
+import { TASKS } from "$lib/text/tasks";
 import { parseFilter, formatFilter } from "./filter-text";
 
 export interface View {
@@ -67,9 +68,9 @@ export function currentView(
 /** A name for a new view that none has yet; null when the name cannot be. */
 export function nameProblem(name: string, views: readonly View[]): string | null {
   const bare = name.trim();
-  if (bare === "") return "Give the view a name.";
-  if (bare.length > 60) return "A name has at most 60 characters.";
+  if (bare === "") return TASKS.viewName.missing;
+  if (bare.length > 60) return TASKS.viewName.tooLong;
   if (views.some((view) => !view.own && view.name.toLowerCase() === bare.toLowerCase()))
-    return `\`${bare}\` is a view of Taskwarden. Choose another name.`;
+    return TASKS.viewName.taken(bare);
   return null;
 }

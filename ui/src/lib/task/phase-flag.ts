@@ -1,6 +1,7 @@
 /* The look of one task's phase where the phase alone says too little: why it is late, what came of a stop.
    The word, tone and icon stay those of the table in phase.ts. Pure. */
 import type { HeldDto, Phase, TaskRow } from "$lib/bindings";
+import { PHASE_FLAGS } from "$lib/text/task";
 import { PHASES, type PhaseStyle } from "./phase";
 
 export interface PhaseAndFlag {
@@ -21,12 +22,12 @@ export function phaseAndFlag(phase: Phase, facts: Facts): PhaseAndFlag {
   // Ruling 4: the reason of an overrun is shown.
   const style =
     phase === "overdue" && facts.overdueWhy === "usual"
-      ? { ...PHASES.overdue, word: "Later than usual" }
+      ? { ...PHASES.overdue, word: PHASE_FLAGS.laterThanUsual }
       : PHASES[phase];
-  if (facts.stopState === "refused" && phase !== "cancelled") return { style, flag: "stop refused" };
-  if (facts.stopState === "finishedAnyway") return { style, flag: "not stopped in time" };
+  if (facts.stopState === "refused" && phase !== "cancelled") return { style, flag: PHASE_FLAGS.stopRefused };
+  if (facts.stopState === "finishedAnyway") return { style, flag: PHASE_FLAGS.finishedAnyway };
   if (facts.held !== null && facts.held.verdict === null)
-    return { style, flag: facts.over ? "result held" : "result will be held" };
-  if (facts.orphanedAt !== null && !facts.over) return { style, flag: "agent gone" };
+    return { style, flag: facts.over ? PHASE_FLAGS.held : PHASE_FLAGS.willBeHeld };
+  if (facts.orphanedAt !== null && !facts.over) return { style, flag: PHASE_FLAGS.agentGone };
   return { style, flag: null };
 }

@@ -1,13 +1,13 @@
 /* Every sentence about agents and the rules for them. What an agent says of itself never stands here. */
 import type { SettingsText } from "$lib/bindings";
-import { count } from "$lib/format/bytes";
-
-const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
+import { count, plural } from "$lib/format/count";
 
 export const agentsText = {
   title: "Agents",
   note: (n: number) => `${count(n)}, each with its own token`,
   add: "Add an agent",
+  next: "Next agent",
+  previous: "Previous agent",
   search: "Find an agent",
   noMatch: (typed: string) => `No agent matches “${typed}”.`,
   clearSearch: "Show all agents",
@@ -25,7 +25,7 @@ export const agentsText = {
     last: (when: string) => `last heard ${when}`,
     since: (when: string) => `since ${when}`,
   },
-  calls: (n: number) => many(n, "call"),
+  calls: (n: number) => plural(n, "call"),
 
   detail: {
     program: "Program",
@@ -102,7 +102,7 @@ export const agentsText = {
     what: (open: number) =>
       open === 0
         ? "It is cut off at once: its token opens nothing any more. Nothing of it runs."
-        : `It is cut off at once: its token opens nothing any more. ${many(open, "open task is", "open tasks are")} asked to stop.`,
+        : `It is cut off at once: its token opens nothing any more. ${plural(open, "open task is", "open tasks are")} asked to stop.`,
     forGood: "This cannot be taken back. To let it in again, add it anew.",
     reason: "Reason",
     reasonHint: "Optional; the agent and the record see it",
@@ -111,9 +111,10 @@ export const agentsText = {
     done: (name: string, stopped: number) =>
       stopped === 0
         ? `${name} is revoked`
-        : `${name} is revoked; ${many(stopped, "task was", "tasks were")} asked to stop`,
-    refused: (n: number) => `${many(n, "server", "servers")} refused to stop:`,
-    asked: (n: number) => `${many(n, "task was", "tasks were")} asked to stop. What became of each stands in the list.`,
+        : `${name} is revoked; ${plural(stopped, "task was", "tasks were")} asked to stop`,
+    refused: (n: number) => `${plural(n, "server", "servers")} refused to stop:`,
+    asked: (n: number) =>
+      `${plural(n, "task was", "tasks were")} asked to stop. What became of each stands in the list.`,
   },
 
   at: {

@@ -1,7 +1,22 @@
 /* Words of the frame: places, status bar, banner, sign-in. */
-import { count } from "$lib/format/bytes";
+import { count, plural } from "$lib/format/count";
 
-const plural = (n: number, one: string, many: string) => `${count(n)} ${n === 1 ? one : many}`;
+/** Errors of the page itself; all others come from the core. */
+export const ERRORS = {
+  failed: { message: "the call failed", hint: "Try again. If it keeps failing, see the log of the core." },
+  noCore: {
+    message: "the core does not answer",
+    hint: "Taskwarden keeps trying. Tasks continue on their servers.",
+  },
+  silentCore: {
+    message: "the core does not answer",
+    hint: "Tasks continue on their servers. Taskwarden keeps trying; if this lasts, quit Taskwarden and start it again.",
+  },
+  feedClosed: { message: "the core closed the feed", hint: "Taskwarden keeps trying." },
+  noSnapshot: { message: "the feed does not begin with a snapshot", hint: "Taskwarden keeps trying." },
+  signedOut: { message: "this browser is not signed in", hint: "Run `taskwarden ui` and enter the code it prints." },
+  notWeb: { message: "only web addresses can be opened", hint: "Copy the address instead." },
+} as const;
 
 export const APP = {
   name: "Taskwarden",
@@ -14,6 +29,13 @@ export const APP = {
     settings: "Settings",
   },
   placesLabel: "Places",
+  notices: "Notices",
+  keyGroups: { places: "Places", everywhere: "Everywhere" },
+  goTo: (place: string) => `Go to ${place}`,
+  goKey: (key: string) => `g then ${key}`,
+  allKeys: "All keys",
+  newest: "Newest item that needs you",
+  undo: "Undo the last step",
   skip: "Skip to the content",
   search: "Search and commands",
   status: "Status",

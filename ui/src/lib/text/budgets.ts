@@ -2,10 +2,8 @@
 import type { ProgramDto, ShownPartDto } from "$lib/bindings";
 import { singleLine } from "$lib/design/text/plain-text";
 import type { AtLimitDto, ExactnessDto, FamilyDto, SizeFromDto } from "$lib/bindings";
-import { count } from "$lib/format/bytes";
+import { count, plural } from "$lib/format/count";
 import type { ShownSource } from "$lib/format/tokens";
-
-const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
 
 /** As the core calls them; one that it learned since is shown by its word. */
 const FAMILIES: Readonly<Record<string, string>> = {
@@ -53,7 +51,7 @@ const gaugeOf = (isLimit: boolean) => (isLimit ? "of its limit" : "of its window
 
 export const budgetsText = {
   title: "Budgets",
-  agents: (n: number) => many(n, "agent"),
+  agents: (n: number) => plural(n, "agent"),
   views: { label: "What is shown", now: "In windows now", spent: "Spent today" },
   limits: "Limits…",
   keys: {
@@ -114,8 +112,8 @@ export const budgetsText = {
     noMatch: (typed: string) => `No agent is called “${typed}”`,
     clear: "Show all again",
     more: (n: number) =>
-      `${many(n, "more agent is", "more agents are")} not shown: find them by name. Those nearest to their limit stand here.`,
-    found: (n: number) => `${many(n, "agent")} found`,
+      `${plural(n, "more agent is", "more agents are")} not shown: find them by name. Those nearest to their limit stand here.`,
+    found: (n: number) => `${plural(n, "agent")} found`,
     soon: "About to come in",
     unseen: "Not seen here",
     unseenWhy:

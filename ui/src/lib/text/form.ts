@@ -1,7 +1,5 @@
 /* The words of forms made from a server's schema. Names, titles and descriptions in them are the server's. */
-import { count } from "$lib/format/bytes";
-
-const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
+import { count, plural } from "$lib/format/count";
 
 export const formText = {
   view: "How you answer",
@@ -15,7 +13,6 @@ export const formText = {
   noValue: "No value",
   jsonHint: "Any JSON value",
   jsonLabel: "The answer as JSON",
-  fieldJson: (title: string) => `${title} as JSON`,
   noFields: "There is nothing to fill in.",
   shapeless: "There is no list of fields; write the answer as JSON.",
   secret: "Looks like a secret",
@@ -23,7 +20,7 @@ export const formText = {
     `${server} asks for something that looks like a secret. Servers must not ask for secrets in a form.`,
   secretWhat: "Decline if you are not sure. What you type in it is not shown, kept as a draft or logged.",
   inJson: "Secrets stay out of the JSON view.",
-  toCorrect: (n: number) => `${many(n, "field")} to correct`,
+  toCorrect: (n: number) => `${plural(n, "field")} to correct`,
   jsonBroken: (line: number, column: number) => `This is not JSON: look at line ${line}, column ${column}.`,
   notObject: "The answer is one JSON object with a value for each field.",
   problemsAt: "What does not fit",
@@ -33,8 +30,8 @@ export const formText = {
     unknown: "The form has no such field.",
     null: "Needs a value, not null.",
     text: "Must be text.",
-    shorter: (n: number) => `Needs at least ${many(n, "character")}.`,
-    longer: (n: number, over: number) => `Takes at most ${many(n, "character")}; these are ${count(over)} too many.`,
+    shorter: (n: number) => `Needs at least ${plural(n, "character")}.`,
+    longer: (n: number, over: number) => `Takes at most ${plural(n, "character")}; these are ${count(over)} too many.`,
     email: "Needs an e-mail address, such as name@example.org.",
     uri: "Needs an address with its scheme, such as https://example.org.",
     date: "Needs a date, such as 2026-11-21.",
@@ -72,8 +69,8 @@ export const formText = {
         : max !== null
           ? `Up to ${max}`
           : null,
-  length: (max: number) => `Up to ${many(max, "character")}`,
-  moreFields: (n: number) => `Show ${many(n, "more field")}`,
+  length: (max: number) => `Up to ${plural(max, "character")}`,
+  moreFields: (n: number) => `Show ${plural(n, "more field")}`,
   listed: (n: number, of: number) =>
     `The first ${count(n)} of ${count(of)}; any other can be written in the JSON view.`,
   showAll: (n: number, isAll: boolean) => (isAll ? "Show fewer" : `Show all ${count(n)} choices`),

@@ -1,13 +1,11 @@
 /* The words of the inbox and of answering. What a server says is never in here. */
-import { count } from "$lib/format/bytes";
-
-const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
+import { count, plural } from "$lib/format/count";
 
 const inboxCancel = "Ask to cancel";
 
 export const inboxText = {
   title: "Inbox",
-  items: (n: number) => many(n, "item"),
+  items: (n: number) => plural(n, "item"),
   itemsWhy: "A task that asks two questions is one task and two items.",
   more: (n: number) => `${count(n)} more to come`,
   moreWhy: "A server asks more than is shown at once. The rest comes up as these are answered.",
@@ -21,7 +19,7 @@ export const inboxText = {
   fold: (name: string, isFolded: boolean) => `${isFolded ? "Unfold" : "Fold"} ${name}`,
   waits: (length: string) => `waits ${length}`,
   arrived: (n: number) => `${count(n)} new above`,
-  back: (n: number) => `Back to ${many(n, "item")}`,
+  back: (n: number) => `Back to ${plural(n, "item")}`,
 
   hidden: (n: number, until: string) => `${count(n)} hidden, back ${until}`,
   showHidden: "Show",
@@ -40,8 +38,8 @@ export const inboxText = {
     working: (n: number) =>
       n === 0
         ? "No task is working."
-        : `${many(n, "task is", "tasks are")} working; questions, links and trouble appear here.`,
-    hidden: (n: number) => `${many(n, "item is", "items are")} hidden for now.`,
+        : `${plural(n, "task is", "tasks are")} working; questions, links and trouble appear here.`,
+    hidden: (n: number) => `${plural(n, "item is", "items are")} hidden for now.`,
     tasks: "Show tasks",
     choose: "Choose an item to see what is asked.",
   },
@@ -120,7 +118,7 @@ export const inboxText = {
     look: (when: string) => `next look ${when}`,
     paused: "your wait does not use up its time",
     forgets: (when: string) => `the server forgets it ${when}`,
-    missed: (n: number) => many(n, "look without an answer", "looks without an answer"),
+    missed: (n: number) => plural(n, "look without an answer", "looks without an answer"),
   },
   toAnswer: "to answer",
   past: (length: string, why: "agreed" | "usual" | null) =>
@@ -161,7 +159,7 @@ export const inboxText = {
     now: "now",
     half: "half of the runs",
     most: "95 of 100 runs",
-    samples: (n: number) => `from ${many(n, "run")}`,
+    samples: (n: number) => `from ${plural(n, "run")}`,
     unknown: "How long it usually takes is not known yet.",
     messages: "Last messages",
     from: (server: string) => `text from ${server}`,
@@ -224,7 +222,7 @@ export const inboxText = {
     how: (agent: string) => `How should ${agent} get it?`,
     slices: (slice: string | null) => (slice === null ? "In slices" : `In slices of up to ${slice} tokens`),
     slicesNote: (n: number | null) =>
-      `its first lines and a link now, then ${n === null ? "slices" : `about ${many(n, "slice")}`} as it asks`,
+      `its first lines and a link now, then ${n === null ? "slices" : `about ${plural(n, "slice")}`} as it asks`,
     whole: "Whole, once",
     wholeNot: "does not fit",
     fits: "fits what is seen to be free",
@@ -260,7 +258,7 @@ export const inboxText = {
 
   facts: {
     more: "Asks besides",
-    moreOf: (n: number) => many(n, "question"),
+    moreOf: (n: number) => plural(n, "question"),
     moreNote: "they come up as these are answered",
     askedBy: "Asked by",
     server: "Server",
@@ -336,7 +334,7 @@ export const inboxText = {
     withdrawn: "The question was withdrawn",
     refused: (server: string) => `${server} refused the answer`,
     notSent: "The answer was not sent",
-    waitsForOthers: (n: number) => `leaves with the answers to ${many(n, "more question")}`,
+    waitsForOthers: (n: number) => `leaves with the answers to ${plural(n, "more question")}`,
   },
 
   confirm: {
@@ -380,7 +378,6 @@ export const inboxText = {
     consenting: (server: string) => `Telling ${server} that you agreed…`,
     undone: "Taken back. Nothing was sent.",
     hidden: (length: string) => `Hidden for ${length}. Nothing was sent.`,
-    stopAsked: (server: string) => `${server} was asked to cancel.`,
   },
   said: {
     one: (server: string) => `1 new item in the inbox, from ${server}.`,

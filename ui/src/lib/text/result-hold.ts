@@ -1,5 +1,5 @@
 /* The words of a result that is held back: what a person can do about it, wherever it is shown, and which limit holds it. */
-import { count } from "$lib/format/bytes";
+import { count } from "$lib/format/count";
 
 export const resultHoldText = {
   agent: "the agent",

@@ -1,4 +1,6 @@
 /* Every sentence of the result viewer. What the server sent never stands here. */
+import { count, plural } from "$lib/format/count";
+
 export const resultText = {
   kinds: {
     text: "Text",
@@ -18,10 +20,8 @@ export const resultText = {
   isError: "The tool says that it failed.",
   isErrorNote: "What follows is what it sent with it.",
   errorCode: (code: string) => `Error ${code}`,
-  errorFrom: (name: string) => `Text from ${name}`,
   data: "With the error",
-  summary: (parts: number, size: string) =>
-    `${parts === 1 ? "1 part" : `${parts.toLocaleString("en-GB")} parts`}, ${size}`,
+  summary: (parts: number, size: string) => `${plural(parts, "part")}, ${size}`,
   copy: "Copy",
   copied: "Copied",
   copyFailed: "This could not be copied",
@@ -41,7 +41,7 @@ export const resultText = {
   brokenImage: "The picture could not be drawn.",
   brokenAudio: "The sound could not be played.",
   imageFrom: (n: number) => `Picture ${n} of the result`,
-  pixels: (width: number, height: number) => `${width.toLocaleString("en-GB")} × ${height.toLocaleString("en-GB")}`,
+  pixels: (width: number, height: number) => `${count(width)} × ${count(height)}`,
   actualSize: "Actual size",
   fitSize: "Fit",
   noPreview: "This kind of file is not shown here.",
@@ -52,7 +52,6 @@ export const resultText = {
     copyValue: "Copy value",
     root: "result",
     whole: "Whole value",
-    tooDeep: "deeper than is shown",
   },
   link: {
     host: "Host",

@@ -1,13 +1,11 @@
 /* Every sentence of the servers screen. Server text never stands here. */
-import { count } from "$lib/format/bytes";
-
-const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
-const list = (words: readonly string[]) =>
-  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1) ?? ""}`;
+import { count, listed, plural } from "$lib/format/count";
 
 export const serversText = {
   title: "Servers",
   add: "Add a server",
+  next: "Next server",
+  previous: "Previous server",
   search: "Find a server",
   noMatch: (text: string) => `No server matches “${text}”.`,
   clearSearch: "Show all servers",
@@ -22,13 +20,12 @@ export const serversText = {
   here: "on this machine",
   noTasks: "no tasks",
   notConnectedYet: "unknown",
-  tools: (n: number) => many(n, "tool"),
+  tools: (n: number) => plural(n, "tool"),
   noCancels: "none asked yet",
   obeyed: (stopped: number, asked: number) => `${count(stopped)} of ${count(asked)}`,
-  inFlight: (n: number) => many(n, "task"),
   cancelsTold: (stopped: number, finished: number, refused: number, open: number) =>
-    list([
-      many(stopped, "cancel") + " obeyed",
+    listed([
+      plural(stopped, "cancel") + " obeyed",
       ...(finished > 0 ? [`${count(finished)} finished anyway`] : []),
       ...(refused > 0 ? [`${count(refused)} refused`] : []),
       ...(open > 0 ? [`${count(open)} still open`] : []),
@@ -53,12 +50,11 @@ export const serversText = {
     address: "Address",
     questions: "Questions",
     refusedQuestions: (n: number, when: string) =>
-      `${many(n, "question")} refused since ${when}: too many open. Answer or cancel what waits in the inbox.`,
+      `${plural(n, "question")} refused since ${when}: too many open. Answer or cancel what waits in the inbox.`,
     command: "Runs on this machine",
     allowed: (who: string, when: string) => `${who} allowed this ${when}.`,
     notAllowed: "Nobody has allowed contact yet. Nothing runs before.",
     allow: "Allow and connect",
-    allowed_: "Allowed",
     health: "Health",
     speaks: "Speaks",
     calls: "Calls itself",
@@ -66,7 +62,6 @@ export const serversText = {
     canCancel: "can cancel tasks",
     cannotCancel: "cannot cancel tasks: a cancel is asked and the result is held",
     cannotList: "keeps no list of its tasks",
-    retryNow: "tried again",
     connecting: "Being connected now.",
     unknown: "It was not tried in this run of the core.",
     downWithoutRetry: "It is not tried again until its address changes.",
@@ -99,14 +94,14 @@ export const serversText = {
     title: (name: string) => `Remove ${name}?`,
     nothingOpen: "No task is open on it. Its past tasks stay in the list.",
     open: (n: number) =>
-      `${many(n, "task is", "tasks are")} still open on it and will be lost here: nobody watches ${n === 1 ? "it" : "them"} any more, and ${n === 1 ? "its question" : "their questions"} can no longer be answered. The server may go on with ${n === 1 ? "it" : "them"}.`,
+      `${plural(n, "task is", "tasks are")} still open on it and will be lost here: nobody watches ${n === 1 ? "it" : "them"} any more, and ${n === 1 ? "its question" : "their questions"} can no longer be answered. The server may go on with ${n === 1 ? "it" : "them"}.`,
     more: (n: number) => `and ${count(n)} more`,
     secrets: "Its secrets are deleted from the keychain.",
     keep: "Keep the server",
     remove: (name: string) => `Remove ${name}`,
     removed: (name: string, lost: number) =>
-      lost === 0 ? `Removed ${name}` : `Removed ${name}; ${many(lost, "task")} lost`,
-    changed: (n: number) => `Meanwhile ${many(n, "task is", "tasks are")} open. Look again before you remove it.`,
+      lost === 0 ? `Removed ${name}` : `Removed ${name}; ${plural(lost, "task")} lost`,
+    changed: (n: number) => `Meanwhile ${plural(n, "task is", "tasks are")} open. Look again before you remove it.`,
   },
 
   form: {
@@ -142,7 +137,6 @@ export const serversText = {
     contact: (name: string) => (name === "" ? "Connect and add" : `Connect and add ${name}`),
     running: "Running it…",
     contacting: "Connecting…",
-    useName: (name: string) => `Use ${name}`,
   },
 
   problems: {
@@ -193,18 +187,17 @@ export const serversText = {
     contacted: "It is contacted whenever Taskwarden runs. It sees the arguments of the calls that go to it.",
     nothingYet: "Every word of the command will stand here before anything runs.",
     nothingYetHttp: "The address will stand here before anything is sent.",
-    wrapping: "Argument",
   },
 
   warnings: {
     secretArgument: (numbers: readonly number[]) =>
-      `${numbers.length === 1 ? "Argument" : "Arguments"} ${list(numbers.map(String))} ${numbers.length === 1 ? "looks" : "look"} like a secret. Other programs can read arguments; give it as a secret in the environment if the server takes one.`,
+      `${numbers.length === 1 ? "Argument" : "Arguments"} ${listed(numbers.map(String))} ${numbers.length === 1 ? "looks" : "look"} like a secret. Other programs can read arguments; give it as a secret in the environment if the server takes one.`,
     secretEnv: (names: readonly string[]) =>
-      `${list(names)} ${names.length === 1 ? "looks like a secret" : "look like secrets"} and would be stored as plain text.`,
+      `${listed(names)} ${names.length === 1 ? "looks like a secret" : "look like secrets"} and would be stored as plain text.`,
     secretQuery: (names: readonly string[]) =>
-      `${list(names)} in the address ${names.length === 1 ? "looks like a secret" : "look like secrets"}. Addresses end up in logs; add a header instead if the server takes one.`,
+      `${listed(names)} in the address ${names.length === 1 ? "looks like a secret" : "look like secrets"}. Addresses end up in logs; add a header instead if the server takes one.`,
     shellSigns: (signs: readonly string[]) =>
-      `${list(signs)} ${signs.length === 1 ? "is" : "are"} passed on as ${signs.length === 1 ? "it is" : "they are"}: no shell reads this line.`,
+      `${listed(signs)} ${signs.length === 1 ? "is" : "are"} passed on as ${signs.length === 1 ? "it is" : "they are"}: no shell reads this line.`,
     moreRights: "It asks for more rights than yours.",
     deletes: "It can delete files.",
     network: "It talks to the network by itself.",
@@ -226,7 +219,7 @@ export const serversText = {
 
   outcome: {
     added: (name: string) => `${name} is connected`,
-    addedTools: (n: number) => (n === 0 ? "It lists no tool." : `It has ${many(n, "tool")}.`),
+    addedTools: (n: number) => (n === 0 ? "It lists no tool." : `It has ${plural(n, "tool")}.`),
     failed: (name: string) => `${name} was added, but cannot be reached`,
     tried: "It is tried again by itself. What you typed is still here.",
     refused: "Nothing was added",

@@ -26,7 +26,6 @@ export const SETTINGS = {
   pauseMorning: "Until 8:00 tomorrow",
   resume: "Resume now",
   pausedUntil: (when: string) => `Paused until ${when}`,
-  notPaused: "Not paused",
   noService: "This system has no notification service.",
   noServiceHint:
     "What needs you still counts here and in the tray. Install one, such as dunst or the one of your desktop, and restart Taskwarden.",

@@ -1,5 +1,5 @@
 /* Every sentence of the dialog that starts a task. Tool words are the server's and stand elsewhere. */
-import { count } from "$lib/format/bytes";
+import { count } from "$lib/format/count";
 
 export const startText = {
   open: "Start a task…",
@@ -15,11 +15,6 @@ export const startText = {
     title: "No server yet",
     body: "A task runs on a server. Add one first; you see what will run before it does.",
     action: "Add a server",
-  },
-  noneUp: {
-    title: "No server is connected",
-    body: "Their tools can be called as soon as one is.",
-    action: "Look at the servers",
   },
   notUp: (word: string) => `${word}: its tools cannot be called now`,
   noMatch: (typed: string) => `Nothing matches “${typed}”.`,

@@ -1,7 +1,6 @@
 /* Words of storage, limits and the state of recording. */
-import { bytes, count } from "$lib/format/bytes";
-
-const plural = (n: number, one: string, many: string) => `${count(n)} ${n === 1 ? one : many}`;
+import { bytes } from "$lib/format/bytes";
+import { count, listed, plural } from "$lib/format/count";
 
 export const STORAGE = {
   title: "Storage",
@@ -85,8 +84,7 @@ export function removal(what: {
     ...(what.tasks > 0 ? [plural(what.tasks, "whole task", "whole tasks")] : []),
     ...(what.auditRows > 0 ? [plural(what.auditRows, "audit row", "audit rows")] : []),
   ];
-  const last = parts.pop();
-  return last === undefined ? "" : parts.length === 0 ? last : `${parts.join(", ")} and ${last}`;
+  return listed(parts);
 }
 
 export const LIMITS = {

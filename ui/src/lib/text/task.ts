@@ -1,5 +1,42 @@
 /* Words of one task: its truth, its history, its stop. A server's own words never stand here. */
-import { count } from "$lib/format/bytes";
+import type { Phase, PhaseGroup } from "$lib/bindings";
+import { count } from "$lib/format/count";
+
+export const PHASE_WORDS: Readonly<Record<Phase, string>> = {
+  waiting: "Waiting for you",
+  overdue: "Later than agreed",
+  unconfirmed: "Not confirmed by the server",
+  blocked: "Server needs sign-in",
+  running: "Working",
+  answering: "Sending answer",
+  cancelling: "Cancellation asked",
+  done: "Done",
+  doneWithError: "Finished with an error",
+  failed: "Failed",
+  cancelled: "Cancelled",
+  revoked: "Access revoked",
+  unwatched: "Not watched",
+  silent: "No news",
+  lost: "Lost by the server",
+  expired: "Expired at the server",
+};
+
+export const GROUP_WORDS: Readonly<Record<PhaseGroup, string>> = {
+  needsYou: "Needs you",
+  moving: "Moving",
+  noNews: "No news",
+  finished: "Finished",
+};
+
+/** Beside a phase, or in its place where it says too little. */
+export const PHASE_FLAGS = {
+  laterThanUsual: "Later than usual",
+  stopRefused: "stop refused",
+  finishedAnyway: "not stopped in time",
+  held: "result held",
+  willBeHeld: "result will be held",
+  agentGone: "agent gone",
+} as const;
 
 export const TASK = {
   close: "Close, Esc",

@@ -1,8 +1,8 @@
 /* Words of the task list and its filters. Those of one task are in text/task.ts. */
-import { count } from "$lib/format/bytes";
+import { count, plural } from "$lib/format/count";
 import { coarse } from "$lib/format/time";
 
-const tasks = (n: number) => `${count(n)} ${n === 1 ? "task" : "tasks"}`;
+const tasks = (n: number) => plural(n, "task");
 
 export const TASKS = {
   title: "Tasks",
@@ -97,21 +97,29 @@ export const TASKS = {
     toolLabel: "Name of the tool",
     addName: "Add",
     noServers: "No server is known yet.",
-    changedOptions: {
-      any: "At any time",
-      today: "Today",
-      hour: "In the last hour",
-      day: "In the last 24 hours",
-      week: "In the last 7 days",
-    },
-    ageOptions: {
-      any: "Of any age",
-      minutes: "Older than 10 min",
-      hour: "Older than 1 h",
-      day: "Older than 1 d",
-      week: "Older than 7 d",
-    },
     done: "Done",
+    changedShort: { any: "Any time", today: "Today", hour: "1 h", day: "24 h", week: "7 d" },
+    ageShort: { any: "Any age", minutes: "10 min", hour: "1 h", day: "1 d", week: "7 d" },
+    problem: {
+      noName: (key: string) => `\`${key}:\` needs a name after the colon.`,
+      noPhase: "`phase:` needs a phase after the colon.",
+      noFlag: "`is:` needs a word after the colon.",
+      changed: "Write `changed:today`, or `changed<24h`.",
+      span: (value: string) => `\`${value}\` is not a length of time. Write 90s, 10m, 2h or 3d.`,
+      ageSign: "Write the age with `>`: `age>10m`.",
+      changedSign: "Write the time of the last change with `<`: `changed<24h`.",
+      phase: (value: string, all: readonly string[]) => `There is no phase \`${value}\`. Phases are ${all.join(", ")}.`,
+      flag: (value: string, all: readonly string[]) =>
+        `There is no flag \`${value}\`. Write is:${all.join(" or is:")}.`,
+      group: "Group by need, server, agent or none.",
+      sort: "Sort by newest, oldest or changed.",
+    },
+  },
+
+  viewName: {
+    missing: "Give the view a name.",
+    tooLong: "A name has at most 60 characters.",
+    taken: (name: string) => `\`${name}\` is a view of Taskwarden. Choose another name.`,
   },
 
   none: {
