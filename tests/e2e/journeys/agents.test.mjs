@@ -60,7 +60,7 @@ test('a revoked agent is cut off at once and what it started is asked to stop', 
   await page.getByRole('row').filter({ hasText: 'runaway' }).click();
   await page.getByRole('button', { name: 'Revoke…' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByText('1 open task is asked to stop').waitFor();
+  await dialog.getByText('1 open task is asked to cancel').waitFor();
   expect(await accessibilityFaults(page), 'what axe finds').toEqual([]);
   await dialog.getByRole('button', { name: 'Revoke runaway' }).click();
   await page.getByRole('row').filter({ hasText: 'runaway' }).getByText('Revoked').waitFor();
@@ -76,9 +76,9 @@ test('a result is held back until a person delivers it', async () => {
   await page.goto(`${on.core.url}#/tasks/${handle.taskId}`);
   await page.getByRole('button', { name: 'More actions' }).click();
   await page.getByRole('menuitem', { name: 'Hold the result' }).click();
-  await page.getByText('Its result will wait').waitFor();
+  await page.getByText('Its result will be held').waitFor();
   on.server.finish(task, [{ type: 'text', text: 'a long report' }]);
-  await page.getByText('The result waits').waitFor();
+  await page.getByText('The result is held').waitFor();
   expect((await agent.task(handle.taskId)).status, 'it does not have it yet').toBe('working');
   await page.getByRole('button', { name: 'Deliver it' }).click();
   await until('the agent has it', async () => (await agent.task(handle.taskId)).status === 'completed');

@@ -25,7 +25,7 @@ async function setLimit(page, agent, what, tokens, then) {
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('combobox', { name: 'Agent' }).selectOption(agent);
   await dialog.getByRole('textbox', { name: what }).fill(tokens);
-  await dialog.getByRole('combobox', { name: `${what}: what happens with more` }).selectOption({ label: then });
+  await dialog.getByRole('combobox', { name: `${what}: action above the limit` }).selectOption({ label: then });
   expect(await accessibilityFaults(page), 'what axe finds').toEqual([]);
   await dialog.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Rule saved').first().waitFor();
@@ -96,13 +96,13 @@ test('a task that says too much asks in the inbox, goes on when it is let, and s
   const page = await openWindow(on.browser, on.core);
   const agent = await counted(page, 'talker');
   await setLimit(page, 'talker', 'One task', '1,000', 'ask a person');
-  for (const [nonce, button] of [['goes-on', 'Let it go on'], ['stops', 'Stop it']]) {
+  for (const [nonce, button] of [['goes-on', 'Let it continue'], ['stops', 'Cancel it']]) {
     await agent.call('work', nonce);
     const task = await on.server.task(nonce);
     on.server.say(task, REPORT.slice(0, 3_500));
     on.server.say(task, REPORT.slice(3_500, 7_000));
     await page.goto(`${on.core.url}#/inbox`);
-    await page.getByRole('grid').getByText('work went past 1,000 tokens').first().waitFor();
+    await page.getByRole('grid').getByText('work exceeded 1,000 tokens').first().waitFor();
     await page.getByRole('button', { name: button }).first().click();
     await page.getByText('Nothing needs you').first().waitFor();
     if (nonce === 'stops') await until('the server is asked to stop', () => on.server.cancels.some((one) => one.nonce === nonce));

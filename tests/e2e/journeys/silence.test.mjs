@@ -36,7 +36,7 @@ for (const [theme, width, height] of [['light', 1280, 800], ['dark', 900, 600]])
     await lost(page).getByText(/as of \d\d:\d\d:\d\d/).waitFor();
     expect(await page.getByRole('grid').getByText('work').count(), 'the last rows stay').toBeGreaterThan(0);
     const cancel = page.getByRole('button', { name: /Cancel task/ });
-    expect([await cancel.getAttribute('aria-disabled'), await cancel.getAttribute('title')], 'nothing that needs the core').toEqual(['true', 'The core does not answer, so this cannot be done now.']);
+    expect([await cancel.getAttribute('aria-disabled'), await cancel.getAttribute('title')], 'nothing that needs the core').toEqual(['true', 'Not possible now: the core does not answer.']);
     expect(await accessibilityFaults(page), 'what axe finds').toEqual([]);
     expect(await geometryFaults(page), 'what does not fit').toEqual([]);
     if (process.env.TASKWARDEN_SHOTS) await page.screenshot({ path: `${process.env.TASKWARDEN_SHOTS}/core-frozen-${theme}.png` });

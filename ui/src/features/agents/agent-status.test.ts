@@ -15,14 +15,14 @@ describe("agents", () => {
     expect(sortedByNeed(agents).map((agent) => agent.name)).toEqual(["asks", "here", "away", "zed"]);
   });
 
-  it("say when they were last heard, or that they never were", () => {
+  it("say when they were last seen, or that they never were", () => {
     expect(agentStatus(anAgent("a", { connected: false, seenAt: null }), NOW)).toMatchObject({
       word: "Not connected",
       small: "has not connected yet",
     });
     expect(agentStatus(anAgent("a", { seenAt: "2026-11-21T14:29:36.000Z" }), NOW)).toMatchObject({
       word: "Connected",
-      small: "last heard 2 min ago",
+      small: "last seen 2 min ago",
     });
   });
 

@@ -78,7 +78,7 @@ export default {
     "the window emptied": screen(five, {
       click: [".title button >> text=Empty the window", "[role=dialog] button[data-variant=danger]"],
     }),
-    "letting in what does not fit": screen(five, { click: ["[role=group] button >> text=Let it in whole…"] }),
+    "letting in what does not fit": screen(five, { click: ["[role=group] button >> text=Deliver whole…"] }),
     trimming: screen(five, { click: ["[role=group] button >> text=Trim…"] }),
     "not delivering": screen(five, { click: ["[role=group] button >> text=Do not deliver…"] }),
     "window to correct": screen(one(made.UNKNOWN_SIZE), {

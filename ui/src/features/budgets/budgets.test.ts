@@ -111,8 +111,11 @@ it("a window that was full several times says so in words, and its program what 
     { agentId: CUT.agentId, budget: CUT, warn: 80, off: false },
     fakeBudgets({ budgets: [CUT], calls: { "budgets.show": () => makeShown(CUT, STORY_NOW) } }),
   );
-  await cut.find("li", "Results above the 5,000 tokens that Codex surely shows its model are held and read in slices.");
-  await cut.find("li", "Only the program knows when it compacted");
+  await cut.find(
+    "li",
+    "Codex is sure to show its model 5,000 tokens of one result. Longer results are held and read in slices.",
+  );
+  await cut.find("li", "Only the program knows when it compacts");
   await cut.find("td", "not enough data yet");
   await cut.find("td", "72,104");
   await cut.find("td", "Waiting for you");
@@ -131,7 +134,7 @@ it("what was spent can be seen when no agent has access any more, under the name
     },
   });
   const page = show(Budgets, {}, core);
-  await page.find("h2", `${gone[1]?.name ?? ""}, without access, last 24 hours`);
+  await page.find("h2", `${gone[1]?.name ?? ""}, revoked, last 24 hours`);
   expect(core.called.filter((one) => one.name === "budgets.series").map((one) => one.input)).toContainEqual({
     ...DAY,
     agent: "agt_000001",
@@ -151,7 +154,7 @@ it("figures that cannot be read for another span stay under their own, with thei
   const page = show(SpendHistory, { agent: null, who: "All agents" }, core);
   await page.find("table");
   await page.press("[role=radiogroup] input[value=month]");
-  await page.find("[role=alert]", "What came in over 30 days cannot be read now.");
+  await page.find("[role=alert]", "The history of 30 days could not be loaded.");
   await page.find("h2", "24 hours, by the hour");
   await page.find("p", "Figures as of");
   expect(
@@ -166,8 +169,8 @@ it("what does not fit is let in only by a second step that says so", async () =>
   const core = fakeBudgets({ budgets: [budget] });
   const page = show(PendingResults, { budget, off: false, onchanged: () => undefined }, core);
   const sent = () => core.called.filter((one) => one.name === "tasks.release").map((one) => one.input);
-  await page.press("button", "Let it in whole…");
-  await page.find("[role=dialog]", "61,402 tokens, and at most 36,792 are free");
+  await page.press("button", "Deliver whole…");
+  await page.find("[role=dialog]", "61,402 tokens and at most 36,792 are free");
   expect(sent(), "asking is not doing").toEqual([]);
   await page.press("[role=dialog] button[data-variant=danger]");
   await until("it is let in", sent, (all) => all.length === 1);
@@ -202,6 +205,6 @@ it("an agent that the feed does not tell of is read again when something was don
   await page.press("#counted button[type=submit]");
   await page.find("th", "Of 300k");
   expect((await page.find<HTMLInputElement>("#counted input")).value, "the form shows what was saved").toBe("300,000");
-  await page.find("p", "Found by its name: read");
+  await page.find("p", "Found by name; figures from");
   await page.close();
 });

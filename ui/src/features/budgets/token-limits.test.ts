@@ -25,7 +25,7 @@ it("limits that were typed and not saved are asked about before they go", async 
   await page.press("[role=dialog] button", "Done");
   await page.find("[role=alert]", "What you typed for claude-code is not saved.");
   expect(onclose, "nothing went").not.toHaveBeenCalled();
-  await page.press("[role=dialog] button", "Go on typing");
+  await page.press("[role=dialog] button", "Keep editing");
   expect((await page.find<HTMLInputElement>(LIMIT)).value).toBe("20k");
   await page.press("[role=dialog] button[type=submit]");
   await until("it is saved", put, (all) => all.length === 1);
@@ -41,7 +41,7 @@ it("what was typed goes when a person drops it, and a dialog without any closes 
   const { page, onclose, put } = open();
   await page.type(LIMIT, "20k");
   await page.press("[role=dialog] button", "Done");
-  await page.press("[role=dialog] button", "Drop it");
+  await page.press("[role=dialog] button", "Discard");
   expect(onclose).toHaveBeenCalledTimes(1);
   expect(put()).toEqual([]);
   await page.close();

@@ -278,7 +278,7 @@ it("what a server calls its tool is told in one short line", async () => {
   void actions.goOn(row);
   await vi.advanceTimersByTimeAsync(10);
   const said = toasts.list[0]?.text ?? "";
-  expect(said, "it was told").toContain("goes on");
+  expect(said, "it was told").toContain("continues");
   expect(said.length).toBeLessThan(100);
   expect(said).not.toMatch(/[\n\u001b\u202e]/);
 });

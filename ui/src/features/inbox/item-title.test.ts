@@ -40,7 +40,7 @@ it("a result that a person wants to see is named by its tool and agent, whatever
   expect([isSized(row), iconOf(row), titleOf(row)]).toEqual([
     false,
     "hand",
-    "The result of quarter_report waits before research-7 gets it",
+    "The result of quarter_report is held before research-7 gets it",
   ]);
 });
 
@@ -63,7 +63,7 @@ it("the window of an agent is told with the mark of its figures, and by its limi
   expect(
     [of("research-7", { now: null }), of("research-7", { windowTokens: null, limit: null })],
     "what is not known is not said",
-  ).toEqual(["200k", "size not known"]);
+  ).toEqual(["200k", "size unknown"]);
 });
 
 it("a usual length names its unit once when it can", () => {
@@ -102,7 +102,7 @@ it("a long history shows how it began and what came last; a strange verb says th
   const events = Array.from({ length: 40 }, (_, at) => event(at === 39 ? "constructor" : "asked", at));
   const lines = historyLines({ events, log: [] }, { server: "ci", agent: null, tool: null, me: null });
   expect(lines).toHaveLength(8);
-  expect(lines.at(-1)?.text).toBe("Something was recorded that this window has no words for");
+  expect(lines.at(-1)?.text).toBe("An event that this version cannot describe");
 });
 
 it("a question is shared only when several calls may be asking it", () => {

@@ -42,9 +42,7 @@ describe("servers in a list", () => {
 
   it("say when they are tried again", () => {
     const health = { kind: "down", since: null, why: "x", hint: "y", retryAt: "2026-11-21T12:00:30.000Z" } as const;
-    expect(healthStatus(aServer("a", { health }), Date.parse("2026-11-21T12:00:08.000Z")).small).toBe(
-      "tried again in 22 s",
-    );
+    expect(healthStatus(aServer("a", { health }), Date.parse("2026-11-21T12:00:08.000Z")).small).toBe("retry in 22 s");
   });
 });
 

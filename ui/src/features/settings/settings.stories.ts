@@ -69,7 +69,7 @@ export default {
             }),
           },
         },
-        click: ["text=Check it now"],
+        click: ["text=Check now"],
       },
     ),
     "storage that cannot be read": story(

@@ -51,7 +51,7 @@ describe("starting a task", () => {
   it("starts what may destroy something only after a second step that shows the call", async () => {
     const backend = open("wipe");
     await shown.type("[role=dialog] [data-field=path] input", "/srv");
-    await shown.press("[role=dialog] button", "Look at it again");
+    await shown.press("[role=dialog] button", "Review");
     expect((await shown.find("[role=dialog] pre")).textContent).toContain('"path": "/srv"');
     expect(started(backend), "the first step starts nothing").toEqual([]);
     expect(document.activeElement?.textContent, "the way back has focus").toContain("Change it");

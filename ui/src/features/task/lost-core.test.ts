@@ -35,7 +35,7 @@ it("the_drawer_of_a_held_result_offers_nothing_while_the_core_is_gone", async ()
     (button) => button.title,
   );
   expect(off.length, "those of the result and of the footer").toBeGreaterThanOrEqual(5);
-  expect(new Set(off), "each says why").toEqual(new Set(["The core does not answer, so this cannot be done now."]));
+  expect(new Set(off), "each says why").toEqual(new Set(["Not possible now: the core does not answer."]));
   const before = backend.called.length;
   release.click();
   expect(backend.called.length, "a press asks nothing").toBe(before);

@@ -363,7 +363,7 @@ export default {
     "result too large, letting in": one(
       { ...large, agent: "research-7" },
       {
-        click: ["[role=group] button >> text=Let it in whole…"],
+        click: ["[role=group] button >> text=Deliver whole…"],
         fake: { agents, budgets: makeBudgets(agents, [], STORY_NOW) },
       },
     ),

@@ -50,8 +50,8 @@ describe("the truth line", () => {
     expect(now).toEqual({
       says: "working, 38 %",
       unsaid: null,
-      heard: "heard 8 s ago",
-      next: "next look in 22 s",
+      heard: "last heard 8 s ago",
+      next: "next poll in 22 s",
       then: "runs until it ends",
       isStale: false,
     });
@@ -73,7 +73,7 @@ describe("the truth line", () => {
     expect([said("notSent").unsaid, said("notSent").heard]).toEqual(["Nothing was sent", "made 9 min ago"]);
     expect([said("direct").unsaid, said("direct").heard], "an answer was heard").toEqual([
       "warehouse answered at once",
-      "heard 9 min ago",
+      "last heard 9 min ago",
     ]);
   });
 
@@ -92,7 +92,7 @@ describe("the truth line", () => {
       NOW,
       false,
     );
-    expect([now.isStale, now.heard]).toEqual([true, "not heard since 12 min ago"]);
+    expect([now.isStale, now.heard]).toEqual([true, "silent, last heard 12 min ago"]);
   });
 });
 
@@ -101,11 +101,11 @@ describe("the steps of a stop", () => {
 
   test("without_a_word_of_the_server_nothing_is_claimed", () => {
     expect(words(task({ intent: wish() }))).toEqual([
-      "Asked warehouse to stop",
-      "No word from warehouse yet",
-      "Stopped, or finished anyway",
+      "Asked warehouse to cancel",
+      "No reply from warehouse yet",
+      "Cancelled, or finished first",
     ]);
-    expect(words(task({ intent: wish({ sentAt: null }) }))[0]).toBe("Recorded, on its way to the server");
+    expect(words(task({ intent: wish({ sentAt: null }) }))[0]).toBe("Recorded, being sent to the server");
   });
 
   test("acknowledged_is_not_stopped", () => {
@@ -115,12 +115,12 @@ describe("the steps of a stop", () => {
       { asked: 10, stopped: 3 },
     );
     expect(list.map((step) => step.text)).toEqual([
-      "Asked warehouse to stop",
+      "Asked warehouse to cancel",
       "warehouse acknowledged",
       "Still working on warehouse",
-      "Stopped, or finished anyway",
+      "Cancelled, or finished first",
     ]);
-    expect(list[2]?.proof).toBe("It obeyed 3 of 9 before. Looks again in 26 s.");
+    expect(list[2]?.proof).toBe("It obeyed 3 of 9 earlier cancels. Next poll in 26 s.");
     expect(list[3]?.todo, "the end is still open").toBe(true);
   });
 
@@ -132,7 +132,7 @@ describe("the steps of a stop", () => {
       intent: wish({ state: "finishedAnyway" }),
       result: { bytes: 9, isError: false, state: "stored" },
     });
-    expect(words(ended)).toEqual(["Asked warehouse to stop", "Finished before it could stop"]);
+    expect(words(ended)).toEqual(["Asked warehouse to cancel", "Finished before it could stop"]);
     expect(cancelOutcome({ ...ended, intent: wish({ state: "asked" }) }), "also when the core has not judged yet").toBe(
       "finishedAnyway",
     );
@@ -142,7 +142,7 @@ describe("the steps of a stop", () => {
     const refused = task({ intent: wish({ state: "refused", refusedWhy: "cannot be cancelled" }) });
     expect(cancelOutcome(refused)).toBe("refused");
     expect(cancelSteps(refused, NOW, null).at(-1)).toMatchObject({
-      text: "warehouse refused to stop it",
+      text: "warehouse refused to cancel it",
       proof: "cannot be cancelled",
     });
     const unsent = task({
@@ -182,7 +182,7 @@ describe("what happened", () => {
 
   test("a_verb_of_a_newer_core_is_not_shown_as_it_is", () => {
     expect(timelineEvents([event("resealed", "person", 0)], of)[0]?.text).toBe(
-      "Something was recorded that this window has no words for",
+      "An event that this version cannot describe",
     );
   });
 
@@ -221,7 +221,7 @@ describe("what was decided about a held result", () => {
 
   test("says_that_it_does_not_or_that_a_limit_did_it", () => {
     expect(verdict({ delivered: false, form: null })).toBe("Withheld from research-7 by Mara 3 min ago.");
-    expect(verdict({ form: "slices", byLimit: true })).toBe("A limit lets research-7 read it in slices.");
+    expect(verdict({ form: "slices", byLimit: true })).toBe("Because of a limit, research-7 reads it in slices.");
   });
 });
 

@@ -64,7 +64,7 @@ describe("the cells of a row", () => {
       exactness: "exact" as const,
     };
     expect(tokensText(cost, null)).toBe("62k");
-    expect(tokensTitle(cost, null)).toBe("61,918 in or about to come in (GPT o200k, exact)");
+    expect(tokensTitle(cost, null)).toBe("61,918 in the window or pending (GPT o200k, exact)");
     expect(tokensText({ ...cost, result: null, delivered: 0, exactness: "about" }, null)).toBe("≈ 516");
     for (const result of [9, 9_999, 999_999, 1e9, Number.MAX_SAFE_INTEGER])
       expect(

@@ -54,7 +54,7 @@ it("a number stays a number, and text that is none blocks with a message at its 
   const bad = typed(good, named("above"), "1,5");
   expect(bad.values, "what is no number is not sent").toEqual({});
   expect(textOf(bad, named("above")), "what was typed stays in sight").toBe("1,5");
-  expect(validate(model, bad).find((one) => one.field === "above")?.message).toContain("not a number");
+  expect(validate(model, bad).find((one) => one.field === "above")?.message).toContain("Must be a number");
   expect(typed(bad, named("above"), "2").typed, "a number that can be read forgets the bad text").toEqual({});
 });
 
@@ -78,9 +78,9 @@ it.each([
 it("each rule is told at the place that breaks it", () => {
   expect(said({})).toEqual([]);
   expect(said({ above: 9 })).toEqual(["/above Must be 5 or less."]);
-  expect(said({ above: "9" })[0]).toContain("/above Is not a number");
-  expect(said({ count: 1.5 })).toEqual(["/count Needs a whole number."]);
-  expect(said({ count: 2 ** 60 })).toEqual(["/count Is too large to be sent exactly."]);
+  expect(said({ above: "9" })[0]).toContain("/above Must be a number");
+  expect(said({ count: 1.5 })).toEqual(["/count Must be a whole number."]);
+  expect(said({ count: 2 ** 60 })).toEqual(["/count Too large to be sent exactly."]);
   expect(said({ regions: [] })).toEqual(["/regions Choose at least 1."]);
   expect(said({ regions: ["eu", "xx"] })[0]).toContain("/regions/1");
   expect(said({ regions: ["eu", "us", "ap"] })).toEqual(["/regions Choose at most 2."]);

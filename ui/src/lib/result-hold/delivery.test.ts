@@ -21,7 +21,7 @@ it("a held result is delivered in slices unless a person says otherwise", () => 
 it("a trim needs a number, and takes it with thousands", () => {
   expect(decisionOf({ form: "trimmed", trim: "5,000" })).toEqual({ form: "trimmed", tokens: 5_000 });
   expect(decisionOf({ form: "trimmed", trim: "soon" })).toBeNull();
-  expect([trimProblem(""), trimProblem("5k")]).toEqual(["Give a whole number of tokens, such as 5,000 or 5k.", null]);
+  expect([trimProblem(""), trimProblem("5k")]).toEqual(["Enter a whole number of tokens, such as 5,000 or 5k.", null]);
 });
 
 it("slices are as many as the core cuts, whatever its policy says of their size", () => {

@@ -44,19 +44,19 @@ describe("a held result", () => {
       "a limit that tells people holds nothing",
     ).toBeNull();
     expect(limitMessage(tooLarge, [])).toBe(
-      "When it came, one result could have 20,000 tokens: it has ≈ 41k too many.",
+      "When it arrived, the limit for one result was 20,000 tokens; it is ≈ 41k over.",
     );
   });
 
   it("says by how much it is over, as exactly as it was counted", () => {
     expect(limitMessage(tooLarge, [ofTool])).toBe(
-      "One result of the tool index_folder may have 20,000 tokens: it has ≈ 41k too many.",
+      "The limit for one result of the tool index_folder is 20,000 tokens; it is ≈ 41k over.",
     );
     expect(limitMessage({ ...tooLarge, exactness: "exact" }, [ofAgent])).toBe(
-      "One result for research-7 may have 20,000 tokens: it has 41,402 too many.",
+      "The limit for one result for research-7 is 20,000 tokens; it is 41,402 over.",
     );
     expect(limitMessage({ ...tooLarge, exactness: "atMost" }, [ofServer])).toBe(
-      "One result of the server docs may have 20,000 tokens: it has ≤ 42k too many.",
+      "The limit for one result of the server docs is 20,000 tokens; it is ≤ 42k over.",
     );
   });
 
@@ -67,10 +67,10 @@ describe("a held result", () => {
       exactness: "exact",
     };
     expect(limitMessage({ ...full, window: limit(200_000, "ask") }, [])).toBe(
-      "The window of research-7 may hold 200,000 tokens, and 36,792 of them were free: it has 24,610 too many.",
+      "The window of research-7 may hold 200,000 tokens, of which 36,792 were free; it is 24,610 over.",
     );
     expect(limitMessage(full, []), "a limit of the window that is gone").toBe(
-      "When it came, 36,792 tokens were free in the window of research-7, below its limit: it has 24,610 too many.",
+      "When it arrived, 36,792 tokens were free in the window of research-7 below its limit; it is 24,610 over.",
     );
   });
 

@@ -130,6 +130,6 @@ describe("a result", () => {
 
   it("says when the tool itself reports an error", async () => {
     view({ isError: true, parts: [part(0, { preview: "no such folder" })] });
-    await shown.find("*", "The tool says that it failed.");
+    await shown.find("*", "The tool reported a failure.");
   });
 });

@@ -1,4 +1,4 @@
-/* Every sentence about agents and the rules for them. What an agent says of itself never stands here. */
+/* Text about agents and the rules for them. What an agent says about itself is never part of it. */
 import type { SettingsText } from "$lib/bindings";
 import { count, plural } from "$lib/format/count";
 
@@ -13,7 +13,7 @@ export const agentsText = {
   clearSearch: "Show all agents",
   empty: {
     title: "No agent yet",
-    body: "An agent that reaches its servers through Taskwarden can lose no task, and you can answer for it and stop it.",
+    body: "An agent that reaches its servers through Taskwarden cannot lose a task. You can answer its questions and cancel its tasks.",
   },
   columns: { agent: "Agent", state: "State", window: "Window", waiting: "Needs you", open: "Open", calls: "Calls" },
   neverSeen: "has not connected yet",
@@ -22,29 +22,29 @@ export const agentsText = {
     connected: "Connected",
     away: "Not connected",
     revoked: "Revoked",
-    last: (when: string) => `last heard ${when}`,
+    last: (when: string) => `last seen ${when}`,
     since: (when: string) => `since ${when}`,
   },
   calls: (n: number) => plural(n, "call"),
 
   detail: {
     program: "Program",
-    selfSaid: "as it says itself",
+    selfSaid: "as it reports itself",
     added: "Added",
-    seen: "Last heard",
+    seen: "Last seen",
     tasks: "Tasks",
     open: (n: number) => (n === 0 ? "none open" : `${count(n)} open`),
     waiting: (n: number) => `${count(n)} ${n === 1 ? "needs" : "need"} you`,
     budget: "What fills its window",
     showTasks: "Show its tasks",
     tools: "Task tools",
-    toolsOn: "offered to programs that know no tasks",
+    toolsOn: "offered to programs without task support",
     toolsOff: "not offered",
     timeout: "Timeout",
     learned: (after: string) =>
-      `Its program gave calls up after ${after}. Calls that last longer now go on in the background before that.`,
+      `Its program gave up on calls after ${after}. Longer calls now move to the background before that.`,
     revoked: (when: string) =>
-      `Its access was taken away ${when}. Its token opens nothing any more, and what it started was asked to stop.`,
+      `Its access was revoked ${when}. Its token is no longer valid, and its open tasks were cancelled or asked to cancel.`,
   },
 
   form: {
@@ -52,24 +52,24 @@ export const agentsText = {
     name: "Name",
     nameHint: "Yours to choose: a-z, 0-9, dot, dash, underscore.",
     program: "Program",
-    programHint: "Its results are counted as this program shows them to its model.",
-    programUnsaid: "As it says itself",
+    programHint: "Tokens of results are counted as this program passes them to its model.",
+    programUnsaid: "As it reports itself",
     tools: "Offer the four task tools",
     toolsNote:
-      "For programs that know no tasks: to wait for a long call, read its result, list and cancel. Under 1,500 tokens.",
-    add: (name: string) => (name === "" ? "Make a token" : `Make a token for ${name}`),
+      "For programs without task support: wait for a long call, read its result, list tasks, cancel one. Under 1,500 tokens.",
+    add: (name: string) => (name === "" ? "Create a token" : `Create a token for ${name}`),
     back: "Back",
-    nothing: "No token made yet",
+    nothing: "No token created yet",
     problems: {
       missing: "Give it a name.",
       letters: "Use 1 to 40 of a-z, 0-9, dot, dash and underscore.",
-      taken: "There is an agent of this name already.",
+      taken: "An agent with this name already exists.",
     },
   },
 
   ready: {
     title: (name: string) => `${name} may connect`,
-    once: "This is the only time that its token is shown. Taskwarden keeps no copy.",
+    once: "The token is shown only once. Taskwarden keeps no copy.",
     token: "Token",
     settings: "Settings for its program",
     oneIsEnough: "Paste one of these, and restart the program.",
@@ -89,10 +89,10 @@ export const agentsText = {
     },
     copy: (what: string) => `Copy: ${what}`,
     copied: "Copied",
-    notCopied: "It could not be copied. Select the text and copy it by hand.",
-    noAddress: "No address is open for HTTP, so only the command works.",
+    notCopied: "Copying failed. Select the text and copy it yourself.",
+    noAddress: "No HTTP address is open, so only the command works.",
     done: "I have it",
-    announced: (name: string) => `${name} was added. Its token is shown once.`,
+    announced: (name: string) => `${name} was added. Its token is shown only once.`,
     lost: "The token was not copied. Revoke this agent and add it again if you need it.",
   },
 
@@ -101,49 +101,48 @@ export const agentsText = {
     title: (name: string) => `Revoke ${name}?`,
     what: (open: number) =>
       open === 0
-        ? "It is cut off at once: its token opens nothing any more. Nothing of it runs."
-        : `It is cut off at once: its token opens nothing any more. ${plural(open, "open task is", "open tasks are")} asked to stop.`,
-    forGood: "This cannot be taken back. To let it in again, add it anew.",
+        ? "Its token stops working at once. It has no open tasks."
+        : `Its token stops working at once. ${plural(open, "open task is", "open tasks are")} asked to cancel.`,
+    forGood: "This cannot be undone. To give it access again, add it as a new agent.",
     reason: "Reason",
-    reasonHint: "Optional; the agent and the record see it",
+    reasonHint: "Optional; shown to the agent and kept in the audit log",
     keep: "Keep it",
     revoke: (name: string) => `Revoke ${name}`,
     done: (name: string, stopped: number) =>
       stopped === 0
         ? `${name} is revoked`
-        : `${name} is revoked; ${plural(stopped, "task was", "tasks were")} asked to stop`,
-    refused: (n: number) => `${plural(n, "server", "servers")} refused to stop:`,
-    asked: (n: number) =>
-      `${plural(n, "task was", "tasks were")} asked to stop. What became of each stands in the list.`,
+        : `${name} is revoked; ${plural(stopped, "task was", "tasks were")} asked to cancel`,
+    refused: (n: number) => `${plural(n, "server", "servers")} refused to cancel:`,
+    asked: (n: number) => `${plural(n, "task was", "tasks were")} asked to cancel. The list shows the outcome of each.`,
   },
 
   at: {
     title: "Where agents connect",
     none: "Agents connect by command only",
-    oneServer: "One server alone is at this address with / and its name.",
+    oneServer: "To reach one server only, append / and its name.",
   },
 
   rules: {
     title: "Rules",
     forAgents: "Rules for what agents start here",
-    note: "A rule for a tool beats one for its server, and that one beats the agent's.",
+    note: "A tool's rule overrides its server's, which overrides the agent's.",
     asked: "Questions go to",
     askedWords: {
-      "": "people, as nothing else is said",
+      "": "people (default)",
       people: "people",
       agent: "the agent",
       agentThenPeople: "the agent, then people",
       both: "both; the first answer counts",
     },
-    after: "People are asked after",
+    after: "Ask people after",
     seconds: "seconds",
     repeat: "A repeated call",
-    repeatWords: { "": "joins, as nothing else is said", join: "joins the open task", new: "is a new task" },
-    repeatNote: "When the reply to the first could not be delivered.",
-    hold: "Results wait for a person",
-    holdNote: "The agent is told that a person looks first.",
+    repeatWords: { "": "joins the open task (default)", join: "joins the open task", new: "is a new task" },
+    repeatNote: "Applies when the reply to the first call could not be delivered.",
+    hold: "Hold results for review",
+    holdNote: "The agent is told that a person reviews them first.",
     save: "Save",
     saved: "Rule saved",
-    badSeconds: "Give a number of seconds from 1 to 86,400.",
+    badSeconds: "Enter a number of seconds from 1 to 86,400.",
   },
 } as const;

@@ -1,4 +1,4 @@
-/* Words of the frame: places, status bar, banner, sign-in. */
+/* Text of the shell: places, status bar, banners, sign-in, palette. */
 import { count, plural } from "$lib/format/count";
 
 /** Errors of the page itself; all others come from the core. */
@@ -51,18 +51,18 @@ export const APP = {
   lastChange: (when: string) => `Last change ${when}`,
   asOf: (time: string) => `As of ${time}`,
   secretsInFile: "Secrets in a file",
-  secretsWhy: "This system has no keychain that works, so secrets lie in a file that only you can read.",
+  secretsWhy: "This system has no working keychain, so secrets are stored in a file that only you can read.",
   noNotices: "No notifications",
-  noNoticesWhy: "This system has no notification service. The window and the tray still count what needs you.",
+  noNoticesWhy: "This system has no notification service. The window and the tray still show what needs you.",
   paused: (until: string) => `Notifications paused until ${until}`,
   connecting: "Connecting to the core…",
   connection: "Connection to the core",
   lostTitle: "The core does not answer.",
   lostAsOf: (time: string, ago: string) =>
-    `What you see is as of ${time}${ago === "now" ? "" : `, ${ago}`}. Tasks continue on their servers.`,
-  needsCore: "The core does not answer, so this cannot be done now.",
+    `This page is as of ${time}${ago === "now" ? "" : `, ${ago}`}. Tasks continue on their servers.`,
+  needsCore: "Not possible now: the core does not answer.",
   noCoreYet:
-    "Nobody answers at this address. The page goes on by itself when the core does. `taskwarden doctor` in a terminal says what is wrong.",
+    "Nothing answers at this address. The page reconnects when the core is back. Run `taskwarden doctor` in a terminal to see what is wrong.",
   retry: "Try now",
   lostSaid: "The connection to the core is lost.",
   backSaid: "Connected to the core again.",
@@ -74,7 +74,7 @@ export const APP = {
     how: "The terminal that runs `taskwarden serve` shows a one-time code. `taskwarden ui` prints a new one.",
     code: "One-time code",
     submit: "Sign in",
-    again: "the core was restarted or the session is over: sign in again and you are back where you were",
+    again: "the core was restarted or your session has ended; sign in again to continue where you were",
     empty: "Enter the code from the terminal.",
   },
 } as const;
@@ -82,25 +82,25 @@ export const APP = {
 export const COMMANDS = {
   palette: "Search and commands",
   placeholder: "Type a command, a task, a server…",
-  nothing: "Nothing is called that.",
-  searching: "Looking for tasks…",
+  nothing: "No matches.",
+  searching: "Searching tasks…",
   found: (n: number) => `${n} ${n === 1 ? "result" : "results"}`,
   groups: { waiting: "Waiting for you", tasks: "Tasks", servers: "Servers" },
-  /** Items that came without words of the server. */
+  /** Items without text from the server. */
   waits: {
     form: (name: string) => `${name} asks a question`,
     url: (name: string) => `${name} asks you to open a page`,
-    unsupported: (name: string) => `${name} asks for something that Taskwarden cannot do`,
+    unsupported: (name: string) => `${name} asks for something Taskwarden does not support`,
     overdue: (name: string) => `${name} is later than agreed`,
-    lost: (name: string) => `${name} is lost by its server`,
+    lost: (name: string) => `${name} was lost by its server`,
     unconfirmed: (name: string) => `${name} was not confirmed by its server`,
     blocked: (name: string) => `${name} needs sign-in`,
-    overLimit: (name: string) => `${name} went past its limit of tokens`,
-    held: (name: string) => `${name} has a result that waits for you`,
+    overLimit: (name: string) => `${name} exceeded its token limit`,
+    held: (name: string) => `${name} has a result waiting for you`,
   },
   keys: "Keys",
-  keysAbout: "A single letter works while no field has focus.",
+  keysAbout: "Single-letter keys work while no field has focus.",
   keysSearch: "Search keys",
-  noKey: "No key is called that.",
+  noKey: "No matching key.",
   back: "Back",
 } as const;

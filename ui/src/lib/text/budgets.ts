@@ -1,11 +1,11 @@
-/* Words of tokens, windows, spend and waste. What stands in a window now and what was spent are never one word. */
+/* Text about tokens, windows, spend and waste. What a window holds now and what was spent are never called the same. */
 import type { ProgramDto, ShownPartDto } from "$lib/bindings";
 import { singleLine } from "$lib/design/text/plain-text";
 import type { AtLimitDto, ExactnessDto, FamilyDto, SizeFromDto } from "$lib/bindings";
 import { count, plural } from "$lib/format/count";
 import type { ShownSource } from "$lib/format/tokens";
 
-/** As the core calls them; one that it learned since is shown by its word. */
+/** By the core's name; a newer one is shown by that name. */
 const FAMILIES: Readonly<Record<string, string>> = {
   o200k: "GPT o200k",
   cl100k: "GPT cl100k",
@@ -52,34 +52,34 @@ const gaugeOf = (isLimit: boolean) => (isLimit ? "of its limit" : "of its window
 export const budgetsText = {
   title: "Budgets",
   agents: (n: number) => plural(n, "agent"),
-  views: { label: "What is shown", now: "In windows now", spent: "Spent today" },
+  views: { label: "View", now: "In windows now", spent: "Spent today" },
   limits: "Limits…",
   keys: {
     next: "Next agent",
     previous: "Previous agent",
-    now: "Show what stands in windows now",
+    now: "Show what windows hold now",
     spent: "Show what was spent today",
-    limits: "Limits of tokens",
+    limits: "Token limits",
   },
   loading: "Loading the budgets",
-  loadFailed: "The budgets cannot be read",
-  failed: (what: string) => `${what} cannot be read now`,
+  loadFailed: "The budgets could not be loaded",
+  failed: (what: string) => `${what} could not be loaded`,
   last: (when: string) => `Figures as of ${when}.`,
   again: "Try again",
-  untold: (when: string) => `Found by its name: read ${when}.`,
+  untold: (when: string) => `Found by name; figures from ${when}.`,
   stale: "as of",
   empty: {
     title: "No agent yet",
     unused: "No agent has filled a window yet",
     gone: "No agent has access now",
     show: "Show agents",
-    body: "When an agent connects through Taskwarden, what fills its window stands here.",
+    body: "When an agent connects through Taskwarden, this page shows what fills its context window.",
     add: "Add an agent",
   },
 
   windows: {
     title: "What fills each window",
-    marks: "no mark: counted exactly · ≈ measured error · ≤ upper bound",
+    marks: "no mark: exact · ≈ estimate with known error · ≤ upper bound",
     list: "Windows of agents",
     columns: {
       agent: "Agent, tokenizer",
@@ -91,7 +91,7 @@ export const budgetsText = {
     of: (size: string) => `of ${size}`,
     limit: (limit: string) => `limit ${limit}`,
     sizeUnknown: "size unknown",
-    unknown: "The size of its window is not known, so there is no share.",
+    unknown: "The size of its window is not known.",
     set: "Set it",
     nothing: "Nothing seen yet",
     burn: (rate: string) => `${rate}/min`,
@@ -107,18 +107,18 @@ export const budgetsText = {
     label: (agent: string, now: string, size: string | null, limit: string | null) =>
       `${agent}: ${now} ${size === null ? "in a window of unknown size" : `of ${size}`}${limit === null ? "" : `, limit ${limit}`}`,
     sortAgain: "Sort again",
-    sortWhy: "Others are nearer to their limit now. Rows stay where they are until you sort them.",
+    sortWhy: "The order has changed. Rows keep their places until you sort again.",
     search: "Find an agent",
-    noMatch: (typed: string) => `No agent is called “${typed}”`,
-    clear: "Show all again",
+    noMatch: (typed: string) => `No agent matches “${typed}”`,
+    clear: "Show all",
     more: (n: number) =>
-      `${plural(n, "more agent is", "more agents are")} not shown: find them by name. Those nearest to their limit stand here.`,
+      `${plural(n, "more agent is", "more agents are")} not shown; find them by name. The list shows those nearest to their limit.`,
     found: (n: number) => `${plural(n, "agent")} found`,
-    soon: "About to come in",
+    soon: "Pending",
     unseen: "Not seen here",
     unseenWhy:
-      "What does not pass through Taskwarden has no figure: the system prompt, the conversation, tools of the program itself.",
-    free: "Free, at most",
+      "Taskwarden cannot count what does not pass through it: the system prompt, the conversation, the program's own tools.",
+    free: "Free at most",
   },
 
   source: {
@@ -127,28 +127,28 @@ export const budgetsText = {
       source: "Source",
       tokens: "Tokens",
       of: (size: string) => `Of ${size}`,
-      ofWindow: "Of what is seen",
+      ofWindow: "Of what is counted",
       passed: "Passed",
     },
-    passedWhy: "Passed is what went to the program; in the window is what the program shows its model of it.",
+    passedWhy: "Passed: sent to the program. In the window: the part of it that the program shows its model.",
     fullWhy:
-      "its program compacted it, or these are new conversations. The figures by source are of all that came in since then.",
-    own: "of these, Taskwarden’s own",
+      "its program compacted it or started new conversations. The figures by source cover everything since then.",
+    own: "including Taskwarden’s own",
     unseen: "Not seen here",
     noFigure: "no figure",
     sum: "In the window",
     kept: "Kept out by its tasks",
     burn: "Burn",
     limit: "Limit",
-    nothing: "Nothing of it passed through here yet.",
+    nothing: "Nothing has passed through Taskwarden yet.",
     since: (when: string) => `since ${when}`,
   },
 
   pending: {
-    title: "About to come in",
+    title: "Pending results",
     note: (agent: string, free: string) => `before ${agent} reads it · at most ${free} free`,
     noteUnknown: (agent: string) => `before ${agent} reads it`,
-    none: "Nothing waits to come in.",
+    none: "No results are pending.",
     columns: { of: "Result of", tokens: "Tokens", state: "State" },
     unknown: "not known",
     aTask: "a task",
@@ -156,7 +156,7 @@ export const budgetsText = {
     heldOver: "Held: does not fit",
     slices: "Read in slices",
     working: (phase: string, percent: number | null) => (percent === null ? phase : `${phase}, ${percent} %`),
-    ready: "Arrives at next read",
+    ready: "Ready to be read",
     more: (n: number) => `Show ${count(n)} more`,
   },
 
@@ -164,51 +164,50 @@ export const budgetsText = {
     title: "What each tool costs",
     note: "its definition, in every window",
     columns: { tool: "Tool", tokens: "Tokens", share: "Of the definitions" },
-    none: "No tool was listed to it yet.",
+    none: "It has not listed any tools yet.",
     more: (n: number) => `Show ${count(n)} more`,
   },
 
   others: {
     title: "Other windows",
-    note: "beside this one, and emptied",
+    note: "open in parallel, and emptied",
     columns: { window: "Window", tokens: "Tokens", kept: "Kept out" },
-    beside: (when: string) => `Open beside it, last ${when}`,
+    beside: (when: string) => `Open in parallel, last used ${when}`,
     earlier: (when: string) => `Emptied ${when}`,
-    none: "There is no other one.",
+    none: "There are no other windows.",
     empty: "Empty the window…",
     emptyTitle: (agent: string) => `Empty the window of ${agent}?`,
     emptyWhat:
-      "What stands in it counts as gone, as after a new conversation. The definitions of its tools stand in the next one again, and count as spent again. Nothing is sent to the agent.",
-    emptyUnread: "Results that were ready and never read count as waste.",
+      "Its content is counted as gone, as after a new conversation. The tool definitions are counted again in the new window. Nothing is sent to the agent.",
+    emptyUnread: "Results that were ready and never read are counted as waste.",
     emptyDo: "Empty the window",
     keep: "Keep it",
-    emptied: (agent: string) =>
-      `The window of ${agent} is a new one now: only the definitions of its tools stand in it.`,
+    emptied: (agent: string) => `The window of ${agent} was emptied; it holds only the tool definitions.`,
   },
 
   counted: {
     title: "How it is counted",
     program: "Program",
-    programNote: "Says what its model sees of what is passed",
-    programNone: "as it calls itself",
+    programNote: "Determines what its model sees of a result",
+    programNone: "as it reports itself",
     model: "Model",
     modelNote: "Sets tokenizer and window",
     modelNone: "not set",
     modelIs: (name: string, size: string) => `${name}, ${size}`,
     family: "Tokenizer",
-    familyNone: "as its model or program says",
+    familyNone: "from its model or program",
     window: "Window",
     windowUnit: "tokens",
-    windowNone: "as its model says",
-    windowUnknown: "Not known: nothing says which model it runs.",
+    windowNone: "from its model",
+    windowUnknown: "Not known: its model is not known.",
     from: { set: "set by a person", model: "from its model", client: "from the name of its program" } satisfies Record<
       SizeFromDto,
       string
     >,
-    bad: "Give a whole number of tokens, such as 200,000 or 200k.",
+    bad: "Enter a whole number of tokens, such as 200,000 or 200k.",
     save: "Save",
-    saved: (agent: string) => `${agent} is counted anew from here on.`,
-    choicesFailed: "The models and tokenizers cannot be listed now.",
+    saved: (agent: string) => `Saved. ${agent} is counted this way from now on.`,
+    choicesFailed: "The models and tokenizers could not be loaded.",
   },
 
   waste: {
@@ -216,7 +215,7 @@ export const budgetsText = {
     note: "last 24 hours",
     columns: {
       server: "Server",
-      looks: "Looks",
+      looks: "Polls",
       empty: "Nothing new",
       share: "Share",
       hasty: "Too soon",
@@ -232,41 +231,39 @@ export const budgetsText = {
 
   spent: {
     title: "Spent",
-    note: "sums over time, not what stands in a window",
+    note: "totals over time, not what a window holds",
     whose: "Whose",
     all: "All agents",
-    revoked: (name: string) => `${name}, without access`,
+    revoked: (name: string) => `${name}, revoked`,
     bySource: (who: string) => `${who}, last 24 hours`,
     columns: { source: "Source", tokens: "Tokens", share: "Share" },
     sum: "Spent",
     kept: "Kept out by tasks",
     messages: "Messages",
-    families: (n: number) => `Counted in ${count(n)} tokenizers: the sum says what was spent, not a size to compare.`,
-    nothing: "Nothing was spent in this time.",
-    what: "What was spent",
+    families: (n: number) => `Counted with ${count(n)} tokenizers: the total shows spend, not a size to compare.`,
+    nothing: "Nothing was spent in this period.",
+    what: "Spend",
   },
 
   history: {
     title: "Over time",
-    what: (span: string) => `What came in over ${span}`,
-    spans: { label: "How far back", day: "24 hours", week: "7 days", month: "30 days" },
+    what: (span: string) => `The history of ${span}`,
+    spans: { label: "Period", day: "24 hours", week: "7 days", month: "30 days" },
     steps: { day: "by the hour", week: "by six hours", month: "by the day" },
     late: (minutes: number, span: "week" | "month") =>
-      `Sums are stored by whole hours of UTC, which begin at ${minutes} past the hour here: the first ${minutes} minutes of ${span === "week" ? "a part of a day" : "a day"} are with what was before.`,
-    chart: (who: string, span: string) =>
-      `Tokens that came in for ${who}, ${span}. The table beside it has the figures.`,
+      `Totals are stored by UTC hour, which starts at ${minutes} past the hour here: the first ${minutes} minutes of each ${span === "week" ? "part of a day" : "day"} are counted with the one before.`,
+    chart: (who: string, span: string) => `Tokens received for ${who}, ${span}. The table beside it lists the figures.`,
     table: "Figures of the chart",
-    columns: { at: "From", tokens: "Came in", kept: "Kept out", messages: "Messages" },
+    columns: { at: "From", tokens: "Received", kept: "Kept out", messages: "Messages" },
     export: "Export CSV",
     exportFailed: "The figures could not be saved",
     most: (figure: string) => `${figure} at most`,
-    nothing: "Nothing flowed in this time.",
+    nothing: "Nothing was received in this period.",
   },
 
   limit: {
-    title: "Limits of tokens",
-    about:
-      "A limit for a tool beats one for its server, and that one beats the agent’s. What stands in a window is limited for agents alone.",
+    title: "Token limits",
+    about: "A tool’s limit overrides its server’s, which overrides the agent’s. Only agents have a window limit.",
     for: "For",
     kinds: { agent: "Agent", server: "Server", tool: "Tool" },
     agent: "Agent",
@@ -274,39 +271,39 @@ export const budgetsText = {
     tool: "Tool",
     toolHint: "Its name at the server",
     noTool: "Name the tool to set its limits.",
-    set: "Limits that are set",
-    none: "No limit is set yet.",
-    noAgent: "There is no agent yet.",
-    noServer: "There is no server yet.",
+    set: "Limits in force",
+    none: "No limits are set.",
+    noAgent: "There are no agents yet.",
+    noServer: "There are no servers yet.",
     more: (n: number) => `Show ${count(n)} more`,
     done: "Done",
     unsaved: (whose: readonly string[]) =>
       `What you typed for ${whose[0] ?? ""}${whose.length > 1 ? ` and ${count(whose.length - 1)} more` : ""} is not saved.`,
-    drop: "Drop it",
-    back: "Go on typing",
+    drop: "Discard",
+    back: "Keep editing",
     edit: (what: string) => `Change the limits of ${what}`,
   },
 
   rule: {
-    heading: "Limits of tokens",
+    heading: "Token limits",
     cut: "Hold results that the program would cut",
-    cutNote: "The agent reads them in slices. A limit of one result counts in its place.",
+    cutNote: "The agent reads them in slices. A limit for one result replaces this.",
     result: "One result",
     task: "One task",
     window: "The window",
-    resultHint: "What one result may bring in",
-    taskHint: "All that it says and brings",
-    windowHint: "What may stand in it",
+    resultHint: "Tokens one result may add",
+    taskHint: "Tokens of everything it sends and returns",
+    windowHint: "Tokens it may hold",
     unit: "tokens",
     none: "no limit",
-    at: (what: string) => `${what}: what happens with more`,
+    at: (what: string) => `${what}: action above the limit`,
     then: {
-      warn: "tell people",
+      warn: "notify people",
       ask: "ask a person",
-      hold: "hold it, give slices",
-      stop: "stop the task",
+      hold: "hold it, deliver in slices",
+      stop: "cancel the task",
     } satisfies Record<AtLimitDto, string>,
-    bad: "Give a whole number of tokens, such as 20,000 or 20k. Empty means no limit.",
+    bad: "Enter a whole number of tokens, such as 20,000 or 20k. Leave it empty for no limit.",
     said: {
       result: (n: string) => `results over ${n}`,
       task: (n: string) => `tasks over ${n}`,
@@ -318,16 +315,16 @@ export const budgetsText = {
     title: "Tokens",
     note: (family: string, how: string) => `${family}, ${how}`,
     arguments: "Arguments",
-    handle: "Handle and looks",
-    kept: "Not in the window so far",
+    handle: "Handle and polls",
+    kept: "Kept out of the window so far",
     result: "Result, as passed",
-    inWindow: "Of it in the window, read whole",
-    delivered: "Of it, read by the agent",
+    inWindow: "In the window, if read whole",
+    delivered: "Read by the agent",
     none: "no result yet",
     noResult: "no result",
-    over: (tokens: string, limit: string) => `${tokens} tokens, past its limit of ${limit}.`,
-    settled: (who: string) => `${who} let it go on.`,
-    cell: (cost: string, family: string, how: string) => `${cost} in or about to come in (${family}, ${how})`,
+    over: (tokens: string, limit: string) => `${tokens} tokens, above its limit of ${limit}.`,
+    settled: (who: string) => `${who} let it continue.`,
+    cell: (cost: string, family: string, how: string) => `${cost} in the window or pending (${family}, ${how})`,
     viewer: (figure: string, how: string, family: string) => `${figure} tokens, ${how}, ${family}`,
   },
 
@@ -370,19 +367,21 @@ export function programWords(program: ProgramDto): readonly string[] {
   return [
     ...(program.from === "set" ? [`The program is ${label}${measured}.`] : []),
     ...(program.from === "client"
-      ? [`The program calls itself ${label}${measured}. Until you confirm it below, limits count the larger figure.`]
+      ? [
+          `The program identifies itself as ${label}${measured}. Until you confirm it below, limits use the larger figure.`,
+        ]
       : []),
     ...(program.from === "nobody"
-      ? ["The program is not known: all that is passed counts. You can name it below."]
+      ? ["The program is not known, so everything passed to it is counted. You can set it below."]
       : []),
-    ...(part === null ? [] : [`Of a result its model sees ${part}${cut}.`]),
+    ...(part === null ? [] : [`Of each result its model sees ${part}${cut}.`]),
     ...(most === null
       ? []
       : [
           program.holdsCut
-            ? `Results above the ${most} tokens that ${label} surely shows its model are held and read in slices.`
-            : `Longer results are passed, and ${label} cuts them.`,
+            ? `${label} is sure to show its model ${most} tokens of one result. Longer results are held and read in slices.`
+            : `Longer results are passed on, and ${label} cuts them.`,
         ]),
-    `Only the program knows when it compacted and what its own prompt takes${program.toolsSearched ? ", and which tool definitions its model searched for" : ""}.`,
+    `Only the program knows when it compacts and how long its own prompt is${program.toolsSearched ? ", and which tool definitions its model searched for" : ""}.`,
   ];
 }

@@ -77,13 +77,13 @@ describe("what happened, in words", () => {
 
   test("a_limit_says_by_how_much_and_an_agent_is_named", () => {
     expect(look("resultHeld", "limit", "about 73,677 tokens for Claude, the limit is 20,000").text).toBe(
-      "A limit holds the result back from order-bot: about 73,677 tokens for Claude, the limit is 20,000",
+      "A limit held the result back from order-bot: about 73,677 tokens for Claude, the limit is 20,000",
     );
     expect(look("given", "taskwarden", "").text).toBe("order-bot was given the task");
     expect(look("unconfirmed", "taskwarden", "the reply can no longer arrive").text).toBe(
-      "The reply of warehouse can no longer arrive",
+      "A reply from warehouse can no longer arrive",
     );
-    expect(look("revoked", "person", "", null).text).toBe("Mara took it from its agent");
+    expect(look("revoked", "person", "", null).text).toBe("Mara revoked it from its agent");
   });
 
   test("only_what_a_person_wrote_stands_in_quotes", () => {

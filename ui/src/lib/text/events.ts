@@ -1,5 +1,5 @@
-/* Words for everything the audit log records: a sentence for each verb, whoever acted. Names stand in it, never ids, and
-   never the words that the log is stored in. What a person wrote (a reason, a note) is not part of the sentence. */
+/* A sentence for every event of the audit log. It uses names, never ids or the log's stored words. What a person wrote
+   (a reason, a note) is not part of the sentence. */
 import type { ActorDto, AuditVerb } from "$lib/bindings";
 
 export interface EventNames {
@@ -28,8 +28,8 @@ const ARRIVALS: Readonly<Record<string, (server: string) => string>> = {
 };
 const ENDS: Readonly<Record<string, (server: string) => string>> = {
   completed: (server) => `${server} finished it`,
-  failed: (server) => `${server} says that it failed`,
-  cancelled: (server) => `${server} says that it was cancelled`,
+  failed: (server) => `${server} reported that it failed`,
+  cancelled: (server) => `${server} reported that it was cancelled`,
   refused: (server) => `${server} answered with an error`,
   "not sent": () => "Nothing was sent",
 };
@@ -45,22 +45,23 @@ const form = (note: string) => {
 
 const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
   admitted: ({ who, server, tool }) => `${who} called ${tool} on ${server}`,
-  accepted: ({ server }) => `${server} took it as a task`,
-  discovered: ({ server }, note) => (note === "" ? `Found in the list of ${server}` : `${server} knows it again`),
+  accepted: ({ server }) => `${server} accepted it as a task`,
+  discovered: ({ server }, note) => (note === "" ? `Found in the list of ${server}` : `${server} knows the task again`),
   adopted: ({ who }) => `${who} added it by its id`,
-  unconfirmed: ({ server }) => `The reply of ${server} can no longer arrive`,
+  unconfirmed: ({ server }) => `A reply from ${server} can no longer arrive`,
   ended: ({ server }, note) => ENDS[end(note)]?.(server) ?? `${server} ended it`,
-  contradiction: ({ server }) => `${server} contradicted what it said before`,
+  contradiction: ({ server }) => `${server} contradicted its earlier report`,
   asked: ({ server }) => `${server} asked a question`,
-  withdrawn: ({ server, actor }) => (actor === "server" ? `${server} no longer asks` : "A question is no longer asked"),
+  withdrawn: ({ server, actor }) =>
+    actor === "server" ? `${server} withdrew its question` : "A question was withdrawn",
   answerBegun: ({ who }, note) => `${who} ${ANSWERS[note] ?? "answered"}`,
-  answerEnded: ({ server }, note) => ARRIVALS[note]?.(server) ?? `The answer to ${server} is settled`,
+  answerEnded: ({ server }, note) => ARRIVALS[note]?.(server) ?? `The answer to ${server} was settled`,
   answerUndone: ({ who }) => `${who} took the answer back`,
   stopBegun: ({ who, server, actor, agent }, note) =>
     actor === "limit"
       ? `A limit asked ${server} to cancel it${amount(note)}`
       : note === "revoked"
-        ? `${server} was asked to cancel it, as it was taken from ${agent}`
+        ? `${server} was asked to cancel it because ${agent} lost access`
         : `${who} asked ${server} to cancel`,
   stopEnded: ({ server }, note) =>
     note === "refused"
@@ -68,7 +69,7 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
       : note === "notSent"
         ? `The cancel could not be sent to ${server}`
         : `${server} acknowledged the cancel`,
-  revoked: ({ who, agent }) => `${who} took it from ${agent}`,
+  revoked: ({ who, agent }) => `${who} revoked it from ${agent}`,
   unwatched: ({ who }) => `${who} stopped watching`,
   lost: ({ server }, note) =>
     note === "its time on the server ran out"
@@ -81,27 +82,27 @@ const SENTENCES: Readonly<Record<AuditVerb, Sentence>> = {
             ? `${server} shows another task in its place`
             : `${server} no longer knows it`,
   serverAdded: ({ who, server }) => `${who} added ${server}`,
-  serverAllowed: ({ who, server }) => `${who} agreed that ${server} is contacted`,
+  serverAllowed: ({ who, server }) => `${who} allowed contact with ${server}`,
   serverRemoved: ({ who, server }) => `${who} removed ${server}`,
   processStarted: ({ server }) => `A process of ${server} was started`,
   processEnded: ({ server }) => `A process of ${server} from an earlier run was ended`,
   agentAdded: ({ who, agent }) => `${who} added ${agent}`,
-  agentRevoked: ({ who, agent }) => `${who} took the access of ${agent} away`,
+  agentRevoked: ({ who, agent }) => `${who} revoked ${agent}`,
   ruleChanged: ({ who }) => `${who} changed a rule`,
   given: ({ agent }) => `${agent} was given the task`,
-  orphaned: ({ agent }) => `${agent} was not heard of any more; nobody waits for it`,
+  orphaned: ({ agent }) => `${agent} is gone; nobody is waiting for the result`,
   resultHeld: ({ who, actor, agent }, note) =>
     actor === "limit"
-      ? `A limit holds the result back from ${agent}${amount(note)}`
-      : `${who} holds the result back from ${agent}`,
-  resultReleased: ({ who, agent }, note) => `${who} let ${agent} have the result ${form(note)}`.trim(),
+      ? `A limit held the result back from ${agent}${amount(note)}`
+      : `${who} held the result back from ${agent}`,
+  resultReleased: ({ who, agent }, note) => `${who} delivered the result to ${agent} ${form(note)}`.trim(),
   resultWithheld: ({ who, agent }) => `${who} withheld the result from ${agent}`,
-  overLimit: (_, note) => `It went past its limit of tokens${amount(note)}`,
-  limitLifted: ({ who }) => `${who} let it go on past its limit`,
+  overLimit: (_, note) => `It exceeded its token limit${amount(note)}`,
+  limitLifted: ({ who }) => `${who} let it continue above its limit`,
   budgetChanged: ({ who, agent }) => `${who} changed how the tokens of ${agent} are counted`,
   storageCleaned: () => "Taskwarden removed old tasks or results",
   storageChanged: ({ who }) => `${who} changed how long tasks are kept`,
-  segmentRemoved: () => "Taskwarden removed old records, and keeps a seal in their place",
+  segmentRemoved: () => "Taskwarden removed old records and left a signed seal in their place",
   sessionRevoked: ({ who }) => `${who} signed out a browser`,
 };
 
@@ -109,11 +110,11 @@ export const EVENTS = {
   you: "You",
   limit: "A limit",
   taskwarden: "Taskwarden",
-  somebody: "Somebody",
+  somebody: "Someone",
   itsAgent: "its agent",
   aTool: "a tool",
   /** Of a core that is newer than this page. */
-  unknown: "Something was recorded that this window has no words for",
+  unknown: "An event that this version cannot describe",
   sentence: (verb: string, names: EventNames, note: string): string => {
     const say = Object.hasOwn(SENTENCES, verb) ? SENTENCES[verb as AuditVerb] : undefined;
     const text = say?.(names, note) ?? EVENTS.unknown;

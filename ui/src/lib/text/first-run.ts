@@ -1,17 +1,17 @@
-/* Every sentence of the first run. */
+/* Text of the first run. */
 export const firstRunText = {
   title: "Nothing to watch yet",
-  body: "Tasks appear here with every question they ask. Begin in one of two ways; neither needs the other.",
+  body: "Tasks and their questions appear here. Start with the demo, or connect a server.",
   demo: {
     title: "Run the demo task",
-    body: "A server that ships with Taskwarden looks through a folder and asks you one question. Under a minute, offline.",
+    body: "A server that ships with Taskwarden scans a folder and asks you one question. It takes under a minute and works offline.",
     button: "Run the demo",
     consent: "This will run on your machine",
-    folder: "Folder to look through",
-    folderHint: "Empty: a small sample folder is made for it. Nothing is moved unless your answer says so.",
+    folder: "Folder to scan",
+    folderHint: "Leave empty to use a small sample folder. Nothing is moved unless your answer says so.",
     back: "Back",
     run: "Run it",
-    unknown: "What would run could not be read",
+    unknown: "The command could not be loaded",
     connecting: "Starting the demo server…",
     starting: "Starting its task…",
     waiting: "Waiting for its question…",
@@ -23,9 +23,9 @@ export const firstRunText = {
   },
   connect: {
     title: "Connect a server",
-    body: "One that runs here or at an address. You see each command before it runs.",
+    body: "A local command or a web address. You see every command before it runs.",
     button: "Add a server…",
   },
-  note: "Taskwarden talks only to servers you add. Closing the window keeps it watching from the tray.",
-  noteBrowser: "Taskwarden talks only to servers you add. Closing this page keeps it watching.",
+  note: "Taskwarden contacts only servers you add. When you close the window, it keeps watching from the tray.",
+  noteBrowser: "Taskwarden contacts only servers you add. It keeps watching when you close this page.",
 } as const;

@@ -1,8 +1,8 @@
-/* The words of forms made from a server's schema. Names, titles and descriptions in them are the server's. */
+/* Text of forms that are generated from a server's schema. Names, titles and descriptions of fields are the server's. */
 import { count, plural } from "$lib/format/count";
 
 export const formText = {
-  view: "How you answer",
+  view: "Answer as",
   form: "Form",
   json: "JSON",
   optional: "Optional",
@@ -14,31 +14,32 @@ export const formText = {
   jsonHint: "Any JSON value",
   jsonLabel: "The answer as JSON",
   noFields: "There is nothing to fill in.",
-  shapeless: "There is no list of fields; write the answer as JSON.",
+  shapeless: "The server lists no fields; write the answer as JSON.",
   secret: "Looks like a secret",
   secretBanner: (server: string) =>
     `${server} asks for something that looks like a secret. Servers must not ask for secrets in a form.`,
-  secretWhat: "Decline if you are not sure. What you type in it is not shown, kept as a draft or logged.",
-  inJson: "Secrets stay out of the JSON view.",
+  secretWhat: "Decline if you are not sure. What you type is not shown, saved as a draft or logged.",
+  inJson: "The JSON view leaves out secrets.",
   toCorrect: (n: number) => `${plural(n, "field")} to correct`,
-  jsonBroken: (line: number, column: number) => `This is not JSON: look at line ${line}, column ${column}.`,
-  notObject: "The answer is one JSON object with a value for each field.",
-  problemsAt: "What does not fit",
+  jsonBroken: (line: number, column: number) => `This is not valid JSON: see line ${line}, column ${column}.`,
+  notObject: "The answer must be one JSON object with a value for each field.",
+  problemsAt: "Problems",
 
   problem: {
-    missing: "Needs an answer.",
+    missing: "This field is required.",
     unknown: "The form has no such field.",
-    null: "Needs a value, not null.",
+    null: "Must not be null.",
     text: "Must be text.",
-    shorter: (n: number) => `Needs at least ${plural(n, "character")}.`,
-    longer: (n: number, over: number) => `Takes at most ${plural(n, "character")}; these are ${count(over)} too many.`,
-    email: "Needs an e-mail address, such as name@example.org.",
-    uri: "Needs an address with its scheme, such as https://example.org.",
-    date: "Needs a date, such as 2026-11-21.",
-    dateTime: "Needs a date and a time with its zone, such as 2026-11-21T03:25:00Z.",
-    number: "Is not a number. Write it with a point, such as 1.5.",
-    whole: "Needs a whole number.",
-    unsafe: "Is too large to be sent exactly.",
+    shorter: (n: number) => `Must have at least ${plural(n, "character")}.`,
+    longer: (n: number, over: number) =>
+      `Must have at most ${plural(n, "character")}; this is ${count(over)} too many.`,
+    email: "Must be an email address, such as name@example.org.",
+    uri: "Must be an address with a scheme, such as https://example.org.",
+    date: "Must be a date, such as 2026-11-21.",
+    dateTime: "Must be a date and time with a zone, such as 2026-11-21T03:25:00Z.",
+    number: "Must be a number with a decimal point, such as 1.5.",
+    whole: "Must be a whole number.",
+    unsafe: "Too large to be sent exactly.",
     least: (n: number) => `Must be ${n} or more.`,
     most: (n: number) => `Must be ${n} or less.`,
     above: (n: number) => `Must be more than ${n}.`,
@@ -46,10 +47,10 @@ export const formText = {
     boolean: "Must be true or false.",
     one: "Must be one of the choices.",
     list: "Must be a list.",
-    ofMany: "Holds something that is none of the choices.",
+    ofMany: "Contains a value that is not one of the choices.",
     fewer: (n: number) => `Choose at least ${n}.`,
     moreThan: (n: number) => `Choose at most ${n}.`,
-    json: (line: number, column: number) => `Is not JSON: look at line ${line}, column ${column}.`,
+    json: (line: number, column: number) => `Must be valid JSON: see line ${line}, column ${column}.`,
     types: (words: string) => `Must be ${words}.`,
   },
   typeWord: (word: string) =>
@@ -72,7 +73,7 @@ export const formText = {
   length: (max: number) => `Up to ${plural(max, "character")}`,
   moreFields: (n: number) => `Show ${plural(n, "more field")}`,
   listed: (n: number, of: number) =>
-    `The first ${count(n)} of ${count(of)}; any other can be written in the JSON view.`,
+    `The first ${count(n)} of ${count(of)} choices. To give another one, use the JSON view.`,
   showAll: (n: number, isAll: boolean) => (isAll ? "Show fewer" : `Show all ${count(n)} choices`),
   dateTimeHint: "In your time zone",
 } as const;

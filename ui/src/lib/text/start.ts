@@ -1,4 +1,4 @@
-/* Every sentence of the dialog that starts a task. Tool words are the server's and stand elsewhere. */
+/* Text of the dialog that starts a task. Names and descriptions of tools are the server's. */
 import { count } from "$lib/format/count";
 
 export const startText = {
@@ -13,38 +13,38 @@ export const startText = {
   change: "Change",
   none: {
     title: "No server yet",
-    body: "A task runs on a server. Add one first; you see what will run before it does.",
+    body: "A task runs on a server. Add one first; you see the command before it runs.",
     action: "Add a server",
   },
   notUp: (word: string) => `${word}: its tools cannot be called now`,
   noMatch: (typed: string) => `Nothing matches “${typed}”.`,
-  noTools: "This server lists no tool.",
+  noTools: "This server lists no tools.",
   more: (n: number) => `${count(n)} more; type to find one`,
-  toolsFailed: "The tools could not be read",
+  toolsFailed: "The tools could not be loaded",
   tryAgain: "Try again",
-  gone: (tool: string) => `The server has no tool ${tool} now. Choose another.`,
+  gone: (tool: string) => `The server no longer has the tool ${tool}. Choose another.`,
   destructive: "destructive",
-  readOnly: "only reads",
+  readOnly: "read-only",
   arguments: "Arguments",
   argumentsOf: (tool: string) => `Arguments for ${tool}`,
   toolWords: (server: string) =>
     `The server’s description of its tool. Only give information you trust ${server} with.`,
   limit: "Time limit",
   limitHint:
-    "Optional, such as 20 min or 1 h 30 min. Waiting for you does not count. Later than that it needs you; it is not stopped by itself.",
-  limitBad: "Write a time such as 90 s, 20 min or 1 h 30 min.",
-  limitShort: "A second is the least.",
-  limitLong: "A year is the most.",
+    "Optional, such as 20 min or 1 h 30 min. Waiting for you does not count. After that the task needs you; it is not cancelled automatically.",
+  limitBad: "Enter a time such as 90 s, 20 min or 1 h 30 min.",
+  limitShort: "The shortest limit is one second.",
+  limitLong: "The longest limit is one year.",
   back: "Back",
   start: "Start",
   startNamed: (tool: string) => `Start ${tool}`,
-  review: "Look at it again…",
+  review: "Review…",
   starting: "Starting…",
-  confirmTitle: (server: string) => `The server says that this tool may destroy something. This goes to ${server}:`,
+  confirmTitle: (server: string) => `The server marks this tool as destructive. This is sent to ${server}:`,
   goBack: "Change it",
   startAnyway: (tool: string) => `Start ${tool}`,
   refused: "Nothing was started",
-  refusedAt: (field: string) => `${field} has to be corrected.`,
+  refusedAt: (field: string) => `${field} needs to be corrected.`,
   started: (tool: string, server: string) => `Started ${tool} on ${server}`,
-  lost: "The core does not answer; nothing can be started now.",
+  lost: "The core does not answer, so nothing can be started now.",
 } as const;

@@ -1,42 +1,43 @@
-/* Words of storage, limits and the state of recording. */
+/* Text of storage, limits and the state of recording. */
 import { bytes } from "$lib/format/bytes";
 import { count, listed, plural } from "$lib/format/count";
 
 export const STORAGE = {
   title: "Storage",
-  failed: "What is stored could not be read.",
+  failed: "The storage figures could not be loaded.",
   again: "Try again",
   used: (used: number, most: number) => `${bytes(used)} of ${bytes(most)} for arguments, answers and results`,
   kinds: {
     tasks: "Tasks",
     payloads: "Arguments, answers, results",
-    keptPayloads: "of them still needed",
+    keptPayloads: "of these still needed",
     rawMessages: "Raw messages",
     statusLines: "Status lines",
     changes: "Changes",
     audit: "Audit rows",
   },
-  neededNote: "Their task is open, held, unanswered or not delivered. No limit removes them.",
+  neededNote: "Their task is open, held, unanswered or not delivered. Limits do not remove them.",
   columns: { kind: "What", rows: "Rows", bytes: "Size" },
   file: (file: number, free: number) =>
     `The registry is ${bytes(file)} on disk${free > 0 ? `, ${bytes(free)} of it free` : ""}.`,
   oldest: (when: string) => `The oldest task is from ${when}.`,
-  reserve: (held: number) => `${bytes(held)} are reserved, so that your decisions can be recorded on a full disk.`,
-  reserveUsed: "The reserve is in use: make room on this disk.",
+  reserve: (held: number) =>
+    `${bytes(held)} are reserved so that your decisions can be recorded when the disk is full.`,
+  reserveUsed: "The reserve is in use: free some space on this disk.",
   removed: (segments: number) =>
     `${plural(segments, "segment", "segments")} of the audit log ${segments === 1 ? "was" : "were"} removed, each with a signed record of it.`,
   limits: {
-    title: "How long it is kept",
-    note: "Arguments, answers and results go first, tasks later, audit rows last. What is still needed stays.",
+    title: "Retention",
+    note: "Arguments, answers and results are removed first, then tasks, then audit rows. What is still needed stays.",
     payloadAge: "Arguments, answers, results",
-    payloadBytes: "Their size, in all",
-    agentPayloadBytes: "Their size, one agent",
-    serverPayloadBytes: "Their size, one server",
+    payloadBytes: "Their total size",
+    agentPayloadBytes: "Their size per agent",
+    serverPayloadBytes: "Their size per server",
     taskAge: "Tasks",
     auditAge: "Audit rows",
     days: "days",
     size: "GB",
-    bad: "Give a number above zero.",
+    bad: "Enter a number above zero.",
     save: "Save limits",
     builtIn: "Use the built-in limits",
     saved: "Limits saved.",
@@ -44,29 +45,28 @@ export const STORAGE = {
   },
   clean: {
     title: "Clean-up",
-    nothing: "Nothing is over its limit.",
-    due: (what: string) => `Over the limits now: ${what}. This is removed automatically within an hour.`,
+    nothing: "Nothing exceeds its limit.",
+    due: (what: string) => `Above the limits now: ${what}. This is removed automatically within an hour.`,
     ask: "Clean up now…",
-    dialog: "Remove what is over its limits?",
-    effect: (what: string) => `This removes ${what}. It cannot be brought back.`,
-    compact: "Give the free space back to the disk",
-    compactNote: "The registry is rewritten. Changes wait until that is done, a few seconds for each gigabyte.",
+    dialog: "Remove what exceeds its limits?",
+    effect: (what: string) => `This removes ${what}. It cannot be undone.`,
+    compact: "Return free space to the disk",
+    compactNote: "This rewrites the registry. Changes wait until it is done, a few seconds per gigabyte.",
     keep: "Keep everything",
     go: "Remove",
     done: (what: string) => `Removed ${what}.`,
-    doneNothing: "Nothing was left to remove.",
+    doneNothing: "There was nothing to remove.",
   },
   audit: {
     title: "Audit log",
-    hint: "Each row is chained to the one before, so that later changes can be detected.",
-    verify: "Check it now",
+    hint: "Each row is chained to the one before, so later changes can be detected.",
+    verify: "Check now",
     whole: (first: number, last: number) =>
-      last === 0 ? "There are no rows yet." : `Rows ${count(first)} to ${count(last)} fit together.`,
+      last === 0 ? "There are no rows yet." : `Rows ${count(first)} to ${count(last)} are intact.`,
     partly: (upto: number, last: number) =>
-      `Rows up to ${count(upto)} of ${count(last)} fit together; check again for the rest.`,
-    broken: (row: number) => `Row ${count(row)} of the audit log does not fit.`,
-    brokenHow:
-      "Somebody changed it, or the disk did. Keep a copy of the data folder before anything else, and compare it with a backup.",
+      `Rows up to ${count(upto)} of ${count(last)} are intact. Check again for the rest.`,
+    broken: (row: number) => `Row ${count(row)} of the audit log is not intact.`,
+    brokenHow: "It was changed, or the disk is damaged. Copy the data folder first, then compare it with a backup.",
   },
 } as const;
 
@@ -89,13 +89,13 @@ export function removal(what: {
 
 export const LIMITS = {
   title: "Limits",
-  note: "How much servers and agents use of what is limited. A part of each is reserved for others and for you.",
-  failed: "The limits could not be read.",
+  note: "How much of each limit servers and agents use. Part of each limit is reserved for others and for you.",
+  failed: "The limits could not be loaded.",
   again: "Try again",
   of: (used: string, most: string) => `${used} of ${most}`,
   all: (n: number) => `Show all ${count(n)}`,
   nearly: "nearly used up",
-  none: "Nothing that is limited is in use.",
+  none: "No limit is in use.",
 } as const;
 
 export const RECORDING = {
@@ -115,8 +115,8 @@ export const RECORDING = {
     locked: "Another program holds the registry.",
     failing: "The registry cannot be written.",
   },
-  effect: "Calls of agents are refused before they are sent.",
-  calls: (n: number) => `${plural(n, "call", "calls")} sent before ${n === 1 ? "is" : "are"} not recorded yet.`,
+  effect: "Agents' calls are refused before they are sent.",
+  calls: (n: number) => `${plural(n, "earlier call")} ${n === 1 ? "is" : "are"} not recorded yet.`,
   storage: "Storage",
-  registry: "Registry needs care",
+  registry: "Registry needs attention",
 } as const;

@@ -1,4 +1,4 @@
-/* Words of the task list and its filters. Those of one task are in text/task.ts. */
+/* Text of the task list and its filters. The text of one task is in text/task.ts. */
 import { count, plural } from "$lib/format/count";
 import { coarse } from "$lib/format/time";
 
@@ -32,29 +32,29 @@ export const TASKS = {
   },
   noAgent: "Started by people",
   keptOver: "over",
-  lookedAway: "Not watched any more",
+  lookedAway: "No longer watched",
   lastSeen: (status: string | null, when: string) =>
     `Last seen ${status === null || status === "" ? "" : `${status} `}${when}`,
   elapsedTitle: (elapsed: string, usual: string) => `${elapsed}, ${usual}`,
   usual: (median: string, p95: string, samples: number) => `usually ${median} to ${p95} (${count(samples)} before)`,
-  usualUnknown: "not run often enough to say what is usual",
+  usualUnknown: "too few runs for a usual time",
   keptTitle: (until: string) => `The server keeps it until ${until}`,
   fromServer: (server: string) => `Text from ${server}`,
   selected: "selected",
   changes: (n: number) => (n === 1 ? "1 change" : `${count(n)} changes`),
   changesTitle: "Rows above have changed. Show them, p",
-  changesSaid: (n: number) => (n === 1 ? "1 change waits above." : `${count(n)} changes wait above.`),
+  changesSaid: (n: number) => (n === 1 ? "1 change above." : `${count(n)} changes above.`),
   left: (group: string) => `Now: ${group}`,
   fold: (name: string, isFolded: boolean) => `${isFolded ? "Unfold" : "Fold"} ${name}`,
   loading: "Loading tasks",
-  failed: "The tasks could not be read.",
+  failed: "The tasks could not be loaded.",
   again: "Try again",
-  notHere: "The core does not answer, and this list was not read before.",
-  notHereHow: "It appears here by itself when the core is back. Lists that you opened before keep their last rows.",
+  notHere: "The core does not answer, and this list was not loaded before.",
+  notHereHow: "It appears here when the core is back. Lists that you opened before keep their last rows.",
   asOf: (time: string, ago: string) => `These rows are as of ${time}, ${ago}.`,
   staleSince: (when: string) => `Not current: as of ${when}.`,
   cannotList: (servers: readonly string[]) =>
-    `${servers.join(", ")} cannot list tasks: what you see is what Taskwarden started or saw.`,
+    `${servers.join(", ")} cannot list tasks: you see those that Taskwarden started or saw.`,
 
   filter: {
     add: "Filter",
@@ -92,11 +92,11 @@ export const TASKS = {
     today: "today",
     within: (ms: number) => `in ${coarse(ms)}`,
     textHint: "In the id, the tool, the server or the agent",
-    textLabel: "Words to look for",
+    textLabel: "Words to find",
     agentLabel: "Name of the agent",
     toolLabel: "Name of the tool",
     addName: "Add",
-    noServers: "No server is known yet.",
+    noServers: "There are no servers yet.",
     done: "Done",
     changedShort: { any: "Any time", today: "Today", hour: "1 h", day: "24 h", week: "7 d" },
     ageShort: { any: "Any age", minutes: "10 min", hour: "1 h", day: "1 d", week: "7 d" },
@@ -130,7 +130,7 @@ export const TASKS = {
     matches: (n: number) => tasks(n),
     clear: "Remove all filters",
     nothingAtAll: "No task yet",
-    how: "Tasks that agents or you start appear here, with what they do and what they wait for.",
+    how: "Tasks that you or your agents start appear here.",
     connect: "Connect a server",
   },
 
@@ -144,21 +144,21 @@ export const TASKS = {
 
   bulk: {
     title: (n: number) => `Ask to cancel ${tasks(n)}?`,
-    effect: "Each server is asked once. A server may refuse, or finish the task first; every row tells what happened.",
+    effect: "Each server is asked once. A server may refuse, or finish the task first; each row shows the outcome.",
     first: (shown: number, n: number) => (shown === n ? "These tasks" : `The first ${count(shown)} of ${count(n)}`),
     over: (n: number) =>
       n === 1
-        ? "1 selected task is over already and is left out."
-        : `${count(n)} selected tasks are over already and are left out.`,
+        ? "1 selected task has already ended and is left out."
+        : `${count(n)} selected tasks have already ended and are left out.`,
     asked: (n: number) =>
       n === 1
-        ? "1 was asked to cancel before and is not asked again."
-        : `${count(n)} were asked to cancel before and are not asked again.`,
-    nothing: "None of the selected tasks can be cancelled any more.",
-    grew: (was: number, is: number) => `Now ${tasks(is)} match, not ${count(was)}. Look again before you ask.`,
+        ? "1 was already asked to cancel and is not asked again."
+        : `${count(n)} were already asked to cancel and are not asked again.`,
+    nothing: "None of the selected tasks can be cancelled now.",
+    grew: (was: number, is: number) => `Now ${tasks(is)} match, not ${count(was)}. Check again before you ask.`,
     counting: "Counting…",
     reason: "Reason",
-    reasonHint: "Optional; agents, servers and the record see it",
+    reasonHint: "Optional; shown to agents and servers, and kept in the audit log",
     keep: "Keep running",
     go: (n: number) => `Ask to cancel ${tasks(n)}`,
     going: "Asking…",
@@ -172,7 +172,7 @@ export const TASKS = {
       refused: "refused",
       notAsked: "not asked",
     },
-    goesOn: "The list shows what becomes of each.",
+    goesOn: "The list shows the outcome of each.",
   },
 
   keys: {
@@ -187,7 +187,7 @@ export const TASKS = {
     all: "Select all in view, then all that match",
     filter: "Filter",
     query: "Filter as text",
-    show: "Show the changes that wait",
+    show: "Show the changes above",
     cancel: "Cancel the task…",
     copy: "Copy the task's id",
     clear: "Clear the selection",

@@ -98,10 +98,10 @@ describe("removing a server", () => {
       calls: { "servers.show": () => ({ ...server, openTasks: open, figures: { ...server.figures, open } }) },
     });
     shown = show(RemoveServer, { server, onclose: () => undefined, onremoved: () => undefined }, backend);
-    await shown.find("p", "1 task is still open on it and will be lost here");
+    await shown.find("p", "1 task is still open on it");
     open = 3;
     await shown.press("button", "Remove ci");
-    await shown.find("[role=alert]", "Meanwhile 3 tasks are open");
+    await shown.find("[role=alert]", "Now 3 tasks are open");
     expect(input(backend, "servers.remove"), "nothing was removed").toEqual([]);
     await shown.press("button", "Remove ci");
     await until("it is removed", () => input(backend, "servers.remove").length > 0);

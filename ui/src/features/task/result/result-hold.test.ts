@@ -68,22 +68,22 @@ describe("a held result in the drawer", () => {
     });
     await shown.find(
       ".banner",
-      `It has ≈ 61k tokens (Claude 4.7 and later, estimate). One result of the tool ${taskRow.tool ?? ""} may have 20,000 tokens: it has ≈ 41k too many. Held by a limit`,
+      `It has ≈ 61k tokens (Claude 4.7 and later, estimate). The limit for one result of the tool ${taskRow.tool ?? ""} is 20,000 tokens; it is ≈ 41k over. Held by a limit`,
     );
   });
 
   it("says that all of it goes in at once when its size is why it waits", async () => {
     const backend = open(taskOf({ held: sized }));
     expect(shown.text()).not.toContain("Deliver it");
-    await shown.press("button", "Let it in whole");
+    await shown.press("button", "Deliver whole");
     await until("it is released", () => released(backend).length > 0);
     expect(released(backend)).toEqual([{ id: taskRow.id, deliver: true, form: "whole" }]);
   });
 
   it("is let in only by a second step where it does not fit", async () => {
     const backend = open(taskOf({ held: sized }), { agents, budgets: makeBudgets(agents, [taskRow], STORY_NOW) });
-    await shown.press("button", "Let it in whole…");
-    await shown.find("[role=dialog]", "≈ 61k tokens, and at most 36,792 are free");
+    await shown.press("button", "Deliver whole…");
+    await shown.find("[role=dialog]", "≈ 61k tokens and at most 36,792 are free");
     expect(released(backend), "asking is not doing").toEqual([]);
   });
 
@@ -92,7 +92,7 @@ describe("a held result in the drawer", () => {
     await shown.press("button", "Trim…");
     await shown.type("[role=dialog] input", "a bit");
     await shown.press("[role=dialog] button[type=submit]");
-    await shown.find("[role=dialog]", "Give a whole number of tokens");
+    await shown.find("[role=dialog]", "Enter a whole number of tokens");
     await shown.type("[role=dialog] input", "5k");
     await shown.press("[role=dialog] button[type=submit]");
     await until("it is released", () => released(backend).length > 0);
@@ -125,9 +125,9 @@ describe("a held result in the drawer", () => {
         },
       }),
     );
-    expect(shown.text()).toMatch(/Let it in whole.*Trim….*Do not deliver…/);
+    expect(shown.text()).toMatch(/Deliver whole.*Trim….*Do not deliver…/);
     expect(shown.text()).not.toContain("Deliver in slices");
-    expect(shown.text(), "with the limit that does so").toContain("it has ≈ 41k too many.");
+    expect(shown.text(), "with the limit that does so").toContain("it is ≈ 41k over.");
   });
 
   it("is simply delivered when a person wanted to see it", () => {
@@ -176,5 +176,5 @@ it("a task past its limit shows what it cost as exactly as it was counted", () =
   });
   const backend = fake({ now: STORY_NOW, tasks: [taskRow], details: [task] });
   shown = show(OverLimit, { task, backend, me: "Mara Lindqvist", ontask: () => undefined }, backend);
-  expect(shown.text()).toContain("≈ 61k tokens, past its limit of 60,000.");
+  expect(shown.text()).toContain("≈ 61k tokens, above its limit of 60,000.");
 });
