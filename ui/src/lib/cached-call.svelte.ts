@@ -1,5 +1,5 @@
-/* A reading that is made again when something changed, at most so often, and once in a while by itself; the last one stays
-   until the next is there, and with its time when that one fails. It knows nothing of what it reads. */
+/* A call whose result is kept and refreshed: after changes, at most once per interval, and periodically. The last result
+   stays, with its time, until the next one arrives. It knows nothing of what it loads. */
 import type { ApiError } from "./bindings";
 import { apiError } from "$lib/backend/backend";
 import { clock } from "./clock.svelte";

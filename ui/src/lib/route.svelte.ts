@@ -1,4 +1,4 @@
-/* Where the person is. The address bar is the truth; going back works because every step is an address. */
+/* The current place. The address bar is the only state, so the back button works. */
 import { readHash, writeHash, type Place, type Route } from "./route";
 
 const HOME: Route = { place: "inbox", id: null, search: "" };

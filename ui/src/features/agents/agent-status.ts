@@ -1,4 +1,4 @@
-/* How an agent stands, in one line; and in which order agents stand. Pure; times come as values. */
+/* An agent's state in one line, and the order of agents in the list. Pure; times come as values. */
 import type { AgentFacts } from "$lib/bindings";
 import type { IconName } from "$lib/design/text/icons";
 import type { Tone } from "$lib/design/tones";

@@ -1,5 +1,5 @@
-/* What a person does at the inbox: answer, decline, hide, open, check, resolve; and what is half done meanwhile. It
-   asks the core and says what became of it; it decides nothing about a question (request-state.ts) and draws nothing. */
+/* What a person can do in the inbox: answer, decline, snooze, open, poll, resolve; and what is in progress. It calls the
+   core and reports the outcome; which actions a question allows is in request-state.ts. It renders nothing. */
 import { getContext, setContext } from "svelte";
 import type { ApiError, HeldDto, InboxRow, RequestDto, TaskDto } from "$lib/bindings";
 import { apiError, type Backend } from "$lib/backend/backend";

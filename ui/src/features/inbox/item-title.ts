@@ -1,4 +1,4 @@
-/* The one line that names an item: the server's own first question or sentence, or our words where it said nothing. */
+/* The title of an item: the server's first question or sentence, or our own text if it has none. */
 import type { BudgetDto, InboxRow, TaskDto } from "$lib/bindings";
 import { capacityOf, windowFill } from "$lib/budget/window-fill";
 import { singleLine, type IconName } from "$lib/design";

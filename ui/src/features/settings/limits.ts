@@ -1,4 +1,4 @@
-/* Which limits are nearly used up, and in which order they stand. Pure. */
+/* Which limits are nearly used up, and the order of the list. Pure. */
 import type { LimitRow } from "$lib/bindings";
 
 /** As `doctor` warns. */

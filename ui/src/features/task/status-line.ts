@@ -1,4 +1,4 @@
-/* The truth line: the server's word, when it was heard, when Taskwarden looks next, what happens if nobody acts.
+/* The status line: the server's status, when it was last heard, the next poll, and what happens if nobody acts.
    Always the same four places; silence changes the ink, never the place. Pure. */
 import type { TaskDto } from "$lib/bindings";
 import { singleLine } from "$lib/design";

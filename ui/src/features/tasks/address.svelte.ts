@@ -1,4 +1,4 @@
-/* What the address asks for, and how to ask for something else. The address is the truth; nothing is kept here. */
+/* The filter in the address bar, and changing it. The address is the only state. */
 import { readSearch, writeSearch, type FilterAddress } from "$lib/task-filter";
 import { route } from "$lib/route.svelte";
 

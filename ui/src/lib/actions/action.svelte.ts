@@ -1,4 +1,4 @@
-/* One action at a time: busy while it runs, its error afterwards. A second press meanwhile does nothing. */
+/* One action at a time: busy while it runs, then its error. A second call while busy does nothing. */
 import type { ApiError } from "$lib/bindings";
 import { apiError } from "$lib/backend/backend";
 

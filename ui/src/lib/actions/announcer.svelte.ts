@@ -1,4 +1,4 @@
-/* What is said to a screen reader: politely, once, in batches. Only a lost connection interrupts. */
+/* Announcements to screen readers: polite, batched and once. Only a lost connection interrupts. */
 import { getContext, setContext } from "svelte";
 
 /** News that come together are said together (judgement: shorter than a breath). */

@@ -1,5 +1,5 @@
-/* The wish to start a task, from wherever it was made: the servers screen, the head of the tasks, the palette.
-   One dialog (features/start) answers it; whoever wishes does not know that dialog. */
+/* A request to start a task, from the servers screen, the head of the tasks or the palette.
+   One dialog (features/start) shows it; the others do not know that dialog. */
 import { getContext, setContext } from "svelte";
 
 export interface StartRequest {

@@ -1,4 +1,4 @@
-/* Lines of a byte stream. A line that never ends is cut: the reader is bounded whatever the writer does. */
+/* Lines of a byte stream. Overlong lines are cut, so memory use is bounded whatever the sender does. */
 
 /** A snapshot of 10,000 inbox rows is about 6 MB; this is four times that (judgement). */
 const LINE_CAP_CHARS = 24 * 1024 * 1024;

@@ -1,5 +1,5 @@
-/* How a window stands, as bars and gauges show it: shares of what it may hold, what is about to come in, what is free.
-   Pure; one place, so that the screen of budgets, the inbox, the agents and the rail never differ. */
+/* How full a window is, for bars and gauges: shares of its capacity, pending results, free tokens.
+   Pure; one place, so that budgets, inbox, agents and the rail never differ. */
 import type { BudgetDto, BudgetList, ExactnessDto, WindowDto } from "$lib/bindings";
 import { least, percent as percentShown, roughly, shownParts, type ShownSource } from "$lib/format/tokens";
 

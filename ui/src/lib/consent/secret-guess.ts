@@ -1,5 +1,5 @@
-/* What looks like a secret, by its name or by itself. A guess that only warns: it stores nothing and blocks nothing.
-   Secrets in arguments, plain environment or an address can be read by other programs and stand in our registry. */
+/* Guesses whether something is a secret, by its name or its value. A guess only warns: it stores nothing and blocks nothing.
+   Other programs can read secrets in arguments, plain environment or addresses, and the registry stores those as text. */
 
 const NAME =
   /(?:^|[^a-z])(?:tokens?|secrets?|pass(?:word|wd|phrase)?|pwd|pat|api_?key|apikey|access_?key|private_?key|auth|authorization|credentials?|bearer|cookie|session_?id|client_?secret|key)(?:[^a-z]|$)/i;

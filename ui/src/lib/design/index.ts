@@ -1,4 +1,4 @@
-/* The primitives. They know nothing of tasks or servers; what they show is given to them. */
+/* The design system's components. They know nothing of tasks or servers. */
 export { default as Banner } from "./feedback/Banner.svelte";
 export { default as Skeleton } from "./feedback/Skeleton.svelte";
 export { default as Button } from "./controls/Button.svelte";

@@ -1,4 +1,4 @@
-/* What stands beside a control: the server's words, cut to a size that keeps the form usable, and ours. */
+/* Text beside a control: the server's words, cut so that the form stays usable, and ours. */
 import { singleLine, plainText } from "$lib/design";
 import { formText } from "$lib/text/form";
 import type { Field } from "./schema";

@@ -1,5 +1,4 @@
-/* What the core is told of a held result and what a person is told of it then: one place for all screens that show one.
-   Pure. */
+/* A decision about a held result: the input for the core and the message for the person. */
 import type { ReleaseTask } from "$lib/bindings";
 import { resultHoldText } from "$lib/text/result-hold";
 

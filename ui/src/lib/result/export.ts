@@ -1,4 +1,4 @@
-/* Taking something out of the window: the clipboard and files. Nothing leaves by itself. */
+/* Copies to the clipboard and saves files, always on a person's request. */
 
 /** False where the page may not write there. */
 export async function copy(text: string): Promise<boolean> {

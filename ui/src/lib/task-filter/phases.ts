@@ -1,4 +1,4 @@
-/* Which phases stand in which group, as lists for filters. The grouping itself is the core's (`Phase::group`);
+/* The phases of each group, as lists for filters. The core defines the grouping (`Phase::group`);
    rows carry their group. A test keeps this in step with the table of phases. */
 import type { Phase, PhaseGroup } from "$lib/bindings";
 

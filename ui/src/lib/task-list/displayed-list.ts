@@ -1,6 +1,6 @@
-/* What stands on the screen while the list underneath changes. Below the row a person looks at, changes show at once;
-   above it they are held and counted, so that nothing is pushed from under the eye ("12 changes"). Cells are not its
-   business: rows change in place wherever they stand. Pure, and as dear as what is loaded, not as the list is long. */
+/* The list on the screen while the list underneath changes. Below the row a person looks at, changes show at once; above
+   it they are frozen and counted ("12 changes"), so that the row does not move. Cells still update in place. Pure; its
+   cost depends on the loaded rows, not on the length of the list. */
 import {
   countOf,
   find,

@@ -1,5 +1,5 @@
-/* The look of one task's phase where the phase alone says too little: why it is late, what came of a stop.
-   The word, tone and icon stay those of the table in phase.ts. Pure. */
+/* A task's phase with a flag where the phase alone says too little: why it is late, how a cancel ended.
+   Word, tone and icon are those of the table in phase.ts. Pure. */
 import type { HeldDto, Phase, TaskRow } from "$lib/bindings";
 import { PHASE_FLAGS } from "$lib/text/task";
 import { PHASES, type PhaseStyle } from "./phase";

@@ -1,4 +1,4 @@
-/* THE table: phase to tone, word and icon. Exhaustive by type; no screen invents a seventh tone. */
+/* The table of phases: tone, word and icon. Exhaustive by type; no screen adds another tone. */
 import type { Phase, PhaseGroup } from "$lib/bindings";
 import type { IconName } from "$lib/design/text/icons";
 import type { Tone } from "$lib/design/tones";

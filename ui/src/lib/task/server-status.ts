@@ -1,4 +1,4 @@
-/* When a server was heard about a task, and what stands in the place of its word while it has said none. Pure. */
+/* When a task's server was last heard, and the text shown while it has sent no status. Pure. */
 import type { TaskDto } from "$lib/bindings";
 import { singleLine } from "$lib/design/text/plain-text";
 import { SERVER_STATUS } from "$lib/text/task";

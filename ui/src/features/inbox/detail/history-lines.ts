@@ -1,4 +1,4 @@
-/* What led to a question, as a few lines: what was done by whom, and the last words of the server. */
+/* A task's history as a few lines: events and the server's last messages. */
 import type { HistoryEvent } from "$lib/bindings";
 import { singleLine, type IconName, type Tone } from "$lib/design";
 import { eventText, type EventContext } from "$lib/task/event";

@@ -1,5 +1,5 @@
-/* What stands where in the list: the groups, what is asleep, what came in above, and where to go when something leaves.
-   Plain functions over rows; the order itself is the feed's (`inboxOrder`). */
+/* The order of the inbox list: groups, snoozed items, new arrivals above the selection, and the next item when one leaves.
+   Plain functions over rows; the sort order itself is the feed's (`inboxOrder`). */
 import type { InboxRow } from "$lib/bindings";
 import { inboxOrder } from "$lib/feed/feed-state";
 

@@ -1,4 +1,4 @@
-/* How a question stands, from what the registry says: who may do what with it now. Pure. */
+/* The state of a question, from the registry's record: who can do what with it now. Pure. */
 import type { AnswerDto, InboxRow, RequestDto, TaskDto } from "$lib/bindings";
 
 export type RequestStatus =

@@ -1,4 +1,4 @@
-/* How a text begins: a few lines, however long it and they are. Pure. */
+/* The first lines of a text of any length. Pure. */
 const LINES = 12;
 const LINE_CAP = 400;
 

@@ -1,5 +1,4 @@
-/* The sentence for the problem of a field, and when it is told: at once for what stands there wrongly, and only
-   after a try for what is still missing. */
+/* Messages for invalid fields. Wrong input is reported at once; missing input only after a try. */
 import { serversText } from "$lib/text/servers";
 import type { ValidatedDraft, Draft, Problem } from "./server-draft";
 

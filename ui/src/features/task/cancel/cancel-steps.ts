@@ -1,5 +1,5 @@
-/* The steps of a stop: asked, acknowledged, still working, stopped or finished anyway. Each with its time and its proof;
-   the open step is named, never guessed. Pure. */
+/* The steps of a cancel: asked, acknowledged, still working, cancelled or finished anyway. Each has its time and its
+   evidence; the current step is named, never guessed. Pure. */
 import type { TaskDto } from "$lib/bindings";
 import { singleLine, type IconName, type Tone } from "$lib/design";
 import { coarse, hourMinuteSecond, ms, until } from "$lib/format/time";

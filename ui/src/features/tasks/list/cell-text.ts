@@ -1,4 +1,4 @@
-/* The words of a row's cells. Every one is short enough for its column; what the cell leaves out stands in the title. */
+/* Text of the row's cells. Each fits its column; the title attribute has the rest. */
 import type { HeldDto, ProgressDto, TaskRow, TokensDto } from "$lib/bindings";
 import { singleLine } from "$lib/design";
 import { ago, coarse, ms } from "$lib/format/time";

@@ -1,4 +1,4 @@
-/* Cancelling many: which are meant, which are left out, what came of it. Pure. */
+/* Cancelling many tasks: which are asked, which are left out, and the outcome. Pure. */
 import type { Calls, ListQuery, Phase, TaskDto, TaskRow } from "$lib/bindings";
 import { OPEN_PHASES } from "$lib/task-filter";
 
