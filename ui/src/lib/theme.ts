@@ -20,6 +20,6 @@ export function applyKeptTheme(): void {
     const kept = localStorage.getItem(KEY);
     if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
   } catch {
-    // As above.
+    // A browser without storage starts with the system theme.
   }
 }

@@ -40,7 +40,7 @@ export class Drafts {
     return this.#kept.has(key);
   }
 
-  /** Null forgets. */
+  /** Null deletes the draft. */
   keep(key: string, draft: Draft | null): void {
     const held = this.#waiting.get(key);
     if (held) clearTimeout(held.timer);

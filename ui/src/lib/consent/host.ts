@@ -9,7 +9,6 @@ export interface ShownHost {
   /** Letters of other scripts can look alike: both forms are shown. */
   readonly differs: boolean;
   readonly isEncrypted: boolean;
-  /** This machine. */
   readonly isHere: boolean;
   readonly hasPassword: boolean;
 }

@@ -25,9 +25,9 @@ export interface FeedState {
   /** Whether changes are recorded; while they are not, agents' calls are refused. */
   readonly recording: RecordingDto;
   readonly settings: SettingsDto;
-  /** By name. */
+  /** Keyed by server name. */
   readonly servers: ReadonlyMap<string, ServerDto>;
-  /** By id. */
+  /** Keyed by agent id. */
   readonly agents: ReadonlyMap<string, AgentFacts>;
   readonly rules: readonly RuleDto[];
   /** Those nearest to their limit; occupancy, never spend. */

@@ -8,7 +8,7 @@ import type { Decision } from "./release";
 
 export interface Delivery {
   readonly form: "slices" | "whole" | "trimmed";
-  /** As typed. */
+  /** As typed, in any notation that `readTokens` accepts. */
   readonly trim: string;
 }
 

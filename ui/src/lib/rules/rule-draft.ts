@@ -4,7 +4,7 @@ import { isBad, limitedBy, limitOf, limitsOf, type LimitDrafts } from "./token-l
 
 export interface RuleDraft {
   readonly asked: WhoIsAsked | "";
-  /** As typed. */
+  /** As typed; `secondsOf` reads it. */
   readonly seconds: string;
   readonly repeat: RepeatDto | "";
   readonly hold: boolean;

@@ -3,7 +3,7 @@ export const SETTINGS = {
   title: "Settings",
   appearance: "Appearance",
   theme: "Theme",
-  themes: { system: "Like the system", light: "Light", dark: "Dark" },
+  themes: { system: "System", light: "Light", dark: "Dark" },
   notices: "Notifications",
   noticesFor: "Notify me about",
   waiting: "What needs me",

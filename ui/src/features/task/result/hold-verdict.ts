@@ -5,7 +5,6 @@ import { TASK } from "$lib/text/task";
 
 interface Decided {
   readonly agent: string;
-  /** Who decided. */
   readonly who: string;
   readonly when: string;
 }

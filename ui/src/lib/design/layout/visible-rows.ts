@@ -17,7 +17,7 @@ export interface PlacedSection {
 export interface VisibleSlice {
   readonly section: PlacedSection;
   readonly from: number;
-  /** Exclusive. */
+  /** The index after the last one. */
   readonly to: number;
 }
 
