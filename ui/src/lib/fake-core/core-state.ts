@@ -22,9 +22,8 @@ import { makeBudgets } from "./budgets";
 import { chance, iso, type Chance } from "./random";
 import { EVERYTHING, figures, totals, view } from "./query";
 import { inboxRow, isOver, makeRows } from "./rows";
-import { SESSIONS } from "./sessions";
 import { makeStorage } from "./storage";
-import { CORE, detail, makeAgents, makeServers, request, SETTINGS } from "./entities";
+import { CORE, detail, makeAgents, makeServers, request, SETTINGS, SESSIONS } from "./entities";
 
 export interface CoreStateOptions {
   /** A number makes as many; a list is taken as it is. */
