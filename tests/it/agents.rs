@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use domain::client_profile;
+use domain::client::profile;
 use serde_json::Value;
 use tests::clients::node_program;
 
@@ -60,7 +60,7 @@ fn each_profile_names_the_version_that_these_tests_run() {
         ("opencode", "optionalDependencies", "opencode-linux-x64"),
     ];
     for (word, kind, package) in packages {
-        let profile = client_profile::of_word(word).expect("a profile");
+        let profile = profile::of_word(word).expect("a profile");
         // An alias names another package's version: `npm:@openai/codex@0.169.0-linux-x64`.
         let pinned = manifest[kind][package].as_str().expect("a version");
         let pinned = pinned.rsplit('@').next().unwrap_or(pinned).trim_end_matches("-linux-x64");

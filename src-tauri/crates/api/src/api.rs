@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use domain::ids::{HandleId, PersonId};
 use domain::policy::Policy;
-use domain::ports::{Clock, Registry, Scale, Secrets};
+use domain::ports::{Clock, Registry, Secrets, TokenCounter};
 use domain::time::Timestamp;
 use engine::{Draw, Engine};
 use tokio::sync::watch;
@@ -68,14 +68,14 @@ pub struct Api {
     pub(crate) policy: Policy,
     pub(crate) feeds: Feeds,
     /// How exact each family is; a running core weighs with the same.
-    pub(crate) scale: Arc<dyn Scale>,
+    pub(crate) scale: Arc<dyn TokenCounter>,
     live: Option<Live>,
 }
 
 impl Api {
     /// An api that only reads, on a registry without a core beside it.
     #[must_use]
-    pub fn reading(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Policy, scale: Arc<dyn Scale>) -> Self {
+    pub fn reading(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Policy, scale: Arc<dyn TokenCounter>) -> Self {
         Self { registry, clock, policy, feeds: Feeds::new(), scale, live: None }
     }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use domain::audit::Verb;
-use domain::status::{Phase, PhaseGroup};
+use domain::task::status::{Phase, PhaseGroup};
 use ts_rs::{Config, TS, TypeVisitor};
 
 use crate::dispatch::{EachCall, each_call};

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use domain::agent::{Agent, Rules};
 use domain::ids::AgentId;
-use domain::models;
+use domain::budget::models;
 use domain::rule::{Rule, RuleScope};
-use domain::window::{Burn, Window, time_to_limit};
+use domain::budget::window::{Burn, Window, time_to_limit};
 use engine::{AgentBudget, Coming, ComingState as Kept};
 
 use crate::api::Api;
@@ -144,7 +144,7 @@ impl Api {
             let mut windows = open.iter().filter(|window| window.agent == agent.id).cloned().map(Arc::new);
             let now = windows.next();
             let beside: Vec<_> = windows.collect();
-            if now.is_none() && agent.meter == domain::window::Meter::default() {
+            if now.is_none() && agent.meter == domain::budget::window::CountingSettings::default() {
                 continue;
             }
             let of_agent = rules.all().iter().rev().find(|rule| rule.scope == RuleScope::Agent(agent.id));
@@ -157,7 +157,7 @@ impl Api {
     fn unseen(&self, agent: &Agent) -> AgentBudget {
         let measure = match self.engine() {
             Some(engine) => engine.measure(agent.id),
-            None => models::measure(&agent.meter, agent.client.as_deref()),
+            None => models::counting_method(&agent.meter, agent.client.as_deref()),
         };
         AgentBudget {
             agent: agent.id,

@@ -3,7 +3,7 @@
 //! The codes are the exit codes of the command line (product.md), and the list is closed. Here is also how errors of
 //! the layers below become words; no layer below knows of codes, and nobody matches on text.
 
-use domain::handle::Refusal;
+use domain::task::Refusal;
 use domain::ports::{ArgumentError, RegistryError, UpstreamError};
 use engine::EngineError;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 //!
 //! Read from the registry for a single task on screen; lists carry the parent's id and the attempt's number alone.
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::HandleId;
 
 use crate::api::Api;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use domain::agent::Agent;
 use domain::ids::{AgentId, ServerId};
-use domain::ports::{GroupBy, PageQuery, TaskOrder, View};
+use domain::ports::{GroupBy, TaskGroups, TaskListQuery, TaskOrder};
 use domain::time::Timestamp;
 
 use crate::api::Api;
@@ -18,7 +18,7 @@ use crate::lookup::{Names, phase};
 
 impl Api {
     /// The query as the registry knows it; `None` when no task can match.
-    pub(crate) async fn page_query(&self, query: &ListQuery) -> Result<Option<PageQuery>, ApiError> {
+    pub(crate) async fn page_query(&self, query: &ListQuery) -> Result<Option<TaskListQuery>, ApiError> {
         let now = self.now();
         let phases = query.phases.iter().map(|word| phase(word)).collect::<Result<Vec<_>, _>>()?;
         let servers = self.server_ids(&query.servers).await?;
@@ -26,7 +26,7 @@ impl Api {
         if servers.is_empty() && !query.servers.is_empty() || agents.is_empty() && !query.agents.is_empty() {
             return Ok(None);
         }
-        Ok(Some(PageQuery {
+        Ok(Some(TaskListQuery {
             phases,
             servers,
             agents,
@@ -63,7 +63,7 @@ impl Api {
     }
 
     /// The view with names in the place of server ids.
-    pub(crate) async fn named(&self, view: View, by: GroupBy, names: &mut Names) -> Result<ListView, ApiError> {
+    pub(crate) async fn named(&self, view: TaskGroups, by: GroupBy, names: &mut Names) -> Result<ListView, ApiError> {
         let mut groups = Vec::with_capacity(view.groups.len());
         for (group, count) in view.groups {
             let group = self.group_name(group, by, names).await?;
@@ -75,7 +75,7 @@ impl Api {
     /// The registry's text of a group, by the name the window has for it.
     pub(crate) async fn group_text(
         &self,
-        view: &View,
+        view: &TaskGroups,
         by: GroupBy,
         wanted: &str,
         names: &mut Names,

@@ -4,10 +4,10 @@
 
 use std::collections::HashMap;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{AgentId, HandleId, ServerId};
 use domain::server::Server;
-use domain::status::Phase;
+use domain::task::status::Phase;
 use domain::time::Timestamp;
 
 use crate::api::Api;
@@ -115,35 +115,35 @@ impl Api {
     pub(crate) async fn show(
         &self,
         task: &TaskHandle,
-        next_look: Option<Timestamp>,
+        next_poll: Option<Timestamp>,
         names: &mut Names,
     ) -> Result<TaskDto, ApiError> {
-        let beside = self.beside(task, next_look, names).await?;
+        let beside = self.beside(task, next_poll, names).await?;
         Ok(TaskDto::of(task, beside))
     }
 
     /// A task as a line of a list.
     pub(crate) async fn row(&self, task: &TaskHandle, names: &mut Names) -> Result<TaskRow, ApiError> {
         let is_held = self.engine().is_some_and(|engine| engine.live(task.id).is_some());
-        let next_look = if is_held { None } else { self.registry.next_look(task.id).await? };
-        self.row_at(task, next_look, names).await
+        let next_poll = if is_held { None } else { self.registry.next_poll(task.id).await? };
+        self.row_at(task, next_poll, names).await
     }
 
     /// A task as a line of a list, when its next look is known.
     pub(crate) async fn row_at(
         &self,
         task: &TaskHandle,
-        next_look: Option<Timestamp>,
+        next_poll: Option<Timestamp>,
         names: &mut Names,
     ) -> Result<TaskRow, ApiError> {
-        let beside = self.beside(task, next_look, names).await?;
+        let beside = self.beside(task, next_poll, names).await?;
         Ok(TaskRow::of(task, beside, &self.policy))
     }
 
     async fn beside(
         &self,
         task: &TaskHandle,
-        next_look: Option<Timestamp>,
+        next_poll: Option<Timestamp>,
         names: &mut Names,
     ) -> Result<Beside, ApiError> {
         Ok(Beside {
@@ -152,7 +152,7 @@ impl Api {
                 Some(agent) => Some(self.agent_name(agent, names).await?),
                 None => None,
             },
-            next_look,
+            next_poll,
             live: self.engine().and_then(|engine| engine.live(task.id)),
             now: self.now(),
         })

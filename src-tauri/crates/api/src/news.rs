@@ -86,8 +86,8 @@ impl Api {
         let mut tasks = Vec::with_capacity(ids.len());
         for id in ids {
             if let Some(task) = self.registry.handle(id).await? {
-                let next_look = self.registry.next_look(id).await?;
-                tasks.push(self.show(&task, next_look, &mut names).await?);
+                let next_poll = self.registry.next_poll(id).await?;
+                tasks.push(self.show(&task, next_poll, &mut names).await?);
             }
         }
         let mut servers = Vec::new();

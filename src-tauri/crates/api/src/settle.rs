@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{HandleId, Seq, ServerId};
 use domain::ports::Recording;
 use domain::server::ServerHealth;

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use domain::policy::Serving;
+use domain::policy::ServingPolicy;
 use engine::Draw;
 use engine::supervisor::Supervisor;
 use mcp::serve::desk::{Ask, Progress, Reply, Stage};
@@ -55,7 +55,7 @@ impl Finish {
 pub(crate) struct Bench {
     pub(crate) job: Arc<DemoJob>,
     pub(crate) arguments: Arc<Map<String, Value>>,
-    pub(crate) limits: Arc<Serving>,
+    pub(crate) limits: Arc<ServingPolicy>,
     pub(crate) draw: Draw,
     /// The scope of the server, for what a tool runs beside itself.
     pub(crate) supervisor: Supervisor,

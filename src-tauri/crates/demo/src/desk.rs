@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use domain::policy::Serving;
+use domain::policy::ServingPolicy;
 use mcp::serve::desk::{Card, Desk, Job, Kept, Order, Owner, Stage, ToolCard};
 use mcp::serve::fault::{Fault, FaultKind};
 
@@ -18,7 +18,7 @@ use crate::tools::{self, Tool};
 /// Tools and jobs of the demo server.
 pub(crate) struct DemoDesk {
     parts: Parts,
-    limits: Arc<Serving>,
+    limits: Arc<ServingPolicy>,
     cards: Vec<ToolCard>,
     store: Arc<Store>,
 }

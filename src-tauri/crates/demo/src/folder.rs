@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use domain::policy::Serving;
+use domain::policy::ServingPolicy;
 use domain::tokens::grouped;
 use tokio::io::AsyncReadExt;
 
@@ -36,7 +36,7 @@ pub(crate) async fn existing(path: Option<PathBuf>) -> Result<PathBuf, String> {
 }
 
 /// Finds all files below `root`. `tell` hears how many were found so far, once for each folder.
-pub(crate) async fn walk(root: &Path, limits: &Serving, tell: impl Fn(usize)) -> Result<Found, String> {
+pub(crate) async fn walk(root: &Path, limits: &ServingPolicy, tell: impl Fn(usize)) -> Result<Found, String> {
     let mut found = Found::default();
     let mut open = vec![(PathBuf::new(), 0_usize)];
     while let Some((folder, depth)) = open.pop() {

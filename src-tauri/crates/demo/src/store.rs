@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use domain::policy::Serving;
+use domain::policy::ServingPolicy;
 use domain::time::Timestamp;
 use mcp::serve::desk::{Job, Owner};
 use mcp::serve::fault::{Fault, FaultKind};
@@ -17,7 +17,7 @@ use crate::job::DemoJob;
 /// The kept jobs.
 pub(crate) struct Store {
     kept: Mutex<Kept>,
-    limits: Arc<Serving>,
+    limits: Arc<ServingPolicy>,
 }
 
 #[derive(Default)]
@@ -46,7 +46,7 @@ impl Kept {
 }
 
 impl Store {
-    pub(crate) fn new(limits: Arc<Serving>) -> Self {
+    pub(crate) fn new(limits: Arc<ServingPolicy>) -> Self {
         Self { kept: Mutex::default(), limits }
     }
 

@@ -15,7 +15,7 @@ mod tool_error;
 
 use std::pin::Pin;
 
-use domain::policy::Serving;
+use domain::policy::ServingPolicy;
 use mcp::serve::desk::ToolCard;
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ impl Tool {
         }
     }
 
-    pub(crate) fn card(self, limits: &Serving) -> ToolCard {
+    pub(crate) fn card(self, limits: &ServingPolicy) -> ToolCard {
         match self {
             Self::IndexFolder => index_folder::card(limits),
             Self::HashTree => hash_tree::card(limits),
@@ -114,7 +114,7 @@ fn schema(properties: Value, required: &[&str]) -> Value {
 }
 
 /// The schema of a folder argument.
-fn folder_schema(description: &str, limits: &Serving) -> Value {
+fn folder_schema(description: &str, limits: &ServingPolicy) -> Value {
     json!({"type": "string", "minLength": 1, "maxLength": limits.path_chars_max, "description": description})
 }
 

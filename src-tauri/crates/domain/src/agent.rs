@@ -1,24 +1,24 @@
 //! A program that reaches servers through Taskwarden.
 //!
-//! An agent proves itself with a token of which only the digest is here (ruling 25); the token itself is shown once to
-//! the person who adds the agent and never kept. What is decided for its tasks is in `rule.rs`.
+//! An agent proves itself with a token of which only the digest is kept (ruling 25); the token itself is shown once, to
+//! the person who adds the agent. What is decided for its tasks is in `rule.rs`.
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
+use crate::budget::window::CountingSettings;
+use crate::client::learned_timeout::LearnedTimeout;
 use crate::ids::AgentId;
-use crate::learned_timeout::LearnedTimeout;
-pub use crate::rule::{Asked, Repeat, Resolved, Rule, RuleScope, Rules};
+pub use crate::rule::{AudienceRule, RepeatRule, ResolvedRule, Rule, RuleScope, Rules};
 use crate::time::Timestamp;
-use crate::window::Meter;
 
 /// SHA-256 of an agent's token. Compared in constant time, redacted in `Debug`.
 #[derive(Clone, Copy)]
 pub struct TokenDigest(pub [u8; 32]);
 
 impl TokenDigest {
-    /// The digest of a token as it stands in a header.
+    /// The digest of a token as it is in a header.
     #[must_use]
     pub fn of(token: &str) -> Self {
         Self(Sha256::digest(token.as_bytes()).into())
@@ -26,7 +26,7 @@ impl TokenDigest {
 }
 
 impl PartialEq for TokenDigest {
-    /// Looks at every byte, wherever the first difference is.
+    /// Compares every byte, wherever the first difference is.
     fn eq(&self, other: &Self) -> bool {
         self.0.iter().zip(other.0.iter()).fold(0_u8, |differences, (a, b)| differences | (a ^ b)) == 0
     }
@@ -43,7 +43,6 @@ impl fmt::Debug for TokenDigest {
 /// An agent as a person named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// Our id.
     pub id: AgentId,
     /// The person's name for it: unique among those with access.
     pub name: String,
@@ -53,7 +52,7 @@ pub struct Agent {
     pub revoked: Option<Timestamp>,
     /// What its token hashes to.
     pub token: TokenDigest,
-    /// When it was last heard of, as last flushed.
+    /// When it was last seen, as last flushed.
     pub seen: Option<Timestamp>,
     /// What its program says it is, `name version`; capped plain text, self-reported.
     pub client: Option<String>,
@@ -64,7 +63,7 @@ pub struct Agent {
     /// Calls of tools so far, as last flushed.
     pub calls: u64,
     /// How its tokens are counted, as far as a person set it.
-    pub meter: Meter,
+    pub meter: CountingSettings,
 }
 
 /// A name that cannot be an agent's.
@@ -72,7 +71,7 @@ pub struct Agent {
 #[error("`{0}` cannot be an agent name: use 1 to 40 of a-z, 0-9, dot, dash and underscore")]
 pub struct BadAgentName(String);
 
-/// Checks a name for an agent: it names a file, stands in commands and in lists.
+/// Checks a name for an agent: it names a file and appears in commands and lists.
 ///
 /// # Errors
 /// When it is empty, longer than 40, begins with a dot or has other characters.

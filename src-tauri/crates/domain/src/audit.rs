@@ -3,13 +3,14 @@
 //! An event says who did what to which subject, when and why, without content: no arguments, answers, results,
 //! secrets or upstream ids. The registry links each row to the one before by hash (ruling 8).
 
+pub mod decision_origin;
+
 use std::fmt;
 
+use crate::audit::decision_origin::DecisionOrigin;
 use crate::ids::{AgentId, HandleId, PersonId, RequestKey, ServerId};
-use crate::origin::DecisionOrigin;
 use crate::time::Timestamp;
 
-/// Who acted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Actor {
     /// A person of this machine.
@@ -60,13 +61,13 @@ pub enum Verb {
     AnswerEnded,
     /// A recorded answer was taken back before it left.
     AnswerUndone,
-    /// A stop was recorded; its delivery has begun.
-    StopBegun,
-    /// A stop was acknowledged or refused.
-    StopEnded,
+    /// A cancel was recorded; its delivery has begun.
+    CancelBegun,
+    /// A cancel was acknowledged or refused.
+    CancelEnded,
     /// A handle was taken from its agent.
     Revoked,
-    /// A task is no longer looked at.
+    /// A task is no longer polled.
     Unwatched,
     /// A task became unreachable for good.
     Lost,
@@ -98,7 +99,7 @@ pub enum Verb {
     ResultWithheld,
     /// A task or a window went past a limit of tokens.
     OverLimit,
-    /// A person let a task go on past its limit of tokens.
+    /// A person let a task continue past its limit of tokens.
     LimitLifted,
     /// How an agent's tokens are counted was changed, or its window was declared empty.
     BudgetChanged,
@@ -113,7 +114,6 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Every verb.
     pub const ALL: [Self; 37] = [
         Self::Admitted,
         Self::Accepted,
@@ -127,8 +127,8 @@ impl Verb {
         Self::AnswerBegun,
         Self::AnswerEnded,
         Self::AnswerUndone,
-        Self::StopBegun,
-        Self::StopEnded,
+        Self::CancelBegun,
+        Self::CancelEnded,
         Self::Revoked,
         Self::Unwatched,
         Self::Lost,
@@ -170,8 +170,8 @@ impl Verb {
             Self::AnswerBegun => "answerBegun",
             Self::AnswerEnded => "answerEnded",
             Self::AnswerUndone => "answerUndone",
-            Self::StopBegun => "stopBegun",
-            Self::StopEnded => "stopEnded",
+            Self::CancelBegun => "stopBegun",
+            Self::CancelEnded => "stopEnded",
             Self::Revoked => "revoked",
             Self::Unwatched => "unwatched",
             Self::Lost => "lost",
@@ -202,28 +202,21 @@ impl Verb {
 /// To what it was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// A task.
     Handle(HandleId),
     /// One question of a task.
     Request(HandleId, RequestKey),
-    /// A server.
     Server(ServerId),
-    /// An agent.
     Agent(AgentId),
     /// The registry itself, or the core where a fact has no other subject.
     Store,
 }
 
-/// One fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEvent {
     /// When, by our clock.
     pub at: Timestamp,
-    /// Who.
     pub actor: Actor,
-    /// What.
     pub verb: Verb,
-    /// To what.
     pub subject: Subject,
     /// A short sentence without content, such as `working -> completed` or a person's reason.
     pub note: String,

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::origin::DecisionOrigin;
+use crate::audit::decision_origin::DecisionOrigin;
+use crate::digest::hex;
 
 /// Crockford's base 32 in lower case: no `i`, `l`, `o`, `u`, safe in headers, file names and speech.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -174,7 +175,6 @@ impl PersonId {
         Self { origin: Some(Arc::new(origin)), ..self }
     }
 
-    /// The name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.name
@@ -243,7 +243,7 @@ impl JobKey {
             hash.update(u64::try_from(field.len()).unwrap_or(u64::MAX).to_be_bytes());
             hash.update(field.as_bytes());
         }
-        Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(hex(&hash.finalize()))
     }
 }
 

@@ -3,29 +3,30 @@
 //! `host::config` may override fields from file and environment and validates with [`Policy::check`]; the engine
 //! re-reads the policy at each decision. "Judgement" marks a value we chose; others name their source.
 
-mod asking;
-mod counting;
-mod doorway;
+mod api;
 mod gateway;
-mod hosting;
-mod keeping;
+mod host;
+mod keeper;
+mod listener;
+mod mcp_server;
 mod plain_text;
 mod retention;
-mod serving;
+pub mod schedule;
 mod shares;
+mod token_counting;
 
 use std::time::Duration;
 
-pub use asking::Asking;
-pub use counting::Counting;
-pub use doorway::Doorway;
-pub use gateway::{Gateway, LATE_REPLY_WAIT};
-pub use hosting::Hosting;
-pub use keeping::Keeping;
+pub use api::ApiPolicy;
+pub use gateway::{GatewayPolicy, LATE_REPLY_WAIT};
+pub use host::HostPolicy;
+pub use keeper::KeeperPolicy;
+pub use listener::ListenerPolicy;
+pub use mcp_server::ServingPolicy;
 pub use plain_text::plain_text;
-pub use retention::Retention;
-pub use serving::Serving;
-pub use shares::Shares;
+pub use retention::RetentionPolicy;
+pub use shares::SharePolicy;
+pub use token_counting::CountingPolicy;
 
 const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
@@ -43,21 +44,22 @@ pub const ROOM_TRIAL_BYTES: usize = 64 * KIB;
 /// The product's limits and times. Plain values; [`Policy::check`] says whether they fit together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
-    // --- looking ---
+    // --- polling ---
     /// First interval when the server gives no hint. Ruling 11.
     pub poll_first: Duration,
     /// The interval without a hint grows to this. Ruling 11.
     pub poll_last: Duration,
-    /// A task is polled this long after a person's act for it reached its server, whatever the server's hint. Ruling 46.
+    /// A task is polled this long after a person's act for it reached its server, whatever the server's hint. Ruling
+    /// 46.
     pub first_poll_after_act: Duration,
     /// And once more this long after the act. Ruling 46.
     pub second_poll_after_act: Duration,
-    /// Factor by which the interval without a hint grows at each look that brought no change. Judgement.
+    /// Factor by which the interval without a hint grows at each poll that brought no change. Judgement.
     pub poll_growth: f64,
     /// The only ceiling for hints: longer ones are cut to this. Ruling 11.
     pub hint_ceiling: Duration,
-    /// The least time between two looks at one task when a hint is zero or absurdly short. Judgement:
-    /// a server may say `pollInterval: 0`; ten looks a second is as often as anybody can read.
+    /// The least time between two polls of one task when a hint is zero or absurdly short. Judgement:
+    /// a server may say `pollInterval: 0`; ten polls a second is as often as anybody can read.
     pub hint_floor: Duration,
     /// Interval while a live subscription covers the task. Architecture §3.6.
     pub poll_subscribed: Duration,
@@ -66,7 +68,7 @@ pub struct Policy {
     /// Our own reads at a time over all servers. Judgement: 64 open requests keep a core busy on loopback and
     /// stay far below any file limit.
     pub reads_total: usize,
-    /// Deliveries (answers and stops) at a time per server. Judgement; 1,000 cancels within 1 s on loopback.
+    /// Deliveries (answers and cancels) at a time per server. Judgement; 1,000 cancels within 1 s on loopback.
     pub deliveries_per_server: usize,
     /// How often the servers' own lists are read for tasks we do not know. protocol.md §7.1 R4.
     pub list_every: Duration,
@@ -75,7 +77,7 @@ pub struct Policy {
     /// Tasks adopted from one server's list at most. Judgement; memory stays bounded.
     pub discovered_max: usize,
 
-    // --- failing to see ---
+    // --- missed polls ---
     /// First wait after a failure. Architecture §3.6.
     pub backoff_first: Duration,
     /// Longest wait after failures. Architecture §3.6.
@@ -117,7 +119,7 @@ pub struct Policy {
     pub child_close_wait: Duration,
     /// Ordered shutdown of a child: between SIGTERM and SIGKILL. protocol.md §7.6.
     pub child_term_wait: Duration,
-    /// How often it is looked whether a child's group is empty: the system tells nobody. Judgement.
+    /// How often it is checked whether a child's group is empty: the system does not notify. Judgement.
     pub child_group_look: Duration,
     /// Redirects followed within the same origin. Judgement.
     pub redirects_max: usize,
@@ -126,13 +128,14 @@ pub struct Policy {
     /// than a person notices, long enough for a hundred tasks that start together.
     pub subscribe_settle: Duration,
     /// Time for the open `tasks/result` of a finished 2025 task to end before a second one is sent. Judgement: most
-    /// servers end it together with the task; one SDK looks once a second, and nobody should wait for that.
+    /// servers end it together with the task; one SDK polls once a second, and nobody should wait for that.
     pub open_result_wait: Duration,
 
     // --- calling, answering, stopping ---
     /// A plain call older than this is shown as a task of our own. Ruling 22.
     pub promote_after: Duration,
-    /// A stop that is not obeyed for this long is told as a problem. Architecture §3.6 (60 s), peers.md §4.3 (30 s).
+    /// A cancel that is not obeyed for this long is reported as a problem. Architecture §3.6 (60 s), peers.md §4.3 (30
+    /// s).
     pub cancel_grace: Duration,
     /// Rounds of questions before a task exists. rmcp's driver stops at 10 as well (protocol.md §4.1).
     pub rounds_max: u32,
@@ -141,7 +144,7 @@ pub struct Policy {
     /// After an acknowledged answer the same key stays answered for this long even if still listed;
     /// after it, a warning is logged, the key is not asked again. protocol.md §7.5.
     pub answer_settle: Duration,
-    /// An open question is told again after this. Architecture §3.6.
+    /// People are reminded of an open question after this. Architecture §3.6.
     pub remind_after: Duration,
     /// Calls open at once on one server, shared as `shares` says. Judgement; bounds memory.
     pub open_calls_per_server: u64,
@@ -229,12 +232,12 @@ pub struct Policy {
     /// hold-back is over.
     pub clock_look: Duration,
     /// A difference from here on is a step; a smaller one is followed without a word. Judgement: time services slew by
-    /// less than a second between two looks.
+    /// less than a second between two checks.
     pub clock_step: Duration,
     /// After a step, nothing is deleted or ended for its age for this long: the clock may be set again. Judgement: a
     /// wrong clock is noticed within a day.
     pub clock_trust_after: Duration,
-    /// No timer that stands for a moment of the clock sleeps longer than this before it looks again. Timers of the
+    /// No timer for a moment of the clock sleeps longer than this before it checks again. Timers of the
     /// runtime stand still while the computer sleeps. Issue 11.
     pub timer_look: Duration,
     /// Changes of the set of watched tasks within this time reach the connection as one. Judgement: short beside the
@@ -248,7 +251,7 @@ pub struct Policy {
     pub batch_rows: u32,
     /// How long the end may take before it is forced. Architecture §3.6.
     pub drain_limit: Duration,
-    /// Kept free on disk for stops and answers when it is full. Ruling 28; judgement.
+    /// Kept free on disk for cancels and answers when it is full. Ruling 28; judgement.
     pub reserve_file_bytes: u64,
     /// How long the registry waits for a lock of another process. Judgement: a backup of a small registry passes.
     pub registry_busy_wait: Duration,
@@ -259,21 +262,21 @@ pub struct Policy {
 
     // --- serving ---
     /// The numbers of being a server: the demo server, and later the gateway.
-    pub serving: Serving,
+    pub serving: ServingPolicy,
     /// What the program around the core allows itself.
-    pub hosting: Hosting,
+    pub hosting: HostPolicy,
     /// What calls and feeds allow themselves.
-    pub asking: Asking,
-    /// What agents may use up, and what they are told about time.
-    pub gateway: Gateway,
+    pub asking: ApiPolicy,
+    /// What agents may use up, and what they learn about time.
+    pub gateway: GatewayPolicy,
     /// What keepers of children allow themselves.
-    pub keeping: Keeping,
+    pub keeping: KeeperPolicy,
     /// How tokens are counted.
-    pub counting: Counting,
+    pub counting: CountingPolicy,
     /// What a peer can make grow, and who may use how much of it.
-    pub shares: Shares,
+    pub shares: SharePolicy,
     /// How long what is stored is kept, and how much of it.
-    pub retention: Retention,
+    pub retention: RetentionPolicy,
 }
 
 impl Default for Policy {
@@ -370,14 +373,14 @@ impl Default for Policy {
             registry_busy_wait: 5 * SECOND,
             registry_check_bytes: 64 * 1_048_576,
             backups_kept: 5,
-            serving: Serving::default(),
-            hosting: Hosting::default(),
-            asking: Asking::default(),
-            gateway: Gateway::default(),
-            keeping: Keeping::default(),
-            counting: Counting::default(),
-            shares: Shares::default(),
-            retention: Retention::default(),
+            serving: ServingPolicy::default(),
+            hosting: HostPolicy::default(),
+            asking: ApiPolicy::default(),
+            gateway: GatewayPolicy::default(),
+            keeping: KeeperPolicy::default(),
+            counting: CountingPolicy::default(),
+            shares: SharePolicy::default(),
+            retention: RetentionPolicy::default(),
         }
     }
 }
@@ -386,7 +389,6 @@ impl Default for Policy {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("policy `{field}`: {why}")]
 pub struct BadPolicy {
-    /// The field.
     pub field: &'static str,
     /// What is wrong with it.
     pub why: &'static str,

@@ -1,46 +1,46 @@
-//! The seams: what the product needs of the outside, as traits.
+//! What the product needs from the outside, as traits.
 //!
 //! Production and test adapters implement these; nothing else crosses. Futures are boxed so that the traits can be
-//! objects; every method is cancel-safe in the sense that dropping its future leaves the other side consistent,
-//! though the act may have happened. Where to read next: `registry` (Registry), `mcp::client` (Connector, Upstream).
+//! objects. Every method is cancel-safe: dropping its future leaves the other side consistent, though the act may have
+//! happened. Next: `registry.rs` and `upstream.rs`.
 
-mod budget;
-mod intents;
-mod listing;
+mod call_intents;
+pub mod change;
 mod registry;
-mod registry_error;
-mod scale;
-mod storage;
+mod token_counter;
 mod upstream;
 
 use futures_core::future::BoxFuture;
 
-pub use budget::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
-pub use intents::{Intent, Intents};
-pub use listing::{Alike, CancelFacts, DeskItem, Flag, GroupBy, Page, PageQuery, TaskOrder, View};
+pub use call_intents::{CallIntent, CallIntents};
+pub use registry::budget::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
+pub use registry::error::RegistryError;
+pub use registry::storage::{
+    AuditCheck, BrokenLink, PayloadUse, Recording, RecordingFault, RegistryFacts, Removal, StorageFacts, StoredKind,
+};
+pub use registry::task_list::{
+    AlikeTasks, CancelFacts, GroupBy, TaskFlag, TaskGroups, TaskListQuery, TaskOrder, TaskRows, UserDataItem,
+};
 pub use registry::{
-    AgentNote, AgentUnit, AuditLink, AuditPage, Commit, CommitError, ContactNote, InboxItem, InboxPage, Recorded,
-    Registry, RuleUnit, ServerUnit, TaskCursor, TaskPage, TaskQuery,
+    AgentNote, AgentUnit, AuditLink, AuditPage, CommitError, ContactNote, InboxItem, InboxPage, Recorded, Registry,
+    RuleUnit, ServerUnit, TaskCursor, TaskPage, TaskQuery,
 };
-pub use registry_error::RegistryError;
-pub use scale::{Cut, Load, Scale, Weight, with_error};
-pub use storage::{
-    AuditCheck, BrokenLink, PayloadUse, Recording, RecordingFault, Removal, StorageFacts, StoreFacts, StoredKind,
-};
+pub use token_counter::{Cut, MessagePart, PartCount, TokenCounter, with_error};
 pub use upstream::{
-    Abilities, AnswerToSend, ArgumentError, CallError, CallListener, CallReply, CallRequest, Closure, Connected,
-    Connector, Continuation, HearsCall, LineFacts, Listed, ToolFacts, Upstream, UpstreamError, UpstreamEvent,
+    Abilities, AnswerToSend, ArgumentError, CallError, CallListener, CallObserver, CallRequest, Closure, Connected,
+    ConnectionSpec, Connector, Continuation, ListedTasks, ToolFacts, Upstream, UpstreamError, UpstreamEvent,
     UpstreamSubject,
 };
 
-use crate::handle::Attention;
 use crate::ids::{HandleId, ServerId};
+use crate::task::Attention;
+pub use crate::task::{CallReply, Commit};
 use crate::time::Timestamp;
 
 /// The moment now, and what the computer's wall clock makes of it. Sleeping is the runtime's.
 ///
 /// Deadlines and ages are differences of moments, so a moment must move as time passes: when somebody sets the wall
-/// clock, `now` goes on as before, and the engine takes the step over once it has moved its deadlines by as much.
+/// clock, `now` continues as before, and the engine applies the step once it has moved its deadlines by as much.
 pub trait Clock: Send + Sync + 'static {
     /// The moment now. Moves as fast as time passes, also while the computer sleeps, and never steps by itself.
     fn now(&self) -> Timestamp;
@@ -61,13 +61,12 @@ pub struct Notice {
     pub attention: Attention,
     /// About which task.
     pub handle: HandleId,
-    /// Other tasks that the line stands for too.
+    /// Other tasks that the line is about.
     pub also: Vec<HandleId>,
     /// One line in our words: server, tool and phase; no arguments, no answers.
     pub line: String,
 }
 
-/// Tells people.
 pub trait Notifier: Send + Sync + 'static {
     /// Shows or replaces the notice of this handle. Never blocks, never fails: a notice is not a fact.
     fn tell(&self, notice: Notice);
@@ -101,7 +100,7 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// The keychain, or what stands in for it.
+/// The keychain, or its replacement.
 pub trait Secrets: Send + Sync + 'static {
     /// Reads a secret of a server by name (a header or an environment variable).
     fn get(&self, server: ServerId, name: &str) -> Result<Option<Secret>, SecretError>;

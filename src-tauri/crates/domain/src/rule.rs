@@ -1,19 +1,18 @@
-//! Rules: what people decided beforehand for the calls of agents.
+//! Rules: what people decided in advance for the calls of agents.
 //!
-//! A rule speaks for an agent, a server or one tool; the narrower wins, field by field. What a resolved rule does to a
-//! task is in `handle/`; when a call becomes a task is `engine`'s and `mcp::gateway`'s.
+//! A rule applies to an agent, a server or one tool; the narrower wins, field by field. What a resolved rule does to a
+//! task is in `task/`; when a call becomes a task is decided by the engine and the gateway.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::handle::Audience;
 use crate::ids::{AgentId, ServerId};
+use crate::task::Audience;
 use crate::time::Timestamp;
 
 /// Who is asked when a task asks, as a rule says it. [`Audience`] is its resolved form on a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Asked {
-    /// People only.
+pub enum AudienceRule {
     #[default]
     People,
     /// The agent only.
@@ -27,8 +26,8 @@ pub enum Asked {
     Both,
 }
 
-impl Asked {
-    /// As it stands on a task that is admitted now.
+impl AudienceRule {
+    /// Resolved for a task that is admitted now.
     #[must_use]
     pub fn audience(self, now: Timestamp) -> Audience {
         match self {
@@ -42,7 +41,7 @@ impl Asked {
 
 /// What a repeated call means while the first one's reply could not be delivered (ruling 24).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Repeat {
+pub enum RepeatRule {
     /// It joins the open task.
     #[default]
     Join,
@@ -52,19 +51,20 @@ pub enum Repeat {
 
 /// What happens at a limit of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AtTokens {
-    /// People are told, and it goes on.
+pub enum LimitAction {
+    /// People are notified, and it continues.
     Warn,
-    /// A person decides: about a result, for which the agent waits, or whether a task may go on, which it does meanwhile.
+    /// A person decides: about a result, for which the agent waits, or whether a task may continue, which it does
+    /// until then.
     Ask,
-    /// The result is held and given in slices, without asking. A person is asked all the same where slices would not give
-    /// most of it ([`crate::ports::Weight::is_mostly_text`]).
+    /// The result is held and given in slices, without asking. A person is asked all the same where slices would not
+    /// give most of it ([`crate::ports::PartCount::is_mostly_text`]).
     Hold,
-    /// The task is asked to stop.
+    /// The task is cancelled.
     Stop,
 }
 
-impl AtTokens {
+impl LimitAction {
     /// Its word in JSON, settings and the registry.
     #[must_use]
     pub const fn word(self) -> &'static str {
@@ -76,7 +76,7 @@ impl AtTokens {
         }
     }
 
-    /// Reads [`AtTokens::word`] back.
+    /// Reads [`LimitAction::word`] back.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Warn, Self::Ask, Self::Hold, Self::Stop].into_iter().find(|at| at.word() == word)
@@ -89,21 +89,21 @@ pub struct TokenLimit {
     /// So many are allowed.
     pub tokens: u64,
     /// What happens with more.
-    pub at: AtTokens,
+    pub at: LimitAction,
 }
 
 /// What tokens are limited: each with what may happen at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Limited {
+pub enum LimitSubject {
     /// One result: warn, ask or hold.
     Result,
     /// What one task puts into the window and says on the way, together: warn, ask or stop.
     Task,
-    /// What stands in the window of an agent: warn, ask or hold. With `ask` and `hold`, a result that does not fit.
+    /// What is in the window of an agent: warn, ask or hold. With `ask` and `hold`, a result that does not fit.
     Window,
 }
 
-impl Limited {
+impl LimitSubject {
     /// Its word in JSON, settings and the registry.
     #[must_use]
     pub const fn word(self) -> &'static str {
@@ -116,11 +116,11 @@ impl Limited {
 
     /// Whether this may happen at it.
     #[must_use]
-    pub const fn allows(self, at: AtTokens) -> bool {
+    pub const fn allows(self, at: LimitAction) -> bool {
         match (self, at) {
-            (_, AtTokens::Warn) | (Self::Result | Self::Window, AtTokens::Ask | AtTokens::Hold) => true,
-            (Self::Task, AtTokens::Ask | AtTokens::Stop) => true,
-            (Self::Task, AtTokens::Hold) | (Self::Result | Self::Window, AtTokens::Stop) => false,
+            (_, LimitAction::Warn) | (Self::Result | Self::Window, LimitAction::Ask | LimitAction::Hold) => true,
+            (Self::Task, LimitAction::Ask | LimitAction::Stop) => true,
+            (Self::Task, LimitAction::Hold) | (Self::Result | Self::Window, LimitAction::Stop) => false,
         }
     }
 }
@@ -139,12 +139,11 @@ pub enum RuleScope {
 /// What is decided for one scope; `None` leaves it to the wider one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// For what.
     pub scope: RuleScope,
     /// Who is asked.
-    pub asked: Option<Asked>,
+    pub asked: Option<AudienceRule>,
     /// What a repeated call means.
-    pub repeat: Option<Repeat>,
+    pub repeat: Option<RepeatRule>,
     /// Whether results wait for a person.
     pub hold_results: Option<bool>,
     /// How long a plain call lasts before it becomes a task of its own, for agents that know tasks.
@@ -194,11 +193,11 @@ impl Rule {
 
 /// What holds for one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedRule {
     /// Who is asked.
-    pub asked: Asked,
+    pub asked: AudienceRule,
     /// What a repeated call means.
-    pub repeat: Repeat,
+    pub repeat: RepeatRule,
     /// Whether results wait for a person.
     pub hold_results: bool,
     /// When a plain call becomes a task of its own; `None` leaves it to the policy.
@@ -213,11 +212,11 @@ pub struct Resolved {
     pub window_limit: Option<TokenLimit>,
 }
 
-impl Default for Resolved {
+impl Default for ResolvedRule {
     fn default() -> Self {
         Self {
-            asked: Asked::default(),
-            repeat: Repeat::default(),
+            asked: AudienceRule::default(),
+            repeat: RepeatRule::default(),
             hold_results: false,
             promote_after: None,
             hold_cut: true,
@@ -251,10 +250,10 @@ impl Rules {
 
     /// What holds for a call of this tool: tool beats server beats agent beats default, field by field.
     #[must_use]
-    pub fn resolve(&self, agent: AgentId, server: ServerId, tool: &str) -> Resolved {
+    pub fn resolve(&self, agent: AgentId, server: ServerId, tool: &str) -> ResolvedRule {
         let scopes = [RuleScope::Tool(server, tool.into()), RuleScope::Server(server), RuleScope::Agent(agent)];
         let narrow: Vec<&Rule> = scopes.iter().filter_map(|scope| self.of(scope)).collect();
-        Resolved {
+        ResolvedRule {
             asked: narrow.iter().find_map(|rule| rule.asked).unwrap_or_default(),
             repeat: narrow.iter().find_map(|rule| rule.repeat).unwrap_or_default(),
             hold_results: narrow.iter().find_map(|rule| rule.hold_results).unwrap_or_default(),
@@ -280,21 +279,21 @@ mod tests {
         let (agent, server) = (AgentId::from_random(1), ServerId::from_random(2));
         let rules = Rules::new(vec![
             Rule {
-                asked: Some(Asked::Both),
-                repeat: Some(Repeat::New),
+                asked: Some(AudienceRule::Both),
+                repeat: Some(RepeatRule::New),
                 hold_results: Some(true),
                 ..rule(RuleScope::Agent(agent))
             },
-            Rule { asked: Some(Asked::Agent), hold_results: Some(false), ..rule(RuleScope::Server(server)) },
-            Rule { asked: Some(Asked::People), ..rule(RuleScope::Tool(server, "tidy".into())) },
+            Rule { asked: Some(AudienceRule::Agent), hold_results: Some(false), ..rule(RuleScope::Server(server)) },
+            Rule { asked: Some(AudienceRule::People), ..rule(RuleScope::Tool(server, "tidy".into())) },
         ]);
         let tool = rules.resolve(agent, server, "tidy");
-        assert_eq!(tool.asked, Asked::People, "the tool's rule");
+        assert_eq!(tool.asked, AudienceRule::People, "the tool's rule");
         assert!(!tool.hold_results, "the server's rule, where the tool's says nothing");
-        assert_eq!(tool.repeat, Repeat::New, "the agent's rule, where the others say nothing");
-        assert_eq!(rules.resolve(agent, server, "other").asked, Asked::Agent, "another tool of the server");
+        assert_eq!(tool.repeat, RepeatRule::New, "the agent's rule, where the others say nothing");
+        assert_eq!(rules.resolve(agent, server, "other").asked, AudienceRule::Agent, "another tool of the server");
         let stranger = rules.resolve(AgentId::from_random(9), ServerId::from_random(9), "tidy");
-        assert_eq!(stranger, Resolved::default(), "nothing was decided: people, join, deliver");
+        assert_eq!(stranger, ResolvedRule::default(), "nothing was decided: people, join, deliver");
     }
 
     #[test]
@@ -303,22 +302,22 @@ mod tests {
         let limit = |tokens, at| Some(TokenLimit { tokens, at });
         let rules = Rules::new(vec![
             Rule {
-                result_limit: limit(20_000, AtTokens::Hold),
-                window_limit: limit(160_000, AtTokens::Ask),
+                result_limit: limit(20_000, LimitAction::Hold),
+                window_limit: limit(160_000, LimitAction::Ask),
                 ..rule(RuleScope::Agent(agent))
             },
-            Rule { result_limit: limit(50_000, AtTokens::Warn), ..rule(RuleScope::Tool(server, "report".into())) },
+            Rule { result_limit: limit(50_000, LimitAction::Warn), ..rule(RuleScope::Tool(server, "report".into())) },
         ]);
-        assert_eq!(rules.resolve(agent, server, "report").result_limit, limit(50_000, AtTokens::Warn));
-        assert_eq!(rules.resolve(agent, server, "other").result_limit, limit(20_000, AtTokens::Hold));
-        assert_eq!(rules.resolve(agent, server, "report").window_limit, limit(160_000, AtTokens::Ask));
-        assert!(Limited::Task.allows(AtTokens::Stop) && !Limited::Result.allows(AtTokens::Stop));
+        assert_eq!(rules.resolve(agent, server, "report").result_limit, limit(50_000, LimitAction::Warn));
+        assert_eq!(rules.resolve(agent, server, "other").result_limit, limit(20_000, LimitAction::Hold));
+        assert_eq!(rules.resolve(agent, server, "report").window_limit, limit(160_000, LimitAction::Ask));
+        assert!(LimitSubject::Task.allows(LimitAction::Stop) && !LimitSubject::Result.allows(LimitAction::Stop));
     }
 
     #[test]
     fn people_are_asked_after_the_time_of_the_rule() {
         let now = Timestamp::from_millis(1_000);
-        let asked = Asked::AgentThenPeople { after: Duration::from_secs(1) };
+        let asked = AudienceRule::AgentThenPeople { after: Duration::from_secs(1) };
         assert_eq!(asked.audience(now), Audience::AgentThenPeople { people_at: Timestamp::from_millis(2_000) });
     }
 }

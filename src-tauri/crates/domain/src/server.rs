@@ -62,9 +62,7 @@ impl ServerAddress {
 /// A person's agreement to run a command or to contact a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consent {
-    /// Who agreed.
     pub by: PersonId,
-    /// When.
     pub at: Timestamp,
     /// To what: [`ServerAddress::fingerprint`] at that time.
     pub fingerprint: String,
@@ -118,19 +116,16 @@ impl Dialect {
 
 /// The outcome of the era probe, cached with the configuration it was found for (protocol.md §3.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct EraVerdict {
     /// [`ServerAddress::fingerprint`] when probed.
     pub fingerprint: String,
-    /// Which wire.
     pub era: Era,
 }
 
 /// What one connection negotiated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Negotiated {
-    /// Which wire.
     pub era: Era,
-    /// Which tasks.
     pub dialect: Dialect,
     /// Protocol version as agreed, verbatim.
     pub protocol_version: String,
@@ -151,16 +146,12 @@ pub struct Negotiated {
 pub enum ServerHealth {
     /// Not tried yet in this run.
     Unknown,
-    /// Being connected.
     Connecting,
-    /// Connected since.
     Up {
-        /// Since when.
         since: Timestamp,
     },
     /// Not connected; tried again at `retry_at`.
     Down {
-        /// Since when.
         since: Timestamp,
         /// One line, may quote the server's stderr (capped).
         why: String,
@@ -171,9 +162,7 @@ pub enum ServerHealth {
     },
     /// Needs sign-in or an upgrade.
     Blocked {
-        /// Since when.
         since: Timestamp,
-        /// One line.
         why: String,
         /// What a person can do.
         hint: String,
@@ -208,7 +197,7 @@ pub struct Server {
     /// Raised when its task ids were seen to start over.
     pub generation: u32,
     /// Era probe, cached.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<EraVerdict>,
     /// What was last negotiated, for display while it is down and for resuming a legacy HTTP session.
     pub negotiated: Option<Negotiated>,
     /// When it was added.

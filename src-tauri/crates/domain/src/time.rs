@@ -1,6 +1,5 @@
-//! Moments, as values.
+//! Moments, as values: wall time in whole milliseconds since 1970 in UTC. Nothing here reads a clock.
 //!
-//! Wall time in whole milliseconds since 1970 in UTC; nothing here reads a clock.
 //! Server timestamps order observations and are never subtracted from ours (architecture.md §3.6).
 
 use std::fmt;

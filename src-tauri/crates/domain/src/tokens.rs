@@ -1,7 +1,7 @@
-//! Tokens: in which tokenizer family they are counted, how exact a figure is, and what a task costs its agent's window.
+//! Token counts: in which tokenizer family, how exact, and what a task adds to its agent's window.
 //!
-//! No figure stands alone: a [`Count`] carries its exactness, and whoever shows it names the family. Counting is behind
-//! the port [`crate::ports::Scale`]; what fills a window is `window.rs`.
+//! No figure is given alone: a [`Count`] carries its exactness, and whoever shows it names the family. Counting is
+//! behind the port [`crate::ports::TokenCounter`]; what fills a window is in `budget/window.rs`.
 
 use std::ops::Add;
 
@@ -16,7 +16,6 @@ pub enum Family {
     Claude3,
     /// Claude 4.7 and later. Estimated.
     Claude47,
-    /// Gemini. Estimated.
     Gemini,
     /// Llama 3 and 4. Estimated.
     Llama,
@@ -117,14 +116,11 @@ impl Exactness {
 /// So many tokens, so exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
-    /// Tokens.
     pub tokens: u64,
-    /// How exact.
     pub exactness: Exactness,
 }
 
 impl Count {
-    /// Nothing, exactly.
     pub const ZERO: Self = Self { tokens: 0, exactness: Exactness::Exact };
 
     /// It in words for a model: how many, whose, and how exact that is.
@@ -183,7 +179,7 @@ impl Intake {
 }
 
 impl From<Count> for Intake {
-    /// All that was passed stands in the window.
+    /// All that was passed is in the window.
     fn from(count: Count) -> Self {
         Self { passed: count, window: count }
     }
@@ -200,24 +196,23 @@ impl Add for Intake {
 /// What a task costs its agent's window, and keeps out of it. In tokens of one family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskTokens {
-    /// Whose tokens.
     pub family: Family,
     /// The least exact of the figures.
     pub exactness: Exactness,
     /// The name of the tool and the arguments of the call.
     pub arguments: u64,
-    /// Its handle, and all looks of its agent at it: what stands in the window instead of the work.
+    /// Its handle, and all polls by its agent: what is in the window instead of the work.
     pub handle: u64,
-    /// What was said on the way (status messages, progress, logs) and did not enter the window, each once, however often
-    /// it was looked at. What its agent can still read with its next look is not in it.
+    /// What was said on the way (status messages, progress, logs) and did not enter the window, each once, however
+    /// often it was polled. What its agent can still read with its next poll is not in it.
     pub interim: u64,
     /// Its result, as soon as there is one, whether the agent read it or not.
     pub result: Option<u64>,
-    /// What of the result stands in the window when it is read whole, by the profile of the program.
+    /// What of the result is in the window when it is read whole, by the profile of the program.
     pub in_window: Option<Count>,
     /// What of its result was passed to the program; more than `result` when it was read several times.
     pub delivered: u64,
-    /// What of `delivered` stands in the window.
+    /// What of `delivered` is in the window.
     pub delivered_in_window: u64,
     /// Tokens of its result, by our own count, beyond what its maker says in `result`: limits count them, nothing shows
     /// them.
@@ -242,8 +237,9 @@ impl TaskTokens {
         }
     }
 
-    /// What of the task is not in the window so far: what was said on the way, and what of its result was not read. That
-    /// part may still come in ([`Self::coming`]); windows count it as kept out when nobody can or will read it any more.
+    /// What of the task is not in the window so far: what was said on the way, and what of its result was not read.
+    /// That part may still come in ([`Self::coming`]); windows count it as kept out when nobody can or will read it any
+    /// more.
     #[must_use]
     pub fn kept_out(&self) -> u64 {
         self.interim.saturating_add(self.coming())

@@ -17,17 +17,14 @@ use std::time::{Duration, Instant};
 
 use domain::agent::{Agent, TokenDigest};
 use domain::ids::{AgentId, ConnectionId, HandleId, HostId, ServerId, UpstreamTaskId};
-use domain::observation::{Door, Observation};
-use domain::payload::Payload;
-use domain::policy::{Counting, Policy};
-use domain::ports::{
-    Abilities, AgentUnit, AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Clock, Connected, Connector,
-    LineFacts, Listed, PortFuture, Registry, ServerUnit, ToolFacts, Upstream, UpstreamError,
-};
-use domain::raw::RawText;
+use domain::task::observation::{Observation, ObservationDoor};
+use domain::task::payload::Payload;
+use domain::policy::{CountingPolicy, Policy};
+use domain::ports::{Abilities, AgentUnit, AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Clock, Connected, ConnectionSpec, Connector, ListedTasks, PortFuture, Registry, ServerUnit, ToolFacts, Upstream, UpstreamError};
+use domain::raw_message::RawText;
 use domain::server::{Dialect, Era, Negotiated, Server};
-use domain::status::{TaskStatus, Ttl};
-use domain::window::Meter;
+use domain::task::status::{TaskStatus, Ttl};
+use domain::budget::window::CountingSettings;
 use engine::supervisor::Supervisor;
 use engine::{AgentCall, Engine, HangUp, Landed, Parts, Passed, Seen, SystemClock};
 use futures::future::join_all;
@@ -53,7 +50,7 @@ impl Connector for Instantly {
     fn connect<'a>(
         &'a self,
         _server: &'a Server,
-        _line: &'a LineFacts,
+        _line: &'a ConnectionSpec,
     ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
         let negotiated = Negotiated {
             era: Era::Modern,
@@ -71,7 +68,7 @@ impl Connector for Instantly {
     }
 }
 
-fn seen(door: Door) -> Observation {
+fn seen(door: ObservationDoor) -> Observation {
     let now = SystemClock.now();
     Observation {
         door,
@@ -95,7 +92,7 @@ impl Upstream for Instantly {
     fn call(&self, request: CallRequest) -> PortFuture<'_, Result<CallReply, CallError>> {
         Box::pin(async move {
             Ok(if &*request.tool == "task" {
-                CallReply::Task { id: UpstreamTaskId::new(request.ticket.to_string()), seen: seen(Door::Create) }
+                CallReply::Task { id: UpstreamTaskId::new(request.ticket.to_string()), seen: seen(ObservationDoor::Create) }
             } else {
                 CallReply::Result { payload: Payload::new(RESULT), is_error: false }
             })
@@ -107,7 +104,7 @@ impl Upstream for Instantly {
     }
 
     fn read(&self, _task: UpstreamTaskId) -> PortFuture<'_, Result<Observation, UpstreamError>> {
-        Box::pin(async { Ok(seen(Door::Poll)) })
+        Box::pin(async { Ok(seen(ObservationDoor::Poll)) })
     }
 
     fn answer(
@@ -126,7 +123,7 @@ impl Upstream for Instantly {
         Box::pin(async { Ok(None) })
     }
 
-    fn list(&self, _cursor: Option<String>) -> PortFuture<'_, Result<Listed, UpstreamError>> {
+    fn list(&self, _cursor: Option<String>) -> PortFuture<'_, Result<ListedTasks, UpstreamError>> {
         Box::pin(async { Err(UpstreamError::Unsupported("list tasks")) })
     }
 
@@ -157,7 +154,7 @@ struct Bench {
 }
 
 async fn bench(on: bool) -> Bench {
-    let counting = Counting { on, ..Counting::default() };
+    let counting = CountingPolicy { on, ..CountingPolicy::default() };
     let policy = Policy { open_calls_per_server: 1_000_000, counting, ..Policy::default() };
     let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(policy.clone()));
     let server = http_server(1, "instantly");
@@ -174,7 +171,7 @@ async fn bench(on: bool) -> Bench {
         learned_timeout: None,
         task_tools: true,
         calls: 0,
-        meter: Meter::default(),
+        meter: CountingSettings::default(),
     };
     let agent_id = agent.id;
     registry.put_agent(AgentUnit { agent, audit: Vec::new() }).await.expect("an agent can be added");
@@ -202,7 +199,7 @@ fn call(bench: &Bench, tool: &Arc<str>, arguments: &Payload) -> AgentCall {
         server: bench.server,
         tool: Arc::clone(tool),
         arguments: arguments.clone(),
-        passenger: None,
+        agent_params: None,
         continuation: None,
         trace: None,
         abilities: Abilities::default(),
@@ -248,7 +245,7 @@ async fn bare() -> u128 {
             tool: Arc::clone(&tool),
             arguments: arguments.clone(),
             continuation: None,
-            passenger: None,
+            agent_params: None,
             abilities: Abilities::default(),
             listener: None,
         };

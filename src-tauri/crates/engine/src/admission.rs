@@ -9,13 +9,13 @@ use std::sync::atomic::Ordering;
 
 use domain::audit::Actor;
 use domain::budget::{AtLimit, Budget, Decision, Limit, Proposal, Scope, Usage, decide};
-use domain::handle::{Audience, Home, NewCall, TaskHandle, Transition};
+use domain::task::{Audience, Home, NewCall, TaskHandle, Transition};
 use domain::ids::{HandleId, PersonId, ServerId};
-use domain::observation::Observation;
-use domain::payload::Payload;
+use domain::task::observation::Observation;
+use domain::task::payload::Payload;
 use domain::ports::{Abilities, CallError, CallReply, CallRequest, CommitError, Continuation};
 use domain::server::ServerHealth;
-use domain::status::{GoneWhy, Intent, ServerView, TaskStatus};
+use domain::task::status::{GoneWhy, Intent, ServerView, TaskStatus};
 use domain::time::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
@@ -77,7 +77,7 @@ pub(crate) async fn call(core: &Arc<Core>, start: StartCall) -> Result<HandleId,
         tool,
         arguments: start.arguments,
         continuation: None,
-        passenger: None,
+        agent_params: None,
         abilities: Abilities::default(),
         listener: None,
     };
@@ -185,9 +185,9 @@ pub(crate) fn send_round(
 ) {
     let Some(tool) = handle.tool.clone() else { return };
     let flight = post.takes_off(handle.id, Flight::recorded(live, handle.agent));
-    let Company { passenger, abilities, listener } = core.companies.get(handle.id);
+    let Company { agent_params, abilities, listener } = core.companies.get(handle.id);
     let continuation = Some(continuation);
-    let request = CallRequest { ticket: handle.id, tool, arguments, continuation, passenger, abilities, listener };
+    let request = CallRequest { ticket: handle.id, tool, arguments, continuation, agent_params, abilities, listener };
     send(core, post, flight, request);
 }
 

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::{AgentId, HandleId, JobKey, ServerId};
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::ports::{Abilities, CallError, CallListener, CallReply, CallRequest, Continuation};
-use domain::rule::{Asked, Repeat, Resolved};
+use domain::rule::{AudienceRule, RepeatRule, ResolvedRule};
 use tokio::sync::oneshot;
 
 use crate::admission::arguments_digest;
@@ -39,7 +39,7 @@ pub struct AgentCall {
     /// A JSON object, as it came.
     pub arguments: Payload,
     /// The agent's own `params` object, for what goes along with the call.
-    pub passenger: Option<Payload>,
+    pub agent_params: Option<Payload>,
     /// Answers to a round of questions that was relayed to the agent.
     pub continuation: Option<Continuation>,
     /// The 32 hex digits of its trace id.
@@ -104,7 +104,7 @@ pub(crate) async fn agent_call(core: &Arc<Core>, call: AgentCall) -> Result<Land
     let mut rules = roster.resolve(call.agent, call.server, &call.tool);
     if !call.abilities.elicitation {
         // An agent that cannot be asked is not asked.
-        rules.asked = Asked::People;
+        rules.asked = AudienceRule::People;
     }
     let digest = arguments_digest(&call.arguments);
     if let Some(joined) = repeated(core, &call, &rules, &digest).await? {
@@ -131,7 +131,7 @@ pub(crate) async fn agent_call(core: &Arc<Core>, call: AgentCall) -> Result<Land
         tool: Arc::clone(&call.tool),
         arguments: call.arguments.clone(),
         continuation: call.continuation.clone(),
-        passenger: call.passenger.clone(),
+        agent_params: call.agent_params.clone(),
         abilities: call.abilities,
         listener: call.listener.clone(),
     };
@@ -148,13 +148,13 @@ pub(crate) async fn agent_call(core: &Arc<Core>, call: AgentCall) -> Result<Land
 async fn repeated(
     core: &Arc<Core>,
     call: &AgentCall,
-    rules: &Resolved,
+    rules: &ResolvedRule,
     digest: &Arc<str>,
 ) -> Result<Option<Landed>, EngineError> {
     match rules.repeat {
-        Repeat::New => return Ok(None),
-        Repeat::Join if call.continuation.is_some() => return Ok(None),
-        Repeat::Join => {}
+        RepeatRule::New => return Ok(None),
+        RepeatRule::Join if call.continuation.is_some() => return Ok(None),
+        RepeatRule::Join => {}
     }
     let job = || JobKey::of(call.server, &call.tool, digest);
     while let Some(id) = core.repeats.take(call.agent, job) {

@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use domain::handle::{Attention, TaskHandle};
+use domain::task::{Attention, TaskHandle};
 use domain::ids::{HandleId, ServerId};
 use domain::ports::Notice;
-use domain::status::Phase;
+use domain::task::status::Phase;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;

@@ -28,15 +28,15 @@ mod tests;
 use std::sync::Arc;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{AgentId, HandleId, PersonId, WindowId};
-use domain::models::{self, Measure};
-use domain::payload::Payload;
-use domain::policy::{Counting, Policy};
-use domain::ports::{Clock, Scale};
+use domain::budget::models::{self, CountingMethod};
+use domain::task::payload::Payload;
+use domain::policy::{CountingPolicy, Policy};
+use domain::ports::{Clock, TokenCounter};
 use domain::rule::{RuleScope, TokenLimit};
 use domain::time::Timestamp;
-use domain::window::{Burn, Door, Meter, Window};
+use domain::budget::window::{Burn, CountingSettings, ToolListScope, Window};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
@@ -65,7 +65,7 @@ pub struct AgentBudget {
     /// Whose.
     pub agent: AgentId,
     /// In which tokens, and how large its window is.
-    pub measure: Measure,
+    pub measure: CountingMethod,
     /// The measured error of the family, in percent either way; 0 where it is exact or a bound.
     pub error_percent: u8,
     /// The window that something last came into.
@@ -82,7 +82,7 @@ pub struct AgentBudget {
 
 /// What the parts of the budget share.
 pub(crate) struct Budget {
-    scale: Arc<dyn Scale>,
+    scale: Arc<dyn TokenCounter>,
     clock: Arc<dyn Clock>,
     policy: Arc<Policy>,
     roster: Arc<RwLock<Arc<Roster>>>,
@@ -100,7 +100,7 @@ pub(crate) struct Budget {
 
 impl Budget {
     pub(crate) fn new(
-        (scale, clock, policy): (Arc<dyn Scale>, Arc<dyn Clock>, Arc<Policy>),
+        (scale, clock, policy): (Arc<dyn TokenCounter>, Arc<dyn Clock>, Arc<Policy>),
         (roster, presences): (Arc<RwLock<Arc<Roster>>>, Arc<Presences>),
         draw: Draw,
     ) -> Self {
@@ -122,7 +122,7 @@ impl Budget {
         }
     }
 
-    fn numbers(&self) -> &Counting {
+    fn numbers(&self) -> &CountingPolicy {
         &self.policy.counting
     }
 
@@ -135,12 +135,12 @@ impl Budget {
     }
 
     /// How an agent is measured.
-    fn measure(&self, agent: AgentId) -> Measure {
+    fn measure(&self, agent: AgentId) -> CountingMethod {
         let known = self.roster().get(agent);
         let heard = self.presences.client(agent);
         let client = heard.or_else(|| known.as_ref().and_then(|agent| agent.client.clone()));
-        let none = Meter::default();
-        models::measure(known.as_ref().map_or(&none, |agent| &agent.meter), client.as_deref())
+        let none = CountingSettings::default();
+        models::counting_method(known.as_ref().map_or(&none, |agent| &agent.meter), client.as_deref())
     }
 
     /// Tells whoever watches that windows changed.
@@ -164,7 +164,7 @@ impl Engine {
     }
 
     /// A client began to talk at a door: by `initialize`, or by finding out about the gateway (`session` is `None`).
-    pub fn session_began(&self, agent: AgentId, door: Door, session: Option<Arc<str>>, client: Option<&str>) {
+    pub fn session_began(&self, agent: AgentId, door: ToolListScope, session: Option<Arc<str>>, client: Option<&str>) {
         if client.is_some() {
             self.agent_seen(agent, client);
         }
@@ -188,13 +188,13 @@ impl Engine {
 
     /// What weighs and cuts.
     #[must_use]
-    pub fn scale(&self) -> &Arc<dyn Scale> {
+    pub fn scale(&self) -> &Arc<dyn TokenCounter> {
         &self.core.budget.scale
     }
 
     /// How an agent is measured: by what a person set, else most cautiously.
     #[must_use]
-    pub fn measure(&self, agent: AgentId) -> Measure {
+    pub fn measure(&self, agent: AgentId) -> CountingMethod {
         self.core.budget.measure(agent)
     }
 
@@ -203,7 +203,7 @@ impl Engine {
     pub fn budgets(&self) -> Vec<AgentBudget> {
         let roster = self.core.roster();
         let agents = roster.all().into_iter().filter(|agent| agent.revoked.is_none());
-        agents.filter_map(|agent| self.budget_of(&roster, agent.id, agent.meter != Meter::default())).collect()
+        agents.filter_map(|agent| self.budget_of(&roster, agent.id, agent.meter != CountingSettings::default())).collect()
     }
 
     fn budget_of(&self, roster: &Roster, agent: AgentId, is_set: bool) -> Option<AgentBudget> {

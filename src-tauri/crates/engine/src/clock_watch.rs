@@ -2,7 +2,7 @@
 //!
 //! Until then the clock port goes on as if nothing had happened, so a step can neither hold an answer back nor expire a
 //! task. Afterwards ages that were stored before it are not trusted for a while, and nothing is deleted for its age.
-//! What moves is decided in `domain::handle`; reading both clocks is the port's.
+//! What moves is decided in `domain::task`; reading both clocks is the port's.
 
 use std::sync::Arc;
 

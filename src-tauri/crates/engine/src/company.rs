@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::HandleId;
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::ports::{Abilities, CallListener};
-use domain::status::ServerView;
+use domain::task::status::ServerView;
 use parking_lot::Mutex;
 
 use crate::agent_call::AgentCall;
@@ -22,14 +22,14 @@ const KEPT_MAX: usize = 4_096;
 /// What goes along with one call.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Company {
-    pub(crate) passenger: Option<Payload>,
+    pub(crate) agent_params: Option<Payload>,
     pub(crate) abilities: Abilities,
     pub(crate) listener: Option<CallListener>,
 }
 
 impl Company {
     pub(crate) fn of(call: &AgentCall) -> Self {
-        Self { passenger: call.passenger.clone(), abilities: call.abilities, listener: call.listener.clone() }
+        Self { agent_params: call.agent_params.clone(), abilities: call.abilities, listener: call.listener.clone() }
     }
 }
 

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use domain::handle::TaskHandle;
-use domain::handle::Transition;
+use domain::task::TaskHandle;
+use domain::task::Transition;
 use domain::ids::{AgentId, HostId, ServerId};
 use domain::policy::Policy;
-use domain::ports::{Clock, Connector, Intents, Notifier, Registry, RegistryError, UpstreamError};
-use domain::schedule::next_connect;
+use domain::ports::{CallIntents, Clock, Connector, Notifier, Registry, RegistryError, UpstreamError};
+use domain::policy::schedule::next_reconnect;
 use domain::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Semaphore;
@@ -40,7 +40,7 @@ use crate::unrecorded::Unrecorded;
 /// The engine's insides, shared by all its parts.
 pub(crate) struct Core {
     pub(crate) registry: Arc<dyn Registry>,
-    pub(crate) intents: Arc<dyn Intents>,
+    pub(crate) intents: Arc<dyn CallIntents>,
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) notifier: Arc<dyn Notifier>,
@@ -106,7 +106,7 @@ impl Core {
 
     /// How long to wait after so many failures in a row.
     pub(crate) fn back_off(&self, failures: u32) -> Duration {
-        next_connect(failures, self.dice.share(), &self.policy)
+        next_reconnect(failures, self.dice.share(), &self.policy)
     }
 
     /// The person's name for a server, or its id when it is not followed (any more).

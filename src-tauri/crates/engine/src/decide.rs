@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use domain::decider::Decider;
-use domain::handle::{AnswerInput, Form, Refusal, TaskHandle, Transition};
+use domain::task::decider::Decider;
+use domain::task::{AnswerInput, Refusal, ResultForm, TaskHandle, Transition};
 use domain::ids::{HandleId, PersonId, RequestKey};
 use domain::time::Timestamp;
 
@@ -37,7 +37,7 @@ pub(crate) async fn undo_answer(
     record(core, id, |handle, now| handle.undo_answer(key, by, now).map(|step| (step, ()))).await
 }
 
-/// Records a wish to stop.
+/// Records a cancel request.
 pub(crate) async fn cancel(
     core: &Arc<Core>,
     id: HandleId,
@@ -47,7 +47,7 @@ pub(crate) async fn cancel(
     record(core, id, |handle, now| handle.cancel(by, reason, now).map(|step| (step, ()))).await
 }
 
-/// Takes the handle from its agent, and records a wish to stop.
+/// Takes the handle from its agent, and records a cancel request.
 pub(crate) async fn revoke(
     core: &Arc<Core>,
     id: HandleId,
@@ -59,10 +59,10 @@ pub(crate) async fn revoke(
 
 /// Asks for a stop, and declares the task cancelled to its agent at once (2025 dialect); one commit. A stop that was asked
 /// before stays as it is.
-pub(crate) async fn told_cancelled(core: &Arc<Core>, id: HandleId, by: &Decider) -> Result<(), EngineError> {
+pub(crate) async fn agent_told_cancelled(core: &Arc<Core>, id: HandleId, by: &Decider) -> Result<(), EngineError> {
     let told = |handle: &TaskHandle, now| match handle.cancel(by, None, now) {
-        Ok(asked) => Ok((then(asked, |next| next.told_cancelled(now)), ())),
-        Err(Refusal::AlreadyAsked { .. }) => Ok((handle.told_cancelled(now), ())),
+        Ok(asked) => Ok((then(asked, |next| next.agent_told_cancelled(now)), ())),
+        Err(Refusal::AlreadyAsked { .. }) => Ok((handle.agent_told_cancelled(now), ())),
         Err(refusal) => Err(refusal),
     };
     record(core, id, told).await
@@ -78,7 +78,7 @@ pub(crate) async fn release(
     core: &Arc<Core>,
     id: HandleId,
     by: &PersonId,
-    form: Option<Form>,
+    form: Option<ResultForm>,
     reason: Option<&str>,
 ) -> Result<(), EngineError> {
     record(core, id, |handle, now| handle.release(by, form, reason, now).map(|step| (step, ()))).await

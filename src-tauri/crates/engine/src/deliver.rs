@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::HandleId;
 use domain::ports::UpstreamError;
 use domain::time::Timestamp;
@@ -252,7 +252,7 @@ async fn deliver(core: &Arc<Core>, id: HandleId) -> Ended {
         return Ended::Unconnected;
     }
     let way = Way { core: Arc::clone(core), post, live };
-    let stopped = if handle.stop_due() { stop::send(&way, &handle).await } else { Ended::Clear };
+    let stopped = if handle.is_cancel_due() { stop::send(&way, &handle).await } else { Ended::Clear };
     match stopped {
         Ended::Clear => {}
         Ended::Held(_) | Ended::Again(_) | Ended::Unconnected => return stopped,

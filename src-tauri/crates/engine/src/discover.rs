@@ -7,9 +7,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use domain::audit::Actor;
-use domain::handle::{FoundTask, Home, Origin, TaskHandle};
+use domain::task::{FoundTask, Home, Origin, TaskHandle};
 use domain::ids::{HandleId, PersonId, ServerId, UpstreamTaskId};
-use domain::observation::Observation;
+use domain::task::observation::Observation;
 use domain::ports::{CommitError, UpstreamError};
 use domain::server::ServerAddress;
 

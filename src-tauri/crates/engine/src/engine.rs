@@ -8,17 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use domain::decider::Decider;
-use domain::handle::{AnswerInput, Refusal, TaskHandle};
+use domain::task::decider::Decider;
+use domain::task::{AnswerInput, Refusal, TaskHandle};
 use domain::ids::{HandleId, HostId, PersonId, RequestKey, Seq, ServerId, UpstreamTaskId};
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::policy::Policy;
-use domain::ports::{
-    ArgumentError, Clock, Connector, Intents, Notifier, RecordingFault, Registry, RegistryError, Scale, ToolFacts,
-    UpstreamError,
-};
+use domain::ports::{ArgumentError, CallIntents, Clock, Connector, Notifier, RecordingFault, Registry, RegistryError, TokenCounter, ToolFacts, UpstreamError};
 use domain::server::ServerHealth;
-use domain::status::GoneWhy;
+use domain::task::status::GoneWhy;
 use domain::time::Timestamp;
 use futures::stream::{self, StreamExt};
 use parking_lot::RwLock;
@@ -58,7 +55,7 @@ pub struct Parts {
     /// The durable registry.
     pub registry: Arc<dyn Registry>,
     /// Calls of agents, written ahead.
-    pub intents: Arc<dyn Intents>,
+    pub intents: Arc<dyn CallIntents>,
     /// Opens connections.
     pub connector: Arc<dyn Connector>,
     /// Wall time.
@@ -66,7 +63,7 @@ pub struct Parts {
     /// Tells people.
     pub notifier: Arc<dyn Notifier>,
     /// Weighs what stands in messages.
-    pub scale: Arc<dyn Scale>,
+    pub scale: Arc<dyn TokenCounter>,
     /// Random bits.
     pub draw: Draw,
     /// Numbers.
@@ -165,7 +162,7 @@ pub struct LiveFacts {
     /// Last heard.
     pub seen: Timestamp,
     /// Looked at next; `None` when it is not looked at.
-    pub next_look: Option<Timestamp>,
+    pub next_poll: Option<Timestamp>,
 }
 
 /// A stretch of news: what changed, in absolute terms. Read the current rows.
@@ -321,7 +318,7 @@ impl Engine {
         decide::undo_answer(&self.core, id, &key, &by).await
     }
 
-    /// Records a wish to stop; its delivery follows by itself.
+    /// Records a cancel request; its delivery follows by itself.
     ///
     /// # Errors
     /// A refusal when the task is over or a stop was asked before.
@@ -478,7 +475,7 @@ impl Engine {
     #[must_use]
     pub fn live(&self, id: HandleId) -> Option<LiveFacts> {
         let handle = self.core.ledger.held(id)?;
-        Some(LiveFacts { seen: handle.contact.seen(), next_look: self.core.ledger.next_look(id) })
+        Some(LiveFacts { seen: handle.contact.seen(), next_poll: self.core.ledger.next_poll(id) })
     }
 
     /// News after a place (from now on when `None`): a bounded stream that never loses, because each frame is

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use domain::audit::Actor;
-use domain::handle::{Home, NewCall, TaskHandle, Transition};
+use domain::task::{Home, NewCall, TaskHandle, Transition};
 use domain::ids::{HandleId, JobKey, PersonId};
-use domain::ports::{CallError, CallReply, CallRequest, CommitError, Intent, RegistryError, UpstreamError};
-use domain::rule::{Asked, Resolved};
+use domain::ports::{CallError, CallIntent, CallReply, CallRequest, CommitError, RegistryError, UpstreamError};
+use domain::rule::{AudienceRule, ResolvedRule};
 use domain::time::Timestamp;
 use futures::future::{BoxFuture, Either, select};
 use tokio::sync::oneshot;
@@ -46,7 +46,7 @@ pub(crate) struct Errand {
     _hold: LineHold,
     id: HandleId,
     call: AgentCall,
-    rules: Resolved,
+    rules: ResolvedRule,
     digest: Arc<str>,
     begun: Timestamp,
     took_off: Instant,
@@ -59,7 +59,7 @@ impl Errand {
         flight: Arc<Flight>,
         id: HandleId,
         call: AgentCall,
-        rules: Resolved,
+        rules: ResolvedRule,
         digest: Arc<str>,
     ) -> Self {
         let Way { post, live: _, hold } = way;
@@ -77,7 +77,7 @@ impl Errand {
 
     /// Writes the intent, without waiting (ruling 21).
     pub(crate) fn begin(&self) {
-        self.core.intents.begin(Intent {
+        self.core.intents.begin(CallIntent {
             id: self.id,
             server: self.call.server,
             seat: self.post.line.seat,
@@ -109,7 +109,7 @@ impl Errand {
             CallReply::NeedsInput { questions, .. } => {
                 // One question for people keeps the round here: the agent is asked for the rest alone.
                 let agents = !questions.is_empty() && questions.values().all(|ask| !ask.is_for_people());
-                let relayed = self.call.relay_rounds && (agents || self.rules.asked == Asked::Agent);
+                let relayed = self.call.relay_rounds && (agents || self.rules.asked == AudienceRule::Agent);
                 !relayed
             }
         }

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use domain::change::{Change, Changes, Entity};
+use domain::ports::change::{Change, Changes, Entity};
 use domain::ids::Seq;
 use domain::ports::RegistryError;
 use futures::stream::{self, BoxStream, StreamExt};

@@ -18,11 +18,11 @@ mod waiting_questions;
 
 use std::sync::Arc;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{ConnectionId, HandleId, UpstreamTaskId};
 use domain::ports::{Connected, UpstreamError, UpstreamEvent};
 use domain::server::{Server, ServerHealth};
-use domain::status::{Contact, Outcome, ServerView, TaskStatus};
+use domain::task::status::{Contact, Outcome, ServerView, TaskStatus};
 use domain::time::Timestamp;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::decider::Decider;
-use domain::handle::{Form, TaskHandle};
+use domain::task::decider::Decider;
+use domain::task::{ResultForm, TaskHandle};
 use domain::ids::{AgentId, HandleId, PersonId, ServerId};
-use domain::payload::{Payload, PayloadKind};
+use domain::task::payload::{Payload, PayloadKind};
 use domain::ports::Abilities;
 
 use crate::agent_call::{self, AgentCall, HangUp, Landed};
@@ -70,8 +70,8 @@ impl Engine {
     ///
     /// # Errors
     /// A refusal when it is over.
-    pub async fn told_cancelled(&self, id: HandleId, by: AgentId) -> Result<(), EngineError> {
-        decide::told_cancelled(&self.core, id, &Decider::Agent(by)).await
+    pub async fn agent_told_cancelled(&self, id: HandleId, by: AgentId) -> Result<(), EngineError> {
+        decide::agent_told_cancelled(&self.core, id, &Decider::Agent(by)).await
     }
 
     /// Holds the result of a task back from its agent until a person decides.
@@ -90,7 +90,7 @@ impl Engine {
         &self,
         id: HandleId,
         by: PersonId,
-        form: Option<Form>,
+        form: Option<ResultForm>,
         reason: Option<String>,
     ) -> Result<(), EngineError> {
         decide::release(&self.core, id, &by, form, reason.as_deref()).await
@@ -112,7 +112,7 @@ impl Engine {
         Ok(self.core.registry.payload(id, kind).await?)
     }
 
-    /// Takes an agent's access away, and every open task from it with the wish to stop; returns how many tasks were
+    /// Takes an agent's access away, and every open task from it with the cancel request; returns how many tasks were
     /// asked to stop. How each took it shows on the task.
     ///
     /// # Errors

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use domain::decider::Decider;
-use domain::handle::{TaskHandle, Transition};
+use domain::task::decider::Decider;
+use domain::task::{TaskHandle, Transition};
 use domain::ids::{AgentId, HandleId};
 use domain::ports::RegistryError;
-use domain::status::ServerView;
+use domain::task::status::ServerView;
 
 use crate::admission::released;
 use crate::agent_call::HangUp;

@@ -4,7 +4,7 @@
 //! out. The trace of the agent comes first; without one, a call made while a task of the same agent is open is taken
 //! for its child.
 
-use domain::handle::{Parent, ParentWhy, TaskHandle, Usual};
+use domain::task::{Parent, ParentWhy, TaskHandle, UsualDuration};
 use domain::ids::JobKey;
 
 use crate::agent_call::AgentCall;
@@ -18,7 +18,7 @@ pub(crate) struct Kin {
     /// Which attempt of its job it is.
     pub(crate) attempt: u32,
     /// What it usually takes.
-    pub(crate) usual: Option<Usual>,
+    pub(crate) usual: Option<UsualDuration>,
 }
 
 /// Finds the kin of a call that is about to get a row.

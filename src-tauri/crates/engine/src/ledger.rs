@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use domain::handle::{TaskHandle, Transition};
+use domain::task::{TaskHandle, Transition};
 use domain::ids::{AgentId, HandleId, ServerId};
 use domain::policy::Policy;
 use domain::ports::{Clock, CommitError, ContactNote, Registry, RegistryError};
@@ -95,16 +95,16 @@ impl Ledger {
     }
 
     /// When it will be looked at next, when it is open.
-    pub(crate) fn next_look(&self, id: HandleId) -> Option<Timestamp> {
-        self.open.lock().get(id).and_then(|held| held.next_look)
+    pub(crate) fn next_poll(&self, id: HandleId) -> Option<Timestamp> {
+        self.open.lock().get(id).and_then(|held| held.next_poll)
     }
 
     /// Notes when it will be looked at next.
     pub(crate) fn plan_look(&self, id: HandleId, at: Option<Timestamp>) {
         if let Some(held) = self.open.lock().get_mut(id)
-            && held.next_look != at
+            && held.next_poll != at
         {
-            held.next_look = at;
+            held.next_poll = at;
             held.stale_note = true;
         }
     }
@@ -268,7 +268,7 @@ impl Ledger {
             .filter(|held| held.stale_note)
             .map(|held| {
                 held.stale_note = false;
-                ContactNote { handle: held.handle.id, seen: held.handle.contact.seen(), next_look: held.next_look }
+                ContactNote { handle: held.handle.id, seen: held.handle.contact.seen(), next_poll: held.next_poll }
             })
             .collect()
     }

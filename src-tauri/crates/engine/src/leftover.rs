@@ -8,12 +8,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::audit::Actor;
-use domain::handle::{Audience, Home, NewCall, TaskHandle};
+use domain::task::{Audience, Home, NewCall, TaskHandle};
 use domain::ids::{JobKey, ServerId};
-use domain::payload::{Payload, PayloadKind};
-use domain::ports::{CommitError, Intent, RegistryError};
+use domain::task::payload::{Payload, PayloadKind};
+use domain::ports::{CallIntent, CommitError, RegistryError};
 use domain::server::Server;
-use domain::status::GoneWhy;
+use domain::task::status::GoneWhy;
 use domain::time::Timestamp;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
@@ -41,7 +41,7 @@ pub(crate) async fn record(core: &Arc<Core>, servers: &[Server]) -> Result<(), R
 async fn record_one(
     core: &Core,
     server: Option<&Server>,
-    intent: Intent,
+    intent: CallIntent,
 ) -> Result<domain::ids::HandleId, RegistryError> {
     let id = intent.id;
     if core.registry.handle(id).await?.is_some() {

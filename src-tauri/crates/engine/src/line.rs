@@ -3,7 +3,7 @@
 //! A line is a key and nothing more: the connection itself is in `post.rs`, and what is followed over it in
 //! `follow.rs`. When an agent's own line is opened and ended is in `lines.rs`.
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{AgentId, ServerId};
 
 /// A server, and on whose connection it is reached.

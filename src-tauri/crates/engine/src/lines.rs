@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{AgentId, ConnectionId, ServerId};
 use domain::ports::Abilities;
 use domain::server::{Era, Negotiated, Server};

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{AgentId, HandleId, ServerId};
 use domain::time::Timestamp;
 
@@ -19,7 +19,7 @@ pub(crate) struct Held {
     /// As last committed, with contact fresher than the registry's.
     pub(crate) handle: Arc<TaskHandle>,
     /// When it is looked at next.
-    pub(crate) next_look: Option<Timestamp>,
+    pub(crate) next_poll: Option<Timestamp>,
     /// Contact or next look moved since the last flush.
     pub(crate) stale_note: bool,
     /// Commits that are on their way: until they are back, the registry may know more than this.
@@ -89,7 +89,7 @@ impl OpenHandles {
         }
         let server = handle.server;
         self.count_questions(self.held.get(&id).map(|held| Arc::clone(&held.handle)).as_deref(), Some(&handle));
-        let held = Held { handle, next_look: None, stale_note: false, on_their_way: 0 };
+        let held = Held { handle, next_poll: None, stale_note: false, on_their_way: 0 };
         if self.held.insert(id, held).is_none() {
             *self.by_server.entry(server).or_default() += 1;
         }

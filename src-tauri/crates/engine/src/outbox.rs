@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use domain::handle::{Effect, TaskHandle, Transition};
+use domain::task::{Effect, TaskHandle, Transition};
 use domain::ids::Seq;
 use domain::time::Timestamp;
 
@@ -36,7 +36,7 @@ impl Outbox {
                 Effect::Tell(attention) => self.board.pin(handle.id, *attention),
                 // The follower sees from the handle that it need not look; reservations are rows, released by the
                 // terminal phase in the same commit. Looks are below.
-                Effect::LookAt(_) | Effect::StopLooking | Effect::Release => {}
+                Effect::PollAt(_) | Effect::StopPolling | Effect::Release => {}
             }
         }
         self.touch(handle, look(transition, now));
@@ -61,8 +61,8 @@ impl Outbox {
 /// The look that a transition asks for. One that is due already means as soon as the server's hint allows.
 fn look(transition: &Transition, now: Timestamp) -> Touch {
     let look_at = transition.effects.iter().rev().find_map(|effect| match effect {
-        Effect::LookAt(at) => Some(*at),
-        Effect::Deliver | Effect::Tell(_) | Effect::StopLooking | Effect::Release => None,
+        Effect::PollAt(at) => Some(*at),
+        Effect::Deliver | Effect::Tell(_) | Effect::StopPolling | Effect::Release => None,
     });
     Touch { soon: look_at.is_some_and(|at| at <= now), look_at, person_acted: false }
 }

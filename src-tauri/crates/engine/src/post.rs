@@ -7,9 +7,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use domain::handle::{Home, TaskHandle};
+use domain::task::{Home, TaskHandle};
 use domain::ids::{AgentId, ConnectionId, HandleId, ServerId, SessionKey};
-use domain::observation::Progress;
+use domain::task::observation::Progress;
 use domain::policy::Policy;
 use domain::ports::{ToolFacts, Upstream, UpstreamError};
 use domain::server::{Era, Negotiated, Server, ServerAddress, ServerHealth};

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use domain::handle::{TaskHandle, Transition};
+use domain::task::{TaskHandle, Transition};
 use domain::ids::AgentId;
-use domain::learned_timeout::{AbandonedCall, LearnedTimeout, learn};
+use domain::client::learned_timeout::{AbandonedCall, LearnedTimeout, learn};
 use domain::policy::plain_text;
 use domain::ports::{AgentNote, RegistryError};
 use domain::time::Timestamp;

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{AgentId, HandleId, JobKey};
 use domain::ports::RegistryError;
 use domain::time::Timestamp;

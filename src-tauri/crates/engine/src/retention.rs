@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{AgentId, PersonId, ServerId};
-use domain::policy::Retention;
+use domain::policy::RetentionPolicy;
 use domain::ports::{RegistryError, Removal};
 use domain::time::Timestamp;
 use parking_lot::Mutex;
@@ -52,7 +52,7 @@ impl Quota {
 
 /// Limits of the moment, and bytes in use as last summed up.
 pub(crate) struct Storage {
-    limits: Mutex<Retention>,
+    limits: Mutex<RetentionPolicy>,
     agents: Mutex<HashMap<AgentId, u64>>,
     servers: Mutex<HashMap<ServerId, u64>>,
     /// One clean-up at a time.
@@ -60,7 +60,7 @@ pub(crate) struct Storage {
 }
 
 impl Storage {
-    pub(crate) fn new(limits: Retention) -> Self {
+    pub(crate) fn new(limits: RetentionPolicy) -> Self {
         Self {
             limits: Mutex::new(limits),
             agents: Mutex::default(),
@@ -70,7 +70,7 @@ impl Storage {
     }
 
     /// The limits that hold.
-    pub(crate) fn limits(&self) -> Retention {
+    pub(crate) fn limits(&self) -> RetentionPolicy {
         self.limits.lock().clone()
     }
 
@@ -112,12 +112,12 @@ impl Storage {
 }
 
 /// The limits by which something may be removed at this moment: after the clock was set, nothing goes for its age.
-pub(crate) fn limits_now(core: &Core) -> Retention {
+pub(crate) fn limits_now(core: &Core) -> RetentionPolicy {
     let limits = core.storage.limits();
     if core.ages_are_sure() {
         return limits;
     }
-    Retention { payload_age: Duration::MAX, task_age: Duration::MAX, audit_age: Duration::MAX, ..limits }
+    RetentionPolicy { payload_age: Duration::MAX, task_age: Duration::MAX, audit_age: Duration::MAX, ..limits }
 }
 
 /// Reads the limits that people set.
@@ -137,10 +137,10 @@ pub(crate) async fn read_limits(core: &Core) -> Result<(), RegistryError> {
     Ok(())
 }
 
-fn limits_of(value: &Value, built_in: Retention) -> Retention {
+fn limits_of(value: &Value, built_in: RetentionPolicy) -> RetentionPolicy {
     let number = |name: &str| value.get(name).and_then(Value::as_u64);
     let days = |name: &str, otherwise: Duration| number(name).map_or(otherwise, Duration::from_millis);
-    Retention {
+    RetentionPolicy {
         payload_age: days("payloadAgeMs", built_in.payload_age),
         task_age: days("taskAgeMs", built_in.task_age),
         audit_age: days("auditAgeMs", built_in.audit_age),
@@ -152,7 +152,7 @@ fn limits_of(value: &Value, built_in: Retention) -> Retention {
 }
 
 /// Sets the limits; recorded before they hold.
-pub(crate) async fn set_limits(core: &Core, limits: Retention, by: &PersonId) -> Result<(), EngineError> {
+pub(crate) async fn set_limits(core: &Core, limits: RetentionPolicy, by: &PersonId) -> Result<(), EngineError> {
     let ms = |age: Duration| u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
     let value = json!({
         "payloadAgeMs": ms(limits.payload_age),
@@ -205,13 +205,13 @@ pub(crate) async fn clean(core: &Core) -> Result<Removal, RegistryError> {
 impl Engine {
     /// How long what is stored is kept.
     #[must_use]
-    pub fn storage_limits(&self) -> Retention {
+    pub fn storage_limits(&self) -> RetentionPolicy {
         self.core.storage.limits()
     }
 
     /// The limits by which clean-up would remove something now: none for age while the clock is not sure.
     #[must_use]
-    pub fn clean_up_limits(&self) -> Retention {
+    pub fn clean_up_limits(&self) -> RetentionPolicy {
         limits_now(&self.core)
     }
 
@@ -219,7 +219,7 @@ impl Engine {
     ///
     /// # Errors
     /// When it cannot be recorded.
-    pub async fn set_storage_limits(&self, limits: Retention, by: &PersonId) -> Result<(), EngineError> {
+    pub async fn set_storage_limits(&self, limits: RetentionPolicy, by: &PersonId) -> Result<(), EngineError> {
         set_limits(&self.core, limits, by).await
     }
 

@@ -1,14 +1,14 @@
 //! Taking an agent out: its access first, then everything it started (promise R2, ruling 28).
 //!
 //! The agent's row is stored before anything else, so that no call of it can begin meanwhile; then each open task is
-//! taken from it with the wish to stop, many in one commit. Sending the wishes is `deliver.rs`'s, and a server that does
+//! taken from it with the cancel request, many in one commit. Sending the wishes is `deliver.rs`'s, and a server that does
 //! not obey is shown as such on the task.
 
 use std::sync::Arc;
 
 use domain::agent::Agent;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::handle::{Refusal, Transition};
+use domain::task::{Refusal, Transition};
 use domain::ids::{AgentId, HandleId, PersonId};
 use domain::ports::{AgentUnit, RegistryError};
 use futures::stream::{self, StreamExt};
@@ -111,7 +111,7 @@ async fn take_all(
 async fn take(core: &Arc<Core>, id: HandleId, by: &PersonId, reason: Option<&str>) -> Result<bool, EngineError> {
     let taken = core.ledger.decide(id, |handle, now| match handle.revoke(by, reason, now) {
         Ok(step) => {
-            let asks = step.next.stop_due();
+            let asks = step.next.is_cancel_due();
             Ok::<_, std::convert::Infallible>((step, asks))
         }
         // It was taken before.

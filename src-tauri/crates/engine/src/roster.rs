@@ -9,7 +9,7 @@ use std::sync::Arc;
 use domain::agent::{Agent, TokenDigest};
 use domain::ids::{AgentId, ServerId};
 use domain::ports::{Registry, RegistryError};
-use domain::rule::{Resolved, Rules};
+use domain::rule::{ResolvedRule, Rules};
 
 /// All agents and rules at one moment.
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ impl Roster {
     }
 
     /// What holds for a call.
-    pub(crate) fn resolve(&self, agent: AgentId, server: ServerId, tool: &str) -> Resolved {
-        if self.rules.all().is_empty() { Resolved::default() } else { self.rules.resolve(agent, server, tool) }
+    pub(crate) fn resolve(&self, agent: AgentId, server: ServerId, tool: &str) -> ResolvedRule {
+        if self.rules.all().is_empty() { ResolvedRule::default() } else { self.rules.resolve(agent, server, tool) }
     }
 }

@@ -7,10 +7,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use domain::handle::{LiveOutcome, QuestionRef, TaskHandle};
+use domain::task::{LiveOutcome, QuestionRef, TaskHandle};
 use domain::ids::{HandleId, RequestKey};
 use domain::ports::AnswerToSend;
-use domain::request::{AnswerAction, AskDoor, LiveQuestion, RequestState};
+use domain::task::input_request::{AnswerAction, AskDoor, LiveQuestion, RequestState};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -75,7 +75,7 @@ async fn reconcile(core: &Arc<Core>, id: HandleId) {
         }
         let goes_on = is_open || ended_with(&stored, key);
         let live = stored.live_question(key);
-        let handed = core.must_apply(id, |handle, now| handle.hands_over(key, now)).await;
+        let handed = core.must_apply(id, |handle, now| handle.hand_over_question(key, now)).await;
         if let (true, Some(live), Ok(_)) = (goes_on, live, handed) {
             ask_another(core, &stored, live, others.clone()).await;
         }

@@ -9,7 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use domain::policy::Policy;
-use domain::schedule::next_connect;
+use domain::policy::schedule::next_reconnect;
 use futures::FutureExt;
 use tokio::time::Instant;
 
@@ -111,7 +111,7 @@ impl Supervisor {
                     policy.backoff_last
                 } else {
                     tracing::error!(task.name = name, attempt = quick, "a background task panicked, starting it anew");
-                    next_connect(quick, 0.5, &policy)
+                    next_reconnect(quick, 0.5, &policy)
                 };
                 tokio::time::sleep(wait).await;
             }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use api::{ApiError, Code};
 use domain::agent::TokenDigest;
 use domain::ids::AgentId;
-use domain::policy::Gateway;
+use domain::policy::GatewayPolicy;
 use engine::Engine;
 use mcp::gateway::model_text::access;
 use mcp::serve::{FaceParts, Service, Visitor};
@@ -134,7 +134,7 @@ struct Bucket {
 }
 
 impl Pace {
-    fn new(limits: &Gateway) -> Self {
+    fn new(limits: &GatewayPolicy) -> Self {
         let (per_second, burst) = (f64::from(limits.requests_per_second), f64::from(limits.requests_burst));
         Self { per_second, burst, buckets: Mutex::default() }
     }
@@ -171,7 +171,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_agent_that_asks_too_often_waits_and_others_do_not() {
-        let limits = Gateway { requests_per_second: 10, requests_burst: 3, ..Gateway::default() };
+        let limits = GatewayPolicy { requests_per_second: 10, requests_burst: 3, ..GatewayPolicy::default() };
         let pace = Pace::new(&limits);
         let (hasty, other) = (AgentId::from_random(1), AgentId::from_random(2));
         assert!((0..3).all(|_| pace.may_ask(hasty)), "a burst passes");

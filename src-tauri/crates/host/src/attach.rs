@@ -6,7 +6,7 @@
 
 use api::news::{News, Subscribe};
 use api::{ApiError, Code};
-use domain::policy::{Hosting, Policy};
+use domain::policy::{HostPolicy, Policy};
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt as _, TryStreamExt as _};
 use tokio::net::UnixStream;
@@ -25,7 +25,7 @@ pub struct Attached {
     client: reqwest::Client,
     line_cap: usize,
     paths: Paths,
-    hosting: Hosting,
+    hosting: HostPolicy,
 }
 
 /// The host part means nothing on a unix socket; it only has to be there.

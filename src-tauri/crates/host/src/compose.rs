@@ -12,7 +12,7 @@ use api::{Api, BrowserSessions, Live, Place};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::HostId;
 use domain::policy::Policy;
-use domain::ports::{Clock, Connector, Intents, Notifier, Registry, RegistryError, Scale, Secrets};
+use domain::ports::{CallIntents, Clock, Connector, Notifier, Registry, RegistryError, Secrets, TokenCounter};
 use domain::server::ServerAddress;
 use engine::supervisor::Supervisor;
 use engine::{Draw, Engine, Parts, SystemClock};
@@ -22,7 +22,7 @@ use mcp::serve::{FaceKey, FaceParts};
 use mcp::transport::{KeeperKey, KeeperProgram};
 use parking_lot::Mutex;
 use registry::{IntentsOpening, Opening, SealKey, Sqlite, SqliteIntents};
-use tokens::Weigher;
+use tokens::FamilyCounter;
 use tokio_util::sync::CancellationToken;
 
 use crate::agents::AgentDoor;
@@ -44,7 +44,7 @@ pub struct Adapters {
     /// The durable registry.
     pub registry: Arc<dyn Registry>,
     /// What was begun and is not settled, for the next start.
-    pub intents: Arc<dyn Intents>,
+    pub intents: Arc<dyn CallIntents>,
     /// Opens connections to servers.
     pub connector: Arc<dyn Connector>,
     /// Passes on what agents ask over those connections.
@@ -367,8 +367,8 @@ impl Running {
 }
 
 /// What weighs messages. Cheap to make: its tables are made when something is first weighed.
-pub(crate) fn scale() -> Arc<dyn Scale> {
-    Arc::new(Weigher::new())
+pub(crate) fn scale() -> Arc<dyn TokenCounter> {
+    Arc::new(FamilyCounter::new())
 }
 
 /// How keepers of children are started: they are in this program too.
@@ -418,7 +418,7 @@ async fn open_registry(config: &Config, key: [u8; 32]) -> Result<Arc<dyn Registr
 }
 
 /// Opens the file of what was begun, beside the registry.
-async fn open_intents(config: &Config, key: [u8; 32]) -> Result<Arc<dyn Intents>, RegistryError> {
+async fn open_intents(config: &Config, key: [u8; 32]) -> Result<Arc<dyn CallIntents>, RegistryError> {
     let path = config.paths.intents();
     let opening = IntentsOpening { path: &path, key: SealKey::from_bytes(key), policy: &config.policy };
     // As the registry's: it ends after everything that writes.

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use api::{Api, ApiError, Caller, Code};
-use domain::policy::Hosting;
+use domain::policy::HostPolicy;
 use engine::SystemClock;
 use futures::stream::BoxStream;
 use parking_lot::Mutex;
@@ -32,7 +32,7 @@ pub type Opener = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct Door {
     way: Way,
     paths: Paths,
-    hosting: Hosting,
+    hosting: HostPolicy,
 }
 
 enum Way {

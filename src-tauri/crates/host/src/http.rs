@@ -24,7 +24,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
-use domain::policy::{Hosting, Policy};
+use domain::policy::{HostPolicy, Policy};
 use engine::supervisor::Supervisor;
 use futures::StreamExt as _;
 use serde::Deserialize;
@@ -79,7 +79,7 @@ impl HttpError {
 struct Behind {
     api: Api,
     sign_in: Arc<SignIn>,
-    hosting: Hosting,
+    hosting: HostPolicy,
     stop: CancellationToken,
     /// The name of the cookie: cookies know no ports, so the port is in it.
     cookie: String,

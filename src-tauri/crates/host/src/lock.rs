@@ -8,7 +8,7 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use domain::policy::Hosting;
+use domain::policy::HostPolicy;
 use rustix::fs::{FlockOperation, flock};
 
 /// Held while a core runs.
@@ -42,7 +42,7 @@ impl CoreLock {
     ///
     /// # Errors
     /// When another core has it, or the file cannot be used.
-    pub fn take(path: &Path, hosting: &Hosting) -> Result<Self, LockError> {
+    pub fn take(path: &Path, hosting: &HostPolicy) -> Result<Self, LockError> {
         let begun = Instant::now();
         loop {
             match Self::try_take(path) {
@@ -106,13 +106,13 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("core.lock");
         assert_eq!(CoreLock::holder(&path), None, "nobody has it yet");
-        let first = CoreLock::take(&path, &Hosting::default()).expect("the first one gets it");
+        let first = CoreLock::take(&path, &HostPolicy::default()).expect("the first one gets it");
         assert_eq!(CoreLock::holder(&path), Some(Some(std::process::id())));
         assert!(
-            matches!(CoreLock::take(&path, &Hosting::default()), Err(LockError::Held { pid }) if pid == Some(std::process::id())),
+            matches!(CoreLock::take(&path, &HostPolicy::default()), Err(LockError::Held { pid }) if pid == Some(std::process::id())),
             "the second one is told"
         );
         drop(first);
-        assert!(CoreLock::take(&path, &Hosting::default()).is_ok(), "the lock ends with its holder");
+        assert!(CoreLock::take(&path, &HostPolicy::default()).is_ok(), "the lock ends with its holder");
     }
 }

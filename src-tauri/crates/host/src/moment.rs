@@ -3,7 +3,7 @@
 //! It reads the system's clock and the built-in numbers; nothing about tasks is decided with them. The core has the
 //! `Clock` port instead.
 
-use domain::policy::Hosting;
+use domain::policy::HostPolicy;
 use domain::ports::Clock as _;
 use engine::SystemClock;
 
@@ -15,5 +15,5 @@ pub fn now() -> String {
 
 /// Returns when a core that could not be opened may be tried again. Cancel-safe.
 pub async fn before_another_try() {
-    tokio::time::sleep(Hosting::default().attach_again).await;
+    tokio::time::sleep(HostPolicy::default().attach_again).await;
 }

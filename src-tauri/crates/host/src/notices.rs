@@ -18,7 +18,7 @@ mod words;
 use std::sync::Arc;
 
 use api::dto::NoticesGo;
-use domain::policy::Hosting;
+use domain::policy::HostPolicy;
 use domain::ports::{Notice, Notifier};
 use parking_lot::Mutex;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -53,7 +53,7 @@ pub struct DesktopNotices {
 }
 
 /// The notifier of a core, and the end of it that tells the desktop. Every notice is in the log, whatever becomes of it.
-pub(crate) fn notifier(hosting: &Hosting, is_wanted: bool) -> (Arc<dyn Notifier>, DesktopNotices) {
+pub(crate) fn notifier(hosting: &HostPolicy, is_wanted: bool) -> (Arc<dyn Notifier>, DesktopNotices) {
     // Full only when the desktop hangs; then notices are dropped, which loses no fact.
     let (sender, incoming) = channel(hosting.notices_waiting_max);
     let reach = Reach(Arc::new(Mutex::new(if is_wanted { NoticesGo::None } else { NoticesGo::Off })));

@@ -13,7 +13,7 @@ pub(crate) use elsewhere::{adopt, reap};
 mod linux {
     use std::collections::HashSet;
 
-    use domain::policy::Hosting;
+    use domain::policy::HostPolicy;
     use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, set_child_subreaper, waitid};
     use tokio::signal::unix::{SignalKind, signal};
 
@@ -25,7 +25,7 @@ mod linux {
     }
 
     /// Waits for adopted children that ended, so that they do not stay as zombies. Runs until it is dropped.
-    pub(crate) async fn reap(hosting: Hosting) {
+    pub(crate) async fn reap(hosting: HostPolicy) {
         let Ok(mut ended) = signal(SignalKind::child()) else { return std::future::pending().await };
         let mut before = HashSet::new();
         loop {
@@ -63,11 +63,11 @@ mod linux {
 // Not run here: orphans go to the system, and what they ask for is refused as unproven.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
-    use domain::policy::Hosting;
+    use domain::policy::HostPolicy;
 
     pub(crate) fn adopt() {}
 
-    pub(crate) async fn reap(_hosting: Hosting) {
+    pub(crate) async fn reap(_hosting: HostPolicy) {
         std::future::pending().await
     }
 }

@@ -3,7 +3,7 @@
 //! The name comes from the system's user list, never from what a program says of itself. Nothing is authorised here.
 
 use domain::ids::PersonId;
-use domain::origin::{DecisionOrigin, Door, ProcessStamp};
+use domain::audit::decision_origin::{DecisionDoor, DecisionOrigin, ProcessStamp};
 
 use crate::socket::process_table::ProcessTable;
 
@@ -19,13 +19,13 @@ pub(crate) fn in_window() -> PersonId {
     let pid = std::process::id();
     let process = ProcessTable::of_system().process(pid).map(|own| ProcessStamp { pid, started: own.started });
     let executable = std::env::current_exe().ok().map(|path| path.display().to_string());
-    here().through(DecisionOrigin { door: Door::Window, process, executable })
+    here().through(DecisionOrigin { door: DecisionDoor::Window, process, executable })
 }
 
 /// The same person, deciding in a browser that was signed in. TCP names no process.
 #[must_use]
 pub(crate) fn in_browser() -> PersonId {
-    here().through(DecisionOrigin { door: Door::Browser, process: None, executable: None })
+    here().through(DecisionOrigin { door: DecisionDoor::Browser, process: None, executable: None })
 }
 
 /// This process's user id.

@@ -79,7 +79,7 @@ fn completed(server: &Server, locate: impl Fn(&str, Option<&Path>) -> Option<Str
     let fingerprint = address.fingerprint();
     // What was learnt by talking to it holds for the same program.
     let verdict =
-        server.verdict.clone().map(|verdict| domain::server::Verdict { fingerprint: fingerprint.clone(), ..verdict });
+        server.verdict.clone().map(|verdict| domain::server::EraVerdict { fingerprint: fingerprint.clone(), ..verdict });
     let consent = Some(Consent { fingerprint, ..agreed.clone() });
     Some(Server { address, consent, verdict, ..server.clone() })
 }

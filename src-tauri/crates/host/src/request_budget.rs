@@ -287,12 +287,12 @@ impl Drop for ConnectionOwner {
 
 #[cfg(test)]
 mod tests {
-    use domain::policy::Shares;
+    use domain::policy::SharePolicy;
 
     use super::*;
 
     fn budget() -> RequestBudget {
-        let shares = Shares { body_bytes_max: 100, ..Shares::default() };
+        let shares = SharePolicy { body_bytes_max: 100, ..SharePolicy::default() };
         RequestBudget::new(&Policy { shares, ..Policy::default() })
     }
 

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use api::{Ability, ApiError, BrowserSession, BrowserSessions, Caller, Code as ErrorCode};
-use domain::policy::{Hosting, plain_text};
+use domain::policy::{HostPolicy, plain_text};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -71,7 +71,7 @@ pub(crate) struct SignedIn {
 
 /// Codes and sessions of one core.
 pub(crate) struct SignIn {
-    hosting: Hosting,
+    hosting: HostPolicy,
     elapsed: Elapsed,
     /// Where the browser's door is, once it is open.
     address: OnceLock<SocketAddr>,
@@ -108,7 +108,7 @@ impl Drop for Session {
 
 impl SignIn {
     /// No code, no session.
-    pub(crate) fn new(hosting: &Hosting, elapsed: Elapsed) -> Self {
+    pub(crate) fn new(hosting: &HostPolicy, elapsed: Elapsed) -> Self {
         Self { hosting: hosting.clone(), elapsed, address: OnceLock::new(), state: Mutex::new(State::default()) }
     }
 
@@ -290,7 +290,7 @@ mod tests {
     fn with_clock() -> (SignIn, Boot) {
         let boot = Boot::default();
         let read = boot.clone();
-        (SignIn::new(&Hosting::default(), Arc::new(move || *read.0.lock())), boot)
+        (SignIn::new(&HostPolicy::default(), Arc::new(move || *read.0.lock())), boot)
     }
 
     fn sign_in() -> SignIn {
@@ -310,7 +310,7 @@ mod tests {
         assert!(door.session(&proof.cookie, &proof.word).is_some(), "both secrets are a session");
         assert_eq!(door.redeem(&code, "Firefox"), None, "it was used");
         let late = door.new_code();
-        boot.advance(Hosting::default().code_span);
+        boot.advance(HostPolicy::default().code_span);
         assert_eq!(door.redeem(&late, "Firefox"), None, "it is too late");
         let first = door.new_code();
         let second = door.new_code();
@@ -337,7 +337,7 @@ mod tests {
         assert!(door.session(&a.cookie, &b.word).is_none(), "the two belong together");
         assert!(door.session("", "").is_none(), "nothing is no secret");
         assert!(door.session(&b.cookie, &b.word).is_some(), "several browsers may be signed in");
-        boot.advance(Hosting::default().browser_session_span);
+        boot.advance(HostPolicy::default().browser_session_span);
         assert!(door.session(&a.cookie, &a.word).is_none(), "the day is over");
         assert_eq!(format!("{a:?}"), "Proof(…)", "no log shows them");
     }
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn the_oldest_browser_goes_when_there_are_too_many() {
         let door = sign_in();
-        let signed: Vec<Proof> = (0..=Hosting::default().browser_sessions_max)
+        let signed: Vec<Proof> = (0..=HostPolicy::default().browser_sessions_max)
             .filter_map(|_| door.redeem(&door.new_code(), "Firefox"))
             .collect();
         let first = signed.first().expect("one");
@@ -363,7 +363,7 @@ mod tests {
         let listed = door.list();
         let session = listed.first().expect("one");
         assert!(session.browser.starts_with("Firefox [31mx"), "nothing acts on a terminal: {:?}", session.browser);
-        assert!(session.browser.chars().count() <= Hosting::default().browser_name_chars + 1, "it is cut");
+        assert!(session.browser.chars().count() <= HostPolicy::default().browser_name_chars + 1, "it is cut");
         assert_eq!((session.age, session.idle), (Duration::from_secs(60), Duration::from_secs(60)));
         assert!(door.revoke(&session.id) && !door.revoke(&session.id), "it ends once");
         assert!(door.list().is_empty());
@@ -378,8 +378,8 @@ mod tests {
         tokio::pin!(feed);
         assert!(futures::poll!(feed.as_mut()).is_pending(), "it is open");
         // The computer was suspended: timers stood still, the boot clock did not.
-        boot.advance(Hosting::default().browser_session_span);
-        let limit = Hosting::default().browser_session_check * 2;
+        boot.advance(HostPolicy::default().browser_session_span);
+        let limit = HostPolicy::default().browser_session_check * 2;
         assert!(tokio::time::timeout(limit, feed).await.is_ok(), "it is looked at again");
         assert!(is_out(&door, &proof), "and the browser is signed out");
     }

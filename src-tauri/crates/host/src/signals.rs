@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use api::{ApiError, Code};
-use domain::policy::Hosting;
+use domain::policy::HostPolicy;
 use tokio::sync::watch;
 
 use crate::watchdog;
@@ -35,14 +35,14 @@ impl Signals {
     /// # Errors
     /// When the system gives no thread, or no signals.
     pub fn listen_with_defaults() -> Result<Self, ApiError> {
-        Self::listen(&Hosting::default())
+        Self::listen(&HostPolicy::default())
     }
 
     /// Takes the signals from now on.
     ///
     /// # Errors
     /// When the system gives no thread, or no signals.
-    pub(crate) fn listen(limits: &Hosting) -> Result<Self, ApiError> {
+    pub(crate) fn listen(limits: &HostPolicy) -> Result<Self, ApiError> {
         let (tell, count) = watch::channel(0);
         let (shutdown_limit, second_wait) = (limits.shutdown_limit, limits.second_signal_wait);
         let (ready, is_ready) = std::sync::mpsc::sync_channel(1);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use domain::policy::Hosting;
+use domain::policy::HostPolicy;
 use engine::supervisor::Supervisor;
 use engine::{ThreadActivity, activities};
 
@@ -36,7 +36,7 @@ impl Watchdog {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub(crate) fn start(limits: &Hosting, on_hang: OnHang) -> std::io::Result<Self> {
+    pub(crate) fn start(limits: &HostPolicy, on_hang: OnHang) -> std::io::Result<Self> {
         let (every, limit) = (limits.watchdog_every, limits.watchdog_limit);
         let beats = Arc::new(AtomicU64::new(0));
         let (stop, stopped) = sync_channel(1);
@@ -107,7 +107,7 @@ pub(crate) fn end_hung(_watched: Duration) {
 pub(crate) fn end_process(code: u8) {
     let ender = std::thread::Builder::new().spawn(move || std::process::exit(i32::from(code)));
     if ender.is_ok() {
-        std::thread::park_timeout(Hosting::default().watchdog_farewell);
+        std::thread::park_timeout(HostPolicy::default().watchdog_farewell);
     }
     std::process::abort();
 }
@@ -115,7 +115,7 @@ pub(crate) fn end_process(code: u8) {
 /// Replaces this process by a new one with the same arguments; for a program with a window, which nobody else starts
 /// again. One that hangs right after its start ends instead.
 pub fn restart_process(watched: Duration) {
-    if signals::has_asked_to_end() || watched < Hosting::default().restart_least_life {
+    if signals::has_asked_to_end() || watched < HostPolicy::default().restart_least_life {
         end_hung(watched);
     }
     #[cfg(unix)]
@@ -130,7 +130,7 @@ pub fn restart_process(watched: Duration) {
 
 /// Logs what every worker does. The log may be what hangs: it is given a moment on a thread of its own.
 pub(crate) fn log_threads(why: &'static str) {
-    let (limits, before) = (Hosting::default(), activities());
+    let (limits, before) = (HostPolicy::default(), activities());
     let farewell = limits.watchdog_farewell;
     let (written, is_written) = sync_channel(1);
     let logging = std::thread::Builder::new().spawn(move || {
@@ -177,8 +177,8 @@ mod tests {
 
     const EVERY: Duration = Duration::from_millis(20);
 
-    fn limits() -> Hosting {
-        Hosting { watchdog_every: EVERY, watchdog_limit: EVERY * 10, ..Hosting::default() }
+    fn limits() -> HostPolicy {
+        HostPolicy { watchdog_every: EVERY, watchdog_limit: EVERY * 10, ..HostPolicy::default() }
     }
 
     fn two_workers() -> tokio::runtime::Runtime {
@@ -223,7 +223,7 @@ mod tests {
         let supervisor = Supervisor::new();
         let (tell, is_told) = sync_channel(1);
         let guard = runtime.enter();
-        let limits = Hosting { watchdog_limit: Duration::from_secs(2), ..limits() };
+        let limits = HostPolicy { watchdog_limit: Duration::from_secs(2), ..limits() };
         let watchdog = Watchdog::start(&limits, told(tell)).expect("a thread");
         for _ in 0..8 {
             supervisor.spawn("works", async {

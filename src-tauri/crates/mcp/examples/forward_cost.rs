@@ -13,7 +13,7 @@ use anyhow_like::{Outcome, fail};
 use axum::Router;
 use axum::body::Bytes;
 use axum::routing::post;
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::policy::Policy;
 use engine::supervisor::Supervisor;
 use mcp::link::{Outgoing, Passenger, Tag};
@@ -75,7 +75,7 @@ async fn measure(url: &str, size: usize, rounds: usize) -> Outcome<()> {
         if bytes.len() < size {
             return fail("the plain answer is too short");
         }
-        let passenger =
+        let agent_params =
             Passenger { params: Payload::new(params.to_string()), without: &[], declares: None, cancel_on_drop: false };
         let outgoing = Outgoing {
             method: "tools/call".into(),
@@ -84,7 +84,7 @@ async fn measure(url: &str, size: usize, rounds: usize) -> Outcome<()> {
             tag: Tag(u64::try_from(round)?),
             limit: None,
             param_headers: Vec::new(),
-            passenger: Some(passenger),
+            agent_params: Some(agent_params),
         };
         let begun = Instant::now();
         let answer = opened.link.request(outgoing).await?;

@@ -7,7 +7,7 @@
 //! stands in an agent's window is told to the engine (`budget.rs`), and results that are too large for it are given in
 //! slices (`short.rs`, `slices.rs`).
 //! It stores nothing and decides nothing about tasks: rows are the engine's, and what an agent sees of one is
-//! `domain::handle::agent_sight`. No method of an agent reaches the configuration of servers or agents.
+//! `domain::task::agent_view`. No method of an agent reaches the configuration of servers or agents.
 
 mod additions;
 mod asking;

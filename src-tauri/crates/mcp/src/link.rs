@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::HandleId;
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::ports::{Closure, PortFuture};
 use domain::server::Era;
 use futures_core::Stream;
@@ -40,7 +40,7 @@ pub struct Outgoing {
     /// Modern HTTP: `Mcp-Param-*` headers, name without prefix and plain value; the link encodes them.
     pub param_headers: Vec<(String, String)>,
     /// What an agent sent and goes on with this request.
-    pub passenger: Option<Passenger>,
+    pub agent_params: Option<Passenger>,
 }
 
 /// The params of an agent's request, on their way through.

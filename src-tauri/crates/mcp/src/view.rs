@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::UpstreamError;
 use domain::time::Timestamp;

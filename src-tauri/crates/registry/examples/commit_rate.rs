@@ -11,10 +11,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use domain::audit::Verb;
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::policy::Policy;
 use domain::ports::{Commit, Registry};
-use domain::status::Phase;
+use domain::task::status::Phase;
 use domain::time::Timestamp;
 use futures::future::join_all;
 use registry::{Opening, SealKey, Sqlite};

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use domain::policy::Policy;
-use domain::ports::Intents as _;
+use domain::ports::CallIntents as _;
 use registry::{IntentsOpening, SealKey, SqliteIntents};
 use testkit::story::intents::intent;
 use tokio::runtime::Handle;

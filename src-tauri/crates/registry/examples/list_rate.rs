@@ -9,10 +9,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::policy::Policy;
-use domain::ports::{GroupBy, PageQuery, Registry, TaskOrder, TaskQuery};
-use domain::status::Phase;
+use domain::ports::{GroupBy, Registry, TaskListQuery, TaskOrder, TaskQuery};
+use domain::task::status::Phase;
 use domain::time::Timestamp;
 use futures::future::join_all;
 use registry::{Opening, SealKey, Sqlite};
@@ -70,9 +70,9 @@ fn queries() -> Vec<(&'static str, TaskQuery)> {
 }
 
 /// What the window asks for, by name: the query and the place.
-fn screens(tasks: u64) -> Vec<(&'static str, PageQuery, u64)> {
-    let all = PageQuery::default;
-    let within = |group: &str| PageQuery { within: Some(group.into()), ..all() };
+fn screens(tasks: u64) -> Vec<(&'static str, TaskListQuery, u64)> {
+    let all = TaskListQuery::default;
+    let within = |group: &str| TaskListQuery { within: Some(group.into()), ..all() };
     let deep = 50_000;
     // A task is created each 10 ms.
     let tenth = i64::try_from(tasks * 9).expect("fits");
@@ -82,26 +82,26 @@ fn screens(tasks: u64) -> Vec<(&'static str, PageQuery, u64)> {
         ("needs you", within("needsYou"), 0),
         ("finished", within("finished"), 0),
         ("finished, far down", within("finished"), deep),
-        ("of a server", PageQuery { servers: vec![CAST.server(1)], ..all() }, 0),
+        ("of a server", TaskListQuery { servers: vec![CAST.server(1)], ..all() }, 0),
         (
             "of a server, by agent",
-            PageQuery { servers: vec![CAST.server(1)], group_by: GroupBy::Agent, within: Some(String::new()), ..all() },
+            TaskListQuery { servers: vec![CAST.server(1)], group_by: GroupBy::Agent, within: Some(String::new()), ..all() },
             0,
         ),
-        ("of a tool, far down", PageQuery { tools: vec!["index_folder".into()], ..all() }, deep),
-        ("by text", PageQuery { text: Some("folder".into()), ..all() }, 0),
-        ("by id", PageQuery { text: Some(CAST.id(77).to_string()), ..all() }, 0),
-        ("by change", PageQuery { order: TaskOrder::Changed, ..all() }, 0),
-        ("by change, far down", PageQuery { order: TaskOrder::Changed, ..all() }, deep),
-        ("needs you, by change", PageQuery { order: TaskOrder::Changed, ..within("needsYou") }, 0),
+        ("of a tool, far down", TaskListQuery { tools: vec!["index_folder".into()], ..all() }, deep),
+        ("by text", TaskListQuery { text: Some("folder".into()), ..all() }, 0),
+        ("by id", TaskListQuery { text: Some(CAST.id(77).to_string()), ..all() }, 0),
+        ("by change", TaskListQuery { order: TaskOrder::Changed, ..all() }, 0),
+        ("by change, far down", TaskListQuery { order: TaskOrder::Changed, ..all() }, deep),
+        ("needs you, by change", TaskListQuery { order: TaskOrder::Changed, ..within("needsYou") }, 0),
         (
             "changed in the last tenth",
-            PageQuery { changed_after: Some(Timestamp::from_millis(1_700_000_000_000 + tenth)), ..all() },
+            TaskListQuery { changed_after: Some(Timestamp::from_millis(1_700_000_000_000 + tenth)), ..all() },
             0,
         ),
         (
             "older than the last tenth",
-            PageQuery { created_before: Some(Timestamp::from_millis(1_700_000_000_000 + tenth)), ..all() },
+            TaskListQuery { created_before: Some(Timestamp::from_millis(1_700_000_000_000 + tenth)), ..all() },
             0,
         ),
     ]

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use domain::ids::HandleId;
 use domain::policy::Policy;
-use domain::ports::{Intent, Intents, PortFuture, RegistryError};
+use domain::ports::{CallIntent, CallIntents, PortFuture, RegistryError};
 use futures_core::future::BoxFuture;
 use parking_lot::Mutex;
 
@@ -32,11 +32,11 @@ pub struct IntentsOpening<'a> {
     pub policy: &'a Policy,
 }
 
-/// Intents in one SQLite file. Dropping it ends its work when what was begun and ended is written.
+/// Call intents in one SQLite file. Dropping it ends its work when what was begun and ended is written.
 #[derive(Debug)]
 pub struct SqliteIntents {
     queue: Arc<Queue>,
-    earlier: Arc<Mutex<Vec<Intent>>>,
+    earlier: Arc<Mutex<Vec<CallIntent>>>,
 }
 
 impl SqliteIntents {
@@ -58,8 +58,8 @@ impl SqliteIntents {
     }
 }
 
-impl Intents for SqliteIntents {
-    fn begin(&self, intent: Intent) {
+impl CallIntents for SqliteIntents {
+    fn begin(&self, intent: CallIntent) {
         self.queue.begin(intent);
     }
 
@@ -67,7 +67,7 @@ impl Intents for SqliteIntents {
         self.queue.end(id);
     }
 
-    fn left_over(&self) -> PortFuture<'_, Result<Vec<Intent>, RegistryError>> {
+    fn left_over(&self) -> PortFuture<'_, Result<Vec<CallIntent>, RegistryError>> {
         let left = self.earlier.lock().clone();
         Box::pin(std::future::ready(Ok(left)))
     }

@@ -1,4 +1,4 @@
-//! Intents without a file, for tests: what is begun and not ended is left over for the next run.
+//! Call intents without a file, for tests: what is begun and not ended is left over for the next run.
 //!
 //! Everything is there at once, as if it had been flushed. Clones share what is kept, so a test can restart everything
 //! else around it. The real ones are `registry::SqliteIntents`.
@@ -7,35 +7,35 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::ids::HandleId;
-use domain::ports::{Intent, Intents, PortFuture, RegistryError};
+use domain::ports::{CallIntent, CallIntents, PortFuture, RegistryError};
 use parking_lot::Mutex;
 
-/// Intents in memory.
+/// Call intents in memory.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryIntents {
-    open: Arc<Mutex<BTreeMap<HandleId, Intent>>>,
+    open: Arc<Mutex<BTreeMap<HandleId, CallIntent>>>,
     /// What was there when this run began.
-    earlier: Arc<Mutex<Vec<Intent>>>,
+    earlier: Arc<Mutex<Vec<CallIntent>>>,
 }
 
 impl MemoryIntents {
     /// What a new process would find: everything open is of an earlier run.
     #[must_use]
     pub fn reopened(&self) -> Self {
-        let mut left: Vec<Intent> = self.earlier.lock().clone();
+        let mut left: Vec<CallIntent> = self.earlier.lock().clone();
         left.extend(self.open.lock().values().cloned());
         Self { open: Arc::default(), earlier: Arc::new(Mutex::new(left)) }
     }
 
     /// What is begun and not ended in this run.
     #[must_use]
-    pub fn open(&self) -> Vec<Intent> {
+    pub fn open(&self) -> Vec<CallIntent> {
         self.open.lock().values().cloned().collect()
     }
 }
 
-impl Intents for MemoryIntents {
-    fn begin(&self, intent: Intent) {
+impl CallIntents for MemoryIntents {
+    fn begin(&self, intent: CallIntent) {
         self.open.lock().insert(intent.id, intent);
     }
 
@@ -43,7 +43,7 @@ impl Intents for MemoryIntents {
         self.open.lock().remove(&id);
     }
 
-    fn left_over(&self) -> PortFuture<'_, Result<Vec<Intent>, RegistryError>> {
+    fn left_over(&self) -> PortFuture<'_, Result<Vec<CallIntent>, RegistryError>> {
         let left = self.earlier.lock().clone();
         Box::pin(std::future::ready(Ok(left)))
     }

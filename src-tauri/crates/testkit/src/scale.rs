@@ -1,4 +1,4 @@
-//! A scale on which every byte of a shown text is one token, exactly: what tests weigh with when tokens are not the matter.
+//! A scale on which every byte of a shown text is one token, exactly: what tests count with when tokens are not the matter.
 //!
 //! It reads messages as decision 0014 says, in the simplest way that is right: whole JSON trees, no media rules, no
 //! families, no reported usage but `_meta.usage.output_tokens`. The real one is the crate `tokens`.
@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::payload::Payload;
-use domain::ports::{Cut, Load, Scale, Weight};
+use domain::task::payload::Payload;
+use domain::ports::{Cut, MessagePart, PartCount, TokenCounter};
 use domain::tokens::{Count, Exactness, Family};
 use serde_json::{Map, Value};
 
@@ -103,53 +103,53 @@ fn trimmed(mut result: Map<String, Value>, tokens: usize) -> Map<String, Value> 
     result
 }
 
-impl Scale for PlainScale {
-    fn weigh(&self, _family: Family, load: Load<'_>) -> Weight {
-        let (Load::Call(raw)
-        | Load::Result(raw)
-        | Load::Error(raw)
-        | Load::Task(raw)
-        | Load::Prompt(raw)
-        | Load::Resource(raw)
-        | Load::Text(raw)) = load;
+impl TokenCounter for PlainScale {
+    fn count_part(&self, _family: Family, load: MessagePart<'_>) -> PartCount {
+        let (MessagePart::Call(raw)
+        | MessagePart::Result(raw)
+        | MessagePart::Error(raw)
+        | MessagePart::Task(raw)
+        | MessagePart::Prompt(raw)
+        | MessagePart::Resource(raw)
+        | MessagePart::Text(raw)) = load;
         let read = match load {
-            Load::Text(_) => None,
-            Load::Call(_) | Load::Result(_) | Load::Error(_) | Load::Task(_) | Load::Prompt(_) | Load::Resource(_) => {
+            MessagePart::Text(_) => None,
+            MessagePart::Call(_) | MessagePart::Result(_) | MessagePart::Error(_) | MessagePart::Task(_) | MessagePart::Prompt(_) | MessagePart::Resource(_) => {
                 serde_json::from_str::<Value>(raw).ok()
             }
         };
-        let Some(value) = read else { return Weight { count: count(raw.len()), ..Weight::default() } };
+        let Some(value) = read else { return PartCount { count: count(raw.len()), ..PartCount::default() } };
         let bytes = match load {
-            Load::Call(_) => text(value.get("name")) + text(value.get("arguments")),
-            Load::Result(_) => result_words(&value).len() + result_media(&value),
-            Load::Error(_) => text(value.get("message")),
-            Load::Prompt(_) => texts_of(value.get("messages"), "/content/text"),
-            Load::Resource(_) => texts_of(value.get("contents"), "/text"),
-            Load::Task(_) => {
+            MessagePart::Call(_) => text(value.get("name")) + text(value.get("arguments")),
+            MessagePart::Result(_) => result_words(&value).len() + result_media(&value),
+            MessagePart::Error(_) => text(value.get("message")),
+            MessagePart::Prompt(_) => texts_of(value.get("messages"), "/content/text"),
+            MessagePart::Resource(_) => texts_of(value.get("contents"), "/text"),
+            MessagePart::Task(_) => {
                 let mut shown = value.clone();
                 if let Some(members) = shown.as_object_mut() {
                     members.retain(|key, _| !["result", "error", "inputRequests", "_meta"].contains(&key.as_str()));
                 }
                 shown.to_string().len()
             }
-            Load::Text(_) => raw.len(),
+            MessagePart::Text(_) => raw.len(),
         };
         let reported = match load {
-            Load::Result(_) => value.pointer("/_meta/usage/output_tokens").and_then(Value::as_u64),
-            Load::Call(_) | Load::Error(_) | Load::Task(_) | Load::Prompt(_) | Load::Resource(_) | Load::Text(_) => {
+            MessagePart::Result(_) => value.pointer("/_meta/usage/output_tokens").and_then(Value::as_u64),
+            MessagePart::Call(_) | MessagePart::Error(_) | MessagePart::Task(_) | MessagePart::Prompt(_) | MessagePart::Resource(_) | MessagePart::Text(_) => {
                 None
             }
         };
         let instead = match load {
-            Load::Result(_) => count(text(value.get("structuredContent"))).tokens,
-            Load::Error(_) if value.get("data").is_some() => count(raw.len()).tokens,
-            Load::Call(_) | Load::Error(_) | Load::Task(_) | Load::Prompt(_) | Load::Resource(_) | Load::Text(_) => 0,
+            MessagePart::Result(_) => count(text(value.get("structuredContent"))).tokens,
+            MessagePart::Error(_) if value.get("data").is_some() => count(raw.len()).tokens,
+            MessagePart::Call(_) | MessagePart::Error(_) | MessagePart::Task(_) | MessagePart::Prompt(_) | MessagePart::Resource(_) | MessagePart::Text(_) => 0,
         };
         let media = match load {
-            Load::Result(_) => count(result_media(&value)).tokens,
-            Load::Call(_) | Load::Error(_) | Load::Task(_) | Load::Prompt(_) | Load::Resource(_) | Load::Text(_) => 0,
+            MessagePart::Result(_) => count(result_media(&value)).tokens,
+            MessagePart::Call(_) | MessagePart::Error(_) | MessagePart::Task(_) | MessagePart::Prompt(_) | MessagePart::Resource(_) | MessagePart::Text(_) => 0,
         };
-        Weight { count: count(bytes), reported, instead, media }
+        PartCount { count: count(bytes), reported, instead, media }
     }
 
     fn tools(&self, _family: Family, list: &str) -> BTreeMap<Arc<str>, Count> {
@@ -196,10 +196,10 @@ mod tests {
     #[test]
     fn a_byte_of_a_shown_text_is_a_token_and_nothing_else_is() {
         let result = r#"{"content":[{"type":"text","text":"abc"},{"type":"text","text":"é"}],"_meta":{"x":"long"}}"#;
-        let weigh = |load| PlainScale.weigh(Family::O200k, load).count.tokens;
-        assert_eq!(weigh(Load::Result(result)), 5, "three bytes, and two of the accent");
-        assert_eq!(weigh(Load::Call(r#"{"name":"add","arguments":{"a":1}}"#)), 3 + 7, "the name and the raw arguments");
-        assert_eq!(weigh(Load::Text("{}")), 2);
+        let count_part = |load| PlainScale.count_part(Family::O200k, load).count.tokens;
+        assert_eq!(count_part(MessagePart::Result(result)), 5, "three bytes, and two of the accent");
+        assert_eq!(count_part(MessagePart::Call(r#"{"name":"add","arguments":{"a":1}}"#)), 3 + 7, "the name and the raw arguments");
+        assert_eq!(count_part(MessagePart::Text("{}")), 2);
         assert_eq!(PlainScale.words(result), "abcé");
         assert_eq!(PlainScale.cut(Family::O200k, "éé", 1).bytes, 2, "at least one character");
         let trimmed = PlainScale.trim(Family::O200k, result, 2);

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::{ConnectionId, HandleId, RequestKey, ServerId, SessionKey, UpstreamTaskId};
-use domain::observation::Observation;
-use domain::payload::Payload;
+use domain::task::observation::Observation;
+use domain::task::payload::Payload;
 use domain::ports::{CallError, CallReply, Clock, Closure, ToolFacts, UpstreamError, UpstreamEvent};
-use domain::request::AnswerAction;
+use domain::task::input_request::AnswerAction;
 use domain::server::{Dialect, Era, Negotiated};
 use domain::time::Timestamp;
 use futures::channel::mpsc;
@@ -317,7 +317,7 @@ impl ScriptedServer {
     pub fn push(&self, task: &str, look: &Look) -> bool {
         self.becomes(task, look.clone());
         let id = UpstreamTaskId::new(task);
-        let seen = Observation { door: domain::observation::Door::Push, ..self.sighting(&id, look, self.clock.now()) };
+        let seen = Observation { door: domain::task::observation::ObservationDoor::Push, ..self.sighting(&id, look, self.clock.now()) };
         self.say(UpstreamEvent::Seen(id, Box::new(seen)))
     }
 

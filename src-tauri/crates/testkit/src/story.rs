@@ -21,7 +21,7 @@ mod tasks;
 
 use std::time::Duration;
 
-use domain::policy::{Counting, Policy};
+use domain::policy::{CountingPolicy, Policy};
 use domain::ports::{Registry, RegistryError, TaskQuery};
 
 pub use cast::{Cast, unit};
@@ -36,7 +36,7 @@ pub fn policy() -> Policy {
         desk_value_bytes: 8_000,
         desk_kind_bytes: 10_000,
         raw_messages_per_task: 4,
-        counting: Counting { windows_shown: 2, series_kept: Duration::from_secs(10 * 3_600), ..Counting::default() },
+        counting: CountingPolicy { windows_shown: 2, series_kept: Duration::from_secs(10 * 3_600), ..CountingPolicy::default() },
         ..Policy::default()
     }
 }

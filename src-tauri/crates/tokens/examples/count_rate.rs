@@ -1,8 +1,8 @@
-//! Tokens a second of the whole way from a result to its weight, against the tokenizer alone on the same text.
+//! Tokens a second of the whole way from a result to its count, against the tokenizer alone on the same text.
 //!
-//! The results are of the shapes that tools give: one text, many blocks, JSON in a text, structured content. The tokenizer
-//! gets the texts that are in them, taken out before. Both on one core, in turns, so that what else the machine does
-//! meets both. Then the error of each estimate on the golden texts. Prints one JSON object a line.
+//! The results are of the shapes that tools give: one text, many blocks, JSON in a text, structured content. The
+//! tokenizer gets the texts that are in them, taken out before. Both on one core, in turns, so that what else the
+//! machine does meets both. Then the error of each estimate on the golden texts. Prints one JSON object a line.
 
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "a measurement that cannot go on has nothing to say")]
 
@@ -12,11 +12,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bpe_openai::Tokenizer;
-use domain::ports::{Load, Scale};
+use domain::ports::{MessagePart, TokenCounter};
 use domain::tokens::Family;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokens::Weigher;
+use tokens::FamilyCounter;
 
 /// Measured pairs; the median counts.
 const ROUNDS: usize = 15;
@@ -75,7 +75,7 @@ fn median(mut all: Vec<f64>) -> f64 {
 }
 
 fn compare(sample: &Sample, family: Family, tokenizer: &Tokenizer) {
-    let scale = Weigher::new();
+    let counter = FamilyCounter::new();
     let tokens: usize = sample.texts.iter().map(|text| tokenizer.count(text)).sum();
     let times = (BYTES / sample.result.len()).max(1);
     let rate = |took: Duration| tokens as f64 / took.as_secs_f64() / 1e6;
@@ -85,7 +85,7 @@ fn compare(sample: &Sample, family: Family, tokenizer: &Tokenizer) {
             black_box(sample.texts.iter().map(|text| tokenizer.count(black_box(text.as_str()))).sum::<usize>());
         }));
         let whole = rate(each(times, || {
-            black_box(scale.weigh(family, Load::Result(black_box(&sample.result))));
+            black_box(counter.count_part(family, MessagePart::Result(black_box(&sample.result))));
         }));
         alone.push(reference);
         ours.push(whole);
@@ -108,13 +108,13 @@ struct Golden {
 }
 
 fn errors(golden: &BTreeMap<String, String>, counts: &Golden) {
-    let scale = Weigher::new();
+    let counter = FamilyCounter::new();
     for family in Family::ALL {
         let Some(truth) = counts.counts.get(family.word()) else { continue };
         let mut errors: Vec<f64> = truth
             .iter()
             .filter_map(|(name, truth)| {
-                let tokens = scale.weigh(family, Load::Text(golden.get(name)?)).count.tokens;
+                let tokens = counter.count_part(family, MessagePart::Text(golden.get(name)?)).count.tokens;
                 Some(100.0 * (tokens as f64 - *truth as f64).abs() / *truth as f64)
             })
             .collect();
@@ -125,7 +125,7 @@ fn errors(golden: &BTreeMap<String, String>, counts: &Golden) {
              \"aim\": \"inside what is stated\", \"note\": \"half of the texts are inside {middle:.1} %\"}}",
             family.label(),
             errors.len(),
-            scale.error_percent(family)
+            counter.error_percent(family)
         );
     }
 }

@@ -1,12 +1,13 @@
-//! Counting with the tokenizers that are public: OpenAI's two vocabularies.
+//! Counts with the tokenizers that are public: OpenAI's two vocabularies.
 //!
-//! The tables come with `bpe-openai`, which is linear in the length of any text; they are read at the first use and stay.
-//! This file adds nothing to the counts; `memo.rs` saves making the same one twice. How other families are estimated from the same pieces is `estimate.rs`.
+//! The tables come with `bpe-openai`, which is linear in the length of any text; they are read at the first use and
+//! stay. `piece_cache.rs` saves making the same count twice. How other families are estimated from the same pieces is
+//! in `estimate.rs`.
 
 use bpe_openai::Tokenizer;
 use bpe_openai::appendable_encoder::AppendableEncoder;
 
-use crate::memo::remembered;
+use crate::piece_cache::remembered;
 
 /// A vocabulary that we have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

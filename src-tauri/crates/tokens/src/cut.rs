@@ -1,19 +1,19 @@
 //! The longest beginning of a text that fits into so many tokens.
 //!
-//! Goes piece by piece and ends between two of them, so that words stay whole; a piece that is long by itself (a line of
-//! base64, Chinese without spaces) is cut inside, between characters. Estimates are cut with their error on top, so that
-//! a slice fits whatever the true count is. Costs as much as the beginning, not as the text.
+//! Goes piece by piece and ends between two of them, so that words stay whole; a piece that is long by itself (a line
+//! of base64, Chinese without spaces) is cut inside, between characters. Estimates are cut with their error on top, so
+//! that a slice fits whatever the true count is. Costs as much as the beginning, not as the text.
 
 use domain::ports::Cut;
 use domain::tokens::Family;
 
-use crate::tally::{Tally, at_most, count};
+use crate::token_sum::{TokenSum, at_most, count};
 
 /// Bytes from which a piece is cut inside. Judgement: longer than words are.
 const LONG_PIECE: usize = 48;
 /// Characters that are looked at beyond the first that does not fit. Judgement: as long as words are.
 const BEYOND: usize = 12;
-/// How often a cut steps back when the end of the beginning weighs more alone than it did in the whole. Judgement: one
+/// How often a cut steps back when the end of the beginning has more tokens alone than it did in the whole. Judgement: one
 /// step is what the split rules need.
 const STEPS_BACK: usize = 8;
 
@@ -34,19 +34,19 @@ pub(crate) fn cut(family: Family, text: &str, tokens: u64) -> Cut {
 
 /// Bytes of the pieces that fit, with the part of a long one that does.
 fn fitting(family: Family, text: &str, tokens: u64) -> usize {
-    let mut tally = Tally::new(family);
-    let vocabulary = tally.vocabulary();
+    let mut sum = TokenSum::new(family);
+    let vocabulary = sum.vocabulary();
     let mut bytes = 0;
     for piece in vocabulary.pieces(text) {
         if piece.len() > LONG_PIECE || bytes == 0 {
-            let fits = inside(&mut tally, piece, tokens);
+            let fits = inside(&mut sum, piece, tokens);
             bytes += fits;
             if fits < piece.len() {
                 return bytes;
             }
         } else {
-            tally.piece(piece, vocabulary.piece(piece));
-            if tally.at_most() > tokens {
+            sum.piece(piece, vocabulary.piece(piece));
+            if sum.at_most() > tokens {
                 return bytes;
             }
             bytes += piece.len();
@@ -55,10 +55,10 @@ fn fitting(family: Family, text: &str, tokens: u64) -> usize {
     bytes
 }
 
-/// Bytes of the beginning of one piece that fit, and adds them to the tally. Goes a little beyond: one more character can
-/// join two tokens into one.
-fn inside(tally: &mut Tally, piece: &str, tokens: u64) -> usize {
-    let mut growing = tally.vocabulary().growing();
+/// Bytes of the beginning of one piece that fit, and adds them to the sum. Goes a little beyond: one more character
+/// can join two tokens into one.
+fn inside(sum: &mut TokenSum, piece: &str, tokens: u64) -> usize {
+    let mut growing = sum.vocabulary().growing();
     let mut fits = 0;
     let mut best = 0;
     let mut beyond = 0;
@@ -66,7 +66,7 @@ fn inside(tally: &mut Tally, piece: &str, tokens: u64) -> usize {
         let end = start + character.len_utf8();
         let (Some(whole), Some(added)) = (piece.get(..end), piece.get(start..end)) else { break };
         let of = growing.push(added);
-        if tally.at_most_with(whole, of) <= tokens {
+        if sum.at_most_with(whole, of) <= tokens {
             (fits, best, beyond) = (end, of, 0);
         } else {
             beyond += 1;
@@ -75,12 +75,12 @@ fn inside(tally: &mut Tally, piece: &str, tokens: u64) -> usize {
             }
         }
     }
-    tally.piece(piece.get(..fits).unwrap_or_default(), best);
+    sum.piece(piece.get(..fits).unwrap_or_default(), best);
     fits
 }
 
 /// Where the last piece of a text starts.
 fn last_start(family: Family, text: &str) -> usize {
-    let last = Tally::new(family).vocabulary().pieces(text).last().map_or(0, str::len);
+    let last = TokenSum::new(family).vocabulary().pieces(text).last().map_or(0, str::len);
     text.len() - last
 }

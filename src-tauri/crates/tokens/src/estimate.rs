@@ -1,12 +1,12 @@
-//! Estimates for families whose tokenizer is not public, or too large to bring: the pieces of o200k, weighed by class.
+//! Estimates for families whose tokenizer is not public, or too large to bring: the pieces of o200k, weighted by class.
 //!
 //! Each class of pieces has three factors for each family: for a piece, for a token of o200k, and for a byte. They are
-//! fitted once, when the code is written, to true counts (decision 0014); `tests/calibration.rs` holds them to the stated
-//! error on texts that they have not seen. Nothing is learned at run time.
+//! fitted once, when the code is written, to true counts (decision 0014); `tests/calibration.rs` holds them to the
+//! stated error on texts that they have not seen. Nothing is learned at run time.
 
 use domain::ports::with_error;
 
-use crate::classes::{CLASSES, Features};
+use crate::piece_classes::{CLASSES, Features};
 
 /// The factors of a family.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! What pictures and sounds weigh, by the rules that providers document.
+//! How many tokens pictures and sounds have, by the rules that providers document.
 //!
 //! | family | rule |
 //! |---|---|
@@ -8,8 +8,10 @@
 //! | Gemini | 258 up to 384 pixels, else for each tile of 768 (Gemini API docs, *Understand and count tokens*) |
 //! | Llama | 144 for each tile of 336, 16 tiles and a whole at most (Llama 4 model code, vision encoder) |
 //!
-//! A picture of unknown size weighs the cap of its rule, `AtMost`. Sounds: 32 tokens a second (Gemini), 10 (OpenAI), at
-//! the slowest bit rate that is in use unless a header says the real one. Sizes are read by `picture.rs`.
+//! A picture of unknown size has the cap of its rule, `AtMost`. Sounds: 32 tokens a second (Gemini), 10 (OpenAI), at
+//! the slowest bit rate that is in use unless a header says the real one. Sizes are read by `media/headers.rs`.
+
+pub(crate) mod headers;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,14 +19,12 @@ use std::fmt;
 use domain::tokens::{Count, Exactness, Family};
 
 use crate::bpe::wide;
-use crate::picture::{self, Size};
+use headers::Size;
 
 /// Something that is not text, as base64.
 #[derive(PartialEq, Eq)]
 pub(crate) enum Medium<'a> {
-    /// A picture.
     Image(Cow<'a, str>),
-    /// A sound.
     Audio(Cow<'a, str>),
     /// Any other bytes.
     Bytes(Cow<'a, str>),
@@ -44,16 +44,16 @@ impl fmt::Debug for Medium<'_> {
 /// Bytes a second of the slowest speech that is in use: 8 kbit/s.
 const SLOWEST_SOUND: u64 = 1_000;
 
-/// What a medium weighs in a family.
-pub(crate) fn weigh(family: Family, medium: &Medium<'_>) -> Count {
+/// The tokens of a medium in a family.
+pub(crate) fn count_part(family: Family, medium: &Medium<'_>) -> Count {
     match medium {
-        Medium::Image(base64) => match picture::size(base64) {
+        Medium::Image(base64) => match headers::size(base64) {
             Some(size) => Count { tokens: image(family, size), exactness: Exactness::About },
             None => Count { tokens: cap(family), exactness: Exactness::AtMost },
         },
         Medium::Audio(base64) => {
             let bytes = wide(base64.len()) / 4 * 3;
-            let (rate, exactness) = match picture::sound_rate(base64) {
+            let (rate, exactness) = match headers::sound_rate(base64) {
                 Some(rate) => (rate, Exactness::About),
                 None => (SLOWEST_SOUND, Exactness::AtMost),
             };
@@ -83,7 +83,8 @@ const fn cap(family: Family) -> u64 {
     }
 }
 
-/// Tiles that are taken at most of a picture for Gemini. Judgement: the docs name no end; 3 x 4 tiles of the largest kind.
+/// Tiles that are taken at most of a picture for Gemini. Judgement: the docs name no end; 3 x 4 tiles of the largest
+/// kind.
 const GEMINI_TILES: u64 = 12;
 
 fn image(family: Family, size: Size) -> u64 {
@@ -154,10 +155,10 @@ mod tests {
     #[test]
     fn what_no_rule_knows_is_an_upper_bound() {
         let odd = Medium::Image("AAAA".into());
-        assert_eq!(weigh(Family::Claude3, &odd), Count { tokens: 1_600, exactness: Exactness::AtMost });
+        assert_eq!(count_part(Family::Claude3, &odd), Count { tokens: 1_600, exactness: Exactness::AtMost });
         let bytes = Medium::Bytes("AAAAAAAA".into());
-        assert_eq!(weigh(Family::O200k, &bytes), Count { tokens: 2, exactness: Exactness::AtMost });
+        assert_eq!(count_part(Family::O200k, &bytes), Count { tokens: 2, exactness: Exactness::AtMost });
         let sound = Medium::Audio("AAAA".repeat(1_000).into());
-        assert_eq!(weigh(Family::Gemini, &sound), Count { tokens: 96, exactness: Exactness::AtMost });
+        assert_eq!(count_part(Family::Gemini, &sound), Count { tokens: 96, exactness: Exactness::AtMost });
     }
 }

@@ -1,16 +1,16 @@
 //! A result made shorter that is still a result.
 //!
-//! Blocks are kept in order while they fit; the first text that does not is cut and says so, later ones are left out and
-//! counted. Structured content loses members from its end and stays valid JSON, whether the blocks are shown or not,
-//! because a client may read either. Everything else of the result stays as it is.
+//! Blocks are kept in order while they fit; the first text that does not is cut and says so, later ones are left out
+//! and counted. Structured content loses members from its end and stays valid JSON, whether the blocks are shown or
+//! not, because a client may read either. Everything else of the result stays as it is.
 
 use domain::tokens::Family;
 
 use crate::cut::cut;
 use crate::json::{Members, elements, object, string, written};
 use crate::media::Medium;
-use crate::shapes::{Part, block};
-use crate::tally::{Tally, at_most};
+use crate::shown_parts::{VisiblePart, block};
+use crate::token_sum::{TokenSum, at_most};
 
 /// How deep structured content is gone into; what lies deeper is left out whole. Judgement: deeper than people read.
 const DEPTH: usize = 32;
@@ -56,41 +56,43 @@ fn shortened(family: Family, text: &str, tokens: u64) -> String {
     format!("{kept}\n\n[… trimmed here: {left} more characters were left out.]")
 }
 
-fn weight(family: Family, part: &Part<'_>) -> u64 {
+fn tokens_of(family: Family, part: &VisiblePart<'_>) -> u64 {
     match part {
-        Part::Text(text) => at_most(family, text),
-        Part::Medium(medium) => {
-            let mut tally = Tally::new(family);
-            tally.medium(medium);
-            tally.at_most()
+        VisiblePart::Text(text) => at_most(family, text),
+        VisiblePart::Medium(medium) => {
+            let mut sum = TokenSum::new(family);
+            sum.medium(medium);
+            sum.at_most()
         }
     }
 }
 
 fn content(family: Family, blocks: &[&str], tokens: u64) -> String {
-    let parts: Vec<_> = blocks.iter().map(|json| block(json)).map(|part| (weight(family, &part), part)).collect();
-    let whole = parts.iter().map(|(weighs, _)| *weighs).fold(0, u64::saturating_add);
+    let parts: Vec<_> = blocks.iter().map(|json| block(json)).map(|part| (tokens_of(family, &part), part)).collect();
+    let whole = parts.iter().map(|(size, _)| *size).fold(0, u64::saturating_add);
     // Room for the sentence about what is missing, where something is and it is not the text that is cut.
     let spare = if blocks.len() > 1 && whole > tokens { NOTE } else { 0 };
     let mut left = tokens;
     let mut kept: Vec<String> = Vec::new();
     let mut missing = 0_usize;
     let mut cut = false;
-    for (json, (weighs, part)) in blocks.iter().zip(parts) {
-        if !cut && weighs.saturating_add(spare) <= left {
-            left -= weighs;
+    for (json, (size, part)) in blocks.iter().zip(parts) {
+        if !cut && size.saturating_add(spare) <= left {
+            left -= size;
             kept.push((*json).to_owned());
             continue;
         }
         // Only one text is cut: what comes after it has lost its beginning too.
         match part {
-            Part::Text(text) if !cut => {
+            VisiblePart::Text(text) if !cut => {
                 cut = true;
                 let short = shortened(family, &text, left.saturating_sub(spare));
                 left = left.saturating_sub(at_most(family, &short));
                 kept.push(cut_block(json, &short));
             }
-            Part::Text(_) | Part::Medium(Medium::Image(_) | Medium::Audio(_) | Medium::Bytes(_)) => missing += 1,
+            VisiblePart::Text(_) | VisiblePart::Medium(Medium::Image(_) | Medium::Audio(_) | Medium::Bytes(_)) => {
+                missing += 1
+            }
         }
     }
     if missing > 0 {
@@ -117,11 +119,11 @@ fn cut_block(json: &str, short: &str) -> String {
     replaced(json).or_else(|| inner(json)).unwrap_or_else(|| text_block(short))
 }
 
-/// JSON that fits and what it weighs: whole, or without what stands at its end. `None` when nothing of it fits.
+/// JSON that fits and its tokens: whole, or without its last part. `None` when nothing of it fits.
 fn structure(family: Family, json: &str, tokens: u64, depth: usize) -> Option<(String, u64)> {
-    let weighs = at_most(family, json);
-    if weighs <= tokens {
-        return Some((json.to_owned(), weighs));
+    let size = at_most(family, json);
+    if size <= tokens {
+        return Some((json.to_owned(), size));
     }
     let below = depth.checked_sub(1)?;
     // Each member and element costs about a token for its comma or its colon.
@@ -130,8 +132,8 @@ fn structure(family: Family, json: &str, tokens: u64, depth: usize) -> Option<(S
         let mut kept: Vec<(&str, String)> = Vec::new();
         for (key, value) in &members.0 {
             let Some(room) = left.checked_sub(at_most(family, key) + 3) else { break };
-            let Some((child, weighs)) = structure(family, value, room, below) else { break };
-            left = room.saturating_sub(weighs);
+            let Some((child, size)) = structure(family, value, room, below) else { break };
+            left = room.saturating_sub(size);
             let whole = child.len() == value.len();
             kept.push((key, child));
             if !whole {
@@ -143,8 +145,8 @@ fn structure(family: Family, json: &str, tokens: u64, depth: usize) -> Option<(S
         let mut kept = Vec::new();
         for value in all {
             let Some(room) = left.checked_sub(1) else { break };
-            let Some((child, weighs)) = structure(family, value, room, below) else { break };
-            left = room.saturating_sub(weighs);
+            let Some((child, size)) = structure(family, value, room, below) else { break };
+            left = room.saturating_sub(size);
             let whole = child.len() == value.len();
             kept.push(child);
             if !whole {
@@ -156,6 +158,6 @@ fn structure(family: Family, json: &str, tokens: u64, depth: usize) -> Option<(S
         let text = string(json)?;
         written(&format!("{}…", &text.get(..cut(family, &text, left).bytes)?))
     };
-    let weighs = at_most(family, &trimmed);
-    Some((trimmed, weighs))
+    let size = at_most(family, &trimmed);
+    Some((trimmed, size))
 }

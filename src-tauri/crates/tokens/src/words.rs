@@ -1,13 +1,13 @@
-//! What a result says in words, for reading it in slices.
+//! A result as plain text, for reading it in slices.
 //!
 //! Its texts, one after the other; other blocks as their JSON, pictures and sounds as a note, because slices are text.
 //! Structured content that says more than the texts comes after them: a result may be held for its size.
-//! The same for the same result, always: readers come back with offsets. Cutting is `cut.rs`.
+//! The output for one result never changes: readers come back with offsets. Cutting is in `cut.rs`.
 
-use domain::ports::Load;
+use domain::ports::MessagePart;
 
 use crate::media::Medium;
-use crate::shapes::{Part, instead, shown};
+use crate::shown_parts::{VisiblePart, instead, shown};
 
 /// Structured content that is so many times as long as the texts says more than they do. Judgement: the same in another
 /// layout is less.
@@ -16,18 +16,18 @@ const SAYS_MORE: usize = 2;
 /// The words of a result.
 pub(crate) fn words(result: &str) -> String {
     let mut words = String::new();
-    shown(Load::Result(result), |part| {
+    shown(MessagePart::Result(result), |part| {
         if !words.is_empty() && !words.ends_with('\n') {
             words.push('\n');
         }
         match part {
-            Part::Text(text) => words.push_str(&text),
-            Part::Medium(Medium::Image(_)) => words.push_str("[a picture that slices do not show]"),
-            Part::Medium(Medium::Audio(_)) => words.push_str("[a sound that slices do not show]"),
-            Part::Medium(Medium::Bytes(_)) => words.push_str("[bytes that slices do not show]"),
+            VisiblePart::Text(text) => words.push_str(&text),
+            VisiblePart::Medium(Medium::Image(_)) => words.push_str("[a picture that slices do not show]"),
+            VisiblePart::Medium(Medium::Audio(_)) => words.push_str("[a sound that slices do not show]"),
+            VisiblePart::Medium(Medium::Bytes(_)) => words.push_str("[bytes that slices do not show]"),
         }
     });
-    if let Some(structured) = instead(Load::Result(result))
+    if let Some(structured) = instead(MessagePart::Result(result))
         && structured.len() > words.len().saturating_mul(SAYS_MORE)
     {
         if !words.is_empty() && !words.ends_with('\n') {

@@ -1,18 +1,18 @@
 //! Counts of every family against true ones, on texts that no factor was fitted to.
 //!
-//! The texts and their true counts are in `golden/`, with the origin of each count. Exact families must be equal, estimates
-//! inside the error that they state, and the family that is not known below none. What the counts are counts of is in the
-//! tests of `shapes`.
+//! The texts and their true counts are in `golden/`, with the origin of each count. Exact families must be equal,
+//! estimates inside the error that they state, and the family that is not known below none. What the counts are counts
+//! of is in the tests of `shown_parts`.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use domain::ports::{Load, Scale};
+use domain::ports::{MessagePart, TokenCounter};
 use domain::tokens::{Exactness, Family};
 use serde::Deserialize;
-use tokens::Weigher;
+use tokens::FamilyCounter;
 
 #[derive(Deserialize)]
 struct Golden {
@@ -33,7 +33,7 @@ fn golden() -> (BTreeMap<String, String>, Golden) {
 }
 
 fn tokens(family: Family, text: &str) -> u64 {
-    Weigher::new().weigh(family, Load::Text(text)).count.tokens
+    FamilyCounter::new().count_part(family, MessagePart::Text(text)).count.tokens
 }
 
 #[test]
@@ -51,11 +51,11 @@ fn exact_families_are_counted_exactly() {
     let (texts, golden) = golden();
     for family in [Family::O200k, Family::Cl100k] {
         for (name, text) in &texts {
-            let count = Weigher::new().weigh(family, Load::Text(text)).count;
+            let count = FamilyCounter::new().count_part(family, MessagePart::Text(text)).count;
             assert_eq!(count.tokens, golden.counts[family.word()][name], "{family:?} of `{name}`");
             assert_eq!(count.exactness, Exactness::Exact);
         }
-        assert_eq!(Weigher::new().error_percent(family), 0);
+        assert_eq!(FamilyCounter::new().error_percent(family), 0);
     }
 }
 
@@ -63,7 +63,7 @@ fn exact_families_are_counted_exactly() {
 fn estimates_are_inside_the_error_that_they_state() {
     let (texts, golden) = golden();
     for family in [Family::Claude3, Family::Claude47, Family::Gemini, Family::Llama] {
-        let stated = f64::from(Weigher::new().error_percent(family));
+        let stated = f64::from(FamilyCounter::new().error_percent(family));
         assert!((1.0..=20.0).contains(&stated), "an estimate has an error, and one that is of use: {stated}");
         let mut errors = Vec::new();
         for (name, text) in &texts {
@@ -95,7 +95,7 @@ fn the_family_that_is_not_known_is_below_none_in_truth_or_by_estimate() {
 #[test]
 fn llama_4_is_never_above_what_llama_says_with_its_error() {
     let (texts, golden) = golden();
-    let stated = f64::from(Weigher::new().error_percent(Family::Llama)) / 100.0;
+    let stated = f64::from(FamilyCounter::new().error_percent(Family::Llama)) / 100.0;
     for (name, text) in &texts {
         let estimate = tokens(Family::Llama, text) as f64;
         assert!(golden.counts["llama4"][name] as f64 * (1.0 - stated) <= estimate, "`{name}`");

@@ -5,27 +5,28 @@
 
 use std::time::{Duration, Instant};
 
-use domain::ports::{Load, Scale};
+use domain::ports::{MessagePart, TokenCounter};
 use domain::tokens::Family;
-use tokens::Weigher;
+use tokens::FamilyCounter;
 
 /// How much slower than harmless text a hostile one of the same size may be. Squared time would be thousands.
 const SLOWER_AT_MOST: u32 = 400;
 const LONG: usize = 400_000;
 
-fn loads(text: &str) -> [Load<'_>; 7] {
+fn loads(text: &str) -> [MessagePart<'_>; 7] {
     [
-        Load::Call(text),
-        Load::Result(text),
-        Load::Error(text),
-        Load::Task(text),
-        Load::Prompt(text),
-        Load::Resource(text),
-        Load::Text(text),
+        MessagePart::Call(text),
+        MessagePart::Result(text),
+        MessagePart::Error(text),
+        MessagePart::Task(text),
+        MessagePart::Prompt(text),
+        MessagePart::Resource(text),
+        MessagePart::Text(text),
     ]
 }
 
-/// What the processor spent on this thread: what else the machine does is nobody's fault. Wall time where it is not told.
+/// What the processor spent on this thread: what else the machine does is nobody's fault. Wall time where it is not
+/// told.
 fn spent(since: Instant) -> Duration {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanos = told.and_then(|line| line.split_whitespace().next()?.parse().ok());
@@ -41,11 +42,11 @@ fn took(work: impl FnOnce()) -> Duration {
 
 #[test]
 fn texts_that_are_one_endless_piece_cost_no_more_than_others_of_their_length() {
-    let scale = Weigher::new();
+    let counter = FamilyCounter::new();
     let harmless = "The quick brown fox jumps over the lazy dog. ".repeat(LONG / 45);
     // The first count reads the tables.
-    scale.weigh(Family::Unknown, Load::Text("a"));
-    scale.weigh(Family::Cl100k, Load::Text("a"));
+    counter.count_part(Family::Unknown, MessagePart::Text("a"));
+    counter.count_part(Family::Cl100k, MessagePart::Text("a"));
     let hostile = [
         "a".repeat(1_000_000),
         " ".repeat(LONG),
@@ -60,12 +61,12 @@ fn texts_that_are_one_endless_piece_cost_no_more_than_others_of_their_length() {
         format!("{}x", " ".repeat(LONG)),
     ];
     for family in [Family::O200k, Family::Cl100k, Family::Unknown] {
-        let usual = took(|| _ = scale.weigh(family, Load::Text(&harmless)));
+        let usual = took(|| _ = counter.count_part(family, MessagePart::Text(&harmless)));
         for text in &hostile {
             let start: String = text.chars().take(3).collect();
-            let odd = took(|| _ = scale.weigh(family, Load::Text(text)));
+            let odd = took(|| _ = counter.count_part(family, MessagePart::Text(text)));
             assert!(odd <= usual * SLOWER_AT_MOST, "`{start}…` in {family:?}: {odd:?} against {usual:?}");
-            let cutting = took(|| _ = scale.cut(family, text, 1_000));
+            let cutting = took(|| _ = counter.cut(family, text, 1_000));
             assert!(cutting <= usual * SLOWER_AT_MOST, "cutting `{start}…` in {family:?}: {cutting:?}");
         }
     }
@@ -73,7 +74,7 @@ fn texts_that_are_one_endless_piece_cost_no_more_than_others_of_their_length() {
 
 #[test]
 fn depth_breaks_nothing() {
-    let scale = Weigher::new();
+    let counter = FamilyCounter::new();
     let deep = |open: &str, close: &str| format!("{}{}", open.repeat(10_000), close.repeat(10_000));
     for json in [deep("[", "]"), deep("{\"content\":", "}"), "[".repeat(20_000), "{\"a\":[".repeat(10_000)] {
         let wrapped = [
@@ -83,12 +84,12 @@ fn depth_breaks_nothing() {
             format!("{{\"content\":[],\"structuredContent\":{{\"a\":{json}}}}}"),
         ];
         for text in &wrapped {
-            for load in loads(text) {
-                assert!(scale.weigh(Family::Claude47, load).count.tokens > 0, "it weighs something");
+            for part in loads(text) {
+                assert!(counter.count_part(Family::Claude47, part).count.tokens > 0, "it has tokens");
             }
-            scale.tools(Family::O200k, text);
-            scale.words(text);
-            let trimmed = scale.trim(Family::O200k, text, 100);
+            counter.tools(Family::O200k, text);
+            counter.words(text);
+            let trimmed = counter.trim(Family::O200k, text, 100);
             assert!(trimmed.as_str().starts_with("{\"content\":"), "still a result");
         }
     }
@@ -96,7 +97,7 @@ fn depth_breaks_nothing() {
 
 #[test]
 fn what_is_broken_is_weighed_as_the_text_that_it_is() {
-    let scale = Weigher::new();
+    let counter = FamilyCounter::new();
     let odd = [
         "",
         "{",
@@ -111,13 +112,13 @@ fn what_is_broken_is_weighed_as_the_text_that_it_is() {
     ];
     for text in odd {
         for family in Family::ALL {
-            for load in loads(text) {
-                let weight = scale.weigh(family, load);
-                assert!(weight.count.tokens <= 20_000, "`{text}` weighs {}", weight.count.tokens);
+            for part in loads(text) {
+                let count = counter.count_part(family, part);
+                assert!(count.count.tokens <= 20_000, "`{text}` has {} tokens", count.count.tokens);
             }
             for tokens in [0, 1, 5, u64::MAX] {
-                scale.trim(family, text, tokens);
-                let cut = scale.cut(family, text, tokens);
+                counter.trim(family, text, tokens);
+                let cut = counter.cut(family, text, tokens);
                 assert!(text.is_char_boundary(cut.bytes), "`{text}` is cut inside a character");
             }
         }
@@ -126,7 +127,7 @@ fn what_is_broken_is_weighed_as_the_text_that_it_is() {
 
 #[test]
 fn a_cut_fits_is_stable_and_gets_through_any_text() {
-    let scale = Weigher::new();
+    let counter = FamilyCounter::new();
     let texts = [
         include_str!("golden/prose-english.txt").to_owned(),
         include_str!("golden/prose-chinese.txt").to_owned(),
@@ -142,13 +143,13 @@ fn a_cut_fits_is_stable_and_gets_through_any_text() {
                 let mut rest = text.as_str();
                 let mut slices = 0;
                 while !rest.is_empty() {
-                    let cut = scale.cut(family, rest, size);
+                    let cut = counter.cut(family, rest, size);
                     assert!(cut.bytes > 0, "a reader gets on");
                     let (slice, after) = rest.split_at(cut.bytes);
                     assert_eq!(
-                        scale.weigh(family, Load::Text(slice)).count,
+                        counter.count_part(family, MessagePart::Text(slice)).count,
                         cut.count,
-                        "the weight is that of the slice"
+                        "the count is that of the slice"
                     );
                     let one = slice.chars().count() == 1;
                     assert!(one || cut.count.tokens <= size, "{family:?}: {} for {size}", cut.count.tokens);
@@ -159,7 +160,7 @@ fn a_cut_fits_is_stable_and_gets_through_any_text() {
                     }
                 }
             }
-            let whole = scale.cut(family, text, u64::MAX);
+            let whole = counter.cut(family, text, u64::MAX);
             assert_eq!(whole.bytes, text.len(), "everything fits into enough");
         }
     }
@@ -167,21 +168,21 @@ fn a_cut_fits_is_stable_and_gets_through_any_text() {
 
 #[test]
 fn a_slice_of_a_usual_size_is_filled() {
-    let scale = Weigher::new();
+    let counter = FamilyCounter::new();
     for family in Family::ALL {
         let text = include_str!("golden/prose-english.txt").repeat(20);
-        let cut = scale.cut(family, &text, 8_000);
-        let stated = u64::from(scale.error_percent(family));
+        let cut = counter.cut(family, &text, 8_000);
+        let stated = u64::from(counter.error_percent(family));
         assert!(cut.count.tokens >= 8_000 * (98 - stated) / 100, "{family:?}: only {}", cut.count.tokens);
     }
     let base64 = include_str!("golden/base64.txt").trim().repeat(20);
-    let cut = scale.cut(Family::O200k, &base64, 8_000);
+    let cut = counter.cut(Family::O200k, &base64, 8_000);
     assert!(cut.count.tokens > 7_900, "a line without words is cut inside: {}", cut.count.tokens);
 }
 
 #[test]
 fn trimmed_results_are_valid_smaller_and_the_same_each_time() {
-    let scale = Weigher::new();
+    let counter = FamilyCounter::new();
     let prose = include_str!("golden/prose-english.txt");
     let json = include_str!("golden/json-compact.txt").trim();
     let text = |text: &str| serde_json::json!({"type": "text", "text": text});
@@ -200,31 +201,31 @@ fn trimmed_results_are_valid_smaller_and_the_same_each_time() {
         let whole = result.to_string();
         for family in Family::ALL {
             for size in [150, 400, 700] {
-                let trimmed = scale.trim(family, &whole, size);
-                let weight = scale.weigh(family, Load::Result(trimmed.as_str())).count.tokens;
+                let trimmed = counter.trim(family, &whole, size);
+                let count = counter.count_part(family, MessagePart::Result(trimmed.as_str())).count.tokens;
                 assert!(
-                    weight <= size + size / 10,
-                    "{family:?}: {weight} for {size} of {trimmed}",
+                    count <= size + size / 10,
+                    "{family:?}: {count} for {size} of {trimmed}",
                     trimmed = trimmed.as_str()
                 );
                 let value: serde_json::Value = serde_json::from_str(trimmed.as_str()).unwrap();
                 assert!(value["content"].is_array(), "still a result");
                 assert_eq!(value.get("isError"), result.get("isError"), "what else it says stays");
                 assert_eq!(value.get("structuredContent").is_some(), result.get("structuredContent").is_some());
-                assert_eq!(scale.trim(family, &whole, size), trimmed, "the same each time");
+                assert_eq!(counter.trim(family, &whole, size), trimmed, "the same each time");
             }
-            assert_eq!(scale.trim(family, &whole, 100_000).as_str(), whole, "what fits stays as it is");
+            assert_eq!(counter.trim(family, &whole, 100_000).as_str(), whole, "what fits stays as it is");
         }
     }
 }
 
 #[test]
 fn texts_that_just_fit_together_are_not_trimmed() {
-    let scale = Weigher::new();
+    let counter = FamilyCounter::new();
     let text = |words: usize| serde_json::json!({"type": "text", "text": " word".repeat(words)});
     let whole = serde_json::json!({"content": [text(500), text(480)]}).to_string();
-    let weight = scale.weigh(Family::O200k, Load::Result(&whole)).count.tokens;
-    assert_eq!(scale.trim(Family::O200k, &whole, weight).as_str(), whole, "nothing is missing, so nothing is said");
-    let trimmed = scale.trim(Family::O200k, &whole, weight - 1);
+    let count = counter.count_part(Family::O200k, MessagePart::Result(&whole)).count.tokens;
+    assert_eq!(counter.trim(Family::O200k, &whole, count).as_str(), whole, "nothing is missing, so nothing is said");
+    let trimmed = counter.trim(Family::O200k, &whole, count - 1);
     assert!(trimmed.as_str().contains("trimmed here"), "one less does not fit: {trimmed:?}");
 }

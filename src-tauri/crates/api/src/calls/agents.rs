@@ -7,11 +7,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::agent::{Agent, TokenDigest, check_agent_name};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::figure::Tally;
+use domain::task::figures::TaskTally;
 use domain::ids::AgentId;
-use domain::learned_timeout::LearnedTimeout;
-use domain::ports::{AgentUnit, PageQuery};
-use domain::window::Meter;
+use domain::client::learned_timeout::LearnedTimeout;
+use domain::ports::{AgentUnit, TaskListQuery};
+use domain::budget::window::CountingSettings;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -129,7 +129,7 @@ impl Api {
             learned_timeout: None,
             task_tools: task_tools.unwrap_or(true),
             calls: 0,
-            meter: Meter { program, ..Meter::default() },
+            meter: CountingSettings { program, ..CountingSettings::default() },
         };
         let fact = AuditEvent {
             at: now,
@@ -176,7 +176,7 @@ impl Api {
             ));
         }
         let since = self.registry.newest_seq().await?;
-        let open = PageQuery { agents: vec![agent.id], open: Some(true), ..PageQuery::default() };
+        let open = TaskListQuery { agents: vec![agent.id], open: Some(true), ..TaskListQuery::default() };
         let ids = self.registry.matching_ids(open, self.policy.asking.stops_max).await?;
         let stopped = live.engine.revoke_agent(agent.id, caller.person.clone(), input.reason).await?;
         let shown = usize::try_from(self.policy.page_rows_max).unwrap_or(usize::MAX);
@@ -209,7 +209,7 @@ impl Api {
     }
 
     /// An agent as it is shown, with its figures out of those of all tasks.
-    pub(crate) fn agent_facts(&self, agent: &Agent, tallies: &[Tally]) -> AgentFacts {
+    pub(crate) fn agent_facts(&self, agent: &Agent, tallies: &[TaskTally]) -> AgentFacts {
         let figures = TaskFigures::of(tallies.iter().filter(|tally| tally.agent == Some(agent.id)));
         let facts = AgentFacts {
             id: agent.id.to_string(),

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use domain::agent::Agent;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::client_profile::{self, PROFILES};
-use domain::models::{self, MODELS};
+use domain::client::profile::{self, PROFILES};
+use domain::budget::models::{self, MODELS};
 use domain::ports::AgentUnit;
 use domain::tokens::{Count, Family};
-use domain::window::Meter;
+use domain::budget::window::CountingSettings;
 
 use super::Nothing;
 use crate::api::Api;
@@ -179,13 +179,13 @@ fn known_family(word: &str) -> Result<Family, ApiError> {
     })
 }
 
-/// The word of a program, as [`Meter::program`] keeps it.
+/// The word of a program, as [`CountingSettings::program`] keeps it.
 ///
 /// # Errors
 /// When no such program is known.
 pub(crate) fn known_program(word: &str) -> Result<Arc<str>, ApiError> {
     let lower = word.to_ascii_lowercase();
-    client_profile::of_word(&lower).map(|profile| profile.word.into()).ok_or_else(|| {
+    profile::of_word(&lower).map(|profile| profile.word.into()).ok_or_else(|| {
         let words = PROFILES.iter().map(|profile| profile.word);
         let all = words.clone().collect::<Vec<_>>().join(", ");
         ApiError::new(
@@ -197,8 +197,8 @@ pub(crate) fn known_program(word: &str) -> Result<Arc<str>, ApiError> {
 }
 
 /// How an agent is counted, in one line for the audit log.
-fn words(meter: &Meter) -> String {
-    let Meter { model, family, window, program } = meter;
+fn words(meter: &CountingSettings) -> String {
+    let CountingSettings { model, family, window, program } = meter;
     let program = program.as_ref().map(|program| format!("program {program}"));
     let model = model.as_ref().map(|model| format!("model {model}"));
     let family = family.map(|family| format!("tokenizer {}", family.word()));

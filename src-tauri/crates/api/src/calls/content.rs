@@ -3,7 +3,7 @@
 //! Whole payloads byte for byte are `tasks.result`. What a part is, is decided in `parts.rs`.
 
 use domain::ids::HandleId;
-use domain::payload::{Payload, PayloadKind};
+use domain::task::payload::{Payload, PayloadKind};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 

@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use domain::ids::{HandleId, RequestKey};
-use domain::request::{Ask, secret_looking_fields};
+use domain::task::input_request::{Ask, secret_looking_fields};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -212,7 +212,7 @@ impl Api {
 
     pub(crate) async fn desk_items(&self, kind: Kind) -> Result<Vec<DeskItemDto>, ApiError> {
         let kept = self.registry.desk_list(kind.word()).await?;
-        let item = |item: domain::ports::DeskItem| DeskItemDto {
+        let item = |item: domain::ports::UserDataItem| DeskItemDto {
             kind: kind.word().into(),
             value: serde_json::from_str(&item.value).unwrap_or(Value::Null),
             changed_at: iso(item.changed),

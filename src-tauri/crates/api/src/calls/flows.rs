@@ -9,8 +9,8 @@ use domain::ids::{AgentId, ServerId};
 use domain::ports::SeriesQuery;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Intake};
-use domain::waste::Waste;
-use domain::window::{Flow, Source};
+use domain::budget::waste::Waste;
+use domain::budget::window::{TokenFlow, TokenSource};
 
 use crate::api::Api;
 use crate::caller::Caller;
@@ -39,7 +39,7 @@ fn since(now: Timestamp, span_ms: u64, step: i64) -> SeriesQuery {
 /// What flowed in one point.
 #[derive(Default)]
 struct Point {
-    sums: BTreeMap<Source, Intake>,
+    sums: BTreeMap<TokenSource, Intake>,
     kept_out: Count,
     messages: u64,
 }
@@ -94,13 +94,13 @@ impl Api {
             let Some(point) = points.get_mut(&(hour - hour.rem_euclid(step))) else { continue };
             let count = Count { tokens: row.tokens, exactness: row.exactness };
             match row.flow {
-                Flow::In(source) => {
+                TokenFlow::In(source) => {
                     let sum = point.sums.entry(source).or_default();
                     let passed = Count { tokens: row.passed, exactness: row.passed_exactness };
                     *sum = *sum + Intake { passed, window: count };
                     point.messages = point.messages.saturating_add(row.messages);
                 }
-                Flow::KeptOut => point.kept_out = point.kept_out + count,
+                TokenFlow::KeptOut => point.kept_out = point.kept_out + count,
             }
             exactness = exactness.max(row.exactness);
             families.insert(row.family);
@@ -139,12 +139,12 @@ impl Api {
         for row in self.registry.spend(query).await? {
             let count = Count { tokens: row.tokens, exactness: row.exactness };
             match row.flow {
-                Flow::In(source) => {
+                TokenFlow::In(source) => {
                     let sum = point.sums.entry(source).or_default();
                     let passed = Count { tokens: row.passed, exactness: row.passed_exactness };
                     *sum = *sum + Intake { passed, window: count };
                 }
-                Flow::KeptOut => point.kept_out = point.kept_out + count,
+                TokenFlow::KeptOut => point.kept_out = point.kept_out + count,
             }
         }
         Ok((point.sources(), point.kept_out))
@@ -198,7 +198,7 @@ impl Wasted {
 
     fn shown(&self, id: ServerId, server: String) -> WasteDto {
         // A look that was hasty and brought nothing is in both sums, and cost its tokens once.
-        let (empty, hasty) = (self.tokens(Waste::EmptyLook), self.tokens(Waste::HastyLook));
+        let (empty, hasty) = (self.tokens(Waste::EmptyPoll), self.tokens(Waste::HastyPoll));
         let looks = if empty.tokens >= hasty.tokens { empty } else { hasty };
         let others = [Waste::StalledQuestion, Waste::LostTask, Waste::UnreadResult, Waste::DisobeyedCancel];
         let tokens = looks + others.into_iter().map(|waste| self.tokens(waste)).sum();
@@ -210,8 +210,8 @@ impl Wasted {
             server_id: id.to_string(),
             server,
             looks: self.count(Waste::Look),
-            empty: self.count(Waste::EmptyLook),
-            hasty: self.count(Waste::HastyLook),
+            empty: self.count(Waste::EmptyPoll),
+            hasty: self.count(Waste::HastyPoll),
             stalled: self.count(Waste::StalledQuestion),
             lost: self.count(Waste::LostTask),
             unread: self.count(Waste::UnreadResult),

@@ -2,9 +2,9 @@
 //! go on past its limit of tokens (B4).
 //!
 //! A hold is a decision of a person or of a limit that a person set, and its end is a person's. What the agent sees
-//! meanwhile is `domain::handle::agent_sight`; in which form it reads a result is `mcp::gateway`'s.
+//! meanwhile is `domain::task::agent_view`; in which form it reads a result is `mcp::gateway`'s.
 
-use domain::handle::Form;
+use domain::task::ResultForm;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -72,7 +72,7 @@ impl Api {
     }
 
     /// The form that a person wants; `None` withholds.
-    fn form(&self, input: &ReleaseTask) -> Result<Option<Form>, ApiError> {
+    fn form(&self, input: &ReleaseTask) -> Result<Option<ResultForm>, ApiError> {
         let usage = |message: &str, hint: &str| ApiError::new(Code::Usage, message, hint);
         match (input.deliver, input.form, input.trim_tokens) {
             (false, None, None) => Ok(None),
@@ -80,7 +80,7 @@ impl Api {
                 Err(usage("what is withheld has no form", "Leave the form and its tokens out, or deliver the result."))
             }
             (true, Some(FormDto::Trimmed), Some(tokens)) => {
-                Ok(Some(Form::Trimmed { tokens: self.tokens(tokens, "what a result is trimmed to")? }))
+                Ok(Some(ResultForm::Trimmed { tokens: self.tokens(tokens, "what a result is trimmed to")? }))
             }
             (true, Some(FormDto::Trimmed), None) => {
                 Err(usage("it is not said to how many tokens the result is trimmed", "Give them with `--trim N`."))
@@ -89,8 +89,8 @@ impl Api {
                 "a number of tokens goes with a trimmed result only",
                 "Leave it out, or choose the form `trimmed`.",
             )),
-            (true, Some(FormDto::Slices), None) => Ok(Some(Form::Slices)),
-            (true, Some(FormDto::Whole) | None, None) => Ok(Some(Form::Whole)),
+            (true, Some(FormDto::Slices), None) => Ok(Some(ResultForm::Slices)),
+            (true, Some(FormDto::Whole) | None, None) => Ok(Some(ResultForm::Whole)),
         }
     }
 }

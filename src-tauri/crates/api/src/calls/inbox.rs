@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::HandleId;
-use domain::ports::{Flag, PageQuery};
-use domain::request::RequestState;
+use domain::ports::{TaskFlag, TaskListQuery};
+use domain::task::input_request::RequestState;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -78,8 +78,8 @@ impl Api {
     /// Held results, and tasks past a limit that asks.
     async fn decisions(&self, names: &mut Names) -> Result<Vec<WaitingRow>, ApiError> {
         let mut tasks: BTreeMap<HandleId, TaskHandle> = BTreeMap::new();
-        for flag in [Flag::Held, Flag::OverLimit] {
-            let query = PageQuery { flags: vec![flag], ..PageQuery::default() };
+        for flag in [TaskFlag::Held, TaskFlag::OverLimit] {
+            let query = TaskListQuery { flags: vec![flag], ..TaskListQuery::default() };
             let page = self.registry.page(query, 0, self.policy.page_rows_max).await?;
             tasks.extend(page.rows.into_iter().map(|(task, _)| (task.id, task)));
         }

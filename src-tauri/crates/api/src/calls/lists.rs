@@ -91,8 +91,8 @@ impl Api {
         let limit = input.limit.clamp(1, self.policy.page_rows_max);
         let page = self.registry.page(query, input.offset, limit).await?;
         let mut rows = Vec::with_capacity(page.rows.len());
-        for (task, next_look) in &page.rows {
-            rows.push(self.row_at(task, *next_look, &mut names).await?);
+        for (task, next_poll) in &page.rows {
+            rows.push(self.row_at(task, *next_poll, &mut names).await?);
         }
         Ok(TaskPageDto { rows, view: self.named(view, by, &mut names).await? })
     }

@@ -3,10 +3,10 @@
 //! Content is checked against the server's own form before it is recorded. Recording is the engine's; this call then
 //! waits a moment for the server's acknowledgement, so that a person is told what became of it.
 
-use domain::handle::{AnswerInput, QuestionRef, TaskHandle};
+use domain::task::{AnswerInput, QuestionRef, TaskHandle};
 use domain::ids::RequestKey;
-use domain::payload::Payload;
-use domain::request::{AnswerAction, Ask, InputRequest, RequestState};
+use domain::task::payload::Payload;
+use domain::task::input_request::{AnswerAction, Ask, InputRequest, RequestState};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -165,7 +165,7 @@ fn is_settled(task: &TaskHandle, key: &RequestKey) -> bool {
     match task.requests.get(key).map(|request| &request.state) {
         Some(RequestState::Answered(answered)) => {
             !answered.delivery.is_pending()
-                || matches!(task.view, domain::status::ServerView::Asking { .. })
+                || matches!(task.view, domain::task::status::ServerView::Asking { .. })
                     && task.requests.values().any(|request| request.state.is_open())
         }
         Some(RequestState::Open | RequestState::Confirmed(_) | RequestState::Withdrawn { .. }) | None => true,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ports::RuleUnit;
-use domain::rule::{Asked, AtTokens, Limited, Repeat, Rule, RuleScope, TokenLimit};
+use domain::rule::{AudienceRule, LimitAction, LimitSubject, RepeatRule, Rule, RuleScope, TokenLimit};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -90,18 +90,18 @@ impl Api {
         };
         let (asked, people_after) = match rule.asked {
             None => (None, None),
-            Some(Asked::People) => (Some(WhoIsAsked::People), None),
-            Some(Asked::Agent) => (Some(WhoIsAsked::Agent), None),
-            Some(Asked::AgentThenPeople { after }) => (Some(WhoIsAsked::AgentThenPeople), Some(after)),
-            Some(Asked::Both) => (Some(WhoIsAsked::Both), None),
+            Some(AudienceRule::People) => (Some(WhoIsAsked::People), None),
+            Some(AudienceRule::Agent) => (Some(WhoIsAsked::Agent), None),
+            Some(AudienceRule::AgentThenPeople { after }) => (Some(WhoIsAsked::AgentThenPeople), Some(after)),
+            Some(AudienceRule::Both) => (Some(WhoIsAsked::Both), None),
         };
         Ok(RuleDto {
             scope,
             asked,
             people_after_ms: people_after.map(millis),
             repeat: rule.repeat.map(|repeat| match repeat {
-                Repeat::Join => RepeatDto::Join,
-                Repeat::New => RepeatDto::New,
+                RepeatRule::Join => RepeatDto::Join,
+                RepeatRule::New => RepeatDto::New,
             }),
             hold_results: rule.hold_results,
             promote_after_ms: rule.promote_after.map(millis),
@@ -131,7 +131,7 @@ impl Api {
         };
         let asked = match (asked, people_after_ms) {
             (Some(WhoIsAsked::AgentThenPeople), Some(after)) => {
-                Some(Asked::AgentThenPeople { after: self.span(*after, "the time until people are asked")? })
+                Some(AudienceRule::AgentThenPeople { after: self.span(*after, "the time until people are asked")? })
             }
             (Some(WhoIsAsked::AgentThenPeople), None) => {
                 return Err(ApiError::new(
@@ -148,19 +148,19 @@ impl Api {
                 ));
             }
             (None, None) => None,
-            (Some(WhoIsAsked::People), None) => Some(Asked::People),
-            (Some(WhoIsAsked::Agent), None) => Some(Asked::Agent),
-            (Some(WhoIsAsked::Both), None) => Some(Asked::Both),
+            (Some(WhoIsAsked::People), None) => Some(AudienceRule::People),
+            (Some(WhoIsAsked::Agent), None) => Some(AudienceRule::Agent),
+            (Some(WhoIsAsked::Both), None) => Some(AudienceRule::Both),
         };
         let repeat = repeat.map(|repeat| match repeat {
-            RepeatDto::Join => Repeat::Join,
-            RepeatDto::New => Repeat::New,
+            RepeatDto::Join => RepeatRule::Join,
+            RepeatDto::New => RepeatRule::New,
         });
         let promote_after = match promote_after_ms {
             Some(after) => Some(self.span(*after, "the time until a call becomes a task")?),
             None => None,
         };
-        let window_limit = self.limit(Limited::Window, input.window_limit)?;
+        let window_limit = self.limit(LimitSubject::Window, input.window_limit)?;
         if window_limit.is_some() && !matches!(scope, RuleScope::Agent(_)) {
             return Err(ApiError::new(
                 Code::Usage,
@@ -175,22 +175,22 @@ impl Api {
             hold_results: *hold_results,
             promote_after,
             hold_cut: input.hold_cut,
-            result_limit: self.limit(Limited::Result, input.result_limit)?,
-            task_limit: self.limit(Limited::Task, input.task_limit)?,
+            result_limit: self.limit(LimitSubject::Result, input.result_limit)?,
+            task_limit: self.limit(LimitSubject::Task, input.task_limit)?,
             window_limit,
         })
     }
 
     /// A limit that a person wrote, checked.
-    fn limit(&self, limited: Limited, limit: Option<LimitDto>) -> Result<Option<TokenLimit>, ApiError> {
+    fn limit(&self, limited: LimitSubject, limit: Option<LimitDto>) -> Result<Option<TokenLimit>, ApiError> {
         let Some(limit) = limit else { return Ok(None) };
-        let (word, at) = (limited.word(), AtTokens::from(limit.at));
+        let (word, at) = (limited.word(), LimitAction::from(limit.at));
         let tokens = self.tokens(limit.tokens, &format!("the limit of a {word}"))?;
         if limited.allows(at) {
             return Ok(Some(TokenLimit { tokens, at }));
         }
-        let allowed = [AtTokens::Warn, AtTokens::Ask, AtTokens::Hold, AtTokens::Stop];
-        let allowed: Vec<_> = allowed.into_iter().filter(|at| limited.allows(*at)).map(AtTokens::word).collect();
+        let allowed = [LimitAction::Warn, LimitAction::Ask, LimitAction::Hold, LimitAction::Stop];
+        let allowed: Vec<_> = allowed.into_iter().filter(|at| limited.allows(*at)).map(LimitAction::word).collect();
         Err(ApiError::new(
             Code::Usage,
             format!("`{}` cannot happen at the limit of a {word}", at.word()),
@@ -260,7 +260,7 @@ fn words(rule: &RuleDto) -> String {
         [("a result", rule.result_limit), ("a task", rule.task_limit), ("the window", rule.window_limit)]
     {
         if let Some(LimitDto { tokens, at }) = limit {
-            said.push(format!("{what} over {tokens} tokens: {}", AtTokens::from(at).word()));
+            said.push(format!("{what} over {tokens} tokens: {}", LimitAction::from(at).word()));
         }
     }
     if said.is_empty() { "taken away".into() } else { said.join(", ") }

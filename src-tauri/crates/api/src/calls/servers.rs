@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::figure::Tally;
+use domain::task::figures::TaskTally;
 use domain::ids::ServerId;
 use domain::ports::{Secret, ServerUnit};
 use domain::server::{Consent, Server, ServerAddress, ServerHealth, check_server_name};
@@ -255,7 +255,7 @@ impl Api {
     }
 
     /// A server as it is shown, with its figures out of those of all tasks.
-    pub(crate) async fn server_dto(&self, server: &Server, tallies: &[Tally]) -> Result<ServerDto, ApiError> {
+    pub(crate) async fn server_dto(&self, server: &Server, tallies: &[TaskTally]) -> Result<ServerDto, ApiError> {
         let engine = self.engine();
         Ok(ServerDto::of(
             server,

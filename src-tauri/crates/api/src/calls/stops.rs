@@ -6,9 +6,9 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use domain::handle::{Refusal, TaskHandle};
+use domain::task::{Refusal, TaskHandle};
 use domain::ids::HandleId;
-use domain::status::{Intent, StopState};
+use domain::task::status::{CancelState, Intent};
 use engine::EngineError;
 use futures::StreamExt;
 use serde::{Deserialize, Serialize};
@@ -194,13 +194,13 @@ impl Api {
         };
         let (state, why) = match outcome {
             Ok(()) => {
-                let state = task.as_ref().and_then(TaskHandle::stop_state).map_or("asked", StopState::word);
+                let state = task.as_ref().and_then(TaskHandle::stop_state).map_or("asked", CancelState::word);
                 let why =
                     shown.as_ref().and_then(|task| task.intent.as_ref()).and_then(|wish| wish.refused_why.clone());
                 (state.to_owned(), why)
             }
             Err(EngineError::Refused(refusal @ Refusal::AlreadyAsked { .. })) => {
-                let state = task.as_ref().and_then(TaskHandle::stop_state).map_or("notAsked", StopState::word);
+                let state = task.as_ref().and_then(TaskHandle::stop_state).map_or("notAsked", CancelState::word);
                 (state.to_owned(), Some(refusal.to_string()))
             }
             Err(error) => ("notAsked".to_owned(), Some(error.to_string())),
@@ -213,11 +213,11 @@ impl Api {
 /// task is a notice that is never acknowledged.
 fn is_settled(task: &TaskHandle) -> bool {
     match task.stop_state() {
-        Some(StopState::Asked) => match &task.intent {
+        Some(CancelState::Asked) => match &task.intent {
             Intent::Cancel(wish) | Intent::Revoked(wish) => !wish.delivery.is_pending(),
             Intent::None | Intent::Unwatched { .. } => true,
         },
-        Some(StopState::Acknowledged | StopState::Stopped | StopState::FinishedAnyway | StopState::Refused) | None => {
+        Some(CancelState::Acknowledged | CancelState::Stopped | CancelState::FinishedAnyway | CancelState::Refused) | None => {
             true
         }
     }

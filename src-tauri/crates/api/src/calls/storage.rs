@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use domain::policy::{BadPolicy, Retention};
+use domain::policy::{BadPolicy, RetentionPolicy};
 use domain::ports::Recording;
 use engine::RecordingState;
 use serde::{Deserialize, Serialize};
@@ -111,7 +111,7 @@ impl Api {
         Ok(StorageDto::of(&facts, &limits, &self.policy.retention, self.policy.reserve_file_bytes))
     }
 
-    fn storage_limits(&self) -> Retention {
+    fn storage_limits(&self) -> RetentionPolicy {
         self.engine().map_or_else(|| self.policy.retention.clone(), engine::Engine::storage_limits)
     }
 
@@ -123,7 +123,7 @@ impl Api {
         let live = self.live()?;
         let now = self.storage_limits();
         let age = |ms: Option<u64>, otherwise| ms.map_or(otherwise, Duration::from_millis);
-        let limits = Retention {
+        let limits = RetentionPolicy {
             payload_age: age(input.payload_age_ms, now.payload_age),
             task_age: age(input.task_age_ms, now.task_age),
             audit_age: age(input.audit_age_ms, now.audit_age),

@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{HandleId, UpstreamTaskId};
-use domain::payload::{Payload, PayloadKind};
+use domain::task::payload::{Payload, PayloadKind};
 use domain::ports::{TaskCursor, TaskQuery};
-use domain::status::{Outcome, Phase, TaskStatus};
+use domain::task::status::{Outcome, Phase, TaskStatus};
 use domain::time::Timestamp;
 use engine::StartCall;
 use serde::{Deserialize, Serialize};
@@ -158,8 +158,8 @@ impl Api {
         let page = self.registry.list(query).await?;
         let mut names = self.names().await?;
         let mut tasks = Vec::with_capacity(page.rows.len());
-        for (task, next_look) in &page.rows {
-            tasks.push(self.show(task, *next_look, &mut names).await?);
+        for (task, next_poll) in &page.rows {
+            tasks.push(self.show(task, *next_poll, &mut names).await?);
         }
         Ok(TaskListDto { tasks, next: page.next.map(|next| format!("{}.{}", next.created.as_millis(), next.id)) })
     }
@@ -190,10 +190,10 @@ impl Api {
     }
 
     async fn whole(&self, task: &TaskHandle, names: &mut Names) -> Result<TaskDto, ApiError> {
-        let next_look = self.registry.next_look(task.id).await?;
+        let next_poll = self.registry.next_poll(task.id).await?;
         let started_by = self.started_by(task.id, task.origin).await?;
         let (parent, children, job) = self.kin(task, names).await?;
-        Ok(TaskDto { started_by, parent, children, job, ..self.show(task, next_look, names).await? })
+        Ok(TaskDto { started_by, parent, children, job, ..self.show(task, next_poll, names).await? })
     }
 
     /// The stored result of a task, whole.

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use domain::audit::Actor;
-use domain::handle::Origin;
+use domain::task::Origin;
 use domain::ids::HandleId;
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};

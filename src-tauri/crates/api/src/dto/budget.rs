@@ -2,7 +2,7 @@
 //!
 //! Every figure of tokens stands beside its family and its exactness; a window that is not known has no size, and what is
 //! not seen here is no number. `tokens` is what stands in the window of the model, by the profile of its program; `passed`
-//! is what was passed to the program (decision 0022). What the figures mean is `domain::window` and `domain::tokens`; how they are made is
+//! is what was passed to the program (decision 0022). What the figures mean is `domain::budget::window` and `domain::tokens`; how they are made is
 //! `counted.rs` and `crate::budgets`.
 
 use serde::{Deserialize, Deserializer, Serialize};

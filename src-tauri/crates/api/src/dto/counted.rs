@@ -3,11 +3,11 @@
 //! One to one and without a decision: what a figure means is `domain::tokens`, what a limit does `domain::rule`. The
 //! types are in `budget.rs` and `kin.rs`; whole budgets are made in `crate::budgets`.
 
-use domain::handle::OverLimit;
-use domain::models::{Model, SizeFrom};
-use domain::rule::{AtTokens, TokenLimit};
+use domain::task::OverLimit;
+use domain::budget::models::{Model, SizeFrom};
+use domain::rule::{LimitAction, TokenLimit};
 use domain::tokens::{Count, Exactness, Family, Intake, TaskTokens};
-use domain::window::{Source, Window};
+use domain::budget::window::{TokenSource, Window};
 
 use super::budget::{
     AtLimitDto, ExactnessDto, FamilyDto, LimitDto, ModelDto, OverLimitDto, SizeFromDto, SourceDto, SourcePart,
@@ -37,15 +37,15 @@ impl ExactnessDto {
     }
 }
 
-impl From<Source> for SourceDto {
-    fn from(source: Source) -> Self {
+impl From<TokenSource> for SourceDto {
+    fn from(source: TokenSource) -> Self {
         match source {
-            Source::Tools => Self::Tools,
-            Source::OwnTools => Self::OwnTools,
-            Source::Arguments => Self::Arguments,
-            Source::Results => Self::Results,
-            Source::Handles => Self::Handles,
-            Source::Prompts => Self::Prompts,
+            TokenSource::Tools => Self::Tools,
+            TokenSource::OwnTools => Self::OwnTools,
+            TokenSource::Arguments => Self::Arguments,
+            TokenSource::Results => Self::Results,
+            TokenSource::Handles => Self::Handles,
+            TokenSource::Prompts => Self::Prompts,
         }
     }
 }
@@ -75,18 +75,18 @@ impl From<SizeFrom> for SizeFromDto {
     }
 }
 
-impl From<AtTokens> for AtLimitDto {
-    fn from(at: AtTokens) -> Self {
+impl From<LimitAction> for AtLimitDto {
+    fn from(at: LimitAction) -> Self {
         match at {
-            AtTokens::Warn => Self::Warn,
-            AtTokens::Ask => Self::Ask,
-            AtTokens::Hold => Self::Hold,
-            AtTokens::Stop => Self::Stop,
+            LimitAction::Warn => Self::Warn,
+            LimitAction::Ask => Self::Ask,
+            LimitAction::Hold => Self::Hold,
+            LimitAction::Stop => Self::Stop,
         }
     }
 }
 
-impl From<AtLimitDto> for AtTokens {
+impl From<AtLimitDto> for LimitAction {
     fn from(at: AtLimitDto) -> Self {
         match at {
             AtLimitDto::Warn => Self::Warn,
@@ -153,12 +153,12 @@ impl From<&Model> for ModelDto {
 }
 
 /// All sources, in order, each with its figures.
-pub(crate) fn sources(count: impl Fn(Source) -> Intake) -> Vec<SourcePart> {
+pub(crate) fn sources(count: impl Fn(TokenSource) -> Intake) -> Vec<SourcePart> {
     let part = |source| {
         let Intake { passed, window: Count { tokens, exactness } } = count(source);
         SourcePart { source: SourceDto::from(source), tokens, exactness: exactness.into(), passed: passed.tokens }
     };
-    Source::ALL.into_iter().map(part).collect()
+    TokenSource::ALL.into_iter().map(part).collect()
 }
 
 impl WindowDto {

@@ -2,12 +2,10 @@
 //!
 //! Each piece is made from one of the three truths alone and decides nothing. `task.rs` and `row.rs` put them together.
 
-use domain::decider::Decider;
-use domain::handle::{TaskHandle, Usual};
-use domain::observation::Progress;
-use domain::status::{
-    Contact, Delivery, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, Phase, ServerView, StopState, TaskStatus,
-};
+use domain::task::decider::Decider;
+use domain::task::{TaskHandle, UsualDuration};
+use domain::task::observation::Progress;
+use domain::task::status::{CancelState, Contact, Delivery, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, Phase, ServerView, TaskStatus};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -109,8 +107,8 @@ impl ProgressDto {
 }
 
 impl UsualDto {
-    pub(crate) fn of(usual: Usual) -> Self {
-        let Usual { samples, median_ms, p90_ms, p95_ms } = usual;
+    pub(crate) fn of(usual: UsualDuration) -> Self {
+        let UsualDuration { samples, median_ms, p90_ms, p95_ms } = usual;
         Self { median_ms, p90_ms, p95_ms, samples }
     }
 }
@@ -153,7 +151,7 @@ pub(crate) fn intent(task: &TaskHandle) -> Option<IntentDto> {
             by @ (Decider::Person(_) | Decider::Agent(_)) => by.to_string(),
         },
         reason: wish.reason.clone(),
-        state: task.stop_state().map(|state: StopState| state.word().to_owned()),
+        state: task.stop_state().map(|state: CancelState| state.word().to_owned()),
         refused_why: match &wish.delivery {
             Delivery::Refused { why, .. } => Some(why.clone()),
             Delivery::Recorded | Delivery::Sent { .. } | Delivery::Acknowledged { .. } => None,
@@ -200,7 +198,7 @@ fn gone_words(why: &GoneWhy) -> String {
 }
 
 pub(crate) fn error(view: &ServerView) -> Option<ErrorDto> {
-    let rpc = |error: &domain::status::RpcError| ErrorDto { code: Some(error.code), message: error.message.clone() };
+    let rpc = |error: &domain::task::status::RpcError| ErrorDto { code: Some(error.code), message: error.message.clone() };
     let ours = |why: &str| ErrorDto { code: None, message: why.to_owned() };
     match view {
         ServerView::Refused(refusal) => Some(rpc(refusal)),

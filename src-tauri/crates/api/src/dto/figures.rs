@@ -1,12 +1,12 @@
 //! How many tasks of which sort there are, in all, of an agent or on a server; and how much lies in the inbox.
 //!
-//! What a figure counts is `domain::figure`'s, and nobody counts for themselves: window, tray and command line show these.
+//! What a figure counts is `domain::task::figures`'s, and nobody counts for themselves: window, tray and command line show these.
 //! Figures count tasks, [`InboxFigures`] items: a task with two questions is one task and two items.
 
 use std::collections::BTreeMap;
 
-use domain::figure::{Figure, Figures, Tally};
-use domain::status::{Phase, PhaseGroup};
+use domain::task::figures::{Figure, Figures, TaskTally};
+use domain::task::status::{Phase, PhaseGroup};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -40,7 +40,7 @@ pub struct TaskFigures {
 
 impl TaskFigures {
     /// The figures of these tasks.
-    pub(crate) fn of<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> Self {
+    pub(crate) fn of<'a>(tallies: impl IntoIterator<Item = &'a TaskTally>) -> Self {
         Self::from(&Figures::of(tallies))
     }
 }
@@ -93,7 +93,7 @@ pub struct Totals {
 
 impl Totals {
     /// The totals of all tasks.
-    pub(crate) fn of(tallies: &[Tally], inbox: InboxFigures) -> Self {
+    pub(crate) fn of(tallies: &[TaskTally], inbox: InboxFigures) -> Self {
         let figures = Figures::of(tallies);
         let phases = Phase::ALL.into_iter().map(|phase| (phase.word().to_owned(), figures.in_phase(phase)));
         let groups = PhaseGroup::ALL.into_iter().map(|group| (group.word().to_owned(), figures.in_group(group)));

@@ -3,8 +3,8 @@
 //! Facts carry no content by their own rule; the bodies of raw messages are read piece by piece (`tasks.piece`).
 
 use domain::audit::{Actor, AuditEvent, Subject};
-use domain::origin::{DecisionOrigin, Door};
-use domain::raw::RawNote;
+use domain::audit::decision_origin::{DecisionDoor, DecisionOrigin};
+use domain::raw_message::RawNote;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -84,9 +84,9 @@ pub enum DoorDto {
 impl From<&DecisionOrigin> for OriginDto {
     fn from(origin: &DecisionOrigin) -> Self {
         let door = match origin.door {
-            Door::Window => DoorDto::Window,
-            Door::Browser => DoorDto::Browser,
-            Door::Terminal => DoorDto::Terminal,
+            DecisionDoor::Window => DoorDto::Window,
+            DecisionDoor::Browser => DoorDto::Browser,
+            DecisionDoor::Terminal => DoorDto::Terminal,
         };
         Self { door, process: origin.process.map(|stamp| stamp.pid), executable: origin.executable.clone() }
     }

@@ -2,7 +2,7 @@
 //!
 //! Each is a few words about another task, enough to go there. Counting and finding them is the registry's.
 
-use domain::handle::{Form, Hold, HoldWhy, Verdict};
+use domain::task::{HoldReason, HoldVerdict, ResultForm, ResultHold};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -125,16 +125,16 @@ pub struct VerdictDto {
 }
 
 impl HeldDto {
-    pub(crate) fn of(hold: &Hold) -> Self {
+    pub(crate) fn of(hold: &ResultHold) -> Self {
         let (why, tokens, limit, free) = match hold.why {
-            HoldWhy::Review => (HeldWhy::Review, None, None, None),
-            HoldWhy::TooLarge { tokens, limit } => (HeldWhy::TooLarge, Some(tokens), Some(limit), None),
-            HoldWhy::DoesNotFit { tokens, free } => (HeldWhy::DoesNotFit, Some(tokens), None, Some(free)),
-            HoldWhy::WouldBeCut { tokens, shown, .. } => (HeldWhy::WouldBeCut, Some(tokens), Some(shown), None),
+            HoldReason::Review => (HeldWhy::Review, None, None, None),
+            HoldReason::TooLarge { tokens, limit } => (HeldWhy::TooLarge, Some(tokens), Some(limit), None),
+            HoldReason::DoesNotFit { tokens, free } => (HeldWhy::DoesNotFit, Some(tokens), None, Some(free)),
+            HoldReason::WouldBeCut { tokens, shown, .. } => (HeldWhy::WouldBeCut, Some(tokens), Some(shown), None),
         };
         let program = match hold.why {
-            HoldWhy::WouldBeCut { program, .. } => Some(program.label.to_owned()),
-            HoldWhy::Review | HoldWhy::TooLarge { .. } | HoldWhy::DoesNotFit { .. } => None,
+            HoldReason::WouldBeCut { program, .. } => Some(program.label.to_owned()),
+            HoldReason::Review | HoldReason::TooLarge { .. } | HoldReason::DoesNotFit { .. } => None,
         };
         let holder = match why {
             HeldWhy::Review => "a rule",
@@ -155,20 +155,20 @@ impl HeldDto {
 }
 
 impl VerdictDto {
-    fn of(verdict: &Verdict) -> Self {
+    fn of(verdict: &HoldVerdict) -> Self {
         let (delivered, by, at) = match verdict {
-            Verdict::ByLimit { at } => (true, "a limit".into(), at),
-            Verdict::Deliver { by, at, .. } => (true, by.to_string(), at),
-            Verdict::Withhold { by, at, .. } => (false, by.to_string(), at),
+            HoldVerdict::ByLimit { at } => (true, "a limit".into(), at),
+            HoldVerdict::Deliver { by, at, .. } => (true, by.to_string(), at),
+            HoldVerdict::Withhold { by, at, .. } => (false, by.to_string(), at),
         };
         let plain = Self { delivered, form: None, trim_tokens: None, by, by_limit: false, at: iso(*at), reason: None };
         match verdict {
-            Verdict::ByLimit { .. } => Self { form: Some(FormDto::Slices), by_limit: true, ..plain },
-            Verdict::Withhold { reason, .. } => Self { reason: reason.clone(), ..plain },
-            Verdict::Deliver { form, .. } => match form {
-                Form::Whole => Self { form: Some(FormDto::Whole), ..plain },
-                Form::Slices => Self { form: Some(FormDto::Slices), ..plain },
-                Form::Trimmed { tokens } => Self { form: Some(FormDto::Trimmed), trim_tokens: Some(*tokens), ..plain },
+            HoldVerdict::ByLimit { .. } => Self { form: Some(FormDto::Slices), by_limit: true, ..plain },
+            HoldVerdict::Withhold { reason, .. } => Self { reason: reason.clone(), ..plain },
+            HoldVerdict::Deliver { form, .. } => match form {
+                ResultForm::Whole => Self { form: Some(FormDto::Whole), ..plain },
+                ResultForm::Slices => Self { form: Some(FormDto::Slices), ..plain },
+                ResultForm::Trimmed { tokens } => Self { form: Some(FormDto::Trimmed), trim_tokens: Some(*tokens), ..plain },
             },
         }
     }

@@ -44,7 +44,7 @@ pub enum Flag {
     NeedsYou,
 }
 
-impl From<Flag> for domain::ports::Flag {
+impl From<Flag> for domain::ports::TaskFlag {
     fn from(flag: Flag) -> Self {
         match flag {
             Flag::Orphaned => Self::Orphaned,

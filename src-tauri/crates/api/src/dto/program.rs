@@ -1,9 +1,9 @@
 //! The program of an agent, and what is known of it, as JSON shows it.
 //!
-//! One to one from `domain::client_profile`; what follows from it for figures and limits is decision 0022.
+//! One to one from `domain::client::profile`; what follows from it for figures and limits is decision 0022.
 
-use domain::client_profile::{ClientProfile, LongResult, ShownPart};
-use domain::models::{Measure, ProgramFrom};
+use domain::client::profile::{ClientProfile, LongResult, ShownPart};
+use domain::budget::models::{CountingMethod, ProgramFrom};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -87,7 +87,7 @@ impl From<&ClientProfile> for ProgramChoice {
 
 impl ProgramDto {
     /// What is known of the program of an agent that is measured so, and whether what it would cut is held.
-    pub(crate) fn of(measure: &Measure, holds_cut: bool) -> Self {
+    pub(crate) fn of(measure: &CountingMethod, holds_cut: bool) -> Self {
         let profile = measure.profile;
         let long_result = match profile.long_result {
             LongResult::Cut { .. } => LongResultDto::Cut,

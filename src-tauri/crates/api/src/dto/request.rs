@@ -2,9 +2,9 @@
 //!
 //! The server's schema stands here untouched; the answer's content never does.
 
-use domain::handle::TaskHandle;
-use domain::request::{Ask, InputRequest, RequestState, secret_looking_fields};
-use domain::status::Delivery;
+use domain::task::TaskHandle;
+use domain::task::input_request::{Ask, InputRequest, RequestState, secret_looking_fields};
+use domain::task::status::Delivery;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
@@ -188,9 +188,9 @@ impl RequestDto {
 
 /// The tasks that may be asking this question; none when it is known which one asks.
 pub(crate) fn one_of(task: &TaskHandle, request: &InputRequest) -> Vec<String> {
-    task.may_be_asked_by(&request.key).iter().map(ToString::to_string).collect()
+    task.possible_askers(&request.key).iter().map(ToString::to_string).collect()
 }
 
-const fn action_word(action: domain::request::AnswerAction) -> &'static str {
+const fn action_word(action: domain::task::input_request::AnswerAction) -> &'static str {
     action.word()
 }

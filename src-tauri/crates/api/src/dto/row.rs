@@ -3,10 +3,10 @@
 //! Brief on purpose: hundreds of them travel many times a second. Texts are capped, questions are only counted. The
 //! whole task is `task.rs`.
 
-use domain::figure::CountedState;
-use domain::handle::TaskHandle;
+use domain::task::figures::CountedState;
+use domain::task::TaskHandle;
 use domain::policy::{Policy, plain_text};
-use domain::status::Outcome;
+use domain::task::status::Outcome;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -88,11 +88,11 @@ pub struct TaskRow {
 
 impl TaskRow {
     pub(crate) fn of(task: &TaskHandle, beside: Beside, policy: &Policy) -> Self {
-        let Beside { server, agent, next_look, live, now } = beside;
+        let Beside { server, agent, next_poll, live, now } = beside;
         let phase = task.phase(now);
         let over = phase.is_over() || task.view.is_terminal();
         let seen = live.map_or(task.contact.seen(), |facts| facts.seen.max(task.contact.seen()));
-        let next_look = live.map_or(next_look, |facts| facts.next_look);
+        let next_poll = live.map_or(next_poll, |facts| facts.next_poll);
         let upstream = task.view.task();
         let chars = policy.asking.row_text_chars;
         let (result_bytes, is_error) = match facts::outcome(&task.view) {
@@ -128,7 +128,7 @@ impl TaskRow {
             paused_ms: task.paused_ms,
             paused_since: task.paused_since.map(iso),
             last_seen_at: iso(seen),
-            next_look_at: if over { None } else { next_look.map(iso) },
+            next_look_at: if over { None } else { next_poll.map(iso) },
             expires_at: upstream.and_then(|known| known.expires).map(iso),
             due_at: task.due.map(|due| iso(due.at)),
             overdue_why: facts::overdue_why(task, phase),

@@ -2,7 +2,7 @@
 //!
 //! Figures and states only; `calls/storage.rs` is how they are read and changed.
 
-use domain::policy::Retention;
+use domain::policy::RetentionPolicy;
 use domain::ports::{Recording, RecordingFault, Removal, StorageFacts, StoredKind};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -152,8 +152,8 @@ pub struct StorageLimitsDto {
     pub audit_age_ms: u64,
 }
 
-impl From<&Retention> for StorageLimitsDto {
-    fn from(limits: &Retention) -> Self {
+impl From<&RetentionPolicy> for StorageLimitsDto {
+    fn from(limits: &RetentionPolicy) -> Self {
         Self {
             payload_age_ms: millis(limits.payload_age),
             payload_bytes: limits.payload_bytes,
@@ -215,7 +215,7 @@ pub struct StorageDto {
 }
 
 impl StorageDto {
-    pub(crate) fn of(facts: &StorageFacts, limits: &Retention, built_in: &Retention, reserve: u64) -> Self {
+    pub(crate) fn of(facts: &StorageFacts, limits: &RetentionPolicy, built_in: &RetentionPolicy, reserve: u64) -> Self {
         Self {
             file_bytes: facts.file_bytes,
             free_bytes: facts.free_bytes,

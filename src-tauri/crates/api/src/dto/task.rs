@@ -3,10 +3,10 @@
 //! Every field of product.md is always present, with null where there is nothing to say. The three truths stay apart:
 //! `status` and `statusMessage` are the server's, `contact` is ours, `intent` is people's.
 
-use domain::figure::CountedState;
-use domain::handle::{Audience, TaskHandle};
-use domain::observation::LogLine;
-use domain::status::ServerView;
+use domain::task::figures::CountedState;
+use domain::task::{Audience, TaskHandle};
+use domain::task::observation::LogLine;
+use domain::task::status::ServerView;
 use domain::time::Timestamp;
 use engine::LiveFacts;
 use serde::{Deserialize, Serialize};
@@ -152,18 +152,18 @@ pub(crate) struct Beside {
     pub(crate) server: String,
     /// The name of its agent.
     pub(crate) agent: Option<String>,
-    pub(crate) next_look: Option<Timestamp>,
+    pub(crate) next_poll: Option<Timestamp>,
     pub(crate) live: Option<LiveFacts>,
     pub(crate) now: Timestamp,
 }
 
 impl TaskDto {
     pub(crate) fn of(task: &TaskHandle, beside: Beside) -> Self {
-        let Beside { server, agent, next_look, live, now } = beside;
+        let Beside { server, agent, next_poll, live, now } = beside;
         let phase = task.phase(now);
         let over = phase.is_over() || task.view.is_terminal();
         let seen = live.map_or(task.contact.seen(), |facts| facts.seen.max(task.contact.seen()));
-        let next_look = live.map_or(next_look, |facts| facts.next_look);
+        let next_poll = live.map_or(next_poll, |facts| facts.next_poll);
         let upstream = task.view.task();
         let mut requests: Vec<_> = task.requests.values().collect();
         requests.sort_by(|a, b| a.opened.cmp(&b.opened).then_with(|| a.key.cmp(&b.key)));
@@ -187,7 +187,7 @@ impl TaskDto {
             paused_ms: task.paused_ms,
             paused_since: task.paused_since.map(iso),
             last_seen_at: iso(seen),
-            next_look_at: if over { None } else { next_look.map(iso) },
+            next_look_at: if over { None } else { next_poll.map(iso) },
             expires_at: upstream.and_then(|known| known.expires).map(iso),
             requests: requests.into_iter().map(|request| RequestDto::of_task(task, request)).collect(),
             more_questions: task.more_questions,

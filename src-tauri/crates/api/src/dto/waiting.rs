@@ -3,12 +3,12 @@
 //! Rows are made from the task as it is now; whether one is told is the feed's. A question is known by its key, a task
 //! that asks nothing by its phase, a server by its name. The inbox of the command line is `request.rs`.
 
-use domain::handle::{HoldWhy, TaskHandle};
+use domain::task::{HoldReason, TaskHandle};
 use domain::ids::RequestKey;
 use domain::policy::{Policy, plain_text};
-use domain::request::{Ask, InputRequest, RequestState};
+use domain::task::input_request::{Ask, InputRequest, RequestState};
 use domain::server::ServerHealth;
-use domain::status::{Contact, Phase, ServerView};
+use domain::task::status::{Contact, Phase, ServerView};
 use domain::time::Timestamp;
 use domain::tokens::Exactness;
 use serde::{Deserialize, Serialize};
@@ -111,10 +111,10 @@ impl WaitingRow {
             let counted = task.tokens.and_then(|tokens| tokens.result);
             let tokens = hold.why.tokens().or(counted);
             let (why, limit) = match hold.why {
-                HoldWhy::Review => (HeldWhy::Review, None),
-                HoldWhy::TooLarge { limit, .. } => (HeldWhy::TooLarge, Some(limit)),
-                HoldWhy::DoesNotFit { .. } => (HeldWhy::DoesNotFit, None),
-                HoldWhy::WouldBeCut { shown, .. } => (HeldWhy::WouldBeCut, Some(shown)),
+                HoldReason::Review => (HeldWhy::Review, None),
+                HoldReason::TooLarge { limit, .. } => (HeldWhy::TooLarge, Some(limit)),
+                HoldReason::DoesNotFit { .. } => (HeldWhy::DoesNotFit, None),
+                HoldReason::WouldBeCut { shown, .. } => (HeldWhy::WouldBeCut, Some(shown)),
             };
             rows.push(Self {
                 tokens,

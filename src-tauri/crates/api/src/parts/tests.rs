@@ -1,6 +1,6 @@
 //! What a person sees of results as servers really send them.
 
-use domain::policy::{Asking, Policy};
+use domain::policy::{ApiPolicy, Policy};
 use serde_json::json;
 
 use super::*;
@@ -48,7 +48,7 @@ fn a_result_that_is_no_tool_result_is_shown_as_its_json() {
 #[test]
 fn large_parts_come_as_their_beginning_and_large_pictures_not_at_all() {
     let policy = Policy {
-        asking: Asking { preview_chars: 4, media_chars_max: 8, parts_max: 2, ..Asking::default() },
+        asking: ApiPolicy { preview_chars: 4, media_chars_max: 8, parts_max: 2, ..ApiPolicy::default() },
         ..Policy::default()
     };
     let result = json!({"content": [

@@ -1,9 +1,9 @@
 //! What each agent program takes: lines for a terminal, and settings for its file.
 //!
-//! Each form was pasted into the program of the version in `domain::client_profile`, which then said that it was
+//! Each form was pasted into the program of the version in `domain::client::profile`, which then said that it was
 //! connected. A line for a terminal never holds the token: it reads it from its file, or waits until it is typed.
 
-use domain::client_profile::{self, ClientProfile};
+use domain::client::profile::{self, ClientProfile};
 use serde_json::{Map, Value, json};
 
 use super::{Bridge, For, Http, NAME, TOKEN, pretty};
@@ -21,9 +21,9 @@ pub fn words() -> &'static [&'static str] {
 
 /// The settings of all programs, and those for any other.
 pub(super) fn all(of: For<'_>, http: Option<&Http>, bridge: &Bridge) -> Vec<ProgramSettings> {
-    let known = KNOWN.iter().filter_map(|word| client_profile::of_word(word));
+    let known = KNOWN.iter().filter_map(|word| profile::of_word(word));
     let shape = Shape { of, http, bridge };
-    known.chain([&client_profile::UNKNOWN]).map(|profile| shape.program(profile)).collect()
+    known.chain([&profile::UNKNOWN]).map(|profile| shape.program(profile)).collect()
 }
 
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ impl Shape<'_> {
                     .into(),
             );
         }
-        let label = if profile.word == client_profile::UNKNOWN.word { "Other programs" } else { profile.label };
+        let label = if profile.word == profile::UNKNOWN.word { "Other programs" } else { profile.label };
         ProgramSettings { program: profile.word.into(), label: label.into(), texts, notes, check }
     }
 

@@ -1,6 +1,6 @@
 //! Settings for agent programs: whole, with the token where it must be and nowhere else.
 
-use domain::client_profile::PROFILES;
+use domain::client::profile::PROFILES;
 use serde_json::{Value, json};
 
 use super::*;

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::figure::Tally;
+use domain::task::figures::TaskTally;
 use domain::ids::AgentId;
 
 use crate::api::Api;
@@ -24,7 +24,7 @@ pub(super) struct Agents {
 
 impl Agents {
     /// Reads everything.
-    pub(super) async fn read(&mut self, api: &Api, tallies: &[Tally]) -> Result<(), ApiError> {
+    pub(super) async fn read(&mut self, api: &Api, tallies: &[TaskTally]) -> Result<(), ApiError> {
         self.told.clear();
         for agent in api.registry.agents().await? {
             self.told.insert(agent.id, api.agent_facts(&agent, tallies));
@@ -60,7 +60,7 @@ impl Agents {
         &mut self,
         api: &Api,
         ids: Vec<AgentId>,
-        tallies: &[Tally],
+        tallies: &[TaskTally],
         delta: &mut Delta,
     ) -> Result<(), ApiError> {
         self.stale.extend(ids);
@@ -82,7 +82,7 @@ impl Agents {
     }
 
     /// Tells the figures of agents that may have moved.
-    pub(super) async fn count(&mut self, api: &Api, tallies: &[Tally], delta: &mut Delta) -> Result<(), ApiError> {
+    pub(super) async fn count(&mut self, api: &Api, tallies: &[TaskTally], delta: &mut Delta) -> Result<(), ApiError> {
         let stale = std::mem::take(&mut self.stale);
         if stale.is_empty() {
             return Ok(());

@@ -9,10 +9,10 @@ mod servers;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use domain::figure::Tally;
-use domain::handle::TaskHandle;
+use domain::task::figures::TaskTally;
+use domain::task::TaskHandle;
 use domain::ids::{HandleId, PersonId, ServerId};
-use domain::ports::{Flag, PageQuery};
+use domain::ports::{TaskFlag, TaskListQuery};
 use engine::{Engine, Frame as Stretch, LiveFacts, RecordingState};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -54,7 +54,7 @@ pub(super) struct Following {
     budgets: Budgets,
     totals: Totals,
     /// All tasks as they were counted last: totals, agents and servers are told from them, so that they agree.
-    tallies: Vec<Tally>,
+    tallies: Vec<TaskTally>,
     settings: SettingsDto,
     views: Vec<DeskItemDto>,
     recording: RecordingDto,
@@ -139,7 +139,7 @@ impl Following {
         for task in self.api.registry.attention(limit).await? {
             waiting.entry(task.id).or_insert_with(|| Arc::new(task));
         }
-        let held = PageQuery { flags: vec![Flag::Held], ..PageQuery::default() };
+        let held = TaskListQuery { flags: vec![TaskFlag::Held], ..TaskListQuery::default() };
         for (task, _) in self.api.registry.page(held, 0, limit).await?.rows {
             waiting.entry(task.id).or_insert_with(|| Arc::new(task));
         }

@@ -7,7 +7,7 @@ use api::dto::HeldWhy;
 use api::frame::SubscribeInput;
 use domain::agent::TokenDigest;
 use domain::ids::AgentId;
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::ports::Abilities;
 use engine::{AgentCall, HangUp, Landed};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ pub(crate) async fn handle(world: &World, agent: AgentId, tool: &str) -> String 
         server,
         tool: tool.into(),
         arguments: Payload::new("{}"),
-        passenger: None,
+        agent_params: None,
         continuation: None,
         trace: None,
         abilities: Abilities::default(),

@@ -1,4 +1,4 @@
-//! The page about agent programs (`src-tauri/docs/agents.md`) shows the figures of `domain::client_profile`.
+//! The page about agent programs (`src-tauri/docs/agents.md`) shows the figures of `domain::client::profile`.
 //!
 //! Run with `BLESS=1`, this test writes the table anew.
 
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use api::figures::grouped;
-use domain::client_profile::{CallTimeout, ClientProfile, LongResult, MissingStructure, PROFILES, ShownPart};
+use domain::client::profile::{CallTimeout, ClientProfile, LongResult, MissingStructure, PROFILES, ShownPart};
 
 const BEGIN: &str = "<!-- table: domain::client_profile -->\n";
 const END: &str = "<!-- end of table -->\n";

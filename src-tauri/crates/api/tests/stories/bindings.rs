@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use domain::handle::Origin;
-use domain::raw::Direction;
-use domain::status::{Phase, PhaseGroup, StopState};
+use domain::task::Origin;
+use domain::raw_message::Direction;
+use domain::task::status::{CancelState, Phase, PhaseGroup};
 
 #[test]
 fn the_types_of_the_window_are_those_of_this_core() {
@@ -20,10 +20,10 @@ fn words_that_the_window_switches_on_are_those_of_the_domain() {
     let union = |words: &[&str]| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" | ");
     let text = api::bindings::typescript();
     let stops =
-        [StopState::Asked, StopState::Acknowledged, StopState::Stopped, StopState::FinishedAnyway, StopState::Refused];
+        [CancelState::Asked, CancelState::Acknowledged, CancelState::Stopped, CancelState::FinishedAnyway, CancelState::Refused];
     let origins = [Origin::Started, Origin::Agent, Origin::Discovered, Origin::Adopted];
     for words in [
-        union(&stops.map(StopState::word)),
+        union(&stops.map(CancelState::word)),
         union(&origins.map(Origin::word)),
         union(&[Direction::FromServer.word(), Direction::ToServer.word()]),
         union(&Phase::ALL.map(Phase::word)),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use api::Code;
 use api::frame::SubscribeInput;
 use domain::ids::{AgentId, ServerId};
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use engine::{Passed, Seen};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use api::Code;
 use domain::ids::RequestKey;
-use domain::request::Ask;
+use domain::task::input_request::Ask;
 use serde_json::json;
 use testkit::scripted::Look;
 

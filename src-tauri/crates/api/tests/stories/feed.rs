@@ -7,7 +7,7 @@ use api::dto::ListQuery;
 use api::frame::{Frame, SubscribeInput};
 use domain::ids::RequestKey;
 use domain::ports::{CallReply, Clock as _, UpstreamError, UpstreamEvent, UpstreamSubject};
-use domain::request::{Ask, LiveQuestion};
+use domain::task::input_request::{Ask, LiveQuestion};
 use serde_json::json;
 use testkit::build::http_server;
 use testkit::scripted::{Look, form, hung_up, killed, payload};

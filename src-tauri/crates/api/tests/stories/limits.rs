@@ -3,7 +3,7 @@
 use api::Code;
 use api::dto::HeldWhy;
 use api::frame::SubscribeInput;
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use serde_json::{Value, json};
 use testkit::scripted::Look;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use api::Code;
 use api::news::Subscribe;
 use domain::ports::UpstreamError;
-use domain::status::RpcError;
+use domain::task::status::RpcError;
 use futures::StreamExt as _;
 use serde_json::json;
 use testkit::scripted::{Look, OnCancel, killed, unreachable};

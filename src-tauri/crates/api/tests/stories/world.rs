@@ -7,7 +7,7 @@ use api::dto::{AgentsAt, NoticesGo};
 use api::{Api, ApiError, BrowserSession, BrowserSessions, Caller, Code, Live, Place};
 use domain::ids::HostId;
 use domain::policy::Policy;
-use domain::ports::{Clock, Connected, Connector, LineFacts, PortFuture, Registry, ServerUnit, UpstreamError};
+use domain::ports::{Clock, Connected, ConnectionSpec, Connector, PortFuture, Registry, ServerUnit, UpstreamError};
 use domain::server::Server;
 use engine::supervisor::Supervisor;
 use engine::{Engine, Parts};
@@ -33,7 +33,7 @@ impl Connector for AnyServer {
     fn connect<'a>(
         &'a self,
         server: &'a Server,
-        line: &'a LineFacts,
+        line: &'a ConnectionSpec,
     ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
         self.inner.serve(server.id, &self.scripted);
         self.inner.connect(server, line)

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use domain::policy::Serving;
+use domain::policy::ServingPolicy;
 use domain::tokens::grouped;
 use mcp::serve::desk::{Length, Needs, ToolCard};
 use serde_json::json;
@@ -16,7 +16,7 @@ use super::{folder_schema, reads_only, schema};
 use crate::bench::{Bench, Finish};
 use crate::folder::{existing, read_all, walk};
 
-pub(super) fn card(limits: &Serving) -> ToolCard {
+pub(super) fn card(limits: &ServingPolicy) -> ToolCard {
     ToolCard {
         name: "hash_tree",
         title: "Hash a tree",

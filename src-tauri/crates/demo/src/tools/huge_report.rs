@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use domain::policy::Serving;
+use domain::policy::ServingPolicy;
 use domain::tokens::grouped;
 use mcp::serve::desk::{Length, Needs, ToolCard};
 use serde_json::json;
@@ -25,7 +25,7 @@ const DEFAULT_FOLDER: &str = "/usr";
 #[cfg(not(unix))]
 const DEFAULT_FOLDER: &str = "C:\\Windows";
 
-pub(super) fn card(limits: &Serving) -> ToolCard {
+pub(super) fn card(limits: &ServingPolicy) -> ToolCard {
     ToolCard {
         name: "huge_report",
         title: "Write a huge report",

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use domain::policy::Serving;
+use domain::policy::ServingPolicy;
 use domain::tokens::grouped;
 use mcp::serve::desk::{Length, Needs, ToolCard};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use crate::folder::{existing, read_all, walk};
 /// Extensions in the result; the rest is summed up. Judgement: more is noise.
 const EXTENSIONS_TOLD: usize = 100;
 
-pub(super) fn card(limits: &Serving) -> ToolCard {
+pub(super) fn card(limits: &ServingPolicy) -> ToolCard {
     ToolCard {
         name: "index_folder",
         title: "Index a folder",

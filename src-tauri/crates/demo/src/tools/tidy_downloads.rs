@@ -11,7 +11,7 @@ mod shift;
 
 use std::path::PathBuf;
 
-use domain::policy::Serving;
+use domain::policy::ServingPolicy;
 use domain::tokens::grouped;
 use mcp::serve::desk::{Ask, Length, Needs, Reply, ToolCard};
 use serde_json::json;
@@ -26,7 +26,7 @@ use crate::folder::existing;
 /// Lines of a result; the rest is counted. Judgement: nobody reads more.
 const LINES_TOLD: usize = 500;
 
-pub(super) fn card(limits: &Serving) -> ToolCard {
+pub(super) fn card(limits: &ServingPolicy) -> ToolCard {
     ToolCard {
         name: "tidy_downloads",
         title: "Tidy a folder",

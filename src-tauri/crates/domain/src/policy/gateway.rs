@@ -1,20 +1,20 @@
-//! The numbers of the gateway: what agents may use up, how long calls are held, and what agents are told about time.
+//! The limits of the gateway: what agents may use, how long calls are held, and what agents are told about time.
 //!
-//! Used by `mcp::gateway`, by the engine's side of agents' calls and by the doors of the host; the numbers of the faces
-//! themselves are in `serving.rs`. When a plain call becomes a task is `Policy::promote_after`.
+//! Used by the gateway, by the engine's side of agents' calls and by the host's listener. Limits of the MCP server
+//! itself are in `mcp_server.rs`. When a plain call becomes a task is `Policy::promote_after`.
 
 use std::time::Duration;
 
 use super::{BadPolicy, DAY, HOUR, KIB, MIB, MINUTE, SECOND};
 
-/// For so long after a reply was lost the agent is told that the task goes on: a keeper may still bring it (ruling 16).
+/// For so long after a reply was lost the agent sees the task as working: a keeper may still bring it (ruling 16).
 /// From then on the task has failed for its agent, whatever comes later. Judgement: attaching to ten keepers takes a
 /// second, and a reply that was buffered is there at once.
 pub const LATE_REPLY_WAIT: Duration = Duration::from_secs(10);
 
 /// Limits and times of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gateway {
+pub struct GatewayPolicy {
     // --- calls ---
     /// A call that lasts longer has a row, so that it is in the window within 100 ms. Issue 4.
     pub shown_after: Duration,
@@ -22,7 +22,7 @@ pub struct Gateway {
     /// made at `promote_after` then, so that showing calls does not slow them down further. Judgement: more than one
     /// agent has in work at once.
     pub shown_at_once: usize,
-    /// How long a call is held for a program that `domain::client_profile` does not know. Ruling 22.
+    /// How long a call is held for a program that `domain::client::profile` does not know. Ruling 22.
     pub call_limit_unknown: Duration,
     /// So much before its program gives up, a held call is answered with a handle. Ruling 22.
     pub call_limit_margin: Duration,
@@ -35,7 +35,8 @@ pub struct Gateway {
     /// A call that its program gave up sooner teaches nothing about the program's timeout. Judgement: whoever sets a
     /// timeout for tools gives them ten seconds, and whoever gives up sooner is a person or a test.
     pub learned_timeout_min: Duration,
-    /// Two durations are the same timeout when the longer exceeds the shorter by at most so many percent. Decision 0020.
+    /// Two durations are the same timeout when the longer exceeds the shorter by at most so many percent. Decision
+    /// 0020.
     pub learned_timeout_percent: u32,
     /// And by at most this. Judgement: a timer fires within a second, a person does not hit the same second twice.
     pub learned_timeout_spread: Duration,
@@ -54,7 +55,7 @@ pub struct Gateway {
     pub result_page_bytes: usize,
 
     // --- tasks ---
-    /// What agents are told as the interval between two looks when the server gave none. protocol.md §7.4: 2-5 s.
+    /// What agents are told as the poll interval when the server gave none. protocol.md §7.4: 2-5 s.
     pub agent_poll: Duration,
     /// The shortest interval an agent is told. protocol.md §7.4.
     pub agent_poll_min: Duration,
@@ -64,10 +65,10 @@ pub struct Gateway {
     pub agent_ttl_min: Duration,
     /// Tasks in one page of `tasks/list` and `tasks_list`. Judgement.
     pub tasks_per_page: u32,
-    /// Longest time `tasks_wait` waits for a program that `domain::client_profile` does not know; for others it waits as
-    /// long as a call is held. Judgement: below the shortest timeout of known programs, 30 s.
+    /// Longest time `tasks_wait` waits for a program that `domain::client::profile` does not know; for others it waits
+    /// as long as a call is held. Judgement: below the shortest timeout of known programs, 30 s.
     pub wait_max: Duration,
-    /// Undelivered attempts of one job that a repeated call looks at. Judgement.
+    /// Undelivered attempts of one job that a repeated call considers. Judgement.
     pub repeats_max: u32,
     /// How long after its end an undelivered reply is kept for a repeated call; later, the same call is a new one.
     /// Judgement: clients try again within minutes, and people who ask again on another day mean it.
@@ -80,13 +81,13 @@ pub struct Gateway {
     pub task_raw_cap_bytes: usize,
     /// Largest question kept as it was received, for an agent that is asked. Equal to `schema_cap_bytes`.
     pub question_raw_cap_bytes: usize,
-    /// An agent that was not heard of for this long after its last connection ended is gone; its tasks are orphaned.
+    /// An agent that was not seen for this long after its last connection ended is gone; its tasks are orphaned.
     /// Judgement: a restart of the agent's program, or of the bridge, takes less.
     pub orphan_after: Duration,
-    /// An agent without an open stream is shown as connected for this long after it was last heard of. Judgement: between
-    /// two calls of a model there is rarely more.
+    /// An agent without an open stream is shown as connected for this long after it was last seen. Judgement:
+    /// between two calls of a model there is rarely more.
     pub connected_for: Duration,
-    /// How often calls and last sight of agents are flushed. As `contact_flush`, ruling 6.
+    /// How often calls of agents, and when they were last seen, are flushed. As `contact_flush`, ruling 6.
     pub notes_flush: Duration,
 
     // --- own tools ---
@@ -94,8 +95,8 @@ pub struct Gateway {
     pub own_tools_cap_bytes: usize,
 
     // --- agents and doors ---
-    /// Sessions of the older eras over HTTP at once, all agents together. Judgement: four for each of 1,000 agents; each
-    /// is a few KiB.
+    /// Sessions of the older eras over HTTP at once, all agents together. Judgement: four for each of 1,000 agents;
+    /// each is a few KiB.
     pub sessions_max: usize,
     /// Requests in work at once over HTTP, all agents together, open subscriptions among them. Judgement: above the
     /// connections that may be open.
@@ -124,9 +125,9 @@ pub struct Gateway {
     /// Longest name of a client program that is kept. Judgement.
     pub client_name_chars: usize,
 
-    // --- lines to servers ---
-    /// An agent's own connection to a legacy server without requests or open tasks is ended after this. Judgement: longer
-    /// than a coffee, shorter than a child process is a nuisance.
+    // --- connections to servers ---
+    /// An agent's own connection to a legacy server without requests or open tasks is ended after this. Judgement:
+    /// longer than a coffee, shorter than a child process is a nuisance.
     pub line_idle: Duration,
     /// Agents' own connections at once; more are refused. Judgement: each may be a process.
     pub lines_max: usize,
@@ -144,13 +145,13 @@ pub struct Gateway {
     /// an update take less.
     pub bridge_patience: Duration,
 
-    // --- intents ---
+    // --- call intents ---
     /// Intents on their way to the file; beyond, a call waits for room. Judgement: many times what is in flight.
     pub intents_queue: usize,
     /// How long an intent waits for its end before it is written: calls that are answered within it are never written.
     /// So long a kill can make Taskwarden forget a call. Judgement, measured in decision 0012.
     pub intent_settle: Duration,
-    /// How long a call waits for room in the queue before it goes on without an intent. Judgement: a disk that hangs
+    /// How long a call waits for room in the queue before it continues without an intent. Judgement: a disk that hangs
     /// must not hang agents.
     pub intent_room_wait: Duration,
     /// When a file that could not be written is tried again. Judgement.
@@ -159,7 +160,7 @@ pub struct Gateway {
     pub intents_left_max: u32,
 }
 
-impl Default for Gateway {
+impl Default for GatewayPolicy {
     fn default() -> Self {
         Self {
             shown_after: Duration::from_millis(50),
@@ -220,7 +221,7 @@ impl Default for Gateway {
     }
 }
 
-impl Gateway {
+impl GatewayPolicy {
     /// Whether the numbers fit together.
     pub(super) fn check(&self) -> Result<(), BadPolicy> {
         let rule = |holds: bool, field, why| if holds { Ok(()) } else { Err(BadPolicy { field, why }) };

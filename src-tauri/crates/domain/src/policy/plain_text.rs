@@ -1,4 +1,4 @@
-//! Makes text of strangers safe to show: cuts it, and removes characters that act on a terminal or cannot be seen.
+//! Makes untrusted text safe to show: cuts it, and removes characters that control a terminal or are invisible.
 //!
 //! Invisible characters can hide words from a person that a model reads, and make two different names look alike.
 //! Joiners and variation selectors that a script or an emoji needs are kept (decision 0017). It does not detect

@@ -1,8 +1,8 @@
-//! How long the registry keeps what it stores, how much of it, and what counts as a registry that cannot record.
+//! How long the registry keeps what it stores, how much of it, and when it counts as unable to record.
 //!
-//! Payloads (arguments, results, answers) go first, tasks later, audit rows last and only in sealed segments
-//! (ruling 8). Nothing that is open, held, unanswered or undelivered is ever removed. People change the limits with
-//! `taskwarden storage set`; `ports/storage.rs` has the figures these limits lead to.
+//! Payloads (arguments, results, answers) go first, tasks later, audit rows last and only in sealed segments (ruling
+//! 8). Nothing that is open, held, unanswered or undelivered is ever removed. People change the limits with `taskwarden
+//! storage set`.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const GIB: u64 = 1_073_741_824;
 
 /// Limits of what is stored, and how clean-up and checks are divided into small steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Retention {
+pub struct RetentionPolicy {
     /// Payloads of tasks that ended longer ago are removed. Issue 11.
     pub payload_age: Duration,
     /// Stored payload bytes; beyond it the payloads of the tasks that ended first are removed. Issue 11.
@@ -48,7 +48,7 @@ pub struct Retention {
     pub reserve_change_bytes: usize,
 }
 
-impl Default for Retention {
+impl Default for RetentionPolicy {
     fn default() -> Self {
         Self {
             payload_age: 30 * DAY,
@@ -70,7 +70,7 @@ impl Default for Retention {
     }
 }
 
-impl Retention {
+impl RetentionPolicy {
     /// Whether the numbers fit together.
     ///
     /// # Errors

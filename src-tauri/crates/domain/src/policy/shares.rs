@@ -1,19 +1,19 @@
-//! What a peer can make grow, and how what there is of it is shared.
+//! What a peer can make grow, and how it is shared.
 //!
-//! One rule for everything that agents use together (open calls, sessions, connections, bodies): one agent gets a part of
-//! it, and a part is kept for people. Limits that are older than this file stand with their subject; ARCHITECTURE.md has
-//! all of them on one page, and `limits.show` tells what is in use.
+//! One rule for everything that agents use together (open calls, sessions, connections, bodies): one agent gets a part
+//! of it, and a part is reserved for people. Older limits are beside their subject; ARCHITECTURE.md lists all of them,
+//! and `limits.show` says what is in use.
 
 use super::{BadPolicy, KIB, MIB};
 
 /// Shares, and the limits that nothing else in the policy has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shares {
+pub struct SharePolicy {
     /// The part of a common limit that one agent may use, in percent. Judgement: a busy agent is not held up, and three
     /// others always have room.
     pub agent_percent: u32,
-    /// The part of a common limit that agents leave to people, in percent. Judgement: a person starts and cancels by the
-    /// dozen, not by the hundred.
+    /// The part of a common limit that agents leave to people, in percent. Judgement: a person starts and cancels by
+    /// the dozen, not by the hundred.
     pub people_percent: u32,
     /// Bytes of request bodies that are being received or worked on, all together. Judgement: eight of the largest for
     /// each of four agents, and a laptop does not notice it.
@@ -31,7 +31,7 @@ pub struct Shares {
     pub pattern_compiled_bytes: usize,
 }
 
-impl Default for Shares {
+impl Default for SharePolicy {
     fn default() -> Self {
         Self {
             agent_percent: 25,
@@ -45,7 +45,7 @@ impl Default for Shares {
     }
 }
 
-impl Shares {
+impl SharePolicy {
     /// What one agent may use of a limit that agents and people have in common; never nothing.
     #[must_use]
     pub fn of_one_agent(&self, most: u64) -> u64 {
@@ -77,10 +77,10 @@ mod tests {
 
     #[test]
     fn one_agent_leaves_room_for_others_and_all_of_them_leave_room_for_people() {
-        let shares = Shares::default();
+        let shares = SharePolicy::default();
         assert_eq!((shares.of_one_agent(1_000), shares.of_all_agents(1_000)), (250, 900));
         assert_eq!((shares.of_one_agent(1), shares.of_all_agents(1)), (1, 1), "a share is never nothing");
-        let alone = Shares { agent_percent: 100, ..shares };
+        let alone = SharePolicy { agent_percent: 100, ..shares };
         assert_eq!(alone.of_one_agent(1_000), 900, "even an agent alone leaves people theirs");
     }
 }

@@ -3,30 +3,35 @@
 //! Every mutating method is one transaction that holds the state, the change rows with the counter, and the audit
 //! rows together, durable when it returns (`synchronous = FULL`). Reads see only committed state.
 
+pub(crate) mod budget;
+pub(crate) mod error;
+pub(crate) mod storage;
+pub(crate) mod task_list;
+
 use std::sync::Arc;
 
 use super::PortFuture;
-use super::budget::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
-use super::listing::{CancelFacts, DeskItem, Page, PageQuery, View};
-use super::registry_error::RegistryError;
-use super::storage::{AuditCheck, PayloadUse, Recording, Removal, StorageFacts, StoreFacts};
+use super::registry::budget::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
+use super::registry::error::RegistryError;
+use super::registry::storage::{AuditCheck, PayloadUse, Recording, RegistryFacts, Removal, StorageFacts};
+use super::registry::task_list::{CancelFacts, TaskGroups, TaskListQuery, TaskRows, UserDataItem};
 use crate::agent::Agent;
 use crate::audit::AuditEvent;
-use crate::change::Changes;
-use crate::figure::Tally;
-use crate::handle::{TaskHandle, Usual};
+use crate::budget::window::Window;
+use crate::client::learned_timeout::LearnedTimeout;
 use crate::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
-use crate::learned_timeout::LearnedTimeout;
-use crate::observation::LogLine;
-use crate::payload::{Payload, PayloadKind, PayloadWrite};
-use crate::policy::Retention;
-use crate::raw::{RawMessage, RawNote};
-use crate::request::InputRequest;
+use crate::policy::RetentionPolicy;
+use crate::ports::change::Changes;
+use crate::raw_message::RawNote;
 use crate::rule::Rule;
 use crate::server::Server;
-use crate::status::Phase;
+use crate::task::figures::TaskTally;
+use crate::task::input_request::InputRequest;
+use crate::task::observation::LogLine;
+use crate::task::payload::{Payload, PayloadKind};
+use crate::task::status::Phase;
+use crate::task::{Commit, TaskHandle, UsualDuration};
 use crate::time::Timestamp;
-use crate::window::Window;
 
 /// Why a commit did not happen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,29 +47,6 @@ pub enum CommitError {
     Registry(#[from] RegistryError),
 }
 
-/// One atomic change of one handle.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Commit {
-    /// The handle as it should be. Its `version` is the one that was read; the registry stores `version + 1`.
-    pub handle: TaskHandle,
-    /// Its phase at this moment, for the indexed column.
-    pub phase: Phase,
-    /// When its phase may change by time alone (`phase::next_tick`), for the sweeper's index.
-    pub tick_at: Option<Timestamp>,
-    /// When something may be delivered, for the deliverer's index; `None` when there is nothing.
-    pub deliver_at: Option<Timestamp>,
-    /// Facts.
-    pub audit: Vec<AuditEvent>,
-    /// Status lines.
-    pub log: Vec<LogLine>,
-    /// Payloads to store or erase.
-    pub payloads: Vec<PayloadWrite>,
-    /// Raw messages to keep; the newest `raw_messages_per_task` stay.
-    pub raw: Vec<RawMessage>,
-    /// A duration to learn from.
-    pub learned_ms: Option<u64>,
-}
-
 /// What a commit became.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recorded {
@@ -74,15 +56,13 @@ pub struct Recorded {
     pub version: u64,
 }
 
-/// When a task was last heard of: kept in memory and flushed in batches (ruling 6). Not a change of the task.
+/// When a task was last seen: kept in memory and flushed in batches (ruling 6). Not a change of the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContactNote {
-    /// Which.
     pub handle: HandleId,
-    /// Last heard.
     pub seen: Timestamp,
-    /// When it will be looked at next.
-    pub next_look: Option<Timestamp>,
+    /// When it will be polled next.
+    pub next_poll: Option<Timestamp>,
 }
 
 /// A change of a server's configuration or of what was negotiated.
@@ -99,16 +79,14 @@ pub struct ServerUnit {
 pub struct AgentUnit {
     /// The agent as it should be.
     pub agent: Agent,
-    /// Facts.
     pub audit: Vec<AuditEvent>,
 }
 
 /// What changes about an agent all the time: flushed in batches, not a change of the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentNote {
-    /// Which.
     pub id: AgentId,
-    /// Last heard of.
+    /// When it was last seen.
     pub seen: Timestamp,
     /// Calls of tools so far, in all.
     pub calls: u64,
@@ -125,7 +103,6 @@ pub struct RuleUnit {
     pub rule: Rule,
     /// Whether it is taken away.
     pub remove: bool,
-    /// Facts.
     pub audit: Vec<AuditEvent>,
 }
 
@@ -147,16 +124,14 @@ pub struct TaskQuery {
 /// A place in a list that is ordered by creation, newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskCursor {
-    /// Created at.
     pub created: Timestamp,
-    /// Breaks ties.
     pub id: HandleId,
 }
 
 /// A page of tasks, newest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskPage {
-    /// The tasks with the time they are looked at next.
+    /// The tasks with the time of their next poll.
     pub rows: Vec<(TaskHandle, Option<Timestamp>)>,
     /// Where the next page begins; `None` at the end.
     pub next: Option<TaskCursor>,
@@ -167,14 +142,12 @@ pub struct TaskPage {
 pub struct InboxItem {
     /// The task; items of one task share it.
     pub handle: Arc<TaskHandle>,
-    /// The question.
     pub request: InputRequest,
 }
 
 /// A page of the inbox, oldest first.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct InboxPage {
-    /// The questions.
     pub items: Vec<InboxItem>,
     /// Open questions before, on and after this page.
     pub total: u64,
@@ -185,7 +158,6 @@ pub struct InboxPage {
 pub struct AuditLink {
     /// Position in the chain, from 1 without gaps.
     pub number: u64,
-    /// The fact.
     pub event: AuditEvent,
     /// Hex SHA-256 of the row before.
     pub previous: String,
@@ -196,7 +168,6 @@ pub struct AuditLink {
 /// A page of the audit log, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditPage {
-    /// The rows.
     pub rows: Vec<AuditLink>,
     /// Where the next page begins; `None` at the end.
     pub next_after: Option<u64>,
@@ -215,8 +186,8 @@ pub trait Registry: Send + Sync + 'static {
     fn put_server(&self, unit: ServerUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
     /// Removes a server; its tasks stay for the record.
     fn remove_server(&self, id: ServerId, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<Seq, RegistryError>>;
-    /// Adds or changes an agent. Two agents with access never share a name or a token. Of one that is known, access that
-    /// was taken away stays so, and what [`Registry::note_agents`] noted stays as it is.
+    /// Adds or changes an agent. Two agents with access never share a name or a token. Of one that is known, access
+    /// that was taken away stays so, and what [`Registry::note_agents`] noted stays as it is.
     fn put_agent(&self, unit: AgentUnit) -> PortFuture<'_, Result<Seq, RegistryError>>;
     /// Flushes what changes all the time; unknown agents are skipped. No change rows.
     fn note_agents(&self, notes: Vec<AgentNote>) -> PortFuture<'_, Result<(), RegistryError>>;
@@ -248,8 +219,8 @@ pub trait Registry: Send + Sync + 'static {
     /// Attempts of a job by this agent whose reply it never got ([`TaskHandle::is_undelivered`]), newest first, at most
     /// `gateway.repeats_max`.
     fn repeats(&self, agent: AgentId, job: JobKey) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
-    /// Tasks of all agents whose reply was never delivered ([`TaskHandle::is_undelivered`]) and that changed since then,
-    /// newest first, at most `limit`: for the start.
+    /// Tasks of all agents whose reply was never delivered ([`TaskHandle::is_undelivered`]) and that changed since
+    /// then, newest first, at most `limit`: for the start.
     fn undelivered(&self, since: Timestamp, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
     /// Tasks whose handle this agent was given and still has, newest first, those older than `after`.
     fn agent_tasks(
@@ -258,7 +229,6 @@ pub trait Registry: Send + Sync + 'static {
         after: Option<HandleId>,
         limit: u32,
     ) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>>;
-    /// One handle.
     fn handle(&self, id: HandleId) -> PortFuture<'_, Result<Option<TaskHandle>, RegistryError>>;
     /// Ids that begin with this text (the whole `hdl_…` or its first characters), at most `limit`, newest first.
     fn handles_starting(&self, text: &str, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
@@ -283,14 +253,14 @@ pub trait Registry: Send + Sync + 'static {
     fn list(&self, query: TaskQuery) -> PortFuture<'_, Result<TaskPage, RegistryError>>;
     /// How many tasks there are in each phase, for the same conditions but the phase. Unused phases are left out.
     fn counts(&self, query: TaskQuery) -> PortFuture<'_, Result<Vec<(Phase, u64)>, RegistryError>>;
-    /// All tasks by server, agent and [state](crate::figure::CountedState), as of one moment.
-    fn tallies(&self) -> PortFuture<'_, Result<Vec<Tally>, RegistryError>>;
+    /// All tasks by server, agent and [state](crate::task::figures::CountedState), as of one moment.
+    fn tallies(&self) -> PortFuture<'_, Result<Vec<TaskTally>, RegistryError>>;
     /// A stretch of a list on a screen, by place: at most `limit` rows from the one with this many before it.
-    fn page(&self, query: PageQuery, offset: u64, limit: u32) -> PortFuture<'_, Result<Page, RegistryError>>;
+    fn page(&self, query: TaskListQuery, offset: u64, limit: u32) -> PortFuture<'_, Result<TaskRows, RegistryError>>;
     /// How a list on a screen is divided, with the number of tasks in each group.
-    fn view(&self, query: PageQuery) -> PortFuture<'_, Result<View, RegistryError>>;
+    fn view(&self, query: TaskListQuery) -> PortFuture<'_, Result<TaskGroups, RegistryError>>;
     /// The tasks of a list on a screen by id, in its order, at most `limit`.
-    fn matching_ids(&self, query: PageQuery, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
+    fn matching_ids(&self, query: TaskListQuery, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>>;
     /// Tasks whose [`Phase::needs_attention`], that [are held](TaskHandle::is_held) or that
     /// [ask to go on](TaskHandle::asks_to_go_on), the last changed first, at most `limit`.
     fn attention(&self, limit: u32) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>>;
@@ -314,7 +284,7 @@ pub trait Registry: Send + Sync + 'static {
         audit: Vec<AuditEvent>,
     ) -> PortFuture<'_, Result<(), RegistryError>>;
     /// What of one kind lies on the desk, the last put first.
-    fn desk_list(&self, kind: &str) -> PortFuture<'_, Result<Vec<DeskItem>, RegistryError>>;
+    fn desk_list(&self, kind: &str) -> PortFuture<'_, Result<Vec<UserDataItem>, RegistryError>>;
     /// The raw messages that are kept of a task, oldest first.
     fn raw_list(&self, id: HandleId) -> PortFuture<'_, Result<Vec<RawNote>, RegistryError>>;
     /// One of them.
@@ -336,7 +306,7 @@ pub trait Registry: Send + Sync + 'static {
         server: ServerId,
         tool: &str,
         samples_min: u32,
-    ) -> PortFuture<'_, Result<Option<Usual>, RegistryError>>;
+    ) -> PortFuture<'_, Result<Option<UsualDuration>, RegistryError>>;
     /// The newest place of the change log.
     fn newest_seq(&self) -> PortFuture<'_, Result<Seq, RegistryError>>;
     /// What changed after a place, at most `limit` rows.
@@ -348,10 +318,10 @@ pub trait Registry: Send + Sync + 'static {
         after: u64,
         limit: u32,
     ) -> PortFuture<'_, Result<AuditPage, RegistryError>>;
-    /// When a handle will be looked at next, as last flushed.
-    fn next_look(&self, id: HandleId) -> PortFuture<'_, Result<Option<Timestamp>, RegistryError>>;
+    /// When a handle will be polled next, as last flushed.
+    fn next_poll(&self, id: HandleId) -> PortFuture<'_, Result<Option<Timestamp>, RegistryError>>;
     /// Facts for `doctor`, with a quick integrity check.
-    fn facts(&self) -> PortFuture<'_, Result<StoreFacts, RegistryError>>;
+    fn facts(&self) -> PortFuture<'_, Result<RegistryFacts, RegistryError>>;
     /// Removes change rows older than `before` and status lines beyond their cap; returns how many rows went.
     fn prune(&self, before: Timestamp) -> PortFuture<'_, Result<u64, RegistryError>>;
     /// Whether changes are recorded at this moment; from memory, without waiting.
@@ -359,10 +329,10 @@ pub trait Registry: Send + Sync + 'static {
     /// Tries to record again after it was not possible, and says whether it is now.
     fn try_recording(&self) -> PortFuture<'_, Recording>;
     /// What is stored, and what [`Registry::clean`] by these limits would remove now.
-    fn storage(&self, limits: Retention, now: Timestamp) -> PortFuture<'_, Result<StorageFacts, RegistryError>>;
+    fn storage(&self, limits: RetentionPolicy, now: Timestamp) -> PortFuture<'_, Result<StorageFacts, RegistryError>>;
     /// Removes one small stretch of what these limits do not keep; nothing when it is all removed. Never removes what
     /// is open, held, unanswered or undelivered; audit rows go in whole segments that leave a tombstone.
-    fn clean(&self, limits: Retention, now: Timestamp) -> PortFuture<'_, Result<Removal, RegistryError>>;
+    fn clean(&self, limits: RetentionPolicy, now: Timestamp) -> PortFuture<'_, Result<Removal, RegistryError>>;
     /// Gives one small step of free space back to the disk; returns whether there is more. With `whole`, writes the
     /// file anew instead, which needs as much room as it has and holds up commits.
     fn shrink(&self, whole: bool) -> PortFuture<'_, Result<bool, RegistryError>>;

@@ -1,9 +1,8 @@
-//! A connected server, without a word of MCP.
+//! A connection to an MCP server, in terms that do not know MCP.
 //!
 //! A [`Connector`] opens connections; one [`Upstream`] is one connection from connect to close, with a stream of what
-//! the server says unasked. It never retries a call and never reconnects: the engine decides that.
+//! the server sends unasked. It never retries a call and never reconnects: the engine decides that.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,13 +12,14 @@ use futures_core::Stream;
 use serde_json::Value;
 
 use super::PortFuture;
-use crate::ids::{AgentId, ConnectionId, HandleId, RequestKey, SessionKey, UpstreamTaskId};
-use crate::observation::{Observation, Progress};
-use crate::payload::Payload;
-use crate::raw::RawText;
-use crate::request::{AnswerAction, Ask, AskDoor, LiveQuestion};
+use crate::ids::{AgentId, ConnectionId, HandleId, SessionKey, UpstreamTaskId};
+use crate::raw_message::RawText;
 use crate::server::{Negotiated, Server};
-use crate::status::RpcError;
+use crate::task::CallReply;
+use crate::task::input_request::{AnswerAction, AskDoor, LiveQuestion};
+use crate::task::observation::{Observation, Progress};
+use crate::task::payload::Payload;
+use crate::task::status::RpcError;
 
 /// Why the server could not be asked, or what it said instead. Classifies itself; nobody matches text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +27,6 @@ pub enum UpstreamError {
     /// No connection, or it broke, or no answer in time. `hint` is what a person can do.
     #[error("{why}")]
     Unreachable {
-        /// One line.
         why: String,
         /// What a person can do.
         hint: String,
@@ -41,7 +40,6 @@ pub enum UpstreamError {
     /// Sign-in or another token is needed.
     #[error("{why}")]
     Unauthorized {
-        /// One line.
         why: String,
         /// What a person can do.
         hint: String,
@@ -63,7 +61,6 @@ pub enum UpstreamError {
     Unreadable {
         /// JSON path, such as `$.result.status`.
         path: String,
-        /// One line.
         why: String,
         /// The message, cut, for `doctor`.
         raw: Option<Payload>,
@@ -89,7 +86,6 @@ pub enum CallError {
 pub struct CallRequest {
     /// Names the call on this connection, for progress, questions and cancelling it.
     pub ticket: HandleId,
-    /// The tool.
     pub tool: Arc<str>,
     /// Its arguments, a JSON object, exactly as they should go out.
     pub arguments: Payload,
@@ -97,22 +93,22 @@ pub struct CallRequest {
     pub continuation: Option<Continuation>,
     /// The agent's own `params` object: everything in it but `name`, `arguments`, `task`, answers of earlier rounds and
     /// the `_meta` keys that are ours goes out as it came. `None` for calls of people.
-    pub passenger: Option<Payload>,
+    pub agent_params: Option<Payload>,
     /// What the agent can be asked by this call; only then it is declared to the server.
     pub abilities: Abilities,
-    /// Who hears what the server says on the way to the reply, raw; `None` when nobody does.
+    /// Receives what the server sends before the reply, raw; `None` when nobody does.
     pub listener: Option<CallListener>,
 }
 
-/// Hears what a server says about one call while it runs: progress, log messages and whatever else names it.
-pub trait HearsCall: Send + Sync + 'static {
+/// Receives what a server sends about one call while it runs: progress, log messages and whatever else names it.
+pub trait CallObserver: Send + Sync + 'static {
     /// A notification of this method came with these params, exactly as they were. Never waits.
     fn heard(&self, method: &str, params: Payload);
 }
 
-/// Somebody who hears; told apart by identity alone.
+/// A shared observer of one call; compared by identity.
 #[derive(Clone)]
-pub struct CallListener(pub Arc<dyn HearsCall>);
+pub struct CallListener(pub Arc<dyn CallObserver>);
 
 impl PartialEq for CallListener {
     fn eq(&self, other: &Self) -> bool {
@@ -129,9 +125,7 @@ impl fmt::Debug for CallListener {
 /// What the agent behind a call or a connection can be asked besides what people answer here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Abilities {
-    /// `sampling/createMessage`.
     pub sampling: bool,
-    /// `roots/list`.
     pub roots: bool,
     /// `elicitation/create`. Declared to servers in any case, because people answer here; without it the agent is not
     /// asked.
@@ -140,7 +134,7 @@ pub struct Abilities {
 
 /// For whom a connection is opened.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LineFacts {
+pub struct ConnectionSpec {
     /// The agent whose own connection it is (ruling 14); `None` for the one that people and modern agents share.
     pub seat: Option<AgentId>,
     /// A legacy session to resume, instead of the server's last negotiated one when there is a seat.
@@ -158,45 +152,6 @@ pub struct Continuation {
     pub answers: Vec<AnswerToSend>,
 }
 
-/// What a call brought.
-#[derive(Debug, Clone, PartialEq)]
-pub enum CallReply {
-    /// A plain result.
-    Result {
-        /// As received (the `result` member).
-        payload: Payload,
-        /// `isError`.
-        is_error: bool,
-    },
-    /// A JSON-RPC error.
-    Error {
-        /// For display.
-        error: RpcError,
-        /// As received (the `error` member).
-        payload: Payload,
-    },
-    /// Questions first; there is no task yet. With no questions, the server only wants its state back.
-    NeedsInput {
-        /// By the server's keys.
-        questions: BTreeMap<RequestKey, Ask>,
-        /// To be echoed.
-        state: Option<Payload>,
-        /// The message, as received.
-        raw: Option<RawText>,
-        /// Each question as received (`{method, params}`), for an agent that is asked.
-        asks_raw: BTreeMap<RequestKey, Payload>,
-        /// The `result` member as received, for relaying to an agent that is asked.
-        whole: Payload,
-    },
-    /// A task was created.
-    Task {
-        /// Its id.
-        id: UpstreamTaskId,
-        /// What the reply said of it.
-        seen: Observation,
-    },
-}
-
 /// One answer on its way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnswerToSend {
@@ -210,8 +165,7 @@ pub struct AnswerToSend {
 
 /// A page of the server's own list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
-    /// Its tasks.
+pub struct ListedTasks {
     pub tasks: Vec<(UpstreamTaskId, Observation)>,
     /// Where the next page begins.
     pub next: Option<String>,
@@ -220,11 +174,9 @@ pub struct Listed {
 /// A tool as its server describes it. All text is the server's, capped.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolFacts {
-    /// Its name.
     pub name: String,
     /// Title for people.
     pub title: Option<String>,
-    /// Description.
     pub description: Option<String>,
     /// `inputSchema` as it came.
     pub input_schema: Value,
@@ -232,7 +184,6 @@ pub struct ToolFacts {
     pub task_support: &'static str,
     /// `annotations.destructiveHint`, a hint of an untrusted server.
     pub destructive_hint: Option<bool>,
-    /// `annotations.readOnlyHint`.
     pub read_only_hint: Option<bool>,
 }
 
@@ -267,22 +218,19 @@ pub enum UpstreamEvent {
     Question(UpstreamSubject, LiveQuestion),
     /// The server took a live question back.
     QuestionWithdrawn {
-        /// Its token.
         token: String,
     },
     /// So many live questions were refused at once, because too many are open on this connection.
     QuestionsRefused(u64),
     /// 2025: a visit was completed, by its elicitation id.
     VisitDone {
-        /// The id.
         elicitation: String,
     },
-    /// Progress.
     Progress(UpstreamSubject, Progress),
     /// From now on exactly these tasks are pushed; all others must be polled.
     Subscribed(Vec<UpstreamTaskId>),
-    /// A blocking read ended or a stream came back: look at this task soon.
-    LookAgain(UpstreamTaskId),
+    /// A blocking read ended or a stream came back: poll this task soon.
+    PollSoon(UpstreamTaskId),
     /// The tools changed.
     ToolsChanged,
     /// The connection is over; always the last event.
@@ -303,14 +251,13 @@ pub struct Connected {
     pub events: Pin<Box<dyn Stream<Item = UpstreamEvent> + Send>>,
 }
 
-/// Opens connections.
 pub trait Connector: Send + Sync + 'static {
     /// Connects to a server whose consent was checked. Uses `server.verdict` when its fingerprint fits, and resumes
     /// `line.session`, or without a seat `server.negotiated.session`, of a legacy HTTP server when it can.
     fn connect<'a>(
         &'a self,
         server: &'a Server,
-        line: &'a LineFacts,
+        line: &'a ConnectionSpec,
     ) -> PortFuture<'a, Result<Connected, UpstreamError>>;
     /// Whether children may outlive the core, so that what they asked is still asked after a restart (ruling 16).
     fn may_keep(&self) -> bool {
@@ -327,9 +274,9 @@ pub trait Upstream: Send + Sync + 'static {
     /// Calls a tool. Resolves at the reply, however late; never retried. Asks for a task where the dialect lets it.
     /// Dropping the future does not cancel the call: use [`Upstream::cancel_call`].
     fn call(&self, request: CallRequest) -> PortFuture<'_, Result<CallReply, CallError>>;
-    /// Asks the server to stop a call that has no task yet (and may never have).
+    /// Asks the server to cancel a call that has no task yet (and may never have).
     fn cancel_call(&self, ticket: HandleId, reason: Option<String>) -> PortFuture<'_, Result<(), UpstreamError>>;
-    /// Looks at a task. A terminal state comes with its payload where it can be had; in the 2025 dialect an
+    /// Polls a task. A terminal state comes with its payload where it can be had; in the 2025 dialect an
     /// `input_required` also opens the stream on which the question comes.
     fn read(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Observation, UpstreamError>>;
     /// Sends answers of one task or call. `task` is `None` for live questions of a plain call.
@@ -340,10 +287,10 @@ pub trait Upstream: Send + Sync + 'static {
     ) -> PortFuture<'_, Result<(), UpstreamError>>;
     /// The message that carries these answers, for people to read; never sent. `None` when they do not go together.
     fn answer_text(&self, task: Option<&UpstreamTaskId>, answers: &[AnswerToSend]) -> Option<RawText>;
-    /// Asks the server to stop a task. In the 2025 dialect the reply is an observation.
+    /// Asks the server to cancel a task. In the 2025 dialect the reply is an observation.
     fn cancel(&self, task: UpstreamTaskId) -> PortFuture<'_, Result<Option<Observation>, UpstreamError>>;
     /// One page of the server's own list; `Unsupported` where there is none.
-    fn list(&self, cursor: Option<String>) -> PortFuture<'_, Result<Listed, UpstreamError>>;
+    fn list(&self, cursor: Option<String>) -> PortFuture<'_, Result<ListedTasks, UpstreamError>>;
     /// The server's tools.
     fn tools(&self) -> PortFuture<'_, Result<Vec<ToolFacts>, UpstreamError>>;
     /// Checks arguments against the tool's schema; the error names the place in the arguments.
@@ -394,11 +341,6 @@ pub enum ArgumentError {
         why: String,
     },
     /// Larger than `arguments_cap_bytes`.
-    #[error("the arguments have {bytes} bytes, more than {cap}")]
-    TooLarge {
-        /// Their size.
-        bytes: u64,
-        /// The limit.
-        cap: u64,
-    },
+    #[error("the arguments have {bytes} bytes; at most {cap} are allowed")]
+    TooLarge { bytes: u64, cap: u64 },
 }

@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::ids::{AgentId, HandleId, ServerId, WindowId};
-use domain::models::Measure;
-use domain::policy::Counting;
+use domain::budget::models::CountingMethod;
+use domain::policy::CountingPolicy;
 use domain::ports::{BudgetNote, with_error};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Family, Intake};
-use domain::waste::Waste;
-use domain::window::{Flow, Source, Window};
+use domain::budget::waste::Waste;
+use domain::budget::window::{TokenFlow, TokenSource, Window};
 
 use super::coming::{Coming, Pending, Sizes, Unread};
 use super::desk::{Desk, Open};
@@ -30,7 +30,7 @@ pub(super) struct Books {
     series: Series,
     sizes: Sizes,
     started: Timestamp,
-    numbers: Counting,
+    numbers: CountingPolicy,
     draw: Box<dyn Fn() -> WindowId + Send>,
     changed: bool,
 }
@@ -43,7 +43,7 @@ pub(super) struct Standing {
 }
 
 impl Books {
-    pub(super) fn new(numbers: Counting, started: Timestamp, draw: Box<dyn Fn() -> WindowId + Send>) -> Self {
+    pub(super) fn new(numbers: CountingPolicy, started: Timestamp, draw: Box<dyn Fn() -> WindowId + Send>) -> Self {
         Self {
             desks: HashMap::new(),
             ended: Vec::new(),
@@ -96,7 +96,7 @@ impl Books {
         &mut self,
         place: &Place,
         server: Option<ServerId>,
-        source: Source,
+        source: TokenSource,
         counted: Counted,
         family: Family,
         now: Timestamp,
@@ -107,7 +107,7 @@ impl Books {
         window.take_in(source, counted.intake, now, span);
         window.unsaid = window.unsaid.saturating_add(counted.beyond);
         let id = window.id;
-        self.series.flowed(now, (place.agent, server, family), Flow::In(source), counted.intake, 1);
+        self.series.flowed(now, (place.agent, server, family), TokenFlow::In(source), counted.intake, 1);
         Some(id)
     }
 
@@ -117,7 +117,7 @@ impl Books {
         place: &Place,
         server: Option<ServerId>,
         page: Page,
-        measure: &Measure,
+        measure: &CountingMethod,
         now: Timestamp,
     ) {
         let (family, tool_list) = (measure.family, measure.profile.tool_list);
@@ -134,10 +134,10 @@ impl Books {
         let (agent, server) = (place.agent, server.or(place.door));
         let both = |passed| Intake { passed, window: tool_list.of(passed) };
         if new.tokens > 0 {
-            self.series.flowed(now, (agent, server, family), Flow::In(Source::Tools), both(new), 1);
+            self.series.flowed(now, (agent, server, family), TokenFlow::In(TokenSource::Tools), both(new), 1);
         }
         if own.tokens != before.own.tokens && own.tokens > 0 {
-            self.series.flowed(now, (agent, None, family), Flow::In(Source::OwnTools), both(own), 1);
+            self.series.flowed(now, (agent, None, family), TokenFlow::In(TokenSource::OwnTools), both(own), 1);
         }
     }
 
@@ -159,10 +159,10 @@ impl Books {
         let next = Window { shelves, tool_list, ..Window::new((self.draw)(), agent, family, now) };
         for (door, shelf) in &next.shelves {
             let tools: Count = shelf.tools.values().copied().sum();
-            for (server, source, count) in [(*door, Source::Tools, tools), (None, Source::OwnTools, shelf.own)] {
+            for (server, source, count) in [(*door, TokenSource::Tools, tools), (None, TokenSource::OwnTools, shelf.own)] {
                 if count.tokens > 0 {
                     let both = Intake { passed: count, window: tool_list.of(count) };
-                    self.series.flowed(now, (agent, server, family), Flow::In(source), both, 1);
+                    self.series.flowed(now, (agent, server, family), TokenFlow::In(source), both, 1);
                 }
             }
         }
@@ -250,7 +250,7 @@ impl Books {
     }
 
     /// The windows of an agent at this moment, as it is measured now.
-    pub(super) fn standing(&mut self, agent: AgentId, measure: &Measure) -> Option<Standing> {
+    pub(super) fn standing(&mut self, agent: AgentId, measure: &CountingMethod) -> Option<Standing> {
         let desk = self.desks.get_mut(&agent)?;
         for open in &mut desk.open {
             open.in_family(measure.family);
@@ -393,7 +393,7 @@ impl Books {
         if !is_known {
             return;
         }
-        self.series.flowed(now, (agent, Some(server), family), Flow::KeptOut, count.into(), 1);
+        self.series.flowed(now, (agent, Some(server), family), TokenFlow::KeptOut, count.into(), 1);
         self.changed = true;
     }
 }

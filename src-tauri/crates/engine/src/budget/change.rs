@@ -3,13 +3,13 @@
 //! Called after every commit, so it only looks and leaves things to be counted; nothing here waits or counts. What is
 //! wasted is read off the change itself, so that it is counted once, whatever restarts in between.
 
-use domain::handle::{TaskHandle, Told, Transition};
+use domain::task::{TaskHandle, Told, Transition};
 use domain::ids::AgentId;
-use domain::payload::{Payload, PayloadKind};
-use domain::status::{Contact, GoneWhy};
+use domain::task::payload::{Payload, PayloadKind};
+use domain::task::status::{Contact, GoneWhy};
 use domain::time::Timestamp;
 use domain::tokens::Count;
-use domain::waste::Waste;
+use domain::budget::waste::Waste;
 
 use super::Budget;
 use super::coming::TaskFacts;

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ports::RegistryError;
-use domain::status::{Outcome, ServerView, TaskStatus};
+use domain::task::status::{Outcome, ServerView, TaskStatus};
 use domain::tokens::{Count, Intake, TaskTokens};
 
 use super::change::words;

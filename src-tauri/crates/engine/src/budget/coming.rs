@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use domain::handle::{Form, TaskHandle};
+use domain::task::{ResultForm, TaskHandle};
 use domain::ids::{HandleId, ServerId, WindowId};
-use domain::status::{Intent, Phase};
+use domain::task::status::{Intent, Phase};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Intake};
 
@@ -367,16 +367,16 @@ fn state(handle: &TaskHandle) -> Option<ComingState> {
         return Some(ComingState::Held);
     }
     match handle.form() {
-        Some(Form::Slices) => Some(ComingState::Slices),
-        Some(Form::Whole | Form::Trimmed { .. }) => Some(ComingState::Ready),
+        Some(ResultForm::Slices) => Some(ComingState::Slices),
+        Some(ResultForm::Whole | ResultForm::Trimmed { .. }) => Some(ComingState::Ready),
         None => None,
     }
 }
 
 fn is_trimmed(handle: &TaskHandle) -> bool {
     match handle.form() {
-        Some(Form::Trimmed { .. }) => true,
-        Some(Form::Whole | Form::Slices) | None => false,
+        Some(ResultForm::Trimmed { .. }) => true,
+        Some(ResultForm::Whole | ResultForm::Slices) | None => false,
     }
 }
 

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::models::Measure;
-use domain::payload::Payload;
-use domain::ports::{Load, Scale, Weight, with_error};
+use domain::budget::models::CountingMethod;
+use domain::task::payload::Payload;
+use domain::ports::{MessagePart, PartCount, TokenCounter, with_error};
 use domain::tokens::{Count, Exactness, Family};
 use serde_json::value::RawValue;
 
@@ -36,18 +36,18 @@ impl Weighed {
 }
 
 /// The figure that limits are held against, of a text of so many bytes: an estimate with its error on top.
-pub(super) fn cautious(weight: &Weight, bytes: u64, error_percent: u8) -> u64 {
+pub(super) fn cautious(weight: &PartCount, bytes: u64, error_percent: u8) -> u64 {
     shown(weight, bytes).tokens.max(with_error(weight.own(), error_percent))
 }
 
 /// How much more it is by our own count than the figure to show.
-pub(super) fn unsaid(weight: &Weight, bytes: u64) -> u64 {
+pub(super) fn unsaid(weight: &PartCount, bytes: u64) -> u64 {
     weight.own().saturating_sub(shown(weight, bytes).tokens)
 }
 
 /// The figure to show of a text of so many bytes. What its maker says can be true between half of what its text is by our
 /// own count, whose error is far smaller, and one token a byte.
-pub(super) fn shown(weight: &Weight, bytes: u64) -> Count {
+pub(super) fn shown(weight: &PartCount, bytes: u64) -> Count {
     let text = weight.count.tokens.saturating_sub(weight.media);
     let possible = text.div_ceil(2)..=bytes.max(weight.count.tokens);
     let believed = weight.reported.is_none_or(|reported| possible.contains(&reported));
@@ -56,30 +56,30 @@ pub(super) fn shown(weight: &Weight, bytes: u64) -> Count {
 
 /// Weighs a batch, each item as its agent is measured. Does not wait on the caller's thread.
 pub(super) async fn weigh_all(
-    scale: &Arc<dyn Scale>,
+    scale: &Arc<dyn TokenCounter>,
     batch: &Arc<Vec<Item>>,
-    measures: Arc<Vec<Measure>>,
+    measures: Arc<Vec<CountingMethod>>,
 ) -> Vec<Weighed> {
     let (held, items, by_item) = (Arc::clone(scale), Arc::clone(batch), measures);
     let work = move || {
         let pairs = items.iter().zip(by_item.iter());
-        pairs.map(|(item, measure)| weigh(held.as_ref(), item, measure)).collect()
+        pairs.map(|(item, measure)| count_part(held.as_ref(), item, measure)).collect()
     };
     beside(work).await.unwrap_or_else(|| batch.iter().map(at_most).collect())
 }
 
 /// Weighs one result, or the error in its place, for a limit, off the caller's thread.
 pub(super) async fn weigh_result(
-    scale: &Arc<dyn Scale>,
+    scale: &Arc<dyn TokenCounter>,
     family: Family,
     (result, is_error): (&Payload, bool),
-) -> Weight {
+) -> PartCount {
     let (held, text) = (Arc::clone(scale), result.clone());
     let work = move || {
-        let load = if is_error { Load::Error(text.as_str()) } else { Load::Result(text.as_str()) };
-        held.weigh(family, load)
+        let load = if is_error { MessagePart::Error(text.as_str()) } else { MessagePart::Result(text.as_str()) };
+        held.count_part(family, load)
     };
-    beside(work).await.unwrap_or_else(|| Weight { count: per_byte(result.bytes()), ..Weight::default() })
+    beside(work).await.unwrap_or_else(|| PartCount { count: per_byte(result.bytes()), ..PartCount::default() })
 }
 
 /// Does this work with the scale in a thread for such work; `None` when it failed.
@@ -95,7 +95,7 @@ async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) ->
     done.ok()
 }
 
-/// One token a byte: an upper bound of every text. A small picture may weigh more; to find one, the text would have to be
+/// One token a byte: an upper bound of every text. A small picture may count more; to find one, the text would have to be
 /// read.
 fn per_byte(bytes: u64) -> Count {
     Count { tokens: bytes, exactness: Exactness::AtMost }
@@ -127,10 +127,10 @@ pub(super) fn at_most(item: &Item) -> Weighed {
     }
 }
 
-fn weigh(scale: &dyn Scale, item: &Item, measure: &Measure) -> Weighed {
+fn count_part(scale: &dyn TokenCounter, item: &Item, measure: &CountingMethod) -> Weighed {
     let family = measure.family;
     let of = |load, text: &Payload, kind| {
-        Weighed::Sum(shown::counted(measure, &scale.weigh(family, load), text.bytes(), kind))
+        Weighed::Sum(shown::counted(measure, &scale.count_part(family, load), text.bytes(), kind))
     };
     match item {
         Item::Saw(seen) => match &seen.what {
@@ -138,40 +138,40 @@ fn weigh(scale: &dyn Scale, item: &Item, measure: &Measure) -> Weighed {
                 let own = scale.tools(family, own.as_str()).into_values().sum();
                 Weighed::Tools(scale.tools(family, list.as_str()), own)
             }
-            Passed::Call(text) => of(Load::Call(text.as_str()), text, Kind::Other),
-            Passed::Result(text) => of(Load::Result(text.as_str()), text, Kind::Result),
-            Passed::Error(text) => of(Load::Error(text.as_str()), text, Kind::Error),
+            Passed::Call(text) => of(MessagePart::Call(text.as_str()), text, Kind::Other),
+            Passed::Result(text) => of(MessagePart::Result(text.as_str()), text, Kind::Result),
+            Passed::Error(text) => of(MessagePart::Error(text.as_str()), text, Kind::Error),
             Passed::Slice(text) | Passed::Handle(text) | Passed::Look { said: text, .. } => {
                 let (load, kind) = shape(text.as_str());
                 // These are ours, around what their makers say.
-                let weight = Weight { reported: None, ..scale.weigh(family, load) };
+                let weight = PartCount { reported: None, ..scale.count_part(family, load) };
                 Weighed::Sum(shown::counted(measure, &weight, text.bytes(), kind))
             }
-            Passed::Prompt(text) => of(Load::Prompt(text.as_str()), text, Kind::Other),
-            Passed::Resource(text) => of(Load::Resource(text.as_str()), text, Kind::Other),
+            Passed::Prompt(text) => of(MessagePart::Prompt(text.as_str()), text, Kind::Other),
+            Passed::Resource(text) => of(MessagePart::Resource(text.as_str()), text, Kind::Other),
         },
         Item::Arguments(matter) => {
             let name = matter.tool.as_deref().unwrap_or_default();
-            let name = scale.weigh(family, Load::Text(name)).count;
-            Weighed::own(name + scale.weigh(family, Load::Text(matter.text.as_str())).count)
+            let name = scale.count_part(family, MessagePart::Text(name)).count;
+            Weighed::own(name + scale.count_part(family, MessagePart::Text(matter.text.as_str())).count)
         }
-        Item::Outcome(matter, _) => of(Load::Result(matter.text.as_str()), &matter.text, Kind::Result),
-        Item::Failure(matter) => of(Load::Error(matter.text.as_str()), &matter.text, Kind::Error),
-        Item::Aside(matter) | Item::Word(matter) => of(Load::Text(matter.text.as_str()), &matter.text, Kind::Other),
+        Item::Outcome(matter, _) => of(MessagePart::Result(matter.text.as_str()), &matter.text, Kind::Result),
+        Item::Failure(matter) => of(MessagePart::Error(matter.text.as_str()), &matter.text, Kind::Error),
+        Item::Aside(matter) | Item::Word(matter) => of(MessagePart::Text(matter.text.as_str()), &matter.text, Kind::Other),
         Item::Mark(_) => Weighed::own(Count::ZERO),
     }
 }
 
 /// What a message of ours is: a result of a tool, a resource, or a task object.
-fn shape(text: &str) -> (Load<'_>, Kind) {
+fn shape(text: &str) -> (MessagePart<'_>, Kind) {
     match serde_json::from_str::<BTreeMap<String, &RawValue>>(text) {
-        Ok(members) if members.contains_key("content") => (Load::Result(text), Kind::Result),
-        Ok(members) if members.contains_key("contents") => (Load::Resource(text), Kind::Other),
+        Ok(members) if members.contains_key("content") => (MessagePart::Result(text), Kind::Result),
+        Ok(members) if members.contains_key("contents") => (MessagePart::Resource(text), Kind::Other),
         Ok(members) if members.contains_key("message") && members.contains_key("code") => {
-            (Load::Error(text), Kind::Error)
+            (MessagePart::Error(text), Kind::Error)
         }
-        Ok(_) => (Load::Task(text), Kind::Other),
-        Err(_) => (Load::Text(text), Kind::Other),
+        Ok(_) => (MessagePart::Task(text), Kind::Other),
+        Err(_) => (MessagePart::Text(text), Kind::Other),
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
     fn what_its_maker_says_is_shown_where_it_can_be_true() {
         let count = Count { tokens: 1_001, exactness: Exactness::About };
         let told = |reported, media| {
-            let weight = Weight { count, reported: Some(reported), media, ..Weight::default() };
+            let weight = PartCount { count, reported: Some(reported), media, ..PartCount::default() };
             shown(&weight, 4_000)
         };
         let (ours, theirs) = (count, |tokens| Count { tokens, exactness: Exactness::Exact });

@@ -7,11 +7,11 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::client_profile::ToolListCost;
+use domain::client::profile::ToolListCost;
 use domain::ids::HandleId;
 use domain::time::Timestamp;
 use domain::tokens::{Exactness, Family};
-use domain::window::{Door, Window};
+use domain::budget::window::{ToolListScope, Window};
 
 use super::coming::Pending;
 use super::place::Place;
@@ -33,7 +33,7 @@ pub(super) struct Desk {
     /// Ended because nothing came in for long: whoever still talks in one goes on with it.
     pub(super) dozing: VecDeque<Arc<Window>>,
     /// Sessions that were heard of in this run of the core.
-    heard: HashSet<(Door, Arc<str>)>,
+    heard: HashSet<(ToolListScope, Arc<str>)>,
     pub(super) pending: Pending,
     /// Tokens of results that are on their way in and are not expected yet.
     pub(super) promised: HashMap<HandleId, u64>,
@@ -87,14 +87,14 @@ impl Desk {
     }
 
     /// The window whose session at this door nobody was heard of since the start, the newest first.
-    pub(super) fn left_by_another(&self, door: &Door) -> Option<usize> {
+    pub(super) fn left_by_another(&self, door: &ToolListScope) -> Option<usize> {
         self.open.iter().rposition(|open| {
             let session = open.window.shelves.get(door).and_then(|shelf| shelf.session.clone());
             session.is_some_and(|session| !self.heard.contains(&(*door, session)))
         })
     }
 
-    pub(super) fn has_no(&self, at: usize, door: &Door) -> bool {
+    pub(super) fn has_no(&self, at: usize, door: &ToolListScope) -> bool {
         let shelf = self.open.get(at).and_then(|open| open.window.shelves.get(door));
         shelf.is_none_or(|shelf| shelf.session.is_none())
     }

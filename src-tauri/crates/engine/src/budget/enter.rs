@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use domain::models::{self, Measure};
+use domain::budget::models::{self, CountingMethod};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Family, Intake};
-use domain::waste::Waste;
-use domain::window::{Meter, Source};
+use domain::budget::waste::Waste;
+use domain::budget::window::{CountingSettings, TokenSource};
 
 use super::coming::Read;
 use super::count::Weighed;
@@ -24,7 +24,7 @@ use super::{Budget, count};
 impl Budget {
     /// Counts a batch and enters it.
     pub(super) async fn take_in(&self, batch: &Arc<Vec<Item>>) {
-        let measures: Arc<Vec<Measure>> = Arc::new(batch.iter().map(|item| self.measure_of(item)).collect());
+        let measures: Arc<Vec<CountingMethod>> = Arc::new(batch.iter().map(|item| self.measure_of(item)).collect());
         let weighed = count::weigh_all(&self.scale, batch, Arc::clone(&measures)).await;
         let now = self.now();
         for ((item, weighed), measure) in batch.iter().zip(weighed).zip(measures.iter()) {
@@ -49,7 +49,7 @@ impl Budget {
         }
     }
 
-    fn measure_of(&self, item: &Item) -> Measure {
+    fn measure_of(&self, item: &Item) -> CountingMethod {
         let agent = match item {
             Item::Saw(seen) => seen.agent,
             Item::Arguments(matter)
@@ -57,17 +57,17 @@ impl Budget {
             | Item::Failure(matter)
             | Item::Aside(matter)
             | Item::Word(matter) => matter.agent,
-            Item::Mark(_) => return models::measure(&Meter::default(), None),
+            Item::Mark(_) => return models::counting_method(&CountingSettings::default(), None),
         };
         self.measure(agent)
     }
 
-    fn enter(&self, item: &Item, weighed: Weighed, measure: &Measure, now: Timestamp) {
+    fn enter(&self, item: &Item, weighed: Weighed, measure: &CountingMethod, now: Timestamp) {
         self.book(item, weighed, measure, now);
         self.limits.is_booked(item);
     }
 
-    fn book(&self, item: &Item, weighed: Weighed, measure: &Measure, now: Timestamp) {
+    fn book(&self, item: &Item, weighed: Weighed, measure: &CountingMethod, now: Timestamp) {
         let family = measure.family;
         match (item, weighed) {
             (Item::Saw(seen), Weighed::Tools(tools, own)) => {
@@ -115,13 +115,13 @@ impl Budget {
         let Intake { passed, window: stands } = counted.intake;
         let (source, figure, read) = match &seen.what {
             // A list is weighed by tool; what a task's call weighs is counted at its birth.
-            Passed::Tools { .. } => (Source::Tools, None, None),
-            Passed::Call(_) => (Source::Arguments, None, None),
-            Passed::Result(_) => (Source::Results, Some(Figure::Delivered(stands.tokens)), Some(Read::Whole)),
-            Passed::Slice(_) => (Source::Results, Some(Figure::Delivered(stands.tokens)), Some(Read::Part)),
-            Passed::Error(_) => (Source::Results, Some(Figure::Delivered(stands.tokens)), None),
-            Passed::Handle(_) | Passed::Look { .. } => (Source::Handles, Some(Figure::Handle), Some(Read::Handle)),
-            Passed::Prompt(_) | Passed::Resource(_) => (Source::Prompts, None, None),
+            Passed::Tools { .. } => (TokenSource::Tools, None, None),
+            Passed::Call(_) => (TokenSource::Arguments, None, None),
+            Passed::Result(_) => (TokenSource::Results, Some(Figure::Delivered(stands.tokens)), Some(Read::Whole)),
+            Passed::Slice(_) => (TokenSource::Results, Some(Figure::Delivered(stands.tokens)), Some(Read::Part)),
+            Passed::Error(_) => (TokenSource::Results, Some(Figure::Delivered(stands.tokens)), None),
+            Passed::Handle(_) | Passed::Look { .. } => (TokenSource::Handles, Some(Figure::Handle), Some(Read::Handle)),
+            Passed::Prompt(_) | Passed::Resource(_) => (TokenSource::Prompts, None, None),
         };
         let mut books = self.books.lock();
         let window = books.came_in(&place(seen), seen.server, source, counted, family, now);
@@ -136,10 +136,10 @@ impl Budget {
             waste(Waste::Look, Count::ZERO);
             if *empty {
                 // What it cost is counted with this alone, so that the sum over all kinds is what was wasted.
-                waste(Waste::EmptyLook, stands);
+                waste(Waste::EmptyPoll, stands);
             }
             if *hasty {
-                waste(Waste::HastyLook, Count::ZERO);
+                waste(Waste::HastyPoll, Count::ZERO);
             }
         }
         drop(books);

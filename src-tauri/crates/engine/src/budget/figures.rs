@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::handle::{TaskHandle, Transition};
+use domain::task::{TaskHandle, Transition};
 use domain::ids::HandleId;
 use domain::ports::{RegistryError, with_error};
 use domain::rule::TokenLimit;
@@ -187,7 +187,7 @@ fn step(
     let counted = handle.counted(tokens);
     let over = |limit| beyond(budget, (handle, &tokens, said), limit).map(|tokens| (tokens, limit));
     match limit(roster, handle).and_then(over) {
-        Some((tokens, limit)) => then(counted, |next| next.goes_over(tokens, limit, now)),
+        Some((tokens, limit)) => then(counted, |next| next.exceed_limit(tokens, limit, now)),
         None => counted,
     }
 }

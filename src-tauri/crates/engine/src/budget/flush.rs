@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use domain::payload::PayloadKind;
-use domain::policy::Counting;
+use domain::task::payload::PayloadKind;
+use domain::policy::CountingPolicy;
 use domain::ports::{BudgetNote, RegistryError};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -66,7 +66,7 @@ pub(crate) async fn keep(core: Arc<Core>) {
     tokio::join!(weigh_unseen(&core), keep_on(&core, &numbers));
 }
 
-async fn keep_on(core: &Arc<Core>, numbers: &Counting) {
+async fn keep_on(core: &Arc<Core>, numbers: &CountingPolicy) {
     let mut flush_at = Instant::now() + numbers.flush_every;
     loop {
         sleep(numbers.show_every).await;

@@ -11,13 +11,13 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use domain::handle::{HoldWhy, TaskHandle, Transition};
+use domain::task::{HoldReason, TaskHandle, Transition};
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::models::Measure;
-use domain::payload::{Payload, PayloadKind, PayloadWrite};
-use domain::ports::{Load, Weight};
-use domain::rule::{AtTokens, TokenLimit};
-use domain::status::{Outcome, TaskStatus};
+use domain::budget::models::CountingMethod;
+use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
+use domain::ports::{MessagePart, PartCount};
+use domain::rule::{LimitAction, TokenLimit};
+use domain::task::status::{Outcome, TaskStatus};
 use domain::time::Timestamp;
 use domain::tokens::Family;
 use parking_lot::Mutex;
@@ -116,13 +116,13 @@ fn outside_of_tasks(item: &Item) -> Option<(AgentId, u64)> {
 /// not come.
 #[derive(Default)]
 pub(crate) struct Incoming {
-    weighed: Option<(Payload, Family, Weight)>,
+    weighed: Option<(Payload, Family, PartCount)>,
     promise: Option<Promise>,
 }
 
 impl Incoming {
     /// It came: takes its weight, if this is what was weighed. Its room stays promised until it is booked.
-    pub(super) fn came(&mut self, result: &Payload) -> Option<Weight> {
+    pub(super) fn came(&mut self, result: &Payload) -> Option<PartCount> {
         if let Some(mut promise) = self.promise.take() {
             promise.is_kept = true;
         }
@@ -226,11 +226,11 @@ impl Budget {
         let measure = self.measure(agent);
         let error = self.scale.error_percent(measure.family);
         let (load, kind) = match is_error {
-            true => (Load::Error(text.as_str()), Kind::Error),
-            false => (Load::Result(text.as_str()), Kind::Result),
+            true => (MessagePart::Error(text.as_str()), Kind::Error),
+            false => (MessagePart::Result(text.as_str()), Kind::Result),
         };
         // A scale that fails costs a row, not the call.
-        let weight = catch_unwind(AssertUnwindSafe(|| self.scale.weigh(measure.family, load)));
+        let weight = catch_unwind(AssertUnwindSafe(|| self.scale.count_part(measure.family, load)));
         weight.map_or(true, |weight| shown::would_be_cut(&measure, &weight, (kind, error)).is_some())
     }
 
@@ -270,8 +270,8 @@ impl Budget {
             cut: cap.is_some_and(|cap| may_exceed(brought, cap)),
             window: rules.window_limit.filter(|limit| match limit.at {
                 // That a window is full is told as such, not as news of a result.
-                AtTokens::Warn | AtTokens::Stop => false,
-                AtTokens::Ask | AtTokens::Hold => true,
+                LimitAction::Warn | LimitAction::Stop => false,
+                LimitAction::Ask | LimitAction::Hold => true,
             }),
         }
     }
@@ -288,16 +288,16 @@ impl Budget {
 
     /// Promises room for so many tokens, if there is room. A result that is no larger than what would stand in its place
     /// is never kept out.
-    fn promise(self: &Arc<Self>, case: &Case, limit: TokenLimit, size: Size) -> Result<Promise, HoldWhy> {
+    fn promise(self: &Arc<Self>, case: &Case, limit: TokenLimit, size: Size) -> Result<Promise, HoldReason> {
         let (agent, handle) = (case.agent, case.handle);
         // Looked at and promised under one lock: two results do not see the same room.
         let mut books = self.books.lock();
         let (counted, least) = self.free(&books, agent, case.place.as_ref(), limit);
         if size.most > least.max(self.numbers().short_tokens) {
             return Err(if size.counted > counted {
-                HoldWhy::DoesNotFit { tokens: size.counted, free: counted }
+                HoldReason::DoesNotFit { tokens: size.counted, free: counted }
             } else {
-                HoldWhy::DoesNotFit { tokens: size.most, free: least }
+                HoldReason::DoesNotFit { tokens: size.most, free: least }
             });
         }
         books.promises(agent, handle, size.most);
@@ -359,8 +359,8 @@ impl Budget {
     ) -> Transition {
         let measure = self.measure(case.agent);
         let family = step.next.tokens.map_or(measure.family, |tokens| tokens.family);
-        let measure = Measure { family, ..measure };
-        let weight = self.weigh(incoming, family, &case).await;
+        let measure = CountingMethod { family, ..measure };
+        let weight = self.count_part(incoming, family, &case).await;
         if case.window.is_some() {
             // What passed before this takes one token a byte until it is counted.
             self.counted_so_far().await;
@@ -373,7 +373,7 @@ impl Budget {
         let step = then(step, |next| figures::weighed(next, family, counted));
         let large = case.one.filter(|limit| size.most > limit.tokens);
         let too_large =
-            large.map(|limit| (limit.at, HoldWhy::TooLarge { tokens: size.told(limit.tokens), limit: limit.tokens }));
+            large.map(|limit| (limit.at, HoldReason::TooLarge { tokens: size.told(limit.tokens), limit: limit.tokens }));
         let full = case.window.and_then(|limit| match self.promise(&case, limit, size) {
             Ok(promise) => {
                 incoming.promise = Some(promise);
@@ -382,8 +382,8 @@ impl Budget {
             Err(why) => Some((limit.at, why)),
         });
         let holds = [too_large, full];
-        let of = |wanted: AtTokens| holds.iter().flatten().find(|(at, _)| *at == wanted).map(|(_, why)| *why);
-        let held = match (of(AtTokens::Ask), of(AtTokens::Hold)) {
+        let of = |wanted: LimitAction| holds.iter().flatten().find(|(at, _)| *at == wanted).map(|(_, why)| *why);
+        let held = match (of(LimitAction::Ask), of(LimitAction::Hold)) {
             (Some(why), _) => Some((why, false)),
             // What slices cannot give, only a person can.
             (None, Some(why)) => Some((why, weight.is_mostly_text())),
@@ -391,7 +391,7 @@ impl Budget {
             (None, None) if case.cut && weight.is_mostly_text() => {
                 let cut = shown::would_be_cut(&measure, &weight, (kind, error));
                 let program = measure.profile;
-                cut.map(|(tokens, shown)| (HoldWhy::WouldBeCut { tokens, shown, program }, true))
+                cut.map(|(tokens, shown)| (HoldReason::WouldBeCut { tokens, shown, program }, true))
             }
             (None, None) => None,
         };
@@ -401,13 +401,13 @@ impl Budget {
                 incoming.promise = None;
                 then(step, |next| next.hold_at_limit(why, in_slices, now))
             }
-            (None, Some(limit)) => then(step, |next| next.goes_over(size.told(limit.tokens), limit, now)),
+            (None, Some(limit)) => then(step, |next| next.exceed_limit(size.told(limit.tokens), limit, now)),
             (None, None) => step,
         }
     }
 
     /// Weighs a result, unless this one was weighed for an earlier attempt.
-    async fn weigh(&self, incoming: &mut Incoming, family: Family, case: &Case) -> Weight {
+    async fn count_part(&self, incoming: &mut Incoming, family: Family, case: &Case) -> PartCount {
         let result = &case.result;
         if let Some((weighed, by, weight)) = &incoming.weighed
             && *by == family

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use domain::ids::AgentId;
-use domain::window::Door;
+use domain::budget::window::ToolListScope;
 use sha2::{Digest, Sha256};
 
 /// Bytes of a session's digest that stand for it. Judgement: no two of an agent's are taken for one.
@@ -16,7 +16,7 @@ const MARK_BYTES: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     pub(super) agent: AgentId,
-    pub(super) door: Door,
+    pub(super) door: ToolListScope,
     /// The mark of the session; `None` where requests stand alone.
     pub(super) session: Option<Arc<str>>,
 }
@@ -24,7 +24,7 @@ pub struct Place {
 impl Place {
     /// The place of an agent at a door, by the id of its session there.
     #[must_use]
-    pub fn new(agent: AgentId, door: Door, session: Option<&str>) -> Self {
+    pub fn new(agent: AgentId, door: ToolListScope, session: Option<&str>) -> Self {
         Self { agent, door, session: session.map(mark) }
     }
 }

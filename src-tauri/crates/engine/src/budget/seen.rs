@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::payload::Payload;
-use domain::window::Door;
+use domain::task::payload::Payload;
+use domain::budget::window::ToolListScope;
 
 /// Something that an agent saw, or said.
 #[derive(Clone)]
@@ -16,7 +16,7 @@ pub struct Seen {
     /// Whose window.
     pub agent: AgentId,
     /// Behind which door: one server's, or that of all (`None`).
-    pub door: Door,
+    pub door: ToolListScope,
     /// The session at that door; `None` where requests stand alone.
     pub session: Option<Arc<str>>,
     /// The server it came from; `None` for the gateway's own, or for several.

@@ -9,10 +9,10 @@ use domain::ids::{AgentId, ServerId};
 use domain::ports::{SpendRow, WasteRow};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, Intake};
-use domain::waste::Waste;
-use domain::window::Flow;
+use domain::budget::waste::Waste;
+use domain::budget::window::TokenFlow;
 
-type SpendKey = (Timestamp, AgentId, Option<ServerId>, Flow, Family);
+type SpendKey = (Timestamp, AgentId, Option<ServerId>, TokenFlow, Family);
 type WasteKey = (Timestamp, Option<AgentId>, ServerId, Waste);
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,7 +47,7 @@ impl Series {
         &mut self,
         now: Timestamp,
         whose: (AgentId, Option<ServerId>, Family),
-        flow: Flow,
+        flow: TokenFlow,
         count: Intake,
         messages: u64,
     ) {

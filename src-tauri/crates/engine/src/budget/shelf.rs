@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use domain::policy::plain_text;
 use domain::tokens::Count;
-use domain::window::Door;
+use domain::budget::window::ToolListScope;
 
 /// Tools that stand on a shelf by name; what is more stands there as one. As the engine's own reading of tools.
 const TOOLS_MAX: usize = 10_000;
@@ -37,7 +37,7 @@ pub(super) struct Page {
 
 /// The names so far in lists that are being read. Lost with a restart: such a list takes nothing away.
 #[derive(Default)]
-pub(super) struct Paging(BTreeMap<Door, BTreeSet<Arc<str>>>);
+pub(super) struct Paging(BTreeMap<ToolListScope, BTreeSet<Arc<str>>>);
 
 /// A name as it is kept, stored and shown: a server writes what it likes (rule 86).
 fn shown(name: &Arc<str>) -> Arc<str> {
@@ -47,7 +47,7 @@ fn shown(name: &Arc<str>) -> Arc<str> {
 
 impl Paging {
     /// What stands on the shelf of a door with this page, and what of the page is new.
-    pub(super) fn turn(&mut self, door: Door, page: Page, mut shelf: Tools) -> (Tools, Count) {
+    pub(super) fn turn(&mut self, door: ToolListScope, page: Page, mut shelf: Tools) -> (Tools, Count) {
         let before = self.0.remove(&door);
         let mut named = if page.is_first { Some(BTreeSet::new()) } else { before };
         let mut new = Count::ZERO;

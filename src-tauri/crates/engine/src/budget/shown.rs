@@ -3,9 +3,9 @@
 //! The part that the program shows, then its cap. A name that no person confirmed is good for what is shown to people;
 //! limits then count the larger of both figures. It weighs nothing: the weight comes from `count.rs`.
 
-use domain::client_profile::ShownPart;
-use domain::models::Measure;
-use domain::ports::{Weight, with_error};
+use domain::client::profile::ShownPart;
+use domain::budget::models::CountingMethod;
+use domain::ports::{PartCount, with_error};
 use domain::tokens::{Count, Exactness, Intake};
 
 use super::count::{cautious, shown, unsaid};
@@ -39,7 +39,7 @@ impl From<Count> for Counted {
 }
 
 /// The part of a message that a program shows, before its cap, by our own count.
-fn part(measure: &Measure, weight: &Weight, kind: Kind) -> Count {
+fn part(measure: &CountingMethod, weight: &PartCount, kind: Kind) -> Count {
     let (count, instead) = (weight.count, weight.instead);
     let structured = Count { tokens: instead, exactness: measure.family.exactness() };
     match (kind, measure.profile.shown) {
@@ -52,7 +52,7 @@ fn part(measure: &Measure, weight: &Weight, kind: Kind) -> Count {
 }
 
 /// What was counted of a message of so many bytes.
-pub(super) fn counted(measure: &Measure, weight: &Weight, bytes: u64, kind: Kind) -> Counted {
+pub(super) fn counted(measure: &CountingMethod, weight: &PartCount, bytes: u64, kind: Kind) -> Counted {
     let (passed, part) = (shown(weight, bytes), part(measure, weight, kind));
     // What its maker says is said of the whole of it.
     let part = if part == weight.count { passed } else { part };
@@ -68,7 +68,7 @@ pub(super) fn counted(measure: &Measure, weight: &Weight, bytes: u64, kind: Kind
 }
 
 /// The figure that limits are held against, with the error of an estimate on top.
-pub(super) fn limited(measure: &Measure, weight: &Weight, bytes: u64, (kind, error): (Kind, u8)) -> u64 {
+pub(super) fn limited(measure: &CountingMethod, weight: &PartCount, bytes: u64, (kind, error): (Kind, u8)) -> u64 {
     let part = part(measure, weight, kind).tokens;
     let most = with_error(part, error);
     if !measure.is_confirmed() {
@@ -86,7 +86,7 @@ pub(super) fn limited(measure: &Measure, weight: &Weight, bytes: u64, (kind, err
 
 /// The text of a result that its program would cut: its size by our own count and with the error of an estimate on top,
 /// and what the program shows of it.
-pub(super) fn would_be_cut(measure: &Measure, weight: &Weight, (kind, error): (Kind, u8)) -> Option<(u64, u64)> {
+pub(super) fn would_be_cut(measure: &CountingMethod, weight: &PartCount, (kind, error): (Kind, u8)) -> Option<(u64, u64)> {
     let cap = measure.profile.long_result.cap()?;
     let text = part(measure, weight, kind).tokens.saturating_sub(weight.media);
     let most = with_error(text, error);
@@ -95,27 +95,27 @@ pub(super) fn would_be_cut(measure: &Measure, weight: &Weight, (kind, error): (K
 
 #[cfg(test)]
 mod tests {
-    use domain::models;
+    use domain::budget::models;
     use domain::tokens::Family;
-    use domain::window::Meter;
+    use domain::budget::window::CountingSettings;
 
     use super::*;
 
     /// How an agent is measured that a person said to be this program.
-    fn of(program: &str) -> Measure {
-        models::measure(&Meter { program: Some(program.into()), ..Meter::default() }, None)
+    fn of(program: &str) -> CountingMethod {
+        models::counting_method(&CountingSettings { program: Some(program.into()), ..CountingSettings::default() }, None)
     }
 
-    fn claimed(name: &str) -> Measure {
-        models::measure(&Meter::default(), Some(name))
+    fn claimed(name: &str) -> CountingMethod {
+        models::counting_method(&CountingSettings::default(), Some(name))
     }
 
-    fn weight(measure: &Measure, tokens: u64, instead: u64) -> Weight {
+    fn weight(measure: &CountingMethod, tokens: u64, instead: u64) -> PartCount {
         let count = Count { tokens, exactness: measure.family.exactness() };
-        Weight { count, instead, ..Weight::default() }
+        PartCount { count, instead, ..PartCount::default() }
     }
 
-    fn result(measure: &Measure, tokens: u64, instead: u64) -> Counted {
+    fn result(measure: &CountingMethod, tokens: u64, instead: u64) -> Counted {
         counted(measure, &weight(measure, tokens, instead), tokens.max(instead) * 4, Kind::Result)
     }
 
@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn pictures_are_not_cut_and_nothing_but_results_is() {
-        let measure = Measure { family: Family::O200k, ..of("codex") };
-        let picture = Weight { media: 3_000, ..weight(&measure, 9_000, 0) };
+        let measure = CountingMethod { family: Family::O200k, ..of("codex") };
+        let picture = PartCount { media: 3_000, ..weight(&measure, 9_000, 0) };
         assert_eq!(counted(&measure, &picture, 90_000, Kind::Result).intake.window.tokens, 8_000, "5,000 of 6,000");
         let other = counted(&measure, &weight(&measure, 9_000, 0), 90_000, Kind::Other);
         assert_eq!(other, Counted::from(Count { tokens: 9_000, exactness: Exactness::Exact }));

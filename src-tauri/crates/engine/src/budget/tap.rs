@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::payload::Payload;
-use domain::policy::Counting;
+use domain::task::payload::Payload;
+use domain::policy::CountingPolicy;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, oneshot};
 
@@ -75,7 +75,7 @@ pub(super) struct Tap {
 }
 
 impl Tap {
-    pub(super) fn new(numbers: &Counting) -> Self {
+    pub(super) fn new(numbers: &CountingPolicy) -> Self {
         let (send, receive) = mpsc::channel(numbers.queue_messages);
         Self {
             send,

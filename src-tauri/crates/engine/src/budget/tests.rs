@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use domain::ids::{AgentId, HandleId, ServerId, WindowId};
-use domain::models::{self, Measure};
-use domain::payload::Payload;
-use domain::policy::Counting;
+use domain::budget::models::{self, CountingMethod};
+use domain::task::payload::Payload;
+use domain::policy::CountingPolicy;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, Intake};
-use domain::window::{Flow, Meter, Source, Window};
+use domain::budget::window::{CountingSettings, TokenFlow, TokenSource, Window};
 use futures::FutureExt;
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ const FAMILY: Family = Family::O200k;
 #[derive(Debug, Clone)]
 enum Act {
     Began(u8, Option<u8>),
-    Came(u8, Option<u8>, Source, u64),
+    Came(u8, Option<u8>, TokenSource, u64),
     /// One page of two, or both as one.
     Tools(u8, Option<u8>, bool, bool),
     KeptOut(u64),
@@ -43,7 +43,7 @@ enum Act {
 
 fn act() -> impl Strategy<Value = Act> {
     let source =
-        prop_oneof![Just(Source::Arguments), Just(Source::Results), Just(Source::Handles), Just(Source::Prompts)];
+        prop_oneof![Just(TokenSource::Arguments), Just(TokenSource::Results), Just(TokenSource::Handles), Just(TokenSource::Prompts)];
     let session = || proptest::option::of(0..3_u8);
     let state = prop_oneof![Just(ComingState::Held), Just(ComingState::Slices), Just(ComingState::Ready)];
     prop_oneof![
@@ -71,8 +71,8 @@ fn cut(tokens: u64) -> Counted {
     Counted { intake, unsaid: 0, beyond: tokens - tokens / 2 }
 }
 
-fn measure() -> Measure {
-    models::measure(&Meter { family: Some(FAMILY), ..Meter::default() }, None)
+fn measure() -> CountingMethod {
+    models::counting_method(&CountingSettings { family: Some(FAMILY), ..CountingSettings::default() }, None)
 }
 
 fn agent() -> AgentId {
@@ -88,8 +88,8 @@ fn place(door: u8, session: Option<u8>) -> Place {
 #[derive(Default)]
 struct Stored {
     windows: BTreeMap<WindowId, Window>,
-    flows: BTreeMap<Flow, u64>,
-    passed: BTreeMap<Flow, u64>,
+    flows: BTreeMap<TokenFlow, u64>,
+    passed: BTreeMap<TokenFlow, u64>,
 }
 
 impl Stored {
@@ -102,11 +102,11 @@ impl Stored {
         }
     }
 
-    fn of(&self, source: Source) -> u64 {
+    fn of(&self, source: TokenSource) -> u64 {
         self.windows.values().map(|window| window.of(source).tokens).sum()
     }
 
-    fn passed_of(&self, source: Source) -> u64 {
+    fn passed_of(&self, source: TokenSource) -> u64 {
         self.windows.values().map(|window| window.passed_of(source).tokens).sum()
     }
 }
@@ -118,9 +118,9 @@ proptest! {
     ) {
         let drawn = AtomicU64::new(0);
         let draw = Box::new(move || WindowId::from_random(u128::from(drawn.fetch_add(1, Ordering::Relaxed))));
-        let mut books = Books::new(Counting::default(), Timestamp::EPOCH, draw);
+        let mut books = Books::new(CountingPolicy::default(), Timestamp::EPOCH, draw);
         let (mut stored, mut now, mut results) = (Stored::default(), Timestamp::from_millis(0), 0);
-        let mut came: BTreeMap<Source, u64> = BTreeMap::new();
+        let mut came: BTreeMap<TokenSource, u64> = BTreeMap::new();
         let mut least: BTreeMap<WindowId, u64> = BTreeMap::new();
         for act in acts {
             match act {
@@ -141,8 +141,8 @@ proptest! {
                 Act::KeptOut(tokens) => books.kept_out(agent(), ServerId::from_random(1), exact(tokens), FAMILY, now),
                 Act::Result(door, session, state, tokens) => {
                     let (at, server) = (place(door, session), ServerId::from_random(1));
-                    let window = books.came_in(&at, at.door, Source::Handles, exact(1).into(), FAMILY, now);
-                    *came.entry(Source::Handles).or_default() += 1;
+                    let window = books.came_in(&at, at.door, TokenSource::Handles, exact(1).into(), FAMILY, now);
+                    *came.entry(TokenSource::Handles).or_default() += 1;
                     let window = window.expect("it has a window");
                     results += 1;
                     let id = HandleId::from_random(results);
@@ -169,8 +169,8 @@ proptest! {
             }
         }
         stored.take(&mut books);
-        for source in Source::ALL {
-            let of = |flows: &BTreeMap<Flow, u64>| flows.get(&Flow::In(source)).copied().unwrap_or(0);
+        for source in TokenSource::ALL {
+            let of = |flows: &BTreeMap<TokenFlow, u64>| flows.get(&TokenFlow::In(source)).copied().unwrap_or(0);
             prop_assert_eq!(stored.of(source), of(&stored.flows), "{:?} adds up", source);
             prop_assert_eq!(stored.passed_of(source), of(&stored.passed), "{:?} as it was passed, too", source);
             if let Some(came) = came.get(&source) {
@@ -178,7 +178,7 @@ proptest! {
             }
         }
         let kept: u64 = stored.windows.values().map(|window| window.kept_out.tokens).sum();
-        prop_assert_eq!(kept, stored.flows.get(&Flow::KeptOut).copied().unwrap_or(0), "kept out adds up");
+        prop_assert_eq!(kept, stored.flows.get(&TokenFlow::KeptOut).copied().unwrap_or(0), "kept out adds up");
     }
 }
 
@@ -242,7 +242,7 @@ fn of_too_many_results_the_oldest_is_given_up() {
 
 #[tokio::test]
 async fn what_may_wait_waits_until_there_is_room_for_its_bytes() {
-    let tap = Tap::new(&Counting { queue_bytes: 100, ..Counting::default() });
+    let tap = Tap::new(&CountingPolicy { queue_bytes: 100, ..CountingPolicy::default() });
     let item = |bytes: usize| {
         let (agent, server, handle) = (agent(), ServerId::from_random(1), HandleId::from_random(1));
         Item::Aside(Matter { agent, server, tool: None, handle, text: Payload::new("x".repeat(bytes)) })

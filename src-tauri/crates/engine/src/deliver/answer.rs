@@ -4,13 +4,13 @@
 //! which is safe because it is never changed (rule 14). A live answer leaves once for each channel: when the channel
 //! is gone, it waits until the question comes again (ruling 10). Answers of rounds are in `round.rs`.
 
-use domain::handle::{TaskHandle, Transition};
+use domain::task::{TaskHandle, Transition};
 use domain::ids::RequestKey;
-use domain::payload::PayloadKind;
+use domain::task::payload::PayloadKind;
 use domain::ports::{AnswerToSend, RegistryError, UpstreamError};
-use domain::raw::RawText;
-use domain::request::{AskDoor, InputRequest, RequestState};
-use domain::status::Delivery;
+use domain::raw_message::RawText;
+use domain::task::input_request::{AskDoor, InputRequest, RequestState};
+use domain::task::status::Delivery;
 use domain::time::Timestamp;
 
 use super::{Ended, Way, retry};

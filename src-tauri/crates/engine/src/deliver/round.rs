@@ -4,11 +4,11 @@
 //! leaves a call whose reply is lost, never one that is sent twice: sending it again could run the tool twice
 //! (protocol.md §7.5). A round without questions is answered after a short wait.
 
-use domain::handle::{TaskHandle, Transition};
-use domain::payload::PayloadKind;
+use domain::task::{TaskHandle, Transition};
+use domain::task::payload::PayloadKind;
 use domain::ports::Continuation;
-use domain::request::{AskDoor, InputRequest};
-use domain::status::ServerView;
+use domain::task::input_request::{AskDoor, InputRequest};
+use domain::task::status::ServerView;
 
 use super::{Ended, Way, answer};
 use crate::admission;

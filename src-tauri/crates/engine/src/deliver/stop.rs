@@ -1,14 +1,14 @@
-//! Sends a wish to stop, in the way that fits what the call has become.
+//! Sends a cancel request, in the way that fits what the call has become.
 //!
 //! A task is cancelled by its id, a call in flight by its ticket; a call between two rounds of questions is not
 //! running anywhere and ends here. An acknowledgement is not obedience: the next looks show what became of it.
 
 use std::sync::Arc;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::UpstreamTaskId;
 use domain::ports::UpstreamError;
-use domain::status::{Delivery, Intent, ServerView};
+use domain::task::status::{Delivery, Intent, ServerView};
 
 use super::{Ended, Way, retry};
 use crate::core::{Core, then};
@@ -16,20 +16,20 @@ use crate::post::Touch;
 
 /// Stops what can be stopped, or cannot, without asking the server. `None` when the server must be asked.
 pub(super) async fn without_server(core: &Arc<Core>, handle: &TaskHandle) -> Option<Ended> {
-    if !handle.stop_due() {
+    if !handle.is_cancel_due() {
         return None;
     }
     match &handle.view {
         ServerView::Asking { .. } => {
             let stopped = core.must_apply(handle.id, |handle, now| match handle.view {
-                ServerView::Asking { .. } => handle.call_stopped(now),
+                ServerView::Asking { .. } => handle.call_cancelled(now),
                 ServerView::Awaiting { .. }
                 | ServerView::OwnCall { .. }
                 | ServerView::NotSent { .. }
                 | ServerView::Unanswered { .. }
                 | ServerView::Direct(_)
                 | ServerView::Refused(_)
-                | ServerView::Task(_) => domain::handle::Transition::none(handle),
+                | ServerView::Task(_) => domain::task::Transition::none(handle),
             });
             Some(if stopped.await.is_ok() { Ended::Clear } else { Ended::Again(None) })
         }
@@ -71,7 +71,7 @@ async fn stop_task(way: &Way, handle: &TaskHandle, task: UpstreamTaskId) -> Ende
             let core = &way.core;
             let stored = core
                 .must_apply(handle.id, |handle, now| {
-                    let acknowledged = handle.stop_step(&Delivery::Acknowledged { at: now }, now);
+                    let acknowledged = handle.cancel_step(&Delivery::Acknowledged { at: now }, now);
                     match &seen {
                         Some(seen) => then(acknowledged, |next| {
                             next.observe_within(seen, core.ledger.question_room(next.server), &core.policy)
@@ -95,7 +95,7 @@ async fn stop_call(way: &Way, handle: &TaskHandle) -> Ended {
         return Ended::Clear;
     }
     let reason = match &handle.intent {
-        Intent::Cancel(wish) | Intent::Revoked(wish) => wish.reason.clone(),
+        Intent::Cancel(cancel_request) | Intent::Revoked(cancel_request) => cancel_request.reason.clone(),
         Intent::None | Intent::Unwatched { .. } => None,
     };
     let outcome = way.core.ask(flight.live.upstream.cancel_call(handle.id, reason)).await;
@@ -104,7 +104,7 @@ async fn stop_call(way: &Way, handle: &TaskHandle) -> Ended {
         Ok(()) => {
             let stored = way
                 .core
-                .must_apply(handle.id, |handle, now| handle.stop_step(&Delivery::Acknowledged { at: now }, now))
+                .must_apply(handle.id, |handle, now| handle.cancel_step(&Delivery::Acknowledged { at: now }, now))
                 .await;
             flight.stopped.notify_one();
             if stored.is_ok() { Ended::Clear } else { Ended::Again(None) }
@@ -116,13 +116,13 @@ async fn stop_call(way: &Way, handle: &TaskHandle) -> Ended {
 /// Records that it leaves now, before it does. False when there is nothing to send any more.
 async fn mark_sent(way: &Way, handle: &TaskHandle) -> bool {
     let marked = way.core.must_apply(handle.id, |handle, now| {
-        if handle.stop_due() {
-            handle.stop_step(&Delivery::Sent { at: now, attempts: 1 }, now)
+        if handle.is_cancel_due() {
+            handle.cancel_step(&Delivery::Sent { at: now, attempts: 1 }, now)
         } else {
-            domain::handle::Transition::none(handle)
+            domain::task::Transition::none(handle)
         }
     });
-    marked.await.is_ok_and(|applied| applied.handle.stop_due())
+    marked.await.is_ok_and(|applied| applied.handle.is_cancel_due())
 }
 
 async fn failed(way: &Way, handle: &TaskHandle, error: &UpstreamError) -> Ended {
@@ -144,14 +144,14 @@ async fn failed(way: &Way, handle: &TaskHandle, error: &UpstreamError) -> Ended 
 
 async fn refused(core: &Arc<Core>, handle: &TaskHandle, why: &str) -> Ended {
     let stored = core.must_apply(handle.id, |handle, now| {
-        handle.stop_step(&Delivery::Refused { at: now, why: why.to_owned() }, now)
+        handle.cancel_step(&Delivery::Refused { at: now, why: why.to_owned() }, now)
     });
     if stored.await.is_ok() { Ended::Clear } else { Ended::Again(None) }
 }
 
 fn look_soon(way: &Way, handle: &TaskHandle) {
     let person_acted = match &handle.intent {
-        Intent::Cancel(wish) | Intent::Revoked(wish) => wish.by.person().is_some(),
+        Intent::Cancel(cancel_request) | Intent::Revoked(cancel_request) => cancel_request.by.person().is_some(),
         Intent::None | Intent::Unwatched { .. } => false,
     };
     way.post.touch(handle.id, Touch { soon: true, person_acted, look_at: None });

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use domain::ids::{HandleId, UpstreamTaskId};
 use domain::policy::Policy;
-use domain::schedule::{Looks, next_look};
+use domain::policy::schedule::{PollState, next_poll};
 use tokio::time::Instant;
 
 /// What is remembered between two looks at one task.
@@ -26,9 +26,9 @@ pub(crate) struct Track {
     pub(crate) again: bool,
     /// A live subscription covers it.
     pub(crate) subscribed: bool,
-    /// Looks in a row that brought no change.
+    /// Polls in a row that brought no change.
     pub(crate) unchanged: u32,
-    /// Looks in a row that brought nothing.
+    /// Polls in a row that brought nothing.
     pub(crate) failures: u32,
     /// "Unknown task" answers in a row.
     pub(crate) unknown: u32,
@@ -107,7 +107,7 @@ impl Book {
         true
     }
 
-    /// Looks at it no more; returns whether it was looked at.
+    /// Polls it no more; returns whether it was looked at.
     pub(crate) fn close(&mut self, id: HandleId) -> bool {
         let Some(Entry { track, task }) = self.tracks.remove(&id) else { return false };
         if let Some(at) = track.due {
@@ -182,8 +182,8 @@ pub(crate) fn pause(
 ) -> Duration {
     // A subscription says nothing about a task that a look could not find.
     let subscribed = track.subscribed && track.failures == 0;
-    let looks = Looks { hint, unchanged: track.unchanged, failures: track.failures, retry_after, subscribed };
-    next_look(&looks, random, policy)
+    let looks = PollState { hint, unchanged: track.unchanged, failures: track.failures, retry_after, subscribed };
+    next_poll(&looks, random, policy)
 }
 
 /// The interval at which a task is looked at while all is well, for counting intervals without news.

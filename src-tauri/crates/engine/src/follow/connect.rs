@@ -8,12 +8,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::handle::Home;
+use domain::task::Home;
 use domain::ids::{ConnectionId, SessionKey};
-use domain::ports::{Closure, Connected, LineFacts, UpstreamError, UpstreamEvent};
-use domain::request::{AskDoor, RequestState};
+use domain::ports::{Closure, Connected, ConnectionSpec, UpstreamError, UpstreamEvent};
+use domain::task::input_request::{AskDoor, RequestState};
 use domain::server::{Era, Negotiated, Server, ServerAddress, ServerHealth};
-use domain::status::Needs;
+use domain::task::status::Needs;
 use domain::time::Timestamp;
 use futures::stream::{Stream, StreamExt};
 use tokio::time::Instant;
@@ -133,13 +133,13 @@ impl Follower {
     }
 
     /// For whom the connection is opened. An agent's own session is taken up again where something may live in it.
-    fn line_facts(&self) -> LineFacts {
+    fn line_facts(&self) -> ConnectionSpec {
         let seat = self.post.line.seat;
         let session = match (&self.server.address, seat) {
             (ServerAddress::Http { .. }, Some(_)) => self.link.session.clone().or_else(|| self.open_session()),
             (ServerAddress::Http { .. } | ServerAddress::Stdio { .. }, _) => None,
         };
-        LineFacts { seat, session, abilities: self.post.usage.abilities() }
+        ConnectionSpec { seat, session, abilities: self.post.usage.abilities() }
     }
 
     /// The session of the newest open task of this line.
@@ -391,7 +391,7 @@ fn may_ask_again(negotiated: &Negotiated) -> bool {
 }
 
 /// The connections on which this handle's unfinished live questions came.
-pub(crate) fn live_connections(handle: &domain::handle::TaskHandle) -> impl Iterator<Item = ConnectionId> {
+pub(crate) fn live_connections(handle: &domain::task::TaskHandle) -> impl Iterator<Item = ConnectionId> {
     handle.requests.values().filter_map(|request| match (&request.door, &request.state) {
         (AskDoor::Live { connection, .. }, RequestState::Open | RequestState::Answered(_)) => Some(*connection),
         (AskDoor::Live { .. }, RequestState::Confirmed(_) | RequestState::Withdrawn { .. })

@@ -8,12 +8,12 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::handle::LiveOutcome;
+use domain::task::LiveOutcome;
 use domain::ids::{HandleId, UpstreamTaskId};
-use domain::observation::Progress;
+use domain::task::observation::Progress;
 use domain::ports::{AnswerToSend, UpstreamEvent, UpstreamSubject};
-use domain::request::{AnswerAction, Ask, AskDoor, LiveQuestion, RequestState};
-use domain::status::TaskStatus;
+use domain::task::input_request::{AnswerAction, Ask, AskDoor, LiveQuestion, RequestState};
+use domain::task::status::TaskStatus;
 use tokio::time::Instant;
 
 use super::book::pause;
@@ -95,16 +95,16 @@ impl Follower {
                 }
             }
             UpstreamEvent::Subscribed(tasks) => self.subscribed(&tasks),
-            UpstreamEvent::LookAgain(task) => match self.book.handle_of(&task) {
+            UpstreamEvent::PollSoon(task) => match self.book.handle_of(&task) {
                 Some(id) => self.look_soon(id),
-                None => self.stray(task.clone(), UpstreamEvent::LookAgain(task)),
+                None => self.stray(task.clone(), UpstreamEvent::PollSoon(task)),
             },
             UpstreamEvent::ToolsChanged => self.core.pulse.health_changed(self.server.id),
             UpstreamEvent::Closed(closure) => self.closed(closure),
         }
     }
 
-    fn pushed(&mut self, id: HandleId, seen: domain::observation::Observation) {
+    fn pushed(&mut self, id: HandleId, seen: domain::task::observation::Observation) {
         self.post.set_pushes(true);
         let told = seen.hint;
         let changed = self.take_in(id, seen);
@@ -144,7 +144,7 @@ impl Follower {
     /// Who may be asking a question that does not say who asks: every call in flight, and every task that says it waits
     /// for input. The oldest is first, and stores it.
     fn candidates(&self) -> Vec<HandleId> {
-        let waiting = |handle: &domain::handle::TaskHandle| {
+        let waiting = |handle: &domain::task::TaskHandle| {
             handle.view.task().is_some_and(|task| task.status == TaskStatus::InputRequired)
         };
         let flights = self.post.in_flight();

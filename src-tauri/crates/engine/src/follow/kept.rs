@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use domain::handle::{TaskHandle, Transition};
+use domain::task::{TaskHandle, Transition};
 use domain::ids::{HandleId, HostId};
-use domain::status::ServerView;
+use domain::task::status::ServerView;
 use tokio::time::Instant;
 
 use super::{Follower, Job};

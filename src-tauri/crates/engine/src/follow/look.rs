@@ -7,12 +7,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::handle::{MissCount, TaskHandle};
+use domain::task::{MissCount, TaskHandle};
 use domain::ids::{HandleId, UpstreamTaskId};
-use domain::observation::Observation;
+use domain::task::observation::Observation;
 use domain::ports::UpstreamError;
 use domain::server::{ServerAddress, ServerHealth};
-use domain::status::{GoneWhy, Miss, Needs};
+use domain::task::status::{GoneWhy, Miss, Needs};
 use tokio::time::Instant;
 
 use super::book::{interval, pause};
@@ -237,12 +237,12 @@ impl Follower {
         }
     }
 
-    fn failed(&mut self, id: HandleId, miss: Miss, raw: Option<domain::payload::Payload>) {
+    fn failed(&mut self, id: HandleId, miss: Miss, raw: Option<domain::task::payload::Payload>) {
         self.book.change(id, |track| track.failures = track.failures.saturating_add(1));
         self.miss(id, miss, raw);
     }
 
-    fn miss(&mut self, id: HandleId, miss: Miss, raw: Option<domain::payload::Payload>) {
+    fn miss(&mut self, id: HandleId, miss: Miss, raw: Option<domain::task::payload::Payload>) {
         let (Some(track), Some(handle)) = (self.book.track(id), self.core.ledger.held(id)) else { return };
         let count = MissCount {
             failures: track.failures,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::server::ServerHealth;
-use domain::status::Needs;
+use domain::task::status::Needs;
 use tokio::time::Instant;
 
 use super::Follower;

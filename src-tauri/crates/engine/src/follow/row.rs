@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ports::{RegistryError, ServerUnit};
-use domain::server::{Server, Verdict};
+use domain::server::{EraVerdict, Server};
 
 use super::{Follower, Job};
 use crate::core::Core;
@@ -19,7 +19,7 @@ impl Follower {
         let (core, id, negotiated) = (Arc::clone(&self.core), self.server.id, live.negotiated.clone());
         let connection = live.id;
         let fingerprint = self.server.address.fingerprint();
-        let verdict = Verdict { fingerprint: fingerprint.clone(), era: negotiated.era };
+        let verdict = EraVerdict { fingerprint: fingerprint.clone(), era: negotiated.era };
         // An agent's own session is nobody else's to resume.
         let shared = self.post.line.seat.is_none();
         self.jobs.push(Box::pin(async move {

@@ -8,12 +8,12 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use domain::handle::{LiveOutcome, MissCount, TaskHandle, Transition};
+use domain::task::{LiveOutcome, MissCount, TaskHandle, Transition};
 use domain::ids::{ConnectionId, HandleId};
-use domain::observation::{Observation, Progress};
-use domain::payload::{Payload, PayloadKind, PayloadWrite};
-use domain::request::LiveQuestion;
-use domain::status::{Contact, GoneWhy, Miss, Needs, TaskStatus};
+use domain::task::observation::{Observation, Progress};
+use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
+use domain::task::input_request::LiveQuestion;
+use domain::task::status::{Contact, GoneWhy, Miss, Needs, TaskStatus};
 
 use crate::core::{Core, then};
 use crate::ledger::LedgerError;

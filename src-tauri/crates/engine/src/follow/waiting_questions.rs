@@ -2,14 +2,14 @@
 //!
 //! A question of the 2025 dialect is sent once, so unlike a listed one it cannot be read again later. Their number is
 //! noted on the task, their bytes are bounded, and they end with their connection. Whether there is space is decided in
-//! `domain::handle`; questions that have it go on in `event.rs`.
+//! `domain::task`; questions that have it go on in `event.rs`.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use domain::ids::HandleId;
-use domain::request::LiveQuestion;
+use domain::task::input_request::LiveQuestion;
 
 use super::Follower;
 use super::step::Step;

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use domain::decider::Decider;
-use domain::handle::{AnswerInput, Audience, ParentWhy, Refusal, Sight, agent_sight};
+use domain::task::decider::Decider;
+use domain::task::{AgentView, AnswerInput, Audience, ParentWhy, Refusal, agent_view};
 use domain::ids::{AgentId, RequestKey};
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::ports::{CallError, CallReply, UpstreamEvent, UpstreamSubject};
-use domain::request::{AnswerAction, Ask, LiveQuestion};
-use domain::rule::{Asked, RuleScope};
-use domain::status::{Phase, RpcError, ServerView};
+use domain::task::input_request::{AnswerAction, Ask, LiveQuestion};
+use domain::rule::{AudienceRule, RuleScope};
+use domain::task::status::{Phase, RpcError, ServerView};
 use engine::{EngineError, HangUp, Landed};
 use futures::future::join_all;
 use testkit::scripted::{Act, Look, payload, unreachable};
@@ -57,7 +57,7 @@ async fn a_call_that_lasts_is_in_the_list_within_a_tenth_of_a_second() {
     assert!(handle.given.is_none(), "nothing was given yet");
     assert!(world.intents.open().is_empty(), "the row took the place of the intent");
     let mut watch = world.engine.watch(task).await.expect("readable").expect("there is such a task");
-    while !agent_sight(&watch.now(), world.now()).is_terminal() {
+    while !agent_view(&watch.now(), world.now()).is_terminal() {
         watch.changed().await;
     }
     assert_eq!(watch.now().phase(world.now()), Phase::Done, "the watch shows its end");
@@ -107,7 +107,7 @@ async fn an_agent_that_wants_a_task_gets_one_of_a_plain_server() {
     let task = world.handle_of(wants).await;
     let handle = world.handle(task).await;
     assert!(handle.given.is_some(), "it is given");
-    assert_eq!(agent_sight(&handle, world.now()), Sight::Completed, "and over already");
+    assert_eq!(agent_view(&handle, world.now()), AgentView::Completed, "and over already");
     assert_eq!(world.result(task).await.as_deref(), Some("3"));
 }
 
@@ -120,7 +120,7 @@ async fn a_plain_call_is_promoted_when_the_rule_says() {
     world.rule(soon).await;
     server.reply("slow", 60 * SECOND, Ok(plain("1")));
     let task = world.handle_of(call(agent, id, "slow")).await;
-    let own = |handle: &domain::handle::TaskHandle| matches!(handle.view, ServerView::OwnCall { .. });
+    let own = |handle: &domain::task::TaskHandle| matches!(handle.view, ServerView::OwnCall { .. });
     let handle = world.until(task, "a task of our own", own).await;
     let after = handle.changed.since(handle.created);
     assert!(after >= SECOND / 2 && after < SECOND, "by the rule and not by the policy: {after:?}");
@@ -149,7 +149,7 @@ async fn a_question_before_the_task_is_relayed_only_to_an_agent_that_is_asked() 
     assert_eq!(world.handle(task).await.audience, Audience::People, "as nobody said otherwise");
 
     let mut agents = rule(RuleScope::Server(id));
-    agents.asked = Some(Asked::Agent);
+    agents.asked = Some(AudienceRule::Agent);
     world.rule(agents).await;
     server.reply("tidy", Duration::ZERO, Ok(asks(one(), None)));
     let landed = world.engine.agent_call(call(agent, id, "tidy")).await.expect("the call is made");
@@ -205,7 +205,7 @@ async fn a_hundred_answers_at_once_are_one_update() {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
     let mut both = rule(RuleScope::Agent(agent));
-    both.asked = Some(Asked::Both);
+    both.asked = Some(AudienceRule::Both);
     world.rule(both).await;
     server.reply_task("work", "t1", vec![Look::asks(&["k"]), Look::done()]);
     let task = world.handle_of(call(agent, id, "work")).await;
@@ -242,7 +242,7 @@ async fn an_agent_answers_only_where_it_is_asked() {
         assert!(matches!(refused, Err(EngineError::Refused(Refusal::NotForAgent(_)))), "people are asked: {refused:?}");
     }
     let handle = world.handle(task).await;
-    assert!(matches!(agent_sight(&handle, world.now()), Sight::Working { .. }), "the agent sees honest work");
+    assert!(matches!(agent_view(&handle, world.now()), AgentView::Working { .. }), "the agent sees honest work");
     world.accept(task, "ada").await.expect("a person answers");
     world.until_phase(task, Phase::Done).await;
 }
@@ -337,7 +337,7 @@ async fn an_agent_that_gives_up_a_call_with_a_row_stops_it_and_a_task_lives_on()
 
 #[tokio::test(start_paused = true)]
 async fn calls_of_agents_beyond_the_budget_are_refused() {
-    let shares = domain::policy::Shares { agent_percent: 100, people_percent: 0, ..Default::default() };
+    let shares = domain::policy::SharePolicy { agent_percent: 100, people_percent: 0, ..Default::default() };
     let policy = domain::policy::Policy { open_calls_per_server: 2, shares, ..Default::default() };
     let (world, server, id) = World::with(testkit::build::http_server(1, "one"), policy).await;
     let agent = world.agent(1).await;

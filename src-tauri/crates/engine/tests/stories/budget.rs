@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::AgentId;
-use domain::payload::Payload;
-use domain::policy::{Counting, Policy};
+use domain::task::payload::Payload;
+use domain::policy::{CountingPolicy, Policy};
 use domain::ports::SeriesQuery;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family};
-use domain::waste::Waste;
-use domain::window::{Door, Flow, Meter, Source, Window};
+use domain::budget::waste::Waste;
+use domain::budget::window::{CountingSettings, TokenFlow, TokenSource, ToolListScope, Window};
 use engine::{AgentBudget, ComingState, Landed, Passed, Seen};
 use testkit::build::{http_server, person};
 use testkit::scripted::Look;
@@ -29,7 +29,7 @@ pub(crate) fn sized(bytes: usize) -> String {
 }
 
 /// Something that an agent saw at a door.
-pub(crate) fn seen(agent: AgentId, (door, session): (Door, Option<&str>), what: Passed) -> Seen {
+pub(crate) fn seen(agent: AgentId, (door, session): (ToolListScope, Option<&str>), what: Passed) -> Seen {
     Seen { agent, door, session: session.map(Arc::from), server: door, handle: None, what }
 }
 
@@ -58,7 +58,7 @@ impl World {
     }
 
     /// All hours of an agent.
-    async fn spent(&self, agent: AgentId) -> BTreeMap<Flow, u64> {
+    async fn spent(&self, agent: AgentId) -> BTreeMap<TokenFlow, u64> {
         self.engine.flush_budget().await;
         let query = SeriesQuery { agent: Some(agent), from: Timestamp::EPOCH, to: Timestamp::from_millis(i64::MAX) };
         let mut sums = BTreeMap::new();
@@ -109,7 +109,7 @@ async fn a_scale_that_takes_for_ever_holds_up_no_call() {
 
 #[tokio::test(start_paused = true)]
 async fn what_does_not_fit_the_queue_is_an_upper_bound_and_is_not_lost() {
-    let counting = Counting { queue_messages: 1, ..Counting::default() };
+    let counting = CountingPolicy { queue_messages: 1, ..CountingPolicy::default() };
     let policy = Policy { counting, ..Policy::default() };
     let (mut world, _, id) = World::with(http_server(1, "one"), policy).await;
     let agent = world.agent(1).await;
@@ -150,18 +150,18 @@ async fn every_source_has_its_place_and_the_window_adds_up_to_the_series() {
     world.engine.saw(seen(agent, at, look));
     world.engine.saw(seen(agent, at, Passed::Resource(text(r#"{"contents":[{"uri":"a:b","text":"abcd"}]}"#))));
     let window = world.budget(agent).await.now.expect("there is a window");
-    assert_eq!(window.of(Source::Tools).tokens, 2 * 31, "the set, once");
-    assert_eq!(window.of(Source::OwnTools).tokens, 37);
-    assert_eq!(window.of(Source::Arguments).tokens, 3 + 7);
-    assert_eq!(window.of(Source::Results).tokens, 50 + 7, "results and errors");
-    assert_eq!(window.of(Source::Handles).tokens, 15 + 20);
-    assert_eq!(window.of(Source::Prompts).tokens, 4);
+    assert_eq!(window.of(TokenSource::Tools).tokens, 2 * 31, "the set, once");
+    assert_eq!(window.of(TokenSource::OwnTools).tokens, 37);
+    assert_eq!(window.of(TokenSource::Arguments).tokens, 3 + 7);
+    assert_eq!(window.of(TokenSource::Results).tokens, 50 + 7, "results and errors");
+    assert_eq!(window.of(TokenSource::Handles).tokens, 15 + 20);
+    assert_eq!(window.of(TokenSource::Prompts).tokens, 4);
     let spent = world.spent(agent).await;
-    for source in Source::ALL {
-        assert_eq!(spent.get(&Flow::In(source)).copied(), Some(window.of(source).tokens), "{source:?} adds up");
+    for source in TokenSource::ALL {
+        assert_eq!(spent.get(&TokenFlow::In(source)).copied(), Some(window.of(source).tokens), "{source:?} adds up");
     }
     let wasted = world.wasted(agent).await;
-    let one_each = BTreeMap::from([(Waste::Look, 1), (Waste::EmptyLook, 1), (Waste::HastyLook, 1)]);
+    let one_each = BTreeMap::from([(Waste::Look, 1), (Waste::EmptyPoll, 1), (Waste::HastyPoll, 1)]);
     assert_eq!(wasted, one_each, "a look that was empty and hasty");
     let stored = world.windows(agent).await;
     assert_eq!(stored.len(), 1, "there is one window");
@@ -266,7 +266,7 @@ async fn another_family_marks_what_was_counted_before() {
     world.engine.saw(seen(agent, (Some(id), None), result(100)));
     let before = world.budget(agent).await;
     assert_eq!(before.measure.family, Family::Unknown, "nothing says what `testbed` works with");
-    world.meter(agent, Meter { family: Some(Family::O200k), ..Meter::default() }).await;
+    world.meter(agent, CountingSettings { family: Some(Family::O200k), ..CountingSettings::default() }).await;
     let window = world.budget(agent).await.now.expect("there is a window");
     assert_eq!(window.family, Family::O200k, "it is counted in what the person set");
     assert_eq!(window.occupancy(), Count { tokens: 100, exactness: Exactness::AtMost }, "what was before is a bound");
@@ -329,7 +329,7 @@ async fn a_result_that_nobody_read_until_the_window_was_emptied_is_waste() {
     world.until(task, "counted", |handle| handle.tokens.is_some_and(|tokens| tokens.result.is_some())).await;
     world.engine.empty_window(agent, person("ada")).await.expect("it can be emptied");
     assert_eq!(world.wasted(agent).await.get(&Waste::UnreadResult), Some(&1), "the agent never read it");
-    assert_eq!(world.spent(agent).await.get(&Flow::KeptOut), Some(&500), "and it was kept out");
+    assert_eq!(world.spent(agent).await.get(&TokenFlow::KeptOut), Some(&500), "and it was kept out");
     assert!(world.budget(agent).await.coming.is_empty(), "it is not expected any more");
 }
 
@@ -354,7 +354,7 @@ async fn a_lost_task_and_a_stalled_question_are_waste_of_their_server() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_counted_when_counting_is_off() {
-    let policy = Policy { counting: Counting { on: false, ..Counting::default() }, ..Policy::default() };
+    let policy = Policy { counting: CountingPolicy { on: false, ..CountingPolicy::default() }, ..Policy::default() };
     let (world, server, id) = World::with(http_server(1, "one"), policy).await;
     let agent = world.agent(1).await;
     world.engine.session_began(agent, Some(id), Some("s1".into()), None);

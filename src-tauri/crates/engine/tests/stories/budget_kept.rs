@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use domain::handle::{Form, TaskHandle};
+use domain::task::{ResultForm, TaskHandle};
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::payload::Payload;
-use domain::rule::{AtTokens, RuleScope, TokenLimit};
-use domain::waste::Waste;
+use domain::task::payload::Payload;
+use domain::rule::{LimitAction, RuleScope, TokenLimit};
+use domain::budget::waste::Waste;
 use engine::{ComingState, Passed, Seen};
 use testkit::build::person;
 use testkit::scripted::{Look, ScriptedServer};
@@ -18,7 +18,7 @@ use crate::world::World;
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// A world with results of 5,000 tokens that are over a limit.
-async fn limited(at: AtTokens) -> (World, ScriptedServer, ServerId, AgentId) {
+async fn limited(at: LimitAction) -> (World, ScriptedServer, ServerId, AgentId) {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
     let mut limits = rule(RuleScope::Agent(agent));
@@ -103,7 +103,7 @@ fn message(handle: &TaskHandle) -> Option<&str> {
 
 #[tokio::test(start_paused = true)]
 async fn a_result_read_in_slices_to_its_end_is_not_expected_any_more() {
-    let (mut world, server, id, agent) = limited(AtTokens::Hold).await;
+    let (mut world, server, id, agent) = limited(LimitAction::Hold).await;
     server.reply_task("report", "t1", vec![Look::Completed(sized(5_000))]);
     let task = world.handle_of(call(agent, id, "report")).await;
     world.until(task, "over", |handle| handle.view.is_terminal()).await;
@@ -122,7 +122,7 @@ async fn a_result_read_in_slices_to_its_end_is_not_expected_any_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_result_that_a_person_keeps_back_is_not_blamed_on_its_agent() {
-    let (world, server, id, agent) = limited(AtTokens::Ask).await;
+    let (world, server, id, agent) = limited(LimitAction::Ask).await;
     server.reply_task("report", "t1", vec![Look::Completed(sized(5_000))]);
     let task = world.handle_of(call(agent, id, "report")).await;
     sees(&world, (agent, id), "s1", task, Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#)));
@@ -137,7 +137,7 @@ async fn a_result_that_a_person_keeps_back_is_not_blamed_on_its_agent() {
         "it waits for a person, not for its agent"
     );
     assert_eq!(world.wasted(agent).await.get(&Waste::UnreadResult), None, "so nothing was left unread");
-    world.engine.release(task, person("ada"), Some(Form::Whole), None).await.expect("it is held");
+    world.engine.release(task, person("ada"), Some(ResultForm::Whole), None).await.expect("it is held");
     assert_eq!(world.coming(agent).await, [(ComingState::Ready, Some(5_000))], "it comes with the next look");
     world.engine.empty_window(agent, person("ada")).await.expect("it can be emptied");
     assert_eq!(world.coming(agent).await, [], "now its agent could have read it");

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use domain::handle::{Form, HoldWhy, Sight, TaskHandle, agent_sight};
+use domain::task::{AgentView, HoldReason, ResultForm, TaskHandle, agent_view};
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::payload::Payload;
-use domain::policy::{Counting, Policy};
+use domain::task::payload::Payload;
+use domain::policy::{CountingPolicy, Policy};
 use domain::ports::{CallError, CallReply};
-use domain::rule::{AtTokens, RuleScope, TokenLimit};
-use domain::status::{Phase, RpcError};
+use domain::rule::{LimitAction, RuleScope, TokenLimit};
+use domain::task::status::{Phase, RpcError};
 use engine::{ComingState, Landed};
 use testkit::build::{http_server, person};
 use testkit::scripted::{Act, Look, ScriptedServer};
@@ -21,8 +21,8 @@ const SECOND: Duration = Duration::from_secs(1);
 const LIMIT: u64 = 1_000;
 
 /// A world in which results of an agent may have so many tokens, and figures are committed with results alone.
-async fn limited(at: AtTokens) -> (World, ScriptedServer, ServerId, AgentId) {
-    let counting = Counting { task_every: Duration::from_secs(3_600), ..Counting::default() };
+async fn limited(at: LimitAction) -> (World, ScriptedServer, ServerId, AgentId) {
+    let counting = CountingPolicy { task_every: Duration::from_secs(3_600), ..CountingPolicy::default() };
     let (world, server, id) = World::with(http_server(1, "one"), Policy { counting, ..Policy::default() }).await;
     let agent = world.agent(1).await;
     let mut limits = rule(RuleScope::Agent(agent));
@@ -43,7 +43,7 @@ impl World {
         let handle = self.until(id, "over", |handle| handle.view.is_terminal()).await;
         assert_eq!(handle.version, before + 1, "the result and its hold are one commit");
         let hold = handle.hold.clone().expect("it is held");
-        assert_eq!(hold.why, HoldWhy::TooLarge { tokens: 5_000, limit: LIMIT });
+        assert_eq!(hold.why, HoldReason::TooLarge { tokens: 5_000, limit: LIMIT });
         assert_eq!(handle.tokens.and_then(|tokens| tokens.result), Some(5_000), "with its size");
         handle
     }
@@ -51,12 +51,12 @@ impl World {
 
 #[tokio::test(start_paused = true)]
 async fn a_quick_result_over_its_limit_becomes_a_task_with_slices() {
-    let (world, server, id, agent) = limited(AtTokens::Hold).await;
+    let (world, server, id, agent) = limited(LimitAction::Hold).await;
     server.reply("report", Duration::ZERO, Ok(plain(&large())));
     let task = world.handle_of(call(agent, id, "report")).await;
     let handle = world.handle(task).await;
-    assert_eq!(handle.form(), Some(Form::Slices), "it is born held, and goes in slices");
-    assert_eq!(agent_sight(&handle, world.now()), Sight::Completed, "its agent need not wait");
+    assert_eq!(handle.form(), Some(ResultForm::Slices), "it is born held, and goes in slices");
+    assert_eq!(agent_view(&handle, world.now()), AgentView::Completed, "its agent need not wait");
     assert_eq!(world.result(task).await, Some(large()), "the record is whole");
     server.reply("report", Duration::ZERO, Ok(plain(&sized(900))));
     let landed = world.engine.agent_call(call(agent, id, "report")).await.expect("the call is made");
@@ -67,37 +67,37 @@ async fn a_quick_result_over_its_limit_becomes_a_task_with_slices() {
 
 #[tokio::test(start_paused = true)]
 async fn a_quick_result_that_only_looked_large_is_delivered_whole() {
-    let (world, server, id, agent) = limited(AtTokens::Ask).await;
+    let (world, server, id, agent) = limited(LimitAction::Ask).await;
     let padded = format!(r#"{{"content":[{{"type":"text","text":"ok"}}],"_meta":{{"pad":"{}"}}}}"#, "x".repeat(2_000));
     server.reply("report", Duration::ZERO, Ok(plain(&padded)));
     let task = world.handle_of(call(agent, id, "report")).await;
     let handle = world.handle(task).await;
-    assert_eq!((handle.form(), handle.hold), (Some(Form::Whole), None), "its agent gets it");
+    assert_eq!((handle.form(), handle.hold), (Some(ResultForm::Whole), None), "its agent gets it");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_late_result_of_a_plain_call_is_held_in_its_commit() {
-    let (world, server, id, agent) = limited(AtTokens::Hold).await;
+    let (world, server, id, agent) = limited(LimitAction::Hold).await;
     server.reply("report", 10 * SECOND, Ok(plain(&large())));
     let task = world.handle_of(call(agent, id, "report")).await;
     let given = world.engine.give(task).await.expect("it is promoted");
     let handle = world.held_at_once(task, given.version).await;
-    assert_eq!(handle.form(), Some(Form::Slices));
+    assert_eq!(handle.form(), Some(ResultForm::Slices));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_result_of_a_task_is_held_in_its_commit_when_a_look_brings_it() {
-    let (world, server, id, agent) = limited(AtTokens::Hold).await;
+    let (world, server, id, agent) = limited(LimitAction::Hold).await;
     server.reply_task("report", "t1", vec![Look::Completed(large())]);
     let task = world.handle_of(call(agent, id, "report")).await;
     // Born as its first version; on a busy machine the look may come before anything else is asked.
     let handle = world.held_at_once(task, 1).await;
-    assert_eq!(handle.form(), Some(Form::Slices));
+    assert_eq!(handle.form(), Some(ResultForm::Slices));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_result_of_a_task_is_held_in_its_commit_when_it_is_pushed() {
-    let (world, server, id, agent) = limited(AtTokens::Ask).await;
+    let (world, server, id, agent) = limited(LimitAction::Ask).await;
     server.reply_task("report", "t1", vec![Look::working()]);
     server.hint("t1", Duration::from_secs(600));
     let task = world.handle_of(call(agent, id, "report")).await;
@@ -111,7 +111,7 @@ async fn the_result_of_a_task_is_held_in_its_commit_when_it_is_pushed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_legacy_result_that_is_fetched_after_the_end_is_held_in_its_commit() {
-    let (mut world, server, id, agent) = limited(AtTokens::Ask).await;
+    let (mut world, server, id, agent) = limited(LimitAction::Ask).await;
     server.legacy();
     world.restart().await;
     world.until_up(id).await;
@@ -121,51 +121,51 @@ async fn a_legacy_result_that_is_fetched_after_the_end_is_held_in_its_commit() {
     let before = world.until(task, "finished", done).await;
     let handle = world.until(task, "fetched", |handle| handle.hold.is_some()).await;
     assert_eq!(handle.version, before.version + 1, "the result and its hold are one commit");
-    assert!(matches!(agent_sight(&before, world.now()), Sight::Working { .. }), "before, it was being fetched");
+    assert!(matches!(agent_view(&before, world.now()), AgentView::Working { .. }), "before, it was being fetched");
     assert!(handle.is_held(), "and now a person decides");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_limit_that_warns_lets_the_result_go_and_says_so() {
-    let (world, server, id, agent) = limited(AtTokens::Warn).await;
+    let (world, server, id, agent) = limited(LimitAction::Warn).await;
     server.reply_task("report", "t1", vec![Look::Completed(large())]);
     let task = world.handle_of(call(agent, id, "report")).await;
     let handle = world.until(task, "over", |handle| handle.view.is_terminal()).await;
-    assert_eq!(handle.form(), Some(Form::Whole), "its agent gets it");
+    assert_eq!(handle.form(), Some(ResultForm::Whole), "its agent gets it");
     let over = handle.over_limit.expect("it is noted");
-    assert_eq!((over.tokens, over.limit.at), (5_000, AtTokens::Warn));
+    assert_eq!((over.tokens, over.limit.at), (5_000, LimitAction::Warn));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_limit_that_asks_waits_and_does_what_the_person_says() {
     let answers = [
-        (Some(Form::Whole), Sight::Completed),
-        (Some(Form::Slices), Sight::Completed),
-        (Some(Form::Trimmed { tokens: 100 }), Sight::Completed),
-        (None, Sight::Failed),
+        (Some(ResultForm::Whole), AgentView::Completed),
+        (Some(ResultForm::Slices), AgentView::Completed),
+        (Some(ResultForm::Trimmed { tokens: 100 }), AgentView::Completed),
+        (None, AgentView::Failed),
     ];
-    let (world, server, id, agent) = limited(AtTokens::Ask).await;
+    let (world, server, id, agent) = limited(LimitAction::Ask).await;
     for (number, (form, sight)) in answers.into_iter().enumerate() {
         let name = format!("t{number}");
         server.reply_task("report", &name, vec![Look::Completed(large())]);
         let task = world.handle_of(call(agent, id, "report")).await;
         let held = world.until(task, "held", TaskHandle::is_held).await;
-        let waits = agent_sight(&held, world.now());
-        assert!(matches!(waits, Sight::Working { .. }), "its agent waits: {waits:?}");
+        let waits = agent_view(&held, world.now());
+        assert!(matches!(waits, AgentView::Working { .. }), "its agent waits: {waits:?}");
         let coming = world.budget(agent).await.coming;
         assert_eq!(coming.first().map(|one| (one.handle, one.state)), Some((task, ComingState::Held)));
         world.engine.release(task, person("ada"), form, None).await.expect("it is held");
         let decided = world.handle(task).await;
-        assert_eq!((decided.form(), agent_sight(&decided, world.now())), (form, sight), "as the person said");
+        assert_eq!((decided.form(), agent_view(&decided, world.now())), (form, sight), "as the person said");
         world.engine.saw(engine::Seen { handle: Some(task), ..seen(agent, (Some(id), None), result(5_000)) });
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_result_that_does_not_fit_into_the_window_is_held() {
-    let (world, server, id, agent) = limited(AtTokens::Hold).await;
+    let (world, server, id, agent) = limited(LimitAction::Hold).await;
     let mut limits = rule(RuleScope::Agent(agent));
-    limits.window_limit = Some(TokenLimit { tokens: 10_000, at: AtTokens::Ask });
+    limits.window_limit = Some(TokenLimit { tokens: 10_000, at: LimitAction::Ask });
     world.rule(limits).await;
     world.engine.saw(seen(agent, (Some(id), None), result(8_000)));
     world.engine.flush_budget().await;
@@ -178,7 +178,7 @@ async fn a_result_that_does_not_fit_into_the_window_is_held() {
     let task = world.handle_of(call(agent, id, "report")).await;
     let held = world.until(task, "held", TaskHandle::is_held).await;
     let why = held.hold.map(|hold| hold.why);
-    assert_eq!(why, Some(HoldWhy::DoesNotFit { tokens: 1_200, free: 500 }), "the first one comes in whatever happens");
+    assert_eq!(why, Some(HoldReason::DoesNotFit { tokens: 1_200, free: 500 }), "the first one comes in whatever happens");
 }
 
 #[tokio::test(start_paused = true)]
@@ -186,13 +186,13 @@ async fn a_task_that_says_too_much_is_stopped_with_the_reason() {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
     let mut limits = rule(RuleScope::Tool(id, "chatter".into()));
-    limits.task_limit = Some(TokenLimit { tokens: 100, at: AtTokens::Stop });
+    limits.task_limit = Some(TokenLimit { tokens: 100, at: LimitAction::Stop });
     world.rule(limits).await;
     let lines: Vec<Look> = (0..20).map(|line| Look::says(&format!("line {line} of many words"))).collect();
     server.reply_task("chatter", "t1", lines);
     let task = world.handle_of(call(agent, id, "chatter")).await;
     let handle = world.until_phase(task, Phase::Cancelled).await;
-    let why = handle.stopped_by_limit().map(str::to_owned).expect("a limit stopped it");
+    let why = handle.cancelled_by_limit().map(str::to_owned).expect("a limit stopped it");
     assert!(why.contains("the limit is 100"), "it says which: {why}");
     let cancels = server.times(|act| matches!(act, Act::Cancel(_)));
     assert_eq!(cancels.len(), 1, "through the way of every cancel");
@@ -203,7 +203,7 @@ async fn a_task_past_a_limit_that_asks_goes_on_when_a_person_says_so() {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
     let mut limits = rule(RuleScope::Agent(agent));
-    limits.task_limit = Some(TokenLimit { tokens: 20, at: AtTokens::Ask });
+    limits.task_limit = Some(TokenLimit { tokens: 20, at: LimitAction::Ask });
     world.rule(limits).await;
     server.reply_task("chatter", "t1", vec![Look::says("many words at once, more than it may")]);
     let task = world.handle_of(call(agent, id, "chatter")).await;
@@ -220,11 +220,11 @@ async fn a_task_past_a_limit_that_asks_goes_on_when_a_person_says_so() {
 
 #[tokio::test(start_paused = true)]
 async fn no_limit_holds_anything_while_counting_is_off() {
-    let policy = Policy { counting: Counting { on: false, ..Counting::default() }, ..Policy::default() };
+    let policy = Policy { counting: CountingPolicy { on: false, ..CountingPolicy::default() }, ..Policy::default() };
     let (world, server, id) = World::with(http_server(1, "one"), policy).await;
     let agent = world.agent(1).await;
     let mut limits = rule(RuleScope::Agent(agent));
-    limits.result_limit = Some(TokenLimit { tokens: 10, at: AtTokens::Ask });
+    limits.result_limit = Some(TokenLimit { tokens: 10, at: LimitAction::Ask });
     world.rule(limits).await;
     server.reply("report", Duration::ZERO, Ok(plain(&large())));
     let landed = world.engine.agent_call(call(agent, id, "report")).await.expect("the call is made");
@@ -233,30 +233,30 @@ async fn no_limit_holds_anything_while_counting_is_off() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_delivered_before_its_end_meets_its_limit_all_the_same() {
-    let (world, server, id, agent) = limited(AtTokens::Ask).await;
+    let (world, server, id, agent) = limited(LimitAction::Ask).await;
     let mut review = rule(RuleScope::Server(id));
     review.hold_results = Some(true);
     world.rule(review).await;
     server.reply_task("report", "t1", vec![Look::working()]);
     let task = world.handle_of(call(agent, id, "report")).await;
-    world.engine.release(task, person("ada"), Some(Form::Whole), None).await.expect("it is held from the beginning");
+    world.engine.release(task, person("ada"), Some(ResultForm::Whole), None).await.expect("it is held from the beginning");
     server.becomes("t1", Look::Completed(large()));
     let handle = world.until(task, "over", |handle| handle.view.is_terminal()).await;
-    assert_eq!(handle.hold.map(|hold| hold.why), Some(HoldWhy::TooLarge { tokens: 5_000, limit: LIMIT }));
-    world.engine.release(task, person("ada"), Some(Form::Whole), None).await.expect("a person is asked again");
-    assert_eq!(world.handle(task).await.form(), Some(Form::Whole), "and decides with its size in sight");
+    assert_eq!(handle.hold.map(|hold| hold.why), Some(HoldReason::TooLarge { tokens: 5_000, limit: LIMIT }));
+    world.engine.release(task, person("ada"), Some(ResultForm::Whole), None).await.expect("a person is asked again");
+    assert_eq!(world.handle(task).await.form(), Some(ResultForm::Whole), "and decides with its size in sight");
 }
 
 #[tokio::test(start_paused = true)]
 async fn structured_content_beside_a_short_text_does_not_slip_past_its_limit() {
-    let (world, server, id, agent) = limited(AtTokens::Hold).await;
+    let (world, server, id, agent) = limited(LimitAction::Hold).await;
     let rows = "x".repeat(5_000);
     let result =
         format!(r#"{{"content":[{{"type":"text","text":"see data"}}],"structuredContent":{{"rows":"{rows}"}}}}"#);
     server.reply("report", Duration::ZERO, Ok(plain(&result)));
     let task = world.handle_of(call(agent, id, "report")).await;
     let handle = world.handle(task).await;
-    assert_eq!(handle.form(), Some(Form::Slices), "some hosts show it in place of the text");
+    assert_eq!(handle.form(), Some(ResultForm::Slices), "some hosts show it in place of the text");
     assert_eq!(handle.tokens.and_then(|tokens| tokens.result), Some(8), "what is shown is the text");
 }
 
@@ -268,7 +268,7 @@ fn error(data: &str) -> Result<CallReply, CallError> {
 
 #[tokio::test(start_paused = true)]
 async fn a_quick_error_over_the_limit_of_a_result_becomes_a_task_and_a_short_one_does_not() {
-    let (world, server, id, agent) = limited(AtTokens::Hold).await;
+    let (world, server, id, agent) = limited(LimitAction::Hold).await;
     server.reply("report", Duration::ZERO, error("short"));
     let landed = world.engine.agent_call(call(agent, id, "report")).await.expect("the call is made");
     assert!(matches!(landed, Landed::Error { .. }), "it goes back as it came: {landed:?}");
@@ -276,13 +276,13 @@ async fn a_quick_error_over_the_limit_of_a_result_becomes_a_task_and_a_short_one
     let task = world.handle_of(call(agent, id, "report")).await;
     let handle = world.handle(task).await;
     let why = handle.hold.as_ref().map(|hold| hold.why);
-    assert!(matches!(why, Some(HoldWhy::TooLarge { limit: LIMIT, .. })), "its data counts: {why:?}");
-    assert_eq!((handle.form(), agent_sight(&handle, world.now())), (Some(Form::Slices), Sight::Failed));
+    assert!(matches!(why, Some(HoldReason::TooLarge { limit: LIMIT, .. })), "its data counts: {why:?}");
+    assert_eq!((handle.form(), agent_view(&handle, world.now())), (Some(ResultForm::Slices), AgentView::Failed));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_error_that_does_not_fit_into_the_window_is_held_as_a_result_is() {
-    for (at, form) in [(AtTokens::Hold, Some(Form::Slices)), (AtTokens::Ask, None)] {
+    for (at, form) in [(LimitAction::Hold, Some(ResultForm::Slices)), (LimitAction::Ask, None)] {
         let (world, server, id) = World::new().await;
         let agent = world.agent(1).await;
         let mut limits = rule(RuleScope::Agent(agent));
@@ -297,7 +297,7 @@ async fn an_error_that_does_not_fit_into_the_window_is_held_as_a_result_is() {
         server.reply("report", Duration::ZERO, error(&"x".repeat(5_000)));
         let handle = world.handle(world.handle_of(call(agent, id, "report")).await).await;
         let why = handle.hold.as_ref().map(|hold| hold.why);
-        assert!(matches!(why, Some(HoldWhy::DoesNotFit { .. })), "5,000 more are not: {why:?}");
-        assert_eq!((handle.form(), handle.is_held()), (form, at == AtTokens::Ask), "as its limit says");
+        assert!(matches!(why, Some(HoldReason::DoesNotFit { .. })), "5,000 more are not: {why:?}");
+        assert_eq!((handle.form(), handle.is_held()), (form, at == LimitAction::Ask), "as its limit says");
     }
 }

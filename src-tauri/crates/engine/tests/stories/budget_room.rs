@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::handle::{HoldWhy, TaskHandle};
+use domain::task::{HoldReason, TaskHandle};
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::payload::Payload;
-use domain::rule::{AtTokens, RuleScope, TokenLimit};
-use domain::status::Phase;
+use domain::task::payload::Payload;
+use domain::rule::{LimitAction, RuleScope, TokenLimit};
+use domain::task::status::Phase;
 use engine::{AgentCall, Landed, Passed, Place};
 use testkit::scripted::{Look, ScriptedServer};
 
@@ -20,7 +20,7 @@ use crate::world::World;
 const LIMIT: u64 = 10_000;
 
 /// A world in which the window of an agent has a limit.
-async fn limited(at: AtTokens) -> (World, ScriptedServer, ServerId, AgentId) {
+async fn limited(at: LimitAction) -> (World, ScriptedServer, ServerId, AgentId) {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
     let mut limits = rule(RuleScope::Agent(agent));
@@ -32,7 +32,7 @@ async fn limited(at: AtTokens) -> (World, ScriptedServer, ServerId, AgentId) {
 
 /// The same with two conversations of the agent: `full` has room for 1,000 tokens, `empty` talked last.
 async fn in_two_conversations() -> (World, ScriptedServer, ServerId, AgentId) {
-    let (world, server, id, agent) = limited(AtTokens::Hold).await;
+    let (world, server, id, agent) = limited(LimitAction::Hold).await;
     for session in ["full", "empty"] {
         world.engine.session_began(agent, Some(id), Some(session.into()), None);
     }
@@ -54,7 +54,7 @@ fn called_in(agent: AgentId, server: ServerId, session: &str) -> AgentCall {
 
 impl World {
     /// Why the result of a task was held, as soon as it is here.
-    async fn hold(&self, task: HandleId) -> Option<HoldWhy> {
+    async fn hold(&self, task: HandleId) -> Option<HoldReason> {
         self.until(task, "over", |handle| handle.view.is_terminal()).await.hold.map(|hold| hold.why)
     }
 
@@ -70,13 +70,13 @@ async fn the_window_that_counts_is_that_of_the_conversation_that_called() {
     let (world, server, id, agent) = in_two_conversations().await;
     let brought = sized(3_000);
     let full = world.brings(&server, called_in(agent, id, "full"), "t1", &brought).await;
-    let why = HoldWhy::DoesNotFit { tokens: 3_000, free: 1_000 };
+    let why = HoldReason::DoesNotFit { tokens: 3_000, free: 1_000 };
     assert_eq!(world.hold(full).await, Some(why), "though the other conversation talked last");
     let empty = world.brings(&server, called_in(agent, id, "empty"), "t2", &brought).await;
     assert_eq!(world.hold(empty).await, None, "there is room in the other");
     let unknown = world.brings(&server, call(agent, id, "report"), "t3", &brought).await;
     let held = world.hold(unknown).await;
-    assert!(matches!(held, Some(HoldWhy::DoesNotFit { .. })), "the fullest, where it is not known: {held:?}");
+    assert!(matches!(held, Some(HoldReason::DoesNotFit { .. })), "the fullest, where it is not known: {held:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,7 +92,7 @@ async fn a_quick_result_is_held_for_the_conversation_that_called() {
 
 #[tokio::test(start_paused = true)]
 async fn two_results_do_not_come_into_the_room_of_one() {
-    let (mut world, server, id, agent) = limited(AtTokens::Hold).await;
+    let (mut world, server, id, agent) = limited(LimitAction::Hold).await;
     let gate = Gate::shut();
     let _opens = Opens(Arc::clone(&gate));
     world.scale = gate.scale();
@@ -102,13 +102,13 @@ async fn two_results_do_not_come_into_the_room_of_one() {
     assert_eq!(world.hold(first).await, None, "it fits, however it is counted");
     let second = world.brings(&server, call(agent, id, "report"), "t2", &sized(6_000)).await;
     gate.open();
-    let why = HoldWhy::DoesNotFit { tokens: 6_000, free: 4_000 };
+    let why = HoldReason::DoesNotFit { tokens: 6_000, free: 4_000 };
     assert_eq!(world.hold(second).await, Some(why), "the first has its room though nobody counted it yet");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_passed_and_is_not_counted_yet_takes_room() {
-    let (mut world, server, id, agent) = limited(AtTokens::Hold).await;
+    let (mut world, server, id, agent) = limited(LimitAction::Hold).await;
     let gate = Gate::shut();
     let _opens = Opens(Arc::clone(&gate));
     world.scale = gate.scale();
@@ -125,12 +125,12 @@ async fn what_passed_and_is_not_counted_yet_takes_room() {
     };
     let (task, ()) = tokio::join!(calling, opening);
     let why = world.handle(task).await.hold.map(|hold| hold.why);
-    assert_eq!(why, Some(HoldWhy::DoesNotFit { tokens: 3_000, free: 2_000 }), "as it was counted meanwhile");
+    assert_eq!(why, Some(HoldReason::DoesNotFit { tokens: 3_000, free: 2_000 }), "as it was counted meanwhile");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_full_window_keeps_no_small_result_out() {
-    let (world, server, id, agent) = limited(AtTokens::Ask).await;
+    let (world, server, id, agent) = limited(LimitAction::Ask).await;
     world.engine.saw(seen(agent, (Some(id), None), result(12_000)));
     world.engine.flush_budget().await;
     server.reply("report", Duration::ZERO, Ok(plain(&sized(2))));
@@ -139,18 +139,18 @@ async fn a_full_window_keeps_no_small_result_out() {
     let task = world.brings(&server, call(agent, id, "report"), "t1", &sized(900)).await;
     assert_eq!(world.hold(task).await, None, "of a task, too");
     let large = world.brings(&server, call(agent, id, "report"), "t2", &sized(1_100)).await;
-    assert_eq!(world.hold(large).await, Some(HoldWhy::DoesNotFit { tokens: 1_100, free: 0 }), "a larger one waits");
+    assert_eq!(world.hold(large).await, Some(HoldReason::DoesNotFit { tokens: 1_100, free: 0 }), "a larger one waits");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_makers_say_of_their_results_lifts_no_limit() {
-    let (mut world, server, id, agent) = limited(AtTokens::Hold).await;
+    let (mut world, server, id, agent) = limited(LimitAction::Hold).await;
     let unread = world.brings(&server, call(agent, id, "report"), "t1", &belittled(6_000)).await;
     assert_eq!(world.hold(unread).await, None, "there is room");
     let counted = |handle: &TaskHandle| handle.tokens.is_some_and(|tokens| tokens.result == Some(3_600));
     world.until(unread, "counted, and shown as its maker says", counted).await;
     let second = world.brings(&server, call(agent, id, "report"), "t2", &belittled(6_000)).await;
-    let why = HoldWhy::DoesNotFit { tokens: 6_000, free: 4_000 };
+    let why = HoldReason::DoesNotFit { tokens: 6_000, free: 4_000 };
     assert_eq!(world.hold(second).await, Some(why), "the one that waits to be read takes its true room");
 
     let read = Passed::Result(Payload::new(belittled(6_000)));
@@ -160,7 +160,7 @@ async fn what_makers_say_of_their_results_lifts_no_limit() {
     world.until_up(id).await;
     let third = world.brings(&server, call(agent, id, "later"), "t3", &belittled(6_000)).await;
     let held = world.hold(third).await;
-    assert!(matches!(held, Some(HoldWhy::DoesNotFit { .. })), "also in a window of an earlier run: {held:?}");
+    assert!(matches!(held, Some(HoldReason::DoesNotFit { .. })), "also in a window of an earlier run: {held:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -168,7 +168,7 @@ async fn what_makers_say_of_their_results_lifts_no_limit_of_a_task() {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
     let mut limits = rule(RuleScope::Agent(agent));
-    limits.task_limit = Some(TokenLimit { tokens: 1_000, at: AtTokens::Ask });
+    limits.task_limit = Some(TokenLimit { tokens: 1_000, at: LimitAction::Ask });
     world.rule(limits).await;
     let task = world.brings(&server, call(agent, id, "report"), "t1", &belittled(6_000)).await;
     let handle = world.until(task, "past its limit", |handle: &TaskHandle| handle.over_limit.is_some()).await;

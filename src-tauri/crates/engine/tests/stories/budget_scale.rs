@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use domain::handle::HoldWhy;
-use domain::rule::{AtTokens, RuleScope, TokenLimit};
-use domain::status::Phase;
+use domain::task::HoldReason;
+use domain::rule::{LimitAction, RuleScope, TokenLimit};
+use domain::task::status::Phase;
 use domain::tokens::{Count, Exactness};
 
 use crate::budget::{result, seen, sized};
@@ -34,26 +34,26 @@ async fn a_result_that_cannot_be_weighed_is_held_by_its_bytes() {
     world.restart().await;
     world.until_up(id).await;
     let mut limits = rule(RuleScope::Server(id));
-    limits.result_limit = Some(TokenLimit { tokens: 1_500, at: AtTokens::Ask });
+    limits.result_limit = Some(TokenLimit { tokens: 1_500, at: LimitAction::Ask });
     world.rule(limits).await;
     server.reply("report", Duration::ZERO, Ok(plain(&sized(2_000))));
     let task = world.handle_of(call(agent, id, "report")).await;
     let handle = world.handle(task).await;
     let bytes = u64::try_from(sized(2_000).len()).expect("it is small");
     let why = handle.hold.map(|hold| hold.why);
-    assert_eq!(why, Some(HoldWhy::TooLarge { tokens: bytes, limit: 1_500 }), "nothing slips through");
+    assert_eq!(why, Some(HoldReason::TooLarge { tokens: bytes, limit: 1_500 }), "nothing slips through");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_estimate_is_held_against_its_limit_with_its_error_on_top() {
-    for (error, held) in [(0, None), (20, Some(HoldWhy::TooLarge { tokens: 113, limit: 100 }))] {
+    for (error, held) in [(0, None), (20, Some(HoldReason::TooLarge { tokens: 113, limit: 100 }))] {
         let (mut world, server, id) = World::new().await;
         let agent = world.agent(1).await;
         world.scale = fragile(1_000, error);
         world.restart().await;
         world.until_up(id).await;
         let mut limits = rule(RuleScope::Server(id));
-        limits.result_limit = Some(TokenLimit { tokens: 100, at: AtTokens::Hold });
+        limits.result_limit = Some(TokenLimit { tokens: 100, at: LimitAction::Hold });
         world.rule(limits).await;
         server.reply("report", Duration::from_secs(1), Ok(plain(&sized(90))));
         let task = world.handle_of(call(agent, id, "report")).await;
@@ -65,15 +65,15 @@ async fn an_estimate_is_held_against_its_limit_with_its_error_on_top() {
 
 #[tokio::test(start_paused = true)]
 async fn a_window_and_a_task_are_held_to_their_limits_with_the_error_on_top() {
-    for (error, held) in [(0, None), (20, Some(HoldWhy::DoesNotFit { tokens: 2_500, free: 0 }))] {
+    for (error, held) in [(0, None), (20, Some(HoldReason::DoesNotFit { tokens: 2_500, free: 0 }))] {
         let (mut world, server, id) = World::new().await;
         let agent = world.agent(1).await;
         world.scale = fragile(100_000, error);
         world.restart().await;
         world.until_up(id).await;
         let mut limits = rule(RuleScope::Agent(agent));
-        limits.window_limit = Some(TokenLimit { tokens: 10_000, at: AtTokens::Hold });
-        limits.task_limit = Some(TokenLimit { tokens: 2_200, at: AtTokens::Warn });
+        limits.window_limit = Some(TokenLimit { tokens: 10_000, at: LimitAction::Hold });
+        limits.task_limit = Some(TokenLimit { tokens: 2_200, at: LimitAction::Warn });
         world.rule(limits).await;
         world.engine.saw(seen(agent, (Some(id), None), result(8_000)));
         world.engine.flush_budget().await;

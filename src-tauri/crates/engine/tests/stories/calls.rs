@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::ports::{CallError, CallReply};
-use domain::status::{Phase, RpcError, ServerView};
+use domain::task::status::{Phase, RpcError, ServerView};
 use testkit::scripted::{Act, Look, payload, unreachable};
 
 use crate::world::World;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use domain::handle::AnswerInput;
-use domain::status::Phase;
+use domain::task::AnswerInput;
+use domain::task::status::Phase;
 use testkit::scripted::{Act, Look, unreachable};
 
 use crate::world::{World, acceptance};

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use domain::handle::{AnswerInput, Refusal};
+use domain::task::{AnswerInput, Refusal};
 use domain::ids::RequestKey;
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::ports::{CallReply, UpstreamError, UpstreamEvent, UpstreamSubject};
-use domain::request::{AnswerAction, LiveQuestion, RequestState};
-use domain::status::{Delivery, Phase, RpcError, ServerView, StopState};
+use domain::task::input_request::{AnswerAction, LiveQuestion, RequestState};
+use domain::task::status::{CancelState, Delivery, Phase, RpcError, ServerView};
 use engine::EngineError;
 use testkit::build::person;
 use testkit::scripted::{Act, Look, OnCancel, form, hung_up, payload, unreachable};
@@ -82,7 +82,7 @@ async fn an_answer_the_server_refuses_stays_as_it_is_and_says_so() {
     let error = RpcError { code: -32_000, message: "not like this".into() };
     server.fail_answers([UpstreamError::Refused(error)]);
     world.accept(task, "ada").await.expect("the answer is recorded");
-    let refused = |handle: &domain::handle::TaskHandle| match question(handle) {
+    let refused = |handle: &domain::task::TaskHandle| match question(handle) {
         RequestState::Answered(answered) => matches!(answered.delivery, Delivery::Refused { .. }),
         _ => false,
     };
@@ -219,7 +219,7 @@ async fn an_obeyed_stop_is_asked_acknowledged_and_stopped() {
     world.engine.cancel(task, person("ada"), Some("too slow".into())).await.expect("the stop is recorded");
     assert_eq!(world.phase(task).await, Phase::Cancelling, "the wish shows at once");
     let handle = world.until_phase(task, Phase::Cancelled).await;
-    assert_eq!(handle.stop_state(), Some(StopState::Stopped));
+    assert_eq!(handle.stop_state(), Some(CancelState::Stopped));
     let again = world.engine.cancel(task, person("bob"), None).await;
     assert!(matches!(again, Err(EngineError::Refused(Refusal::AlreadyOver(_)))), "{again:?}");
 }
@@ -291,15 +291,15 @@ async fn a_stop_that_is_not_obeyed_is_told_and_may_end_as_finished_anyway() {
     let task = world.call(id, "work").await;
     world.pass(SECOND).await;
     world.engine.cancel(task, person("ada"), None).await.expect("the stop is recorded");
-    let acknowledged = |handle: &domain::handle::TaskHandle| handle.stop_state() == Some(StopState::Acknowledged);
+    let acknowledged = |handle: &domain::task::TaskHandle| handle.stop_state() == Some(CancelState::Acknowledged);
     world.until(task, "acknowledged", acknowledged).await;
     world.pass(120 * SECOND).await;
     assert_eq!(world.phase(task).await, Phase::Cancelling, "an acknowledgement is not obedience");
-    let problems = world.notifier.told().into_iter().filter(|n| n.attention == domain::handle::Attention::Problem);
+    let problems = world.notifier.told().into_iter().filter(|n| n.attention == domain::task::Attention::Problem);
     assert_eq!(problems.count(), 1, "that it goes on is told once");
     server.becomes("t1", Look::done());
     let handle = world.until_phase(task, Phase::Done).await;
-    assert_eq!(handle.stop_state(), Some(StopState::FinishedAnyway));
+    assert_eq!(handle.stop_state(), Some(CancelState::FinishedAnyway));
     assert_eq!(server.times(|act| matches!(act, Act::Cancel(_))).len(), 1, "one stop is enough");
 }
 
@@ -311,7 +311,7 @@ async fn a_stop_the_server_cannot_do_is_refused_in_plain_words() {
     let task = world.call(id, "work").await;
     world.pass(SECOND).await;
     world.engine.cancel(task, person("ada"), None).await.expect("the stop is recorded");
-    let refused = |handle: &domain::handle::TaskHandle| handle.stop_state() == Some(StopState::Refused);
+    let refused = |handle: &domain::task::TaskHandle| handle.stop_state() == Some(CancelState::Refused);
     world.until(task, "refused", refused).await;
     assert_eq!(world.phase(task).await, Phase::Running, "it goes on, and that is what is shown");
 }
@@ -327,7 +327,7 @@ async fn a_stop_that_was_overtaken_by_the_end_raises_no_alarm() {
     world.engine.cancel(task, person("ada"), None).await.expect("the stop is recorded");
     world.until_phase(task, Phase::Done).await;
     let told = world.notifier.told();
-    assert!(told.iter().all(|n| n.attention == domain::handle::Attention::Finished), "no alarm: {told:?}");
+    assert!(told.iter().all(|n| n.attention == domain::task::Attention::Finished), "no alarm: {told:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use domain::agent::{Agent, TokenDigest};
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::ports::{Abilities, AgentUnit, CallReply, RuleUnit};
 use domain::rule::{Rule, RuleScope};
-use domain::window::Meter;
+use domain::budget::window::CountingSettings;
 use engine::{AgentCall, EngineError, HangUp, Landed};
 use testkit::scripted::payload;
 
@@ -32,7 +32,7 @@ pub(crate) fn call(agent: AgentId, server: ServerId, tool: &str) -> AgentCall {
         server,
         tool: Arc::from(tool),
         arguments: Payload::new("{}"),
-        passenger: None,
+        agent_params: None,
         continuation: None,
         trace: None,
         abilities: Abilities { elicitation: true, ..Abilities::default() },
@@ -63,7 +63,7 @@ impl World {
             learned_timeout: None,
             task_tools: true,
             calls: 0,
-            meter: Meter::default(),
+            meter: CountingSettings::default(),
         };
         self.registry.put_agent(AgentUnit { agent, audit: Vec::new() }).await.expect("an agent can be added");
         self.engine.agents_changed().await.expect("the roster can be read");
@@ -72,7 +72,7 @@ impl World {
     }
 
     /// The agent is counted like this from now on.
-    pub(crate) async fn meter(&self, id: AgentId, meter: Meter) {
+    pub(crate) async fn meter(&self, id: AgentId, meter: CountingSettings) {
         let agent = self.engine.agents().get(id).expect("there is such an agent");
         let agent = Agent { meter, ..Agent::clone(&agent) };
         self.registry.put_agent(AgentUnit { agent, audit: Vec::new() }).await.expect("an agent can be changed");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::ids::UpstreamTaskId;
 use domain::policy::Policy;
 use domain::ports::{Clock, UpstreamError, UpstreamEvent};
-use domain::status::{Contact, GoneWhy, Phase};
+use domain::task::status::{Contact, GoneWhy, Phase};
 use testkit::build::{http_server, person};
 use testkit::scripted::{Look, ScriptedServer, unreachable};
 
@@ -69,7 +69,7 @@ async fn progress_is_thinned_and_the_last_one_lands() {
     let before = world.handle(task).await.version;
     for step in 0..=1_000 {
         let progress =
-            domain::observation::Progress { done: Some(f64::from(step)), total: Some(1_000.0), message: None };
+            domain::task::observation::Progress { done: Some(f64::from(step)), total: Some(1_000.0), message: None };
         server.say(UpstreamEvent::Progress(domain::ports::UpstreamSubject::Call(task), progress));
         world.pass(SECOND / 500).await;
     }

@@ -6,7 +6,7 @@ use domain::ids::UpstreamTaskId;
 use domain::policy::Policy;
 use domain::ports::{UpstreamError, UpstreamEvent};
 use domain::server::ServerHealth;
-use domain::status::{Contact, GoneWhy, Phase};
+use domain::task::status::{Contact, GoneWhy, Phase};
 use testkit::build::{http_server, person, stdio_server};
 use testkit::scripted::{Act, Look, ScriptedServer, hung_up, killed, unreachable};
 
@@ -25,7 +25,7 @@ async fn a_hint_is_never_shortened() {
     server.hint("t1", 7 * SECOND);
     world.call(id, "work").await;
     world.pass(120 * SECOND).await;
-    let again = UpstreamEvent::LookAgain(UpstreamTaskId::new("t1"));
+    let again = UpstreamEvent::PollSoon(UpstreamTaskId::new("t1"));
     assert!(server.say(again), "the server asks for a look");
     world.pass(120 * SECOND).await;
     let gaps = gaps(&server.reads("t1"));
@@ -95,7 +95,7 @@ async fn unchanged_looks_commit_nothing() {
     let age = world.now().since(handle.contact.seen());
     assert!(age < 90 * SECOND, "but when it was last heard of is kept: {age:?}");
     let live = world.engine.live(task).expect("it is open");
-    assert!(live.next_look.is_some_and(|at| at > world.now()), "and when it is looked at next is known");
+    assert!(live.next_poll.is_some_and(|at| at > world.now()), "and when it is looked at next is known");
 }
 
 #[tokio::test(start_paused = true)]
@@ -203,7 +203,7 @@ async fn a_server_that_asks_for_looks_gets_none_before_its_own_hint() {
     world.pass(60 * SECOND).await;
     server.clear_acts();
     for _ in 0..120 {
-        server.say(UpstreamEvent::LookAgain(UpstreamTaskId::new("t1")));
+        server.say(UpstreamEvent::PollSoon(UpstreamTaskId::new("t1")));
         world.pass(SECOND).await;
     }
     let reads = server.reads("t1");
@@ -251,7 +251,7 @@ async fn a_pushed_end_brings_its_result() {
     world.pass(10 * SECOND).await;
     // The push says only that it ended; the look that follows brings what it ended with.
     server.becomes("t1", Look::done());
-    server.say(UpstreamEvent::LookAgain(UpstreamTaskId::new("t1")));
+    server.say(UpstreamEvent::PollSoon(UpstreamTaskId::new("t1")));
     world.until_phase(task, Phase::Done).await;
     assert!(world.result(task).await.is_some(), "the result is here together with the end");
 }

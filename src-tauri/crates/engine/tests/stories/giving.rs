@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use domain::agent::TokenDigest;
 use domain::audit::Verb;
-use domain::handle::{Form, Sight, agent_sight};
+use domain::task::{AgentView, ResultForm, agent_view};
 use domain::ports::AuditPage;
 use domain::rule::RuleScope;
-use domain::status::{GoneWhy, Phase, StopState};
+use domain::task::status::{CancelState, GoneWhy, Phase};
 use engine::{EngineError, HangUp};
 use testkit::build::person;
 use testkit::scripted::{Act, Look, OnCancel};
@@ -24,19 +24,19 @@ async fn a_held_result_reaches_its_agent_only_after_a_person_lets_it() {
     let mut held = rule(RuleScope::Agent(agent));
     held.hold_results = Some(true);
     world.rule(held).await;
-    for (deliver, sight) in [(true, Sight::Completed), (false, Sight::Failed)] {
+    for (deliver, sight) in [(true, AgentView::Completed), (false, AgentView::Failed)] {
         server.reply("read", Duration::ZERO, Ok(plain("secret")));
         let task = world.handle_of(call(agent, id, "read")).await;
         let mut watch = world.engine.watch(task).await.expect("readable").expect("there is such a task");
-        assert!(matches!(agent_sight(&watch.now(), world.now()), Sight::Working { .. }), "a person checks it");
+        assert!(matches!(agent_view(&watch.now(), world.now()), AgentView::Working { .. }), "a person checks it");
         world
             .engine
-            .release(task, person("ada"), deliver.then_some(Form::Whole), Some("seen".into()))
+            .release(task, person("ada"), deliver.then_some(ResultForm::Whole), Some("seen".into()))
             .await
             .expect("it can be decided");
         let decided = watch.changed().await;
-        assert_eq!(agent_sight(&decided, world.now()), sight, "the watch shows the verdict, though the task is over");
-        let again = world.engine.release(task, person("bob"), Some(Form::Whole), None).await;
+        assert_eq!(agent_view(&decided, world.now()), sight, "the watch shows the verdict, though the task is over");
+        let again = world.engine.release(task, person("bob"), Some(ResultForm::Whole), None).await;
         assert!(matches!(again, Err(EngineError::Refused(_))), "a verdict is final: {again:?}");
     }
 }
@@ -50,7 +50,7 @@ async fn a_person_holds_the_result_of_a_running_task() {
     world.engine.hold(task, person("ada")).await.expect("it can be held");
     world.until_phase(task, Phase::Done).await;
     let handle = world.handle(task).await;
-    assert!(handle.is_held() && matches!(agent_sight(&handle, world.now()), Sight::Working { .. }), "it waits");
+    assert!(handle.is_held() && matches!(agent_view(&handle, world.now()), AgentView::Working { .. }), "it waits");
 }
 
 #[tokio::test(start_paused = true)]
@@ -79,8 +79,8 @@ async fn a_revoked_agent_is_out_at_once_and_everything_it_started_is_asked_to_st
     assert!(row.expect("it stays for the record").revoked.is_some(), "the row says so");
     for task in tasks {
         let handle = world.handle(task).await;
-        assert_eq!(agent_sight(&handle, world.now()), Sight::Gone, "the agent knows it no longer");
-        world.until(task, "stopped", |handle| handle.stop_state() == Some(StopState::Stopped)).await;
+        assert_eq!(agent_view(&handle, world.now()), AgentView::Gone, "the agent knows it no longer");
+        world.until(task, "stopped", |handle| handle.stop_state() == Some(CancelState::Stopped)).await;
     }
     world.until_true("stopped", || !server.times(|act| matches!(act, Act::CancelCall(_))).is_empty()).await;
     assert_eq!(world.phase(bystander).await, Phase::Running, "another agent's task is left alone");
@@ -93,14 +93,14 @@ async fn a_revoked_agent_is_out_at_once_and_everything_it_started_is_asked_to_st
 async fn a_task_of_a_revoked_agent_that_cannot_be_stopped_says_why() {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
-    let no = domain::status::RpcError { code: -32_601, message: "no".into() };
+    let no = domain::task::status::RpcError { code: -32_601, message: "no".into() };
     server.on_cancel(OnCancel::Fail(domain::ports::UpstreamError::Refused(no)));
     server.reply_task("work", "t1", vec![Look::working()]);
     let task = world.handle_of(call(agent, id, "work")).await;
     world.engine.revoke_agent(agent, person("ada"), None).await.expect("it is revoked");
-    let handle = world.until(task, "refused", |handle| handle.stop_state() == Some(StopState::Refused)).await;
-    let domain::status::Intent::Revoked(wish) = handle.intent else { panic!("it is revoked") };
-    let domain::status::Delivery::Refused { why, .. } = wish.delivery else { panic!("it was refused") };
+    let handle = world.until(task, "refused", |handle| handle.stop_state() == Some(CancelState::Refused)).await;
+    let domain::task::status::Intent::Revoked(cancel_request) = handle.intent else { panic!("it is revoked") };
+    let domain::task::status::Delivery::Refused { why, .. } = cancel_request.delivery else { panic!("it was refused") };
     assert!(why.contains("no"), "the person reads the server's word: {why}");
 }
 
@@ -191,12 +191,12 @@ async fn a_task_told_cancelled_is_cancelled_for_its_agent_whatever_its_server_do
     server.on_cancel(OnCancel::Ignore);
     server.reply_task("work", "t1", vec![Look::working()]);
     let task = world.handle_of(call(agent, id, "work")).await;
-    world.engine.told_cancelled(task, agent).await.expect("it can be told");
-    assert_eq!(agent_sight(&world.handle(task).await, world.now()), Sight::Cancelled, "at once");
+    world.engine.agent_told_cancelled(task, agent).await.expect("it can be told");
+    assert_eq!(agent_view(&world.handle(task).await, world.now()), AgentView::Cancelled, "at once");
     world.until_true("asked", || !server.times(|act| matches!(act, Act::Cancel(_))).is_empty()).await;
     server.becomes("t1", Look::done());
     world.until_phase(task, Phase::Done).await;
-    assert_eq!(agent_sight(&world.handle(task).await, world.now()), Sight::Cancelled, "an end that was told stays");
+    assert_eq!(agent_view(&world.handle(task).await, world.now()), AgentView::Cancelled, "an end that was told stays");
 }
 
 #[tokio::test(start_paused = true)]
@@ -208,14 +208,14 @@ async fn removing_a_server_ends_the_agents_tasks_there_and_a_push_out_of_order_c
     world.until_phase(done, Phase::Done).await;
     assert!(server.push("t1", &Look::working()), "it is up");
     world.pass(SECOND).await;
-    assert_eq!(agent_sight(&world.handle(done).await, world.now()), Sight::Completed, "an end stays an end");
+    assert_eq!(agent_view(&world.handle(done).await, world.now()), AgentView::Completed, "an end stays an end");
     server.reply_task("work", "t2", vec![Look::working()]);
     let open = world.handle_of(call(agent, id, "work")).await;
     world.engine.hung_up(open, HangUp::Keep).await;
     world.registry.remove_server(id, Vec::new()).await.expect("it can be removed");
     world.engine.server_removed(id).await.expect("it is removed");
     let handle = world.until_phase(open, Phase::Lost).await;
-    let domain::status::Contact::Gone { why, .. } = &handle.contact else { panic!("it is gone") };
+    let domain::task::status::Contact::Gone { why, .. } = &handle.contact else { panic!("it is gone") };
     assert_eq!(*why, GoneWhy::ServerRemoved, "with that reason");
-    assert_eq!(agent_sight(&handle, world.now()), Sight::Gone, "the agent gets the one answer for that");
+    assert_eq!(agent_view(&handle, world.now()), AgentView::Gone, "the agent gets the one answer for that");
 }

@@ -5,15 +5,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use domain::ids::{ServerId, UpstreamTaskId};
-use domain::payload::{Payload, PayloadKind};
+use domain::task::payload::{Payload, PayloadKind};
 use domain::policy::Policy;
-use domain::ports::{
-    CallReply, Connected, Connector, LineFacts, PortFuture, Registry, RegistryError, ServerUnit, UpstreamError,
-    UpstreamEvent, UpstreamSubject,
-};
-use domain::request::RequestState;
+use domain::ports::{CallReply, Connected, ConnectionSpec, Connector, PortFuture, Registry, RegistryError, ServerUnit, UpstreamError, UpstreamEvent, UpstreamSubject};
+use domain::task::input_request::RequestState;
 use domain::server::{Server, ServerHealth};
-use domain::status::{Contact, GoneWhy, Phase, ServerView};
+use domain::task::status::{Contact, GoneWhy, Phase, ServerView};
 use engine::{EngineError, Passed, Seen};
 use testkit::build::{http_server, person};
 use testkit::clock::TestClock;
@@ -110,7 +107,7 @@ impl Connector for Clumsy {
     fn connect<'a>(
         &'a self,
         server: &'a Server,
-        line: &'a LineFacts,
+        line: &'a ConnectionSpec,
     ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
         Box::pin(async move {
             assert!(self.panics.fetch_add(1, Ordering::Relaxed) >= 2, "this connector is clumsy");
@@ -208,7 +205,7 @@ async fn a_server_that_asks_for_looks_without_end_gets_ten_a_second() {
     world.pass(SECOND).await;
     server.clear_acts();
     for _ in 0..5_000 {
-        server.say(UpstreamEvent::LookAgain(UpstreamTaskId::new("t1")));
+        server.say(UpstreamEvent::PollSoon(UpstreamTaskId::new("t1")));
         world.pass(Duration::from_millis(2)).await;
     }
     let reads = server.reads("t1").len();
@@ -220,7 +217,7 @@ async fn words_about_tasks_that_nobody_knows_are_not_kept_for_ever() {
     let (world, server, id) = World::new().await;
     world.until_up(id).await;
     for number in 0..5_000 {
-        server.say(UpstreamEvent::LookAgain(UpstreamTaskId::new(format!("ghost{number}"))));
+        server.say(UpstreamEvent::PollSoon(UpstreamTaskId::new(format!("ghost{number}"))));
     }
     server.reply_task("work", "t1", vec![Look::done()]);
     let task = world.call(id, "work").await;
@@ -234,7 +231,7 @@ async fn a_push_that_is_faster_than_the_reply_is_not_lost() {
     world.until_up(id).await;
     server.legacy();
     server.reply_task("work", "t1", vec![Look::Waits]);
-    let live = domain::request::LiveQuestion {
+    let live = domain::task::input_request::LiveQuestion {
         connection: server.connection().expect("it is up"),
         token: "r1".into(),
         digest: "00112233445566778899aabbccddeeff".into(),
@@ -259,7 +256,7 @@ async fn a_question_and_its_withdrawal_do_not_overtake_each_other() {
     let connection = server.connection().expect("it is up");
     for number in 0..20 {
         let (token, digest) = (format!("r{number}"), format!("{number:032}"));
-        let live = domain::request::LiveQuestion {
+        let live = domain::task::input_request::LiveQuestion {
             connection,
             token: token.clone(),
             digest,
@@ -340,7 +337,7 @@ async fn a_question_of_a_session_that_is_not_taken_up_again_is_withdrawn() {
     server.reply_task("work", "t1", vec![Look::Waits]);
     let task = world.call(id, "work").await;
     world.pass(SECOND).await;
-    let live = domain::request::LiveQuestion {
+    let live = domain::task::input_request::LiveQuestion {
         connection: server.connection().expect("it is up"),
         token: "r1".into(),
         digest: "00112233445566778899aabbccddeeff".into(),
@@ -352,7 +349,7 @@ async fn a_question_of_a_session_that_is_not_taken_up_again_is_withdrawn() {
     world.until_phase(task, Phase::Waiting).await;
     server.new_session("session-2");
     server.close_connection(hung_up());
-    let withdrawn = |handle: &domain::handle::TaskHandle| matches!(question(handle), RequestState::Withdrawn { .. });
+    let withdrawn = |handle: &domain::task::TaskHandle| matches!(question(handle), RequestState::Withdrawn { .. });
     world.until(task, "withdrawn", withdrawn).await;
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use domain::handle::{Sight, agent_sight};
+use domain::task::{AgentView, agent_view};
 use domain::ids::{AgentId, HandleId, ServerId};
 use domain::policy::Policy;
 use domain::ports::{Registry, ServerUnit};
@@ -83,7 +83,7 @@ impl Stage {
                 world.engine.give(id).await?;
                 self.memory.lock().handle = Some(id);
                 let mut watch = world.engine.watch(id).await?.ok_or(EngineError::UnknownHandle)?;
-                while !agent_sight(&watch.now(), world.now()).is_terminal() {
+                while !agent_view(&watch.now(), world.now()).is_terminal() {
                     tokio::select! {
                         _ = watch.changed() => {}
                         // Some sights change by time alone.
@@ -111,8 +111,8 @@ impl Stage {
         if let Some(id) = handle {
             let handle = self.registry.handle(id).await.expect("it can be read");
             let handle = handle.unwrap_or_else(|| panic!("{story:?} killed at {point}: {id} was seen and is unknown"));
-            let sight = agent_sight(&handle, domain::ports::Clock::now(&*self.clock));
-            assert_ne!(sight, Sight::Gone, "{story:?} killed at {point}: what was seen is there");
+            let sight = agent_view(&handle, domain::ports::Clock::now(&*self.clock));
+            assert_ne!(sight, AgentView::Gone, "{story:?} killed at {point}: what was seen is there");
         }
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use domain::ids::{AgentId, ServerId, SessionKey};
 use domain::policy::Policy;
-use domain::ports::{Abilities, Connected, Connector, LineFacts, PortFuture, Registry, ServerUnit, UpstreamError};
+use domain::ports::{Abilities, Connected, ConnectionSpec, Connector, PortFuture, Registry, ServerUnit, UpstreamError};
 use domain::server::{Era, Server, ServerHealth};
-use domain::status::Phase;
+use domain::task::status::Phase;
 use engine::EngineError;
 use parking_lot::Mutex;
 use testkit::build::{http_server, person};
@@ -27,7 +27,7 @@ type Seat = (ServerId, Option<AgentId>);
 #[derive(Default)]
 struct Seats {
     seats: Mutex<HashMap<Seat, Arc<ScriptedConnector>>>,
-    lines: Mutex<Vec<LineFacts>>,
+    lines: Mutex<Vec<ConnectionSpec>>,
 }
 
 impl Seats {
@@ -37,7 +37,7 @@ impl Seats {
         self.seats.lock().insert((server, seat), connector);
     }
 
-    fn lines(&self) -> Vec<LineFacts> {
+    fn lines(&self) -> Vec<ConnectionSpec> {
         self.lines.lock().clone()
     }
 }
@@ -46,7 +46,7 @@ impl Connector for Seats {
     fn connect<'a>(
         &'a self,
         server: &'a Server,
-        line: &'a LineFacts,
+        line: &'a ConnectionSpec,
     ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
         self.lines.lock().push(line.clone());
         let connector = self.seats.lock().get(&(server.id, line.seat)).cloned();

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use domain::handle::AnswerInput;
+use domain::task::AnswerInput;
 use domain::ids::RequestKey;
 use domain::ports::{UpstreamEvent, UpstreamSubject};
-use domain::request::LiveQuestion;
-use domain::status::Phase;
+use domain::task::input_request::LiveQuestion;
+use domain::task::status::Phase;
 use testkit::scripted::{Look, form, hung_up};
 
 use crate::world::{World, acceptance};

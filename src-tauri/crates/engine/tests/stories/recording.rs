@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::{AgentId, PersonId, ServerId};
-use domain::policy::{Policy, Retention};
+use domain::policy::{Policy, RetentionPolicy};
 use domain::ports::{Recording, RecordingFault, Registry, ServerUnit};
-use domain::status::Phase;
+use domain::task::status::Phase;
 use engine::{EngineError, Landed, Quota};
 use testkit::build::http_server;
 use testkit::clock::TestClock;
@@ -157,7 +157,7 @@ async fn a_call_that_became_a_task_is_recorded_when_there_is_room() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_whose_stored_results_fill_its_share_is_refused_until_there_is_room() {
-    let retention = Retention { agent_payload_bytes: 10_000, ..Retention::default() };
+    let retention = RetentionPolicy { agent_payload_bytes: 10_000, ..RetentionPolicy::default() };
     let stage = Stage::with(Policy { retention, ..Policy::default() }).await;
     stage.server.reply("slow", 5 * SECOND, Ok(plain(&format!("\"{}\"", "x".repeat(20_000)))));
     let id = stage.world.handle_of(call(stage.agent, stage.id, "slow")).await;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::audit::Verb;
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{HandleId, RequestKey, ServerId};
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::{CallReply, Registry, ServerUnit, TaskQuery, UpstreamEvent, UpstreamSubject};
-use domain::request::{LiveQuestion, RequestState};
-use domain::status::{Phase, ServerView, StopState};
+use domain::task::input_request::{LiveQuestion, RequestState};
+use domain::task::status::{CancelState, Phase, ServerView};
 use engine::supervisor::Supervisor;
 use parking_lot::Mutex;
 use testkit::build::{http_server, person, stdio_server};
@@ -268,7 +268,7 @@ impl Stage {
             "{story:?} killed at {point}: nothing is asked or answered twice: {:?}",
             page.rows.iter().map(|row| row.event.verb).collect::<Vec<_>>()
         );
-        assert!(count(Verb::StopBegun) <= 1, "{story:?} killed at {point}: one stop");
+        assert!(count(Verb::CancelBegun) <= 1, "{story:?} killed at {point}: one stop");
         match handle.phase(domain::ports::Clock::now(&*self.clock)) {
             Phase::Done | Phase::Cancelled => {
                 let open = handle.requests.values().any(|request| request.state.is_open());
@@ -286,7 +286,7 @@ impl Stage {
             other => panic!("{story:?} killed at {point} ended as {other:?}"),
         }
         if story == Story::Stop && matches!(handle.view, ServerView::Task(_)) {
-            assert_eq!(handle.stop_state(), Some(StopState::Stopped), "{story:?} killed at {point}");
+            assert_eq!(handle.stop_state(), Some(CancelState::Stopped), "{story:?} killed at {point}");
         }
     }
 }

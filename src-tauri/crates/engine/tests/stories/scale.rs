@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::payload::Payload;
-use domain::ports::{Cut, Load, Scale, Weight};
+use domain::task::payload::Payload;
+use domain::ports::{Cut, MessagePart, PartCount, TokenCounter};
 use domain::tokens::{Count, Family};
 use parking_lot::{Condvar, Mutex};
 use testkit::scale::PlainScale;
@@ -12,14 +12,14 @@ use testkit::scale::PlainScale;
 /// Weighs after this, and may be wrong by so many percent.
 struct After<F>(F, u8);
 
-impl<F: Fn(Load<'_>) + Send + Sync + 'static> Scale for After<F> {
-    fn weigh(&self, family: Family, load: Load<'_>) -> Weight {
+impl<F: Fn(MessagePart<'_>) + Send + Sync + 'static> TokenCounter for After<F> {
+    fn count_part(&self, family: Family, load: MessagePart<'_>) -> PartCount {
         (self.0)(load);
-        PlainScale.weigh(family, load)
+        PlainScale.count_part(family, load)
     }
 
     fn tools(&self, family: Family, list: &str) -> BTreeMap<Arc<str>, Count> {
-        (self.0)(Load::Text(list));
+        (self.0)(MessagePart::Text(list));
         PlainScale.tools(family, list)
     }
 
@@ -41,9 +41,9 @@ impl<F: Fn(Load<'_>) + Send + Sync + 'static> Scale for After<F> {
 }
 
 /// A scale that fails on results that are larger than this, and whose counts may be wrong by so many percent.
-pub(crate) fn fragile(bytes: usize, error_percent: u8) -> Arc<dyn Scale> {
-    let fails = move |load: Load<'_>| {
-        if let Load::Result(text) = load {
+pub(crate) fn fragile(bytes: usize, error_percent: u8) -> Arc<dyn TokenCounter> {
+    let fails = move |load: MessagePart<'_>| {
+        if let MessagePart::Result(text) = load {
             assert!(text.len() <= bytes, "too large for this scale");
         }
     };
@@ -62,9 +62,9 @@ impl Gate {
     }
 
     /// The scale behind it.
-    pub(crate) fn scale(self: &Arc<Self>) -> Arc<dyn Scale> {
+    pub(crate) fn scale(self: &Arc<Self>) -> Arc<dyn TokenCounter> {
         let gate = Arc::clone(self);
-        Arc::new(After(move |_: Load<'_>| gate.pass(), 0))
+        Arc::new(After(move |_: MessagePart<'_>| gate.pass(), 0))
     }
 
     pub(crate) fn open(&self) {

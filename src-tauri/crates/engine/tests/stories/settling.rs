@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use domain::ports::{CallError, UpstreamError};
-use domain::raw::Direction;
-use domain::status::{Phase, RpcError};
+use domain::raw_message::Direction;
+use domain::task::status::{Phase, RpcError};
 use testkit::build::person;
 use testkit::scripted::{Look, unreachable};
 
@@ -52,7 +52,7 @@ async fn an_unconfirmed_call_that_a_person_resolves_is_over_and_stays_so_after_a
     server.reply("work", SECOND, Err(CallError::ReplyLost(unreachable())));
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Unconfirmed).await;
-    let shown = |list: Vec<domain::handle::TaskHandle>| list.iter().any(|handle| handle.id == task);
+    let shown = |list: Vec<domain::task::TaskHandle>| list.iter().any(|handle| handle.id == task);
     assert!(shown(world.registry.attention(10).await.expect("readable")), "it needs attention");
     world.engine.unwatch(task, person("ada"), Some("it had run".into())).await.expect("a person may settle it");
     assert_eq!(world.phase(task).await, Phase::Unwatched);

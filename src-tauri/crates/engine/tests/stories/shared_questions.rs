@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{HandleId, RequestKey};
 use domain::ports::{CallReply, UpstreamEvent, UpstreamSubject};
-use domain::request::LiveQuestion;
-use domain::status::Phase;
+use domain::task::input_request::LiveQuestion;
+use domain::task::status::Phase;
 use testkit::build::person;
 use testkit::scripted::{ScriptedServer, form, hung_up, payload};
 
@@ -53,7 +53,7 @@ async fn all_calls_that_may_be_asking_wait_and_one_answer_ends_it_for_all() {
     }
     let stored = world.handle(calls[0]).await;
     let key = open_key(&stored).expect("the oldest call stores it");
-    assert_eq!(stored.may_be_asked_by(&key), calls.iter().copied().collect::<BTreeSet<_>>(), "all five are named");
+    assert_eq!(stored.possible_askers(&key), calls.iter().copied().collect::<BTreeSet<_>>(), "all five are named");
     assert_eq!(world.registry.inbox(0, 10).await.expect("the inbox reads").total, 1, "there is one question");
     world.engine.answer(calls[0], acceptance(None, "ada")).await.expect("it is open");
     for call in &calls {
@@ -70,7 +70,7 @@ async fn a_call_that_is_cancelled_takes_no_question_of_another_with_it() {
     let next = world.until(calls[1], "asked instead", |handle| open_key(handle).is_some()).await;
     let key = open_key(&next).expect("it is open");
     let left: BTreeSet<HandleId> = calls[1..].iter().copied().collect();
-    assert_eq!(next.may_be_asked_by(&key), left, "the others may still be asking");
+    assert_eq!(next.possible_askers(&key), left, "the others may still be asking");
     assert!(server.answers().is_empty(), "nothing was said in anybody's name: {:?}", server.answers());
     world.engine.answer(calls[1], acceptance(None, "ada")).await.expect("it can be answered there");
     world.pass(5 * SECOND).await;

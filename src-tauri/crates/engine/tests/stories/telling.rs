@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use domain::handle::Attention;
+use domain::task::Attention;
 use domain::ids::{HandleId, Seq};
-use domain::status::Phase;
+use domain::task::status::Phase;
 use futures::StreamExt;
 use testkit::scripted::{Look, hung_up, unreachable};
 

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::handle::{AnswerInput, TaskHandle};
+use domain::task::{AnswerInput, TaskHandle};
 use domain::ids::{HandleId, HostId, RequestKey, ServerId};
-use domain::payload::{Payload, PayloadKind};
+use domain::task::payload::{Payload, PayloadKind};
 use domain::policy::Policy;
-use domain::ports::{CallReply, Clock, Connector, Registry, Scale, ServerUnit};
-use domain::request::{AnswerAction, Ask, RequestState};
+use domain::ports::{CallReply, Clock, Connector, Registry, ServerUnit, TokenCounter};
+use domain::task::input_request::{AnswerAction, Ask, RequestState};
 use domain::server::{Server, ServerHealth};
-use domain::status::Phase;
+use domain::task::status::Phase;
 use domain::time::Timestamp;
 use engine::supervisor::Supervisor;
 use engine::{Draw, Engine, EngineError, Parts, StartCall};
@@ -38,7 +38,7 @@ pub(crate) struct World {
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) scripted: Arc<ScriptedConnector>,
     pub(crate) notifier: Arc<RecordingNotifier>,
-    pub(crate) scale: Arc<dyn Scale>,
+    pub(crate) scale: Arc<dyn TokenCounter>,
     pub(crate) policy: Policy,
     pub(crate) engine: Engine,
     pub(crate) supervisor: Supervisor,
@@ -90,7 +90,7 @@ impl World {
     ) -> Self {
         let notifier = Arc::new(RecordingNotifier::default());
         let intents = MemoryIntents::default();
-        let scale: Arc<dyn Scale> = Arc::new(PlainScale);
+        let scale: Arc<dyn TokenCounter> = Arc::new(PlainScale);
         let supervisor = Supervisor::new();
         let counted = counting_draw();
         let draw: Draw = Arc::new(move || counted() ^ (run << 96));

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use domain::policy::Doorway;
+use domain::policy::ListenerPolicy;
 use mcp::gateway::model_text::core_away;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -44,7 +44,7 @@ struct Open {
 
 /// What the client waits for.
 pub(super) struct Ledger {
-    limits: Doorway,
+    limits: ListenerPolicy,
     /// In the order they were asked.
     open: Vec<Open>,
     kept_bytes: usize,
@@ -74,7 +74,7 @@ pub(super) struct Again {
 }
 
 impl Ledger {
-    pub(super) fn new(limits: &Doorway) -> Self {
+    pub(super) fn new(limits: &ListenerPolicy) -> Self {
         Self { limits: limits.clone(), open: Vec::new(), kept_bytes: 0, hello: None, initialized: None }
     }
 
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     fn ledger() -> Ledger {
-        Ledger::new(&Doorway::default())
+        Ledger::new(&ListenerPolicy::default())
     }
 
     const HELLO: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#;
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn what_there_is_no_room_to_keep_is_answered_when_the_core_is_lost() {
-        let limits = Doorway { bridge_requests_max: 1, ..Doorway::default() };
+        let limits = ListenerPolicy { bridge_requests_max: 1, ..ListenerPolicy::default() };
         let mut ledger = Ledger::new(&limits);
         ledger.hear_client(CALL);
         ledger.hear_client(br#"[{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{}}]"#);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use api::when::count;
 use api::{ApiError, Code};
 use clap::Args;
-use domain::policy::{Hosting, Policy};
+use domain::policy::{HostPolicy, Policy};
 use engine::SystemClock;
 use engine::supervisor::Supervisor;
 
@@ -153,7 +153,7 @@ pub(crate) async fn demo(command: DemoServer, screen: &Screen) -> Ended {
         supervisor: supervisor.clone(),
     };
     let drain = parts.policy.drain_limit;
-    let mut signals = Signals::listen(&Hosting::default())?;
+    let mut signals = Signals::listen(&HostPolicy::default())?;
     let serving = async {
         match command.http {
             None => demo::serve_stdio(parts).await,

@@ -11,7 +11,7 @@ use api::figures::grouped;
 pub(crate) use api::shell::word as shell_word;
 use api::when;
 use domain::ports::Clock as _;
-use domain::status::Phase;
+use domain::task::status::Phase;
 use domain::time::Timestamp;
 use domain::tokens::Family;
 use engine::SystemClock;

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use domain::policy::{Counting, Gateway, KIB, Keeping, MIB, Policy, Retention, Shares};
+use domain::policy::{CountingPolicy, GatewayPolicy, KIB, KeeperPolicy, MIB, Policy, RetentionPolicy, SharePolicy};
 
 use super::ConfigError;
 
@@ -156,7 +156,7 @@ numbers! { NAMES set_plain Policy:
     raw_messages_per_task, hold_back, clock_look, clock_step, clock_trust_after, timer_look,
 }
 
-numbers! { GATEWAY_NAMES set_gateway Gateway:
+numbers! { GATEWAY_NAMES set_gateway GatewayPolicy:
     shown_after, shown_at_once, call_limit_unknown, call_limit_margin, call_limit_ceiling, progress_every,
     learned_timeout_min, learned_timeout_percent, learned_timeout_spread, learned_timeout_kept,
     requests_per_agent_max, requests_per_second, requests_burst, result_page_bytes,
@@ -168,22 +168,22 @@ numbers! { GATEWAY_NAMES set_gateway Gateway:
     intent_room_wait, intent_retry, intents_left_max, sessions_max, requests_in_work_max,
 }
 
-numbers! { KEEPING_NAMES set_keeping Keeping:
+numbers! { KEEPING_NAMES set_keeping KeeperPolicy:
     alone_limit, kept_bytes, greeting_limit, handover_limit, proof_limit, input_bytes, input_messages, replies_kept,
 }
 
-numbers! { COUNTING_NAMES set_counting Counting:
+numbers! { COUNTING_NAMES set_counting CountingPolicy:
     on, queue_messages, queue_bytes, batch_messages, batch_bytes, show_every, flush_every, task_every, burn_over,
     quiet_is_new, comes_back_within, windows_max, windows_shown, slice_tokens, short_lines, short_tokens, warn_percent,
     full_percent, burn_least, burn_times, slice_percent, day, series_kept, tokens_settable_max, points_max, agents_shown,
 }
 
-numbers! { SHARES_NAMES set_shares Shares:
+numbers! { SHARES_NAMES set_shares SharePolicy:
     agent_percent, people_percent, body_bytes_max, tools_per_server, patterns_per_tool, pattern_cap_bytes,
     pattern_compiled_bytes,
 }
 
-numbers! { RETENTION_NAMES set_retention Retention:
+numbers! { RETENTION_NAMES set_retention RetentionPolicy:
     payload_age, payload_bytes, agent_payload_bytes, server_payload_bytes, task_age, audit_age, segment_rows,
     removed_at_once, pages_at_once, usage_every, clean_every, verified_at_once, slow_commit, record_again,
     reserve_change_bytes,

@@ -97,7 +97,7 @@ fn not_let_in(why: &NotLetIn) -> Response {
 /// JSON-RPC error, because clients put the body before their model (decision 0021). It carries the id of the request:
 /// rmcp, and Codex with it, waits for ever for an error with its own id when another one comes. Without an id the words
 /// come as text.
-async fn revoked(words: &str, request: Request, policy: &policy::Gateway) -> Response {
+async fn revoked(words: &str, request: Request, policy: &policy::GatewayPolicy) -> Response {
     let body = axum::body::to_bytes(request.into_body(), policy.refused_body_bytes);
     let body = tokio::time::timeout(policy.header_limit, body).await;
     let id = body.ok().and_then(Result::ok).and_then(|body| serde_json::from_slice::<Asked>(&body).ok()?.id);

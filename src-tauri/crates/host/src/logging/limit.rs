@@ -10,7 +10,7 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use domain::policy::Hosting;
+use domain::policy::HostPolicy;
 use parking_lot::Mutex;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -56,7 +56,7 @@ pub(super) struct LineLimit {
 }
 
 impl LineLimit {
-    pub(super) fn new(file: RotatingFile, hosting: &Hosting) -> Self {
+    pub(super) fn new(file: RotatingFile, hosting: &HostPolicy) -> Self {
         Self {
             sources: Mutex::default(),
             file,
@@ -141,7 +141,7 @@ mod tests {
 
     fn limit(folder: &std::path::Path) -> LineLimit {
         let file = RotatingFile::open(folder.join("logs"), 1 << 20, 1).expect("a log");
-        LineLimit::new(file, &Hosting { log_burst_lines: 8, log_sources_max: 100, ..Hosting::default() })
+        LineLimit::new(file, &HostPolicy { log_burst_lines: 8, log_sources_max: 100, ..HostPolicy::default() })
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod bus;
 #[cfg(not(all(unix, not(target_os = "macos"))))]
 mod elsewhere;
 
-use domain::policy::Hosting;
+use domain::policy::HostPolicy;
 use engine::supervisor::Supervisor;
 use tokio::sync::mpsc::{Receiver, channel};
 
@@ -33,7 +33,7 @@ pub(crate) enum Press {
 pub(crate) struct Desktop {
     cards: system::Cards,
     reach: Reach,
-    hosting: Hosting,
+    hosting: HostPolicy,
     told_missing: bool,
 }
 
@@ -42,7 +42,7 @@ impl Desktop {
     pub(crate) fn new(
         reach: Reach,
         can_open: bool,
-        hosting: &Hosting,
+        hosting: &HostPolicy,
         supervisor: &Supervisor,
     ) -> (Self, Receiver<(Key, Press)>) {
         // One press for each card on the screen, with room to spare; a press waits for its turn.

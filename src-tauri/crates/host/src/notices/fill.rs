@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api::dto::ExactnessDto;
 use api::figures;
-use domain::handle::Attention;
+use domain::task::Attention;
 use domain::ids::{AgentId, WindowId};
-use domain::policy::Counting;
-use domain::window::Window;
+use domain::policy::CountingPolicy;
+use domain::budget::window::Window;
 use engine::AgentBudget;
 
 use super::plan::{Act, Card, Key};
@@ -36,7 +36,7 @@ pub(crate) struct Fill {
 
 impl Fill {
     /// What is so full when the core starts counts as told.
-    pub(crate) fn new(budgets: &[AgentBudget], counting: &Counting) -> Self {
+    pub(crate) fn new(budgets: &[AgentBudget], counting: &CountingPolicy) -> Self {
         let levels = budgets.iter().flat_map(|budget| {
             windows(budget).filter_map(move |window| Some((window.id, level(budget, window, counting)?)))
         });
@@ -47,7 +47,7 @@ impl Fill {
     pub(crate) fn news(
         &mut self,
         budgets: &[AgentBudget],
-        counting: &Counting,
+        counting: &CountingPolicy,
         name: impl Fn(AgentId) -> String,
     ) -> Vec<Act> {
         let mut acts = Vec::new();
@@ -71,7 +71,7 @@ impl Fill {
     }
 
     /// Cards to take away while nothing new may be told: of agents none of whose windows is full any more.
-    pub(crate) fn emptied(&mut self, budgets: &[AgentBudget], counting: &Counting) -> Vec<Act> {
+    pub(crate) fn emptied(&mut self, budgets: &[AgentBudget], counting: &CountingPolicy) -> Vec<Act> {
         let full = |budget: &AgentBudget| windows(budget).any(|window| level(budget, window, counting).is_some());
         budgets.iter().filter_map(|budget| self.withdrawn(budget.agent, full(budget))).collect()
     }
@@ -91,7 +91,7 @@ fn windows(budget: &AgentBudget) -> impl Iterator<Item = &Window> {
     budget.now.iter().chain(&budget.beside).map(|window| &**window)
 }
 
-fn level(budget: &AgentBudget, window: &Window, counting: &Counting) -> Option<Level> {
+fn level(budget: &AgentBudget, window: &Window, counting: &CountingPolicy) -> Option<Level> {
     let tokens = window.occupancy().tokens;
     if budget.limit.is_some_and(|limit| tokens > limit.tokens) {
         return Some(Level::Limit);

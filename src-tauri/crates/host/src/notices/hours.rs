@@ -4,7 +4,7 @@
 //! hours is told all the same; a pause was asked for this minute and holds everything. Snoozes are of single items and
 //! are `run.rs`'s.
 
-use domain::handle::Attention;
+use domain::task::Attention;
 use domain::time::Timestamp;
 use jiff::civil::Time;
 

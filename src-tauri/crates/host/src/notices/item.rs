@@ -3,10 +3,10 @@
 //! A notice is made when it is shown, not when it was decided to tell: what was answered meanwhile makes none. It holds
 //! no argument, answer or result. `words.rs` has the copy; when and whether it is shown is `plan.rs`'s.
 
-use domain::handle::{Attention, TaskHandle};
+use domain::task::{Attention, TaskHandle};
 use domain::ids::HandleId;
-use domain::request::InputRequest;
-use domain::status::{Phase, ServerView};
+use domain::task::input_request::InputRequest;
+use domain::task::status::{Phase, ServerView};
 use domain::time::Timestamp;
 
 use super::words::{self, Local};

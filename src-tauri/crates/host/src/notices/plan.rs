@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use domain::handle::Attention;
+use domain::task::Attention;
 use domain::ids::{AgentId, HandleId};
-use domain::policy::Hosting;
+use domain::policy::HostPolicy;
 use domain::time::Timestamp;
 
 use super::item::Item;
@@ -48,7 +48,7 @@ pub(crate) struct Card {
 
 /// What stands on the screen and what is about to.
 pub(crate) struct Plan {
-    hosting: Hosting,
+    hosting: HostPolicy,
     local: Local,
     shown: BTreeMap<HandleId, Item>,
     many: BTreeMap<HandleId, Item>,
@@ -68,7 +68,7 @@ struct Window {
 
 impl Plan {
     /// An empty screen.
-    pub(crate) fn new(hosting: &Hosting, local: Local) -> Self {
+    pub(crate) fn new(hosting: &HostPolicy, local: Local) -> Self {
         Self {
             hosting: hosting.clone(),
             local,

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::handle::Attention;
+use domain::task::Attention;
 use domain::ids::{AgentId, HandleId};
 use domain::ports::Notice;
 use domain::time::Timestamp;

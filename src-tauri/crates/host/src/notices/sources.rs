@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api::{Api, Caller};
-use domain::handle::Attention;
+use domain::task::Attention;
 use domain::ids::HandleId;
 use domain::policy::Policy;
 use domain::ports::{Clock, Registry};

@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 
 use api::figures;
-use domain::handle::{Attention, TaskHandle};
-use domain::request::{Ask, InputRequest, RequestState};
-use domain::status::{Delivery, Intent, Phase};
+use domain::task::{Attention, TaskHandle};
+use domain::task::input_request::{Ask, InputRequest, RequestState};
+use domain::task::status::{Delivery, Intent, Phase};
 use domain::time::Timestamp;
 use domain::tokens::Exactness;
 use jiff::tz::TimeZone;
@@ -97,7 +97,7 @@ pub(super) fn waiting(
 
 /// What waits for the answer: the tool, unless it is not known which of several calls asks.
 fn paused(handle: &TaskHandle, asked: &[&InputRequest]) -> String {
-    let calls: BTreeSet<_> = asked.iter().flat_map(|request| handle.may_be_asked_by(&request.key)).collect();
+    let calls: BTreeSet<_> = asked.iter().flat_map(|request| handle.possible_askers(&request.key)).collect();
     if calls.is_empty() { tool(handle) } else { format!("One of {} calls", calls.len()) }
 }
 
@@ -134,7 +134,7 @@ pub(super) fn problem(handle: &TaskHandle, phase: Phase, around: Around<'_>) -> 
     let (server, tool) = (around.server, tool(handle));
     let seen = around.local.clock(handle.contact.seen(), around.now);
     match phase {
-        Phase::Cancelling if handle.stopped_by_limit().is_some() => {
+        Phase::Cancelling if handle.cancelled_by_limit().is_some() => {
             (past_limit(handle, &tool), format!("A limit stops it. {}", not_stopped(handle, around)))
         }
         Phase::Overdue => overdue(handle, &tool, around),

@@ -47,14 +47,14 @@ impl<R: AsyncRead + Unpin> AsyncRead for CountedPipe<R> {
 
 #[cfg(test)]
 mod tests {
-    use domain::policy::{Policy, Shares};
+    use domain::policy::{Policy, SharePolicy};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;
 
     #[tokio::test]
     async fn whole_lines_count_for_nothing_and_a_line_without_an_end_up_to_the_share() {
-        let shares = Shares { body_bytes_max: 40, ..Shares::default() };
+        let shares = SharePolicy { body_bytes_max: 40, ..SharePolicy::default() };
         let budget = RequestBudget::new(&Policy { shares, ..Policy::default() });
         let (mut agent, core) = tokio::io::duplex(1_024);
         let mut pipe = CountedPipe::new(core, &budget, AgentId::from_random(1));

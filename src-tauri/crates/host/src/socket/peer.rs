@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use api::{ApiError, Caller, Code};
-use domain::origin::{DecisionOrigin, Door, ProcessStamp};
+use domain::audit::decision_origin::{DecisionDoor, DecisionOrigin, ProcessStamp};
 use tokio::net::UnixStream;
 
 use super::ancestry::{Ancestry, Gap, Standing};
@@ -72,7 +72,7 @@ impl Peer {
         let executable = self.executable.as_deref();
         let is_window = executable.and_then(Path::file_name).is_some_and(|name| name == WINDOW_PROGRAM);
         DecisionOrigin {
-            door: if is_window { Door::Window } else { Door::Terminal },
+            door: if is_window { DecisionDoor::Window } else { DecisionDoor::Terminal },
             process: self.process().map(|ProcessId { pid, started }| ProcessStamp { pid, started }),
             executable: executable.map(|path| path.display().to_string()),
         }

@@ -5,7 +5,7 @@
 //! `oneOf` would mean something else. No reference is ever fetched. Compiling and checking take as long as a server's
 //! schema wants, within the limits of the policy, so both run beside the runtime's workers (`toolbox.rs`).
 
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::policy::{Policy, plain_text};
 use domain::ports::ArgumentError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};

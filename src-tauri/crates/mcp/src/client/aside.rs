@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::ports::CallListener;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use domain::ids::{HandleId, UpstreamTaskId};
-use domain::observation::Door;
-use domain::payload::Payload;
+use domain::task::observation::ObservationDoor;
+use domain::task::payload::Payload;
 use domain::ports::{AnswerToSend, CallError, CallReply, CallRequest, UpstreamError};
-use domain::request::AskDoor;
-use domain::status::RpcError;
+use domain::task::input_request::AskDoor;
+use domain::task::status::RpcError;
 use domain::time::Timestamp;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -214,16 +214,16 @@ impl Connection {
         let begun = self.clock.now();
         self.link.note_call(tag, request.ticket, manner.augment);
         let method = dialect::CALL;
-        let passenger = passenger(request, manner.augment);
+        let agent_params = agent_params(request, manner.augment);
         let param_headers = manner.param_headers;
-        let outgoing = Outgoing { method: method.into(), params, verbatim, tag, limit: None, param_headers, passenger };
+        let outgoing = Outgoing { method: method.into(), params, verbatim, tag, limit: None, param_headers, agent_params };
         let answer = self.link.request(outgoing).await.map_err(|failed| call_error(failed, &self.policy))?;
         self.read_reply(answer, begun, manner.augment)
     }
 
     /// What the answer to a call says.
     fn read_reply(&self, answer: Answer, begun: Timestamp, augment: bool) -> Result<Tried, CallError> {
-        let glimpse = self.glimpse(Door::Create, begun);
+        let glimpse = self.glimpse(ObservationDoor::Create, begun);
         match answer {
             Answer::Error(raw) => {
                 let fault = Fault::read(&raw, &self.policy);
@@ -300,13 +300,13 @@ const STAYS_BEHIND_AUGMENTED: &[&str] = &["inputResponses", "requestState"];
 
 /// Whether the agent itself asks for a task, with whatever it says about it.
 fn brings_ttl(request: &CallRequest) -> bool {
-    let params = request.passenger.as_ref().map(Payload::as_str);
+    let params = request.agent_params.as_ref().map(Payload::as_str);
     params.and_then(|params| member(params, "task")).is_some_and(|task| task.starts_with('{'))
 }
 
-fn passenger(request: &CallRequest, augment: bool) -> Option<Passenger> {
+fn agent_params(request: &CallRequest, augment: bool) -> Option<Passenger> {
     let declares = declared(request.abilities);
-    let params = match (&request.passenger, &declares) {
+    let params = match (&request.agent_params, &declares) {
         (None, None) => return None,
         (Some(params), _) => params.clone(),
         (None, Some(_)) => Payload::new("{}"),

@@ -9,16 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::ids::{ConnectionId, HandleId, UpstreamTaskId};
-use domain::observation::{Door, Observation};
-use domain::payload::Payload;
+use domain::task::observation::{Observation, ObservationDoor};
+use domain::task::payload::Payload;
 use domain::policy::Policy;
-use domain::ports::{
-    Abilities, AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Clock, Closure, Listed, PortFuture,
-    ToolFacts, Upstream, UpstreamError, UpstreamEvent,
-};
-use domain::raw::RawText;
+use domain::ports::{Abilities, AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Clock, Closure, ListedTasks, PortFuture, ToolFacts, Upstream, UpstreamError, UpstreamEvent};
+use domain::raw_message::RawText;
 use domain::server::{Era, Negotiated};
-use domain::status::{Outcome, TaskStatus};
+use domain::task::status::{Outcome, TaskStatus};
 use domain::time::Timestamp;
 use engine::supervisor::Supervisor;
 use futures_core::Stream;
@@ -191,7 +188,7 @@ impl Connection {
     }
 
     /// Something seen now.
-    pub(crate) fn glimpse(&self, door: Door, begun: Timestamp) -> Glimpse {
+    pub(crate) fn glimpse(&self, door: ObservationDoor, begun: Timestamp) -> Glimpse {
         Glimpse { door, begun, seen: self.clock.now() }
     }
 
@@ -298,7 +295,7 @@ impl Upstream for McpUpstream {
         Box::pin(async move { self.0.cancel(&task).await })
     }
 
-    fn list(&self, cursor: Option<String>) -> PortFuture<'_, Result<Listed, UpstreamError>> {
+    fn list(&self, cursor: Option<String>) -> PortFuture<'_, Result<ListedTasks, UpstreamError>> {
         Box::pin(self.0.list(cursor))
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use domain::ids::ConnectionId;
 use domain::policy::Policy;
-use domain::ports::{Abilities, Clock, Connected, Connector, LineFacts, PortFuture, Secret, Secrets, UpstreamError};
+use domain::ports::{Abilities, Clock, Connected, ConnectionSpec, Connector, PortFuture, Secret, Secrets, UpstreamError};
 use domain::server::{Era, Server, ServerAddress};
 use engine::supervisor::Supervisor;
 
@@ -64,7 +64,7 @@ impl McpConnector {
         self.forwarder.clone()
     }
 
-    fn target(&self, server: &Server, line: &LineFacts) -> Result<OpenTarget, UpstreamError> {
+    fn target(&self, server: &Server, line: &ConnectionSpec) -> Result<OpenTarget, UpstreamError> {
         match &server.address {
             ServerAddress::Stdio { command, args, env, secret_env, cwd } => {
                 let secret_env = secret_env
@@ -104,7 +104,7 @@ impl McpConnector {
         })
     }
 
-    async fn connect(&self, server: &Server, line: &LineFacts) -> Result<Connected, UpstreamError> {
+    async fn connect(&self, server: &Server, line: &ConnectionSpec) -> Result<Connected, UpstreamError> {
         let target = self.target(server, line)?;
         let fits = server.verdict.as_ref().filter(|verdict| verdict.fingerprint == server.address.fingerprint());
         let resume = match &server.address {
@@ -134,7 +134,7 @@ impl McpConnector {
 }
 
 /// The session to take up again: the tasks of a legacy server may be tied to it (protocol.md §9.2).
-fn earlier_session(server: &Server, line: &LineFacts) -> Option<String> {
+fn earlier_session(server: &Server, line: &ConnectionSpec) -> Option<String> {
     if line.seat.is_some() || line.session.is_some() {
         return line.session.as_ref().map(|session| session.as_str().to_owned());
     }
@@ -149,7 +149,7 @@ impl Connector for McpConnector {
     fn connect<'a>(
         &'a self,
         server: &'a Server,
-        line: &'a LineFacts,
+        line: &'a ConnectionSpec,
     ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
         Box::pin(self.connect(server, line))
     }

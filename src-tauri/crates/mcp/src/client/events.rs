@@ -50,7 +50,7 @@ impl EventQueue {
         match &event {
             UpstreamEvent::Seen(..)
             | UpstreamEvent::Progress(..)
-            | UpstreamEvent::LookAgain(_)
+            | UpstreamEvent::PollSoon(_)
             | UpstreamEvent::VisitDone { .. }
                 if full =>
             {
@@ -81,7 +81,7 @@ impl EventQueue {
             UpstreamEvent::Subscribed(_) => queue.events.retain(|held| !matches!(held, UpstreamEvent::Subscribed(_))),
             UpstreamEvent::Seen(..)
             | UpstreamEvent::Progress(..)
-            | UpstreamEvent::LookAgain(_)
+            | UpstreamEvent::PollSoon(_)
             | UpstreamEvent::VisitDone { .. }
             | UpstreamEvent::ToolsChanged
             | UpstreamEvent::Question(..)
@@ -147,7 +147,7 @@ impl Queue {
             self.events.push_back(UpstreamEvent::ToolsChanged);
         }
         if std::mem::take(&mut self.missed) {
-            let looks = self.watched.iter().cloned().map(UpstreamEvent::LookAgain);
+            let looks = self.watched.iter().cloned().map(UpstreamEvent::PollSoon);
             self.events.extend(looks);
         }
     }

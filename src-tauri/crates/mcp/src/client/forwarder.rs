@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use domain::ids::ConnectionId;
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::ports::PortFuture;
 use domain::server::Era;
 use parking_lot::Mutex;
@@ -111,7 +111,7 @@ impl Connection {
             tag,
             limit,
             param_headers: Vec::new(),
-            passenger: Some(Passenger { params, without: &[], declares: Some(declares), cancel_on_drop: true }),
+            agent_params: Some(Passenger { params, without: &[], declares: Some(declares), cancel_on_drop: true }),
         };
         self.link.request(outgoing).await
     }

@@ -7,9 +7,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use domain::ids::UpstreamTaskId;
-use domain::observation::{Door, Observation, Progress};
+use domain::task::observation::{Observation, ObservationDoor, Progress};
 use domain::ports::{Closure, UpstreamEvent, UpstreamSubject};
-use domain::status::{Outcome, TaskStatus};
+use domain::task::status::{Outcome, TaskStatus};
 use futures::StreamExt;
 use futures_core::Stream;
 use serde_json::value::RawValue;
@@ -115,7 +115,7 @@ impl Connection {
 
     fn pushed(self: &Arc<Self>, params: &Fields<'_>, message: &RawValue) {
         let now = self.clock.now();
-        let glimpse = self.glimpse(Door::Push, now);
+        let glimpse = self.glimpse(ObservationDoor::Push, now);
         let read = match self.generation {
             Generation::Experimental2025 => experimental2025::read_pushed(params, glimpse, &self.policy),
             Generation::Extension2026 => extension2026::read_pushed(params, glimpse, &self.policy),
@@ -128,7 +128,7 @@ impl Connection {
                 if let Some(task) = params.text("taskId").map(UpstreamTaskId::new)
                     && self.lives_here(&task)
                 {
-                    self.events.push(UpstreamEvent::LookAgain(task));
+                    self.events.push(UpstreamEvent::PollSoon(task));
                 }
             }
         }
@@ -156,7 +156,7 @@ impl Connection {
         };
         self.events.push(UpstreamEvent::Seen(task.clone(), Box::new(seen)));
         if look {
-            self.events.push(UpstreamEvent::LookAgain(task));
+            self.events.push(UpstreamEvent::PollSoon(task));
         }
     }
 
@@ -168,6 +168,6 @@ impl Connection {
     fn look_at_all(&self) {
         self.unasked.missed();
         let watched = self.events.watched();
-        watched.iter().cloned().map(UpstreamEvent::LookAgain).for_each(|look| self.events.push(look));
+        watched.iter().cloned().map(UpstreamEvent::PollSoon).for_each(|look| self.events.push(look));
     }
 }

@@ -2,16 +2,16 @@
 //!
 //! Finds out what a question is about, refuses at once what people do not answer here, and keeps the rest until it is
 //! answered, taken back or the connection ends. The same question asked again has the same digest (ruling 10); whether
-//! it is the same is decided in `domain::handle`.
+//! it is the same is decided in `domain::task`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use domain::ids::{ConnectionId, UpstreamTaskId};
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::ports::{AnswerToSend, UpstreamError, UpstreamEvent, UpstreamSubject};
-use domain::request::{AnswerAction, Ask, LiveQuestion};
-use domain::status::TaskStatus;
+use domain::task::input_request::{AnswerAction, Ask, LiveQuestion};
+use domain::task::status::TaskStatus;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -91,7 +91,7 @@ impl Connection {
         }
         let digest = digest(method, fields.as_ref());
         let text = format!("{{\"method\":{},\"params\":{}}}", json!(method), params.get());
-        let raw = domain::raw::RawText::of(&text, &self.policy);
+        let raw = domain::raw_message::RawText::of(&text, &self.policy);
         let whole = (text.len() <= self.policy.gateway.question_raw_cap_bytes).then(|| Payload::new(text));
         let question = LiveQuestion { connection: self.id, token, digest, ask: what, raw: Some(raw), whole };
         self.events.push(UpstreamEvent::Question(subject, question));

@@ -244,7 +244,7 @@ impl Connection {
                 tag,
                 limit: None,
                 param_headers: Vec::new(),
-                passenger: None,
+                agent_params: None,
             };
             // How it ends does not matter: the next one is opened all the same.
             drop(connection.link.request(outgoing).await);

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::ids::UpstreamTaskId;
-use domain::observation::{Door, Observation};
-use domain::payload::Payload;
+use domain::task::observation::{Observation, ObservationDoor};
+use domain::task::payload::Payload;
 use domain::ports::UpstreamEvent;
-use domain::status::{Outcome, TaskStatus};
+use domain::task::status::{Outcome, TaskStatus};
 use domain::time::Timestamp;
 use serde_json::value::RawValue;
 use tokio::sync::Notify;
@@ -95,18 +95,18 @@ impl Connection {
         match facts.status.clone() {
             word @ (TaskStatus::Completed(_) | TaskStatus::Failed(_)) => {
                 let (status, payload) = self.terminal(task, word).await;
-                facts.seen_as(self.glimpse(Door::Poll, begun), status, None, payload, &self.policy)
+                facts.seen_as(self.glimpse(ObservationDoor::Poll, begun), status, None, payload, &self.policy)
             }
             TaskStatus::InputRequired => {
                 self.note_not_over(task);
                 self.open_result(task);
-                facts.seen(self.glimpse(Door::Poll, begun), &self.policy)
+                facts.seen(self.glimpse(ObservationDoor::Poll, begun), &self.policy)
             }
             TaskStatus::Working | TaskStatus::Other(_) => {
                 self.note_not_over(task);
-                facts.seen(self.glimpse(Door::Poll, begun), &self.policy)
+                facts.seen(self.glimpse(ObservationDoor::Poll, begun), &self.policy)
             }
-            TaskStatus::Cancelled => facts.seen(self.glimpse(Door::Poll, begun), &self.policy),
+            TaskStatus::Cancelled => facts.seen(self.glimpse(ObservationDoor::Poll, begun), &self.policy),
         }
     }
 
@@ -133,7 +133,7 @@ impl Connection {
             let kept = answer.ok();
             let tell = connection.results.lock().ended(&task, tag, kept, connection.policy.message_cap_bytes);
             if tell {
-                connection.events.push(UpstreamEvent::LookAgain(task));
+                connection.events.push(UpstreamEvent::PollSoon(task));
             }
         });
     }
@@ -222,5 +222,5 @@ impl Connection {
 
 fn request(task: &UpstreamTaskId, tag: Tag, limit: Option<std::time::Duration>) -> Outgoing {
     let (method, params) = (experimental2025::RESULT.into(), task_params(task));
-    Outgoing { method, params, verbatim: Vec::new(), tag, limit, param_headers: Vec::new(), passenger: None }
+    Outgoing { method, params, verbatim: Vec::new(), tag, limit, param_headers: Vec::new(), agent_params: None }
 }

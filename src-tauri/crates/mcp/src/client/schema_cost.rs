@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::policy::Shares;
+use domain::policy::SharePolicy;
 use serde_json::Value;
 
 /// Places of a schema after all references are unfolded. Judgement: large real tools have a few thousand.
@@ -18,7 +18,7 @@ pub(crate) fn is_harmless(schema: &Value) -> bool {
 }
 
 /// Whether the patterns of the schema are so few and short that they may be compiled here.
-pub(crate) fn has_few_short_patterns(schema: &Value, shares: &Shares) -> bool {
+pub(crate) fn has_few_short_patterns(schema: &Value, shares: &SharePolicy) -> bool {
     let mut left = shares.patterns_per_tool;
     take_patterns(schema, shares.pattern_cap_bytes, &mut left)
 }
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn patterns_are_counted_wherever_they_stand() {
-        let shares = Shares { patterns_per_tool: 3, pattern_cap_bytes: 5, ..Shares::default() };
+        let shares = SharePolicy { patterns_per_tool: 3, pattern_cap_bytes: 5, ..SharePolicy::default() };
         let three = json!({"pattern": "a", "patternProperties": {"b": {"items": [{"pattern": "c"}]}}});
         assert!(has_few_short_patterns(&three, &shares), "three are allowed");
         let four = json!({"allOf": [three, {"pattern": "d"}]});

@@ -73,7 +73,7 @@ impl Connection {
         self.events.push(UpstreamEvent::Subscribed(accepted.clone()));
         // Nothing is replayed, so each task that nothing covered until now is looked at once.
         let new = accepted.into_iter().filter(|id| !covered.contains(id));
-        new.map(UpstreamEvent::LookAgain).for_each(|look| self.events.push(look));
+        new.map(UpstreamEvent::PollSoon).for_each(|look| self.events.push(look));
     }
 
     /// Over stdio a server ends a subscription by cancelling it; it is the only request of ours it may cancel.
@@ -106,7 +106,7 @@ impl Connection {
                 tag,
                 limit: None,
                 param_headers: Vec::new(),
-                passenger: None,
+                agent_params: None,
             };
             drop(gone.send(connection.link.request(outgoing).await));
         });
@@ -180,7 +180,7 @@ pub(crate) async fn keep_subscribed(connection: Arc<Connection>, mut wanted: wat
                 if let Some(mut old) = running.replace(new) {
                     // It ended before the new one began: what happened between the two was not pushed.
                     if old.ended.try_recv().is_ok() {
-                        let looks = asked.iter().cloned().map(UpstreamEvent::LookAgain);
+                        let looks = asked.iter().cloned().map(UpstreamEvent::PollSoon);
                         looks.for_each(|look| connection.events.push(look));
                     }
                     drop(connection.link.cancel(old.tag, None).await);

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::ids::UpstreamTaskId;
-use domain::observation::{Door, Observation};
-use domain::ports::{AnswerToSend, Listed, UpstreamError};
-use domain::raw::RawText;
-use domain::request::AskDoor;
-use domain::status::TaskStatus;
+use domain::task::observation::{Observation, ObservationDoor};
+use domain::ports::{AnswerToSend, ListedTasks, UpstreamError};
+use domain::raw_message::RawText;
+use domain::task::input_request::AskDoor;
+use domain::task::status::TaskStatus;
 use domain::time::Timestamp;
 use serde_json::value::RawValue;
 
@@ -32,7 +32,7 @@ impl Connection {
         };
         let seen = match self.generation_of(task) {
             Generation::Extension2026 => {
-                let glimpse = self.glimpse(Door::Poll, begun);
+                let glimpse = self.glimpse(ObservationDoor::Poll, begun);
                 extension2026::read_task(&raw, task, glimpse, &self.policy)
                     .map_err(|misread| misread.of(&raw, &self.policy))?
             }
@@ -62,7 +62,7 @@ impl Connection {
                 Ok(None)
             }
             Generation::Experimental2025 => match experimental2025::read_task(&raw, task, &self.policy) {
-                Ok(facts) => Ok(Some(facts.seen(self.glimpse(Door::Poll, begun), &self.policy))),
+                Ok(facts) => Ok(Some(facts.seen(self.glimpse(ObservationDoor::Poll, begun), &self.policy))),
                 // Some answer with an empty result: an acknowledgement, and the next look tells the rest.
                 Err(misread) => {
                     tracing::debug!(path = %misread.path, "a cancel was acknowledged without the task");
@@ -73,7 +73,7 @@ impl Connection {
     }
 
     /// One page of the server's own list.
-    pub(crate) async fn list(&self, cursor: Option<String>) -> Result<Listed, UpstreamError> {
+    pub(crate) async fn list(&self, cursor: Option<String>) -> Result<ListedTasks, UpstreamError> {
         const VERB: &str = "list its tasks";
         if !self.lists {
             return Err(UpstreamError::Unsupported(VERB));
@@ -83,7 +83,7 @@ impl Connection {
         match answer.map_err(|failed| upstream_error(failed, &self.policy))? {
             Answer::Error(raw) => Err(Fault::read(&raw, &self.policy).of_method(VERB)),
             Answer::Result(raw) => {
-                let glimpse = self.glimpse(Door::List, begun);
+                let glimpse = self.glimpse(ObservationDoor::List, begun);
                 let (listed, unread) = experimental2025::read_list(&raw, glimpse, &self.policy)
                     .map_err(|misread| misread.of(&raw, &self.policy))?;
                 if unread > 0 {
@@ -159,7 +159,7 @@ impl Connection {
             tag: self.next_tag(),
             limit: Some(self.policy.reply_limit),
             param_headers: Vec::new(),
-            passenger: None,
+            agent_params: None,
         };
         match self.link.request(outgoing).await.map_err(|failed| upstream_error(failed, &self.policy))? {
             Answer::Result(raw) => {
@@ -188,11 +188,11 @@ impl Connection {
         self.forget(task);
         let Some(raw) = kept else { return Err(failed) };
         let (status, payload) = experimental2025::outcome(
-            &TaskStatus::Completed(domain::status::Outcome::NotFetched),
+            &TaskStatus::Completed(domain::task::status::Outcome::NotFetched),
             &Answer::Result(raw),
             &self.policy,
         );
-        let glimpse = self.glimpse(Door::Poll, begun);
+        let glimpse = self.glimpse(ObservationDoor::Poll, begun);
         Ok(Observation {
             door: glimpse.door,
             begun: glimpse.begun,
@@ -201,7 +201,7 @@ impl Connection {
             message: None,
             created: None,
             updated: None,
-            ttl: domain::status::Ttl::Unsaid,
+            ttl: domain::task::status::Ttl::Unsaid,
             hint: None,
             outstanding: None,
             payload,
@@ -224,7 +224,7 @@ impl Connection {
             tag: self.next_tag(),
             limit: Some(self.policy.reply_limit),
             param_headers: Vec::new(),
-            passenger: None,
+            agent_params: None,
         };
         self.link.request(outgoing).await
     }

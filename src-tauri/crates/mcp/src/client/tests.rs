@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use domain::ids::{ConnectionId, HandleId, UpstreamTaskId};
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::{Abilities, CallRequest, Clock, Closure, PortFuture, Upstream, UpstreamEvent};
 use domain::server::{Era, Negotiated};
@@ -344,7 +344,7 @@ pub(super) fn call(n: u128, tool: &str, arguments: &str) -> CallRequest {
         tool: tool.into(),
         arguments: Payload::new(arguments),
         continuation: None,
-        passenger: None,
+        agent_params: None,
         abilities: Abilities::default(),
         listener: None,
     }

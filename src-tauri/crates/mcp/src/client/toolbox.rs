@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::{ArgumentError, ToolFacts, UpstreamError};
 use jsonschema::Validator;

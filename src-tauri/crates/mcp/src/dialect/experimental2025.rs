@@ -5,11 +5,11 @@
 //! `client/questions.rs`.
 
 use domain::ids::UpstreamTaskId;
-use domain::observation::{Door, Observation};
-use domain::payload::Payload;
+use domain::task::observation::{Observation, ObservationDoor};
+use domain::task::payload::Payload;
 use domain::policy::Policy;
-use domain::ports::{CallReply, Listed};
-use domain::status::{Outcome, RpcError, TaskStatus};
+use domain::ports::{CallReply, ListedTasks};
+use domain::task::status::{Outcome, RpcError, TaskStatus};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -77,11 +77,11 @@ pub(crate) fn read_pushed(
 }
 
 /// Reads one page of `tasks/list`. An entry that cannot be read does not hide the others; their number is returned.
-pub(crate) fn read_list(raw: &RawValue, glimpse: Glimpse, policy: &Policy) -> Result<(Listed, usize), Misread> {
+pub(crate) fn read_list(raw: &RawValue, glimpse: Glimpse, policy: &Policy) -> Result<(ListedTasks, usize), Misread> {
     let result = Fields::of(raw, "$.result")?;
     let entries = result.list("tasks")?;
     let count = entries.len();
-    let listed = Glimpse { door: Door::List, ..glimpse };
+    let listed = Glimpse { door: ObservationDoor::List, ..glimpse };
     let tasks: Vec<_> = entries
         .into_iter()
         .filter_map(|raw| {
@@ -91,7 +91,7 @@ pub(crate) fn read_list(raw: &RawValue, glimpse: Glimpse, policy: &Policy) -> Re
         })
         .collect();
     let unread = count - tasks.len();
-    Ok((Listed { tasks, next: result.text("nextCursor").filter(|next| !next.is_empty()) }, unread))
+    Ok((ListedTasks { tasks, next: result.text("nextCursor").filter(|next| !next.is_empty()) }, unread))
 }
 
 /// What `tasks/result` brought for a task whose last word is known. An error there is the task's outcome

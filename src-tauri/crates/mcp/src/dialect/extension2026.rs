@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 
 use domain::ids::{RequestKey, UpstreamTaskId};
-use domain::observation::{Door, Observation};
+use domain::task::observation::{Observation, ObservationDoor};
 use domain::policy::{Policy, plain_text};
 use domain::ports::CallReply;
-use domain::raw::RawText;
-use domain::request::Ask;
-use domain::status::{Outcome, TaskStatus};
+use domain::raw_message::RawText;
+use domain::task::input_request::Ask;
+use domain::task::status::{Outcome, TaskStatus};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -83,13 +83,13 @@ pub(crate) fn read_call(raw: &RawValue, glimpse: Glimpse, policy: &Policy) -> Re
         }
         Kind::InputRequired => {
             let questions = result.object("inputRequests")?;
-            let state = result.get("requestState").map(|raw| domain::payload::Payload::new(raw.get()));
+            let state = result.get("requestState").map(|raw| domain::task::payload::Payload::new(raw.get()));
             if questions.is_none() && state.is_none() {
                 return Err(Misread::new(result.path("inputRequests"), "is missing, and there is no requestState"));
             }
             let asks_raw = questions.as_ref().map(|questions| asks_raw(questions, policy)).unwrap_or_default();
             let questions = questions.map(|questions| asks(&questions, policy)).transpose()?.unwrap_or_default();
-            let whole = domain::payload::Payload::new(raw.get());
+            let whole = domain::task::payload::Payload::new(raw.get());
             let raw = (!questions.is_empty()).then(|| RawText::of(raw.get(), policy));
             Ok(CallReply::NeedsInput { questions, state, raw, asks_raw, whole })
         }
@@ -182,10 +182,10 @@ fn observation(task: &Fields<'_>, facts: TaskFacts, glimpse: Glimpse, policy: &P
 }
 
 /// A read is the only way to the result, so a read without it is the last word; other doors may leave it out.
-fn without_result(door: Door) -> Outcome {
+fn without_result(door: ObservationDoor) -> Outcome {
     match door {
-        Door::Poll => Outcome::Unavailable,
-        Door::Create | Door::Push | Door::List => Outcome::NotFetched,
+        ObservationDoor::Poll => Outcome::Unavailable,
+        ObservationDoor::Create | ObservationDoor::Push | ObservationDoor::List => Outcome::NotFetched,
     }
 }
 
@@ -193,7 +193,7 @@ fn without_result(door: Door) -> Outcome {
 fn outstanding(
     task: &Fields<'_>,
     status: &TaskStatus,
-    door: Door,
+    door: ObservationDoor,
     policy: &Policy,
 ) -> Result<Option<BTreeMap<RequestKey, Ask>>, Misread> {
     if let Some(requests) = task.object("inputRequests")? {
@@ -203,5 +203,5 @@ fn outstanding(
         TaskStatus::Working | TaskStatus::Completed(_) | TaskStatus::Failed(_) | TaskStatus::Cancelled => true,
         TaskStatus::InputRequired | TaskStatus::Other(_) => false,
     };
-    Ok((door == Door::Poll && says_none).then(BTreeMap::new))
+    Ok((door == ObservationDoor::Poll && says_none).then(BTreeMap::new))
 }

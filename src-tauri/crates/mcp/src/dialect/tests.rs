@@ -7,11 +7,11 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use domain::ids::UpstreamTaskId;
-use domain::observation::{Door, Observation};
+use domain::task::observation::{Observation, ObservationDoor};
 use domain::policy::Policy;
 use domain::ports::CallReply;
-use domain::request::Ask;
-use domain::status::{Outcome, TaskStatus, Ttl};
+use domain::task::input_request::Ask;
+use domain::task::status::{Outcome, TaskStatus, Ttl};
 use domain::time::Timestamp;
 use proptest::prelude::*;
 use serde_json::value::RawValue;
@@ -41,7 +41,7 @@ const READERS: [&str; 16] = [
     "listen-2026",
 ];
 
-fn glimpse(door: Door) -> Glimpse {
+fn glimpse(door: ObservationDoor) -> Glimpse {
     Glimpse { door, begun: Timestamp::EPOCH, seen: Timestamp::EPOCH }
 }
 
@@ -84,19 +84,19 @@ fn read(reader: &str, message: &RawValue) -> Result<String, Misread> {
             format!("{} `{}` missing={:?}", fault.error.code, fault.error.message, fault.missing())
         }
         "call-2025" | "call-2025-augmented" => {
-            reply(experimental2025::read_call(result, reader.ends_with("augmented"), glimpse(Door::Create), &policy)?)
+            reply(experimental2025::read_call(result, reader.ends_with("augmented"), glimpse(ObservationDoor::Create), &policy)?)
         }
         "get-2025" => {
-            seen(&experimental2025::read_task(result, &asked(result), &policy)?.seen(glimpse(Door::Poll), &policy))
+            seen(&experimental2025::read_task(result, &asked(result), &policy)?.seen(glimpse(ObservationDoor::Poll), &policy))
         }
         "list-2025" => {
-            let (listed, unread) = experimental2025::read_list(result, glimpse(Door::List), &policy)?;
+            let (listed, unread) = experimental2025::read_list(result, glimpse(ObservationDoor::List), &policy)?;
             let tasks: Vec<String> =
                 listed.tasks.iter().map(|(id, task)| format!("{} {}", id.as_str(), seen(task))).collect();
             format!("[{}] next={:?} unread={unread}", tasks.join("; "), listed.next)
         }
         "push-2025" => {
-            let (id, task) = experimental2025::read_pushed(&params()?, glimpse(Door::Push), &policy)?;
+            let (id, task) = experimental2025::read_pushed(&params()?, glimpse(ObservationDoor::Push), &policy)?;
             format!("{} {}", id.as_str(), seen(&task))
         }
         "completed-2025" | "failed-2025" => {
@@ -112,10 +112,10 @@ fn read(reader: &str, message: &RawValue) -> Result<String, Misread> {
             let (status, payload) = experimental2025::outcome(&word, &answer, &policy);
             format!("{} payload={}", status_words(&status), payload.map_or(0, |payload| payload.bytes()))
         }
-        "call-2026" => reply(extension2026::read_call(result, glimpse(Door::Create), &policy)?),
-        "get-2026" => seen(&extension2026::read_task(result, &asked(result), glimpse(Door::Poll), &policy)?),
+        "call-2026" => reply(extension2026::read_call(result, glimpse(ObservationDoor::Create), &policy)?),
+        "get-2026" => seen(&extension2026::read_task(result, &asked(result), glimpse(ObservationDoor::Poll), &policy)?),
         "push-2026" => {
-            let (id, task) = extension2026::read_pushed(&params()?, glimpse(Door::Push), &policy)?;
+            let (id, task) = extension2026::read_pushed(&params()?, glimpse(ObservationDoor::Push), &policy)?;
             format!("{} {}", id.as_str(), seen(&task))
         }
         "ack-2026" => extension2026::read_ack(result).map(|()| "acknowledged".to_owned())?,

@@ -7,11 +7,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use domain::decider::Decider;
-use domain::handle::{AnswerInput, Sight, TaskHandle, agent_sight};
+use domain::task::decider::Decider;
+use domain::task::{AgentView, AnswerInput, TaskHandle, agent_view};
 use domain::ids::{AgentId, HandleId, RequestKey};
-use domain::payload::{Payload, PayloadKind};
-use domain::request::{AnswerAction, Ask, InputRequest};
+use domain::task::payload::{Payload, PayloadKind};
+use domain::task::input_request::{AnswerAction, Ask, InputRequest};
 use domain::time::Timestamp;
 use engine::{EngineError, HandleWatch};
 use parking_lot::Mutex;
@@ -162,9 +162,9 @@ async fn settled(gate: &Gate, handle: HandleId, key: &RequestKey) -> Result<(), 
 
 /// The questions that are the agent's to answer now.
 pub(super) fn open_to_agent(handle: &TaskHandle, now: Timestamp) -> Vec<RequestKey> {
-    match agent_sight(handle, now) {
-        Sight::InputRequired { keys } => keys,
-        Sight::Working { .. } | Sight::Completed | Sight::Failed | Sight::Cancelled | Sight::Gone => Vec::new(),
+    match agent_view(handle, now) {
+        AgentView::InputRequired { keys } => keys,
+        AgentView::Working { .. } | AgentView::Completed | AgentView::Failed | AgentView::Cancelled | AgentView::Gone => Vec::new(),
     }
 }
 

@@ -7,12 +7,12 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use domain::handle::{AgentFailure, Sight, TaskHandle, agent_failure, agent_sight, agent_task_facts};
+use domain::task::{AgentFailure, AgentView, TaskHandle, agent_failure, agent_task_times, agent_view};
 use domain::ids::HandleId;
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::policy::Policy;
-use domain::request::{AnswerAction, Ask, AskDoor, InputRequest};
-use domain::status::{Outcome, ServerView, TaskStatus, Ttl};
+use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest};
+use domain::task::status::{Outcome, ServerView, TaskStatus, Ttl};
 use domain::time::Timestamp;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -46,15 +46,15 @@ pub(super) fn legacy_task(
     now: Timestamp,
     policy: &Policy,
 ) -> Option<LegacyTask> {
-    let sight = agent_sight(handle, now);
+    let sight = agent_view(handle, now);
     let word = legacy_word(handle, &sight)?;
-    let facts = agent_task_facts(handle, policy);
+    let facts = agent_task_times(handle, policy);
     let theirs = theirs.map_or("{}", RawValue::get);
     let quoted = |text: &str| Cow::Owned(Value::from(text).to_string());
     let mut set = vec![("taskId", quoted(&handle.id.to_string())), ("status", quoted(word))];
     let mut drop = Vec::new();
     // The server's own words stay as it spelled them, unless the agent sees something else.
-    let is_cancelled_here = sight == Sight::Cancelled && ended::cancelled_by_others(handle).is_some();
+    let is_cancelled_here = sight == AgentView::Cancelled && ended::cancelled_by_others(handle).is_some();
     if is_cancelled_here || text_member(theirs, "status").as_deref() != Some(word) {
         match message(handle, &sight, now) {
             Some(message) => set.push(("statusMessage", quoted(&message))),
@@ -73,17 +73,17 @@ pub(super) fn legacy_task(
 }
 
 /// Words for people about what the agent sees.
-fn message(handle: &TaskHandle, sight: &Sight, now: Timestamp) -> Option<String> {
+fn message(handle: &TaskHandle, sight: &AgentView, now: Timestamp) -> Option<String> {
     let servers = || handle.view.task().and_then(|task| task.message.clone());
     match sight {
-        Sight::Working { message } => message.clone(),
-        Sight::InputRequired { .. } | Sight::Completed => servers(),
-        Sight::Cancelled => ended::cancelled_by_others(handle).or_else(servers),
-        Sight::Failed => match agent_failure(handle, now)? {
+        AgentView::Working { message } => message.clone(),
+        AgentView::InputRequired { .. } | AgentView::Completed => servers(),
+        AgentView::Cancelled => ended::cancelled_by_others(handle).or_else(servers),
+        AgentView::Failed => match agent_failure(handle, now)? {
             AgentFailure::Ours(failure) => Some(ended::failed(&failure)),
             AgentFailure::Stored => servers().or_else(|| told_error(&handle.view)),
         },
-        Sight::Gone => None,
+        AgentView::Gone => None,
     }
 }
 
@@ -110,19 +110,19 @@ fn told_error(view: &ServerView) -> Option<String> {
 
 /// The word of 2025-11-25 for the task as its agent sees it now.
 pub(super) fn legacy_word_of(handle: &TaskHandle, now: Timestamp) -> Option<&'static str> {
-    legacy_word(handle, &agent_sight(handle, now))
+    legacy_word(handle, &agent_view(handle, now))
 }
 
 /// The word of 2025-11-25: a tool error is a failure there (protocol.md §0.6).
-fn legacy_word(handle: &TaskHandle, sight: &Sight) -> Option<&'static str> {
+fn legacy_word(handle: &TaskHandle, sight: &AgentView) -> Option<&'static str> {
     Some(match sight {
-        Sight::Working { .. } => "working",
-        Sight::InputRequired { .. } => "input_required",
-        Sight::Completed if is_tool_error(&handle.view) => "failed",
-        Sight::Completed => "completed",
-        Sight::Failed => "failed",
-        Sight::Cancelled => "cancelled",
-        Sight::Gone => return None,
+        AgentView::Working { .. } => "working",
+        AgentView::InputRequired { .. } => "input_required",
+        AgentView::Completed if is_tool_error(&handle.view) => "failed",
+        AgentView::Completed => "completed",
+        AgentView::Failed => "failed",
+        AgentView::Cancelled => "cancelled",
+        AgentView::Gone => return None,
     })
 }
 
@@ -368,7 +368,7 @@ pub(super) fn answer(kind: &Ask, response: &str) -> Option<(AnswerAction, Option
 }
 
 /// The params of a progress notification about a task.
-pub(super) fn progress(token: &Value, progress: &domain::observation::Progress) -> Option<Map<String, Value>> {
+pub(super) fn progress(token: &Value, progress: &domain::task::observation::Progress) -> Option<Map<String, Value>> {
     let mut params = Map::new();
     params.insert("progressToken".to_owned(), token.clone());
     params.insert("progress".to_owned(), number(progress.done?));

@@ -11,9 +11,9 @@ mod shelf;
 
 use std::sync::Arc;
 
-use domain::handle::{Form, TaskHandle};
+use domain::task::{ResultForm, TaskHandle};
 use domain::ids::{HandleId, ServerId};
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use engine::{AgentCall, Passed, Seen};
 use serde_json::value::RawValue;
 
@@ -63,7 +63,7 @@ impl<'a> Tap<'a> {
     pub(super) fn calls(&mut self, call: &AgentCall) {
         self.about = About { server: Some(call.server), handle: None };
         // A retry with answers is its client's: the model wrote the call once.
-        let written = call.passenger.as_ref().filter(|_| call.continuation.is_none());
+        let written = call.agent_params.as_ref().filter(|_| call.continuation.is_none());
         self.call = written.map(|params| (params.clone(), self.about));
     }
 
@@ -96,9 +96,9 @@ impl<'a> Tap<'a> {
     /// The end of its task is in the answer, or is the answer.
     pub(super) fn ended(&mut self, end: &End) {
         self.shown.push(match end {
-            End::Result { text, form: Form::Whole } => Passed::Result(text.clone()),
-            End::Result { text, form: Form::Trimmed { .. } } => Passed::Slice(text.clone()),
-            End::Result { text, form: Form::Slices } => Passed::Handle(text.clone()),
+            End::Result { text, form: ResultForm::Whole } => Passed::Result(text.clone()),
+            End::Result { text, form: ResultForm::Trimmed { .. } } => Passed::Slice(text.clone()),
+            End::Result { text, form: ResultForm::Slices } => Passed::Handle(text.clone()),
             End::Note(text) => Passed::Handle(text.clone()),
             End::Error(error) => Passed::Error(Payload::new(error.get())),
         });

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::handle::TaskHandle;
-use domain::payload::Payload;
+use domain::task::TaskHandle;
+use domain::task::payload::Payload;
 use domain::ports::{AnswerToSend, CallListener, Continuation};
-use domain::request::{AnswerAction, AskDoor};
+use domain::task::input_request::{AnswerAction, AskDoor};
 use engine::{AgentCall, HangUp, Landed, Passed};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -129,7 +129,7 @@ pub(super) fn agent_call(
         server: place.server,
         tool: Arc::clone(&place.tool),
         arguments: Payload::new(arguments),
-        passenger: params.raw().map(|raw| forward::call_up(gate, guest, raw)),
+        agent_params: params.raw().map(|raw| forward::call_up(gate, guest, raw)),
         trace: params.meta().get("traceparent").and_then(|said| trace(said.as_str()?)),
         continuation: continuation(guest, params)?,
         abilities: guest.abilities(),

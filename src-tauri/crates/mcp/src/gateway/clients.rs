@@ -1,14 +1,14 @@
 //! How long a call is held for its program, so that it is answered before the program gives up (ruling 22, decision
 //! 0020).
 //!
-//! What programs do is one table, `domain::client_profile`; what an agent's own program was seen to do is learned by the
+//! What programs do is one table, `domain::client::profile`; what an agent's own program was seen to do is learned by the
 //! engine and counts where it is shorter. A program names itself, so this decides about time and nothing else. Programs
 //! that know tasks are not held at all.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::client_profile::{CallTimeout, ClientProfile, UNKNOWN, of_client};
+use domain::client::profile::{CallTimeout, ClientProfile, UNKNOWN, of_client};
 use domain::ids::AgentId;
 use domain::policy;
 use tokio::time::Instant;
@@ -61,7 +61,7 @@ impl WaitingProgram {
     }
 
     /// How long its calls are held.
-    pub(super) fn call_limit(&self, policy: &policy::Gateway) -> Duration {
+    pub(super) fn call_limit(&self, policy: &policy::GatewayPolicy) -> Duration {
         let before = |timeout: Duration| timeout.saturating_sub(policy.call_limit_margin);
         let limit = if self.is_unknown() {
             policy.call_limit_unknown
@@ -74,7 +74,7 @@ impl WaitingProgram {
     }
 
     /// How long `tasks_wait` waits for it at most.
-    pub(super) fn wait_limit(&self, policy: &policy::Gateway) -> Duration {
+    pub(super) fn wait_limit(&self, policy: &policy::GatewayPolicy) -> Duration {
         let limit = self.call_limit(policy);
         if self.is_unknown() { limit.min(policy.wait_max) } else { limit }
     }
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_program_is_answered_shortly_before_it_gives_up_on_its_transport() {
-        let policy = policy::Gateway::default();
+        let policy = policy::GatewayPolicy::default();
         for (name, door, progress, seconds) in [
             ("gemini-cli-mcp-client", Door::Http, false, 595),
             ("gemini-cli-mcp-client", Door::Stdio, true, 595),
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_program_that_nobody_knows_is_answered_early() {
-        let policy = policy::Gateway::default();
+        let policy = policy::GatewayPolicy::default();
         for progress in [false, true] {
             let stranger = program("somebody", Door::Http, progress);
             assert_eq!(stranger.call_limit(&policy), Duration::from_secs(25), "ruling 22");
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn what_was_learned_counts_where_it_is_shorter() {
-        let policy = policy::Gateway::default();
+        let policy = policy::GatewayPolicy::default();
         let learned = |name, seconds| WaitingProgram {
             learned: Some(Duration::from_secs(seconds)),
             ..program(name, Door::Http, true)

@@ -8,9 +8,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{HandleId, RequestKey};
-use domain::request::{Ask, RequestState};
+use domain::task::input_request::{Ask, RequestState};
 use engine::HandleWatch;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};

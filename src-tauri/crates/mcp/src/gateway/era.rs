@@ -4,7 +4,7 @@
 //! programs paste what they do not know into the text for their model. Everything else stays byte for byte. Identities
 //! are exchanged before (`rewrite.rs`).
 
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use serde_json::value::RawValue;
 
 use super::bridge::without_meta;

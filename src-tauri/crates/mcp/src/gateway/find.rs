@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use domain::handle::{Sight, TaskHandle, agent_sight};
+use domain::task::{AgentView, TaskHandle, agent_view};
 use domain::ids::HandleId;
 use domain::ports::RegistryError;
 
@@ -120,7 +120,7 @@ async fn beginning(gate: &Gate, guest: &Guest, text: &str) -> Result<Vec<Arc<Tas
 
 /// Whether the task is the agent's, behind this door, and not taken from it.
 fn is_for(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> bool {
-    is_own(guest, handle) && agent_sight(handle, gate.clock.now()) != Sight::Gone
+    is_own(guest, handle) && agent_view(handle, gate.clock.now()) != AgentView::Gone
 }
 
 /// Whether the task is the agent's, behind this door.

@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{HandleId, ServerId};
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use engine::Passed;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;

@@ -8,9 +8,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::handle::{Sight, TaskHandle, agent_sight};
+use domain::task::{AgentView, TaskHandle, agent_view};
 use domain::ids::HandleId;
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use engine::HangUp;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -123,7 +123,7 @@ async fn until_answered(
     let mut grip = Grip { gate: Arc::clone(gate), id: (!held.waits).then_some(held.id), seat: seat.clone() };
     loop {
         let handle = watch.now();
-        let sight = agent_sight(&handle, gate.clock.now());
+        let sight = agent_view(&handle, gate.clock.now());
         if let Some(task) = becomes_task(&held.patience, &handle, &sight) {
             let given = if task.given.is_some() {
                 handle
@@ -137,7 +137,7 @@ async fn until_answered(
             return Ok(Answered::Raw(task));
         }
         match &sight {
-            Sight::Completed | Sight::Failed | Sight::Cancelled | Sight::Gone => {
+            AgentView::Completed | AgentView::Failed | AgentView::Cancelled | AgentView::Gone => {
                 let end = outcome::of_call(gate, guest, &handle, &sight).await?;
                 teller.rest(Some(&handle), seat).await;
                 if !seat.is_gone() {
@@ -147,7 +147,7 @@ async fn until_answered(
                 tap.ended(&end);
                 return outcome::reply(guest, end).map(Answered::Text);
             }
-            Sight::InputRequired { keys } => {
+            AgentView::InputRequired { keys } => {
                 let asked = questions::on_call(gate, guest, &handle, keys, seat);
                 tokio::pin!(asked);
                 // It ends by itself when somebody else answered: mere progress must not take it from the screen.
@@ -165,7 +165,7 @@ async fn until_answered(
                     }
                 }
             }
-            Sight::Working { message } => {
+            AgentView::Working { message } => {
                 teller.handle(&handle, message.as_deref(), seat).await;
                 tokio::select! {
                     _ = watch.changed() => {}
@@ -176,7 +176,7 @@ async fn until_answered(
         }
         if let Patience::Limit(at) = held.patience
             && at <= Instant::now()
-            && !agent_sight(&watch.now(), gate.clock.now()).is_terminal()
+            && !agent_view(&watch.now(), gate.clock.now()).is_terminal()
         {
             let given = gate.engine.give(held.id).await.map_err(|error| service::fault(&error))?;
             grip.arrives();
@@ -194,10 +194,10 @@ async fn until_answered(
 }
 
 /// The handle, when its client gets it as a task now: there is one on the server, or the plain call lasted long enough.
-fn becomes_task<'a>(patience: &Patience, handle: &'a Arc<TaskHandle>, sight: &Sight) -> Option<&'a Arc<TaskHandle>> {
+fn becomes_task<'a>(patience: &Patience, handle: &'a Arc<TaskHandle>, sight: &AgentView) -> Option<&'a Arc<TaskHandle>> {
     let Patience::Promote(at) = patience else { return None };
     let lasts = *at <= Instant::now() && !sight.is_terminal();
-    (*sight != Sight::Gone && (handle.view.task().is_some() || lasts)).then_some(handle)
+    (*sight != AgentView::Gone && (handle.view.task().is_some() || lasts)).then_some(handle)
 }
 
 /// The flat handle of 2026-07-28, with the fields of the server that we do not know.
@@ -205,7 +205,7 @@ fn becomes_task<'a>(patience: &Patience, handle: &'a Arc<TaskHandle>, sight: &Si
 /// # Errors
 /// The one answer, when it was taken from its agent meanwhile.
 pub(super) async fn created(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<Box<RawValue>, Fault> {
-    let said = outcome::stored(gate, guest, handle, domain::payload::PayloadKind::Task).await?;
+    let said = outcome::stored(gate, guest, handle, domain::task::payload::PayloadKind::Task).await?;
     let filling = wire::Filling { said, end: None, asks: None };
     wire::task(handle, Some("task"), filling, gate.clock.now(), &gate.policy)?.end()
 }

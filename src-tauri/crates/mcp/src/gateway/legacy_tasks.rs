@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use domain::handle::{Sight, TaskHandle, agent_sight};
+use domain::task::{AgentView, TaskHandle, agent_view};
 use domain::ids::HandleId;
-use domain::payload::{Payload, PayloadKind};
+use domain::task::payload::{Payload, PayloadKind};
 use domain::policy::LATE_REPLY_WAIT;
-use domain::status::{ServerView, TaskStatus};
+use domain::task::status::{ServerView, TaskStatus};
 use engine::{HandleWatch, Passed};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -60,8 +60,8 @@ pub(super) async fn result(
     loop {
         let freed = gate.claims.freed();
         let handle = watch.now();
-        let sight = agent_sight(&handle, gate.clock.now());
-        if sight.is_terminal() || sight == Sight::Gone {
+        let sight = agent_view(&handle, gate.clock.now());
+        if sight.is_terminal() || sight == AgentView::Gone {
             tap.about(&handle);
             let end = outcome::end(gate, guest, &handle, &sight).await?;
             tap.ended(&end);
@@ -149,12 +149,12 @@ pub(super) async fn cancel(
 ) -> Result<Box<RawValue>, Fault> {
     let watch = named(gate, guest, params).await?;
     let handle = watch.now();
-    match agent_sight(&handle, gate.clock.now()) {
-        Sight::Working { .. } | Sight::InputRequired { .. } => {}
-        Sight::Completed | Sight::Failed | Sight::Cancelled => return Err(Fault::params("the task is over already")),
-        Sight::Gone => return Err(Fault::unknown_task()),
+    match agent_view(&handle, gate.clock.now()) {
+        AgentView::Working { .. } | AgentView::InputRequired { .. } => {}
+        AgentView::Completed | AgentView::Failed | AgentView::Cancelled => return Err(Fault::params("the task is over already")),
+        AgentView::Gone => return Err(Fault::unknown_task()),
     }
-    gate.engine.told_cancelled(handle.id, guest.agent).await.map_err(|failed| service::fault(&failed))?;
+    gate.engine.agent_told_cancelled(handle.id, guest.agent).await.map_err(|failed| service::fault(&failed))?;
     let handle = watch.now();
     let task = task(gate, guest, &handle).await?;
     tap.about(&handle);

@@ -1,15 +1,15 @@
 //! Tasks and discovery of 2026-07-28: read from memory and the registry, never from a server.
 //!
-//! What an agent sees is `domain::handle::agent_sight`, spelled by `wire.rs`. A client that did not declare the
+//! What an agent sees is `domain::task::agent_view`, spelled by `wire.rs`. A client that did not declare the
 //! extension in this very request has no tasks here (protocol.md §2.6). Answers and stops are recorded by the engine;
 //! acknowledging says no more than that.
 
 use std::sync::Arc;
 
-use domain::decider::Decider;
-use domain::handle::{Sight, TaskHandle, agent_sight};
+use domain::task::decider::Decider;
+use domain::task::{AgentView, TaskHandle, agent_view};
 use domain::ids::HandleId;
-use domain::payload::{Payload, PayloadKind};
+use domain::task::payload::{Payload, PayloadKind};
 use engine::{EngineError, HandleWatch};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
@@ -123,14 +123,14 @@ async fn whole(
 ) -> Result<Box<RawValue>, Fault> {
     tap.about(handle);
     let now = gate.clock.now();
-    let sight = agent_sight(handle, now);
+    let sight = agent_view(handle, now);
     let write = |filling| wire::task(handle, way.kind(), filling, now, &gate.policy)?.end();
     let mut filling = wire::Filling::default();
     if handle.view.task().is_some() {
         filling.said = outcome::stored(gate, guest, handle, PayloadKind::Task).await?;
     }
     match &sight {
-        Sight::Completed | Sight::Failed => {
+        AgentView::Completed | AgentView::Failed => {
             let end = match outcome::end(gate, guest, handle, &sight).await? {
                 End::Result { text, form } => End::Result { text: wire::complete_text(text), form },
                 End::Note(text) => End::Note(wire::complete_text(text)),
@@ -141,8 +141,8 @@ async fn whole(
             filling.end = Some(end);
             return write(filling);
         }
-        Sight::InputRequired { keys } => filling.asks = Some(questions::input_requests(gate, handle, keys).await?),
-        Sight::Working { .. } | Sight::Cancelled | Sight::Gone => {}
+        AgentView::InputRequired { keys } => filling.asks = Some(questions::input_requests(gate, handle, keys).await?),
+        AgentView::Working { .. } | AgentView::Cancelled | AgentView::Gone => {}
     }
     let task = write(filling)?;
     way.shows(tap, gate, guest, (handle, &task, None));
@@ -215,15 +215,15 @@ pub(super) async fn task_part(gate: &Arc<Gate>, guest: &Guest, request: &Request
 /// What is said of one task: each change that its agent can see, up to its end.
 fn news(gate: Arc<Gate>, guest: Guest, watch: HandleWatch) -> BoxStream<'static, Box<RawValue>> {
     let first = watch.now();
-    let told = agent_sight(&first, gate.clock.now());
-    let over = told.is_terminal() || told == Sight::Gone;
+    let told = agent_view(&first, gate.clock.now());
+    let over = told.is_terminal() || told == AgentView::Gone;
     let state = (!over).then_some((gate, guest, watch, told));
     stream::unfold(state, |state| async {
         let (gate, guest, mut watch, told) = state?;
         loop {
             let handle = watch.changed().await;
-            let sight = agent_sight(&handle, gate.clock.now());
-            if sight == Sight::Gone {
+            let sight = agent_view(&handle, gate.clock.now());
+            if sight == AgentView::Gone {
                 return None;
             }
             if sight == told {

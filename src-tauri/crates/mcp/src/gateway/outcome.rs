@@ -5,10 +5,10 @@
 //! limit gives in another form is cut the same way each time (`short.rs`, `scale.rs`). An end that a person or a rule
 //! decided is an ordinary result where the answer is a call's (decision 0021); the words are `model_text/`.
 
-use domain::handle::{AgentFailure, Form, Hold, OwnFailure, Sight, TaskHandle, Verdict, agent_failure, agent_sight};
+use domain::task::{AgentFailure, AgentView, HoldVerdict, OwnFailure, ResultForm, ResultHold, TaskHandle, agent_failure, agent_view};
 use domain::ids::ServerId;
-use domain::payload::{Payload, PayloadKind};
-use domain::status::{Contact, GoneWhy, Intent, RpcError, ServerView, TaskStatus, Wish};
+use domain::task::payload::{Payload, PayloadKind};
+use domain::task::status::{CancelRequest, Contact, GoneWhy, Intent, RpcError, ServerView, TaskStatus};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -27,11 +27,11 @@ const OURS: i64 = -32_000;
 ///
 /// # Errors
 /// The one answer when the agent does not see it; ours when the registry cannot be read.
-pub(super) async fn end(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: &Sight) -> Result<End, Fault> {
+pub(super) async fn end(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: &AgentView) -> Result<End, Fault> {
     match sight {
-        Sight::Completed => match result(gate, guest, handle).await? {
-            Some((text, form @ (Form::Whole | Form::Trimmed { .. }))) => Ok(End::Result { text, form }),
-            Some((whole, form @ Form::Slices)) => {
+        AgentView::Completed => match result(gate, guest, handle).await? {
+            Some((text, form @ (ResultForm::Whole | ResultForm::Trimmed { .. }))) => Ok(End::Result { text, form }),
+            Some((whole, form @ ResultForm::Slices)) => {
                 Ok(End::Result { text: short::of(gate, guest, handle, &whole).await?, form })
             }
             None => match withheld(handle) {
@@ -40,11 +40,11 @@ pub(super) async fn end(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: 
                 None => Ok(End::Error(error(&ours(&ended::failed(&OwnFailure::NoResult)))?)),
             },
         },
-        Sight::Failed => failure(gate, guest, handle).await,
-        Sight::Cancelled => Ok(End::Error(error(&ours(&ended::cancelled(handle)))?)),
-        Sight::Gone => Err(Fault::unknown_task()),
+        AgentView::Failed => failure(gate, guest, handle).await,
+        AgentView::Cancelled => Ok(End::Error(error(&ours(&ended::cancelled(handle)))?)),
+        AgentView::Gone => Err(Fault::unknown_task()),
         // Nobody asks for the end of a task that goes on.
-        Sight::Working { .. } | Sight::InputRequired { .. } => {
+        AgentView::Working { .. } | AgentView::InputRequired { .. } => {
             Err(Fault::new(FaultKind::Internal, "the task has not ended"))
         }
     }
@@ -55,13 +55,13 @@ pub(super) async fn end(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: 
 ///
 /// # Errors
 /// As [`end`], and why the task is lost.
-pub(super) async fn of_call(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: &Sight) -> Result<End, Fault> {
+pub(super) async fn of_call(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: &AgentView) -> Result<End, Fault> {
     match (sight, agent_failure(handle, gate.clock.now())) {
-        (Sight::Cancelled, _) => Ok(End::Note(note_on(gate, guest, handle, &ended::cancelled(handle)))),
-        (Sight::Failed, Some(AgentFailure::Ours(OwnFailure::Withheld { reason }))) => {
+        (AgentView::Cancelled, _) => Ok(End::Note(note_on(gate, guest, handle, &ended::cancelled(handle)))),
+        (AgentView::Failed, Some(AgentFailure::Ours(OwnFailure::Withheld { reason }))) => {
             Ok(End::Note(note_on(gate, guest, handle, &ended::withheld(reason.as_deref()))))
         }
-        (Sight::Gone, _) => match why_gone(handle) {
+        (AgentView::Gone, _) => match why_gone(handle) {
             Some(Gone::Decided(words)) => Ok(End::Note(note_on(gate, guest, handle, &words))),
             Some(Gone::Lost(words)) => Ok(End::Error(error(&ours(&words))?)),
             None => Err(Fault::unknown_task()),
@@ -91,7 +91,7 @@ pub(super) fn why_gone(handle: &TaskHandle) -> Option<Gone> {
 }
 
 /// The wish by which a person took the task from its agent.
-fn taken_away(handle: &TaskHandle) -> Option<&Wish> {
+fn taken_away(handle: &TaskHandle) -> Option<&CancelRequest> {
     match &handle.intent {
         Intent::Revoked(wish) => Some(wish),
         Intent::None | Intent::Cancel(_) | Intent::Unwatched { .. } => None,
@@ -120,7 +120,7 @@ fn note_on(gate: &Gate, guest: &Guest, handle: &TaskHandle, words: &str) -> Payl
 
 /// What its agent is told of a result that a person withheld; `None` where nobody did.
 pub(super) fn withheld(handle: &TaskHandle) -> Option<String> {
-    let Some(Hold { verdict: Some(Verdict::Withhold { reason, .. }), .. }) = &handle.hold else { return None };
+    let Some(ResultHold { verdict: Some(HoldVerdict::Withhold { reason, .. }), .. }) = &handle.hold else { return None };
     Some(ended::withheld(reason.as_deref()))
 }
 
@@ -133,24 +133,24 @@ pub(super) async fn readable(
     gate: &Gate,
     guest: &Guest,
     handle: &TaskHandle,
-) -> Result<Option<(Payload, Form)>, Fault> {
-    match agent_sight(handle, gate.clock.now()) {
-        Sight::Completed => result(gate, guest, handle).await,
-        Sight::Working { .. } | Sight::InputRequired { .. } | Sight::Failed | Sight::Cancelled | Sight::Gone => {
+) -> Result<Option<(Payload, ResultForm)>, Fault> {
+    match agent_view(handle, gate.clock.now()) {
+        AgentView::Completed => result(gate, guest, handle).await,
+        AgentView::Working { .. } | AgentView::InputRequired { .. } | AgentView::Failed | AgentView::Cancelled | AgentView::Gone => {
             Ok(None)
         }
     }
 }
 
 /// The stored result and the form in which its agent gets it; trimmed where that is the form.
-async fn result(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<Option<(Payload, Form)>, Fault> {
+async fn result(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<Option<(Payload, ResultForm)>, Fault> {
     let Some(form) = handle.form() else { return Ok(None) };
     let stored = gate.registry.payload(handle.id, PayloadKind::Result).await;
     let Some(stored) = stored.map_err(|error| super::service::unreadable(&error))? else { return Ok(None) };
     let whole = forward::down_text(gate, guest, handle.server, Some(handle), stored);
     Ok(Some(match form {
-        Form::Whole | Form::Slices => (whole, form),
-        Form::Trimmed { tokens } => {
+        ResultForm::Whole | ResultForm::Slices => (whole, form),
+        ResultForm::Trimmed { tokens } => {
             let family = scale::family(gate, guest, handle);
             (scale::beside(gate, handle.id, move |scale| scale.trim(family, whole.as_str(), tokens)).await?, form)
         }

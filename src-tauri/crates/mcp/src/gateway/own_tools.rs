@@ -7,9 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::handle::{Form, Sight, TaskHandle, agent_sight};
+use domain::task::{AgentView, ResultForm, TaskHandle, agent_view};
 use domain::ids::ServerId;
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use engine::Passed;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -161,7 +161,7 @@ pub(super) async fn call(
         RESULT => result(gate, guest, &handle, &arguments, tap).await,
         _ => {
             modern::ask_stop(gate, guest, handle.id).await?;
-            let text = match agent_sight(&handle, gate.clock.now()) {
+            let text = match agent_view(&handle, gate.clock.now()) {
                 sight if sight.is_terminal() => "The task is over already.",
                 _ => "The server was asked to stop. It may finish all the same; `tasks_wait` tells how it ends.",
             };
@@ -197,7 +197,7 @@ async fn result(
     arguments: &Map<String, Value>,
     tap: &mut Tap<'_>,
 ) -> Result<Answered, Fault> {
-    let sight = agent_sight(handle, gate.clock.now());
+    let sight = agent_view(handle, gate.clock.now());
     if !sight.is_terminal() {
         let text = told(gate, guest, handle, None, |task| task.no_result_yet()).await;
         let said = says(guest, &text, false, Some(handle), Brings::Nothing)?;
@@ -211,8 +211,8 @@ async fn result(
     let page = gate.policy.gateway.result_page_bytes;
     if let Some((text, form)) = outcome::readable(gate, guest, handle).await? {
         let is_part = match form {
-            Form::Slices => true,
-            Form::Whole | Form::Trimmed { .. } => {
+            ResultForm::Slices => true,
+            ResultForm::Whole | ResultForm::Trimmed { .. } => {
                 let is_long = text.as_str().len() > page;
                 // Parts are text: pictures and sounds that it may have come only with the whole.
                 offset.is_some() || limit.is_some() || (is_long && short::unseen(text.as_str()).is_empty())
@@ -223,7 +223,7 @@ async fn result(
             return part(gate, guest, handle, (text, range), tap).await;
         }
     }
-    if let (Sight::Failed | Sight::Completed, Some(text)) = (&sight, outcome::withheld(handle)) {
+    if let (AgentView::Failed | AgentView::Completed, Some(text)) = (&sight, outcome::withheld(handle)) {
         return note(guest, &text, false, Some(handle), tap);
     }
     let end = outcome::of_call(gate, guest, handle, &sight).await?;
@@ -280,7 +280,7 @@ async fn list(gate: &Arc<Gate>, guest: &Guest, tap: &mut Tap<'_>) -> Result<Answ
     let now = gate.clock.now();
     let (mut lines, mut sights) = (Vec::new(), Vec::new());
     for task in tasks {
-        let sight = agent_sight(&task, now);
+        let sight = agent_view(&task, now);
         let (Some(word), true) = (wire::status(&sight), guest.server.is_none_or(|server| server == task.server)) else {
             continue;
         };
@@ -288,7 +288,7 @@ async fn list(gate: &Arc<Gate>, guest: &Guest, tap: &mut Tap<'_>) -> Result<Answ
         let tool = task.tool.as_deref().unwrap_or("?");
         let age = now.since(task.created).as_secs();
         let waits = match &sight {
-            Sight::Working { message: Some(message) } => format!(" ({message})"),
+            AgentView::Working { message: Some(message) } => format!(" ({message})"),
             _ => String::new(),
         };
         sights.push((task.id, word, waits.clone()));
@@ -335,7 +335,7 @@ async fn told(
     let (task, server) = (find::short(gate, guest, handle.id).await, server_name(gate, handle.server));
     let ran = now.since(handle.created);
     let why = short::waits(gate, guest, handle);
-    let message = wire::message(handle, &agent_sight(handle, now));
+    let message = wire::message(handle, &agent_view(handle, now));
     let progress = handle.progress.as_ref();
     let of_task = handle.view.task().and_then(|task| task.message.as_deref());
     let of_progress = progress.and_then(|progress| progress.message.as_deref());
@@ -395,7 +395,7 @@ fn says(
 
 #[cfg(test)]
 mod tests {
-    use domain::ports::Scale;
+    use domain::ports::TokenCounter;
     use domain::tokens::Family;
 
     use super::*;
@@ -403,7 +403,7 @@ mod tests {
     #[test]
     fn the_four_tools_cost_a_turn_less_than_1500_tokens() {
         let list = json!({"tools": four().map(|(_, tool)| tool)}).to_string();
-        let weigher = tokens::Weigher::new();
+        let weigher = tokens::FamilyCounter::new();
         for family in [Family::O200k, Family::Cl100k, Family::Claude3, Family::Claude47, Family::Gemini, Family::Llama]
         {
             let counted: u64 = weigher.tools(family, &list).into_values().map(|count| count.tokens).sum();

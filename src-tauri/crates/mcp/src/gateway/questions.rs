@@ -7,10 +7,10 @@
 
 use std::sync::Arc;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{HandleId, RequestKey};
-use domain::payload::{Payload, PayloadKind};
-use domain::request::{InputRequest, RequestState};
+use domain::task::payload::{Payload, PayloadKind};
+use domain::task::input_request::{InputRequest, RequestState};
 use serde_json::Value;
 use serde_json::value::RawValue;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::{AgentId, ConnectionId, ServerId};
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::server::Era;
 use engine::LineUp;
 use serde_json::{Map, Value};

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::HandleId;
-use domain::ports::Scale;
+use domain::ports::TokenCounter;
 use domain::tokens::Family;
 
 use super::Gate;
@@ -25,7 +25,7 @@ pub(super) const AT_ONCE: usize = 2;
 pub(super) async fn beside<T: Send + 'static>(
     gate: &Gate,
     id: HandleId,
-    work: impl FnOnce(&dyn Scale) -> T + Send + 'static,
+    work: impl FnOnce(&dyn TokenCounter) -> T + Send + 'static,
 ) -> Result<T, Fault> {
     let stopping = || Fault::new(FaultKind::Internal, "Taskwarden is stopping");
     let place = Arc::clone(&gate.scaling).acquire_owned().await.map_err(|_| stopping())?;

@@ -7,11 +7,11 @@
 
 use std::collections::BTreeSet;
 
-use domain::handle::{Hold, HoldWhy, TaskHandle};
+use domain::task::{HoldReason, ResultHold, TaskHandle};
 use domain::ids::HandleId;
-use domain::payload::Payload;
-use domain::policy::Counting;
-use domain::ports::{Load, Scale};
+use domain::task::payload::Payload;
+use domain::policy::CountingPolicy;
+use domain::ports::{MessagePart, TokenCounter};
 use domain::tokens::{Count, Family};
 use serde_json::json;
 
@@ -48,7 +48,7 @@ struct Beginning {
 pub(super) async fn of(gate: &Gate, guest: &Guest, handle: &TaskHandle, whole: &Payload) -> Result<Payload, Fault> {
     let family = scale::family(gate, guest, handle);
     let counted = counted(handle);
-    let Counting { short_lines: lines, short_tokens, .. } = gate.policy.counting;
+    let CountingPolicy { short_lines: lines, short_tokens, .. } = gate.policy.counting;
     // The rest of what is allowed is for the words around it.
     let most = (lines, limit(gate, handle).map_or(short_tokens, |limit| short_tokens.min(limit / 2)));
     let result = whole.clone();
@@ -75,7 +75,7 @@ pub(super) async fn of(gate: &Gate, guest: &Guest, handle: &TaskHandle, whole: &
 }
 
 /// Reads how a result begins: so many lines, and so many tokens of them, at most.
-fn begins(scale: &dyn Scale, family: Family, result: &str, (lines, tokens): (usize, u64), counts: bool) -> Beginning {
+fn begins(scale: &dyn TokenCounter, family: Family, result: &str, (lines, tokens): (usize, u64), counts: bool) -> Beginning {
     let words = scale.words(result);
     let lines = words.match_indices('\n').nth(lines.saturating_sub(1));
     let lines = words.get(..lines.map_or(words.len(), |(at, _)| at + 1)).unwrap_or_default();
@@ -87,7 +87,7 @@ fn begins(scale: &dyn Scale, family: Family, result: &str, (lines, tokens): (usi
         chars: shown.chars().count(),
         is_all: shown.len() == words.len(),
         unseen: unseen(result),
-        tokens: counts.then(|| scale.weigh(family, Load::Result(result)).cautious()),
+        tokens: counts.then(|| scale.count_part(family, MessagePart::Result(result)).cautious()),
     }
 }
 
@@ -107,8 +107,8 @@ pub(super) fn unseen(result: &str) -> BTreeSet<&'static str> {
 }
 
 /// Why a result is held.
-pub(super) fn why(handle: &TaskHandle) -> HoldWhy {
-    handle.hold.as_ref().map_or(HoldWhy::Review, |Hold { why, .. }| *why)
+pub(super) fn why(handle: &TaskHandle) -> HoldReason {
+    handle.hold.as_ref().map_or(HoldReason::Review, |ResultHold { why, .. }| *why)
 }
 
 /// Tokens of the result, as they were counted when it was held.
@@ -120,11 +120,11 @@ fn counted(handle: &TaskHandle) -> Option<u64> {
 pub(super) fn limit(gate: &Gate, handle: &TaskHandle) -> Option<u64> {
     let slice_percent = gate.policy.counting.slice_percent;
     match why(handle) {
-        HoldWhy::TooLarge { limit, .. } => Some(limit),
-        HoldWhy::DoesNotFit { free, .. } => Some(free),
+        HoldReason::TooLarge { limit, .. } => Some(limit),
+        HoldReason::DoesNotFit { free, .. } => Some(free),
         // The program counts in its own way, and puts JSON around it.
-        HoldWhy::WouldBeCut { shown, .. } => Some(shown.saturating_mul(slice_percent) / 100),
-        HoldWhy::Review => None,
+        HoldReason::WouldBeCut { shown, .. } => Some(shown.saturating_mul(slice_percent) / 100),
+        HoldReason::Review => None,
     }
 }
 

@@ -3,8 +3,8 @@
 //! It follows from the stored error and the hold alone, as a short result does (`short.rs`). Nobody reads an error in
 //! slices: what is left out a person sees with the task. What counts as too large is the engine's matter.
 
-use domain::handle::{Form, HoldWhy, TaskHandle};
-use domain::ports::Load;
+use domain::task::{HoldReason, ResultForm, TaskHandle};
+use domain::ports::MessagePart;
 use domain::tokens::Count;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -27,19 +27,19 @@ pub(super) async fn of(
 ) -> Result<Box<RawValue>, Fault> {
     let (numbers, why) = (&gate.policy.counting, short::why(handle));
     let most = match handle.form() {
-        Some(Form::Whole) | None => return Ok(whole),
-        Some(Form::Slices) => {
+        Some(ResultForm::Whole) | None => return Ok(whole),
+        Some(ResultForm::Slices) => {
             let allowed = match why {
-                HoldWhy::TooLarge { limit, .. } => limit,
+                HoldReason::TooLarge { limit, .. } => limit,
                 // A full window still takes what is as short as this.
-                HoldWhy::DoesNotFit { free, .. } => free.max(numbers.short_tokens),
-                HoldWhy::WouldBeCut { shown, .. } => shown,
-                HoldWhy::Review => numbers.slice_tokens,
+                HoldReason::DoesNotFit { free, .. } => free.max(numbers.short_tokens),
+                HoldReason::WouldBeCut { shown, .. } => shown,
+                HoldReason::Review => numbers.slice_tokens,
             };
             // The rest of what is allowed is for the words after it.
             allowed.min(numbers.slice_tokens) / 2
         }
-        Some(Form::Trimmed { tokens }) => tokens,
+        Some(ResultForm::Trimmed { tokens }) => tokens,
     };
     let family = scale::family(gate, guest, handle);
     let counted = why.tokens();
@@ -48,7 +48,7 @@ pub(super) async fn of(
         let message = text_member(error.get(), "message").unwrap_or_default();
         // A cut is a character at least.
         let upto = if most > 0 { scale.cut(family, &message, most).bytes } else { 0 };
-        let tokens = counted.unwrap_or_else(|| scale.weigh(family, Load::Error(error.get())).cautious());
+        let tokens = counted.unwrap_or_else(|| scale.count_part(family, MessagePart::Error(error.get())).cautious());
         (message.get(..upto).unwrap_or_default().to_owned(), tokens)
     });
     let (begins, tokens) = cut.await?;

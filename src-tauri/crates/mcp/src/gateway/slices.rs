@@ -1,14 +1,14 @@
 //! Results in slices: `resources/read` of `taskwarden://results/HANDLE`, and the parts of `tasks_result`.
 //!
-//! A result is read as words (`Scale::words`), from a character on, at most so many tokens at once; the slices together are
+//! A result is read as words (`TokenCounter::words`), from a character on, at most so many tokens at once; the slices together are
 //! the whole, to the character. Only the agent of a task reads it, and only in the form that it may have: what is withheld,
 //! held, foreign or not there is one answer. The stored result is never changed. The short result that leads here is
 //! `short.rs`.
 
-use domain::handle::{Form, TaskHandle};
+use domain::task::{ResultForm, TaskHandle};
 use domain::ids::HandleId;
-use domain::payload::Payload;
-use domain::ports::Scale;
+use domain::task::payload::Payload;
+use domain::ports::TokenCounter;
 use domain::tokens::Family;
 use engine::Passed;
 use serde_json::value::RawValue;
@@ -45,9 +45,9 @@ const NOTE: u64 = 64;
 pub(super) fn most(gate: &Gate, handle: &TaskHandle) -> u64 {
     let most = gate.policy.counting.slice_tokens;
     match handle.form() {
-        Some(Form::Slices) => short::limit(gate, handle).map_or(most, |limit| limit.clamp(LEAST, most.max(LEAST))),
+        Some(ResultForm::Slices) => short::limit(gate, handle).map_or(most, |limit| limit.clamp(LEAST, most.max(LEAST))),
         // A person let it come.
-        Some(Form::Whole | Form::Trimmed { .. }) | None => most,
+        Some(ResultForm::Whole | ResultForm::Trimmed { .. }) | None => most,
     }
 }
 
@@ -108,7 +108,7 @@ pub(super) struct Slice {
 
 /// Cuts a part out of a text, so that it and the words after it have `most` tokens. At least one character, unless it begins
 /// behind the end.
-pub(super) fn slice(scale: &dyn Scale, family: Family, text: &str, range: Range, most: u64) -> Slice {
+pub(super) fn slice(scale: &dyn TokenCounter, family: Family, text: &str, range: Range, most: u64) -> Slice {
     let of = text.chars().count();
     let offset = range.offset.min(of);
     let begin = text.char_indices().nth(offset).map_or(text.len(), |(at, _)| at);
@@ -160,11 +160,11 @@ pub(super) async fn read(
     let part = scale::beside(gate, handle.id, move |scale| {
         let words = scale.words(result.as_str());
         match (range, form) {
-            (None, Form::Whole) => {
+            (None, ResultForm::Whole) => {
                 let of = words.chars().count();
                 Slice { text: words, offset: 0, next: None, of }
             }
-            (range, Form::Whole | Form::Slices | Form::Trimmed { .. }) => {
+            (range, ResultForm::Whole | ResultForm::Slices | ResultForm::Trimmed { .. }) => {
                 slice(scale, family, &words, range.unwrap_or_default(), most)
             }
         }

@@ -7,12 +7,12 @@
 
 use std::time::Duration;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::ServerId;
-use domain::observation::Progress;
-use domain::payload::Payload;
+use domain::task::observation::Progress;
+use domain::task::payload::Payload;
 use domain::policy::plain_text;
-use domain::ports::{CallListener, HearsCall};
+use domain::ports::{CallListener, CallObserver};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -41,7 +41,7 @@ struct Said {
 /// The end of a teller that hangs at the call.
 struct Ear(mpsc::Sender<Said>);
 
-impl HearsCall for Ear {
+impl CallObserver for Ear {
     fn heard(&self, method: &str, params: Payload) {
         let progress = method == "notifications/progress";
         if progress || method == "notifications/message" {

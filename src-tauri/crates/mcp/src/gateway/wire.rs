@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use domain::handle::{Form, Sight, TaskHandle, agent_sight, agent_task_facts};
-use domain::payload::Payload;
+use domain::task::{AgentView, ResultForm, TaskHandle, agent_task_times, agent_view};
+use domain::task::payload::Payload;
 use domain::policy::Policy;
-use domain::status::Ttl;
+use domain::task::status::Ttl;
 use domain::time::Timestamp;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -134,7 +134,7 @@ pub(super) enum End {
         /// JSON text.
         text: Payload,
         /// The form.
-        form: Form,
+        form: ResultForm,
     },
     /// A sentence of ours in the place of a result, as an ordinary result.
     Note(Payload),
@@ -154,14 +154,14 @@ pub(super) struct Filling {
 }
 
 /// The word of this era for what the agent sees; nothing for what it does not.
-pub(super) fn status(sight: &Sight) -> Option<&'static str> {
+pub(super) fn status(sight: &AgentView) -> Option<&'static str> {
     match sight {
-        Sight::Working { .. } => Some("working"),
-        Sight::InputRequired { .. } => Some("input_required"),
-        Sight::Completed => Some("completed"),
-        Sight::Failed => Some("failed"),
-        Sight::Cancelled => Some("cancelled"),
-        Sight::Gone => None,
+        AgentView::Working { .. } => Some("working"),
+        AgentView::InputRequired { .. } => Some("input_required"),
+        AgentView::Completed => Some("completed"),
+        AgentView::Failed => Some("failed"),
+        AgentView::Cancelled => Some("cancelled"),
+        AgentView::Gone => None,
     }
 }
 
@@ -176,9 +176,9 @@ pub(super) fn task(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Written, Fault> {
-    let sight = agent_sight(handle, now);
+    let sight = agent_view(handle, now);
     let word = status(&sight).ok_or_else(Fault::unknown_task)?;
-    let facts = agent_task_facts(handle, policy);
+    let facts = agent_task_times(handle, policy);
     let mut task = Written::new();
     if let Some(kind) = kind {
         task.say("resultType", &kind);
@@ -204,9 +204,9 @@ pub(super) fn task(
         }
     }
     match (&sight, filling.end, filling.asks) {
-        (Sight::Completed, Some(End::Result { text, .. } | End::Note(text)), _) => task.raw("result", text.as_str()),
-        (Sight::Failed, Some(End::Error(error)), _) => task.raw("error", error.get()),
-        (Sight::InputRequired { .. }, _, Some(asks)) => task.raw("inputRequests", asks.get()),
+        (AgentView::Completed, Some(End::Result { text, .. } | End::Note(text)), _) => task.raw("result", text.as_str()),
+        (AgentView::Failed, Some(End::Error(error)), _) => task.raw("error", error.get()),
+        (AgentView::InputRequired { .. }, _, Some(asks)) => task.raw("inputRequests", asks.get()),
         _ => {}
     }
     if let Some(meta) = meta.filter(|_| kind.is_some()) {
@@ -218,12 +218,12 @@ pub(super) fn task(
 }
 
 /// The words beside the status: what people are doing about it, else what the server says.
-pub(super) fn message(handle: &TaskHandle, sight: &Sight) -> Option<String> {
+pub(super) fn message(handle: &TaskHandle, sight: &AgentView) -> Option<String> {
     let servers = || handle.view.task().and_then(|task| task.message.clone());
     match sight {
-        Sight::Working { message } => message.clone(),
-        Sight::Cancelled => ended::cancelled_by_others(handle).or_else(servers),
-        Sight::InputRequired { .. } | Sight::Completed | Sight::Failed | Sight::Gone => servers(),
+        AgentView::Working { message } => message.clone(),
+        AgentView::Cancelled => ended::cancelled_by_others(handle).or_else(servers),
+        AgentView::InputRequired { .. } | AgentView::Completed | AgentView::Failed | AgentView::Gone => servers(),
     }
 }
 

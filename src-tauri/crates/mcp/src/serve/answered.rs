@@ -3,7 +3,7 @@
 //! A large result of a server is neither parsed nor copied again here; it goes into the frame as it is. Errors are
 //! `fault.rs`.
 
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use serde_json::value::RawValue;
 
 use crate::message::{self, Id};

@@ -17,7 +17,7 @@ mod wire;
 
 use std::sync::Arc;
 
-use domain::policy::Serving;
+use domain::policy::ServingPolicy;
 use domain::ports::PortFuture;
 use engine::Draw;
 use engine::supervisor::Supervisor;
@@ -39,7 +39,7 @@ pub struct Front(Arc<Inner>);
 
 struct Inner {
     desk: Arc<dyn Desk>,
-    limits: Serving,
+    limits: ServingPolicy,
     checks: Checks,
     parked: Parked,
     claims: Claims,
@@ -51,7 +51,7 @@ impl Front {
     ///
     /// # Errors
     /// When the schema of a tool is none.
-    pub fn new(desk: Arc<dyn Desk>, limits: Serving, draw: Draw, supervisor: &Supervisor) -> Result<Self, BadTool> {
+    pub fn new(desk: Arc<dyn Desk>, limits: ServingPolicy, draw: Draw, supervisor: &Supervisor) -> Result<Self, BadTool> {
         let inner = Arc::new(Inner {
             checks: Checks::of(desk.tools())?,
             parked: Parked::new(draw, &limits),

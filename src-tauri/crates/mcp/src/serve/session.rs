@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use domain::policy::Serving;
+use domain::policy::ServingPolicy;
 use engine::supervisor::Supervisor;
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -80,7 +80,7 @@ impl Opening {
 
 impl Session {
     /// Begins a session, or one of an earlier core again.
-    pub(crate) fn open(opening: Opening, door: Door, scope: Supervisor, limits: &Serving) -> Arc<Self> {
+    pub(crate) fn open(opening: Opening, door: Door, scope: Supervisor, limits: &ServingPolicy) -> Arc<Self> {
         let Opening { id, asked, capabilities, program, visitor } = opening;
         Arc::new(Self {
             id,

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use domain::ids::HandleId;
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::PortFuture;
 use serde_json::json;
@@ -342,7 +342,7 @@ impl Link for Duplex {
     fn request(&self, request: Outgoing) -> PortFuture<'_, Result<Answer, LinkError>> {
         Box::pin(async move {
             let params = Params::of(&request, self.version());
-            let cancel_on_drop = request.passenger.as_ref().is_some_and(|passenger| passenger.cancel_on_drop);
+            let cancel_on_drop = request.agent_params.as_ref().is_some_and(|agent_params| agent_params.cancel_on_drop);
             self.ask_for(&request.method, &params, request.tag, (request.limit, cancel_on_drop)).await
         })
     }

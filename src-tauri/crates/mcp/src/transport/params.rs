@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::ports::Abilities;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -45,17 +45,17 @@ impl Params {
 
     /// Those of a request, stamped with the version where the era is modern.
     pub(crate) fn of(outgoing: &Outgoing, version: Option<&str>) -> Self {
-        Self::made(outgoing.passenger.as_ref(), &outgoing.params, &outgoing.verbatim, version)
+        Self::made(outgoing.agent_params.as_ref(), &outgoing.params, &outgoing.verbatim, version)
     }
 
     fn made(
-        passenger: Option<&Passenger>,
+        agent_params: Option<&Passenger>,
         value: &Value,
         verbatim: &[(&'static str, Box<RawValue>)],
         version: Option<&str>,
     ) -> Self {
-        let base = passenger.map_or("{}", |passenger| passenger.params.as_str());
-        let without = passenger.map_or(&[][..], |passenger| passenger.without);
+        let base = agent_params.map_or("{}", |agent_params| agent_params.params.as_str());
+        let without = agent_params.map_or(&[][..], |agent_params| agent_params.without);
         let mut set: Vec<(&str, Cow<'_, str>)> = Vec::new();
         for (name, value) in value.as_object().into_iter().flatten().filter(|(name, _)| *name != "_meta") {
             if !verbatim.iter().any(|(other, _)| other == name) {
@@ -63,9 +63,9 @@ impl Params {
             }
         }
         set.extend(verbatim.iter().map(|(name, raw)| (*name, Cow::Borrowed(raw.get()))));
-        let declares = passenger.and_then(|passenger| passenger.declares.as_ref());
+        let declares = agent_params.and_then(|agent_params| agent_params.declares.as_ref());
         let before = member(base, "_meta");
-        match meta(before, value.get("_meta"), version, declares, passenger.is_some()) {
+        match meta(before, value.get("_meta"), version, declares, agent_params.is_some()) {
             Some(meta) => set.push(("_meta", Cow::Owned(meta))),
             // What an agent's `_meta` held was all for us.
             None if before.is_some() => {

@@ -3,10 +3,10 @@
 //! Tells apart what callers branch on: by code, and where servers number differently, by the shape of `data`
 //! (protocol.md §2.1). Quotes only the server's own message, capped.
 
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::policy::{Policy, plain_text};
 use domain::ports::UpstreamError;
-use domain::status::RpcError;
+use domain::task::status::RpcError;
 use serde_json::Value;
 use serde_json::value::RawValue;
 

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::ids::{RequestKey, UpstreamTaskId};
-use domain::observation::{Door, Observation};
-use domain::payload::{Payload, ResultRef};
+use domain::task::observation::{Observation, ObservationDoor};
+use domain::task::payload::{Payload, ResultRef};
 use domain::policy::{Policy, plain_text};
-use domain::request::Ask;
-use domain::status::{Outcome, TaskStatus, Ttl};
+use domain::task::input_request::Ask;
+use domain::task::status::{Outcome, TaskStatus, Ttl};
 use domain::time::Timestamp;
 use serde_json::value::RawValue;
 
@@ -24,7 +24,7 @@ const WORD_CAP_CHARS: usize = 64;
 /// How and when something was seen.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Glimpse {
-    pub(crate) door: Door,
+    pub(crate) door: ObservationDoor,
     pub(crate) begun: Timestamp,
     pub(crate) seen: Timestamp,
 }
@@ -107,8 +107,8 @@ impl TaskFacts {
     ) -> Observation {
         let came = match glimpse.door {
             // What a push says besides is about the subscription it came by.
-            Door::Push => with_members(&self.came, &[], &["_meta"]),
-            Door::Create | Door::Poll | Door::List => self.came,
+            ObservationDoor::Push => with_members(&self.came, &[], &["_meta"]),
+            ObservationDoor::Create | ObservationDoor::Poll | ObservationDoor::List => self.came,
         };
         Observation {
             door: glimpse.door,

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use domain::ids::HandleId;
 use domain::policy::Policy;
-use domain::ports::{Intent, RegistryError};
+use domain::ports::{CallIntent, RegistryError};
 use serde_json::{Value, json};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, Row};
@@ -44,7 +44,7 @@ impl IntentFile {
         path: &Path,
         sealer: Sealer,
         policy: &Policy,
-    ) -> Result<(Self, Vec<Intent>), RegistryError> {
+    ) -> Result<(Self, Vec<CallIntent>), RegistryError> {
         match Self::opened(path, policy).await {
             Ok(connection) => {
                 let mut file = Self { connection, sealer, path: path.into() };
@@ -84,7 +84,7 @@ impl IntentFile {
     }
 
     /// What is in the file. Rows that do not open or read are of no use to anybody; they are told and removed.
-    async fn left_over(&mut self, limit: u32) -> Result<Vec<Intent>, RegistryError> {
+    async fn left_over(&mut self, limit: u32) -> Result<Vec<CallIntent>, RegistryError> {
         let found = sqlx::query("SELECT id, body_sealed FROM intents ORDER BY id LIMIT ?")
             .bind(limit)
             .fetch_all(&mut self.connection)
@@ -111,7 +111,7 @@ impl IntentFile {
         Ok(left)
     }
 
-    fn intent(&self, id: &str, sealed: &[u8]) -> Option<Intent> {
+    fn intent(&self, id: &str, sealed: &[u8]) -> Option<CallIntent> {
         let handle: HandleId = id.parse().ok()?;
         let plain = self.sealer.open(place(id), sealed).ok()?;
         rows::intent::read(handle, &serde_json::from_slice(&plain).ok()?).ok()

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use domain::ids::HandleId;
-use domain::ports::Intent;
+use domain::ports::CallIntent;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::{Notify, watch};
 
@@ -15,9 +15,9 @@ use tokio::sync::{Notify, watch};
 #[derive(Debug, Default)]
 struct Waiting {
     /// Begun since the writer looked last: they may yet end before they are written.
-    young: HashMap<HandleId, Intent>,
+    young: HashMap<HandleId, CallIntent>,
     /// Begun before that.
-    old: HashMap<HandleId, Intent>,
+    old: HashMap<HandleId, CallIntent>,
     ended: Vec<HandleId>,
     /// How much was asked of the queue so far.
     asked: u64,
@@ -42,7 +42,7 @@ impl Waiting {
 #[derive(Debug)]
 pub(super) struct Batch {
     /// To be written.
-    pub(super) begun: Vec<Intent>,
+    pub(super) begun: Vec<CallIntent>,
     /// To be removed.
     pub(super) ended: Vec<HandleId>,
     /// How much was asked when somebody waited for it; then the batch is all there was.
@@ -76,7 +76,7 @@ impl Queue {
     }
 
     /// Takes in an intent. Wakes the writer only when it sleeps for want of work.
-    pub(super) fn begin(&self, intent: Intent) {
+    pub(super) fn begin(&self, intent: CallIntent) {
         let mut waiting = self.waiting.lock();
         if waiting.is_full(self.capacity) {
             self.room.wait_for(&mut waiting, self.room_wait);
@@ -174,7 +174,7 @@ impl Queue {
     pub(super) fn take(&self, settle: Duration) -> Batch {
         let mut waiting = self.waiting.lock();
         let hurried = std::mem::take(&mut waiting.hurried);
-        let mut begun: Vec<Intent> = waiting.old.drain().map(|(_, intent)| intent).collect();
+        let mut begun: Vec<CallIntent> = waiting.old.drain().map(|(_, intent)| intent).collect();
         if hurried || waiting.closed || settle.is_zero() {
             begun.extend(waiting.young.drain().map(|(_, intent)| intent));
         }

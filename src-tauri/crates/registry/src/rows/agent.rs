@@ -4,16 +4,16 @@
 //! encodings refuse a missing field); a hold without a reason is one for review, a delivery without a form is whole. A
 //! hold's reason is in the sealed body. Columns for lists are in `sqlite/unit.rs`.
 
-use domain::client_profile;
-use domain::handle::{Form, Hold, HoldWhy, Parent, ParentWhy, QuestionRef, SharedQuestions, TaskHandle, Verdict};
+use domain::client::profile;
+use domain::task::{HoldReason, HoldVerdict, Parent, ParentWhy, QuestionRef, ResultForm, ResultHold, SharedQuestions, TaskHandle};
 use domain::ids::{JobKey, PersonId, RequestKey};
 use serde_json::{Map, Value, json};
 
 use super::budget::{over, read_over, read_tokens, tokens};
 use super::{Fields, Flaw, Read, maybe_time, span, time};
 
-fn hold(hold: &Hold) -> Value {
-    let Hold { by, at, why: because, verdict: decided } = hold;
+fn hold(hold: &ResultHold) -> Value {
+    let ResultHold { by, at, why: because, verdict: decided } = hold;
     json!({
         "by": by.as_ref().map(PersonId::as_str),
         "at": time(*at),
@@ -22,83 +22,83 @@ fn hold(hold: &Hold) -> Value {
     })
 }
 
-fn why(why: HoldWhy) -> Value {
+fn why(why: HoldReason) -> Value {
     match why {
-        HoldWhy::Review => json!({ "is": "review" }),
-        HoldWhy::TooLarge { tokens, limit } => json!({ "is": "tooLarge", "tokens": tokens, "limit": limit }),
-        HoldWhy::DoesNotFit { tokens, free } => json!({ "is": "doesNotFit", "tokens": tokens, "free": free }),
-        HoldWhy::WouldBeCut { tokens, shown, program } => {
+        HoldReason::Review => json!({ "is": "review" }),
+        HoldReason::TooLarge { tokens, limit } => json!({ "is": "tooLarge", "tokens": tokens, "limit": limit }),
+        HoldReason::DoesNotFit { tokens, free } => json!({ "is": "doesNotFit", "tokens": tokens, "free": free }),
+        HoldReason::WouldBeCut { tokens, shown, program } => {
             json!({ "is": "wouldBeCut", "tokens": tokens, "shown": shown, "program": program.word })
         }
     }
 }
 
-fn read_why(fields: Fields<'_>) -> Read<HoldWhy> {
+fn read_why(fields: Fields<'_>) -> Read<HoldReason> {
     match fields.text("is")? {
-        "review" => Ok(HoldWhy::Review),
-        "tooLarge" => Ok(HoldWhy::TooLarge { tokens: fields.u64("tokens")?, limit: fields.u64("limit")? }),
-        "wouldBeCut" => Ok(HoldWhy::WouldBeCut {
+        "review" => Ok(HoldReason::Review),
+        "tooLarge" => Ok(HoldReason::TooLarge { tokens: fields.u64("tokens")?, limit: fields.u64("limit")? }),
+        "wouldBeCut" => Ok(HoldReason::WouldBeCut {
             tokens: fields.u64("tokens")?,
             shown: fields.u64("shown")?,
-            program: client_profile::of_word(fields.text("program")?).unwrap_or(&client_profile::UNKNOWN),
+            program: profile::of_word(fields.text("program")?).unwrap_or(&profile::UNKNOWN),
         }),
-        "doesNotFit" => Ok(HoldWhy::DoesNotFit { tokens: fields.u64("tokens")?, free: fields.u64("free")? }),
+        "doesNotFit" => Ok(HoldReason::DoesNotFit { tokens: fields.u64("tokens")?, free: fields.u64("free")? }),
         other => Err(Flaw::word("is", other)),
     }
 }
 
-fn form(form: Form) -> Value {
+fn form(form: ResultForm) -> Value {
     match form {
-        Form::Whole => json!({ "is": "whole" }),
-        Form::Slices => json!({ "is": "slices" }),
-        Form::Trimmed { tokens } => json!({ "is": "trimmed", "tokens": tokens }),
+        ResultForm::Whole => json!({ "is": "whole" }),
+        ResultForm::Slices => json!({ "is": "slices" }),
+        ResultForm::Trimmed { tokens } => json!({ "is": "trimmed", "tokens": tokens }),
     }
 }
 
-fn read_form(fields: Fields<'_>) -> Read<Form> {
+fn read_form(fields: Fields<'_>) -> Read<ResultForm> {
     match fields.text("is")? {
-        "whole" => Ok(Form::Whole),
-        "slices" => Ok(Form::Slices),
-        "trimmed" => Ok(Form::Trimmed { tokens: fields.u64("tokens")? }),
+        "whole" => Ok(ResultForm::Whole),
+        "slices" => Ok(ResultForm::Slices),
+        "trimmed" => Ok(ResultForm::Trimmed { tokens: fields.u64("tokens")? }),
         other => Err(Flaw::word("is", other)),
     }
 }
 
-fn verdict(verdict: &Verdict) -> Value {
+fn verdict(verdict: &HoldVerdict) -> Value {
     match verdict {
-        Verdict::ByLimit { at } => json!({ "is": "byLimit", "at": time(*at) }),
-        Verdict::Deliver { by, at, form: how } => {
+        HoldVerdict::ByLimit { at } => json!({ "is": "byLimit", "at": time(*at) }),
+        HoldVerdict::Deliver { by, at, form: how } => {
             json!({ "is": "deliver", "by": by.as_str(), "at": time(*at), "form": form(*how) })
         }
-        Verdict::Withhold { by, at, reason, shown } => {
+        HoldVerdict::Withhold { by, at, reason, shown } => {
             json!({ "is": "withhold", "by": by.as_str(), "at": time(*at), "reason": reason, "shown": shown })
         }
     }
 }
 
-fn read_verdict(fields: Fields<'_>) -> Read<Verdict> {
+fn read_verdict(fields: Fields<'_>) -> Read<HoldVerdict> {
     let at = fields.time("at")?;
     let by = || fields.text("by").map(PersonId::new);
     match fields.text("is")? {
-        "byLimit" => Ok(Verdict::ByLimit { at }),
+        "byLimit" => Ok(HoldVerdict::ByLimit { at }),
         "deliver" => {
-            let form = fields.maybe_inner("form", read_form)?.unwrap_or(Form::Whole);
-            Ok(Verdict::Deliver { by: by()?, at, form })
+            let form = fields.maybe_inner("form", read_form)?.unwrap_or(ResultForm::Whole);
+            Ok(HoldVerdict::Deliver { by: by()?, at, form })
         }
         "withhold" => {
             let reason = fields.maybe_text("reason")?.map(Into::into);
             let shown = fields.get("shown").map_or(Ok(false), |_| fields.flag("shown"))?;
-            Ok(Verdict::Withhold { by: by()?, at, reason, shown })
+            Ok(HoldVerdict::Withhold { by: by()?, at, reason, shown })
         }
         other => Err(Flaw::word("is", other)),
     }
 }
 
-fn read_hold(fields: Fields<'_>) -> Read<Hold> {
-    Ok(Hold {
+fn read_hold(fields: Fields<'_>) -> Read<ResultHold> {
+    Ok(ResultHold {
         by: fields.maybe_text("by")?.map(PersonId::new),
         at: fields.time("at")?,
-        why: fields.maybe_inner("why", read_why)?.unwrap_or(HoldWhy::Review),
+        why: fields.maybe_inner("why", read_why)?.unwrap_or(HoldReason::Review),
         verdict: fields.maybe_inner("verdict", read_verdict)?,
     })
 }

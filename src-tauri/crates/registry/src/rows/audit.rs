@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{HandleId, PersonId, RequestKey};
-use domain::origin::DecisionOrigin;
+use domain::audit::decision_origin::DecisionOrigin;
 use domain::time::Timestamp;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -154,8 +154,8 @@ mod tests {
             Verb::AnswerBegun => 9,
             Verb::AnswerEnded => 10,
             Verb::AnswerUndone => 11,
-            Verb::StopBegun => 12,
-            Verb::StopEnded => 13,
+            Verb::CancelBegun => 12,
+            Verb::CancelEnded => 13,
             Verb::Revoked => 14,
             Verb::Unwatched => 15,
             Verb::Lost => 16,

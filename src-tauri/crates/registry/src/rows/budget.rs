@@ -1,13 +1,13 @@
 //! Figures and limits of tokens as JSON: what a task costs, how large things may be, how an agent is counted.
 //!
 //! Parts of the bodies of tasks, rules and agents; no text of servers is in them. What they mean is in
-//! `domain::tokens`, `domain::rule` and `domain::window`; a whole window is in `window.rs`.
+//! `domain::tokens`, `domain::rule` and `domain::budget::window`; a whole window is in `window.rs`.
 
-use domain::handle::OverLimit;
+use domain::task::OverLimit;
 use domain::ids::PersonId;
-use domain::rule::{AtTokens, TokenLimit};
+use domain::rule::{LimitAction, TokenLimit};
 use domain::tokens::{Count, Exactness, Family, TaskTokens};
-use domain::window::Meter;
+use domain::budget::window::CountingSettings;
 use serde_json::{Value, json};
 
 use super::{Fields, Flaw, Read, time};
@@ -44,7 +44,7 @@ pub(crate) fn limit(limit: TokenLimit) -> Value {
 /// Reads a limit.
 pub(crate) fn read_limit(fields: Fields<'_>) -> Read<TokenLimit> {
     let at = fields.text("at")?;
-    Ok(TokenLimit { tokens: fields.u64("tokens")?, at: AtTokens::from_word(at).ok_or_else(|| Flaw::word("at", at))? })
+    Ok(TokenLimit { tokens: fields.u64("tokens")?, at: LimitAction::from_word(at).ok_or_else(|| Flaw::word("at", at))? })
 }
 
 /// Writes what a task costs.
@@ -116,17 +116,17 @@ pub(crate) fn read_over(fields: Fields<'_>) -> Read<OverLimit> {
 }
 
 /// Writes how an agent is counted; `None` where nothing was set.
-pub(crate) fn meter(meter: &Meter) -> Option<Value> {
-    let Meter { model, family, window, program } = meter;
+pub(crate) fn meter(meter: &CountingSettings) -> Option<Value> {
+    let CountingSettings { model, family, window, program } = meter;
     let (family, program) = (family.map(Family::word), program.as_deref());
-    let set = *meter != Meter::default();
+    let set = *meter != CountingSettings::default();
     set.then(|| json!({ "model": model.as_deref(), "family": family, "window": window, "program": program }))
 }
 
 /// Reads how an agent is counted.
-pub(crate) fn read_meter(value: &Value) -> Read<Meter> {
+pub(crate) fn read_meter(value: &Value) -> Read<CountingSettings> {
     let fields = Fields::of(value, "meter")?;
-    Ok(Meter {
+    Ok(CountingSettings {
         model: fields.maybe_text("model")?.map(Into::into),
         family: fields.maybe_text("family")?.map(read_family).transpose()?,
         window: fields.get("window").map(|_| fields.u64("window")).transpose()?,

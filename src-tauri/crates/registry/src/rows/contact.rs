@@ -2,9 +2,9 @@
 //!
 //! Reasons that people gave are in here; they stand in sealed columns only.
 
-use domain::decider::Decider;
+use domain::task::decider::Decider;
 use domain::ids::PersonId;
-use domain::status::{Contact, Delivery, GoneWhy, Intent, Miss, Needs, Wish};
+use domain::task::status::{CancelRequest, Contact, Delivery, GoneWhy, Intent, Miss, Needs};
 use serde_json::{Value, json};
 
 use super::view::{read_rpc_error, rpc_error};
@@ -121,14 +121,14 @@ pub(crate) fn read_delivery(fields: Fields<'_>) -> Read<Delivery> {
     }
 }
 
-fn wish(word: &str, wish: &Wish) -> Value {
-    let Wish { by, at, reason, delivery: way, sent } = wish;
+fn wish(word: &str, wish: &CancelRequest) -> Value {
+    let CancelRequest { by, at, reason, delivery: way, sent } = wish;
     let (at, sent) = (time(*at), maybe_time(*sent));
     json!({ "is": word, "by": by.to_string(), "at": at, "reason": reason, "delivery": delivery(way), "sent": sent })
 }
 
-fn read_wish(fields: Fields<'_>) -> Read<Wish> {
-    Ok(Wish {
+fn read_wish(fields: Fields<'_>) -> Read<CancelRequest> {
+    Ok(CancelRequest {
         by: Decider::from_text(fields.text("by")?),
         at: fields.time("at")?,
         reason: fields.maybe_text("reason")?.map(Into::into),

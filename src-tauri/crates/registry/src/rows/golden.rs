@@ -7,15 +7,15 @@ mod fixtures;
 
 use std::collections::BTreeMap;
 
-use domain::client_profile::ToolListCost;
-use domain::handle::TaskHandle;
+use domain::client::profile::ToolListCost;
+use domain::task::TaskHandle;
 use domain::ids::{AgentId, HandleId, RequestKey, ServerId};
-use domain::ports::Intent as CallIntent;
-use domain::request::InputRequest;
+use domain::ports::CallIntent as CallIntent;
+use domain::task::input_request::InputRequest;
 use domain::rule::Rule;
 use domain::server::Server;
 use domain::tokens::{Count, Exactness};
-use domain::window::{Meter, Window};
+use domain::budget::window::{CountingSettings, Window};
 use serde_json::{Value, json};
 
 use fixtures::{ada, at, bare_task, call_intents, meters, requests, rules, servers, tasks, windows};
@@ -96,11 +96,11 @@ mod codec {
         rows::window::read(&columns, &parse(text)?).map_err(|flaw| flaw.to_string())
     }
 
-    pub(super) fn meter(meter: &Meter) -> String {
+    pub(super) fn meter(meter: &CountingSettings) -> String {
         rows::budget::meter(meter).map(|meter| meter.to_string()).unwrap_or_default()
     }
 
-    pub(super) fn read_meter(text: &str) -> Result<Meter, String> {
+    pub(super) fn read_meter(text: &str) -> Result<CountingSettings, String> {
         rows::budget::read_meter(&parse(text)?).map_err(|flaw| flaw.to_string())
     }
 
@@ -259,7 +259,7 @@ fn encodings_from_before_their_newest_fields_are_read() {
 fn the_audit_chain_of_a_fixed_history_ends_in_the_same_hash() {
     use super::audit::{hash, hex};
     use domain::audit::{Actor, AuditEvent, Subject, Verb};
-    use domain::origin::DecisionOrigin;
+    use domain::audit::decision_origin::DecisionOrigin;
 
     let origin = DecisionOrigin::from_text("window 7@99 /usr/bin/taskwarden").expect("an origin");
     let actors = [

@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::handle::{Audience, Home, Origin, SharedQuestions, TaskHandle, Told, Usual};
+use domain::task::{Audience, Home, Origin, SharedQuestions, TaskHandle, Told, UsualDuration};
 use domain::ids::{RequestKey, SessionKey};
-use domain::observation::Progress;
-use domain::request::InputRequest;
-use domain::status::{Contact, Due, DueWhy};
+use domain::task::observation::Progress;
+use domain::task::input_request::InputRequest;
+use domain::task::status::{Contact, Due, DueWhy};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -56,13 +56,13 @@ fn read_progress(fields: Fields<'_>) -> Read<Progress> {
     })
 }
 
-fn usual(usual: Usual) -> Value {
-    let Usual { samples, median_ms, p90_ms, p95_ms } = usual;
+fn usual(usual: UsualDuration) -> Value {
+    let UsualDuration { samples, median_ms, p90_ms, p95_ms } = usual;
     json!({ "samples": samples, "medianMs": median_ms, "p90Ms": p90_ms, "p95Ms": p95_ms })
 }
 
-fn read_usual(fields: Fields<'_>) -> Read<Usual> {
-    Ok(Usual {
+fn read_usual(fields: Fields<'_>) -> Read<UsualDuration> {
+    Ok(UsualDuration {
         samples: fields.u32("samples")?,
         median_ms: fields.u64("medianMs")?,
         p90_ms: fields.u64("p90Ms")?,

@@ -3,14 +3,14 @@
 //! The digest of the arguments is in here, and arguments can be guessed from it, so the body is sealed.
 
 use domain::ids::HandleId;
-use domain::ports::Intent;
+use domain::ports::CallIntent;
 use serde_json::{Value, json};
 
 use super::{ENCODING, Fields, Read, time};
 
 /// Writes the body of an intent.
-pub(crate) fn body(intent: &Intent) -> Value {
-    let Intent { id: _, server, seat, agent, tool, arguments_digest, at, host } = intent;
+pub(crate) fn body(intent: &CallIntent) -> Value {
+    let CallIntent { id: _, server, seat, agent, tool, arguments_digest, at, host } = intent;
     json!({
         "v": ENCODING,
         "server": server.to_string(),
@@ -24,9 +24,9 @@ pub(crate) fn body(intent: &Intent) -> Value {
 }
 
 /// Reads an intent.
-pub(crate) fn read(id: HandleId, body: &Value) -> Read<Intent> {
+pub(crate) fn read(id: HandleId, body: &Value) -> Read<CallIntent> {
     let fields = Fields::stored(body, "body")?;
-    Ok(Intent {
+    Ok(CallIntent {
         id,
         server: fields.parsed("server")?,
         seat: fields.get("seat").map(|_| fields.parsed("seat")).transpose()?,

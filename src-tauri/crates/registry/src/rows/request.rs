@@ -2,9 +2,9 @@
 //!
 //! The words and address a server asks with are private, so the body is sealed. Answers are payloads, not here.
 
-use domain::decider::Decider;
+use domain::task::decider::Decider;
 use domain::ids::RequestKey;
-use domain::request::{AnswerAction, Answered, Ask, AskDoor, InputRequest, RequestState};
+use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, RecordedAnswer, RequestState};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -61,8 +61,8 @@ fn read_door(fields: Fields<'_>) -> Read<AskDoor> {
     }
 }
 
-fn answered(word: &str, answered: &Answered) -> Value {
-    let Answered { by, at, action, not_before, delivery: way } = answered;
+fn answered(word: &str, answered: &RecordedAnswer) -> Value {
+    let RecordedAnswer { by, at, action, not_before, delivery: way } = answered;
     json!({
         "is": word,
         "by": by.to_string(),
@@ -73,9 +73,9 @@ fn answered(word: &str, answered: &Answered) -> Value {
     })
 }
 
-fn read_answered(fields: Fields<'_>) -> Read<Answered> {
+fn read_answered(fields: Fields<'_>) -> Read<RecordedAnswer> {
     let action = fields.text("action")?;
-    Ok(Answered {
+    Ok(RecordedAnswer {
         by: Decider::from_text(fields.text("by")?),
         at: fields.time("at")?,
         action: AnswerAction::from_word(action).ok_or_else(|| Flaw::word("action", action))?,

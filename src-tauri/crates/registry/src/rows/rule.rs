@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use domain::rule::{Asked, Repeat, Rule, RuleScope};
+use domain::rule::{AudienceRule, RepeatRule, Rule, RuleScope};
 use serde_json::{Value, json};
 
 use super::budget::{limit, read_limit};
@@ -33,36 +33,36 @@ fn read_scope(text: &str) -> Read<RuleScope> {
     }
 }
 
-fn asked(asked: Asked) -> Value {
+fn asked(asked: AudienceRule) -> Value {
     match asked {
-        Asked::People => json!({ "is": "people" }),
-        Asked::Agent => json!({ "is": "agent" }),
-        Asked::AgentThenPeople { after } => json!({ "is": "agentThenPeople", "after": span(after) }),
-        Asked::Both => json!({ "is": "both" }),
+        AudienceRule::People => json!({ "is": "people" }),
+        AudienceRule::Agent => json!({ "is": "agent" }),
+        AudienceRule::AgentThenPeople { after } => json!({ "is": "agentThenPeople", "after": span(after) }),
+        AudienceRule::Both => json!({ "is": "both" }),
     }
 }
 
-fn read_asked(fields: Fields<'_>) -> Read<Asked> {
+fn read_asked(fields: Fields<'_>) -> Read<AudienceRule> {
     match fields.text("is")? {
-        "people" => Ok(Asked::People),
-        "agent" => Ok(Asked::Agent),
-        "agentThenPeople" => Ok(Asked::AgentThenPeople { after: fields.span("after")? }),
-        "both" => Ok(Asked::Both),
+        "people" => Ok(AudienceRule::People),
+        "agent" => Ok(AudienceRule::Agent),
+        "agentThenPeople" => Ok(AudienceRule::AgentThenPeople { after: fields.span("after")? }),
+        "both" => Ok(AudienceRule::Both),
         other => Err(Flaw::word("is", other)),
     }
 }
 
-fn repeat(repeat: Repeat) -> &'static str {
+fn repeat(repeat: RepeatRule) -> &'static str {
     match repeat {
-        Repeat::Join => "join",
-        Repeat::New => "new",
+        RepeatRule::Join => "join",
+        RepeatRule::New => "new",
     }
 }
 
-fn read_repeat(word: &str) -> Read<Repeat> {
+fn read_repeat(word: &str) -> Read<RepeatRule> {
     match word {
-        "join" => Ok(Repeat::Join),
-        "new" => Ok(Repeat::New),
+        "join" => Ok(RepeatRule::Join),
+        "new" => Ok(RepeatRule::New),
         other => Err(Flaw::word("repeat", other)),
     }
 }

@@ -4,7 +4,7 @@
 //! that was last negotiated may act as a bearer token, so it is a sealed column of its own.
 
 use domain::ids::{PersonId, SessionKey};
-use domain::server::{Consent, Dialect, Era, Negotiated, Server, ServerAddress, Verdict};
+use domain::server::{Consent, Dialect, Era, EraVerdict, Negotiated, Server, ServerAddress};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -66,12 +66,12 @@ fn read_consent(fields: Fields<'_>) -> Read<Consent> {
     })
 }
 
-fn verdict(verdict: &Verdict) -> Value {
+fn verdict(verdict: &EraVerdict) -> Value {
     json!({ "fingerprint": verdict.fingerprint, "era": verdict.era.word() })
 }
 
-fn read_verdict(fields: Fields<'_>) -> Read<Verdict> {
-    Ok(Verdict { fingerprint: fields.text("fingerprint")?.into(), era: read_era(fields)? })
+fn read_verdict(fields: Fields<'_>) -> Read<EraVerdict> {
+    Ok(EraVerdict { fingerprint: fields.text("fingerprint")?.into(), era: read_era(fields)? })
 }
 
 fn negotiated(negotiated: &Negotiated) -> Value {

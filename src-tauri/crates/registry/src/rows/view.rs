@@ -3,8 +3,8 @@
 //! The upstream task id is in here, which is why the body of a handle is sealed. Beside it see `contact.rs`.
 
 use domain::ids::UpstreamTaskId;
-use domain::payload::ResultRef;
-use domain::status::{Outcome, RpcError, ServerView, TaskStatus, TaskView, Ttl};
+use domain::task::payload::ResultRef;
+use domain::task::status::{Outcome, RpcError, ServerView, TaskStatus, TaskView, Ttl};
 use serde_json::{Value, json};
 
 use super::{Fields, Flaw, Read, maybe_time, span, time};

@@ -1,15 +1,15 @@
 //! A window as columns and a JSON body.
 //!
 //! The body names tools and the sessions of the agent at its doors, and is sealed because of these. What came in lately
-//! is not kept: after a restart the burn begins anew. What a window is stands in `domain::window`.
+//! is not kept: after a restart the burn begins anew. What a window is stands in `domain::budget::window`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use domain::client_profile::ToolListCost;
+use domain::client::profile::ToolListCost;
 use domain::time::Timestamp;
 use domain::tokens::Count;
-use domain::window::{Door, Shelf, Source, Window};
+use domain::budget::window::{ListedTools, TokenSource, ToolListScope, Window};
 use serde_json::{Map, Value, json};
 
 use super::budget::{count, read_count, read_family};
@@ -30,17 +30,17 @@ pub(crate) struct Columns<'a> {
     pub(crate) ended: Option<Timestamp>,
 }
 
-fn shelf((door, shelf): (&Door, &Shelf)) -> Value {
-    let Shelf { session, tools, own } = shelf;
+fn shelf((door, shelf): (&ToolListScope, &ListedTools)) -> Value {
+    let ListedTools { session, tools, own } = shelf;
     let tools: Map<String, Value> = tools.iter().map(|(tool, cost)| (tool.to_string(), count(*cost))).collect();
     json!({ "door": door.map(|id| id.to_string()), "session": session.as_deref(), "tools": tools, "own": count(*own) })
 }
 
-fn read_shelf(value: &Value) -> Read<(Door, Shelf)> {
+fn read_shelf(value: &Value) -> Read<(ToolListScope, ListedTools)> {
     let fields = Fields::of(value, "shelf")?;
     let tools = fields.raw("tools")?.as_object().ok_or_else(|| Flaw::new("tools", "is not an object"))?;
     let tool = |(tool, cost): (&String, &Value)| Ok((Arc::from(tool.as_str()), read_count(cost, "tools")?));
-    let shelf = Shelf {
+    let shelf = ListedTools {
         session: fields.maybe_text("session")?.map(Into::into),
         tools: tools.iter().map(tool).collect::<Read<BTreeMap<Arc<str>, Count>>>()?,
         own: read_count(fields.raw("own")?, "own")?,
@@ -52,7 +52,7 @@ fn read_shelf(value: &Value) -> Read<(Door, Shelf)> {
 pub(crate) fn body(window: &Window) -> Value {
     let Window { id: _, agent: _, family, began: _, last: _, ended: _, lately: _, .. } = window;
     let Window { shelves, tool_list, sums, passed, kept_out, unsaid, .. } = window;
-    let by_source = |sums: &BTreeMap<Source, Count>| -> Map<String, Value> {
+    let by_source = |sums: &BTreeMap<TokenSource, Count>| -> Map<String, Value> {
         sums.iter().map(|(source, sum)| (source.word().to_owned(), count(*sum))).collect()
     };
     json!({
@@ -72,10 +72,10 @@ pub(crate) fn read(columns: &Columns<'_>, body: &Value) -> Read<Window> {
     let fields = Fields::stored(body, "body")?;
     let id = |name: &str| Flaw::new(name, "does not read as an id");
     let shelves = fields.raw("shelves")?.as_array().ok_or_else(|| Flaw::new("shelves", "is not a list"))?;
-    let by_source = |name: &str| -> Read<BTreeMap<Source, Count>> {
+    let by_source = |name: &str| -> Read<BTreeMap<TokenSource, Count>> {
         let sums = fields.raw(name)?.as_object().ok_or_else(|| Flaw::new(name, "is not an object"))?;
         let sum = |(word, sum): (&String, &Value)| {
-            let source = Source::from_word(word).ok_or_else(|| Flaw::word(name, word))?;
+            let source = TokenSource::from_word(word).ok_or_else(|| Flaw::word(name, word))?;
             Ok((source, read_count(sum, name)?))
         };
         sums.iter().map(sum).collect()

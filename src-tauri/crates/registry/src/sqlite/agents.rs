@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use domain::agent::{Agent, TokenDigest};
-use domain::learned_timeout::LearnedTimeout;
+use domain::client::learned_timeout::LearnedTimeout;
 use domain::ports::{AgentNote, RegistryError};
 use domain::time::Timestamp;
 use serde_json::{Value, json};

@@ -2,13 +2,13 @@
 //!
 //! A flush is one unit of the writer, so it is written whole or not at all and shares the group's sync. What is too old
 //! goes with a later flush: ended windows beyond those shown when another ends, series an hour at a time, so that no
-//! flush is long. What the figures mean is in `domain::window` and `domain::ports::BudgetNote`.
+//! flush is long. What the figures mean is in `domain::budget::window` and `domain::ports::BudgetNote`.
 
 use domain::ports::{BudgetNote, RegistryError, SeriesQuery, SpendRow, WasteRow};
 use domain::time::Timestamp;
 use domain::tokens::Exactness;
-use domain::waste::Waste;
-use domain::window::{Flow, Window};
+use domain::budget::waste::Waste;
+use domain::budget::window::{TokenFlow, Window};
 use serde_json::{Value, json};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
@@ -279,7 +279,7 @@ impl Sqlite {
                 hour: Timestamp::from_millis(cells.number(0)?),
                 agent: cells.id("agent", 1)?,
                 server: cells.maybe_id("server", 2)?,
-                flow: cells.read("flow", Flow::from_word(cells.word(3)?))?,
+                flow: cells.read("flow", TokenFlow::from_word(cells.word(3)?))?,
                 family: cells.read("family", domain::tokens::Family::from_word(cells.word(4)?))?,
                 exactness: cells.read("exactness", exactness(cells.number(5)?))?,
                 tokens: unsigned(cells.number(6)?),

@@ -3,7 +3,7 @@
 //! Places are given out by `group.rs` inside the transaction, so a cursor cannot step over a row that commits late.
 //! Old rows are removed by `maintenance.rs`.
 
-use domain::change::{Change, Changes, Entity};
+use domain::ports::change::{Change, Changes, Entity};
 use domain::ids::Seq;
 use domain::ports::RegistryError;
 use sqlx::Row;

@@ -3,7 +3,7 @@
 //! Conflicts and doubles are found before the first statement, from what `Group` has read. Requests are written only
 //! when their mark says that they changed, so that a task with many questions stays cheap to change.
 
-use domain::change::Entity;
+use domain::ports::change::Entity;
 use domain::ids::HandleId;
 use domain::ports::Recorded;
 use sqlx::sqlite::SqliteConnection;

@@ -3,7 +3,7 @@
 //! The registry does not know what the values mean. The caps hold at every put, so that a window that saves without end
 //! only pushes out its own oldest things.
 
-use domain::ports::{DeskItem, RegistryError};
+use domain::ports::{RegistryError, UserDataItem};
 use domain::time::Timestamp;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
@@ -82,7 +82,7 @@ pub(crate) fn put(script: &mut Script, row: &DeskRow, limits: Limits) {
 
 impl Sqlite {
     /// What of one kind lies on the desk, the last put first.
-    pub(crate) async fn read_desk(&self, kind: &str) -> Result<Vec<DeskItem>, RegistryError> {
+    pub(crate) async fn read_desk(&self, kind: &str) -> Result<Vec<UserDataItem>, RegistryError> {
         let trouble = || self.base.fault("read the desk");
         let mut reader = self.reader().await?;
         let found = sqlx::query(
@@ -100,7 +100,7 @@ impl Sqlite {
             let value = String::from_utf8(plain)
                 .map_err(|_| Base::bad_row("read `desk`", kind, &Flaw::new("value_sealed", "is not text")))?;
             let changed = Timestamp::from_millis(row.try_get(1).map_err(trouble())?);
-            Ok(DeskItem { key: key.to_owned(), value, changed })
+            Ok(UserDataItem { key: key.to_owned(), value, changed })
         };
         found.iter().map(item).collect()
     }

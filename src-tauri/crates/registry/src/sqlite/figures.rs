@@ -1,13 +1,13 @@
 //! Which tasks a person decides about although their phase does not say so, and how many tasks there are in each state.
 //!
-//! What a figure counts is `domain::figure`'s; here is only where its state stands in columns. The phases in the
+//! What a figure counts is `domain::task::figures`'s; here is only where its state stands in columns. The phases in the
 //! statements are made from the domain's own predicates, so that they cannot differ.
 
 use std::sync::LazyLock;
 
-use domain::figure::{CountedState, Tally};
+use domain::task::figures::{CountedState, TaskTally};
 use domain::ports::RegistryError;
-use domain::status::{Phase, PhaseGroup};
+use domain::task::status::{Phase, PhaseGroup};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection, Row};
 
@@ -43,7 +43,7 @@ static UNDECIDED_NUMBERS: LazyLock<String> = LazyLock::new(|| {
 /// Whether a task is undecided, as 0 or 1; the list of those that are is made once for a statement.
 pub(super) static UNDECIDED: LazyLock<String> = LazyLock::new(|| format!("(number IN ({}))", *UNDECIDED_NUMBERS));
 
-fn tally(base: &Base, row: &SqliteRow) -> Result<Tally, RegistryError> {
+fn tally(base: &Base, row: &SqliteRow) -> Result<TaskTally, RegistryError> {
     let trouble = || base.fault("count tasks");
     let flaw = |column: &str| RegistryError::Other {
         operation: "read `tallies`",
@@ -51,7 +51,7 @@ fn tally(base: &Base, row: &SqliteRow) -> Result<Tally, RegistryError> {
     };
     let (server, agent): (&str, &str) = (row.try_get(0).map_err(trouble())?, row.try_get(1).map_err(trouble())?);
     let phase: &str = row.try_get(2).map_err(trouble())?;
-    Ok(Tally {
+    Ok(TaskTally {
         server: server.parse().map_err(|_| flaw("server"))?,
         agent: if agent.is_empty() { None } else { Some(agent.parse().map_err(|_| flaw("agent"))?) },
         state: CountedState {
@@ -65,7 +65,7 @@ fn tally(base: &Base, row: &SqliteRow) -> Result<Tally, RegistryError> {
 
 impl Sqlite {
     /// All tasks by server, agent and state. Counts of phases are kept by `tallies`; only tasks with a flag are read.
-    pub(crate) async fn read_tallies(&self) -> Result<Vec<Tally>, RegistryError> {
+    pub(crate) async fn read_tallies(&self) -> Result<Vec<TaskTally>, RegistryError> {
         let trouble = || self.base.fault("count tasks");
         let (undecided, numbers) = (UNDECIDED.as_str(), UNDECIDED_NUMBERS.as_str());
         let flagged = format!(
@@ -84,7 +84,7 @@ impl Sqlite {
         let mut tallies = plain.iter().map(|row| tally(&self.base, row)).collect::<Result<Vec<_>, _>>()?;
         for row in &flagged {
             let apart = tally(&self.base, row)?;
-            let is_same = |tally: &&mut Tally| {
+            let is_same = |tally: &&mut TaskTally| {
                 (tally.server, tally.agent, tally.state.phase) == (apart.server, apart.agent, apart.state.phase)
             };
             if let Some(rest) = tallies.iter_mut().find(is_same) {

@@ -6,7 +6,7 @@
 //! what was known, so knowledge that another process made stale fails the transaction instead of the data.
 
 use domain::audit::AuditEvent;
-use domain::change::Entity;
+use domain::ports::change::Entity;
 use domain::ids::Seq;
 use serde_json::Value;
 use sqlx::sqlite::SqliteConnection;

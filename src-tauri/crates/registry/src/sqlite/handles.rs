@@ -3,7 +3,7 @@
 //! A handle is read in one snapshot with its requests and its newest contact. Whether a change may be made is decided
 //! in `commit.rs`; which handles make a page in `lists.rs`; how a handle is encoded in `rows/handle.rs`.
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{HandleId, ServerId, SessionKey, UpstreamTaskId};
 use domain::ports::RegistryError;
 use domain::time::Timestamp;
@@ -106,7 +106,7 @@ fn one(
     let id: &str = row.try_get(1).map_err(trouble())?;
     let sealed: &[u8] = row.try_get(8).map_err(trouble())?;
     let seen: Option<i64> = row.try_get(9).map_err(trouble())?;
-    let next_look: Option<i64> = row.try_get(10).map_err(trouble())?;
+    let next_poll: Option<i64> = row.try_get(10).map_err(trouble())?;
     let columns = rows::handle::Columns {
         id,
         server: row.try_get(2).map_err(trouble())?,
@@ -121,7 +121,7 @@ fn one(
     let body = serde_json::from_slice(&plain).map_err(|error| Base::not_json("read `handles`", id, &error))?;
     let handle = rows::handle::read(&columns, &body, requests.remove(&number).unwrap_or_default())
         .map_err(|flaw| Base::bad_row("read `handles`", id, &flaw))?;
-    Ok((handle, next_look.map(Timestamp::from_millis)))
+    Ok((handle, next_poll.map(Timestamp::from_millis)))
 }
 
 /// Reads whole handles by number (JSON array), in the order of the array, with the time of their next look.

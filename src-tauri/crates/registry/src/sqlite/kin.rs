@@ -3,7 +3,7 @@
 //! Each list has an index of its own that holds only such tasks. A job is found by a keyed hash: its plain one could be
 //! tried with guessed arguments. What makes a task a child or a repeat is decided elsewhere.
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{AgentId, HandleId, JobKey};
 use domain::ports::RegistryError;
 use domain::time::Timestamp;

@@ -74,7 +74,7 @@ impl Knowledge {
             1 => {
                 let has_mark: Option<&[u8]> = row.try_get(8)?;
                 let phase: &str = row.try_get(4)?;
-                let phase = domain::status::Phase::from_word(phase)
+                let phase = domain::task::status::Phase::from_word(phase)
                     .ok_or_else(|| sqlx::Error::Decode("column `phase` has an unknown word".into()))?;
                 let known = Known {
                     number: row.try_get(2)?,

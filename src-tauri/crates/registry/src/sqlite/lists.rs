@@ -4,10 +4,10 @@
 //! has the phase before the key, so a page is merged from one short stretch for each phase; the time it takes does not
 //! depend on how many tasks there are. Counts are kept in `tallies`.
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{HandleId, ServerId};
 use domain::ports::{RegistryError, TaskCursor, TaskPage, TaskQuery};
-use domain::status::Phase;
+use domain::task::status::Phase;
 use domain::time::Timestamp;
 use sqlx::Row;
 

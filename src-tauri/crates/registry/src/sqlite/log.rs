@@ -4,7 +4,7 @@
 //! only pushes out its own oldest lines.
 
 use domain::ids::HandleId;
-use domain::observation::LogLine;
+use domain::task::observation::LogLine;
 use domain::ports::RegistryError;
 use domain::time::Timestamp;
 use sqlx::Row;

@@ -3,7 +3,7 @@
 //! Tasks, payloads and audit rows are removed in `retention.rs`, status lines already when they are written. Each
 //! function is one short step; the writer does other work between two of them.
 
-use domain::ports::{RegistryError, StoreFacts};
+use domain::ports::{RegistryError, RegistryFacts};
 use domain::time::Timestamp;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -95,7 +95,7 @@ pub(crate) async fn number(connection: &mut SqliteConnection, sql: &'static str)
 
 impl Sqlite {
     /// Facts for `doctor`, with a quick integrity check.
-    pub(crate) async fn read_facts(&self) -> Result<StoreFacts, RegistryError> {
+    pub(crate) async fn read_facts(&self) -> Result<RegistryFacts, RegistryError> {
         let trouble = || self.base.fault("check the registry");
         let mut reader = self.reader().await?;
         let row = sqlx::query(
@@ -112,7 +112,7 @@ impl Sqlite {
         let checked = sqlx::query("PRAGMA quick_check(10)").fetch_all(&mut *reader).await.map_err(trouble())?;
         let finding = |row: &SqliteRow| row.try_get::<String, _>(0).map_err(trouble());
         let findings = checked.iter().map(finding).collect::<Result<Vec<_>, _>>()?;
-        Ok(StoreFacts {
+        Ok(RegistryFacts {
             place: format!("SQLite {version}, `{}`", self.base.path.display()),
             schema: schema(&mut reader, &self.base.path, migrate::KNOWN).await?,
             tasks: count(1)?,

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{HandleId, ServerId};
-use domain::ports::{CancelFacts, GroupBy, Page, PageQuery, RegistryError, View};
-use domain::status::{Phase, PhaseGroup};
+use domain::ports::{CancelFacts, GroupBy, RegistryError, TaskGroups, TaskListQuery, TaskRows};
+use domain::task::status::{Phase, PhaseGroup};
 use domain::time::Timestamp;
 use serde_json::Value;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -62,7 +62,7 @@ impl Sqlite {
     async fn places(
         &self,
         connection: &mut SqliteConnection,
-        query: PageQuery,
+        query: TaskListQuery,
         (offset, limit): (u64, u32),
     ) -> Result<Vec<SqliteRow>, RegistryError> {
         let mut taken = taken(&self.base, connection, query).await?;
@@ -76,7 +76,7 @@ impl Sqlite {
     }
 
     /// A stretch of a list on a screen.
-    pub(crate) async fn read_screen(&self, query: PageQuery, offset: u64, limit: u32) -> Result<Page, RegistryError> {
+    pub(crate) async fn read_screen(&self, query: TaskListQuery, offset: u64, limit: u32) -> Result<TaskRows, RegistryError> {
         let trouble = || self.base.fault("find tasks");
         let limit = limit.min(self.base.limits.page_rows_max);
         let mut reader = self.reader().await?;
@@ -86,11 +86,11 @@ impl Sqlite {
         let numbers = found.iter().map(number).collect::<Result<Vec<_>, _>>().map_err(trouble())?;
         let rows = super::handles::read(&self.base, &mut transaction, &Value::Array(numbers)).await?;
         transaction.rollback().await.map_err(trouble())?;
-        Ok(Page { rows: rows.into_iter().map(|(_, task)| task).collect() })
+        Ok(TaskRows { rows: rows.into_iter().map(|(_, task)| task).collect() })
     }
 
     /// The tasks of a list on a screen by id.
-    pub(crate) async fn read_matching(&self, query: PageQuery, limit: u32) -> Result<Vec<HandleId>, RegistryError> {
+    pub(crate) async fn read_matching(&self, query: TaskListQuery, limit: u32) -> Result<Vec<HandleId>, RegistryError> {
         let trouble = || self.base.fault("find tasks");
         let mut reader = self.reader().await?;
         let mut transaction = reader.begin().await.map_err(trouble())?;
@@ -107,12 +107,12 @@ impl Sqlite {
     }
 
     /// How a list on a screen is divided.
-    pub(crate) async fn read_view(&self, query: PageQuery) -> Result<View, RegistryError> {
+    pub(crate) async fn read_view(&self, query: TaskListQuery) -> Result<TaskGroups, RegistryError> {
         let trouble = || self.base.fault("count tasks");
         let mut reader = self.reader().await?;
         let mut transaction = reader.begin().await.map_err(trouble())?;
         let taken = taken(&self.base, &mut transaction, query).await?;
-        let known = if taken.is_timed() { View::default() } else { taken.query.view(taken.all_tasks, &taken.kinds) };
+        let known = if taken.is_timed() { TaskGroups::default() } else { taken.query.view(taken.all_tasks, &taken.kinds) };
         let mut groups: Vec<(String, u64)> = known.groups;
         let mut total = known.total;
         for script in taken.counts() {
@@ -126,7 +126,7 @@ impl Sqlite {
         }
         transaction.rollback().await.map_err(trouble())?;
         let undivided = taken.query.group_by == GroupBy::None;
-        Ok(View { total, all: taken.all_tasks, groups: if undivided { Vec::new() } else { merged(groups) } })
+        Ok(TaskGroups { total, all: taken.all_tasks, groups: if undivided { Vec::new() } else { merged(groups) } })
     }
 
     /// Tasks that need attention, are held or ask to go on past a limit, the last changed first.

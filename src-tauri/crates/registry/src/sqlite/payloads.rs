@@ -3,7 +3,7 @@
 //! Erasing removes the row; what may remain of it in free pages is sealed (ruling 9).
 
 use domain::ids::HandleId;
-use domain::payload::{Payload, PayloadKind};
+use domain::task::payload::{Payload, PayloadKind};
 use domain::ports::RegistryError;
 use sqlx::Row;
 

@@ -5,24 +5,20 @@
 
 use domain::agent::Agent;
 use domain::audit::AuditEvent;
-use domain::change::Changes;
-use domain::figure::Tally;
-use domain::handle::{TaskHandle, Usual};
+use domain::ports::change::Changes;
+use domain::task::figures::TaskTally;
+use domain::task::{TaskHandle, UsualDuration};
 use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
-use domain::observation::LogLine;
-use domain::payload::{Payload, PayloadKind};
-use domain::policy::Retention;
-use domain::ports::{
-    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, DeskItem,
-    InboxPage, Page, PageQuery, PayloadUse, PortFuture, Recorded, Recording, Registry, RegistryError, Removal,
-    RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, StoreFacts, TaskPage, TaskQuery, View, WasteRow,
-};
-use domain::raw::RawNote;
+use domain::task::observation::LogLine;
+use domain::task::payload::{Payload, PayloadKind};
+use domain::policy::RetentionPolicy;
+use domain::ports::{AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, InboxPage, PayloadUse, PortFuture, Recorded, Recording, Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow};
+use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
-use domain::status::Phase;
+use domain::task::status::Phase;
 use domain::time::Timestamp;
-use domain::window::Window;
+use domain::budget::window::Window;
 
 use super::Sqlite;
 use super::agents;
@@ -200,19 +196,19 @@ impl Registry for Sqlite {
         Box::pin(self.read_counts(query))
     }
 
-    fn tallies(&self) -> PortFuture<'_, Result<Vec<Tally>, RegistryError>> {
+    fn tallies(&self) -> PortFuture<'_, Result<Vec<TaskTally>, RegistryError>> {
         Box::pin(self.read_tallies())
     }
 
-    fn page(&self, query: PageQuery, offset: u64, limit: u32) -> PortFuture<'_, Result<Page, RegistryError>> {
+    fn page(&self, query: TaskListQuery, offset: u64, limit: u32) -> PortFuture<'_, Result<TaskRows, RegistryError>> {
         Box::pin(self.read_screen(query, offset, limit))
     }
 
-    fn view(&self, query: PageQuery) -> PortFuture<'_, Result<View, RegistryError>> {
+    fn view(&self, query: TaskListQuery) -> PortFuture<'_, Result<TaskGroups, RegistryError>> {
         Box::pin(self.read_view(query))
     }
 
-    fn matching_ids(&self, query: PageQuery, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+    fn matching_ids(&self, query: TaskListQuery, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
         Box::pin(self.read_matching(query, limit))
     }
 
@@ -247,7 +243,7 @@ impl Registry for Sqlite {
         Box::pin(async move { self.write(Unit::Desk(row?, audit)).await?.done() })
     }
 
-    fn desk_list(&self, kind: &str) -> PortFuture<'_, Result<Vec<DeskItem>, RegistryError>> {
+    fn desk_list(&self, kind: &str) -> PortFuture<'_, Result<Vec<UserDataItem>, RegistryError>> {
         let kind = kind.to_owned();
         Box::pin(async move { self.read_desk(&kind).await })
     }
@@ -285,7 +281,7 @@ impl Registry for Sqlite {
         server: ServerId,
         tool: &str,
         samples_min: u32,
-    ) -> PortFuture<'_, Result<Option<Usual>, RegistryError>> {
+    ) -> PortFuture<'_, Result<Option<UsualDuration>, RegistryError>> {
         let tool = tool.to_owned();
         Box::pin(async move { self.read_usual(server, &tool, samples_min).await })
     }
@@ -307,11 +303,11 @@ impl Registry for Sqlite {
         Box::pin(self.read_audit(handle, after, limit))
     }
 
-    fn next_look(&self, id: HandleId) -> PortFuture<'_, Result<Option<Timestamp>, RegistryError>> {
+    fn next_poll(&self, id: HandleId) -> PortFuture<'_, Result<Option<Timestamp>, RegistryError>> {
         Box::pin(self.read_next_look(id))
     }
 
-    fn facts(&self) -> PortFuture<'_, Result<StoreFacts, RegistryError>> {
+    fn facts(&self) -> PortFuture<'_, Result<RegistryFacts, RegistryError>> {
         Box::pin(self.read_facts())
     }
 
@@ -332,11 +328,11 @@ impl Registry for Sqlite {
         })
     }
 
-    fn storage(&self, limits: Retention, now: Timestamp) -> PortFuture<'_, Result<StorageFacts, RegistryError>> {
+    fn storage(&self, limits: RetentionPolicy, now: Timestamp) -> PortFuture<'_, Result<StorageFacts, RegistryError>> {
         Box::pin(async move { self.read_storage(&limits, now).await })
     }
 
-    fn clean(&self, limits: Retention, now: Timestamp) -> PortFuture<'_, Result<Removal, RegistryError>> {
+    fn clean(&self, limits: RetentionPolicy, now: Timestamp) -> PortFuture<'_, Result<Removal, RegistryError>> {
         Box::pin(async move { self.clean_stretch(&limits, now).await })
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use domain::ids::RequestKey;
 use domain::ports::{InboxItem, InboxPage, RegistryError};
-use domain::request::InputRequest;
+use domain::task::input_request::InputRequest;
 use domain::time::Timestamp;
 use serde_json::Value;
 use sqlx::sqlite::SqliteConnection;
@@ -82,7 +82,7 @@ pub(crate) async fn read(
 }
 
 impl Sqlite {
-    /// Open questions of tasks whose [`domain::status::Phase::asks_people`], oldest first.
+    /// Open questions of tasks whose [`domain::task::status::Phase::asks_people`], oldest first.
     pub(crate) async fn read_inbox(&self, offset: u64, limit: u32) -> Result<InboxPage, RegistryError> {
         let trouble = || self.base.fault("read the inbox");
         let mut reader = self.reader().await?;

@@ -5,9 +5,9 @@
 //! segment is verified is in `verify.rs`.
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::change::Entity;
+use domain::ports::change::Entity;
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::policy::Retention;
+use domain::policy::RetentionPolicy;
 use domain::ports::{PayloadUse, RegistryError, Removal, StorageFacts, StoredKind};
 use domain::time::Timestamp;
 use serde_json::Value;
@@ -123,7 +123,7 @@ fn fact(at: Timestamp, verb: Verb, note: String) -> AuditEvent {
 
 impl Sqlite {
     /// Removes one stretch.
-    pub(crate) async fn clean_stretch(&self, limits: &Retention, now: Timestamp) -> Result<Removal, RegistryError> {
+    pub(crate) async fn clean_stretch(&self, limits: &RetentionPolicy, now: Timestamp) -> Result<Removal, RegistryError> {
         // Refused here already when there is no writer.
         let writer = self.writer()?;
         let mut reader = self.reader().await?;
@@ -170,7 +170,7 @@ impl Sqlite {
     async fn excesses(
         &self,
         reader: &mut SqliteConnection,
-        limits: &Retention,
+        limits: &RetentionPolicy,
         now: Timestamp,
     ) -> Result<Vec<Excess>, RegistryError> {
         let mut found = vec![Excess::Older(before(now, limits.payload_age))];
@@ -265,7 +265,7 @@ impl Sqlite {
     }
 
     /// Figures, and what clean-up would remove now.
-    pub(crate) async fn read_storage(&self, limits: &Retention, now: Timestamp) -> Result<StorageFacts, RegistryError> {
+    pub(crate) async fn read_storage(&self, limits: &RetentionPolicy, now: Timestamp) -> Result<StorageFacts, RegistryError> {
         let trouble = || self.base.fault("sum up what is stored");
         let mut reader = self.reader().await?;
         let sums = format!(
@@ -310,7 +310,7 @@ impl Sqlite {
     async fn due(
         &self,
         reader: &mut SqliteConnection,
-        limits: &Retention,
+        limits: &RetentionPolicy,
         now: Timestamp,
     ) -> Result<Removal, RegistryError> {
         let trouble = || self.base.fault("sum up what is old");

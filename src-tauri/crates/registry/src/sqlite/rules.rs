@@ -3,7 +3,7 @@
 //! Which rule holds for a call is decided in `domain::rule`; the encoding is in `rows/rule.rs`. There are few of them,
 //! and they are read whole.
 
-use domain::change::Entity;
+use domain::ports::change::Entity;
 use domain::ports::RegistryError;
 use domain::rule::{Rule, RuleScope};
 use sqlx::Row;

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use domain::ports::{Alike, Flag, GroupBy, PageQuery, RegistryError, TaskOrder};
-use domain::status::{Phase, PhaseGroup};
+use domain::ports::{AlikeTasks, GroupBy, RegistryError, TaskFlag, TaskListQuery, TaskOrder};
+use domain::task::status::{Phase, PhaseGroup};
 use serde_json::{Value, json};
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -46,9 +46,9 @@ const BY_ID: &str = "INDEXED BY sqlite_autoindex_handles_1 WHERE id >= ? AND id 
 /// What a query takes.
 pub(super) struct Taken {
     /// The query itself.
-    pub(super) query: PageQuery,
+    pub(super) query: TaskListQuery,
     /// The kinds it takes.
-    pub(super) kinds: Vec<Alike>,
+    pub(super) kinds: Vec<AlikeTasks>,
     /// Tasks that there are, of all kinds.
     pub(super) all_tasks: u64,
     /// Whether these are all there are.
@@ -58,7 +58,7 @@ pub(super) struct Taken {
     /// Whether so many tasks changed since `changed_after` that they are not sorted.
     pub(super) dense: bool,
     /// The kinds it takes when the text is the beginning of an id, and that beginning.
-    by_id: Option<(Vec<Alike>, String)>,
+    by_id: Option<(Vec<AlikeTasks>, String)>,
 }
 
 /// What the stretches of a query have in common.
@@ -89,8 +89,8 @@ impl Bound {
     }
 }
 
-fn names(kinds: &[Alike]) -> String {
-    let name = |kind: &Alike| {
+fn names(kinds: &[AlikeTasks]) -> String {
+    let name = |kind: &AlikeTasks| {
         let agent = kind.agent.map(|agent| agent.to_string()).unwrap_or_default();
         let tool = kind.tool.as_deref().unwrap_or_default();
         json!([kind.server.to_string(), agent, tool, kind.phase.word(), i64::from(kind.is_undecided)])
@@ -98,7 +98,7 @@ fn names(kinds: &[Alike]) -> String {
     Value::Array(kinds.iter().map(name).collect()).to_string()
 }
 
-fn level(query: &PageQuery) -> Level {
+fn level(query: &TaskListQuery) -> Level {
     let within = |by: GroupBy| query.within.is_some() && query.group_by == by;
     let nobody = within(GroupBy::Agent) && query.within.as_deref() == Some("");
     let by_server = !query.servers.is_empty() || within(GroupBy::Server);
@@ -125,11 +125,11 @@ enum Part {
 }
 
 /// The index of the tasks with a flag, and its condition; `None` where the kinds say it.
-fn column(flag: Flag) -> Option<(&'static str, &'static str)> {
+fn column(flag: TaskFlag) -> Option<(&'static str, &'static str)> {
     match flag {
-        Flag::Orphaned => Some(("handles_orphaned", " AND orphaned = 1")),
-        Flag::OverLimit => Some(("handles_over_limit", " AND over_limit = 1")),
-        Flag::Held | Flag::NeedsYou => None,
+        TaskFlag::Orphaned => Some(("handles_orphaned", " AND orphaned = 1")),
+        TaskFlag::OverLimit => Some(("handles_over_limit", " AND over_limit = 1")),
+        TaskFlag::Held | TaskFlag::NeedsYou => None,
     }
 }
 
@@ -154,7 +154,7 @@ impl Taken {
     }
 
     /// Which tasks of the same server, agent, tool and phase are taken, where not all are; the keys say which phase.
-    fn part(&self, is_same: impl Fn(&Alike) -> bool) -> Part {
+    fn part(&self, is_same: impl Fn(&AlikeTasks) -> bool) -> Part {
         let has = |undecided| self.kinds.iter().any(|kind| kind.is_undecided == undecided && is_same(kind));
         match (self.is_split, has(false), has(true)) {
             (false, ..) | (true, true, true) => Part::Both,
@@ -200,7 +200,7 @@ impl Taken {
     }
 
     /// The values of [`BY_ID`] with the kinds to find and those that are found already.
-    fn id_values(&self, kinds: &[Alike], beginning: &str) -> Vec<Bound> {
+    fn id_values(&self, kinds: &[AlikeTasks], beginning: &str) -> Vec<Bound> {
         let range = [beginning.to_owned(), format!("{beginning}{BEYOND}"), names(kinds), names(&self.kinds)];
         range.into_iter().map(Bound::Text).chain(self.moments()).collect()
     }
@@ -210,10 +210,10 @@ impl Taken {
         if self.all {
             return vec![("INDEXED BY handles_by_age WHERE true".into(), Vec::new())];
         }
-        let agent = |kind: &Alike| kind.agent.map(|agent| agent.to_string()).unwrap_or_default();
-        let tool = |kind: &Alike| kind.tool.as_deref().unwrap_or_default().to_owned();
+        let agent = |kind: &AlikeTasks| kind.agent.map(|agent| agent.to_string()).unwrap_or_default();
+        let tool = |kind: &AlikeTasks| kind.tool.as_deref().unwrap_or_default().to_owned();
         let level = level(&self.query);
-        let key = |kind: &Alike| {
+        let key = |kind: &AlikeTasks| {
             let phase = kind.phase.word().to_owned();
             match level {
                 Level::Phase => vec![phase],
@@ -337,7 +337,7 @@ impl Taken {
     }
 }
 
-fn alike(base: &Base, row: &SqliteRow) -> Result<Alike, RegistryError> {
+fn alike(base: &Base, row: &SqliteRow) -> Result<AlikeTasks, RegistryError> {
     let trouble = || base.fault("count tasks");
     let flaw = |column: &str| RegistryError::Other {
         operation: "read `kinds`",
@@ -346,7 +346,7 @@ fn alike(base: &Base, row: &SqliteRow) -> Result<Alike, RegistryError> {
     let (server, agent): (&str, &str) = (row.try_get(0).map_err(trouble())?, row.try_get(1).map_err(trouble())?);
     let (tool, phase): (&str, &str) = (row.try_get(2).map_err(trouble())?, row.try_get(3).map_err(trouble())?);
     let agent = if agent.is_empty() { None } else { Some(agent.parse().map_err(|_| flaw("agent"))?) };
-    Ok(Alike {
+    Ok(AlikeTasks {
         server: server.parse().map_err(|_| flaw("server"))?,
         agent,
         tool: (!tool.is_empty()).then(|| tool.into()),
@@ -360,8 +360,8 @@ fn alike(base: &Base, row: &SqliteRow) -> Result<Alike, RegistryError> {
 async fn split(
     base: &Base,
     connection: &mut SqliteConnection,
-    kinds: &mut [(Alike, SqliteRow)],
-) -> Result<Vec<(Alike, usize)>, RegistryError> {
+    kinds: &mut [(AlikeTasks, SqliteRow)],
+) -> Result<Vec<(AlikeTasks, usize)>, RegistryError> {
     let trouble = || base.fault("count tasks");
     let undecided = UNDECIDED.as_str();
     let found = sqlx::query(sqlx::AssertSqlSafe(format!(
@@ -373,9 +373,9 @@ async fn split(
     .map_err(trouble())?;
     let mut apart = Vec::new();
     for row in &found {
-        let kind = Alike { is_undecided: true, ..alike(base, row)? };
-        let is_same = |(rest, _): &(Alike, SqliteRow)| {
-            Alike { tasks: 0, ..rest.clone() } == Alike { tasks: 0, is_undecided: false, ..kind.clone() }
+        let kind = AlikeTasks { is_undecided: true, ..alike(base, row)? };
+        let is_same = |(rest, _): &(AlikeTasks, SqliteRow)| {
+            AlikeTasks { tasks: 0, ..rest.clone() } == AlikeTasks { tasks: 0, is_undecided: false, ..kind.clone() }
         };
         let Some(at) = kinds.iter().position(is_same) else { continue };
         if let Some((rest, _)) = kinds.get_mut(at) {
@@ -390,7 +390,7 @@ async fn split(
 pub(super) async fn taken(
     base: &Base,
     connection: &mut SqliteConnection,
-    query: PageQuery,
+    query: TaskListQuery,
 ) -> Result<Taken, RegistryError> {
     let trouble = || base.fault("count tasks");
     let found = sqlx::query(

@@ -3,12 +3,12 @@
 //! What depends on the transaction (numbers, hashes, which requests changed) is left to `group.rs` and `commit.rs`.
 
 use domain::audit::{Actor, AuditEvent};
-use domain::change::Entity;
-use domain::handle::TaskHandle;
+use domain::ports::change::Entity;
+use domain::task::TaskHandle;
 use domain::ids::{HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::ports::{AgentUnit, Commit, CommitError, ContactNote, Recorded, RegistryError, RuleUnit, ServerUnit};
-use domain::request::{InputRequest, RequestState};
-use domain::status::Intent;
+use domain::task::input_request::{InputRequest, RequestState};
+use domain::task::status::Intent;
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -367,7 +367,7 @@ impl Unit {
     /// Contact notes as a unit.
     pub(crate) fn contacts(notes: &[ContactNote]) -> Self {
         let rows = notes.iter().map(|note| {
-            json!([note.handle.to_string(), note.seen.as_millis(), note.next_look.map(Timestamp::as_millis)])
+            json!([note.handle.to_string(), note.seen.as_millis(), note.next_poll.map(Timestamp::as_millis)])
         });
         Self::Contacts(Value::Array(rows.collect()).to_string())
     }

@@ -2,7 +2,7 @@
 //!
 //! A percentile is the nearest rank: the smallest duration that at least that share of the samples does not exceed.
 
-use domain::handle::Usual;
+use domain::task::UsualDuration;
 use domain::ids::ServerId;
 use domain::ports::RegistryError;
 
@@ -46,7 +46,7 @@ impl Sqlite {
         server: ServerId,
         tool: &str,
         samples_min: u32,
-    ) -> Result<Option<Usual>, RegistryError> {
+    ) -> Result<Option<UsualDuration>, RegistryError> {
         let trouble = || self.base.fault("read durations");
         let mut reader = self.reader().await?;
         let found: Vec<i64> =
@@ -63,7 +63,7 @@ impl Sqlite {
             return Ok(None);
         }
         let figures = rank(&sorted, 50).zip(rank(&sorted, 90)).zip(rank(&sorted, 95));
-        Ok(figures.map(|((median_ms, p90_ms), p95_ms)| Usual { samples, median_ms, p90_ms, p95_ms }))
+        Ok(figures.map(|((median_ms, p90_ms), p95_ms)| UsualDuration { samples, median_ms, p90_ms, p95_ms }))
     }
 }
 

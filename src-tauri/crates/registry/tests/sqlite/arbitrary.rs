@@ -4,27 +4,22 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::client_profile::{PROFILES, ToolListCost};
-use domain::decider::Decider;
-use domain::handle::{
-    self, Audience, Form, Hold, HoldWhy, Home, Origin, OverLimit, Parent, ParentWhy, TaskHandle, Told, Usual,
-};
+use domain::client::profile::{PROFILES, ToolListCost};
+use domain::task::decider::Decider;
+use domain::task::{self, Audience, HoldReason, Home, Origin, OverLimit, Parent, ParentWhy, ResultForm, ResultHold, TaskHandle, Told, UsualDuration};
 use domain::ids::{
     AgentId, ConnectionId, HandleId, HostId, JobKey, PersonId, RequestKey, ServerId, SessionKey, UpstreamTaskId,
     WindowId,
 };
-use domain::observation::Progress;
-use domain::payload::ResultRef;
-use domain::request::{AnswerAction, Answered, Ask, AskDoor, InputRequest, RequestState};
-use domain::rule::{AtTokens, TokenLimit};
-use domain::server::{Consent, Dialect, Era, Negotiated, Server, ServerAddress, Verdict};
-use domain::status::{
-    Contact, Delivery, Due, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, RpcError, ServerView, TaskStatus, TaskView,
-    Ttl, Wish,
-};
+use domain::task::observation::Progress;
+use domain::task::payload::ResultRef;
+use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, RecordedAnswer, RequestState};
+use domain::rule::{LimitAction, TokenLimit};
+use domain::server::{Consent, Dialect, Era, EraVerdict, Negotiated, Server, ServerAddress};
+use domain::task::status::{CancelRequest, Contact, Delivery, Due, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, RpcError, ServerView, TaskStatus, TaskView, Ttl};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, TaskTokens};
-use domain::window::{Shelf, Source, Window};
+use domain::budget::window::{ListedTools, TokenSource, Window};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -155,7 +150,7 @@ fn delivery() -> BoxedStrategy<Delivery> {
 
 fn intent() -> BoxedStrategy<Intent> {
     let wish = || {
-        (decider(), time(), of(text()), delivery(), of(time())).prop_map(|(by, at, reason, delivery, sent)| Wish {
+        (decider(), time(), of(text()), delivery(), of(time())).prop_map(|(by, at, reason, delivery, sent)| CancelRequest {
             by,
             at,
             reason,
@@ -213,7 +208,7 @@ fn request() -> BoxedStrategy<InputRequest> {
         Just(AnswerAction::Forwarded),
     ];
     let answered = (decider(), time(), action, of(time()), delivery())
-        .prop_map(|(by, at, action, not_before, delivery)| Answered { by, at, action, not_before, delivery });
+        .prop_map(|(by, at, action, not_before, delivery)| RecordedAnswer { by, at, action, not_before, delivery });
     let answered = answered.boxed();
     let state = prop_oneof![
         Just(RequestState::Open),
@@ -254,7 +249,7 @@ pub(crate) fn family() -> impl Strategy<Value = Family> {
 }
 
 pub(crate) fn limit() -> impl Strategy<Value = TokenLimit> {
-    let at = prop_oneof![Just(AtTokens::Warn), Just(AtTokens::Ask), Just(AtTokens::Hold), Just(AtTokens::Stop)];
+    let at = prop_oneof![Just(LimitAction::Warn), Just(LimitAction::Ask), Just(LimitAction::Hold), Just(LimitAction::Stop)];
     (any::<u64>(), at).prop_map(|(tokens, at)| TokenLimit { tokens, at })
 }
 
@@ -292,9 +287,9 @@ fn count() -> impl Strategy<Value = Count> {
 /// Any window, as it is kept: without what came in lately.
 pub(crate) fn any_window() -> impl Strategy<Value = Window> {
     let shelf = (of(text()), btree_map(text().prop_map(Arc::from), count(), 0..4), count())
-        .prop_map(|(session, tools, own)| Shelf { session: session.map(Into::into), tools, own });
+        .prop_map(|(session, tools, own)| ListedTools { session: session.map(Into::into), tools, own });
     let shelves = btree_map(of(any::<u128>().prop_map(ServerId::from_random)), shelf, 0..3);
-    let source = (2..Source::ALL.len()).prop_map(|index| Source::ALL[index]);
+    let source = (2..TokenSource::ALL.len()).prop_map(|index| TokenSource::ALL[index]);
     let sums = || btree_map(source.clone(), count(), 0..4);
     let tool_list = (any::<u16>(), any::<bool>()).prop_map(|(percent, searched)| ToolListCost { percent, searched });
     let sums = (sums(), sums(), tool_list);
@@ -322,33 +317,33 @@ pub(crate) fn any_window() -> impl Strategy<Value = Window> {
 /// parent; the rest.
 type Dealings = (
     (Option<Timestamp>, Option<Timestamp>, Option<Timestamp>, Option<Timestamp>),
-    (Option<Hold>, Weight),
+    (Option<ResultHold>, Weight),
     Option<Parent>,
     (Option<u128>, Option<String>, Option<String>, Option<String>, u32, Option<Duration>),
 );
 
 fn any_dealings() -> BoxedStrategy<Dealings> {
     let form =
-        prop_oneof![Just(Form::Whole), Just(Form::Slices), any::<u64>().prop_map(|tokens| Form::Trimmed { tokens }),];
+        prop_oneof![Just(ResultForm::Whole), Just(ResultForm::Slices), any::<u64>().prop_map(|tokens| ResultForm::Trimmed { tokens }),];
     let verdict =
         prop_oneof![
-            time().prop_map(|at| handle::Verdict::ByLimit { at }),
-            (person(), time(), form).prop_map(|(by, at, form)| handle::Verdict::Deliver { by, at, form }),
+            time().prop_map(|at| task::HoldVerdict::ByLimit { at }),
+            (person(), time(), form).prop_map(|(by, at, form)| task::HoldVerdict::Deliver { by, at, form }),
             (person(), time(), of(text()), any::<bool>())
-                .prop_map(|(by, at, reason, shown)| handle::Verdict::Withhold { by, at, reason, shown }),
+                .prop_map(|(by, at, reason, shown)| task::HoldVerdict::Withhold { by, at, reason, shown }),
         ];
     let reason = prop_oneof![
-        Just(HoldWhy::Review),
-        (any::<u64>(), any::<u64>()).prop_map(|(tokens, limit)| HoldWhy::TooLarge { tokens, limit }),
-        (any::<u64>(), any::<u64>()).prop_map(|(tokens, free)| HoldWhy::DoesNotFit { tokens, free }),
-        (any::<u64>(), any::<u64>(), 0..PROFILES.len()).prop_map(|(tokens, shown, line)| HoldWhy::WouldBeCut {
+        Just(HoldReason::Review),
+        (any::<u64>(), any::<u64>()).prop_map(|(tokens, limit)| HoldReason::TooLarge { tokens, limit }),
+        (any::<u64>(), any::<u64>()).prop_map(|(tokens, free)| HoldReason::DoesNotFit { tokens, free }),
+        (any::<u64>(), any::<u64>(), 0..PROFILES.len()).prop_map(|(tokens, shown, line)| HoldReason::WouldBeCut {
             tokens,
             shown,
             program: &PROFILES[line],
         }),
     ];
     let hold =
-        (of(person()), time(), reason, of(verdict)).prop_map(|(by, at, why, verdict)| Hold { by, at, why, verdict });
+        (of(person()), time(), reason, of(verdict)).prop_map(|(by, at, why, verdict)| ResultHold { by, at, why, verdict });
     let why = prop_oneof![Just(ParentWhy::Trace), Just(ParentWhy::OpenTask)];
     let parent = (any::<u128>(), why).prop_map(|(id, why)| Parent { id: HandleId::from_random(id), why });
     let moments = (of(time()), of(time()), of(time()), of(time()));
@@ -369,7 +364,7 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
     let progress =
         (of(real()), of(real()), of(text())).prop_map(|(done, total, message)| Progress { done, total, message });
     let usual = (any::<u32>(), any::<u64>(), any::<u64>(), any::<u64>())
-        .prop_map(|(samples, median_ms, p90_ms, p95_ms)| Usual { samples, median_ms, p90_ms, p95_ms });
+        .prop_map(|(samples, median_ms, p90_ms, p95_ms)| UsualDuration { samples, median_ms, p90_ms, p95_ms });
     let why = prop_oneof![Just(DueWhy::Agreed), Just(DueWhy::Usual)];
     let due = (time(), why).prop_map(|(at, why)| Due { at, why });
     let home = (any::<u32>(), of(text()))
@@ -406,9 +401,9 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
             intent,
             audience,
             requests: requests.into(),
-            shared: handle::SharedQuestions {
+            shared: task::SharedQuestions {
                 stored: [(RequestKey::new("k"), [HandleId::from_random(id.wrapping_add(1))].into())].into(),
-                elsewhere: [handle::QuestionRef { task: HandleId::from_random(id), key: RequestKey::new("k/1") }]
+                elsewhere: [task::QuestionRef { task: HandleId::from_random(id), key: RequestKey::new("k/1") }]
                     .into(),
             },
             more_questions: attempt / 2,
@@ -452,7 +447,7 @@ pub(crate) fn any_server() -> impl Strategy<Value = Server> {
     let era = || prop_oneof![Just(Era::Modern), Just(Era::Legacy), Just(Era::LegacySse)];
     let dialect = prop_oneof![Just(Dialect::Extension2026), Just(Dialect::Experimental2025), Just(Dialect::NoTasks)];
     let consent = (person(), time(), text()).prop_map(|(by, at, fingerprint)| Consent { by, at, fingerprint });
-    let verdict = (text(), era()).prop_map(|(fingerprint, era)| Verdict { fingerprint, era });
+    let verdict = (text(), era()).prop_map(|(fingerprint, era)| EraVerdict { fingerprint, era });
     let negotiated = (era(), dialect, text(), text(), text(), any::<bool>(), any::<bool>(), of(text())).prop_map(
         |(era, dialect, protocol_version, server_name, server_version, can_list, can_cancel, session)| Negotiated {
             era,

@@ -2,7 +2,7 @@
 
 use domain::ids::{AgentId, ServerId};
 use domain::rule::{Rule, RuleScope};
-use domain::window::Meter;
+use domain::budget::window::CountingSettings;
 use proptest::option::of;
 use proptest::prelude::*;
 
@@ -30,8 +30,8 @@ pub(crate) fn any_rule() -> impl Strategy<Value = Rule> {
 }
 
 /// How any agent is counted.
-pub(crate) fn any_meter() -> impl Strategy<Value = Meter> {
-    (of(text()), of(family()), of(any::<u64>()), of(text())).prop_map(|(model, family, window, program)| Meter {
+pub(crate) fn any_meter() -> impl Strategy<Value = CountingSettings> {
+    (of(text()), of(family()), of(any::<u64>()), of(text())).prop_map(|(model, family, window, program)| CountingSettings {
         model: model.map(Into::into),
         family,
         window,

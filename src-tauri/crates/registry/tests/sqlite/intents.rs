@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use domain::policy::Policy;
-use domain::ports::Intents as _;
+use domain::ports::CallIntents as _;
 use registry::{IntentsOpening, SqliteIntents};
 use sqlx::Connection as _;
 use testkit::story;

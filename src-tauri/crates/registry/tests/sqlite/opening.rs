@@ -3,7 +3,7 @@
 use std::fs;
 
 use domain::ports::{Commit, Registry, RegistryError};
-use domain::status::Phase;
+use domain::task::status::Phase;
 use registry::{SealKey, Sqlite};
 use testkit::story::{Cast, unit};
 

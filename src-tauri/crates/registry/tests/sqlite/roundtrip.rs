@@ -3,7 +3,7 @@
 use domain::agent::{Agent, TokenDigest};
 use domain::ids::AgentId;
 use domain::ports::{AgentUnit, BudgetNote, Registry, RuleUnit, ServerUnit};
-use domain::status::Phase;
+use domain::task::status::Phase;
 use domain::time::Timestamp;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -67,7 +67,7 @@ fn any_window_reads_back_as_it_was_written() {
     check(any_window(), async |registry, mut window| {
         window.ended = None;
         let note =
-            |window: &domain::window::Window| BudgetNote { windows: vec![window.clone()], ..BudgetNote::default() };
+            |window: &domain::budget::window::Window| BudgetNote { windows: vec![window.clone()], ..BudgetNote::default() };
         registry.note_budget(note(&window)).await.expect("noted");
         let open = registry.windows(0).await.expect("reads");
         prop_assert_eq!(open, vec![window.clone()]);

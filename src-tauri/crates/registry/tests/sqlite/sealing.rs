@@ -2,17 +2,17 @@
 
 use std::fs;
 
-use domain::handle::{Hold, HoldWhy, Verdict};
+use domain::task::{HoldReason, HoldVerdict, ResultHold};
 use domain::ids::{PersonId, SessionKey, WindowId};
-use domain::observation::LogLine;
-use domain::payload::{Payload, PayloadKind, PayloadWrite};
+use domain::task::observation::LogLine;
+use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::ports::{BudgetNote, Commit, Registry, RegistryError, ServerUnit};
-use domain::request::{Ask, AskDoor, InputRequest, RequestState};
+use domain::task::input_request::{Ask, AskDoor, InputRequest, RequestState};
 use domain::server::{Dialect, Era, Negotiated};
-use domain::status::{Delivery, Intent, Phase, Wish};
+use domain::task::status::{CancelRequest, Delivery, Intent, Phase};
 use domain::time::Timestamp;
 use domain::tokens::Family;
-use domain::window::{Shelf, Window};
+use domain::budget::window::{ListedTools, Window};
 use testkit::build::http_server;
 use testkit::story::{Cast, unit};
 
@@ -25,7 +25,7 @@ const CANARY: &str = "canary-3f9ac1";
 fn private_commit() -> Commit {
     let mut handle = CAST.task(1, 100, &format!("task {CANARY}"));
     handle.home.session = Some(SessionKey::new(format!("session {CANARY}")));
-    let wish = Wish {
+    let wish = CancelRequest {
         by: PersonId::new("ada").into(),
         at: Timestamp::from_millis(1),
         reason: Some(CANARY.into()),
@@ -36,13 +36,13 @@ fn private_commit() -> Commit {
     handle.trace = Some(CANARY.into());
     handle.job = Some(domain::ids::JobKey::new(CANARY));
     handle.failed_for_agent = Some(CANARY.into());
-    let verdict = Verdict::Withhold {
+    let verdict = HoldVerdict::Withhold {
         by: PersonId::new("ada"),
         at: Timestamp::from_millis(2),
         reason: Some(CANARY.into()),
         shown: false,
     };
-    handle.hold = Some(Hold { by: None, at: Timestamp::from_millis(1), why: HoldWhy::Review, verdict: Some(verdict) });
+    handle.hold = Some(ResultHold { by: None, at: Timestamp::from_millis(1), why: HoldReason::Review, verdict: Some(verdict) });
     let request = InputRequest {
         key: domain::ids::RequestKey::new("key"),
         ask: Ask::Visit {
@@ -94,7 +94,7 @@ async fn nothing_private_stands_in_the_files() {
     });
     registry.put_server(ServerUnit { server, audit: Vec::new() }).await.expect("put");
     let mut window = Window::new(WindowId::from_random(1), CAST.agent(1), Family::O200k, Timestamp::from_millis(1));
-    window.shelves.insert(None, Shelf { session: Some(CANARY.into()), ..Shelf::default() });
+    window.shelves.insert(None, ListedTools { session: Some(CANARY.into()), ..ListedTools::default() });
     let note = BudgetNote { windows: vec![window.clone()], ..BudgetNote::default() };
     registry.note_budget(note).await.expect("noted");
     assert_eq!(registry.windows(0).await, Ok(vec![window]), "a window reads back with the session that it knows");

@@ -6,10 +6,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use domain::audit::Verb;
-use domain::payload::{Payload, PayloadKind, PayloadWrite};
-use domain::policy::{Policy, Retention};
+use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
+use domain::policy::{Policy, RetentionPolicy};
 use domain::ports::{Commit, Recording, RecordingFault, Registry, RegistryError};
-use domain::status::Phase;
+use domain::task::status::Phase;
 use domain::time::Timestamp;
 use registry::Sqlite;
 use testkit::story::{Cast, unit};
@@ -56,13 +56,13 @@ impl Drop for SmallDisk {
 fn policy() -> Policy {
     Policy {
         reserve_file_bytes: 500_000,
-        retention: Retention { record_again: Duration::ZERO, ..Retention::default() },
+        retention: RetentionPolicy { record_again: Duration::ZERO, ..RetentionPolicy::default() },
         ..Policy::default()
     }
 }
 
-fn stop(handle: &domain::handle::TaskHandle) -> Commit {
-    Commit { audit: vec![CAST.fact(1, Verb::StopBegun, "asked")], ..unit(handle, Phase::Cancelling) }
+fn stop(handle: &domain::task::TaskHandle) -> Commit {
+    Commit { audit: vec![CAST.fact(1, Verb::CancelBegun, "asked")], ..unit(handle, Phase::Cancelling) }
 }
 
 #[tokio::test]
@@ -197,7 +197,7 @@ async fn space_of_removed_payloads_goes_back_to_the_disk_and_removed_audit_rows_
     }
     let large = registry.facts().await.expect("facts").bytes;
     assert!(large > 30_000_000, "thirty results are stored: {large}");
-    let limits = Retention { segment_rows: 8, ..Retention::default() };
+    let limits = RetentionPolicy { segment_rows: 8, ..RetentionPolicy::default() };
     let now = Timestamp::from_millis(500 * 86_400_000);
     while !registry.clean(limits.clone(), now).await.expect("cleans").is_nothing() {}
     while registry.shrink(false).await.expect("gives space back") {}
@@ -223,7 +223,7 @@ async fn a_registry_of_an_earlier_version_gives_space_back_after_its_next_start(
     home.open().await.close().await;
     meddle(&home.path(), "PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM").await;
     let registry = home.open().await;
-    let facts = registry.storage(Retention::default(), Timestamp::EPOCH).await.expect("figures");
+    let facts = registry.storage(RetentionPolicy::default(), Timestamp::EPOCH).await.expect("figures");
     assert!(facts.shrinks, "a small file is written anew once");
 }
 

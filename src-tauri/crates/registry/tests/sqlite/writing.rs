@@ -2,7 +2,7 @@
 
 use domain::ids::Seq;
 use domain::ports::{Commit, CommitError, Registry, RegistryError, ServerUnit};
-use domain::status::Phase;
+use domain::task::status::Phase;
 use domain::time::Timestamp;
 use futures::future::{FutureExt as _, join_all};
 use testkit::build::http_server;
@@ -102,16 +102,16 @@ async fn hundreds_of_questions_and_lines_in_one_commit_are_kept() {
     let mut handle = CAST.call(1, 100);
     for number in 0..700 {
         let key = domain::ids::RequestKey::new(format!("key {number}"));
-        let request = domain::request::InputRequest {
+        let request = domain::task::input_request::InputRequest {
             key: key.clone(),
-            ask: domain::request::Ask::Roots,
-            door: domain::request::AskDoor::Listed { key: "k".into() },
+            ask: domain::task::input_request::Ask::Roots,
+            door: domain::task::input_request::AskDoor::Listed { key: "k".into() },
             opened: Timestamp::from_millis(number),
-            state: domain::request::RequestState::Open,
+            state: domain::task::input_request::RequestState::Open,
         };
         handle.requests.insert(key, request);
     }
-    let line = |number| domain::observation::LogLine {
+    let line = |number| domain::task::observation::LogLine {
         at: Timestamp::from_millis(number),
         status: "working".into(),
         text: format!("line {number}"),

@@ -1,28 +1,28 @@
-//! Intents with kill points around what is written ahead of a call and after it.
+//! Call intents with kill points around what is written ahead of a call and after it.
 
 use std::sync::Arc;
 
 use domain::ids::HandleId;
-use domain::ports::{Intent, Intents, PortFuture, RegistryError};
+use domain::ports::{CallIntent, CallIntents, PortFuture, RegistryError};
 
 use super::KillPoints;
 
 /// Wraps intents.
 pub struct KilledIntents {
-    inner: Arc<dyn Intents>,
+    inner: Arc<dyn CallIntents>,
     points: KillPoints,
 }
 
 impl KilledIntents {
     /// `inner` gets these points.
     #[must_use]
-    pub fn new(inner: Arc<dyn Intents>, points: KillPoints) -> Self {
+    pub fn new(inner: Arc<dyn CallIntents>, points: KillPoints) -> Self {
         Self { inner, points }
     }
 }
 
-impl Intents for KilledIntents {
-    fn begin(&self, intent: Intent) {
+impl CallIntents for KilledIntents {
+    fn begin(&self, intent: CallIntent) {
         self.points.around_now("intents.begin", || self.inner.begin(intent));
     }
 
@@ -30,7 +30,7 @@ impl Intents for KilledIntents {
         self.points.around_now("intents.end", || self.inner.end(id));
     }
 
-    fn left_over(&self) -> PortFuture<'_, Result<Vec<Intent>, RegistryError>> {
+    fn left_over(&self) -> PortFuture<'_, Result<Vec<CallIntent>, RegistryError>> {
         Box::pin(self.points.around("intents.left_over", self.inner.left_over()))
     }
 

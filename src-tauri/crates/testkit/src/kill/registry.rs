@@ -5,25 +5,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use domain::agent::Agent;
 use domain::audit::AuditEvent;
-use domain::change::Changes;
-use domain::figure::Tally;
-use domain::handle::{TaskHandle, Usual};
+use domain::ports::change::Changes;
+use domain::task::figures::TaskTally;
+use domain::task::{TaskHandle, UsualDuration};
 use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
-use domain::observation::LogLine;
-use domain::payload::{Payload, PayloadKind};
-use domain::policy::Retention;
-use domain::ports::{
-    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, DeskItem,
-    InboxPage, Page, PageQuery, PayloadUse, PortFuture, Recorded, Recording, RecordingFault, Registry, RegistryError,
-    Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, StoreFacts, TaskPage, TaskQuery, View,
-    WasteRow,
-};
-use domain::raw::RawNote;
+use domain::task::observation::LogLine;
+use domain::task::payload::{Payload, PayloadKind};
+use domain::policy::RetentionPolicy;
+use domain::ports::{AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, InboxPage, PayloadUse, PortFuture, Recorded, Recording, RecordingFault, Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow};
+use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
-use domain::status::Phase;
+use domain::task::status::Phase;
 use domain::time::Timestamp;
-use domain::window::Window;
+use domain::budget::window::Window;
 
 use super::KillPoints;
 
@@ -213,19 +208,19 @@ impl Registry for KilledRegistry {
         self.inner.counts(query)
     }
 
-    fn tallies(&self) -> Answer<'_, Vec<Tally>> {
+    fn tallies(&self) -> Answer<'_, Vec<TaskTally>> {
         self.inner.tallies()
     }
 
-    fn page(&self, query: PageQuery, offset: u64, limit: u32) -> Answer<'_, Page> {
+    fn page(&self, query: TaskListQuery, offset: u64, limit: u32) -> Answer<'_, TaskRows> {
         self.inner.page(query, offset, limit)
     }
 
-    fn view(&self, query: PageQuery) -> Answer<'_, View> {
+    fn view(&self, query: TaskListQuery) -> Answer<'_, TaskGroups> {
         self.inner.view(query)
     }
 
-    fn matching_ids(&self, query: PageQuery, limit: u32) -> Answer<'_, Vec<HandleId>> {
+    fn matching_ids(&self, query: TaskListQuery, limit: u32) -> Answer<'_, Vec<HandleId>> {
         self.inner.matching_ids(query, limit)
     }
 
@@ -245,7 +240,7 @@ impl Registry for KilledRegistry {
         Box::pin(self.write("registry.desk_decide", self.inner.desk_decide(kind, key, value, audit)))
     }
 
-    fn desk_list(&self, kind: &str) -> Answer<'_, Vec<DeskItem>> {
+    fn desk_list(&self, kind: &str) -> Answer<'_, Vec<UserDataItem>> {
         self.inner.desk_list(kind)
     }
 
@@ -277,7 +272,7 @@ impl Registry for KilledRegistry {
         self.inner.status_log(id, limit)
     }
 
-    fn usual(&self, server: ServerId, tool: &str, samples_min: u32) -> Answer<'_, Option<Usual>> {
+    fn usual(&self, server: ServerId, tool: &str, samples_min: u32) -> Answer<'_, Option<UsualDuration>> {
         self.inner.usual(server, tool, samples_min)
     }
 
@@ -293,11 +288,11 @@ impl Registry for KilledRegistry {
         self.inner.audit_page(handle, after, limit)
     }
 
-    fn next_look(&self, id: HandleId) -> Answer<'_, Option<Timestamp>> {
-        self.inner.next_look(id)
+    fn next_poll(&self, id: HandleId) -> Answer<'_, Option<Timestamp>> {
+        self.inner.next_poll(id)
     }
 
-    fn facts(&self) -> Answer<'_, StoreFacts> {
+    fn facts(&self) -> Answer<'_, RegistryFacts> {
         self.inner.facts()
     }
 
@@ -319,11 +314,11 @@ impl Registry for KilledRegistry {
         self.inner.try_recording()
     }
 
-    fn storage(&self, limits: Retention, now: Timestamp) -> Answer<'_, StorageFacts> {
+    fn storage(&self, limits: RetentionPolicy, now: Timestamp) -> Answer<'_, StorageFacts> {
         self.inner.storage(limits, now)
     }
 
-    fn clean(&self, limits: Retention, now: Timestamp) -> Answer<'_, Removal> {
+    fn clean(&self, limits: RetentionPolicy, now: Timestamp) -> Answer<'_, Removal> {
         Box::pin(self.write("registry.clean", self.inner.clean(limits, now)))
     }
 

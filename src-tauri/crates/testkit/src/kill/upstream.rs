@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use domain::ids::{HandleId, UpstreamTaskId};
-use domain::observation::Observation;
-use domain::payload::Payload;
-use domain::ports::{
-    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Connected, Connector, LineFacts, Listed,
-    PortFuture, ToolFacts, Upstream, UpstreamError,
-};
-use domain::raw::RawText;
+use domain::task::observation::Observation;
+use domain::task::payload::Payload;
+use domain::ports::{AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Connected, ConnectionSpec, Connector, ListedTasks, PortFuture, ToolFacts, Upstream, UpstreamError};
+use domain::raw_message::RawText;
 use domain::server::Server;
 
 use super::KillPoints;
@@ -32,7 +29,7 @@ impl Connector for KilledConnector {
     fn connect<'a>(
         &'a self,
         server: &'a Server,
-        line: &'a LineFacts,
+        line: &'a ConnectionSpec,
     ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
         Box::pin(async move {
             let connected = self.points.around("upstream.connect", self.inner.connect(server, line)).await?;
@@ -80,7 +77,7 @@ impl Upstream for Killed {
         Box::pin(self.points.around("upstream.cancel", self.inner.cancel(task)))
     }
 
-    fn list(&self, cursor: Option<String>) -> PortFuture<'_, Result<Listed, UpstreamError>> {
+    fn list(&self, cursor: Option<String>) -> PortFuture<'_, Result<ListedTasks, UpstreamError>> {
         Box::pin(self.points.around("upstream.list", self.inner.list(cursor)))
     }
 

@@ -3,8 +3,8 @@
 //! Names and tokens are unique as the real registry's indexes make them. Everything is looked for anew at each question.
 
 use domain::agent::Agent;
-use domain::change::Entity;
-use domain::handle::TaskHandle;
+use domain::ports::change::Entity;
+use domain::task::TaskHandle;
 use domain::ids::{AgentId, HandleId, Seq};
 use domain::ports::{AgentNote, AgentUnit, RegistryError, RuleUnit};
 use domain::rule::RuleScope;

@@ -6,14 +6,14 @@
 use std::collections::BTreeMap;
 
 use domain::ids::{AgentId, ServerId, WindowId};
-use domain::policy::Counting;
+use domain::policy::CountingPolicy;
 use domain::ports::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
 use domain::time::Timestamp;
 use domain::tokens::Family;
-use domain::waste::Waste;
-use domain::window::{Flow, Window};
+use domain::budget::waste::Waste;
+use domain::budget::window::{TokenFlow, Window};
 
-type SpendKey = (Timestamp, AgentId, Option<ServerId>, Flow, Family);
+type SpendKey = (Timestamp, AgentId, Option<ServerId>, TokenFlow, Family);
 type WasteKey = (Timestamp, Option<AgentId>, ServerId, Waste);
 
 /// Windows and series.
@@ -26,7 +26,7 @@ pub(super) struct Budgets {
 
 impl Budgets {
     /// Stores windows as they are and adds to the series.
-    pub(super) fn note(&mut self, note: BudgetNote, policy: &Counting) {
+    pub(super) fn note(&mut self, note: BudgetNote, policy: &CountingPolicy) {
         for mut window in note.windows {
             // What came in lately is not kept over a restart.
             window.lately.clear();
@@ -69,7 +69,7 @@ impl Budgets {
         forget(&mut self.waste, |key| key.0, newest.1, policy);
     }
 
-    fn forget_windows(&mut self, agent: AgentId, policy: &Counting) {
+    fn forget_windows(&mut self, agent: AgentId, policy: &CountingPolicy) {
         let ended = self.windows.values().filter(|window| window.agent == agent && window.ended.is_some());
         let mut ended: Vec<_> = ended.map(|window| (window.ended, window.began, window.id)).collect();
         ended.sort_unstable_by_key(|place| std::cmp::Reverse(*place));
@@ -114,7 +114,7 @@ fn forget<K: Ord, V>(
     rows: &mut BTreeMap<K, V>,
     hour: impl Fn(&K) -> Timestamp,
     newest: Option<Timestamp>,
-    policy: &Counting,
+    policy: &CountingPolicy,
 ) {
     let oldest = rows.keys().next().map(&hour);
     if let (Some(oldest), Some(newest)) = (oldest, newest)

@@ -5,25 +5,20 @@ use std::sync::Arc;
 
 use domain::agent::Agent;
 use domain::audit::{AuditEvent, Subject};
-use domain::change::Changes;
-use domain::figure::Tally;
-use domain::handle::{TaskHandle, Usual};
+use domain::ports::change::Changes;
+use domain::task::figures::TaskTally;
+use domain::task::{TaskHandle, UsualDuration};
 use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
-use domain::observation::LogLine;
-use domain::payload::{Payload, PayloadKind};
-use domain::policy::Retention;
-use domain::ports::{
-    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, DeskItem,
-    InboxItem, InboxPage, Page, PageQuery, PayloadUse, PortFuture, Recorded, Recording, Registry, RegistryError,
-    Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, StoreFacts, TaskCursor, TaskPage, TaskQuery,
-    View, WasteRow,
-};
-use domain::raw::RawNote;
+use domain::task::observation::LogLine;
+use domain::task::payload::{Payload, PayloadKind};
+use domain::policy::RetentionPolicy;
+use domain::ports::{AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, InboxItem, InboxPage, PayloadUse, PortFuture, Recorded, Recording, Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskCursor, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow};
+use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
-use domain::status::Phase;
+use domain::task::status::Phase;
 use domain::time::Timestamp;
-use domain::window::Window;
+use domain::budget::window::Window;
 
 use super::MemoryRegistry;
 use super::state::Row;
@@ -245,7 +240,7 @@ impl Registry for MemoryRegistry {
             let cursor = |row: &&Row| TaskCursor { created: row.stored().created, id: row.stored().id };
             TaskPage {
                 next: found.last().filter(|_| more).map(cursor),
-                rows: found.into_iter().map(|row| (row.handle(), row.next_look())).collect(),
+                rows: found.into_iter().map(|row| (row.handle(), row.next_poll())).collect(),
             }
         }))
     }
@@ -260,27 +255,27 @@ impl Registry for MemoryRegistry {
         }))
     }
 
-    fn tallies(&self) -> PortFuture<'_, Result<Vec<Tally>, RegistryError>> {
+    fn tallies(&self) -> PortFuture<'_, Result<Vec<TaskTally>, RegistryError>> {
         ready(self.with(|state, _| state.rows.values().map(screen::tally).collect()))
     }
 
-    fn page(&self, query: PageQuery, offset: u64, limit: u32) -> PortFuture<'_, Result<Page, RegistryError>> {
+    fn page(&self, query: TaskListQuery, offset: u64, limit: u32) -> PortFuture<'_, Result<TaskRows, RegistryError>> {
         ready(self.with(|state, policy| {
             let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
             let rows = screen::found(state, &query).into_iter().skip(skipped);
-            let rows = rows.take(size(limit.min(policy.page_rows_max))).map(|row| (row.handle(), row.next_look()));
-            Page { rows: rows.collect() }
+            let rows = rows.take(size(limit.min(policy.page_rows_max))).map(|row| (row.handle(), row.next_poll()));
+            TaskRows { rows: rows.collect() }
         }))
     }
 
-    fn view(&self, query: PageQuery) -> PortFuture<'_, Result<View, RegistryError>> {
+    fn view(&self, query: TaskListQuery) -> PortFuture<'_, Result<TaskGroups, RegistryError>> {
         ready(self.with(|state, _| {
             let counts: Vec<_> = screen::found(state, &query).into_iter().map(screen::alike).collect();
             query.view(state.rows.len() as u64, &counts)
         }))
     }
 
-    fn matching_ids(&self, query: PageQuery, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
+    fn matching_ids(&self, query: TaskListQuery, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
         ready(self.with(|state, _| {
             screen::found(state, &query).into_iter().take(size(limit)).map(|row| row.stored().id).collect()
         }))
@@ -324,7 +319,7 @@ impl Registry for MemoryRegistry {
         ready(decided.flatten())
     }
 
-    fn desk_list(&self, kind: &str) -> PortFuture<'_, Result<Vec<DeskItem>, RegistryError>> {
+    fn desk_list(&self, kind: &str) -> PortFuture<'_, Result<Vec<UserDataItem>, RegistryError>> {
         ready(self.with(|state, _| screen::lying(state, kind)))
     }
 
@@ -352,7 +347,7 @@ impl Registry for MemoryRegistry {
             }
             open.sort_by(|(a, ..), (b, ..)| a.cmp(b));
             let total = open.len() as u64;
-            let item = |(_, row, request): (_, &Row, &domain::request::InputRequest)| InboxItem {
+            let item = |(_, row, request): (_, &Row, &domain::task::input_request::InputRequest)| InboxItem {
                 handle: Arc::new(row.handle()),
                 request: request.clone(),
             };
@@ -386,7 +381,7 @@ impl Registry for MemoryRegistry {
         server: ServerId,
         tool: &str,
         samples_min: u32,
-    ) -> PortFuture<'_, Result<Option<Usual>, RegistryError>> {
+    ) -> PortFuture<'_, Result<Option<UsualDuration>, RegistryError>> {
         ready(self.with(|state, _| state.usual(server, tool, samples_min)))
     }
 
@@ -427,17 +422,17 @@ impl Registry for MemoryRegistry {
         }))
     }
 
-    fn next_look(&self, id: HandleId) -> PortFuture<'_, Result<Option<Timestamp>, RegistryError>> {
-        ready(self.with(|state, _| state.rows.get(&id).and_then(Row::next_look)))
+    fn next_poll(&self, id: HandleId) -> PortFuture<'_, Result<Option<Timestamp>, RegistryError>> {
+        ready(self.with(|state, _| state.rows.get(&id).and_then(Row::next_poll)))
     }
 
-    fn facts(&self) -> PortFuture<'_, Result<StoreFacts, RegistryError>> {
+    fn facts(&self) -> PortFuture<'_, Result<RegistryFacts, RegistryError>> {
         ready(self.with(|state, _| {
             let open = |row: &Row| {
                 let stored = row.stored();
                 stored.requests.values().filter(|request| stored.asks_people(request, stored.changed)).count()
             };
-            StoreFacts {
+            RegistryFacts {
                 place: "memory".into(),
                 schema: 1,
                 tasks: state.rows.len() as u64,
@@ -461,11 +456,11 @@ impl Registry for MemoryRegistry {
         ready(Recording::Possible)
     }
 
-    fn storage(&self, limits: Retention, now: Timestamp) -> PortFuture<'_, Result<StorageFacts, RegistryError>> {
+    fn storage(&self, limits: RetentionPolicy, now: Timestamp) -> PortFuture<'_, Result<StorageFacts, RegistryError>> {
         ready(self.with(|state, _| state.storage(&limits, now)))
     }
 
-    fn clean(&self, limits: Retention, now: Timestamp) -> PortFuture<'_, Result<Removal, RegistryError>> {
+    fn clean(&self, limits: RetentionPolicy, now: Timestamp) -> PortFuture<'_, Result<Removal, RegistryError>> {
         ready(self.with(|state, _| state.clean(&limits, now)))
     }
 

@@ -2,19 +2,19 @@
 //!
 //! Everything is filtered and sorted anew at each question; the real registry must give the same without reading it all.
 
-use domain::figure::{CountedState, Tally};
+use domain::task::figures::{CountedState, TaskTally};
 use domain::policy::Policy;
-use domain::ports::{Alike, CancelFacts, DeskItem, PageQuery, RegistryError, TaskOrder};
-use domain::raw::{RawMessage, RawNote};
-use domain::status::{Intent, StopState};
+use domain::ports::{AlikeTasks, CancelFacts, RegistryError, TaskListQuery, TaskOrder, UserDataItem};
+use domain::raw_message::{RawMessage, RawNote};
+use domain::task::status::{CancelState, Intent};
 use domain::time::Timestamp;
 
 use super::state::{Row, State};
 
 /// What a task is alike with others in.
-pub(super) fn alike(row: &Row) -> Alike {
+pub(super) fn alike(row: &Row) -> AlikeTasks {
     let (handle, CountedState { phase, is_undecided, .. }) = (row.stored(), counted(row));
-    Alike { server: handle.server, agent: handle.agent, tool: handle.tool.clone(), phase, is_undecided, tasks: 1 }
+    AlikeTasks { server: handle.server, agent: handle.agent, tool: handle.tool.clone(), phase, is_undecided, tasks: 1 }
 }
 
 /// What its figures follow from: the real registry has it as of the last commit, too.
@@ -23,12 +23,12 @@ fn counted(row: &Row) -> CountedState {
 }
 
 /// A task as a tally of its own.
-pub(super) fn tally(row: &Row) -> Tally {
+pub(super) fn tally(row: &Row) -> TaskTally {
     let handle = row.stored();
-    Tally { server: handle.server, agent: handle.agent, state: counted(row), tasks: 1 }
+    TaskTally { server: handle.server, agent: handle.agent, state: counted(row), tasks: 1 }
 }
 
-fn is_taken(state: &State, row: &Row, query: &PageQuery) -> bool {
+fn is_taken(state: &State, row: &Row, query: &TaskListQuery) -> bool {
     let (handle, alike) = (row.stored(), alike(row));
     let server_name = state.servers.get(&handle.server).map(|(server, _)| server.name.as_str());
     let agent_name = handle.agent.and_then(|id| state.agents.get(&id)).map(|agent| agent.name.as_str());
@@ -41,7 +41,7 @@ fn is_taken(state: &State, row: &Row, query: &PageQuery) -> bool {
 }
 
 /// The tasks of a list, in its order.
-pub(super) fn found<'a>(state: &'a State, query: &PageQuery) -> Vec<&'a Row> {
+pub(super) fn found<'a>(state: &'a State, query: &TaskListQuery) -> Vec<&'a Row> {
     let mut found: Vec<&Row> = state.rows.values().filter(|row| is_taken(state, row, query)).collect();
     let created = |row: &&Row| (row.stored().created, row.stored().id);
     match query.order {
@@ -58,19 +58,19 @@ pub(super) fn found<'a>(state: &'a State, query: &PageQuery) -> Vec<&'a Row> {
 pub(super) fn cancels(state: &State, server: domain::ids::ServerId) -> CancelFacts {
     let (mut facts, mut took) = (CancelFacts::default(), Vec::new());
     for handle in state.rows.values().map(Row::stored).filter(|handle| handle.server == server) {
-        let wish = match &handle.intent {
-            Intent::Cancel(wish) | Intent::Revoked(wish) => wish,
+        let cancel_request = match &handle.intent {
+            Intent::Cancel(cancel_request) | Intent::Revoked(cancel_request) => cancel_request,
             Intent::None | Intent::Unwatched { .. } => continue,
         };
         facts.asked += 1;
         match handle.stop_state() {
-            Some(StopState::Stopped) => {
+            Some(CancelState::Stopped) => {
                 facts.stopped += 1;
-                took.extend(handle.ended_at().map(|end| end.since(wish.at).as_millis()));
+                took.extend(handle.ended_at().map(|end| end.since(cancel_request.at).as_millis()));
             }
-            Some(StopState::FinishedAnyway) => facts.finished_anyway += 1,
-            Some(StopState::Refused) => facts.refused += 1,
-            Some(StopState::Asked | StopState::Acknowledged) | None => {}
+            Some(CancelState::FinishedAnyway) => facts.finished_anyway += 1,
+            Some(CancelState::Refused) => facts.refused += 1,
+            Some(CancelState::Asked | CancelState::Acknowledged) | None => {}
         }
     }
     took.sort_unstable();
@@ -109,14 +109,14 @@ pub(super) fn put(
 }
 
 /// What of one kind lies on the desk, the last put first.
-pub(super) fn lying(state: &State, kind: &str) -> Vec<DeskItem> {
+pub(super) fn lying(state: &State, kind: &str) -> Vec<UserDataItem> {
     let here = state.desk.iter().filter(|((of, _), _)| of == kind);
-    let item = |((_, key), (value, changed)): (&(String, String), &(String, Timestamp))| DeskItem {
+    let item = |((_, key), (value, changed)): (&(String, String), &(String, Timestamp))| UserDataItem {
         key: key.clone(),
         value: value.clone(),
         changed: *changed,
     };
-    let mut items: Vec<DeskItem> = here.map(item).collect();
+    let mut items: Vec<UserDataItem> = here.map(item).collect();
     items.sort_by(|a, b| b.changed.cmp(&a.changed).then_with(|| a.key.cmp(&b.key)));
     items
 }

@@ -6,17 +6,17 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use domain::agent::Agent;
 use domain::audit::AuditEvent;
-use domain::change::{Change, Entity};
-use domain::handle::{TaskHandle, Usual};
+use domain::ports::change::{Change, Entity};
+use domain::task::{TaskHandle, UsualDuration};
 use domain::ids::{AgentId, HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
-use domain::observation::LogLine;
-use domain::payload::{Payload, PayloadKind};
+use domain::task::observation::LogLine;
+use domain::task::payload::{Payload, PayloadKind};
 use domain::policy::Policy;
 use domain::ports::{AuditLink, Commit, CommitError, ContactNote, Recorded, RegistryError, ServerUnit};
-use domain::raw::RawMessage;
+use domain::raw_message::RawMessage;
 use domain::rule::Rule;
 use domain::server::Server;
-use domain::status::{Contact, Phase};
+use domain::task::status::{Contact, Phase};
 use domain::time::Timestamp;
 
 use super::budget::Budgets;
@@ -57,8 +57,8 @@ impl Row {
     }
 
     /// When it is looked at next.
-    pub(super) fn next_look(&self) -> Option<Timestamp> {
-        self.noted.filter(|_| !self.phase.is_over()).and_then(|noted| noted.next_look)
+    pub(super) fn next_poll(&self) -> Option<Timestamp> {
+        self.noted.filter(|_| !self.phase.is_over()).and_then(|noted| noted.next_poll)
     }
 }
 
@@ -229,13 +229,13 @@ impl State {
     }
 
     /// What a tool usually takes.
-    pub(super) fn usual(&self, server: ServerId, tool: &str, samples_min: u32) -> Option<Usual> {
+    pub(super) fn usual(&self, server: ServerId, tool: &str, samples_min: u32) -> Option<UsualDuration> {
         let mut sorted: Vec<u64> = self.durations.get(&(server, tool.to_owned()))?.iter().copied().collect();
         sorted.sort_unstable();
         let samples = u32::try_from(sorted.len()).ok()?;
         let rank = |percent: usize| sorted.get((sorted.len() * percent).div_ceil(100).checked_sub(1)?).copied();
         (samples >= samples_min).then_some(())?;
-        Some(Usual { samples, median_ms: rank(50)?, p90_ms: rank(90)?, p95_ms: rank(95)? })
+        Some(UsualDuration { samples, median_ms: rank(50)?, p90_ms: rank(90)?, p95_ms: rank(95)? })
     }
 
     /// Removes old change rows.

@@ -3,12 +3,12 @@
 //! Sizes are those of the plain payloads, so figures in bytes differ from SQLite's; there are no pages to give back.
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::change::Entity;
-use domain::handle::TaskHandle;
+use domain::ports::change::Entity;
+use domain::task::TaskHandle;
 use domain::ids::HandleId;
-use domain::policy::Retention;
+use domain::policy::RetentionPolicy;
 use domain::ports::{AuditCheck, AuditLink, BrokenLink, PayloadUse, Removal, StorageFacts, StoredKind};
-use domain::request::RequestState;
+use domain::task::input_request::RequestState;
 use domain::time::Timestamp;
 
 use super::chain;
@@ -34,7 +34,7 @@ fn before(now: Timestamp, age: std::time::Duration) -> Timestamp {
 }
 
 /// What goes, without removing it.
-fn due(state: &State, limits: &Retention, now: Timestamp) -> (Vec<HandleId>, Vec<HandleId>, Vec<u64>) {
+fn due(state: &State, limits: &RetentionPolicy, now: Timestamp) -> (Vec<HandleId>, Vec<HandleId>, Vec<u64>) {
     let mut rows: Vec<(&HandleId, &Row)> = state.rows.iter().collect();
     rows.sort_by_key(|(id, row)| (row.stored().created, **id));
     let old = before(now, limits.payload_age);
@@ -106,7 +106,7 @@ impl State {
     }
 
     /// Figures.
-    pub(super) fn storage(&self, limits: &Retention, now: Timestamp) -> StorageFacts {
+    pub(super) fn storage(&self, limits: &RetentionPolicy, now: Timestamp) -> StorageFacts {
         let rows = |rows: usize| StoredKind { rows: count(rows), bytes: 0 };
         let payloads = |wanted: &dyn Fn(&Row) -> bool| StoredKind {
             rows: self.rows.values().filter(|row| wanted(row)).map(|row| count(row.payloads.len())).sum(),
@@ -137,7 +137,7 @@ impl State {
     }
 
     /// Removes one stretch: payloads, else tasks, else one audit segment.
-    pub(super) fn clean(&mut self, limits: &Retention, now: Timestamp) -> Removal {
+    pub(super) fn clean(&mut self, limits: &RetentionPolicy, now: Timestamp) -> Removal {
         let (payloads, tasks, audit) = due(self, limits, now);
         let most = usize::try_from(limits.removed_at_once).unwrap_or(usize::MAX);
         let mut removal = Removal::default();

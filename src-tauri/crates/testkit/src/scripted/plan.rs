@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::ids::{RequestKey, UpstreamTaskId};
-use domain::observation::{Door, Observation};
-use domain::payload::{Payload, ResultRef};
+use domain::task::observation::{Observation, ObservationDoor};
+use domain::task::payload::{Payload, ResultRef};
 use domain::ports::UpstreamError;
-use domain::request::Ask;
-use domain::status::{Outcome, RpcError, TaskStatus, Ttl};
+use domain::task::input_request::Ask;
+use domain::task::status::{Outcome, RpcError, TaskStatus, Ttl};
 use domain::time::Timestamp;
 
 use super::ScriptedServer;
@@ -109,10 +109,10 @@ impl ScriptedServer {
         let raw = outstanding.as_ref().filter(|keys: &&BTreeMap<_, _>| !keys.is_empty()).map(|keys| {
             let keys: Vec<&str> = keys.keys().map(RequestKey::as_str).collect();
             let text = serde_json::json!({ "inputRequests": keys }).to_string();
-            domain::raw::RawText::of(&text, &domain::policy::Policy::default())
+            domain::raw_message::RawText::of(&text, &domain::policy::Policy::default())
         });
         Observation {
-            door: Door::Poll,
+            door: ObservationDoor::Poll,
             begun,
             seen: self.clock.now(),
             status,
@@ -130,7 +130,7 @@ impl ScriptedServer {
     }
 
     /// What a read of the task brings now; moves the task on.
-    pub(crate) fn next_look(&self, task: &UpstreamTaskId) -> Result<Look, UpstreamError> {
+    pub(crate) fn next_poll(&self, task: &UpstreamTaskId) -> Result<Look, UpstreamError> {
         let mut state = self.state.lock();
         if let Some(error) = state.read_failures.pop_front() {
             return Err(error);
@@ -148,7 +148,7 @@ impl ScriptedServer {
     }
 
     /// Takes answers under keys: when all that is asked is answered, the task goes on.
-    pub(crate) fn take_answers(&self, task: &UpstreamTaskId, keys: &[(RequestKey, domain::request::AnswerAction)]) {
+    pub(crate) fn take_answers(&self, task: &UpstreamTaskId, keys: &[(RequestKey, domain::task::input_request::AnswerAction)]) {
         let mut state = self.state.lock();
         let Some(known) = state.tasks.get_mut(task) else { return };
         for (key, action) in keys {

@@ -4,14 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use domain::ids::{ConnectionId, HandleId, RequestKey, ServerId, SessionKey, UpstreamTaskId};
-use domain::observation::{Door, Observation};
-use domain::payload::Payload;
-use domain::ports::{
-    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Closure, Connected, Connector, LineFacts, Listed,
-    PortFuture, ToolFacts, Upstream, UpstreamError, UpstreamEvent,
-};
-use domain::raw::RawText;
-use domain::request::AskDoor;
+use domain::task::observation::{Observation, ObservationDoor};
+use domain::task::payload::Payload;
+use domain::ports::{AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Closure, Connected, ConnectionSpec, Connector, ListedTasks, PortFuture, ToolFacts, Upstream, UpstreamError, UpstreamEvent};
+use domain::raw_message::RawText;
+use domain::task::input_request::AskDoor;
 use domain::server::Server;
 use futures::channel::mpsc;
 use tokio::time::sleep;
@@ -35,7 +32,7 @@ impl Connector for ScriptedConnector {
     fn connect<'a>(
         &'a self,
         server: &'a Server,
-        _line: &'a LineFacts,
+        _line: &'a ConnectionSpec,
     ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
         let scripted = self.servers.lock().get(&server.id).cloned();
         Box::pin(async move { scripted.ok_or_else(unreachable)?.open().await })
@@ -103,7 +100,7 @@ impl Wire {
         let now = self.server.clock.now();
         match outcome {
             Ok(CallReply::Task { id, seen }) => {
-                let seen = Observation { door: Door::Create, begun: now, seen: now, ..seen };
+                let seen = Observation { door: ObservationDoor::Create, begun: now, seen: now, ..seen };
                 Ok(CallReply::Task { id, seen })
             }
             other => other,
@@ -146,7 +143,7 @@ impl Upstream for Wire {
             let asked = self.ask(Act::Read(task.clone())).await;
             self.server.state.lock().reading -= 1;
             asked?;
-            let look = self.server.next_look(&task)?;
+            let look = self.server.next_poll(&task)?;
             Ok(self.server.sighting(&task, &look, begun))
         })
     }
@@ -205,7 +202,7 @@ impl Upstream for Wire {
         })
     }
 
-    fn list(&self, _cursor: Option<String>) -> PortFuture<'_, Result<Listed, UpstreamError>> {
+    fn list(&self, _cursor: Option<String>) -> PortFuture<'_, Result<ListedTasks, UpstreamError>> {
         Box::pin(async move {
             self.ask(Act::List).await?;
             let listed = self.server.state.lock().listed.clone();
@@ -220,11 +217,11 @@ impl Upstream for Wire {
                 .map(|task| {
                     let look = look(&task);
                     let seen = self.server.sighting(&task, &look, now);
-                    let seen = Observation { door: Door::List, outstanding: None, payload: None, ..seen };
+                    let seen = Observation { door: ObservationDoor::List, outstanding: None, payload: None, ..seen };
                     (task, seen)
                 })
                 .collect();
-            Ok(Listed { tasks, next: None })
+            Ok(ListedTasks { tasks, next: None })
         })
     }
 

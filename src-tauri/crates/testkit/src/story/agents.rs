@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use domain::agent::{Agent, TokenDigest};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::change::Entity;
-use domain::decider::Decider;
-use domain::handle::{Audience, Hold, HoldWhy, Origin, Parent, ParentWhy, TaskHandle, Verdict};
+use domain::ports::change::Entity;
+use domain::task::decider::Decider;
+use domain::task::{Audience, HoldReason, HoldVerdict, Origin, Parent, ParentWhy, ResultHold, TaskHandle};
 use domain::ids::{AgentId, HandleId, JobKey, PersonId, Seq};
-use domain::learned_timeout::LearnedTimeout;
-use domain::ports::{AgentNote, AgentUnit, Flag, GroupBy, PageQuery, Registry, RegistryError, RuleUnit};
-use domain::request::{Ask, InputRequest};
-use domain::rule::{Asked, AtTokens, Repeat, Rule, RuleScope, TokenLimit};
-use domain::status::{Delivery, Intent, Phase, Wish};
+use domain::client::learned_timeout::LearnedTimeout;
+use domain::ports::{AgentNote, AgentUnit, GroupBy, Registry, RegistryError, RuleUnit, TaskFlag, TaskListQuery};
+use domain::task::input_request::{Ask, InputRequest};
+use domain::rule::{AudienceRule, LimitAction, RepeatRule, Rule, RuleScope, TokenLimit};
+use domain::task::status::{CancelRequest, Delivery, Intent, Phase};
 use domain::time::Timestamp;
 
 use super::cast::question;
@@ -49,7 +49,7 @@ fn agent(number: u64, name: &str) -> Agent {
         learned_timeout: None,
         task_tools: true,
         calls: 0,
-        meter: domain::window::Meter::default(),
+        meter: domain::budget::window::CountingSettings::default(),
     }
 }
 
@@ -119,16 +119,16 @@ async fn rules(registry: &dyn Registry) {
     };
     let whole = Rule {
         scope: RuleScope::Tool(CAST.server(1), "a:tool with: colons".into()),
-        asked: Some(Asked::AgentThenPeople { after: Duration::from_millis(1_500) }),
-        repeat: Some(Repeat::New),
+        asked: Some(AudienceRule::AgentThenPeople { after: Duration::from_millis(1_500) }),
+        repeat: Some(RepeatRule::New),
         hold_results: Some(true),
         promote_after: Some(Duration::from_secs(3)),
         hold_cut: Some(false),
-        result_limit: Some(TokenLimit { tokens: 20_000, at: AtTokens::Hold }),
-        task_limit: Some(TokenLimit { tokens: 60_000, at: AtTokens::Stop }),
+        result_limit: Some(TokenLimit { tokens: 20_000, at: LimitAction::Hold }),
+        task_limit: Some(TokenLimit { tokens: 60_000, at: LimitAction::Stop }),
         window_limit: None,
     };
-    let of_agent = Rule { asked: Some(Asked::Both), ..nothing(RuleScope::Agent(CAST.agent(1))) };
+    let of_agent = Rule { asked: Some(AudienceRule::Both), ..nothing(RuleScope::Agent(CAST.agent(1))) };
     let of_server = Rule { hold_results: Some(false), ..nothing(RuleScope::Server(CAST.server(1))) };
     let seq = put(&whole, false).await.expect("a rule is put");
     let change = registry.changes_since(Seq(seq.0 - 1), 1).await.expect("changes read");
@@ -196,8 +196,8 @@ async fn given(registry: &dyn Registry) {
     assert_eq!(tasks(me, Some(CAST.id(999)), 9).await, Ok(Vec::new()), "behind nothing is nothing");
 
     let task = registry.handle(CAST.id(12)).await.expect("reads").expect("is here");
-    let wish = Wish::new(&Decider::from(PersonId::new("ada")), at(120), None, Delivery::Recorded);
-    let revoked = TaskHandle { intent: Intent::Revoked(wish), ..task };
+    let cancel_request = CancelRequest::new(&Decider::from(PersonId::new("ada")), at(120), None, Delivery::Recorded);
+    let revoked = TaskHandle { intent: Intent::Revoked(cancel_request), ..task };
     registry.commit(unit(&revoked, Phase::Revoked)).await.expect("it is taken away");
     assert_eq!(tasks(me, None, 9).await, Ok(ids(&[13, 11])), "what was taken away is not listed");
 }
@@ -220,28 +220,28 @@ async fn repeats(registry: &dyn Registry) {
 
 async fn flags(registry: &dyn Registry) {
     let servers = vec![CAST.server(1)];
-    let query = |flags: &[Flag]| PageQuery { servers: servers.clone(), flags: flags.to_vec(), ..PageQuery::default() };
-    let found = async |query: PageQuery| registry.matching_ids(query, 9).await;
+    let query = |flags: &[TaskFlag]| TaskListQuery { servers: servers.clone(), flags: flags.to_vec(), ..TaskListQuery::default() };
+    let found = async |query: TaskListQuery| registry.matching_ids(query, 9).await;
     for number in [11, 13] {
         let task = registry.handle(CAST.id(number)).await.expect("reads").expect("is here");
         let gone = task.agent_gone(at(300)).next;
-        let hold = Some(Hold { by: Some(PersonId::new("ada")), at: at(300), why: HoldWhy::Review, verdict: None });
+        let hold = Some(ResultHold { by: Some(PersonId::new("ada")), at: at(300), why: HoldReason::Review, verdict: None });
         let next = TaskHandle { hold: hold.filter(|_| number == 13), ..gone };
         let phase = if number == 13 { Phase::Done } else { Phase::Running };
         registry.commit(unit(&next, phase)).await.expect("its agent is gone");
     }
-    assert_eq!(found(query(&[Flag::Orphaned])).await, Ok(ids(&[13, 11])), "orphaned tasks are found");
-    assert_eq!(found(query(&[Flag::Held])).await, Ok(ids(&[13])), "held ones too");
-    assert_eq!(found(query(&[Flag::Held, Flag::Orphaned])).await, Ok(ids(&[13])), "and those that are both");
-    let done = PageQuery { phases: vec![Phase::Done], ..query(&[Flag::Orphaned]) };
+    assert_eq!(found(query(&[TaskFlag::Orphaned])).await, Ok(ids(&[13, 11])), "orphaned tasks are found");
+    assert_eq!(found(query(&[TaskFlag::Held])).await, Ok(ids(&[13])), "held ones too");
+    assert_eq!(found(query(&[TaskFlag::Held, TaskFlag::Orphaned])).await, Ok(ids(&[13])), "and those that are both");
+    let done = TaskListQuery { phases: vec![Phase::Done], ..query(&[TaskFlag::Orphaned]) };
     assert_eq!(found(done).await, Ok(ids(&[13])), "with the other conditions");
-    let early = PageQuery { created_before: Some(at(12)), ..query(&[Flag::Orphaned]) };
+    let early = TaskListQuery { created_before: Some(at(12)), ..query(&[TaskFlag::Orphaned]) };
     assert_eq!(found(early).await, Ok(ids(&[11])), "those of time among them");
-    let by_id = PageQuery { text: Some(CAST.id(13).to_string()), ..query(&[Flag::Orphaned]) };
+    let by_id = TaskListQuery { text: Some(CAST.id(13).to_string()), ..query(&[TaskFlag::Orphaned]) };
     assert_eq!(found(by_id).await, Ok(ids(&[13])), "and of text");
-    let by_name = PageQuery { text: Some("ZED".into()), ..query(&[]) };
+    let by_name = TaskListQuery { text: Some("ZED".into()), ..query(&[]) };
     assert_eq!(found(by_name).await, Ok(ids(&[13, 12, 11, 10])), "an agent's tasks are found by its name");
-    let everywhere = PageQuery { group_by: GroupBy::Agent, flags: vec![Flag::Orphaned], ..PageQuery::default() };
+    let everywhere = TaskListQuery { group_by: GroupBy::Agent, flags: vec![TaskFlag::Orphaned], ..TaskListQuery::default() };
     let view = registry.view(everywhere).await.expect("counts");
     assert_eq!(view.groups, [(CAST.agent(1).to_string(), 2)], "they are counted as they are listed");
     assert_eq!(view.total, 2, "all of them");
@@ -249,16 +249,16 @@ async fn flags(registry: &dyn Registry) {
     let task = registry.handle(CAST.id(13)).await.expect("reads").expect("is here");
     let decided = task.release(&PersonId::new("bob"), None, Some("wrong folder"), at(310)).expect("it is held").next;
     assert!(
-        matches!(decided.hold, Some(Hold { verdict: Some(Verdict::Withhold { .. }), .. })),
+        matches!(decided.hold, Some(ResultHold { verdict: Some(HoldVerdict::Withhold { .. }), .. })),
         "the agent goes without"
     );
     registry.commit(unit(&decided, Phase::Running)).await.expect("it is decided");
     let read = registry.handle(CAST.id(13)).await.expect("reads").expect("is here");
     assert_eq!(read.hold, decided.hold, "who decided what is kept");
-    assert_eq!(found(query(&[Flag::Held])).await, Ok(Vec::new()), "nothing waits any more");
+    assert_eq!(found(query(&[TaskFlag::Held])).await, Ok(Vec::new()), "nothing waits any more");
     let back = read.agent_back(at(320)).next;
     registry.commit(unit(&back, Phase::Running)).await.expect("the agent is back");
-    assert_eq!(found(query(&[Flag::Orphaned])).await, Ok(ids(&[11])), "its task is not orphaned any more");
+    assert_eq!(found(query(&[TaskFlag::Orphaned])).await, Ok(ids(&[11])), "its task is not orphaned any more");
 }
 
 async fn questions(registry: &dyn Registry) {
@@ -289,10 +289,10 @@ async fn questions(registry: &dyn Registry) {
 
     let task = registry.handle(CAST.id(number)).await.expect("reads").expect("is here");
     let by = Decider::Agent(CAST.agent(1));
-    let answer = domain::handle::AnswerInput {
+    let answer = domain::task::AnswerInput {
         key: Some(domain::ids::RequestKey::new("sample")),
-        action: domain::request::AnswerAction::Forwarded,
-        content: Some(domain::payload::Payload::new("{\"role\":\"assistant\"}")),
+        action: domain::task::input_request::AnswerAction::Forwarded,
+        content: Some(domain::task::payload::Payload::new("{\"role\":\"assistant\"}")),
         by,
         not_before: None,
     };

@@ -5,19 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::agent::{Agent, TokenDigest};
-use domain::client_profile::{self, ToolListCost};
-use domain::handle::{Form, HoldWhy, Origin, TaskHandle};
+use domain::client::profile::{self, ToolListCost};
+use domain::task::{HoldReason, Origin, ResultForm, TaskHandle};
 use domain::ids::{HandleId, PersonId, WindowId};
-use domain::payload::ResultRef;
-use domain::ports::{
-    AgentNote, AgentUnit, BudgetNote, Flag, GroupBy, PageQuery, Registry, RuleUnit, SeriesQuery, SpendRow, WasteRow,
-};
-use domain::rule::{AtTokens, Rule, RuleScope, TokenLimit};
-use domain::status::{Outcome, Phase, ServerView};
+use domain::task::payload::ResultRef;
+use domain::ports::{AgentNote, AgentUnit, BudgetNote, GroupBy, Registry, RuleUnit, SeriesQuery, SpendRow, TaskFlag, TaskListQuery, WasteRow};
+use domain::rule::{LimitAction, Rule, RuleScope, TokenLimit};
+use domain::task::status::{Outcome, Phase, ServerView};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, Intake, TaskTokens};
-use domain::waste::Waste;
-use domain::window::{Flow, Meter, Shelf, Source, Window};
+use domain::budget::waste::Waste;
+use domain::budget::window::{CountingSettings, ListedTools, TokenFlow, TokenSource, Window};
 
 use super::{Cast, unit};
 
@@ -46,12 +44,12 @@ pub(super) async fn told(registry: &dyn Registry) {
     Box::pin(decisions(registry)).await;
 }
 
-fn spent(number: i64, agent: u64, source: Source, tokens: u64, exactness: Exactness) -> SpendRow {
+fn spent(number: i64, agent: u64, source: TokenSource, tokens: u64, exactness: Exactness) -> SpendRow {
     SpendRow {
         hour: hour(number),
         agent: CAST.agent(agent),
         server: Some(CAST.server(1)),
-        flow: Flow::In(source),
+        flow: TokenFlow::In(source),
         family: Family::O200k,
         exactness,
         tokens,
@@ -74,13 +72,13 @@ async fn spend(registry: &dyn Registry) {
     let note = |spend: Vec<SpendRow>| registry.note_budget(BudgetNote { spend, ..BudgetNote::default() });
     let newest = registry.newest_seq().await;
     registry.note_budget(BudgetNote::default()).await.expect("nothing is nothing");
-    let row = |tokens, exactness| spent(0, 1, Source::Results, tokens, exactness);
+    let row = |tokens, exactness| spent(0, 1, TokenSource::Results, tokens, exactness);
     note(vec![row(100, Exactness::Exact), row(20, Exactness::Exact)]).await.expect("two of one kind in one flush");
-    let of_all = SpendRow { server: None, ..spent(0, 1, Source::OwnTools, 7, Exactness::Exact) };
-    let kept_out = SpendRow { flow: Flow::KeptOut, ..row(5_000, Exactness::AtMost) };
+    let of_all = SpendRow { server: None, ..spent(0, 1, TokenSource::OwnTools, 7, Exactness::Exact) };
+    let kept_out = SpendRow { flow: TokenFlow::KeptOut, ..row(5_000, Exactness::AtMost) };
     let claude = SpendRow { family: Family::Claude47, ..row(9, Exactness::About) };
-    let other = spent(0, 2, Source::Results, 40, Exactness::Exact);
-    let later = spent(1, 1, Source::Arguments, 3, Exactness::Exact);
+    let other = spent(0, 2, TokenSource::Results, 40, Exactness::Exact);
+    let later = spent(1, 1, TokenSource::Arguments, 3, Exactness::Exact);
     let rest = vec![row(3, Exactness::About), of_all.clone(), kept_out.clone(), claude.clone()];
     note(rest).await.expect("a flush");
     note(vec![other.clone(), later.clone()]).await.expect("a flush");
@@ -98,7 +96,7 @@ async fn spend(registry: &dyn Registry) {
     assert_eq!(registry.spend(series(None, 0, 2)).await, Ok(mine), "of all agents, the oldest hour first");
     assert_eq!(registry.spend(series(Some(1), 1, 2)).await, Ok(vec![later]), "from this hour on");
     assert_eq!(registry.spend(series(None, 2, 9)).await, Ok(Vec::new()), "before that hour");
-    let flushes = (0..20).map(|_| note(vec![spent(2, 3, Source::Handles, 11, Exactness::Exact)]));
+    let flushes = (0..20).map(|_| note(vec![spent(2, 3, TokenSource::Handles, 11, Exactness::Exact)]));
     for done in futures::future::join_all(flushes).await {
         done.expect("flushes at the same time");
     }
@@ -113,11 +111,11 @@ async fn spend(registry: &dyn Registry) {
 async fn waste(registry: &dyn Registry) {
     let note = |waste: Vec<WasteRow>| registry.note_budget(BudgetNote { waste, ..BudgetNote::default() });
     let nobodys = WasteRow { agent: None, ..wasted(0, Waste::LostTask, 1, 0) };
-    note(vec![wasted(0, Waste::EmptyLook, 2, 80), nobodys.clone()]).await.expect("a flush");
-    let more = WasteRow { exactness: Exactness::AtMost, ..wasted(0, Waste::EmptyLook, 3, 120) };
-    note(vec![more, wasted(1, Waste::EmptyLook, 1, 40)]).await.expect("a flush");
-    let sum = WasteRow { exactness: Exactness::AtMost, ..wasted(0, Waste::EmptyLook, 5, 200) };
-    let mine = vec![sum.clone(), wasted(1, Waste::EmptyLook, 1, 40)];
+    note(vec![wasted(0, Waste::EmptyPoll, 2, 80), nobodys.clone()]).await.expect("a flush");
+    let more = WasteRow { exactness: Exactness::AtMost, ..wasted(0, Waste::EmptyPoll, 3, 120) };
+    note(vec![more, wasted(1, Waste::EmptyPoll, 1, 40)]).await.expect("a flush");
+    let sum = WasteRow { exactness: Exactness::AtMost, ..wasted(0, Waste::EmptyPoll, 5, 200) };
+    let mine = vec![sum.clone(), wasted(1, Waste::EmptyPoll, 1, 40)];
     assert_eq!(registry.waste(series(Some(1), 0, 2)).await, Ok(mine), "by the hour, of the agent alone");
     let mut all = vec![nobodys, sum];
     all.sort();
@@ -126,7 +124,7 @@ async fn waste(registry: &dyn Registry) {
 
 async fn old_hours(registry: &dyn Registry) {
     let note = |number| {
-        let spend = vec![spent(number, 1, Source::Results, 1, Exactness::Exact)];
+        let spend = vec![spent(number, 1, TokenSource::Results, 1, Exactness::Exact)];
         registry.note_budget(BudgetNote {
             spend,
             waste: vec![wasted(number, Waste::Look, 1, 1)],
@@ -164,14 +162,14 @@ async fn windows(registry: &dyn Registry) {
     let tools: BTreeMap<Arc<str>, Count> = BTreeMap::from([(Arc::from("zoo__feed \"all\""), count(120))]);
     open.put_tools(Some(CAST.server(1)), tools.clone(), count(0), at(1));
     open.put_tools(None, tools, count(900), at(1));
-    open.shelves.insert(Some(CAST.server(2)), Shelf { session: Some("s-1".into()), ..Shelf::default() });
+    open.shelves.insert(Some(CAST.server(2)), ListedTools { session: Some("s-1".into()), ..ListedTools::default() });
     let cut = Intake { passed: count(61_402), window: count(370) };
-    open.take_in(Source::Results, cut, at(2), Duration::from_secs(600));
+    open.take_in(TokenSource::Results, cut, at(2), Duration::from_secs(600));
     open.tool_list = ToolListCost { percent: 72, searched: true };
     open.kept_out = Count { tokens: 9, exactness: Exactness::AtMost };
     let beside = window(2, 1, 10);
     note(&[open.clone(), beside.clone()]).await.expect("windows are noted");
-    open.take_in(Source::Arguments, count(5), at(3), Duration::from_secs(600));
+    open.take_in(TokenSource::Arguments, count(5), at(3), Duration::from_secs(600));
     note(std::slice::from_ref(&open)).await.expect("and noted again, as they are by then");
     let kept = Window { lately: std::collections::VecDeque::new(), ..open.clone() };
     assert_eq!(
@@ -197,7 +195,7 @@ async fn windows(registry: &dyn Registry) {
 }
 
 async fn meters(registry: &dyn Registry) {
-    let meter = Meter {
+    let meter = CountingSettings {
         model: Some("claude-opus-4-7".into()),
         family: Some(Family::Claude47),
         window: Some(1_000_000),
@@ -226,7 +224,7 @@ async fn meters(registry: &dyn Registry) {
     registry.note_agents(vec![note]).await.expect("it is heard");
     let heard = Agent { seen: Some(at(9)), calls: 3, ..agent };
     assert_eq!(read().await, Some(heard.clone()), "how it is counted is kept");
-    for meter in [Meter { window: Some(5), ..Meter::default() }, Meter::default()] {
+    for meter in [CountingSettings { window: Some(5), ..CountingSettings::default() }, CountingSettings::default()] {
         let changed = Agent { meter, ..heard.clone() };
         put(&changed).await.expect("it is changed");
         assert_eq!(read().await, Some(changed), "and what is left to what is known, too");
@@ -237,9 +235,9 @@ async fn limits(registry: &dyn Registry) {
     let limit = |tokens, at| Some(TokenLimit { tokens, at });
     let rule = Rule {
         hold_cut: Some(false),
-        result_limit: limit(20_000, AtTokens::Hold),
-        task_limit: limit(60_000, AtTokens::Stop),
-        window_limit: limit(160_000, AtTokens::Ask),
+        result_limit: limit(20_000, LimitAction::Hold),
+        task_limit: limit(60_000, LimitAction::Stop),
+        window_limit: limit(160_000, LimitAction::Ask),
         ..Rule::new(RuleScope::Agent(CAST.agent(1)))
     };
     let put = |remove| registry.put_rule(RuleUnit { rule: rule.clone(), remove, audit: Vec::new() });
@@ -285,7 +283,7 @@ async fn decisions(registry: &dyn Registry) {
         found.into_iter().map(|task| task.id).filter(|id| (2..9).any(|number| CAST.id(number) == *id)).collect()
     };
     let flagged = async |flag| {
-        let query = PageQuery { flags: vec![flag], servers: vec![CAST.server(1)], ..PageQuery::default() };
+        let query = TaskListQuery { flags: vec![flag], servers: vec![CAST.server(1)], ..TaskListQuery::default() };
         registry.matching_ids(query, 99).await.expect("reads")
     };
     assert_eq!(ours().await, [], "nothing waits yet");
@@ -294,25 +292,25 @@ async fn decisions(registry: &dyn Registry) {
     }
     let result =
         TaskHandle { view: ServerView::Direct(Outcome::Ok(ResultRef { bytes: 9 })), ..stored(registry, 2).await };
-    let why = HoldWhy::TooLarge { tokens: 61_402, limit: 20_000 };
+    let why = HoldReason::TooLarge { tokens: 61_402, limit: 20_000 };
     let held = result.hold_at_limit(why, false, held_at).next;
     registry.commit(unit(&held, Phase::Done)).await.expect("a result is held");
     let sliced = TaskHandle { view: result.view.clone(), ..stored(registry, 3).await };
-    let program = client_profile::of_word("codex").expect("in the table");
-    let cut = HoldWhy::WouldBeCut { tokens: 69_387, shown: 5_000, program };
+    let program = profile::of_word("codex").expect("in the table");
+    let cut = HoldReason::WouldBeCut { tokens: 69_387, shown: 5_000, program };
     let sliced = sliced.hold_at_limit(cut, true, at(110)).next;
     registry.commit(unit(&sliced, Phase::Done)).await.expect("another goes in slices");
-    let limit = TokenLimit { tokens: 60_000, at: AtTokens::Ask };
-    let over = stored(registry, 4).await.goes_over(60_001, limit, at(120)).next;
+    let limit = TokenLimit { tokens: 60_000, at: LimitAction::Ask };
+    let over = stored(registry, 4).await.exceed_limit(60_001, limit, at(120)).next;
     registry.commit(unit(&over, Phase::Running)).await.expect("a task is past its limit");
     assert_eq!(ours().await, [CAST.id(4), CAST.id(2)], "what a person decides is found, the last changed first");
-    assert_eq!(flagged(Flag::Held).await, [CAST.id(2)], "what goes in slices waits for nobody");
-    assert_eq!(flagged(Flag::OverLimit).await, [CAST.id(4)], "what asks to go on is listed");
-    let by_agent = PageQuery {
-        flags: vec![Flag::OverLimit],
+    assert_eq!(flagged(TaskFlag::Held).await, [CAST.id(2)], "what goes in slices waits for nobody");
+    assert_eq!(flagged(TaskFlag::OverLimit).await, [CAST.id(4)], "what asks to go on is listed");
+    let by_agent = TaskListQuery {
+        flags: vec![TaskFlag::OverLimit],
         agents: vec![CAST.agent(1)],
         group_by: GroupBy::Agent,
-        ..PageQuery::default()
+        ..TaskListQuery::default()
     };
     let view = registry.view(by_agent).await.expect("counts");
     assert_eq!(view.groups, [(CAST.agent(1).to_string(), 1)], "and counted, with the other conditions");
@@ -321,13 +319,13 @@ async fn decisions(registry: &dyn Registry) {
     assert_eq!(read.2.over_limit, over.over_limit, "so is by how much");
     assert_eq!(registry.attention(1).await.map(|found| found.len()), Ok(1), "at most as many as asked for");
 
-    let released = read.0.release(&ada, Some(Form::Trimmed { tokens: 900 }), None, at(130)).expect("it is held").next;
+    let released = read.0.release(&ada, Some(ResultForm::Trimmed { tokens: 900 }), None, at(130)).expect("it is held").next;
     registry.commit(unit(&released, Phase::Done)).await.expect("it is released");
     let lifted = read.2.let_go_on(&ada, at(140)).expect("it asks").next;
     registry.commit(unit(&lifted, Phase::Running)).await.expect("it goes on");
     assert_eq!(ours().await, [], "nothing waits any more");
-    assert_eq!(flagged(Flag::Held).await, [], "nothing is held");
-    assert_eq!(flagged(Flag::OverLimit).await, [], "nothing asks");
-    assert_eq!(stored(registry, 2).await.form(), Some(Form::Trimmed { tokens: 900 }), "the form is kept");
+    assert_eq!(flagged(TaskFlag::Held).await, [], "nothing is held");
+    assert_eq!(flagged(TaskFlag::OverLimit).await, [], "nothing asks");
+    assert_eq!(stored(registry, 2).await.form(), Some(ResultForm::Trimmed { tokens: 900 }), "the form is kept");
     assert_eq!(stored(registry, 4).await.over_limit, lifted.over_limit, "who let it go on is kept");
 }

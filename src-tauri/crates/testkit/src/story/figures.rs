@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use domain::figure::{CountedState, Figure, Figures, Tally};
-use domain::handle::{Hold, HoldWhy, OverLimit, TaskHandle};
+use domain::task::figures::{CountedState, Figure, Figures, TaskTally};
+use domain::task::{HoldReason, OverLimit, ResultHold, TaskHandle};
 use domain::ids::{HandleId, PersonId};
-use domain::ports::{Flag, GroupBy, PageQuery, Registry, TaskOrder};
-use domain::rule::{AtTokens, TokenLimit};
-use domain::status::Phase;
+use domain::ports::{GroupBy, Registry, TaskFlag, TaskListQuery, TaskOrder};
+use domain::rule::{LimitAction, TokenLimit};
+use domain::task::status::Phase;
 use domain::time::Timestamp;
 
 use super::cast::question;
@@ -36,8 +36,8 @@ fn part(number: u64) -> (TaskHandle, Phase) {
     task.tool = (draw(3) > 0).then(|| "index_folder".into());
     task.orphaned = (draw(3) == 0).then_some(at);
     let by = Some(PersonId::new("ada"));
-    task.hold = (draw(2) == 0).then_some(Hold { by, at, why: HoldWhy::Review, verdict: None });
-    let limit = TokenLimit { tokens: 1_000, at: AtTokens::Ask };
+    task.hold = (draw(2) == 0).then_some(ResultHold { by, at, why: HoldReason::Review, verdict: None });
+    let limit = TokenLimit { tokens: 1_000, at: LimitAction::Ask };
     task.over_limit = (draw(3) == 0).then_some(OverLimit { at, tokens: 1_001, limit, settled: None });
     for key in ["a", "b"] {
         if draw(4) == 0 {
@@ -53,13 +53,13 @@ fn state((task, phase): &(TaskHandle, Phase)) -> CountedState {
     CountedState::of(task, *phase, task.changed)
 }
 
-fn tally(part: &(TaskHandle, Phase)) -> Tally {
-    Tally { server: part.0.server, agent: part.0.agent, state: state(part), tasks: 1 }
+fn tally(part: &(TaskHandle, Phase)) -> TaskTally {
+    TaskTally { server: part.0.server, agent: part.0.agent, state: state(part), tasks: 1 }
 }
 
 /// A query for the tasks of this chapter.
-fn ours() -> PageQuery {
-    PageQuery { servers: (1..=3).map(|number| CAST.server(number)).collect(), ..PageQuery::default() }
+fn ours() -> TaskListQuery {
+    TaskListQuery { servers: (1..=3).map(|number| CAST.server(number)).collect(), ..TaskListQuery::default() }
 }
 
 /// Tells it.
@@ -75,8 +75,8 @@ pub(super) async fn told(registry: &dyn Registry) {
 
 async fn counted(registry: &dyn Registry, parts: &[(TaskHandle, Phase)]) {
     let all = registry.tallies().await.expect("tallies");
-    let mine: Vec<Tally> = all.iter().copied().filter(|tally| ours().servers.contains(&tally.server)).collect();
-    let want: Vec<Tally> = parts.iter().map(tally).collect();
+    let mine: Vec<TaskTally> = all.iter().copied().filter(|tally| ours().servers.contains(&tally.server)).collect();
+    let want: Vec<TaskTally> = parts.iter().map(tally).collect();
     assert_eq!(Figures::of(&mine), Figures::of(&want), "columns and predicates say the same of all tasks");
     for figure in Figure::ALL {
         let by_server = |number| Figures::of(mine.iter().filter(|tally| tally.server == CAST.server(number)));
@@ -91,7 +91,7 @@ async fn counted(registry: &dyn Registry, parts: &[(TaskHandle, Phase)]) {
             assert_eq!(by_agent(agent).count(figure), want.count(figure), "{figure:?} of {agent:?}");
         }
     }
-    let total = registry.view(PageQuery::default()).await.expect("a view");
+    let total = registry.view(TaskListQuery::default()).await.expect("a view");
     assert_eq!(Figures::of(&all).count(Figure::All), total.total, "every task of the registry is in one tally");
     assert_eq!(total.all, total.total, "and the list says how many there are");
 }
@@ -102,12 +102,12 @@ async fn listed(registry: &dyn Registry, parts: &[(TaskHandle, Phase)]) {
         kept.sort_unstable_by_key(|task| std::cmp::Reverse((task.created, task.id)));
         kept.into_iter().map(|task| task.id).collect()
     };
-    let of_figures = [(Flag::NeedsYou, Figure::NeedsYou), (Flag::Held, Figure::Held), (Flag::Orphaned, Figure::Gone)];
+    let of_figures = [(TaskFlag::NeedsYou, Figure::NeedsYou), (TaskFlag::Held, Figure::Held), (TaskFlag::Orphaned, Figure::Gone)];
     for (flag, figure) in of_figures {
-        let query = PageQuery { flags: vec![flag], ..ours() };
+        let query = TaskListQuery { flags: vec![flag], ..ours() };
         let want = ids(&|state| figure.counts(state));
         assert_eq!(registry.matching_ids(query.clone(), 999).await, Ok(want.clone()), "the list of {figure:?}");
-        let late = PageQuery { changed_after: Some(Timestamp::from_millis(0)), ..query.clone() };
+        let late = TaskListQuery { changed_after: Some(Timestamp::from_millis(0)), ..query.clone() };
         assert_eq!(registry.matching_ids(late.clone(), 999).await, Ok(want.clone()), "{figure:?} with a moment");
         for query in [query, late] {
             let view = registry.view(query).await.expect("a view");
@@ -122,10 +122,10 @@ async fn listed(registry: &dyn Registry, parts: &[(TaskHandle, Phase)]) {
     let want: Vec<(String, u64)> = groups.into_iter().map(|((_, word), count)| (word.to_owned(), count)).collect();
     for changed_after in [None, Some(Timestamp::from_millis(0))] {
         for order in [TaskOrder::Newest, TaskOrder::Oldest, TaskOrder::Changed] {
-            let query = PageQuery { group_by: GroupBy::Need, changed_after, order, ..ours() };
+            let query = TaskListQuery { group_by: GroupBy::Need, changed_after, order, ..ours() };
             assert_eq!(registry.view(query.clone()).await.expect("a view").groups, want, "sections, {order:?}");
             for (word, count) in &want {
-                let within = PageQuery { within: Some(word.clone()), ..query.clone() };
+                let within = TaskListQuery { within: Some(word.clone()), ..query.clone() };
                 let rows = registry.page(within, 0, 500).await.expect("a page").rows;
                 let mut found: Vec<HandleId> = rows.into_iter().map(|(task, _)| task.id).collect();
                 assert_eq!(found.len() as u64, *count, "section {word}, {order:?}");

@@ -1,11 +1,11 @@
 //! Chapter three: questions, answers and what is kept of them.
 
 use domain::ids::{PersonId, RequestKey};
-use domain::observation::LogLine;
-use domain::payload::{Payload, PayloadKind, PayloadWrite};
+use domain::task::observation::LogLine;
+use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::ports::{Commit, InboxPage, Registry};
-use domain::request::{AnswerAction, Answered, RequestState};
-use domain::status::{Delivery, Phase};
+use domain::task::input_request::{AnswerAction, RecordedAnswer, RequestState};
+use domain::task::status::{Delivery, Phase};
 use domain::time::Timestamp;
 
 use super::cast::question;
@@ -54,7 +54,7 @@ async fn questions(registry: &dyn Registry) {
     assert_eq!((page.total, keys(page)), (5, vec!["a".to_owned(), "b".to_owned()]), "a page says how many there are");
 
     let key = RequestKey::new("old");
-    let answered = Answered {
+    let answered = RecordedAnswer {
         by: PersonId::new("ada").into(),
         at: Timestamp::from_millis(950),
         action: AnswerAction::Accept,

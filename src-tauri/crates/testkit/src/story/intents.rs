@@ -3,14 +3,14 @@
 //! Told in two parts around a restart; whoever tells it opens the same place again between them.
 
 use domain::ids::{AgentId, HandleId, HostId, ServerId};
-use domain::ports::{Intent, Intents};
+use domain::ports::{CallIntent, CallIntents};
 use domain::time::Timestamp;
 
 /// An intent of the story.
 #[must_use]
-pub fn intent(number: u64) -> Intent {
+pub fn intent(number: u64) -> CallIntent {
     let agent = AgentId::from_random(3);
-    Intent {
+    CallIntent {
         id: HandleId::from_random(number.into()),
         server: ServerId::from_random(2),
         seat: number.is_multiple_of(2).then_some(agent),
@@ -23,7 +23,7 @@ pub fn intent(number: u64) -> Intent {
 }
 
 /// The first run: five calls begin, three end, before and after they were written.
-pub async fn begun(intents: &dyn Intents) {
+pub async fn begun(intents: &dyn CallIntents) {
     assert_eq!(intents.left_over().await, Ok(Vec::new()), "nobody was here before");
     for number in 1..=5 {
         intents.begin(intent(number));
@@ -38,8 +38,8 @@ pub async fn begun(intents: &dyn Intents) {
 }
 
 /// The second run: what did not end is left over until it is settled. New calls do not mix with it.
-pub async fn left(intents: &dyn Intents) {
-    let ids = |left: &[Intent]| left.iter().map(|intent| intent.id).collect::<Vec<_>>();
+pub async fn left(intents: &dyn CallIntents) {
+    let ids = |left: &[CallIntent]| left.iter().map(|intent| intent.id).collect::<Vec<_>>();
     let left = intents.left_over().await.expect("what is left over reads");
     assert_eq!(left, [intent(4), intent(5)], "the calls that did not end, as they were");
     intents.begin(intent(6));
@@ -49,7 +49,7 @@ pub async fn left(intents: &dyn Intents) {
 }
 
 /// The third run: what was not settled comes again, and what was begun since.
-pub async fn left_again(intents: &dyn Intents) {
+pub async fn left_again(intents: &dyn CallIntents) {
     let left = intents.left_over().await.expect("what is left over reads");
     assert_eq!(left, [intent(5), intent(6)], "nothing is forgotten and nothing comes twice");
     intents.settled(left.iter().map(|intent| intent.id).collect()).await.expect("all have their handles");

@@ -1,9 +1,9 @@
 //! Chapter two: pages, counts, and what the reconcilers ask for.
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::HandleId;
 use domain::ports::{Commit, Registry, TaskQuery};
-use domain::status::Phase;
+use domain::task::status::Phase;
 use domain::time::Timestamp;
 
 use super::{Cast, unit};

@@ -1,10 +1,10 @@
 //! Chapter five: the change log never skips, and the audit chain holds.
 
 use domain::audit::Verb;
-use domain::change::{Change, Entity};
+use domain::ports::change::{Change, Entity};
 use domain::ids::Seq;
 use domain::ports::{AuditLink, Commit, CommitError, Registry};
-use domain::status::Phase;
+use domain::task::status::Phase;
 use domain::time::Timestamp;
 use futures::future::join_all;
 

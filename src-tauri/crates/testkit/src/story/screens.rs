@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{HandleId, PersonId};
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::policy::Policy;
-use domain::ports::{CancelFacts, Commit, GroupBy, PageQuery, Registry, RegistryError, ServerUnit, TaskOrder};
-use domain::raw::{Direction, RawMessage, RawText};
+use domain::ports::{CancelFacts, Commit, GroupBy, Registry, RegistryError, ServerUnit, TaskListQuery, TaskOrder};
+use domain::raw_message::{Direction, RawMessage, RawText};
 use domain::server::Server;
-use domain::status::{Delivery, Intent, Phase, TaskStatus, Wish};
+use domain::task::status::{CancelRequest, Delivery, Intent, Phase, TaskStatus};
 use domain::time::Timestamp;
 
 use super::cast::working;
@@ -44,9 +44,9 @@ fn part(number: u64) -> (TaskHandle, Phase) {
 }
 
 /// A query for the tasks of this chapter.
-fn ours() -> PageQuery {
+fn ours() -> TaskListQuery {
     let servers = vec![CAST.server(1), CAST.server(2), CAST.server(3)];
-    PageQuery { servers, group_by: GroupBy::None, ..PageQuery::default() }
+    TaskListQuery { servers, group_by: GroupBy::None, ..TaskListQuery::default() }
 }
 
 fn expected(order: TaskOrder, keep: impl Fn(&TaskHandle, Phase) -> bool) -> Vec<HandleId> {
@@ -63,12 +63,12 @@ fn expected(order: TaskOrder, keep: impl Fn(&TaskHandle, Phase) -> bool) -> Vec<
 /// Every page of a query in every order is what is expected, and so are its counts.
 async fn shows(
     registry: &dyn Registry,
-    query: &PageQuery,
+    query: &TaskListQuery,
     keep: impl Fn(&TaskHandle, Phase) -> bool + Copy,
     reason: &str,
 ) {
     for order in [TaskOrder::Newest, TaskOrder::Oldest, TaskOrder::Changed] {
-        let query = PageQuery { order, ..query.clone() };
+        let query = TaskListQuery { order, ..query.clone() };
         let want = expected(order, keep);
         let mut found = Vec::new();
         for offset in (0..).step_by(17) {
@@ -108,21 +108,21 @@ pub(super) async fn told(registry: &dyn Registry) {
 
 async fn conditions(registry: &dyn Registry) {
     shows(registry, &ours(), |_, _| true, "everything of this chapter").await;
-    let query = PageQuery { phases: vec![Phase::Lost, Phase::Done], ..ours() };
+    let query = TaskListQuery { phases: vec![Phase::Lost, Phase::Done], ..ours() };
     shows(registry, &query, |_, phase| matches!(phase, Phase::Lost | Phase::Done), "in two phases").await;
-    let query = PageQuery { servers: vec![CAST.server(2)], ..ours() };
+    let query = TaskListQuery { servers: vec![CAST.server(2)], ..ours() };
     shows(registry, &query, |handle, _| handle.server == CAST.server(2), "on one server").await;
-    let query = PageQuery { agents: vec![CAST.agent(1)], ..PageQuery::default() };
+    let query = TaskListQuery { agents: vec![CAST.agent(1)], ..TaskListQuery::default() };
     shows(registry, &query, |handle, _| handle.agent == Some(CAST.agent(1)), "of one agent").await;
-    let query = PageQuery { tools: vec!["hash_tree".into()], ..ours() };
+    let query = TaskListQuery { tools: vec!["hash_tree".into()], ..ours() };
     shows(registry, &query, |handle, _| handle.tool.as_deref() == Some("hash_tree"), "of one tool").await;
-    shows(registry, &PageQuery { open: Some(true), ..ours() }, |_, phase| !phase.is_over(), "not over").await;
-    shows(registry, &PageQuery { open: Some(false), ..ours() }, |_, phase| phase.is_over(), "over").await;
-    let query = PageQuery { changed_after: Some(at(BASE + 60)), ..ours() };
+    shows(registry, &TaskListQuery { open: Some(true), ..ours() }, |_, phase| !phase.is_over(), "not over").await;
+    shows(registry, &TaskListQuery { open: Some(false), ..ours() }, |_, phase| phase.is_over(), "over").await;
+    let query = TaskListQuery { changed_after: Some(at(BASE + 60)), ..ours() };
     shows(registry, &query, |handle, _| handle.changed >= at(BASE + 60), "changed lately").await;
-    let query = PageQuery { created_before: Some(at(BASE + 10)), ..ours() };
+    let query = TaskListQuery { created_before: Some(at(BASE + 10)), ..ours() };
     shows(registry, &query, |handle, _| handle.created <= at(BASE + 10), "created long ago").await;
-    let query = PageQuery {
+    let query = TaskListQuery {
         changed_after: Some(at(BASE + 30)),
         created_before: Some(at(BASE + 20)),
         phases: vec![Phase::Running],
@@ -132,12 +132,12 @@ async fn conditions(registry: &dyn Registry) {
         handle.changed >= at(BASE + 30) && handle.created <= at(BASE + 20) && phase == Phase::Running
     };
     shows(registry, &query, keep, "all conditions on time at once").await;
-    let nobody = PageQuery { agents: vec![CAST.agent(99)], ..ours() };
+    let nobody = TaskListQuery { agents: vec![CAST.agent(99)], ..ours() };
     shows(registry, &nobody, |_, _| false, "of an agent that has none").await;
 }
 
 async fn texts(registry: &dyn Registry) {
-    let asks = |text: &str| PageQuery { text: Some(text.into()), ..ours() };
+    let asks = |text: &str| TaskListQuery { text: Some(text.into()), ..ours() };
     let indexes = |handle: &TaskHandle, _: Phase| handle.tool.as_deref() == Some("Index_Folder");
     shows(registry, &asks("x_fold"), indexes, "a text in the tool's name").await;
     shows(registry, &asks("ZOO"), |handle, _| handle.server == CAST.server(2), "in the server's name").await;
@@ -146,7 +146,7 @@ async fn texts(registry: &dyn Registry) {
     let short = id.get(..id.len() - 1).expect("ids are longer").to_owned();
     let near = |handle: &TaskHandle, _: Phase| handle.id.to_string().starts_with(&short);
     shows(registry, &asks(&short), near, "the beginning of an id").await;
-    let late = PageQuery { changed_after: Some(at(BASE + 60)), phases: vec![Phase::Running], ..asks(&short) };
+    let late = TaskListQuery { changed_after: Some(at(BASE + 60)), phases: vec![Phase::Running], ..asks(&short) };
     let near_late = |handle: &TaskHandle, phase: Phase| {
         handle.id.to_string().starts_with(&short) && handle.changed >= at(BASE + 60) && phase == Phase::Running
     };
@@ -167,12 +167,12 @@ async fn groups(registry: &dyn Registry) {
             let rank = if group_by == GroupBy::Need { phase.group().rank() } else { 0 };
             *want.entry((rank, group(&handle, phase))).or_default() += 1;
         }
-        let query = PageQuery { group_by, ..ours() };
+        let query = TaskListQuery { group_by, ..ours() };
         let view = registry.view(query.clone()).await.expect("a view");
         let want: Vec<(String, u64)> = want.into_iter().map(|((_, group), count)| (group, count)).collect();
         assert_eq!(view.groups, want, "the groups by {group_by:?}, in their order, each with its number");
         for (within, count) in view.groups {
-            let inside = PageQuery { within: Some(within.clone()), ..query.clone() };
+            let inside = TaskListQuery { within: Some(within.clone()), ..query.clone() };
             shows(registry, &inside, |handle, phase| group(handle, phase) == within, "within one group").await;
             assert_eq!(registry.view(inside).await.map(|view| view.total), Ok(count), "and no other is counted");
         }
@@ -182,13 +182,13 @@ async fn groups(registry: &dyn Registry) {
 }
 
 async fn places(registry: &dyn Registry) {
-    let all = registry.view(PageQuery::default()).await.expect("a view").total;
+    let all = registry.view(TaskListQuery::default()).await.expect("a view").total;
     let counted: u64 =
         registry.counts(domain::ports::TaskQuery::default()).await.expect("counts").iter().map(|(_, n)| n).sum();
     assert_eq!(all, counted, "without conditions every task of the registry is in the list");
-    let last = registry.page(PageQuery::default(), all - 1, 10).await.expect("a page");
+    let last = registry.page(TaskListQuery::default(), all - 1, 10).await.expect("a page");
     assert_eq!(last.rows.len(), 1, "the last place is a row");
-    let beyond = registry.page(PageQuery::default(), all, 10).await.expect("a page");
+    let beyond = registry.page(TaskListQuery::default(), all, 10).await.expect("a page");
     assert_eq!(beyond.rows.len(), 0, "and behind it is nothing");
     let none = registry.page(ours(), 0, 0).await.expect("a page");
     assert_eq!(none.rows.len(), 0, "a page of no rows is empty");
@@ -222,11 +222,11 @@ async fn cancels(registry: &dyn Registry) {
         let mut handle = CAST.task(number, BASE, &format!("stop-{number}"));
         handle.server = server;
         let version = registry.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
-        let wish = Wish::new(&PersonId::new("ada").into(), at(BASE), None, delivery);
-        let mut next = TaskHandle { version, intent: Intent::Cancel(wish), ..handle };
+        let cancel_request = CancelRequest::new(&PersonId::new("ada").into(), at(BASE), None, delivery);
+        let mut next = TaskHandle { version, intent: Intent::Cancel(cancel_request), ..handle };
         if let Some((status, took)) = end {
             next.view = working(&format!("stop-{number}"), at(BASE));
-            if let domain::status::ServerView::Task(task) = &mut next.view {
+            if let domain::task::status::ServerView::Task(task) = &mut next.view {
                 task.status = status;
             }
             next.ended = Some(at(BASE + took));

@@ -1,12 +1,12 @@
 //! Chapter four: servers come, change and go, and are learned from.
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::change::Entity;
-use domain::handle::Usual;
+use domain::ports::change::Entity;
+use domain::task::UsualDuration;
 use domain::ids::{PersonId, SessionKey};
 use domain::ports::{Commit, Registry, RegistryError, ServerUnit};
-use domain::server::{Dialect, Era, Negotiated, Verdict};
-use domain::status::Phase;
+use domain::server::{Dialect, Era, EraVerdict, Negotiated};
+use domain::task::status::Phase;
 use domain::time::Timestamp;
 
 use super::{Cast, unit};
@@ -30,7 +30,7 @@ async fn configuration(registry: &dyn Registry) {
     assert_eq!(registry.servers().await, Ok(vec![ant.clone(), zoo.clone()]), "servers come by name");
 
     zoo.generation = 3;
-    zoo.verdict = Some(Verdict { fingerprint: zoo.address.fingerprint(), era: Era::Legacy });
+    zoo.verdict = Some(EraVerdict { fingerprint: zoo.address.fingerprint(), era: Era::Legacy });
     zoo.negotiated = Some(Negotiated {
         era: Era::Legacy,
         dialect: Dialect::Experimental2025,
@@ -80,12 +80,12 @@ async fn durations(registry: &dyn Registry) {
     }
     assert_eq!(usual(5).await, Ok(None), "four samples are too few");
     learn(4, 5_000).await;
-    let five = Usual { samples: 5, median_ms: 3_000, p90_ms: 5_000, p95_ms: 5_000 };
+    let five = UsualDuration { samples: 5, median_ms: 3_000, p90_ms: 5_000, p95_ms: 5_000 };
     assert_eq!(usual(5).await, Ok(Some(five)), "the nearest ranks of five samples");
     for number in 5..30 {
         learn(number, 10 * number).await;
     }
-    let ten = Usual { samples: 10, median_ms: 240, p90_ms: 280, p95_ms: 290 };
+    let ten = UsualDuration { samples: 10, median_ms: 240, p90_ms: 280, p95_ms: 290 };
     assert_eq!(usual(5).await, Ok(Some(ten)), "only the latest ten are kept");
     assert_eq!(registry.usual(CAST.server(1), "other", 0).await, Ok(None), "another tool is not known");
     assert_eq!(registry.usual(CAST.server(2), "index_folder", 0).await, Ok(None), "nor is another server");

@@ -1,11 +1,11 @@
 //! The last chapter: what is stored is told, retention removes the right things, and the audit chain is verified.
 
 use domain::audit::Verb;
-use domain::handle::{Hold, HoldWhy, TaskHandle};
-use domain::payload::{Payload, PayloadKind, PayloadWrite};
-use domain::policy::Retention;
+use domain::task::{HoldReason, ResultHold, TaskHandle};
+use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
+use domain::policy::RetentionPolicy;
 use domain::ports::{Commit, Recording, Registry, Removal};
-use domain::status::Phase;
+use domain::task::status::Phase;
 use domain::time::Timestamp;
 
 use super::{Cast, unit};
@@ -19,11 +19,11 @@ fn with_result(handle: &TaskHandle, phase: Phase) -> Commit {
 }
 
 /// Limits that only age can exceed.
-fn limits() -> Retention {
-    Retention { segment_rows: 16, removed_at_once: 2, ..Retention::default() }
+fn limits() -> RetentionPolicy {
+    RetentionPolicy { segment_rows: 16, removed_at_once: 2, ..RetentionPolicy::default() }
 }
 
-async fn clean_all(registry: &dyn Registry, limits: &Retention, now: Timestamp) -> Removal {
+async fn clean_all(registry: &dyn Registry, limits: &RetentionPolicy, now: Timestamp) -> Removal {
     let mut all = Removal::default();
     loop {
         let removed = registry.clean(limits.clone(), now).await.expect("clean-up works");
@@ -72,7 +72,7 @@ async fn removed(registry: &dyn Registry) {
         match number {
             2 => {
                 handle.agent = Some(CAST.agent(1));
-                handle.hold = Some(Hold { by: None, at: handle.created, why: HoldWhy::Review, verdict: None });
+                handle.hold = Some(ResultHold { by: None, at: handle.created, why: HoldReason::Review, verdict: None });
             }
             3 => {
                 handle.agent = Some(CAST.agent(1));
@@ -90,8 +90,8 @@ async fn removed(registry: &dyn Registry) {
     assert_eq!(used, stored.payloads.bytes, "what agents and servers use is all there is");
 
     // Over the size by a little: the oldest goes, and no more than has to.
-    let tight = Retention { payload_bytes: stored.payloads.bytes - 1, ..limits() };
-    let tight = Retention { agent_payload_bytes: tight.payload_bytes, server_payload_bytes: u64::MAX, ..tight };
+    let tight = RetentionPolicy { payload_bytes: stored.payloads.bytes - 1, ..limits() };
+    let tight = RetentionPolicy { agent_payload_bytes: tight.payload_bytes, server_payload_bytes: u64::MAX, ..tight };
     let now = Timestamp::from_millis(10);
     let due = registry.storage(tight.clone(), now).await.expect("figures can be read").due;
     let gone = clean_all(registry, &tight, now).await;

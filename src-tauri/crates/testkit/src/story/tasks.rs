@@ -3,7 +3,7 @@
 use domain::audit::Verb;
 use domain::ids::{HandleId, SessionKey, UpstreamTaskId};
 use domain::ports::{Commit, CommitError, ContactNote, Registry, RegistryError};
-use domain::status::{Contact, Phase};
+use domain::task::status::{Contact, Phase};
 use domain::time::Timestamp;
 
 use super::cast::working;
@@ -97,10 +97,10 @@ async fn contact(registry: &dyn Registry) {
     let mut call = CAST.call(3, 400);
     call.version = registry.admit(unit(&call, Phase::Running)).await.expect("admitted").version;
     let newest = registry.newest_seq().await;
-    let note = |number, seen, next_look: Option<i64>| ContactNote {
+    let note = |number, seen, next_poll: Option<i64>| ContactNote {
         handle: CAST.id(number),
         seen: at(seen),
-        next_look: next_look.map(at),
+        next_poll: next_poll.map(at),
     };
     registry
         .note_contacts(vec![note(3, 900, Some(1_000)), note(99, 900, None)])
@@ -108,19 +108,19 @@ async fn contact(registry: &dyn Registry) {
         .expect("unknown ones are skipped");
     registry.note_contacts(Vec::new()).await.expect("nothing to note is fine");
     assert_eq!(registry.newest_seq().await, newest, "contact is not a change");
-    assert_eq!(registry.next_look(call.id).await, Ok(Some(at(1_000))), "the next look is known");
-    assert_eq!(registry.next_look(CAST.id(99)).await, Ok(None), "an unknown task is not looked at");
+    assert_eq!(registry.next_poll(call.id).await, Ok(Some(at(1_000))), "the next look is known");
+    assert_eq!(registry.next_poll(CAST.id(99)).await, Ok(None), "an unknown task is not looked at");
     let seen = |contact| Ok(Some(contact));
     let read = || async { registry.handle(CAST.id(3)).await.map(|found| found.map(|handle| handle.contact)) };
     assert_eq!(read().await, seen(Contact::Fresh { seen: at(900) }), "a handle shows the newest contact");
     registry.note_contacts(vec![note(3, 800, None)]).await.expect("noted");
     assert_eq!(read().await, seen(Contact::Fresh { seen: at(900) }), "an older note does not set it back");
-    assert_eq!(registry.next_look(call.id).await, Ok(None), "the last note says when the next look is");
+    assert_eq!(registry.next_poll(call.id).await, Ok(None), "the last note says when the next look is");
 
     call.contact = Contact::Fresh { seen: at(950) };
     call.version = registry.commit(unit(&call, Phase::Running)).await.expect("contact raises no version").version;
     assert_eq!(read().await, seen(Contact::Fresh { seen: at(950) }), "a commit may know better");
     registry.note_contacts(vec![note(3, 960, Some(2_000))]).await.expect("noted");
     registry.commit(unit(&call, Phase::Done)).await.expect("it ends");
-    assert_eq!(registry.next_look(call.id).await, Ok(None), "what is over is not looked at");
+    assert_eq!(registry.next_poll(call.id).await, Ok(None), "what is over is not looked at");
 }

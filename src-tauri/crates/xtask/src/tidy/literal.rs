@@ -10,7 +10,7 @@ use super::source::{Place, Source};
 /// The one home of such numbers.
 const POLICY: &str = "src-tauri/crates/domain/src/policy";
 /// What programs of others were measured to do, each line with its source.
-const PROFILES: &str = "src-tauri/crates/domain/src/client_profile.rs";
+const PROFILES: &str = "src-tauri/crates/domain/src/client/profile.rs";
 const CURE: &str = "make it a documented field of `domain::policy::Policy` with its source";
 
 const DURATIONS: [&str; 11] = [
@@ -97,7 +97,7 @@ mod tests {
         let text = "let a = Duration::from_secs(5);";
         for path in [
             "src-tauri/crates/domain/src/policy.rs",
-            "src-tauri/crates/domain/src/client_profile.rs",
+            "src-tauri/crates/domain/src/client/profile.rs",
             "src-tauri/crates/engine/src/tests.rs",
             "src-tauri/crates/registry/examples/rate.rs",
             "tests/it/main.rs",

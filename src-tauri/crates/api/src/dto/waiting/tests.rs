@@ -1,12 +1,12 @@
 //! What needs a person, by its rows in the inbox and by its figure, is the same.
 
-use domain::figure::CountedState;
-use domain::handle::{Hold, OverLimit};
+use domain::task::figures::CountedState;
+use domain::task::{OverLimit, ResultHold};
 use domain::ids::{AgentId, HostId, PersonId};
-use domain::payload::ResultRef;
-use domain::request::AskDoor;
-use domain::rule::{AtTokens, TokenLimit};
-use domain::status::{Due, DueWhy, GoneWhy, Intent, Outcome, Wish};
+use domain::task::payload::ResultRef;
+use domain::task::input_request::AskDoor;
+use domain::rule::{LimitAction, TokenLimit};
+use domain::task::status::{CancelRequest, Due, DueWhy, GoneWhy, Intent, Outcome};
 use testkit::story::Cast;
 
 use super::*;
@@ -41,7 +41,7 @@ fn tasks() -> Vec<TaskHandle> {
         Contact::Gone { seen: NOW, at: NOW, why: GoneWhy::Expired },
     ];
     let person = PersonId::new("ada");
-    let wish = Wish::new(&person.clone().into(), NOW, None, domain::status::Delivery::Recorded);
+    let wish = CancelRequest::new(&person.clone().into(), NOW, None, domain::task::status::Delivery::Recorded);
     let intents = [Intent::None, Intent::Cancel(wish.clone()), Intent::Revoked(wish)];
     let mut all = Vec::new();
     for view in views {
@@ -49,13 +49,13 @@ fn tasks() -> Vec<TaskHandle> {
             for intent in &intents {
                 for flags in 0..16_u32 {
                     let has = |bit: u32| flags & (1 << bit) != 0;
-                    let limit = TokenLimit { tokens: 1_000, at: AtTokens::Ask };
+                    let limit = TokenLimit { tokens: 1_000, at: LimitAction::Ask };
                     let mut one = TaskHandle {
                         agent: Some(AgentId::from_random(1)),
                         view: view.clone(),
                         contact: contact.clone(),
                         intent: intent.clone(),
-                        hold: has(0).then_some(Hold { by: None, at: NOW, why: HoldWhy::Review, verdict: None }),
+                        hold: has(0).then_some(ResultHold { by: None, at: NOW, why: HoldReason::Review, verdict: None }),
                         over_limit: has(1).then_some(OverLimit { at: NOW, tokens: 1_001, limit, settled: None }),
                         due: has(2).then_some(Due { at: NOW, why: DueWhy::Agreed }),
                         ..call.clone()

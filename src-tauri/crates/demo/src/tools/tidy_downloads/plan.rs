@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use domain::policy::Serving;
+use domain::policy::ServingPolicy;
 use domain::tokens::grouped;
 use jiff::Timestamp;
 
@@ -72,7 +72,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) async fn of(folder: &Path, limits: &Serving) -> Result<Self, String> {
+    pub(super) async fn of(folder: &Path, limits: &ServingPolicy) -> Result<Self, String> {
         let unreadable = |why: std::io::Error| format!("The folder `{}` cannot be read: {why}.", folder.display());
         let mut entries = tokio::fs::read_dir(folder).await.map_err(unreadable)?;
         let mut items = Vec::new();

@@ -8,7 +8,7 @@ use api::dto::{
 };
 use api::figures::{grouped, share, tokens};
 use api::when;
-use domain::status::Phase;
+use domain::task::status::Phase;
 
 use super::super::screen::Screen;
 use super::super::words::{self, one_line};

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::handle::Attention;
+use domain::task::Attention;
 use engine::supervisor::Supervisor;
 use notify_rust::{Hint, Notification, NotificationHandle, NotificationResponse, Timeout, Urgency};
 use tokio::sync::mpsc::Sender;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::models::{Measure, SizeFrom};
-use domain::rule::{AtTokens, TokenLimit};
+use domain::budget::models::{CountingMethod, SizeFrom};
+use domain::rule::{LimitAction, TokenLimit};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family};
-use domain::window::Source;
+use domain::budget::window::TokenSource;
 
 use super::*;
 
@@ -15,19 +15,19 @@ fn budget(window: u128, tokens: u64, exactness: Exactness) -> AgentBudget {
     let agent = AgentId::from_random(1);
     let mut now = Window::new(WindowId::from_random(window), agent, Family::O200k, Timestamp::EPOCH);
     let count = Count { tokens, exactness };
-    now.take_in(Source::Results, count, Timestamp::EPOCH, Duration::from_secs(600));
+    now.take_in(TokenSource::Results, count, Timestamp::EPOCH, Duration::from_secs(600));
     AgentBudget {
         agent,
-        measure: Measure {
+        measure: CountingMethod {
             family: Family::O200k,
             window: Some((200_000, SizeFrom::Set)),
-            profile: &domain::client_profile::UNKNOWN,
-            program_from: domain::models::ProgramFrom::Nobody,
+            profile: &domain::client::profile::UNKNOWN,
+            program_from: domain::budget::models::ProgramFrom::Nobody,
         },
         error_percent: 0,
         now: Some(Arc::new(now)),
         beside: Vec::new(),
-        burn: domain::window::Burn::Quiet,
+        burn: domain::budget::window::Burn::Quiet,
         coming: Vec::new(),
         limit: None,
     }
@@ -35,7 +35,7 @@ fn budget(window: u128, tokens: u64, exactness: Exactness) -> AgentBudget {
 
 /// Titles and bodies of shown cards, and a word for those that go.
 fn told(fill: &mut Fill, budget: &AgentBudget) -> Vec<String> {
-    let acts = fill.news(std::slice::from_ref(budget), &Counting::default(), |_| "research-7".into());
+    let acts = fill.news(std::slice::from_ref(budget), &CountingPolicy::default(), |_| "research-7".into());
     acts.into_iter()
         .map(|act| match act {
             Act::Show(card) => format!("{}: {}", card.title, card.body),
@@ -45,7 +45,7 @@ fn told(fill: &mut Fill, budget: &AgentBudget) -> Vec<String> {
 }
 
 fn empty() -> Fill {
-    Fill::new(&[], &Counting::default())
+    Fill::new(&[], &CountingPolicy::default())
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn an_emptied_window_takes_its_card_along_and_the_next_one_is_told_anew() {
 #[test]
 fn a_restart_repeats_nothing() {
     let full = budget(1, 163_208, Exactness::Exact);
-    let mut fill = Fill::new(std::slice::from_ref(&full), &Counting::default());
+    let mut fill = Fill::new(std::slice::from_ref(&full), &CountingPolicy::default());
     assert!(told(&mut fill, &full).is_empty(), "the run before told it");
     assert_eq!(told(&mut fill, &budget(1, 195_000, Exactness::Exact)).len(), 1, "what comes after is news");
 }
@@ -85,7 +85,7 @@ fn a_restart_repeats_nothing() {
 #[test]
 fn the_limit_of_a_rule_is_told_as_such_also_where_the_size_is_not_known() {
     let mut limited = budget(1, 61_000, Exactness::Exact);
-    limited.limit = Some(TokenLimit { tokens: 60_000, at: AtTokens::Warn });
+    limited.limit = Some(TokenLimit { tokens: 60_000, at: LimitAction::Warn });
     limited.measure.window = None;
     let shown = told(&mut empty(), &limited);
     assert_eq!(shown, ["research-7 is past the limit of its window: 61,000 tokens, 60k are allowed, exact."]);
@@ -97,7 +97,7 @@ fn while_nothing_may_be_told_cards_of_emptied_windows_still_go() {
     let full = budget(1, 163_208, Exactness::Exact);
     told(&mut fill, &full);
     let quiet = |fill: &mut Fill, budget: &AgentBudget| {
-        fill.emptied(std::slice::from_ref(budget), &Counting::default())
+        fill.emptied(std::slice::from_ref(budget), &CountingPolicy::default())
             .into_iter()
             .map(|act| matches!(act, Act::Withdraw(_)))
             .collect::<Vec<_>>()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::status::Phase;
+use domain::task::status::Phase;
 use jiff::tz::TimeZone;
 
 use super::*;
@@ -30,7 +30,7 @@ fn item(n: u128, attention: Attention) -> Item {
 }
 
 fn plan() -> Plan {
-    Plan::new(&Hosting::default(), Local(TimeZone::UTC))
+    Plan::new(&HostPolicy::default(), Local(TimeZone::UTC))
 }
 
 /// Titles of shown cards with a bell where one sounds, and keys of withdrawn ones.
@@ -136,7 +136,7 @@ fn what_waits_for_its_moment_is_shown_in_time_though_the_clock_was_set() {
         let set = |seconds: u64| at(seconds).shifted(hours * 3_600_000);
         plan.clock_stepped(hours * 3_600_000);
         assert!(plan.tick(set(10_001)).is_empty(), "no time passed");
-        let window = Hosting::default().notice_window.as_secs();
+        let window = HostPolicy::default().notice_window.as_secs();
         assert_eq!(told(plan.tick(set(10_000 + window))), ["title 2"], "and no sound comes early");
     }
 }
@@ -144,7 +144,7 @@ fn what_waits_for_its_moment_is_shown_in_time_though_the_clock_was_set() {
 #[test]
 fn a_screen_full_of_cards_gets_no_more_of_them() {
     let mut plan = plan();
-    let most = Hosting::default().notices_shown_max;
+    let most = HostPolicy::default().notices_shown_max;
     for n in 0..most {
         plan.offer(waiting(n as u128 + 1), false, at(n as u64 * 10));
     }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use domain::audit::Actor;
-use domain::decider::Decider;
-use domain::handle::{Audience, Hold, HoldWhy, Home, NewCall, OverLimit, Usual, Verdict};
+use domain::task::decider::Decider;
+use domain::task::{Audience, HoldReason, HoldVerdict, Home, NewCall, OverLimit, ResultHold, UsualDuration};
 use domain::ids::{HandleId, HostId, PersonId, RequestKey, ServerId};
-use domain::payload::{Payload, ResultRef};
-use domain::request::AskDoor;
-use domain::rule::{AtTokens, TokenLimit};
-use domain::status::{Contact, Due, DueWhy, GoneWhy, Outcome, ServerView, Wish};
+use domain::task::payload::{Payload, ResultRef};
+use domain::task::input_request::AskDoor;
+use domain::rule::{LimitAction, TokenLimit};
+use domain::task::status::{CancelRequest, Contact, Due, DueWhy, GoneWhy, Outcome, ServerView};
 use domain::tokens::{Family, TaskTokens};
 
 use super::*;
@@ -28,7 +28,7 @@ fn task() -> TaskHandle {
         tool: "rebuild_stats".into(),
         arguments: Payload::new("{}"),
         arguments_digest: "".into(),
-        usual: Some(Usual { samples: 9, median_ms: 540_000, p90_ms: 840_000, p95_ms: 900_000 }),
+        usual: Some(UsualDuration { samples: 9, median_ms: 540_000, p90_ms: 840_000, p95_ms: 900_000 }),
         usual_late_min: Duration::ZERO,
         limit: None,
         host: HostId::from_random(3),
@@ -104,13 +104,13 @@ fn a_lost_task_says_when_it_was_last_heard_of() {
 fn a_stop_that_is_not_obeyed_or_refused_says_how_far_it_got() {
     let mut wished = task();
     wished.due = None;
-    let wish = |delivery| Wish::new(&PersonId::new("dana").into(), at("14:40"), None, delivery);
+    let wish = |delivery| CancelRequest::new(&PersonId::new("dana").into(), at("14:40"), None, delivery);
     let title = "warehouse has not stopped rebuild_stats";
     wished.intent = Intent::Cancel(wish(Delivery::Acknowledged { at: at("14:40") }));
     let body = "Asked at 14:40, acknowledged, still working.";
     assert_eq!(told(&wished, Attention::Problem), card(title, body, "#/tasks/ID"));
     let refused = wish(Delivery::Refused { at: at("14:40"), why: "it said no".into() });
-    wished.intent = Intent::Cancel(Wish { sent: Some(at("14:40")), ..refused.clone() });
+    wished.intent = Intent::Cancel(CancelRequest { sent: Some(at("14:40")), ..refused.clone() });
     assert_eq!(told(&wished, Attention::Problem), card(title, "Asked at 14:40, refused by the server.", "#/tasks/ID"));
     wished.intent = Intent::Cancel(refused);
     let body = "Asked at 14:40; it could not be sent.";
@@ -121,14 +121,14 @@ fn a_stop_that_is_not_obeyed_or_refused_says_how_far_it_got() {
 fn a_held_result_says_how_large_it_is_and_goes_when_it_is_decided() {
     let mut held = task();
     held.view = ServerView::Direct(Outcome::Ok(ResultRef { bytes: 180_000 }));
-    let why = HoldWhy::TooLarge { tokens: 61_402, limit: 20_000 };
-    held.hold = Some(Hold { by: None, at: at("14:20"), why, verdict: None });
+    let why = HoldReason::TooLarge { tokens: 61_402, limit: 20_000 };
+    held.hold = Some(ResultHold { by: None, at: at("14:20"), why, verdict: None });
     held.tokens = Some(TaskTokens { result: Some(61_402), ..TaskTokens::new(Family::O200k) });
     let (title, body, place) = told(&held, Attention::Waiting).expect("somebody must decide");
     assert_eq!(title, "A result of 61,402 tokens is held");
     assert!(body.starts_with("rebuild_stats on warehouse finished at "), "{body}");
     assert!(place.ends_with("%2Fheld"), "it opens its item: {place}");
-    held.hold = Some(Hold { by: None, at: at("14:20"), why, verdict: Some(Verdict::ByLimit { at: at("14:20") }) });
+    held.hold = Some(ResultHold { by: None, at: at("14:20"), why, verdict: Some(HoldVerdict::ByLimit { at: at("14:20") }) });
     assert_eq!(told(&held, Attention::Waiting), None, "in slices nobody has to decide");
 }
 
@@ -144,15 +144,15 @@ fn a_task_past_its_limit_says_which_and_what_happens() {
     };
     let title = "rebuild_stats went past 60,000 tokens";
     let asked = "Stop it or let it go on. On warehouse · since 14:30";
-    assert_eq!(told(&over(AtTokens::Ask), Attention::Waiting), card(title, asked, "#/inbox/ID%2FoverLimit"));
+    assert_eq!(told(&over(LimitAction::Ask), Attention::Waiting), card(title, asked, "#/inbox/ID%2FoverLimit"));
     let warned = "61,000 tokens on warehouse; it goes on.";
-    assert_eq!(told(&over(AtTokens::Warn), Attention::Problem), card(title, warned, "#/tasks/ID"));
-    let mut late = over(AtTokens::Ask);
+    assert_eq!(told(&over(LimitAction::Warn), Attention::Problem), card(title, warned, "#/tasks/ID"));
+    let mut late = over(LimitAction::Ask);
     late.view = ServerView::Direct(Outcome::Ok(ResultRef { bytes: 180_000 }));
     let over_now = "61,000 tokens on warehouse; it is over.";
     assert_eq!(told(&late, Attention::Problem), card(title, over_now, "#/tasks/ID"), "its result broke the limit");
-    let mut stopped = over(AtTokens::Stop);
-    let wish = Wish::new(&Decider::Limit, at("14:30"), Some("61000 tokens"), Delivery::Recorded);
+    let mut stopped = over(LimitAction::Stop);
+    let wish = CancelRequest::new(&Decider::Limit, at("14:30"), Some("61000 tokens"), Delivery::Recorded);
     stopped.intent = Intent::Cancel(wish);
     let said = "A limit stops it. Asked at 14:30, not acknowledged yet.";
     assert_eq!(told(&stopped, Attention::Problem), card(title, said, "#/tasks/ID"));

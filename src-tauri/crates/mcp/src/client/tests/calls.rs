@@ -3,8 +3,8 @@
 use domain::ids::RequestKey;
 use domain::ports::AnswerToSend;
 use domain::ports::{CallError, CallReply, Continuation, UpstreamError};
-use domain::request::{AnswerAction, Ask, AskDoor};
-use domain::status::TaskStatus;
+use domain::task::input_request::{AnswerAction, Ask, AskDoor};
+use domain::task::status::TaskStatus;
 
 use super::*;
 
@@ -67,7 +67,7 @@ async fn a_created_task_is_found_in_either_generation() {
     };
     assert_eq!((id, seen.status), (task("t-1"), TaskStatus::Working), "the flat handle");
     assert_eq!(seen.hint, Some(Duration::from_millis(250)), "the interval");
-    assert_eq!(seen.ttl, domain::status::Ttl::For(Duration::from_secs(60)), "a float is a number");
+    assert_eq!(seen.ttl, domain::task::status::Ttl::For(Duration::from_secs(60)), "a float is a number");
     modern.closes().await;
     assert!(matches!(modern.heard().await, UpstreamEvent::Closed(_)), "nothing was said unasked");
 
@@ -78,7 +78,7 @@ async fn a_created_task_is_found_in_either_generation() {
     let CallReply::Task { id, seen } = legacy.upstream.call(call(1, "dig", "{}")).await.expect("a reply") else {
         panic!("a task")
     };
-    assert_eq!((id, seen.ttl), (task("3"), domain::status::Ttl::Unlimited), "the nested handle");
+    assert_eq!((id, seen.ttl), (task("3"), domain::task::status::Ttl::Unlimited), "the nested handle");
     assert_eq!(seen.outstanding, None, "2025 says nothing of questions");
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::ids::ServerId;
-use domain::ports::{Connector, LineFacts, Secret, SecretError, Secrets, UpstreamError};
+use domain::ports::{ConnectionSpec, Connector, Secret, SecretError, Secrets, UpstreamError};
 use domain::server::{Server, ServerAddress};
 
 use super::*;
@@ -53,7 +53,7 @@ async fn connect(address: ServerAddress, locked: bool) -> UpstreamError {
         negotiated: None,
         created: Timestamp::EPOCH,
     };
-    match connector.connect(&server, &LineFacts::default()).await {
+    match connector.connect(&server, &ConnectionSpec::default()).await {
         Ok(connected) => panic!("connected as {:?}", connected.negotiated),
         Err(failed) => failed,
     }

@@ -1,7 +1,7 @@
 //! Unasked news: progress, pushes, streams that come back, and the end.
 
 use domain::ports::{CallError, UpstreamError, UpstreamSubject};
-use domain::status::{Outcome, TaskStatus};
+use domain::task::status::{Outcome, TaskStatus};
 
 use super::*;
 
@@ -42,7 +42,7 @@ async fn pushed_statuses_are_told_and_ended_ones_are_looked_at() {
     legacy.notifies("notifications/tasks/status", json!({"taskId": "3", "status": "completed"})).await;
     let UpstreamEvent::Seen(_, seen) = legacy.heard().await else { panic!("seen") };
     assert_eq!(seen.status, TaskStatus::Completed(Outcome::NotFetched), "the payload is fetched by a look");
-    assert_eq!(legacy.heard().await, UpstreamEvent::LookAgain(task("3")), "soon");
+    assert_eq!(legacy.heard().await, UpstreamEvent::PollSoon(task("3")), "soon");
     legacy.notifies("notifications/tasks/status", json!({"taskId": "3", "status": 7})).await;
     legacy.notifies("notifications/tasks", json!({"taskId": "3", "status": "working"})).await;
     legacy.closes().await;
@@ -65,7 +65,7 @@ async fn a_stream_that_came_back_makes_every_watched_task_looked_at() {
     rig.upstream.watch(vec![task("b"), task("a"), task("b")]);
     rig.says(Inbound::StreamBack).await;
     let looks = [rig.heard().await, rig.heard().await];
-    assert_eq!(looks, [UpstreamEvent::LookAgain(task("a")), UpstreamEvent::LookAgain(task("b"))], "each once");
+    assert_eq!(looks, [UpstreamEvent::PollSoon(task("a")), UpstreamEvent::PollSoon(task("b"))], "each once");
 }
 
 #[tokio::test(start_paused = true)]
@@ -106,7 +106,7 @@ async fn a_flood_is_bounded_and_made_up_for_by_one_look_at_each_task() {
         match rig.heard().await {
             UpstreamEvent::Seen(..) => seen += 1,
             UpstreamEvent::Question(..) => questions += 1,
-            UpstreamEvent::LookAgain(id) => {
+            UpstreamEvent::PollSoon(id) => {
                 assert_eq!(id, task("a"), "only what is watched");
                 looks += 1;
             }

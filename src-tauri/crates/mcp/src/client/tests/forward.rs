@@ -3,8 +3,8 @@
 //! `tests/fixtures/wire/forward-4.2.txt` holds a message for each row of protocol.md §4.2 that a typed SDK loses parts
 //! of: what goes out is what came in, but for the keys that are the link's; what comes back is byte for byte.
 
-use domain::payload::Payload;
-use domain::ports::{Abilities, CallListener, CallRequest, HearsCall};
+use domain::task::payload::Payload;
+use domain::ports::{Abilities, CallListener, CallObserver, CallRequest};
 use tokio::sync::mpsc;
 
 use super::*;
@@ -176,7 +176,7 @@ async fn one_subscription_carries_what_all_agents_asked_for_and_each_is_told_wha
 
 struct Notes(Mutex<Vec<(String, String)>>);
 
-impl HearsCall for Notes {
+impl CallObserver for Notes {
     fn heard(&self, method: &str, params: Payload) {
         self.0.lock().push((method.to_owned(), params.as_str().to_owned()));
     }
@@ -194,9 +194,9 @@ async fn a_call_of_an_agent_goes_out_with_all_that_the_agent_wrote_and_its_liste
         }
     });
     let notes = Arc::new(Notes(Mutex::default()));
-    let passenger = r#"{"vendor":{"n":1.0},"name":"srv__dig","arguments":{"b":1e2,"a":1},"task":{"ttl":5},"requestState":"old","_meta":{"x/y":[1],"progressToken":7}}"#;
+    let agent_params = r#"{"vendor":{"n":1.0},"name":"srv__dig","arguments":{"b":1e2,"a":1},"task":{"ttl":5},"requestState":"old","_meta":{"x/y":[1],"progressToken":7}}"#;
     let request = CallRequest {
-        passenger: Some(Payload::new(passenger)),
+        agent_params: Some(Payload::new(agent_params)),
         abilities: Abilities { sampling: true, ..Abilities::default() },
         listener: Some(CallListener(Arc::clone(&notes) as _)),
         ..call(1, "dig", r#"{"b":1e2,"a":1}"#)
@@ -230,24 +230,24 @@ async fn what_only_an_agent_can_answer_is_asked_on_its_own_connection_and_answer
     let params = json!({"messages": [], "maxTokens": 5.0, "vendor": {"z": 1, "a": 2}});
     rig.asks("\"s-1\"", "sampling/createMessage", params.clone(), None).await;
     let UpstreamEvent::Question(_, question) = rig.heard().await else { panic!("a question") };
-    assert_eq!(question.ask, domain::request::Ask::Sampling, "its kind");
+    assert_eq!(question.ask, domain::task::input_request::Ask::Sampling, "its kind");
     let whole = question.whole.expect("it is kept for the agent");
     assert!(whole.as_str().ends_with(&format!("\"params\":{params}}}")), "as it came: {}", whole.as_str());
     let said = r#"{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m","n":1.50}"#;
     let connection = rig.id;
     let answer = |token: &str, action, content: Option<&str>| domain::ports::AnswerToSend {
-        door: domain::request::AskDoor::Live { connection, token: token.to_owned(), digest: question.digest.clone() },
+        door: domain::task::input_request::AskDoor::Live { connection, token: token.to_owned(), digest: question.digest.clone() },
         action,
         content: content.map(Payload::new),
     };
-    let forwarded = answer("\"s-1\"", domain::request::AnswerAction::Forwarded, Some(said));
+    let forwarded = answer("\"s-1\"", domain::task::input_request::AnswerAction::Forwarded, Some(said));
     rig.upstream.answer(None, vec![forwarded]).await.expect("the server takes it");
     let (token, responded) = rig.link.until("it is answered", |wire| wire.responded.last().cloned()).await;
     let said: Value = serde_json::from_str(said).expect("JSON");
     assert_eq!((token.as_str(), &responded["result"]), ("\"s-1\"", &said), "the agent's own words");
     rig.asks("\"s-2\"", "sampling/createMessage", params, None).await;
     let UpstreamEvent::Question(..) = rig.heard().await else { panic!("a question") };
-    let declined = answer("\"s-2\"", domain::request::AnswerAction::Decline, None);
+    let declined = answer("\"s-2\"", domain::task::input_request::AnswerAction::Decline, None);
     rig.upstream.answer(None, vec![declined]).await.expect("the server takes it");
     let error = rig.link.until("it is refused", |wire| wire.responded.get(1).cloned()).await.1;
     assert_eq!(error["error"]["code"], -1, "a refusal of sampling is an error");

@@ -1,7 +1,7 @@
 //! Live questions: what they are about, their answers, and what is refused.
 
 use domain::ports::{AnswerToSend, UpstreamError, UpstreamSubject};
-use domain::request::{AnswerAction, Ask, AskDoor, LiveQuestion};
+use domain::task::input_request::{AnswerAction, Ask, AskDoor, LiveQuestion};
 
 use super::*;
 

@@ -29,7 +29,7 @@ async fn one_subscription_takes_all_and_accepted_tasks_are_looked_at_once() {
     assert!(!sent.limited, "it stays open");
     rig.acks(Some(sent.tag), &["a", "stranger"]).await;
     assert_eq!(rig.subscribed().await, [task("a")], "the accepted subset of what was asked");
-    assert_eq!(rig.heard().await, UpstreamEvent::LookAgain(task("a")), "nothing is replayed");
+    assert_eq!(rig.heard().await, UpstreamEvent::PollSoon(task("a")), "nothing is replayed");
     assert_eq!(rig.link.count(LISTEN), 1, "one is enough");
 }
 
@@ -66,7 +66,7 @@ async fn a_replaced_subscription_looks_only_at_tasks_the_old_one_did_not_cover()
     let new = rig.link.nth(LISTEN, 2).await;
     rig.acks(Some(new.tag), &["a", "b"]).await;
     assert_eq!(rig.subscribed().await, [task("a"), task("b")], "both are pushed");
-    assert_eq!(rig.heard().await, UpstreamEvent::LookAgain(task("b")), "`a` was pushed all the time");
+    assert_eq!(rig.heard().await, UpstreamEvent::PollSoon(task("b")), "`a` was pushed all the time");
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,7 +78,7 @@ async fn a_dropped_subscription_is_told_and_opened_again_with_back_off() {
         let sent = rig.link.nth(LISTEN, round).await;
         rig.acks(Some(sent.tag), &["a"]).await;
         assert_eq!(rig.subscribed().await, [task("a")], "round {round}");
-        assert_eq!(rig.heard().await, UpstreamEvent::LookAgain(task("a")), "one look after each");
+        assert_eq!(rig.heard().await, UpstreamEvent::PollSoon(task("a")), "one look after each");
         rig.link.release(sent.tag, if round == 1 { Err(broken(true)) } else { result(json!({})) }).await;
         assert!(rig.subscribed().await.is_empty(), "from now on it is polled");
     }

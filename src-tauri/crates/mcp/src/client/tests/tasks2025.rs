@@ -1,7 +1,7 @@
 //! Tasks of 2025: looks, results, the open result, lists, cancels.
 
 use domain::ports::UpstreamError;
-use domain::status::{Outcome, TaskStatus};
+use domain::task::status::{Outcome, TaskStatus};
 
 use super::*;
 
@@ -93,7 +93,7 @@ async fn input_required_opens_one_result_that_stays_open_and_whose_payload_is_ke
     assert!(!open.limited, "it blocks as long as the person thinks");
     assert_eq!(rig.link.count("tasks/result"), 1, "one, and it stays open while working");
     rig.link.release(open.tag, result(json!({"content": [1]}))).await;
-    assert_eq!(rig.heard().await, UpstreamEvent::LookAgain(task("3")), "its end is worth a look");
+    assert_eq!(rig.heard().await, UpstreamEvent::PollSoon(task("3")), "its end is worth a look");
     let seen = rig.upstream.read(task("3")).await.expect("an observation");
     assert_eq!(seen.payload.map(|p| p.as_str().to_owned()).as_deref(), Some(r#"{"content":[1]}"#), "what it brought");
     assert_eq!(rig.link.count("tasks/result"), 1, "nothing is fetched twice");
@@ -128,7 +128,7 @@ async fn a_server_that_answers_the_open_result_at_once_is_not_asked_in_a_circle(
         rig.upstream.read(task("3")).await.expect("it asks");
         rig.link.nth("tasks/result", look).await;
         if look == 1 {
-            assert_eq!(rig.heard().await, UpstreamEvent::LookAgain(task("3")), "once");
+            assert_eq!(rig.heard().await, UpstreamEvent::PollSoon(task("3")), "once");
         }
         // The open result ends on a task of its own; this lets it.
         tokio::time::advance(Duration::from_secs(1)).await;

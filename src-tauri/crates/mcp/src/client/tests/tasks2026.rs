@@ -1,9 +1,9 @@
 //! Tasks of 2026: looks, answers, cancels, and what was agreed.
 
 use domain::ports::{AnswerToSend, UpstreamError};
-use domain::request::{AnswerAction, AskDoor};
+use domain::task::input_request::{AnswerAction, AskDoor};
 use domain::server::Dialect;
-use domain::status::{Outcome, TaskStatus};
+use domain::task::status::{Outcome, TaskStatus};
 
 use super::*;
 
@@ -85,7 +85,7 @@ async fn errors_of_task_methods_are_told_apart() {
     let cases = [
         (-32602, UpstreamError::UnknownTask),
         (-32601, UpstreamError::Unsupported("cancel tasks")),
-        (-5, UpstreamError::Refused(domain::status::RpcError { code: -5, message: "no".into() })),
+        (-5, UpstreamError::Refused(domain::task::status::RpcError { code: -5, message: "no".into() })),
     ];
     for (code, expected) in cases {
         let rig = Rig::modern(move |_| error(code, "no"));

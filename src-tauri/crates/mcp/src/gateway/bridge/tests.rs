@@ -1,7 +1,7 @@
 //! What crossing the eras adds and takes away, byte by byte.
 
 use domain::ids::ConnectionId;
-use domain::request::RequestState;
+use domain::task::input_request::RequestState;
 use domain::time::Timestamp;
 
 use super::*;

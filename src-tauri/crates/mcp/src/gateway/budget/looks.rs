@@ -9,9 +9,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::handle::{Sight, TaskHandle, agent_sight, agent_task_facts};
+use domain::task::{AgentView, TaskHandle, agent_task_times, agent_view};
 use domain::ids::{AgentId, HandleId};
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use engine::Passed;
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -67,7 +67,7 @@ impl Glance {
 impl Looks {
     /// The agent looks at its task now.
     pub(in super::super) fn at(&self, gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Glance {
-        let hint = agent_task_facts(handle, &gate.policy).hint;
+        let hint = agent_task_times(handle, &gate.policy).hint;
         self.take((guest.agent, guest.session_name(), Some(handle.id)), sight(gate, handle), hint, false)
     }
 
@@ -109,12 +109,12 @@ impl Looks {
 /// What an agent is told of a task now: its word, the words beside it, what is asked of it, and in which form it has the
 /// result.
 fn sight(gate: &Gate, handle: &TaskHandle) -> u64 {
-    let sight = agent_sight(handle, gate.clock.now());
+    let sight = agent_view(handle, gate.clock.now());
     let keys = match &sight {
-        Sight::InputRequired { keys } => keys.as_slice(),
-        Sight::Working { .. } | Sight::Completed | Sight::Failed | Sight::Cancelled | Sight::Gone => &[],
+        AgentView::InputRequired { keys } => keys.as_slice(),
+        AgentView::Working { .. } | AgentView::Completed | AgentView::Failed | AgentView::Cancelled | AgentView::Gone => &[],
     };
-    let form = handle.form().filter(|_| sight == Sight::Completed);
+    let form = handle.form().filter(|_| sight == AgentView::Completed);
     hashed((wire::status(&sight), wire::message(handle, &sight), keys, form))
 }
 

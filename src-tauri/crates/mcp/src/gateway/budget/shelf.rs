@@ -3,7 +3,7 @@
 //! Entries are as they went out. Nothing is gathered here: what pages of a list are together, and what of them is new, is
 //! `engine::budget`'s.
 
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use engine::Passed;
 use serde_json::value::RawValue;
 

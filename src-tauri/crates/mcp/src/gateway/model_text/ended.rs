@@ -1,12 +1,12 @@
 //! How a call ended that has no result of its server to show: cancelled, taken away, withheld, lost.
 //!
 //! A server's work counts as stopped only where the server says so. Which of these ends are errors is decided in
-//! `outcome.rs`, and who sees the end of a task at all in `domain::handle::agent_sight`.
+//! `outcome.rs`, and who sees the end of a task at all in `domain::task::agent_view`.
 
-use domain::decider::Decider;
-use domain::handle::{OwnFailure, TaskHandle};
-use domain::request::AskDoor;
-use domain::status::{Delivery, GoneWhy, ServerView, TaskStatus, Wish};
+use domain::task::decider::Decider;
+use domain::task::{OwnFailure, TaskHandle};
+use domain::task::input_request::AskDoor;
+use domain::task::status::{CancelRequest, Delivery, GoneWhy, ServerView, TaskStatus};
 
 use super::{REASON_CHARS, a_person, at, on, quoted};
 
@@ -33,7 +33,7 @@ impl Work {
                 let has_asked = handle.requests.values().any(|request| matches!(request.door, AskDoor::Round { .. }));
                 if has_asked { Self::BetweenQuestions } else { Self::NeverSent }
             }
-            _ if handle.wish().is_some_and(|wish| wish.sent.is_some()) => Self::Told,
+            _ if handle.cancel_request().is_some_and(|wish| wish.sent.is_some()) => Self::Told,
             _ => Self::Untold,
         }
     }
@@ -61,16 +61,16 @@ impl Work {
 
 /// A cancelled call: who wanted that, and what became of the work.
 pub(in crate::gateway) fn cancelled(handle: &TaskHandle) -> String {
-    cancelled_by(handle.wish(), Work::of(handle))
+    cancelled_by(handle.cancel_request(), Work::of(handle))
 }
 
 /// A cancelled task of a client that knows tasks, which asks for no words of ours about what it wanted itself.
 pub(in crate::gateway) fn cancelled_by_others(handle: &TaskHandle) -> Option<String> {
-    let is_agents = handle.wish().is_none_or(|wish| wish.by.agent().is_some());
+    let is_agents = handle.cancel_request().is_none_or(|wish| wish.by.agent().is_some());
     (!is_agents).then(|| cancelled(handle))
 }
 
-pub(super) fn cancelled_by(wish: Option<&Wish>, work: Work) -> String {
+pub(super) fn cancelled_by(wish: Option<&CancelRequest>, work: Work) -> String {
     let work = work.words();
     let Some(wish) = wish else {
         return "The server says that this task was cancelled; nobody asked for that in Taskwarden. Tell the user before \
@@ -95,7 +95,7 @@ pub(super) fn cancelled_by(wish: Option<&Wish>, work: Work) -> String {
 }
 
 /// A task that was taken from its agent, for the call that waits for it and for whoever asks for it by its handle.
-pub(in crate::gateway) fn taken_away(wish: &Wish) -> String {
+pub(in crate::gateway) fn taken_away(wish: &CancelRequest) -> String {
     let was_over = matches!(&wish.delivery, Delivery::Refused { at, .. } if *at == wish.at);
     let work = if was_over {
         "It had ended by then, and what was done is not undone."

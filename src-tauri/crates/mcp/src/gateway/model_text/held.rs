@@ -3,13 +3,13 @@
 //! Lines of the server stand between words of ours that say where they begin and end. How much of them is shown is
 //! decided in `short.rs` and `short_error.rs`.
 
-use domain::handle::HoldWhy;
+use domain::task::HoldReason;
 use domain::tokens::grouped;
 
 /// A result of which its agent gets the beginning and a way to the rest.
 pub(in crate::gateway) struct ShortResult<'a> {
     /// Why it is held.
-    pub(in crate::gateway) why: HoldWhy,
+    pub(in crate::gateway) why: HoldReason,
     /// Its size, with its unit.
     pub(in crate::gateway) size: &'a str,
     /// How its text begins.
@@ -31,20 +31,20 @@ impl ShortResult<'_> {
     pub(in crate::gateway) fn words(&self) -> String {
         let Self { size, begins, way, unseen, .. } = self;
         let why = match self.why {
-            HoldWhy::TooLarge { limit, .. } => {
+            HoldReason::TooLarge { limit, .. } => {
                 format!("{size}, more than the {} that are allowed here.", grouped(limit))
             }
-            HoldWhy::DoesNotFit { free, .. } => {
+            HoldReason::DoesNotFit { free, .. } => {
                 format!("{size}, and {} are free for it in your window.", grouped(free))
             }
-            HoldWhy::WouldBeCut { shown, program, .. } => {
+            HoldReason::WouldBeCut { shown, program, .. } => {
                 format!(
                     "{size}, above the {} that {} surely shows its model of one result.",
                     grouped(shown),
                     program.label
                 )
             }
-            HoldWhy::Review => format!("{size}, and a person decided that you read it in slices."),
+            HoldReason::Review => format!("{size}, and a person decided that you read it in slices."),
         };
         let read = format!("Read it with {way}, in slices of up to {} tokens.", grouped(self.slice));
         let shown = match (self.is_all, begins.is_empty()) {
@@ -67,14 +67,14 @@ impl ShortResult<'_> {
 }
 
 /// An error that is cut: how it begins, and that a person has the rest.
-pub(in crate::gateway) fn short_error(begins: &str, size: &str, why: HoldWhy, task: &str) -> String {
+pub(in crate::gateway) fn short_error(begins: &str, size: &str, why: HoldReason, task: &str) -> String {
     let allowed = match why {
-        HoldWhy::TooLarge { limit, .. } => format!(", more than the {} that are allowed here", grouped(limit)),
-        HoldWhy::DoesNotFit { free, .. } => format!(", and {} are free for it", grouped(free)),
-        HoldWhy::WouldBeCut { shown, program, .. } => {
+        HoldReason::TooLarge { limit, .. } => format!(", more than the {} that are allowed here", grouped(limit)),
+        HoldReason::DoesNotFit { free, .. } => format!(", and {} are free for it", grouped(free)),
+        HoldReason::WouldBeCut { shown, program, .. } => {
             format!(", above the {} that {} surely shows its model", grouped(shown), program.label)
         }
-        HoldWhy::Review => String::new(),
+        HoldReason::Review => String::new(),
     };
     format!(
         "{begins}\n\n[… This error has {size}{allowed}. A person can read all of it in Taskwarden, with task {task}.]"
@@ -82,16 +82,16 @@ pub(in crate::gateway) fn short_error(begins: &str, size: &str, why: HoldWhy, ta
 }
 
 /// A result that waits for a person. `size` has its unit.
-pub(in crate::gateway) fn waits(why: HoldWhy, size: &str) -> String {
+pub(in crate::gateway) fn waits(why: HoldReason, size: &str) -> String {
     let why = match why {
-        HoldWhy::Review => "a person looks at it first".to_owned(),
-        HoldWhy::TooLarge { limit, .. } => {
+        HoldReason::Review => "a person looks at it first".to_owned(),
+        HoldReason::TooLarge { limit, .. } => {
             format!("it has {size}, more than the {} that are allowed, and a person decides", grouped(limit))
         }
-        HoldWhy::DoesNotFit { free, .. } => {
+        HoldReason::DoesNotFit { free, .. } => {
             format!("it has {size}, {} are free for it, and a person decides", grouped(free))
         }
-        HoldWhy::WouldBeCut { shown, program, .. } => format!(
+        HoldReason::WouldBeCut { shown, program, .. } => format!(
             "it has {size}, above the {} that {} surely shows its model, and a person decides",
             grouped(shown),
             program.label

@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use domain::decider::Decider;
-use domain::handle::{HoldWhy, OwnFailure};
+use domain::task::decider::Decider;
+use domain::task::{HoldReason, OwnFailure};
 use domain::ids::{AgentId, PersonId};
 use domain::ports::RecordingFault;
-use domain::status::{Delivery, GoneWhy, Wish};
+use domain::task::status::{CancelRequest, Delivery, GoneWhy};
 use domain::time::Timestamp;
 use engine::Quota;
 
@@ -20,8 +20,8 @@ use super::{REASON_CHARS, access, core_away, ended, held, quoted, refused};
 
 const AT: Timestamp = Timestamp::from_millis(1_795_356_120_000);
 
-fn wish(by: Decider, reason: Option<&str>, delivery: Delivery) -> Wish {
-    Wish::new(&by, AT, reason, delivery)
+fn wish(by: Decider, reason: Option<&str>, delivery: Delivery) -> CancelRequest {
+    CancelRequest::new(&by, AT, reason, delivery)
 }
 
 fn person() -> Decider {
@@ -101,8 +101,8 @@ fn refusals() -> Vec<(&'static str, String)> {
 
 /// What stands for results that are held back.
 fn holds() -> Vec<(&'static str, String)> {
-    let large = HoldWhy::TooLarge { tokens: 61_402, limit: 60_000 };
-    let full = HoldWhy::DoesNotFit { tokens: 61_402, free: 900 };
+    let large = HoldReason::TooLarge { tokens: 61_402, limit: 60_000 };
+    let full = HoldReason::DoesNotFit { tokens: 61_402, free: 900 };
     let short = |why, begins, is_all, unseen, is_by_limit| {
         let (size, way) = ("61,402 tokens (GPT o200k)", "the resource below (from `?offset=12` on)");
         ShortResult { why, size, begins, is_all, way, slice: 4_000, unseen, is_by_limit }.words()
@@ -112,9 +112,9 @@ fn holds() -> Vec<(&'static str, String)> {
         ("short result, too large", short(large, "first line", false, "", true)),
         ("short result, full window", short(full, "", false, "", true)),
         ("short result, all of its text", short(large, "all", true, "pictures", true)),
-        ("short result, by a person", short(HoldWhy::Review, "", true, "pictures", false)),
+        ("short result, by a person", short(HoldReason::Review, "", true, "pictures", false)),
         ("short error", held::short_error("no such place", size, large, "hdl_3k9f2m7q")),
-        ("waits for a person", held::waits(HoldWhy::Review, "")),
+        ("waits for a person", held::waits(HoldReason::Review, "")),
         ("waits, too large", held::waits(large, size)),
         ("waits, full window", held::waits(full, size)),
     ]

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use domain::handle::Usual;
-use domain::observation::Progress;
+use domain::task::UsualDuration;
+use domain::task::observation::Progress;
 use domain::policy::plain_text;
 
 use crate::gateway::own_tools::{CANCEL, RESULT, WAIT};
@@ -48,7 +48,7 @@ pub(in crate::gateway) struct GoingOn<'a> {
     /// Since the call was made.
     pub(in crate::gateway) ran: Duration,
     /// What this tool usually takes.
-    pub(in crate::gateway) usual: Option<Usual>,
+    pub(in crate::gateway) usual: Option<UsualDuration>,
     /// Why it is not over.
     pub(in crate::gateway) state: State<'a>,
     /// What the next `tasks_wait` is to name; `None` where the task tools are not offered.
@@ -78,7 +78,7 @@ impl GoingOn<'_> {
     fn facts(&self) -> String {
         let State::Running { ours, progress, said } = &self.state else { return String::new() };
         let mut text = format!(" It has run for {}.", span(self.ran));
-        if let Some(Usual { median_ms, p95_ms, .. }) = self.usual {
+        if let Some(UsualDuration { median_ms, p95_ms, .. }) = self.usual {
             let [half, most] = [median_ms, p95_ms].map(|millis| span(Duration::from_millis(millis)));
             text.push_str(&format!(" Half of its calls took up to {half}, 95 % up to {most}."));
         }
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_model_reads_what_goes_on_how_long_it_takes_and_what_to_call_next() {
         let progress = Progress { done: Some(300.0), total: Some(1_000.0), message: None };
-        let usual = Usual { samples: 20, median_ms: 360_000, p90_ms: 600_000, p95_ms: 725_000 };
+        let usual = UsualDuration { samples: 20, median_ms: 360_000, p90_ms: 600_000, p95_ms: 725_000 };
         let said = format!("hashing\nIgnore all {}", "x".repeat(500));
         let text = GoingOn { usual: Some(usual), ..running(Some(&progress), Some(&said)) }.text();
         for part in [

@@ -5,15 +5,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::handle::Form;
+use domain::task::ResultForm;
 use domain::ids::AgentId;
 use domain::ports::{CallReply, SeriesQuery};
-use domain::rule::{AtTokens, TokenLimit};
-use domain::status::RpcError;
+use domain::rule::{LimitAction, TokenLimit};
+use domain::task::status::RpcError;
 use domain::time::Timestamp;
 use domain::tokens::TaskTokens;
-use domain::waste::Waste;
-use domain::window::{Flow, Source};
+use domain::budget::waste::Waste;
+use domain::budget::window::{TokenFlow, TokenSource};
 use serde_json::{Value, json};
 use testkit::build::person;
 use testkit::scripted::Look;
@@ -35,7 +35,7 @@ async fn sums_of(world: &World, n: u128) -> [u64; 6] {
     let budgets = world.engine.budgets();
     let budget = budgets.iter().find(|budget| budget.agent == AgentId::from_random(n));
     let windows: Vec<_> = budget.into_iter().flat_map(|budget| budget.now.iter().chain(&budget.beside)).collect();
-    Source::ALL.map(|source| windows.iter().map(|window| window.of(source).tokens).sum())
+    TokenSource::ALL.map(|source| windows.iter().map(|window| window.of(source).tokens).sum())
 }
 
 /// What a task object weighs.
@@ -50,7 +50,7 @@ fn text_bytes(result: &Value) -> u64 {
     result["content"][0]["text"].as_str().expect("a text").len() as u64
 }
 
-/// What definitions of tools weigh, those of `ours` and the others.
+/// What definitions of tools count, those of `ours` and the others.
 fn tool_bytes(list: &Value) -> (u64, u64) {
     let shown = |tool: &Value| {
         let members = ["name", "description", "inputSchema"].into_iter();
@@ -82,7 +82,7 @@ fn all_of_agent_1() -> SeriesQuery {
 async fn spent(world: &World) -> u64 {
     world.engine.flush_budget().await;
     let rows = world.registry.spend(all_of_agent_1()).await.expect("readable");
-    rows.into_iter().filter(|row| row.flow != Flow::KeptOut).map(|row| row.tokens).sum()
+    rows.into_iter().filter(|row| row.flow != TokenFlow::KeptOut).map(|row| row.tokens).sum()
 }
 
 /// What agent 1 wasted, by how often.
@@ -116,7 +116,7 @@ async fn an_error_is_its_message_whoever_says_it() {
     let error = r#"{"code":-7,"message":"broken","data":{"long":"not shown"}}"#;
     let reply = CallReply::Error {
         error: RpcError { code: -7, message: "broken".into() },
-        payload: domain::payload::Payload::new(error),
+        payload: domain::task::payload::Payload::new(error),
     };
     world.scripted.reply("bad", Duration::ZERO, Ok(reply));
     world.modern(1).call("bad").await.error();
@@ -183,7 +183,7 @@ async fn a_result_that_was_pushed_short_and_then_let_through_whole_is_read() {
     let whole = "0123456789".repeat(300);
     let done = json!({"content": [{"type": "text", "text": whole}]}).to_string();
     world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Completed(done)]);
-    world.rule("long", |rule| rule.result_limit = Some(TokenLimit { tokens: 2_000, at: AtTokens::Hold })).await;
+    world.rule("long", |rule| rule.result_limit = Some(TokenLimit { tokens: 2_000, at: LimitAction::Hold })).await;
     let agent = world.modern(1);
     let id = task_id(&agent.call("long").await.result());
     let mut stream = agent.listen("subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
@@ -191,11 +191,11 @@ async fn a_result_that_was_pushed_short_and_then_let_through_whole_is_read() {
     while stream.next().await["params"]["status"] != "completed" {}
     assert_eq!(sums(&world).await[3], 0, "the push brought the short one");
     let handle = id.parse().expect("an id");
-    world.engine.release(handle, person("ada"), Some(Form::Whole), None).await.expect("let through");
+    world.engine.release(handle, person("ada"), Some(ResultForm::Whole), None).await.expect("let through");
     assert_eq!(text_bytes(&agent.get(&id).await.result()["result"]), 3_000, "it comes whole");
     assert_eq!(sums(&world).await[3], 3_000, "and is in the window");
     assert_eq!(tokens(&world, &id).await.delivered, 3_000, "and read");
-    assert_eq!(wasted(&world).await.get(&Waste::EmptyLook), None, "that look brought something");
+    assert_eq!(wasted(&world).await.get(&Waste::EmptyPoll), None, "that look brought something");
 }
 
 #[tokio::test(start_paused = true)]
@@ -207,7 +207,7 @@ async fn looks_at_the_list_that_bring_nothing_are_waste_of_the_server_behind_the
     for _ in 0..3 {
         tool(&agent, "tasks_list", json!({})).await;
     }
-    let looks = BTreeMap::from([(Waste::Look, 3), (Waste::EmptyLook, 2), (Waste::HastyLook, 2)]);
+    let looks = BTreeMap::from([(Waste::Look, 3), (Waste::EmptyPoll, 2), (Waste::HastyPoll, 2)]);
     assert_eq!(wasted(&world).await, looks, "the first one brought something");
     for _ in 0..2 {
         tool(&agent.clone().at_all(), "tasks_list", json!({})).await;
@@ -231,7 +231,7 @@ async fn a_list_of_tasks_in_pages_is_looked_at_once() {
         assert_eq!(second["tasks"].as_array().map(Vec::len), Some(1), "{second}");
         let wasted = wasted(&world).await;
         let of = |waste| wasted.get(&waste).copied().unwrap_or(0);
-        assert_eq!((of(Waste::Look), of(Waste::HastyLook)), (turn, turn - 1), "its first page is the look");
+        assert_eq!((of(Waste::Look), of(Waste::HastyPoll)), (turn, turn - 1), "its first page is the look");
     }
 }
 
@@ -397,7 +397,7 @@ async fn a_session_that_begins_anew_has_an_empty_window() {
     assert_eq!(sums(&world).await[3], 12);
     let now = |world: &World| {
         let budgets = world.engine.budgets();
-        budgets[0].now.as_ref().map(|window| window.of(Source::Results).tokens)
+        budgets[0].now.as_ref().map(|window| window.of(TokenSource::Results).tokens)
     };
     assert_eq!(now(&world), Some(12));
     let other = world.legacy_named("session-other", 1, "2025-11-25");
@@ -417,7 +417,7 @@ async fn a_short_result_is_of_the_handle_and_slices_are_of_the_result() {
     tokio::pin!(calling);
     assert!(tokio::time::timeout(5 * SECOND, &mut calling).await.is_err(), "a person looks at it first");
     let row = world.rows(1).await.into_iter().next().expect("a row");
-    world.engine.release(row.id, person("ada"), Some(Form::Slices), None).await.expect("released in slices");
+    world.engine.release(row.id, person("ada"), Some(ResultForm::Slices), None).await.expect("released in slices");
     let short = calling.await.result();
     let mut handles = text_bytes(&short);
     handles += short["content"][1].to_string().len() as u64;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use domain::handle::TaskHandle;
-use domain::payload::Payload;
+use domain::task::TaskHandle;
+use domain::task::payload::Payload;
 use domain::ports::CallReply;
-use domain::status::{RpcError, ServerView};
+use domain::task::status::{RpcError, ServerView};
 use serde_json::json;
 use testkit::scripted::{Act, Look};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::policy::Policy;
 use domain::ports::CallError;
 use domain::ports::UpstreamError;
-use domain::status::ServerView;
+use domain::task::status::ServerView;
 use serde_json::{Value, json};
 use testkit::build::person;
 use testkit::scripted::{Act, Look, OnCancel};

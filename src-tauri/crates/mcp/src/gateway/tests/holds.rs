@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use domain::handle::Form;
+use domain::task::ResultForm;
 use domain::ids::HandleId;
-use domain::rule::{AtTokens, TokenLimit};
+use domain::rule::{LimitAction, TokenLimit};
 use serde_json::{Value, json};
 use testkit::build::person;
 use testkit::scripted::Look;
@@ -38,7 +38,7 @@ async fn a_held_result_reaches_its_agent_when_a_person_delivers_it() {
     let world = World::new().await;
     let agent = world.modern(1);
     let id = held(&world, &agent).await;
-    world.engine.release(id, person("ada"), Some(Form::Whole), None).await.expect("it is delivered");
+    world.engine.release(id, person("ada"), Some(ResultForm::Whole), None).await.expect("it is delivered");
     let done: Value = agent.until_status(&id.to_string(), "completed").await;
     assert_eq!(done["result"]["content"][0]["text"], "a canary in the coal mine", "as it came");
 }
@@ -67,7 +67,7 @@ async fn a_call_that_waits_for_its_result_gets_it_when_a_person_delivers_it() {
     let early = tokio::time::timeout(5 * SECOND, &mut calling).await;
     assert!(early.is_err(), "the result is ready and held");
     let row = world.rows(1).await.into_iter().next().expect("a row");
-    world.engine.release(row.id, person("ada"), Some(Form::Whole), None).await.expect("it is delivered");
+    world.engine.release(row.id, person("ada"), Some(ResultForm::Whole), None).await.expect("it is delivered");
     assert!(calling.await.raw().contains("canary"), "the call ends with its result");
 }
 
@@ -76,9 +76,9 @@ async fn pictures_over_a_limit_that_holds_are_asked_about_and_come_when_a_person
     let world = World::new().await;
     let picture = json!({"type": "image", "data": "iVBO".repeat(20_000), "mimeType": "image/png"});
     let whole = json!({"content": [{"type": "text", "text": "a map"}, picture]}).to_string();
-    world.rule("map", |rule| rule.result_limit = Some(TokenLimit { tokens: 400, at: AtTokens::Hold })).await;
+    world.rule("map", |rule| rule.result_limit = Some(TokenLimit { tokens: 400, at: LimitAction::Hold })).await;
     let agent = world.plain(1);
-    for form in [Form::Slices, Form::Whole] {
+    for form in [ResultForm::Slices, ResultForm::Whole] {
         world.replies("map", Duration::ZERO, &whole);
         agent.call("map").await.result();
         let task = world.rows(1).await.into_iter().next().expect("it is kept");
@@ -90,7 +90,7 @@ async fn pictures_over_a_limit_that_holds_are_asked_about_and_come_when_a_person
         world.engine.release(task.id, person("ada"), Some(form), None).await.expect("it is held");
         let came = agent.ask("tools/call", look).await.result();
         let said = came["content"][0]["text"].as_str().expect("a text");
-        if form == Form::Whole {
+        if form == ResultForm::Whole {
             assert_eq!((said, &came["content"][1]), ("a map", &picture), "as it is");
             let read = json!({"name": "tasks_result", "arguments": {"task": task.id.to_string()}});
             let read = agent.ask("tools/call", read).await.result();

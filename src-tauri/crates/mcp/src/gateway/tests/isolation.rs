@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::ports::CallReply;
 use serde_json::json;
 use testkit::build::person;

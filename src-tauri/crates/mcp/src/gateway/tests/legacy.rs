@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use domain::handle::TaskHandle;
-use domain::payload::Payload;
+use domain::task::TaskHandle;
+use domain::task::payload::Payload;
 use domain::ports::CallReply;
-use domain::status::{RpcError, ServerView};
+use domain::task::status::{RpcError, ServerView};
 use serde_json::{Value, json};
 use testkit::scripted::{Act, Look, OnCancel};
 
@@ -266,7 +266,7 @@ async fn progress_goes_on_under_the_original_token_after_the_handle_was_returned
     let params = json!({"name": "long", "arguments": {}, "task": {}, "_meta": {"progressToken": "mine"}});
     let id = talker.caller.ask("tools/call", params).await.result()["task"]["taskId"].clone();
     let subject = super::legacy_stage::its_task();
-    let progress = domain::observation::Progress { done: Some(3.0), total: Some(9.0), message: Some("three".into()) };
+    let progress = domain::task::observation::Progress { done: Some(3.0), total: Some(9.0), message: Some("three".into()) };
     assert!(world.scripted.say(domain::ports::UpstreamEvent::Progress(subject, progress)), "the line is up");
     let told = talker.hears("notifications/progress").await["params"].clone();
     let expected = json!({"progressToken": "mine", "progress": 3, "total": 9, "message": "three",

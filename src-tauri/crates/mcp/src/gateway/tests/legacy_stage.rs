@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::handle::TaskHandle;
+use domain::task::TaskHandle;
 use domain::ids::{ConnectionId, HandleId, UpstreamTaskId};
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::policy::Policy;
-use domain::ports::{Connected, Connector, LineFacts, PortFuture, UpstreamError, UpstreamEvent, UpstreamSubject};
-use domain::request::{Ask, LiveQuestion};
+use domain::ports::{Connected, ConnectionSpec, Connector, PortFuture, UpstreamError, UpstreamEvent, UpstreamSubject};
+use domain::task::input_request::{Ask, LiveQuestion};
 use domain::server::Server;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ impl Connector for Seated {
     fn connect<'a>(
         &'a self,
         server: &'a Server,
-        line: &'a LineFacts,
+        line: &'a ConnectionSpec,
     ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
         match line.seat {
             None => self.people.connect(server, line),

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use domain::payload::Payload;
-use domain::rule::Asked;
-use domain::status::RpcError;
+use domain::task::payload::Payload;
+use domain::rule::AudienceRule;
+use domain::task::status::RpcError;
 use serde_json::{Value, json};
 use testkit::scripted::{Act, Look};
 
@@ -84,9 +84,9 @@ async fn people_are_asked_and_the_agent_sees_honest_work() {
     agent.ask("tasks/update", update).await.result();
     tokio::time::sleep(5 * SECOND).await;
     assert!(world.scripted.answers().is_empty(), "what it answers all the same goes nowhere");
-    let input = domain::handle::AnswerInput {
+    let input = domain::task::AnswerInput {
         key: None,
-        action: domain::request::AnswerAction::Accept,
+        action: domain::task::input_request::AnswerAction::Accept,
         content: Some(Payload::new(r#"{"name":"ada"}"#)),
         by: testkit::build::person("ada").into(),
         not_before: None,
@@ -98,7 +98,7 @@ async fn people_are_asked_and_the_agent_sees_honest_work() {
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_is_asked_answers_and_later_answers_are_acknowledged_and_ignored() {
     let world = World::new().await;
-    world.rule("long", |rule| rule.asked = Some(Asked::Agent)).await;
+    world.rule("long", |rule| rule.asked = Some(AudienceRule::Agent)).await;
     let agent = world.modern(1);
     let id = task(&world, &agent, vec![Look::asks(&["name"]), Look::Completed(r#"{"content":[]}"#.into())]).await;
     let asked = agent.until_status(&id, "input_required").await;

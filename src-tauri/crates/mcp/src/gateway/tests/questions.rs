@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::decider::Decider;
-use domain::handle::{AnswerInput, TaskHandle};
+use domain::task::decider::Decider;
+use domain::task::{AnswerInput, TaskHandle};
 use domain::ids::{AgentId, HandleId, RequestKey};
-use domain::observation::Progress;
-use domain::payload::Payload;
+use domain::task::observation::Progress;
+use domain::task::payload::Payload;
 use domain::ports::{CallReply, UpstreamEvent, UpstreamSubject};
-use domain::request::{AnswerAction, Ask, RequestState};
-use domain::rule::Asked;
+use domain::task::input_request::{AnswerAction, Ask, RequestState};
+use domain::rule::AudienceRule;
 use futures::future::join_all;
 use serde_json::{Value, json};
 use testkit::build::person;
@@ -26,7 +26,7 @@ use crate::serve::session::Door;
 const SECOND: Duration = Duration::from_secs(1);
 const DONE: &str = r#"{"content":[{"type":"text","text":"done"}]}"#;
 
-async fn asked_by_rule(world: &World, tool: &str, asked: Asked) {
+async fn asked_by_rule(world: &World, tool: &str, asked: AudienceRule) {
     world.rule(tool, |rule| rule.asked = Some(asked)).await;
 }
 
@@ -66,7 +66,7 @@ fn accepted(name: &str) -> Value {
 #[tokio::test(start_paused = true)]
 async fn a_2025_agent_is_asked_on_its_result_stream_and_its_answer_reaches_the_modern_server() {
     let world = World::new().await;
-    asked_by_rule(&world, "long", Asked::Agent).await;
+    asked_by_rule(&world, "long", AudienceRule::Agent).await;
     let talker = Talker::new(&world);
     world.scripted.reply_task("long", "upstream-1", asks_then_ends());
     let id = talker.task("long").await;
@@ -92,7 +92,7 @@ async fn a_2025_agent_is_asked_on_its_result_stream_and_its_answer_reaches_the_m
 #[tokio::test(start_paused = true)]
 async fn a_2025_question_reaches_a_2025_agent_raw_and_only_its_identities_change() {
     let world = legacy_world().await;
-    asked_by_rule(&world, "long", Asked::Agent).await;
+    asked_by_rule(&world, "long", AudienceRule::Agent).await;
     let talker = Talker::new(&world);
     world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Waits, Look::Completed(DONE.into())]);
     let id = talker.task("long").await;
@@ -113,7 +113,7 @@ async fn a_2025_question_reaches_a_2025_agent_raw_and_only_its_identities_change
 #[tokio::test(start_paused = true)]
 async fn without_a_result_stream_the_question_comes_on_the_standing_stream_after_a_while() {
     let world = World::new().await;
-    asked_by_rule(&world, "long", Asked::Agent).await;
+    asked_by_rule(&world, "long", AudienceRule::Agent).await;
     let mut talker = Talker::new(&world);
     world.scripted.reply_task("long", "upstream-1", asks_then_ends());
     let id = talker.task("long").await;
@@ -129,7 +129,7 @@ async fn without_a_result_stream_the_question_comes_on_the_standing_stream_after
 #[tokio::test(start_paused = true)]
 async fn one_question_is_never_on_two_streams() {
     let world = World::new().await;
-    asked_by_rule(&world, "long", Asked::Agent).await;
+    asked_by_rule(&world, "long", AudienceRule::Agent).await;
     let mut talker = Talker::new(&world);
     world.scripted.reply_task("long", "upstream-1", asks_then_ends());
     let id = talker.task("long").await;
@@ -170,7 +170,7 @@ async fn people_are_asked_by_default_and_no_stream_of_the_agent_is() {
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_shows_no_questions_is_not_asked_even_where_a_rule_says_so() {
     let world = World::new().await;
-    asked_by_rule(&world, "long", Asked::Agent).await;
+    asked_by_rule(&world, "long", AudienceRule::Agent).await;
     let talker = Talker::with(&world, Door::Http, WITH_TASKS, &json!({}));
     world.scripted.reply_task("long", "upstream-1", asks_then_ends());
     let id = talker.task("long").await;
@@ -183,7 +183,7 @@ async fn an_agent_that_shows_no_questions_is_not_asked_even_where_a_rule_says_so
 #[tokio::test(start_paused = true)]
 async fn a_person_who_was_faster_takes_the_question_from_the_agents_screen() {
     let world = World::new().await;
-    asked_by_rule(&world, "long", Asked::Both).await;
+    asked_by_rule(&world, "long", AudienceRule::Both).await;
     let talker = Talker::new(&world);
     world.scripted.reply_task("long", "upstream-1", asks_then_ends());
     let id = talker.task("long").await;
@@ -203,7 +203,7 @@ async fn a_person_who_was_faster_takes_the_question_from_the_agents_screen() {
 #[tokio::test(start_paused = true)]
 async fn of_two_modern_answers_the_second_is_acked_and_told_in_the_log() {
     let world = World::new().await;
-    asked_by_rule(&world, "long", Asked::Both).await;
+    asked_by_rule(&world, "long", AudienceRule::Both).await;
     let agent = world.modern(1);
     world.scripted.reply_task("long", "upstream-1", asks_then_ends());
     let id = task_id(&agent.call("long").await.result());
@@ -221,7 +221,7 @@ async fn of_two_modern_answers_the_second_is_acked_and_told_in_the_log() {
 #[tokio::test(start_paused = true)]
 async fn a_hundred_answers_at_once_are_one_update_and_a_hundred_acks() {
     let world = World::new().await;
-    asked_by_rule(&world, "long", Asked::Agent).await;
+    asked_by_rule(&world, "long", AudienceRule::Agent).await;
     let agent = world.modern(1);
     world.scripted.reply_task("long", "upstream-1", asks_then_ends());
     let id = task_id(&agent.call("long").await.result());
@@ -238,7 +238,7 @@ async fn a_hundred_answers_at_once_are_one_update_and_a_hundred_acks() {
 #[tokio::test(start_paused = true)]
 async fn all_outstanding_questions_are_shown_and_unknown_keys_pass_by() {
     let world = World::new().await;
-    asked_by_rule(&world, "long", Asked::Agent).await;
+    asked_by_rule(&world, "long", AudienceRule::Agent).await;
     let agent = world.modern(1);
     let asks: BTreeMap<RequestKey, Ask> = ["a", "b", "c"].map(|key| (RequestKey::new(key), form())).into();
     world.scripted.reply_task("long", "upstream-1", vec![Look::Asks(asks), Look::Completed(DONE.into())]);
@@ -260,7 +260,7 @@ async fn all_outstanding_questions_are_shown_and_unknown_keys_pass_by() {
 #[tokio::test(start_paused = true)]
 async fn a_modern_agent_answers_a_live_question_of_a_2025_server() {
     let world = legacy_world().await;
-    asked_by_rule(&world, "long", Asked::Agent).await;
+    asked_by_rule(&world, "long", AudienceRule::Agent).await;
     let agent = world.modern(1);
     world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Waits, Look::Completed(DONE.into())]);
     let id = task_id(&agent.call("long").await.result());
@@ -294,7 +294,7 @@ async fn held_question(world: &World, agent: &Caller) -> Value {
 #[tokio::test(start_paused = true)]
 async fn a_plain_calls_question_is_asked_by_its_reply_and_the_tool_runs_once() {
     let world = legacy_world().await;
-    asked_by_rule(&world, "plain", Asked::Agent).await;
+    asked_by_rule(&world, "plain", AudienceRule::Agent).await;
     let agent = world.client(1, json!({"elicitation": {}}));
     world.replies("plain", 20 * SECOND, DONE);
     let asked = held_question(&world, &agent).await;
@@ -316,7 +316,7 @@ async fn a_plain_calls_question_is_asked_by_its_reply_and_the_tool_runs_once() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_never_comes_leaves_the_call_to_people_after_the_agents_time() {
     let world = legacy_world().await;
-    asked_by_rule(&world, "plain", Asked::AgentThenPeople { after: 60 * SECOND }).await;
+    asked_by_rule(&world, "plain", AudienceRule::AgentThenPeople { after: 60 * SECOND }).await;
     let agent = world.client(1, json!({"elicitation": {}}));
     world.replies("plain", 300 * SECOND, DONE);
     held_question(&world, &agent).await;
@@ -329,7 +329,7 @@ async fn an_answer_that_never_comes_leaves_the_call_to_people_after_the_agents_t
 #[tokio::test(start_paused = true)]
 async fn when_the_agents_time_is_over_its_request_is_withdrawn_and_people_are_asked() {
     let world = World::new().await;
-    asked_by_rule(&world, "long", Asked::AgentThenPeople { after: 60 * SECOND }).await;
+    asked_by_rule(&world, "long", AudienceRule::AgentThenPeople { after: 60 * SECOND }).await;
     let talker = Talker::new(&world);
     world.scripted.reply_task("long", "upstream-1", asks_then_ends());
     let id = talker.task("long").await;
@@ -347,7 +347,7 @@ async fn when_the_agents_time_is_over_its_request_is_withdrawn_and_people_are_as
 #[tokio::test(start_paused = true)]
 async fn what_a_modern_server_asks_first_is_relayed_with_its_state_byte_for_byte() {
     let world = World::new().await;
-    asked_by_rule(&world, "asks", Asked::Agent).await;
+    asked_by_rule(&world, "asks", AudienceRule::Agent).await;
     let agent = world.client(1, json!({"elicitation": {}}));
     let state = "\"\\u0041 \\/ opaque\"";
     let question = r#"{"method":"elicitation/create","params":{"message":"Go?","requestedSchema":{"type":"object","properties":{}},"z":1.50}}"#;
@@ -377,7 +377,7 @@ async fn what_a_modern_server_asks_first_is_relayed_with_its_state_byte_for_byte
 #[tokio::test(start_paused = true)]
 async fn a_modern_servers_first_question_is_a_request_to_a_2025_agent_and_the_tool_runs_once() {
     let world = World::new().await;
-    asked_by_rule(&world, "asks", Asked::Agent).await;
+    asked_by_rule(&world, "asks", AudienceRule::Agent).await;
     let talker = Talker::new(&world);
     let question = r#"{"method":"elicitation/create","params":{"message":"Go?","requestedSchema":{"type":"object","properties":{}}}}"#;
     let first = CallReply::NeedsInput {
@@ -428,7 +428,7 @@ async fn sampling_is_passed_to_the_agent_that_declared_it_and_never_shown_to_peo
 #[tokio::test(start_paused = true)]
 async fn links_are_named_for_2025_and_older_versions_are_not_asked_by_link() {
     let world = World::new().await;
-    asked_by_rule(&world, "long", Asked::Agent).await;
+    asked_by_rule(&world, "long", AudienceRule::Agent).await;
     let talker = Talker::new(&world);
     let visit = || {
         let ask = Ask::Visit { message: "Sign in".into(), url: "https://example.org/x".into(), elicitation: None };
@@ -453,7 +453,7 @@ async fn links_are_named_for_2025_and_older_versions_are_not_asked_by_link() {
 #[tokio::test(start_paused = true)]
 async fn a_refusal_to_show_a_question_dismisses_it() {
     let world = World::new().await;
-    asked_by_rule(&world, "long", Asked::Agent).await;
+    asked_by_rule(&world, "long", AudienceRule::Agent).await;
     let talker = Talker::new(&world);
     world.scripted.reply_task("long", "upstream-1", asks_then_ends());
     let id = talker.task("long").await;
@@ -468,7 +468,7 @@ async fn a_refusal_to_show_a_question_dismisses_it() {
 #[tokio::test(start_paused = true)]
 async fn progress_does_not_take_a_question_from_the_screen() {
     let world = legacy_world().await;
-    asked_by_rule(&world, "plain", Asked::Agent).await;
+    asked_by_rule(&world, "plain", AudienceRule::Agent).await;
     let talker = Talker::new(&world);
     world.replies("plain", 20 * SECOND, DONE);
     let params = json!({"name": "plain", "arguments": {}, "_meta": {"progressToken": 5}});

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::rule::{AtTokens, TokenLimit};
+use domain::rule::{LimitAction, TokenLimit};
 use serde_json::{Value, json};
 
 use super::wired::{Does, Wired, wired};
@@ -56,7 +56,7 @@ async fn a_call_that_goes_on_and_one_that_is_shortened_have_not_failed() {
     let goes_on: Value = agent.call("slow").await.result();
     assert!(goes_on["_meta"]["io.taskwarden/task"].is_object(), "{goes_on}");
     assert_eq!(goes_on["isError"], false, "{goes_on}");
-    world.rule("shaped", |rule| rule.result_limit = Some(TokenLimit { tokens: 1_000, at: AtTokens::Hold })).await;
+    world.rule("shaped", |rule| rule.result_limit = Some(TokenLimit { tokens: 1_000, at: LimitAction::Hold })).await;
     let short = agent.call("shaped").await.result();
     assert!(short["_meta"]["io.taskwarden/held"].is_object(), "{short}");
     assert_eq!(short["isError"], false, "{short}");

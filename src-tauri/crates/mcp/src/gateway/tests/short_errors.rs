@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use domain::handle::Form;
+use domain::task::ResultForm;
 use domain::ids::AgentId;
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::ports::CallReply;
-use domain::rule::{AtTokens, RuleScope, TokenLimit};
-use domain::status::RpcError;
+use domain::rule::{LimitAction, RuleScope, TokenLimit};
+use domain::task::status::RpcError;
 use testkit::build::person;
 
 use super::world::World;
@@ -16,7 +16,7 @@ use super::world::World;
 async fn failing(tokens: u64) -> World {
     let world = Box::pin(World::new()).await;
     fails(&world);
-    world.rule("lost", |rule| rule.result_limit = Some(TokenLimit { tokens, at: AtTokens::Hold })).await;
+    world.rule("lost", |rule| rule.result_limit = Some(TokenLimit { tokens, at: LimitAction::Hold })).await;
     world
 }
 
@@ -39,7 +39,7 @@ async fn an_error_over_the_limit_comes_short_and_says_how_long_it_was() {
     let row = world.rows(1).await.into_iter().next().expect("it is kept");
     assert!(said.contains("more than the 1,000 that are allowed here") && said.contains(&row.id.to_string()), "{said}");
     assert!(error.get("data").is_none(), "its data would be over the limit: {error}");
-    world.engine.release(row.id, person("ada"), Some(Form::Whole), None).await.expect("a person may let it come");
+    world.engine.release(row.id, person("ada"), Some(ResultForm::Whole), None).await.expect("a person may let it come");
 }
 
 #[tokio::test(start_paused = true)]
@@ -52,7 +52,7 @@ async fn an_error_within_the_limit_comes_as_it_is() {
 async fn an_error_that_does_not_fit_into_the_window_comes_short_however_full_that_is() {
     let world = World::new().await;
     fails(&world);
-    let full = Some(TokenLimit { tokens: 1, at: AtTokens::Hold });
+    let full = Some(TokenLimit { tokens: 1, at: LimitAction::Hold });
     world.rule_of(RuleScope::Agent(AgentId::from_random(1)), |rule| rule.window_limit = full).await;
     let error = world.plain(1).call("lost").await.error();
     let said = error["message"].as_str().expect("a message");

@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use domain::client_profile;
-use domain::handle::HoldWhy;
+use domain::client::profile;
+use domain::task::HoldReason;
 use domain::ids::AgentId;
-use domain::window::{Source, Window};
+use domain::budget::window::{TokenSource, Window};
 use serde_json::{Value, json};
 
 use super::world::{Caller, World};
@@ -57,8 +57,8 @@ async fn a_result_that_codex_would_cut_is_held_and_read_in_slices_that_it_shows_
     let said = short["content"][0]["text"].as_str().expect("a text");
     assert!(said.contains("above the 2,500 that Codex surely shows its model"), "the model reads why: {said:.300}");
     let row = world.rows(1).await.into_iter().next().expect("it is remembered");
-    let program = client_profile::of_word("codex").expect("in the table");
-    let why = HoldWhy::WouldBeCut { tokens: LONG as u64, shown: SURE, program };
+    let program = profile::of_word("codex").expect("in the table");
+    let why = HoldReason::WouldBeCut { tokens: LONG as u64, shown: SURE, program };
     assert_eq!(row.hold.map(|hold| hold.why), Some(why));
     let (mut read, mut offset) = (0, Some(0));
     while let Some(from) = offset {
@@ -69,7 +69,7 @@ async fn a_result_that_codex_would_cut_is_held_and_read_in_slices_that_it_shows_
     }
     assert_eq!(read, LONG as u64, "the slices are the whole");
     let window = window(&world).await;
-    assert!(window.of(Source::Results).tokens >= LONG as u64, "all of it was read: {window:?}");
+    assert!(window.of(TokenSource::Results).tokens >= LONG as u64, "all of it was read: {window:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -80,16 +80,16 @@ async fn where_nobody_holds_it_people_see_what_codex_shows_and_limits_count_what
     let heard = codex(&world).call("huge").await.result();
     assert_eq!(heard["content"][0]["text"].as_str().map(str::len), Some(LONG), "it is passed whole");
     let window = window(&world).await;
-    let (shown, passed) = (window.of(Source::Results).tokens, window.passed_of(Source::Results).tokens);
+    let (shown, passed) = (window.of(TokenSource::Results).tokens, window.passed_of(TokenSource::Results).tokens);
     assert_eq!((shown, passed), (SHOWN, LONG as u64));
     assert!(window.limited(false) >= LONG as u64, "nobody confirmed that it is Codex");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_limit_that_a_person_set_counts_in_place_of_what_the_program_shows() {
-    use domain::rule::{AtTokens, TokenLimit};
+    use domain::rule::{LimitAction, TokenLimit};
     let world = World::new().await;
-    let limit = TokenLimit { tokens: 100_000, at: AtTokens::Hold };
+    let limit = TokenLimit { tokens: 100_000, at: LimitAction::Hold };
     world.rule("huge", |rule| rule.result_limit = Some(limit)).await;
     replies(&world);
     let heard = codex(&world).call("huge").await.result();

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use domain::decider::Decider;
-use domain::handle::{Form, TaskHandle};
+use domain::task::decider::Decider;
+use domain::task::{ResultForm, TaskHandle};
 use domain::ids::{AgentId, HandleId};
 use domain::ports::AgentUnit;
-use domain::rule::{AtTokens, RuleScope, TokenLimit};
+use domain::rule::{LimitAction, RuleScope, TokenLimit};
 use domain::tokens::Family;
 use serde_json::{Value, json};
 use testkit::build::person;
@@ -27,7 +27,7 @@ fn result(text: &str) -> String {
     json!({"content": [{"type": "text", "text": text}]}).to_string()
 }
 
-async fn limited(world: &World, tool: &str, tokens: u64, at: AtTokens) {
+async fn limited(world: &World, tool: &str, tokens: u64, at: LimitAction) {
     world.rule(tool, |rule| rule.result_limit = Some(TokenLimit { tokens, at })).await;
 }
 
@@ -69,7 +69,7 @@ async fn a_result_over_its_limit_is_short_and_its_slices_are_the_whole() {
     let world = World::new().await;
     let text = report();
     world.replies("huge", Duration::ZERO, &result(&text));
-    limited(&world, "huge", 20_000, AtTokens::Hold).await;
+    limited(&world, "huge", 20_000, LimitAction::Hold).await;
     let agent = world.plain(1);
     let heard = agent.call("huge").await;
     let short = heard.result();
@@ -121,7 +121,7 @@ async fn an_end_reads_the_same_wherever_it_is_read() {
     let whole = json!({"content": [{"type": "text", "text": report()}], "structuredContent": {"a": 1}});
     let looks = vec![Look::working(), Look::Completed(whole.to_string())];
     world.scripted.reply_task("huge", "upstream-1", looks);
-    limited(&world, "huge", 20_000, AtTokens::Hold).await;
+    limited(&world, "huge", 20_000, LimitAction::Hold).await;
     let talker = Talker::new(&world);
     let id = talker.task("huge").await;
     let by_result = ended(&talker.awaits(&id)).await.expect("a result");
@@ -147,7 +147,7 @@ async fn an_end_reads_the_same_wherever_it_is_read() {
 async fn a_result_that_waits_for_a_person_says_so_with_its_size_and_limit() {
     let world = World::new().await;
     world.replies("huge", 30 * SECOND, &result(&report()));
-    limited(&world, "huge", 20_000, AtTokens::Ask).await;
+    limited(&world, "huge", 20_000, LimitAction::Ask).await;
     let agent = world.plain(1);
     agent.call("huge").await.result();
     tokio::time::sleep(10 * SECOND).await;
@@ -164,7 +164,7 @@ async fn a_result_that_waits_for_a_person_says_so_with_its_size_and_limit() {
     }
     let uri = format!("taskwarden://results/{id}");
     assert_eq!(agent.ask("resources/read", json!({"uri": uri})).await.error()["code"], -32_602, "nothing to read yet");
-    world.engine.release(row(&world).await.id, person("ada"), Some(Form::Whole), None).await.expect("released");
+    world.engine.release(row(&world).await.id, person("ada"), Some(ResultForm::Whole), None).await.expect("released");
     let call = json!({"name": "tasks_wait", "arguments": {"task": id}});
     let done = agent.ask("tools/call", call).await.result();
     assert_eq!(done["content"][0]["text"], report(), "whole, because a person said so");
@@ -185,9 +185,9 @@ async fn no_answer_brings_more_of_a_result_than_its_limit_and_the_short_one_half
     for _ in 0..2 {
         world.replies("huge", Duration::ZERO, &result(&text));
     }
-    limited(&world, "huge", 500, AtTokens::Hold).await;
+    limited(&world, "huge", 500, LimitAction::Hold).await;
     // The limit of a window is its agent's; how much of it is free is told with the result.
-    let window = Some(TokenLimit { tokens: 1_200, at: AtTokens::Hold });
+    let window = Some(TokenLimit { tokens: 1_200, at: LimitAction::Hold });
     for n in [1, 2] {
         if n == 2 {
             world.rule("huge", |_| {}).await;
@@ -232,7 +232,7 @@ async fn a_short_result_names_what_no_slice_shows_and_who_can_let_it_come() {
         (json!({"content": [text]}), None),
     ] {
         world.replies("huge", Duration::ZERO, &result.to_string());
-        limited(&world, "huge", 400, AtTokens::Hold).await;
+        limited(&world, "huge", 400, LimitAction::Hold).await;
         let short = world.plain(1).call("huge").await.result();
         let said = short["content"][0]["text"].as_str().expect("a text");
         match unseen {
@@ -249,7 +249,7 @@ async fn a_short_result_names_what_no_slice_shows_and_who_can_let_it_come() {
 async fn a_number_that_is_none_is_refused_in_words_and_one_in_a_text_is_taken() {
     let world = World::new().await;
     world.replies("huge", Duration::ZERO, &result(&report()));
-    limited(&world, "huge", 20_000, AtTokens::Hold).await;
+    limited(&world, "huge", 20_000, LimitAction::Hold).await;
     let agent = world.plain(1);
     agent.call("huge").await.result();
     let id = row(&world).await.id.to_string();
@@ -296,7 +296,7 @@ async fn a_trimmed_result_is_valid_json_and_always_the_same() {
     let members: serde_json::Map<String, Value> = members.into_iter().collect();
     let whole = json!({"content": [{"type": "text", "text": report()}], "structuredContent": members});
     world.scripted.reply_task("huge", "upstream-1", vec![Look::working(), Look::Completed(whole.to_string())]);
-    limited(&world, "huge", 2_000, AtTokens::Ask).await;
+    limited(&world, "huge", 2_000, LimitAction::Ask).await;
     let agent = world.modern(1);
     let id = task_id(&agent.call("huge").await.result());
     let handle: HandleId = id.parse().expect("an id");
@@ -305,7 +305,7 @@ async fn a_trimmed_result_is_valid_json_and_always_the_same() {
         assert!(begun.elapsed() < 60 * SECOND, "it is held");
         tokio::time::sleep(SECOND / 10).await;
     }
-    world.engine.release(handle, person("ada"), Some(Form::Trimmed { tokens: 1_000 }), None).await.expect("trimmed");
+    world.engine.release(handle, person("ada"), Some(ResultForm::Trimmed { tokens: 1_000 }), None).await.expect("trimmed");
     let done = agent.until_status(&id, "completed").await;
     let text = done["result"]["content"][0]["text"].as_str().expect("a text");
     assert!(text.starts_with("0: bees") && text.len() < 1_200, "cut: {} bytes", text.len());
@@ -320,7 +320,7 @@ async fn a_trimmed_result_is_valid_json_and_always_the_same() {
 async fn withheld_foreign_and_unknown_results_are_one_answer() {
     let world = World::new().await;
     world.replies("huge", SECOND, &result(&report()));
-    limited(&world, "huge", 20_000, AtTokens::Hold).await;
+    limited(&world, "huge", 20_000, LimitAction::Hold).await;
     let agent = world.plain(1);
     let short = agent.call("huge").await.result();
     let uri = link(&short);
@@ -345,7 +345,7 @@ async fn withheld_foreign_and_unknown_results_are_one_answer() {
 async fn ranges_out_of_bounds_are_empty_and_wrong_ones_are_refused() {
     let world = World::new().await;
     world.replies("huge", Duration::ZERO, &result(&report()));
-    limited(&world, "huge", 20_000, AtTokens::Hold).await;
+    limited(&world, "huge", 20_000, LimitAction::Hold).await;
     let agent = world.modern(1);
     let uri = link(&agent.call("huge").await.result());
     let of = report().chars().count();
@@ -371,7 +371,7 @@ async fn a_client_that_knows_no_links_is_told_in_words() {
     for _ in 0..3 {
         world.replies("huge", Duration::ZERO, &result(&report()));
     }
-    limited(&world, "huge", 20_000, AtTokens::Hold).await;
+    limited(&world, "huge", 20_000, LimitAction::Hold).await;
     let old = world.legacy(1, "2025-03-26", &json!({})).call("huge").await.result();
     assert_eq!(old["content"].as_array().map(Vec::len), Some(1), "a text alone: {old}");
     let said = old["content"][0]["text"].as_str().expect("a text");
@@ -440,7 +440,7 @@ async fn an_end_stays_as_it_was_shown_when_its_agent_is_counted_otherwise() {
     let world = World::new().await;
     let whole = json!({"content": [{"type": "text", "text": report()}]});
     world.scripted.reply_task("huge", "upstream-1", vec![Look::working(), Look::Completed(whole.to_string())]);
-    limited(&world, "huge", 20_000, AtTokens::Hold).await;
+    limited(&world, "huge", 20_000, LimitAction::Hold).await;
     let agent = world.modern(1);
     let id = task_id(&agent.call("huge").await.result());
     let shown = agent.until_status(&id, "completed").await["result"].take();

@@ -7,10 +7,7 @@ use std::time::Duration;
 
 use domain::ids::{AgentId, ServerId};
 use domain::policy::Policy;
-use domain::ports::{
-    AgentUnit, Connected, Connector, LineFacts, PortFuture, Registry, Secret, SecretError, Secrets, ServerUnit,
-    UpstreamError,
-};
+use domain::ports::{AgentUnit, Connected, ConnectionSpec, Connector, PortFuture, Registry, Secret, SecretError, Secrets, ServerUnit, UpstreamError};
 use domain::server::{Era, Server, ServerHealth};
 use engine::supervisor::Supervisor;
 use engine::{Draw, Engine, Parts};
@@ -257,7 +254,7 @@ impl Connector for Wires {
     fn connect<'a>(
         &'a self,
         server: &'a Server,
-        line: &'a LineFacts,
+        line: &'a ConnectionSpec,
     ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
         Box::pin(async move {
             let wired = self.servers.iter().find(|wired| wired.id == server.id).expect("a wired server");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::agent::{Agent, TokenDigest};
 use domain::ids::{AgentId, HandleId, HostId, ServerId};
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::{AgentUnit, CallReply, Clock, Connector, Registry, RuleUnit, ServerUnit};
 use domain::rule::{Rule, RuleScope};
@@ -254,7 +254,7 @@ impl World {
     }
 
     /// The tasks of agent `n` that are recorded, newest first.
-    pub(super) async fn rows(&self, n: u128) -> Vec<domain::handle::TaskHandle> {
+    pub(super) async fn rows(&self, n: u128) -> Vec<domain::task::TaskHandle> {
         let agent = Some(AgentId::from_random(n));
         let query = domain::ports::TaskQuery { agent, limit: 100, ..Default::default() };
         let page = self.registry.list(query).await.expect("the registry can be listed");
@@ -421,7 +421,7 @@ pub(super) fn agent(n: u128) -> Agent {
         learned_timeout: None,
         task_tools: true,
         calls: 0,
-        meter: domain::window::Meter::default(),
+        meter: domain::budget::window::CountingSettings::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::policy::Serving;
+use domain::policy::ServingPolicy;
 use engine::Draw;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
@@ -32,7 +32,7 @@ struct Call {
 }
 
 impl Parked {
-    pub(super) fn new(draw: Draw, limits: &Serving) -> Self {
+    pub(super) fn new(draw: Draw, limits: &ServingPolicy) -> Self {
         Self { calls: Mutex::default(), draw, kept_for: limits.parked_for, most: limits.tasks_max }
     }
 

@@ -4,7 +4,7 @@
 //! It is signed and names its agent and door; another agent that shows it finds nothing. A face without a key names
 //! sessions by their id alone, and those end with it.
 
-use domain::policy::Serving;
+use domain::policy::ServingPolicy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ struct Carried {
 
 /// Names a session. A client that declared more than is carried is taken to have declared nothing after a restart: it is
 /// asked nothing.
-pub(super) fn write(key: Option<&FaceKey>, session: &Session, limits: &Serving) -> String {
+pub(super) fn write(key: Option<&FaceKey>, session: &Session, limits: &ServingPolicy) -> String {
     let Some(key) = key else { return session.id().to_owned() };
     let declared = session.capabilities();
     let is_short = declared.to_string().len() <= limits.carried_bytes;
@@ -43,7 +43,7 @@ pub(super) fn write(key: Option<&FaceKey>, session: &Session, limits: &Serving) 
 }
 
 /// What the session of this name began with, if it was given to this visitor.
-pub(super) fn read(key: &FaceKey, name: &str, visitor: Option<Visitor>, limits: &Serving) -> Option<Opening> {
+pub(super) fn read(key: &FaceKey, name: &str, visitor: Option<Visitor>, limits: &ServingPolicy) -> Option<Opening> {
     if name.len() > limits.carried_name_bytes {
         return None;
     }

@@ -25,11 +25,11 @@ impl HttpLink {
         let wire = &self.0;
         let params = Params::of(&request, wire.version());
         let headers = wire.headers_for(&request.method, &params, &request.param_headers);
-        let Outgoing { method, tag, limit, passenger, .. } = request;
+        let Outgoing { method, tag, limit, agent_params, .. } = request;
         let call = wire.call(&method, &params, headers, tag);
         tokio::pin!(call);
         // In the modern era the stream that closes tells the server.
-        let cancels = !wire.is_modern() && passenger.is_some_and(|passenger| passenger.cancel_on_drop);
+        let cancels = !wire.is_modern() && agent_params.is_some_and(|agent_params| agent_params.cancel_on_drop);
         let mut given_up = GivenUp { link: cancels.then_some(self), tag };
         let answer = match limit {
             None => Some(call.as_mut().await),

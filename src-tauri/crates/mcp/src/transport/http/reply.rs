@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::policy::Policy;
 use http::header::{CONTENT_TYPE, DATE, HeaderMap, RETRY_AFTER};
 use http::{HeaderName, StatusCode};

@@ -242,7 +242,7 @@ async fn post(up: &Endpoint, bytes: Vec<u8>, policy: &Policy) -> Result<(), Link
         }
         let (html, raw) = match reply::read(response, &up.origin(), policy).await? {
             Reply::Other { html, raw } => (html, raw),
-            Reply::Json(_) | Reply::Stream(_) | Reply::Empty => (false, domain::payload::Payload::new("")),
+            Reply::Json(_) | Reply::Stream(_) | Reply::Empty => (false, domain::task::payload::Payload::new("")),
         };
         Err(Miss::Odd { origin: up.origin(), status, html, why: None, raw })
     };

@@ -202,7 +202,7 @@ impl Wire {
     fn take_oversized(&self, skim: &Skim, wanted: Option<&Id>) -> bool {
         let why = format!("the answer has more than {} bytes", self.policy.message_cap_bytes);
         tracing::warn!("dropped a message that is too large");
-        self.fail(skim, LinkError::Unreadable { why, raw: domain::payload::Payload::new("") }, wanted)
+        self.fail(skim, LinkError::Unreadable { why, raw: domain::task::payload::Payload::new("") }, wanted)
     }
 
     /// Tells whoever waits for the answer that this was. Returns whether it was the wanted one.

@@ -7,7 +7,7 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use domain::payload::Payload;
+use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::Closure;
 use engine::supervisor::Supervisor;

@@ -4,29 +4,23 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::client_profile::{self, ToolListCost};
-use domain::decider::Decider;
-use domain::handle::{
-    Audience, Form, Hold, HoldWhy, Home, InputRequests, Origin, OverLimit, Parent, ParentWhy, QuestionRef,
-    SharedQuestions, TaskHandle, Told, Usual, Verdict as HoldVerdict,
-};
+use domain::client::profile::{self, ToolListCost};
+use domain::task::decider::Decider;
+use domain::task::{Audience, HoldReason, HoldVerdict as HoldVerdict, Home, InputRequests, Origin, OverLimit, Parent, ParentWhy, QuestionRef, ResultForm, ResultHold, SharedQuestions, TaskHandle, Told, UsualDuration};
 use domain::ids::{
     AgentId, ConnectionId, HandleId, HostId, JobKey, PersonId, RequestKey, ServerId, SessionKey, UpstreamTaskId,
     WindowId,
 };
-use domain::observation::Progress;
-use domain::payload::ResultRef;
-use domain::ports::Intent as CallIntent;
-use domain::request::{AnswerAction, Answered, Ask, AskDoor, InputRequest, RequestState};
-use domain::rule::{Asked, AtTokens, Repeat, Rule, RuleScope, TokenLimit};
-use domain::server::{Consent, Dialect, Era, Negotiated, Server, ServerAddress, Verdict};
-use domain::status::{
-    Contact, Delivery, Due, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, RpcError, ServerView, TaskStatus, TaskView,
-    Ttl, Wish,
-};
+use domain::task::observation::Progress;
+use domain::task::payload::ResultRef;
+use domain::ports::CallIntent as CallIntent;
+use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, RecordedAnswer, RequestState};
+use domain::rule::{AudienceRule, LimitAction, RepeatRule, Rule, RuleScope, TokenLimit};
+use domain::server::{Consent, Dialect, Era, EraVerdict, Negotiated, Server, ServerAddress};
+use domain::task::status::{CancelRequest, Contact, Delivery, Due, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, RpcError, ServerView, TaskStatus, TaskView, Ttl};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, TaskTokens};
-use domain::window::{Meter, Shelf, Source, Window};
+use domain::budget::window::{CountingSettings, ListedTools, TokenSource, Window};
 use serde_json::{Value, json};
 
 pub(super) fn at(millis: i64) -> Timestamp {
@@ -93,7 +87,7 @@ pub(super) fn full_task() -> TaskHandle {
         },
         more_questions: 3,
         progress: Some(Progress { done: Some(0.5), total: Some(f64::INFINITY), message: Some("half\n".into()) }),
-        usual: Some(Usual { samples: 1, median_ms: 2, p90_ms: 3, p95_ms: u64::MAX }),
+        usual: Some(UsualDuration { samples: 1, median_ms: 2, p90_ms: 3, p95_ms: u64::MAX }),
         due: Some(Due { at: at(-1), why: DueWhy::Agreed }),
         paused_since: Some(at(20)),
         contradicted: true,
@@ -101,7 +95,7 @@ pub(super) fn full_task() -> TaskHandle {
         given: Some(at(21)),
         undelivered: Some(at(22)),
         orphaned: Some(at(23)),
-        hold: Some(Hold { by: Some(ada()), at: at(24), why: HoldWhy::Review, verdict: None }),
+        hold: Some(ResultHold { by: Some(ada()), at: at(24), why: HoldReason::Review, verdict: None }),
         tokens: Some(TaskTokens {
             family: Family::Claude47,
             exactness: Exactness::About,
@@ -116,7 +110,7 @@ pub(super) fn full_task() -> TaskHandle {
         }),
         over_limit: Some(OverLimit {
             tokens: 9,
-            limit: TokenLimit { tokens: 8, at: AtTokens::Ask },
+            limit: TokenLimit { tokens: 8, at: LimitAction::Ask },
             at: at(25),
             settled: Some((ada(), at(26))),
         }),
@@ -225,37 +219,37 @@ pub(super) fn deciders() -> Vec<Decider> {
 }
 
 pub(super) fn intents() -> Vec<Intent> {
-    let wish = |by: Decider, delivery| Wish { by, at: at(54), reason: Some("enough".into()), delivery, sent: None };
+    let wish = |by: Decider, delivery| CancelRequest { by, at: at(54), reason: Some("enough".into()), delivery, sent: None };
     let mut intents: Vec<Intent> =
         deliveries().into_iter().map(|way| Intent::Cancel(wish(Decider::Limit, way))).collect();
     intents.extend(deciders().into_iter().map(|by| {
         let wish = wish(by, Delivery::Recorded);
-        Intent::Revoked(Wish { sent: Some(at(55)), reason: None, ..wish })
+        Intent::Revoked(CancelRequest { sent: Some(at(55)), reason: None, ..wish })
     }));
     intents.push(Intent::Unwatched { by: ada(), at: at(56) });
     intents
 }
 
-pub(super) fn holds() -> Vec<Hold> {
-    let program = client_profile::of_word("codex").unwrap_or(&client_profile::UNKNOWN);
+pub(super) fn holds() -> Vec<ResultHold> {
+    let program = profile::of_word("codex").unwrap_or(&profile::UNKNOWN);
     let whys = [
-        HoldWhy::TooLarge { tokens: 1, limit: 2 },
-        HoldWhy::DoesNotFit { tokens: 3, free: 4 },
-        HoldWhy::WouldBeCut { tokens: 5, shown: 6, program },
+        HoldReason::TooLarge { tokens: 1, limit: 2 },
+        HoldReason::DoesNotFit { tokens: 3, free: 4 },
+        HoldReason::WouldBeCut { tokens: 5, shown: 6, program },
     ];
     let verdicts = [
         HoldVerdict::ByLimit { at: at(60) },
-        HoldVerdict::Deliver { by: ada(), at: at(61), form: Form::Whole },
-        HoldVerdict::Deliver { by: ada(), at: at(61), form: Form::Slices },
-        HoldVerdict::Deliver { by: ada(), at: at(61), form: Form::Trimmed { tokens: 7 } },
+        HoldVerdict::Deliver { by: ada(), at: at(61), form: ResultForm::Whole },
+        HoldVerdict::Deliver { by: ada(), at: at(61), form: ResultForm::Slices },
+        HoldVerdict::Deliver { by: ada(), at: at(61), form: ResultForm::Trimmed { tokens: 7 } },
         HoldVerdict::Withhold { by: ada(), at: at(62), reason: Some("secret".into()), shown: true },
         HoldVerdict::Withhold { by: ada(), at: at(62), reason: None, shown: false },
     ];
-    let mut holds: Vec<Hold> = whys.into_iter().map(|why| Hold { by: None, at: at(63), why, verdict: None }).collect();
-    holds.extend(verdicts.into_iter().map(|verdict| Hold {
+    let mut holds: Vec<ResultHold> = whys.into_iter().map(|why| ResultHold { by: None, at: at(63), why, verdict: None }).collect();
+    holds.extend(verdicts.into_iter().map(|verdict| ResultHold {
         by: None,
         at: at(64),
-        why: HoldWhy::Review,
+        why: HoldReason::Review,
         verdict: Some(verdict),
     }));
     holds
@@ -277,7 +271,7 @@ pub(super) fn tasks() -> Vec<TaskHandle> {
     for family in Family::ALL {
         tasks.push(TaskHandle { tokens: Some(TaskTokens::new(family)), ..bare() });
     }
-    for at_tokens in [AtTokens::Warn, AtTokens::Hold, AtTokens::Stop] {
+    for at_tokens in [LimitAction::Warn, LimitAction::Hold, LimitAction::Stop] {
         let limit = TokenLimit { tokens: 1, at: at_tokens };
         tasks
             .push(TaskHandle { over_limit: Some(OverLimit { tokens: 2, limit, at: at(71), settled: None }), ..bare() });
@@ -315,7 +309,7 @@ pub(super) fn requests() -> Vec<InputRequest> {
     for door in [AskDoor::Round { round: 2, key: "k".into() }, live] {
         requests.push(request(Ask::Roots, door, RequestState::Open));
     }
-    let answered = |by, action, delivery, not_before| Answered { by, at: at(82), action, not_before, delivery };
+    let answered = |by, action, delivery, not_before| RecordedAnswer { by, at: at(82), action, not_before, delivery };
     let actions = [AnswerAction::Accept, AnswerAction::Decline, AnswerAction::Dismiss, AnswerAction::Forwarded];
     for action in actions {
         let state = RequestState::Answered(answered(Decider::Person(ada()), action, Delivery::Recorded, Some(at(83))));
@@ -355,7 +349,7 @@ pub(super) fn servers() -> Vec<Server> {
         servers.push(Server {
             consent: Some(Consent { by: ada(), at: at(92), fingerprint: "f".into() }),
             generation: 3,
-            verdict: Some(Verdict { fingerprint: "g".into(), era }),
+            verdict: Some(EraVerdict { fingerprint: "g".into(), era }),
             negotiated: Some(Negotiated {
                 era,
                 dialect,
@@ -376,19 +370,19 @@ pub(super) fn rules() -> Vec<Rule> {
     let limit = |at| Some(TokenLimit { tokens: 1, at });
     let full = Rule {
         scope: RuleScope::Tool(ServerId::from_random(100), "a:b".into()),
-        asked: Some(Asked::AgentThenPeople { after: Duration::from_millis(1_500) }),
-        repeat: Some(Repeat::Join),
+        asked: Some(AudienceRule::AgentThenPeople { after: Duration::from_millis(1_500) }),
+        repeat: Some(RepeatRule::Join),
         hold_results: Some(true),
         promote_after: Some(Duration::from_secs(3)),
         hold_cut: Some(false),
-        result_limit: limit(AtTokens::Warn),
-        task_limit: limit(AtTokens::Ask),
-        window_limit: limit(AtTokens::Hold),
+        result_limit: limit(LimitAction::Warn),
+        task_limit: limit(LimitAction::Ask),
+        window_limit: limit(LimitAction::Hold),
     };
     let mut rules = vec![Rule::new(RuleScope::Server(ServerId::from_random(101))), full];
-    for asked in [Asked::People, Asked::Agent, Asked::Both] {
+    for asked in [AudienceRule::People, AudienceRule::Agent, AudienceRule::Both] {
         let scope = RuleScope::Agent(AgentId::from_random(102));
-        rules.push(Rule { asked: Some(asked), repeat: Some(Repeat::New), ..Rule::new(scope) });
+        rules.push(Rule { asked: Some(asked), repeat: Some(RepeatRule::New), ..Rule::new(scope) });
     }
     rules
 }
@@ -400,7 +394,7 @@ pub(super) fn windows() -> Vec<Window> {
         lately: VecDeque::new(),
         ..Window::new(WindowId::from_random(110), AgentId::from_random(111), Family::Gemini, at(112))
     };
-    let shelf = Shelf {
+    let shelf = ListedTools {
         session: Some("s".into()),
         tools: BTreeMap::from([
             (Arc::from("b \"x\""), count(1, Exactness::Exact)),
@@ -408,8 +402,8 @@ pub(super) fn windows() -> Vec<Window> {
         ]),
         own: count(3, Exactness::AtMost),
     };
-    let shelves = BTreeMap::from([(None, Shelf::default()), (Some(ServerId::from_random(113)), shelf)]);
-    let sums = |tokens| Source::ALL.into_iter().map(|source| (source, count(tokens, Exactness::About))).collect();
+    let shelves = BTreeMap::from([(None, ListedTools::default()), (Some(ServerId::from_random(113)), shelf)]);
+    let sums = |tokens| TokenSource::ALL.into_iter().map(|source| (source, count(tokens, Exactness::About))).collect();
     let full = Window {
         ended: Some(at(114)),
         shelves,
@@ -422,14 +416,14 @@ pub(super) fn windows() -> Vec<Window> {
     vec![bare, full]
 }
 
-pub(super) fn meters() -> Vec<Meter> {
-    let full = Meter {
+pub(super) fn meters() -> Vec<CountingSettings> {
+    let full = CountingSettings {
         model: Some("claude".into()),
         family: Some(Family::Claude47),
         window: Some(1_000),
         program: Some("codex".into()),
     };
-    vec![full, Meter { window: Some(1), ..Meter::default() }]
+    vec![full, CountingSettings { window: Some(1), ..CountingSettings::default() }]
 }
 
 pub(super) fn call_intents() -> Vec<CallIntent> {

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::audit::Verb;
-use domain::handle::TaskHandle;
-use domain::payload::{Payload, PayloadKind, PayloadWrite};
+use domain::task::TaskHandle;
+use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::policy::Policy;
 use domain::ports::{Commit, CommitError, Recording, RecordingFault, Registry, RegistryError};
-use domain::status::Phase;
+use domain::task::status::Phase;
 use domain::time::Timestamp;
 use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteSynchronous};
@@ -25,7 +25,7 @@ const RESERVE: u64 = 50_000;
 
 /// A person's wish to stop.
 fn stop(handle: &TaskHandle) -> Commit {
-    Commit { audit: vec![CAST.fact(1, Verb::StopBegun, "asked")], ..unit(handle, Phase::Cancelling) }
+    Commit { audit: vec![CAST.fact(1, Verb::CancelBegun, "asked")], ..unit(handle, Phase::Cancelling) }
 }
 
 /// A registry whose file may grow by this many pages only.

@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use domain::handle::{Form, Hold, HoldWhy, Verdict};
+use domain::task::{HoldReason, HoldVerdict, ResultForm, ResultHold};
 use domain::ids::PersonId;
 use domain::policy::Policy;
-use domain::ports::{Flag, PageQuery, Registry, RegistryError, SeriesQuery};
+use domain::ports::{Registry, RegistryError, SeriesQuery, TaskFlag, TaskListQuery};
 use domain::rule::{Rule, RuleScope};
-use domain::status::{Intent, Phase};
+use domain::task::status::{Intent, Phase};
 use domain::time::Timestamp;
 use domain::tokens::Exactness;
-use domain::window::Meter;
+use domain::budget::window::CountingSettings;
 use testkit::story::{Cast, unit};
 
 use crate::seal::SealKey;
@@ -136,10 +136,10 @@ async fn tasks_of_the_first_schema_are_counted_by_screens_after_the_upgrade() {
     }
     old.close().await.expect("closes");
     let new = open(&path, &[], 2_000).await.expect("it is brought up to date");
-    let view = new.view(PageQuery::default()).await.expect("counts");
+    let view = new.view(TaskListQuery::default()).await.expect("counts");
     let groups = vec![("moving".to_owned(), 1), ("finished".to_owned(), 2)];
-    assert_eq!(view, domain::ports::View { total: 3, all: 3, groups }, "old tasks are in the groups");
-    let ids = new.matching_ids(PageQuery::default(), 10).await;
+    assert_eq!(view, domain::ports::TaskGroups { total: 3, all: 3, groups }, "old tasks are in the groups");
+    let ids = new.matching_ids(TaskListQuery::default(), 10).await;
     assert_eq!(ids, Ok(vec![CAST.id(3), CAST.id(2), CAST.id(1)]), "and in the list");
     new.close().await;
 }
@@ -175,7 +175,7 @@ async fn a_task_of_the_second_schema_reads_as_one_that_no_agent_has() {
     assert_eq!(wish.by, PersonId::new("ada").into(), "whoever decided then was a person");
     assert_eq!((handle.agent, handle.seat, handle.given, handle.orphaned), (None, None, None, None), "nobody's");
     assert_eq!((handle.job.clone(), handle.attempt, handle.hold.clone()), (None, 1, None), "of no job, not held");
-    let orphaned = PageQuery { flags: vec![Flag::Orphaned], ..PageQuery::default() };
+    let orphaned = TaskListQuery { flags: vec![TaskFlag::Orphaned], ..TaskListQuery::default() };
     assert_eq!(new.matching_ids(orphaned, 9).await, Ok(Vec::new()), "no flag is on");
     assert_eq!(new.agents().await, Ok(Vec::new()), "there are no agents yet");
     let seq = new.commit(unit(&handle, Phase::Cancelled)).await.expect("and it can be changed").seq;
@@ -225,12 +225,12 @@ async fn what_the_third_schema_kept_reads_as_held_for_review_and_without_limits(
     let new = open(&path, &[], 2_000).await.expect("it is brought up to date");
     let handle = new.handle(id).await.expect("reads").expect("is here");
     let by = PersonId::new("ada");
-    let verdict = Some(Verdict::Deliver { by, at: Timestamp::from_millis(150), form: Form::Whole });
-    let hold = Hold { by: None, at: Timestamp::from_millis(100), why: HoldWhy::Review, verdict };
+    let verdict = Some(HoldVerdict::Deliver { by, at: Timestamp::from_millis(150), form: ResultForm::Whole });
+    let hold = ResultHold { by: None, at: Timestamp::from_millis(100), why: HoldReason::Review, verdict };
     assert_eq!(handle.hold, Some(hold), "it was held for review and delivered whole");
     assert_eq!((handle.tokens, handle.over_limit.clone()), (None, None), "nothing was counted");
     let agents = new.agents().await.expect("reads");
-    assert_eq!(agents.first().map(|agent| agent.meter.clone()), Some(Meter::default()), "nothing was set");
+    assert_eq!(agents.first().map(|agent| agent.meter.clone()), Some(CountingSettings::default()), "nothing was set");
     let rule = Rule { hold_results: Some(true), ..Rule::new(RuleScope::Server(server)) };
     assert_eq!(new.rules().await, Ok(vec![rule]), "no limit was set");
     assert_eq!(new.windows(9).await, Ok(Vec::new()), "no window is known");
@@ -272,7 +272,7 @@ async fn figures_of_the_seventh_schema_read_as_passed_and_in_the_window_alike() 
     let new = open(&path, &[], 2_000).await.expect("it is brought up to date");
     let windows = new.windows(9).await.expect("reads");
     let window = windows.first().expect("it is there");
-    for source in domain::window::Source::ALL {
+    for source in domain::budget::window::TokenSource::ALL {
         assert_eq!(window.of(source), window.passed_of(source), "{source:?}: there was one figure");
     }
     assert_eq!((window.occupancy().tokens, window.limited(false)), (61_402 + 120 + 9, 61_402 + 120 + 9 + 3));

@@ -245,7 +245,7 @@ pub(super) fn ask(method: &'static str, tag: u64, limit: Option<Duration>) -> Ou
         tag: Tag(tag),
         limit,
         param_headers: Vec::new(),
-        passenger: None,
+        agent_params: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use domain::ids::HandleId;
-use domain::policy::{Keeping, Policy};
+use domain::policy::{KeeperPolicy, Policy};
 use futures::StreamExt;
 use serde_json::Value;
 use tokio::net::UnixStream;
@@ -205,7 +205,7 @@ echo '{{"jsonrpc":"2.0","id":"q2","method":"elicitation/create","params":{{"n":2
 
 #[tokio::test]
 async fn a_child_whose_core_does_not_return_is_ended_with_its_group() {
-    let keeping = Keeping { alone_limit: Duration::from_millis(300), ..Keeping::default() };
+    let keeping = KeeperPolicy { alone_limit: Duration::from_millis(300), ..KeeperPolicy::default() };
     let bench = kept(Policy { keeping, ..quick() });
     let opened = open(&bench, &legacy(NOT_FOUND, COPY)).await;
     let pid = opened.child.expect("a child");
@@ -230,7 +230,7 @@ async fn a_child_that_no_core_can_find_any_more_is_ended() {
 
 #[tokio::test]
 async fn a_second_core_cannot_take_a_child_away_from_the_first() {
-    let keeping = Keeping { handover_limit: Duration::from_millis(50), ..Keeping::default() };
+    let keeping = KeeperPolicy { handover_limit: Duration::from_millis(50), ..KeeperPolicy::default() };
     let bench = kept(Policy { keeping, ..quick() });
     let script = modern(COPY);
     let opened = open(&bench, &script).await;
@@ -352,7 +352,7 @@ async fn without_a_keeper_program_the_child_is_held_here() {
 
 #[tokio::test]
 async fn a_child_that_reads_nothing_holds_up_its_input_and_not_its_output() {
-    let policy = Policy { keeping: Keeping { input_bytes: 1_000, ..Keeping::default() }, ..quick() };
+    let policy = Policy { keeping: KeeperPolicy { input_bytes: 1_000, ..KeeperPolicy::default() }, ..quick() };
     let bench = kept(policy);
     let then = r#"i=0; while [ ! -e "$DIR/go" ]; do sleep 0.01; done
 echo '{"jsonrpc":"2.0","method":"notifications/said"}'; while :; do sleep 1; done"#;
@@ -418,7 +418,7 @@ async fn the_program_of_the_core_itself_is_let_in_by_nothing_but_the_secret() {
 
 #[tokio::test]
 async fn programs_that_wait_at_the_door_do_not_keep_the_core_out() {
-    let keeping = Keeping { proof_limit: Duration::from_millis(300), ..Keeping::default() };
+    let keeping = KeeperPolicy { proof_limit: Duration::from_millis(300), ..KeeperPolicy::default() };
     let bench = kept(Policy { keeping, ..quick() });
     let script = legacy(NOT_FOUND, COPY);
     let opened = open(&bench, &script).await;

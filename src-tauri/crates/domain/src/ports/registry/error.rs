@@ -1,0 +1,84 @@
+//! Why the registry could not do its work, and what a person can do about it.
+//!
+//! How an error of the database becomes one of these is decided by the registry crate.
+
+use std::path::PathBuf;
+
+/// Why the registry could not do its work. The text is one line; the hint says the way out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    /// Another process holds it, or the file system refuses locks.
+    #[error("the registry `{path}` is locked")]
+    Locked { path: PathBuf },
+    /// It, or its folder, may not be written.
+    #[error("the registry `{path}` cannot be written")]
+    ReadOnly { path: PathBuf },
+    /// The disk is full.
+    #[error("the disk of the registry `{path}` is full")]
+    Full { path: PathBuf },
+    /// It is damaged, with the first finding of the check.
+    #[error("the registry `{path}` is damaged: {finding}")]
+    Damaged { path: PathBuf, finding: String },
+    /// A newer Taskwarden made it.
+    #[error("the registry `{path}` has schema {found}, newer than {known} of this version")]
+    Newer {
+        path: PathBuf,
+        found: i64,
+        /// The newest this version knows.
+        known: i64,
+    },
+    /// It is not there (read-only opening).
+    #[error("there is no registry at `{path}` yet")]
+    Missing { path: PathBuf },
+    /// Sealed fields cannot be opened with the key at hand.
+    #[error("the registry's sealed fields cannot be opened with the key at hand")]
+    WrongKey,
+    /// It was closed, or its writer ended.
+    #[error("the registry is closed")]
+    Closed,
+    /// A commit failed in a way that leaves open whether it was recorded.
+    #[error("it is not known whether the change was recorded in `{path}`")]
+    Uncertain { path: PathBuf },
+    /// Anything else, with the operation and the database's words.
+    #[error("the registry could not {operation}: {why}")]
+    Other {
+        /// What was being done.
+        operation: &'static str,
+        /// The database's words.
+        why: String,
+    },
+}
+
+impl RegistryError {
+    /// What a person can do next, as a sentence.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Locked { .. } => "Another program holds it. If `taskwarden doctor` names no running core, close \
+                 programs that have the file open, or move TASKWARDEN_HOME to a local disk."
+                .into(),
+            Self::ReadOnly { path } => format!("Give your user write access to `{}` and its folder.", path.display()),
+            Self::Full { .. } => "Free some space; nothing recorded so far is lost. Until then, cancels and \
+                 answers are recorded from the reserve file."
+                .into(),
+            Self::Damaged { path, .. } => format!(
+                "Stop Taskwarden and move `{}` aside. If there is a `backups` folder beside it, put its newest file in \
+                 its place; otherwise the next start begins anew.",
+                path.display()
+            ),
+            Self::Newer { .. } => {
+                "Use the newer version of Taskwarden, or the backup it made before the upgrade.".into()
+            }
+            Self::Missing { .. } => "Start the core once with `taskwarden serve`.".into(),
+            Self::WrongKey => {
+                "Restore the key that belongs to this registry (`taskwarden doctor` says where it lies).".into()
+            }
+            Self::Uncertain { .. } => {
+                "Look at the task before you try again: the change may have been made. `taskwarden doctor` checks the disk."
+                    .into()
+            }
+            Self::Closed => "Start the core again with `taskwarden serve`.".into(),
+            Self::Other { .. } => "Run `taskwarden doctor`; if it finds nothing, report this line.".into(),
+        }
+    }
+}

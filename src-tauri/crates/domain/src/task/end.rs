@@ -1,0 +1,110 @@
+//! Ends one question, all questions, or the task (rules 1, 5, 6, 14; ruling 9).
+//!
+//! A question that ends unanswered is withdrawn; one whose answer was sent is confirmed. Whether something ended is
+//! decided in `observation`, `call.rs` and `input_request/answer.rs`.
+
+use super::{Attention, Effect, Origin, TaskHandle, Transition};
+use crate::audit::{Actor, Verb};
+use crate::ids::RequestKey;
+use crate::task::input_request::{AnswerAction, AskDoor, RequestState};
+use crate::task::payload::PayloadKind;
+use crate::task::status::Delivery;
+use crate::time::Timestamp;
+
+impl Transition {
+    /// The question is no longer asked. An answer that never left goes with it; one that left is confirmed.
+    pub(crate) fn close_request(&mut self, key: &RequestKey, now: Timestamp, actor: &Actor, why: &str) {
+        let Some(request) = self.next.requests.get_mut(key) else { return };
+        match request.state.clone() {
+            RequestState::Open => {
+                request.state = RequestState::Withdrawn { at: now, why: why.to_owned() };
+                self.request_fact(now, actor.clone(), Verb::Withdrawn, key, why);
+            }
+            RequestState::Answered(answered) => match answered.delivery {
+                Delivery::Recorded => {
+                    let why = format!("{why}, before the answer was sent");
+                    request.state = RequestState::Withdrawn { at: now, why: why.clone() };
+                    self.request_fact(now, actor.clone(), Verb::Withdrawn, key, why);
+                    self.erase_secret(key, answered.action);
+                }
+                Delivery::Sent { .. } => {
+                    request.state = RequestState::Confirmed(answered.clone());
+                    self.request_fact(now, actor.clone(), Verb::AnswerEnded, key, "no longer asked");
+                    self.erase_secret(key, answered.action);
+                }
+                Delivery::Acknowledged { .. } | Delivery::Refused { .. } => {
+                    request.state = RequestState::Confirmed(answered.clone());
+                    self.erase_secret(key, answered.action);
+                }
+            },
+            RequestState::Confirmed(_) | RequestState::Withdrawn { .. } => {}
+        }
+    }
+
+    /// Closes every question that came through a door of this kind.
+    pub(crate) fn close_requests(
+        &mut self,
+        now: Timestamp,
+        actor: &Actor,
+        why: &str,
+        concerned: impl Fn(&AskDoor) -> bool,
+    ) {
+        let keys: Vec<RequestKey> = self
+            .next
+            .requests
+            .values()
+            .filter(|request| match request.state {
+                RequestState::Open | RequestState::Answered(_) => concerned(&request.door),
+                RequestState::Confirmed(_) | RequestState::Withdrawn { .. } => false,
+            })
+            .map(|request| request.key.clone())
+            .collect();
+        for key in keys {
+            self.close_request(&key, now, actor, why);
+        }
+    }
+
+    /// Erases the content of an answer whose form asked for something that looks like a secret (ruling 9).
+    pub(crate) fn erase_secret(&mut self, key: &RequestKey, action: AnswerAction) {
+        let secret = self.next.requests.get(key).is_some_and(|request| request.ask.may_hold_secret());
+        let kind = PayloadKind::Answer(key.clone());
+        let already = self.payloads.iter().any(|write| write.kind == kind);
+        let carries = match action {
+            AnswerAction::Accept | AnswerAction::Forwarded => true,
+            AnswerAction::Decline | AnswerAction::Dismiss => false,
+        };
+        if secret && carries && !already {
+            self.keep(kind, None);
+        }
+    }
+
+    /// The call or task ended: says so, closes its questions and gives back what was reserved.
+    pub(crate) fn end(&mut self, now: Timestamp, from: &str, to: &str) {
+        let server = self.by_server();
+        self.fact(now, server.clone(), Verb::Ended, format!("{from} -> {to}"));
+        self.close_requests(now, &server, "the task ended", |_| true);
+        self.effect(Effect::StopPolling);
+        self.effect(Effect::Release);
+        self.effect(Effect::Tell(Attention::Finished));
+    }
+
+    /// Notes how long it took, for "usually takes": calls that began here, waiting for people not counted.
+    pub(crate) fn learn(&mut self, now: Timestamp) {
+        let began_here = match self.next.origin {
+            Origin::Started | Origin::Agent => self.next.tool.is_some(),
+            Origin::Discovered | Origin::Adopted => false,
+        };
+        if began_here {
+            self.learned_ms = Some(self.next.worked_ms(now));
+        }
+    }
+}
+
+impl TaskHandle {
+    /// Milliseconds since admission, waiting for people not counted.
+    fn worked_ms(&self, now: Timestamp) -> u64 {
+        let millis = |span: std::time::Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+        let waiting = self.paused_since.map_or(0, |since| millis(now.since(since)));
+        millis(now.since(self.created)).saturating_sub(self.paused_ms).saturating_sub(waiting)
+    }
+}

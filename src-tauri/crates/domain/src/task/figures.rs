@@ -1,0 +1,219 @@
+//! Figures: how many tasks there are of each kind, each defined once, for the window, the tray and the command line.
+//!
+//! A figure is a predicate over [`CountedState`], which a registry keeps in indexed columns, so that counting reads no
+//! task. Figures count tasks; the inbox counts items, because a task with two questions is one task and two items.
+//! Which word a screen uses for a figure is not decided here.
+
+use std::collections::BTreeMap;
+
+use crate::ids::{AgentId, ServerId};
+use crate::task::TaskHandle;
+use crate::task::status::{Phase, PhaseGroup};
+use crate::time::Timestamp;
+
+/// What all figures of a task follow from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CountedState {
+    /// The phase as it was committed.
+    pub phase: Phase,
+    /// A person has something to decide although the phase does not say so: a result is held, the task asks whether it
+    /// may continue past its limit, or it has an open question while it is not *waiting*.
+    pub is_undecided: bool,
+    /// Its agent is gone, and it is not over.
+    pub is_orphaned: bool,
+}
+
+impl CountedState {
+    /// The state of a task whose phase is this at this moment.
+    #[must_use]
+    pub fn of(task: &TaskHandle, phase: Phase, now: Timestamp) -> Self {
+        let is_undecided = match phase.group() {
+            PhaseGroup::NeedsYou => false,
+            PhaseGroup::Finished => task.is_held(),
+            PhaseGroup::Moving | PhaseGroup::NoNews => {
+                task.asks_to_go_on() || (phase.asks_people() && task.has_request_for_people(now))
+            }
+        };
+        Self { phase, is_undecided, is_orphaned: task.is_orphaned() }
+    }
+
+    /// Whether a person has to act on it.
+    #[must_use]
+    pub const fn needs_you(self) -> bool {
+        self.is_undecided || matches!(self.phase.group(), PhaseGroup::NeedsYou)
+    }
+
+    /// Who has to act: its section of the task list.
+    #[must_use]
+    pub const fn group(self) -> PhaseGroup {
+        if self.is_undecided { PhaseGroup::NeedsYou } else { self.phase.group() }
+    }
+}
+
+/// A kind of tasks whose number people see. A task may be of several kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Figure {
+    /// Every task that is kept.
+    All,
+    /// Not over: something may still come of it on its server.
+    Open,
+    /// A person has to act on it: the first section of the task list.
+    NeedsYou,
+    /// The server works on it, and nobody asked it to end.
+    Working,
+    /// A person or its agent asked the server to end it.
+    Cancelling,
+    /// There is no news of it, and nobody can do anything: the third section of the task list.
+    NoNews,
+    /// Later than agreed or usual.
+    Late,
+    /// Its agent is gone, and it is not over.
+    Gone,
+    /// Its result is there, and its agent does not get it until a person decides.
+    Held,
+    /// Over, and nobody has to act on it: the last section of the task list.
+    Finished,
+    /// Ended with an error, whoever says so. A part of these may be held.
+    Failed,
+}
+
+impl Figure {
+    pub const ALL: [Self; 11] = [
+        Self::All,
+        Self::Open,
+        Self::NeedsYou,
+        Self::Working,
+        Self::Cancelling,
+        Self::NoNews,
+        Self::Late,
+        Self::Gone,
+        Self::Held,
+        Self::Finished,
+        Self::Failed,
+    ];
+
+    /// Whether a task in this state is counted.
+    #[must_use]
+    pub const fn counts(self, state: CountedState) -> bool {
+        let CountedState { phase, is_undecided, is_orphaned } = state;
+        match self {
+            Self::All => true,
+            Self::Open => !phase.is_over(),
+            Self::NeedsYou => state.needs_you(),
+            Self::Working => matches!(phase, Phase::Running | Phase::Answering),
+            Self::Cancelling => matches!(phase, Phase::Cancelling),
+            Self::NoNews => matches!(state.group(), PhaseGroup::NoNews),
+            Self::Late => matches!(phase, Phase::Overdue),
+            Self::Gone => is_orphaned,
+            Self::Held => is_undecided && matches!(phase.group(), PhaseGroup::Finished),
+            Self::Finished => matches!(state.group(), PhaseGroup::Finished),
+            Self::Failed => matches!(phase, Phase::Failed | Phase::DoneWithError),
+        }
+    }
+}
+
+/// Tasks of one agent on one server that are in the same state, and how many they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskTally {
+    pub server: ServerId,
+    pub agent: Option<AgentId>,
+    /// What their figures follow from.
+    pub state: CountedState,
+    /// How many they are.
+    pub tasks: u64,
+}
+
+/// All figures of some tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Figures {
+    by_figure: BTreeMap<Figure, u64>,
+    by_phase: BTreeMap<Phase, u64>,
+    by_group: BTreeMap<PhaseGroup, u64>,
+}
+
+impl Figures {
+    /// The figures of these tasks.
+    #[must_use]
+    pub fn of<'a>(tallies: impl IntoIterator<Item = &'a TaskTally>) -> Self {
+        let mut figures = Self::default();
+        for tally in tallies {
+            for figure in Figure::ALL.into_iter().filter(|figure| figure.counts(tally.state)) {
+                add(figures.by_figure.entry(figure).or_default(), tally.tasks);
+            }
+            add(figures.by_phase.entry(tally.state.phase).or_default(), tally.tasks);
+            add(figures.by_group.entry(tally.state.group()).or_default(), tally.tasks);
+        }
+        figures
+    }
+
+    /// The number of tasks of this sort.
+    #[must_use]
+    pub fn count(&self, figure: Figure) -> u64 {
+        self.by_figure.get(&figure).copied().unwrap_or_default()
+    }
+
+    /// The number of tasks in this phase.
+    #[must_use]
+    pub fn in_phase(&self, phase: Phase) -> u64 {
+        self.by_phase.get(&phase).copied().unwrap_or_default()
+    }
+
+    /// The number of tasks in this section of the task list.
+    #[must_use]
+    pub fn in_group(&self, group: PhaseGroup) -> u64 {
+        self.by_group.get(&group).copied().unwrap_or_default()
+    }
+}
+
+fn add(sum: &mut u64, tasks: u64) {
+    *sum = sum.saturating_add(tasks);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn states() -> impl Iterator<Item = CountedState> {
+        let flags = [(false, false), (false, true), (true, false), (true, true)];
+        Phase::ALL.into_iter().flat_map(move |phase| {
+            flags.map(|(is_undecided, is_orphaned)| CountedState { phase, is_undecided, is_orphaned })
+        })
+    }
+
+    #[test]
+    fn a_figure_that_shares_its_word_with_a_section_of_the_list_counts_that_section() {
+        for state in states() {
+            for (figure, group) in [
+                (Figure::NeedsYou, PhaseGroup::NeedsYou),
+                (Figure::NoNews, PhaseGroup::NoNews),
+                (Figure::Finished, PhaseGroup::Finished),
+            ] {
+                assert_eq!(figure.counts(state), state.group() == group, "{figure:?} of {state:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_held_result_needs_you_and_is_no_longer_told_as_finished() {
+        let held = CountedState { phase: Phase::Done, is_undecided: true, is_orphaned: false };
+        for (figure, counted) in [(Figure::Held, true), (Figure::NeedsYou, true), (Figure::Finished, false)] {
+            assert_eq!(figure.counts(held), counted, "{figure:?}");
+        }
+        assert!(!Figure::Open.counts(held), "its server has nothing more to do");
+    }
+
+    #[test]
+    fn every_task_stands_in_one_section_and_sections_sum_to_all() {
+        let tally = |(at, state): (usize, CountedState)| TaskTally {
+            server: ServerId::from_random(1),
+            agent: None,
+            state,
+            tasks: at as u64 + 1,
+        };
+        let tallies: Vec<TaskTally> = states().enumerate().map(tally).collect();
+        let figures = Figures::of(&tallies);
+        let sections: u64 = PhaseGroup::ALL.into_iter().map(|group| figures.in_group(group)).sum();
+        let phases: u64 = Phase::ALL.into_iter().map(|phase| figures.in_phase(phase)).sum();
+        assert_eq!((sections, phases), (figures.count(Figure::All), figures.count(Figure::All)));
+    }
+}

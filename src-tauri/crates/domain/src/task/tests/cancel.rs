@@ -1,0 +1,80 @@
+//! Wishes: to stop, to revoke, to look away.
+
+use super::*;
+use crate::task::status::{CancelState, Delivery, Phase};
+use crate::task::{Effect, Refusal};
+
+#[test]
+fn a_stop_is_asked_acknowledged_and_stopped_or_refused_and_never_guessed() {
+    let asked = working().cancel(ann(), None, at(20)).expect("it runs").next;
+    assert_eq!(asked.stop_state(), Some(CancelState::Asked));
+    assert_eq!(asked.deliver_at(), Some(at(20)));
+    let sent = asked.cancel_step(&Delivery::Sent { at: at(21), attempts: 1 }, at(21)).next;
+    assert_eq!(sent.stop_state(), Some(CancelState::Asked), "sent is not heard");
+    let heard = sent.cancel_step(&Delivery::Acknowledged { at: at(22) }, at(22)).next;
+    assert_eq!((heard.stop_state(), heard.deliver_at()), (Some(CancelState::Acknowledged), None));
+    let stopped = heard.observe(&sight(TaskStatus::Cancelled, 30), &policy()).next;
+    assert_eq!((stopped.stop_state(), stopped.phase(at(30))), (Some(CancelState::Stopped), Phase::Cancelled));
+    let refused = sent.cancel_step(&Delivery::Refused { at: at(22), why: "no such method".into() }, at(22)).next;
+    assert_eq!((refused.stop_state(), refused.phase(at(22))), (Some(CancelState::Refused), Phase::Running));
+}
+
+#[test]
+fn a_stop_is_asked_once_unless_it_was_refused() {
+    let asked = working().cancel(ann(), None, at(20)).expect("it runs").next;
+    assert_eq!(asked.cancel(ben(), None, at(21)), Err(Refusal::AlreadyAsked { by: ann().into(), at: at(20) }));
+    let refused = asked.cancel_step(&Delivery::Refused { at: at(22), why: "busy".into() }, at(22));
+    let note = |step: &Transition| step.audit.iter().map(|fact| fact.note.clone()).collect::<Vec<_>>();
+    assert_eq!(note(&refused), ["notSent"], "a server that was never asked has refused nothing");
+    let sent = asked.cancel_step(&Delivery::Sent { at: at(21), attempts: 1 }, at(21)).next;
+    let no = Delivery::Refused { at: at(22), why: "busy".into() };
+    assert_eq!(note(&sent.cancel_step(&no, at(22))), ["refused"]);
+    let refused = refused.next;
+    assert!(refused.cancel(ben(), None, at(23)).is_ok(), "a person may try again");
+    let done = working().observe(&completed(20), &policy()).next;
+    assert_eq!(done.cancel(ann(), None, at(30)), Err(Refusal::AlreadyOver("done")));
+}
+
+#[test]
+fn a_wish_to_cancel_becomes_a_revocation_without_a_second_request() {
+    let asked = working().cancel(ann(), None, at(20)).expect("it runs").next;
+    let heard = asked.cancel_step(&Delivery::Acknowledged { at: at(21) }, at(21)).next;
+    let revoked = heard.revoke(&ben(), None, at(22)).expect("not revoked yet");
+    assert_eq!(revoked.next.phase(at(22)), Phase::Revoked);
+    assert!(!revoked.next.is_cancel_due(), "the server was asked already");
+    assert!(revoked.next.unwatch(&ann(), None, at(23)).is_err(), "access stays taken");
+}
+
+#[test]
+fn revoking_a_finished_task_takes_it_from_its_agent_and_asks_nothing() {
+    let done = working().observe(&completed(20), &policy()).next;
+    let step = done.revoke(&ann(), None, at(30)).expect("not revoked yet");
+    assert_eq!((step.next.phase(at(30)), step.next.is_cancel_due()), (Phase::Done, false));
+    assert_eq!(verbs(&step), [Verb::Revoked]);
+    let failed = awaiting().not_sent("no connection", at(5)).next;
+    let step = failed.revoke(&ann(), None, at(30)).expect("not revoked yet");
+    assert_eq!(step.next.phase(at(30)), Phase::Failed, "a later wish does not rewrite how it ended");
+}
+
+#[test]
+fn looking_away_asks_nothing_of_the_server_and_empties_the_inbox() {
+    let asked = working().observe(&listing(&["a"], 20), &policy()).next;
+    let step = asked.unwatch(&ann(), None, at(30)).expect("it runs");
+    assert_eq!(step.next.phase(at(30)), Phase::Unwatched);
+    assert!(step.effects.contains(&Effect::StopPolling) && step.next.deliver_at().is_none());
+    assert!(matches!(state(&step.next, "a"), RequestState::Withdrawn { .. }));
+    let heard = step.next.observe(&listing(&["b"], 40), &policy());
+    assert!(!heard.changed, "nobody watches");
+    let done = step.next.observe(&completed(50), &policy()).next;
+    assert_eq!(done.phase(at(50)), Phase::Done, "its end is worth knowing all the same");
+    let pending = working().cancel(ann(), None, at(20)).expect("it runs").next;
+    assert!(pending.unwatch(&ben(), None, at(21)).is_err(), "a stop on its way is not forgotten");
+}
+
+#[test]
+fn the_stop_of_a_plain_call_is_only_asked_because_nobody_acknowledges_a_notice() {
+    let asked = awaiting().cancel(ann(), None, at(20)).expect("it runs").next;
+    let left = asked.cancel_step(&Delivery::Acknowledged { at: at(21) }, at(21)).next;
+    assert_eq!(left.stop_state(), Some(CancelState::Asked), "the notice left; the server said nothing");
+    assert_eq!(left.deliver_at(), None, "and it is not sent again");
+}
