@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use host::compose::Adapters;
-use testkit::kill::{Fate, KillPoints, KilledConnector, KilledIntents, KilledRegistry};
+use testkit::kill::{Fate, KillPointCallIntents, KillPointConnector, KillPointRegistry, KillPoints};
 
 fn with_kill_points(adapters: Adapters) -> Adapters {
     let point_of = |name| std::env::var(name).ok();
@@ -27,9 +27,9 @@ fn with_kill_points(adapters: Adapters) -> Adapters {
         Fate::Live
     });
     Adapters {
-        registry: Arc::new(KilledRegistry::new(adapters.registry, points.clone())),
-        intents: Arc::new(KilledIntents::new(adapters.intents, points.clone())),
-        connector: Arc::new(KilledConnector::new(adapters.connector, points)),
+        registry: Arc::new(KillPointRegistry::new(adapters.registry, points.clone())),
+        intents: Arc::new(KillPointCallIntents::new(adapters.intents, points.clone())),
+        connector: Arc::new(KillPointConnector::new(adapters.connector, points)),
         ..adapters
     }
 }

@@ -24,13 +24,13 @@ use engine::supervisor::Supervisor;
 use engine::{Engine, Parts, SystemClock};
 use futures::StreamExt;
 use futures::future::poll_fn;
-use testkit::build::{counting_draw, http_server, person};
-use testkit::intents::MemoryIntents;
+use testkit::build::{http_server, person, sequential_bits};
+use testkit::call_intents::MemoryCallIntents;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
-use testkit::scale::PlainScale;
-use testkit::scripted::{Look, ScriptedConnector, ScriptedServer};
-use testkit::secrets::MapSecrets;
+use testkit::token_counter::ByteTokenCounter;
+use testkit::scripted::{PollReply, ScriptedConnector, ScriptedServer};
+use testkit::secrets::MemorySecrets;
 
 const TASKS: usize = 1_000;
 const ON_SCREEN: usize = 40;
@@ -51,7 +51,7 @@ struct Cost {
 async fn open_tasks(api: &Api, caller: &Caller, server: &ScriptedServer) -> Vec<String> {
     let mut ids = Vec::with_capacity(TASKS);
     for number in 0..TASKS {
-        let look = if number < WAITING { Look::asks(&["go"]) } else { Look::working() };
+        let look = if number < WAITING { PollReply::asks(&["go"]) } else { PollReply::working() };
         server.reply_task("build", &format!("t{number}"), vec![look]);
         let input = r#"{"server": "ci", "tool": "build", "arguments": {}}"#;
         let task = api.dispatch(caller, "tasks.start", input).await.expect("it starts");
@@ -86,14 +86,14 @@ async fn main() {
     let connector = ScriptedConnector::default();
     connector.serve(known.id, &server);
     registry.put_server(ServerUnit { server: known, audit: Vec::new() }).await.expect("a server is kept");
-    let draw = counting_draw();
+    let draw = sequential_bits();
     let engine = Engine::start(Parts {
         registry: registry.clone(),
-        intents: Arc::new(MemoryIntents::default()),
+        intents: Arc::new(MemoryCallIntents::default()),
         connector: Arc::new(connector),
         clock: clock.clone(),
         notifier: Arc::new(RecordingNotifier::default()),
-        scale: Arc::new(PlainScale),
+        scale: Arc::new(ByteTokenCounter),
         draw: draw.clone(),
         policy: policy.clone(),
         host: HostId::from_random(9),
@@ -103,7 +103,7 @@ async fn main() {
     .expect("the engine starts");
     let live = Live {
         engine,
-        secrets: Arc::new(MapSecrets::default()),
+        secrets: Arc::new(MemorySecrets::default()),
         draw,
         demo: Vec::new(),
         connect: Vec::new(),
@@ -135,7 +135,7 @@ async fn main() {
             for _ in 0..CHANGES_PER_SECOND / 100 {
                 number += 1;
                 let task = WAITING + number % (TASKS - WAITING);
-                server.push(&format!("t{task}"), &Look::says(&number.to_string()));
+                server.push(&format!("t{task}"), &PollReply::says(&number.to_string()));
             }
         }
         tokio::time::sleep(Duration::from_millis(500)).await;

@@ -28,11 +28,11 @@ use domain::budget::window::CountingSettings;
 use engine::supervisor::Supervisor;
 use engine::{AgentCall, Engine, HangUp, Landed, Parts, Passed, Seen, SystemClock};
 use futures::future::join_all;
-use testkit::build::{counting_draw, http_server};
-use testkit::intents::MemoryIntents;
+use testkit::build::{http_server, sequential_bits};
+use testkit::call_intents::MemoryCallIntents;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
-use testkit::scale::PlainScale;
+use testkit::token_counter::ByteTokenCounter;
 
 /// Calls in one round.
 const CALLS: u64 = 40_000;
@@ -177,12 +177,12 @@ async fn bench(on: bool) -> Bench {
     registry.put_agent(AgentUnit { agent, audit: Vec::new() }).await.expect("an agent can be added");
     let parts = Parts {
         registry: Arc::clone(&registry),
-        intents: Arc::new(MemoryIntents::default()),
+        intents: Arc::new(MemoryCallIntents::default()),
         connector: Arc::new(Instantly),
         clock: Arc::new(SystemClock),
         notifier: Arc::new(RecordingNotifier::default()),
-        scale: Arc::new(PlainScale),
-        draw: counting_draw(),
+        scale: Arc::new(ByteTokenCounter),
+        draw: sequential_bits(),
         policy,
         host: HostId::from_random(1),
         supervisor: Supervisor::new(),

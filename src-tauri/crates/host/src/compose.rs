@@ -21,7 +21,7 @@ use mcp::gateway::{Gateway, GatewayParts};
 use mcp::serve::{FaceKey, FaceParts};
 use mcp::transport::{KeeperKey, KeeperProgram};
 use parking_lot::Mutex;
-use registry::{IntentsOpening, Opening, SealKey, Sqlite, SqliteIntents};
+use registry::{CallIntentsOptions, RegistryOptions, SealKey, SqliteCallIntents, SqliteRegistry};
 use tokens::FamilyCounter;
 use tokio_util::sync::CancellationToken;
 
@@ -411,19 +411,19 @@ async fn open_registry(config: &Config, key: [u8; 32]) -> Result<Arc<dyn Registr
     let key = SealKey::from_bytes(key);
     let now = SystemClock.now();
     let path = config.paths.registry();
-    let opening = Opening { path: &path, key, policy: &config.policy, now };
+    let opening = RegistryOptions { path: &path, key, policy: &config.policy, now };
     // In a scope of its own: it ends when the engine closes the registry, after everything that writes has ended.
     let spawn = |work| Supervisor::new().spawn_draining("registry writer", work);
-    Ok(Arc::new(Sqlite::open(opening, spawn).await?))
+    Ok(Arc::new(SqliteRegistry::open(opening, spawn).await?))
 }
 
 /// Opens the file of what was begun, beside the registry.
 async fn open_intents(config: &Config, key: [u8; 32]) -> Result<Arc<dyn CallIntents>, RegistryError> {
     let path = config.paths.intents();
-    let opening = IntentsOpening { path: &path, key: SealKey::from_bytes(key), policy: &config.policy };
+    let opening = CallIntentsOptions { path: &path, key: SealKey::from_bytes(key), policy: &config.policy };
     // As the registry's: it ends after everything that writes.
     let spawn = |work| Supervisor::new().spawn_draining("intents writer", work);
-    Ok(Arc::new(SqliteIntents::open(opening, spawn).await?))
+    Ok(Arc::new(SqliteCallIntents::open(opening, spawn).await?))
 }
 
 /// Opens the registry of a data directory for a command that only reads, beside a core or without one.
@@ -440,7 +440,7 @@ pub async fn open_to_read(config: &Config) -> Result<Arc<dyn Registry>, StartErr
         Some(vault) => vault.seal_key(&config.paths)?,
         None => return Err(VaultError::KeyGone("data directory").into()),
     };
-    let registry = Sqlite::open_read_only(&path, SealKey::from_bytes(key), &config.policy).await?;
+    let registry = SqliteRegistry::open_read_only(&path, SealKey::from_bytes(key), &config.policy).await?;
     Ok(Arc::new(registry))
 }
 

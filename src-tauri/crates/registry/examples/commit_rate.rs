@@ -17,13 +17,13 @@ use domain::ports::{Commit, Registry};
 use domain::task::status::Phase;
 use domain::time::Timestamp;
 use futures::future::join_all;
-use registry::{Opening, SealKey, Sqlite};
+use registry::{RegistryOptions, SealKey, SqliteRegistry};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteSynchronous};
 use sqlx::{Connection, Row};
-use testkit::story::{Cast, unit};
+use testkit::contract::{ContractFixtures, commit_of};
 use tokio::runtime::Handle;
 
-const CAST: Cast = Cast::of(9);
+const FIXTURES: ContractFixtures = ContractFixtures::of(9);
 const SUBMITTERS: u64 = 64;
 const ROUNDS: u32 = 8;
 /// Commits of one submitter in one round.
@@ -31,18 +31,18 @@ const ALONE: u64 = 200;
 /// Commits of each of the many in one round.
 const EACH: u64 = 25;
 
-async fn open(path: &Path) -> Sqlite {
+async fn open(path: &Path) -> SqliteRegistry {
     let (key, policy) = (SealKey::from_bytes([7; 32]), Policy::default());
-    let opening = Opening { path, key, policy: &policy, now: Timestamp::EPOCH };
-    Sqlite::open(opening, |work| drop(Handle::current().spawn(work))).await.expect("opens")
+    let opening = RegistryOptions { path, key, policy: &policy, now: Timestamp::EPOCH };
+    SqliteRegistry::open(opening, |work| drop(Handle::current().spawn(work))).await.expect("opens")
 }
 
 /// A registry with one working task for each submitter.
-async fn prepared(path: &Path) -> (Sqlite, Vec<TaskHandle>) {
+async fn prepared(path: &Path) -> (SqliteRegistry, Vec<TaskHandle>) {
     let registry = open(path).await;
     let mut handles = Vec::new();
     for number in 0..SUBMITTERS {
-        let mut handle = CAST.task(number, 100, &format!("upstream-task-{number}"));
+        let mut handle = FIXTURES.task(number, 100, &format!("upstream-task-{number}"));
         handle.version = registry.admit(change(&handle)).await.expect("admitted").version;
         handles.push(handle);
     }
@@ -50,15 +50,15 @@ async fn prepared(path: &Path) -> (Sqlite, Vec<TaskHandle>) {
 }
 
 fn change(handle: &TaskHandle) -> Commit {
-    Commit { audit: vec![CAST.fact(1, Verb::Ended, "working -> completed")], ..unit(handle, Phase::Running) }
+    Commit { audit: vec![FIXTURES.fact(1, Verb::Ended, "working -> completed")], ..commit_of(handle, Phase::Running) }
 }
 
-async fn commit(registry: &Sqlite, handle: &mut TaskHandle) {
+async fn commit(registry: &SqliteRegistry, handle: &mut TaskHandle) {
     handle.version = registry.commit(change(handle)).await.expect("nobody else changes it").version;
 }
 
 /// One submitter, one commit after the other.
-async fn alone(registry: &Sqlite, handles: &mut [TaskHandle]) -> Duration {
+async fn alone(registry: &SqliteRegistry, handles: &mut [TaskHandle]) -> Duration {
     let begun = Instant::now();
     let mut left = ALONE;
     while left > 0 {
@@ -71,7 +71,7 @@ async fn alone(registry: &Sqlite, handles: &mut [TaskHandle]) -> Duration {
 }
 
 /// Many submitters at once, each with its own task.
-async fn together(registry: &Sqlite, handles: &mut [TaskHandle]) -> Duration {
+async fn together(registry: &SqliteRegistry, handles: &mut [TaskHandle]) -> Duration {
     let begun = Instant::now();
     join_all(handles.iter_mut().map(|handle| async move {
         for _ in 0..EACH {
@@ -106,7 +106,7 @@ impl Bare {
     async fn transact(&mut self) {
         self.sequence += 1;
         let (at, number) = (1_700_000_000_000_i64, self.sequence % i64::try_from(SUBMITTERS).expect("fits") + 1);
-        let task = CAST.id(1).to_string();
+        let task = FIXTURES.id(1).to_string();
         let mut transaction = self.connection.begin_with("BEGIN IMMEDIATE").await.expect("begins");
         sqlx::query(
             "UPDATE handles SET tool = ?, phase = ?, is_open = ?, version = ?, changed = ?, tick_at = ?, \

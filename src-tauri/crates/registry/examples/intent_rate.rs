@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use domain::policy::Policy;
 use domain::ports::CallIntents as _;
-use registry::{IntentsOpening, SealKey, SqliteIntents};
-use testkit::story::intents::intent;
+use registry::{CallIntentsOptions, SealKey, SqliteCallIntents};
+use testkit::contract::call_intents::intent;
 use tokio::runtime::Handle;
 
 /// Quick calls in one round.
@@ -22,11 +22,11 @@ const QUICK_TAKES: Duration = Duration::from_micros(100);
 /// Slow calls in one round, all at once.
 const SLOW: u64 = 2_000;
 
-async fn open(path: &Path, settle: Duration) -> SqliteIntents {
+async fn open(path: &Path, settle: Duration) -> SqliteCallIntents {
     let mut policy = Policy::default();
     policy.gateway.intent_settle = settle;
-    let opening = IntentsOpening { path, key: SealKey::from_bytes([7; 32]), policy: &policy };
-    SqliteIntents::open(opening, |work| drop(Handle::current().spawn(work))).await.expect("opens")
+    let opening = CallIntentsOptions { path, key: SealKey::from_bytes([7; 32]), policy: &policy };
+    SqliteCallIntents::open(opening, |work| drop(Handle::current().spawn(work))).await.expect("opens")
 }
 
 /// Processor time of this process so far.
@@ -40,7 +40,7 @@ fn spent() -> Duration {
 /// Nanoseconds in the caller's way for each of some quick calls one after the other, and of the processor's. Without
 /// intents, what the measurement itself costs.
 #[expect(clippy::disallowed_methods, reason = "the thread is the caller's alone, and its pause is what a call takes")]
-fn quick(intents: Option<&SqliteIntents>) -> (u128, u128) {
+fn quick(intents: Option<&SqliteCallIntents>) -> (u128, u128) {
     let (mut in_the_way, before) = (Duration::ZERO, spent());
     for number in 0..QUICK {
         let intent = intent(number);
@@ -63,7 +63,7 @@ fn quick(intents: Option<&SqliteIntents>) -> (u128, u128) {
 }
 
 /// Calls begun, written, ended and removed in a second.
-async fn slow(intents: &SqliteIntents) -> u64 {
+async fn slow(intents: &SqliteCallIntents) -> u64 {
     let began = Instant::now();
     for number in 0..SLOW {
         intents.begin(intent(number));

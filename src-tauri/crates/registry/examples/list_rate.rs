@@ -15,10 +15,10 @@ use domain::ports::{GroupBy, Registry, TaskListQuery, TaskOrder, TaskQuery};
 use domain::task::status::Phase;
 use domain::time::Timestamp;
 use futures::future::join_all;
-use registry::{Opening, SealKey, Sqlite};
-use testkit::story::{Cast, unit};
+use registry::{RegistryOptions, SealKey, SqliteRegistry};
+use testkit::contract::{ContractFixtures, commit_of};
 
-const CAST: Cast = Cast::of(9);
+const FIXTURES: ContractFixtures = ContractFixtures::of(9);
 const SMALL: u64 = 100;
 const LARGE: u64 = 1_000_000;
 /// Admissions on their way at the same time while filling.
@@ -28,18 +28,18 @@ const ROUNDS: u32 = 60;
 /// One in twenty tasks is open; servers and agents are spread unevenly, as in life.
 fn part(number: u64) -> (TaskHandle, Phase) {
     let created = 1_700_000_000_000 + i64::try_from(number * 10).expect("fits");
-    let mut handle = CAST.task(number, created, &format!("upstream-{number}"));
-    handle.server = CAST.server(number % 50 % 7);
-    handle.agent = number.is_multiple_of(3).then(|| CAST.agent(number % 5));
+    let mut handle = FIXTURES.task(number, created, &format!("upstream-{number}"));
+    handle.server = FIXTURES.server(number % 50 % 7);
+    handle.agent = number.is_multiple_of(3).then(|| FIXTURES.agent(number % 5));
     let phases = [Phase::Running, Phase::Waiting, Phase::Failed, Phase::DoneWithError];
     let phase = usize::try_from(number % 40).ok().and_then(|index| phases.get(index).copied());
     (handle, phase.unwrap_or(Phase::Done))
 }
 
-async fn filled(path: &Path, tasks: u64) -> Sqlite {
+async fn filled(path: &Path, tasks: u64) -> SqliteRegistry {
     let policy = Policy { group_commit_max: 1_024, ..Policy::default() };
-    let opening = Opening { path, key: SealKey::from_bytes([7; 32]), policy: &policy, now: Timestamp::EPOCH };
-    let opened = Sqlite::open(opening, |work| drop(tokio::runtime::Handle::current().spawn(work))).await;
+    let opening = RegistryOptions { path, key: SealKey::from_bytes([7; 32]), policy: &policy, now: Timestamp::EPOCH };
+    let opened = SqliteRegistry::open(opening, |work| drop(tokio::runtime::Handle::current().spawn(work))).await;
     let registry = opened.expect("a new registry opens");
     let mut first = 0;
     while first < tasks {
@@ -47,7 +47,7 @@ async fn filled(path: &Path, tasks: u64) -> Sqlite {
         let admissions = (first..next).map(|number| {
             let (handle, phase) = part(number);
             let registry = &registry;
-            async move { registry.admit(unit(&handle, phase)).await }
+            async move { registry.admit(commit_of(&handle, phase)).await }
         });
         for outcome in join_all(admissions).await {
             outcome.expect("admitted");
@@ -63,9 +63,9 @@ fn queries() -> Vec<(&'static str, TaskQuery)> {
     vec![
         ("all", all.clone()),
         ("open", TaskQuery { phases: vec![Phase::Running, Phase::Waiting], ..all.clone() }),
-        ("server", TaskQuery { server: Some(CAST.server(1)), ..all.clone() }),
-        ("serverPhase", TaskQuery { server: Some(CAST.server(1)), phases: vec![Phase::Done], ..all.clone() }),
-        ("agent", TaskQuery { agent: Some(CAST.agent(1)), ..all }),
+        ("server", TaskQuery { server: Some(FIXTURES.server(1)), ..all.clone() }),
+        ("serverPhase", TaskQuery { server: Some(FIXTURES.server(1)), phases: vec![Phase::Done], ..all.clone() }),
+        ("agent", TaskQuery { agent: Some(FIXTURES.agent(1)), ..all }),
     ]
 }
 
@@ -82,15 +82,20 @@ fn screens(tasks: u64) -> Vec<(&'static str, TaskListQuery, u64)> {
         ("needs you", within("needsYou"), 0),
         ("finished", within("finished"), 0),
         ("finished, far down", within("finished"), deep),
-        ("of a server", TaskListQuery { servers: vec![CAST.server(1)], ..all() }, 0),
+        ("of a server", TaskListQuery { servers: vec![FIXTURES.server(1)], ..all() }, 0),
         (
             "of a server, by agent",
-            TaskListQuery { servers: vec![CAST.server(1)], group_by: GroupBy::Agent, within: Some(String::new()), ..all() },
+            TaskListQuery {
+                servers: vec![FIXTURES.server(1)],
+                group_by: GroupBy::Agent,
+                within: Some(String::new()),
+                ..all()
+            },
             0,
         ),
         ("of a tool, far down", TaskListQuery { tools: vec!["index_folder".into()], ..all() }, deep),
         ("by text", TaskListQuery { text: Some("folder".into()), ..all() }, 0),
-        ("by id", TaskListQuery { text: Some(CAST.id(77).to_string()), ..all() }, 0),
+        ("by id", TaskListQuery { text: Some(FIXTURES.id(77).to_string()), ..all() }, 0),
         ("by change", TaskListQuery { order: TaskOrder::Changed, ..all() }, 0),
         ("by change, far down", TaskListQuery { order: TaskOrder::Changed, ..all() }, deep),
         ("needs you, by change", TaskListQuery { order: TaskOrder::Changed, ..within("needsYou") }, 0),
@@ -108,7 +113,7 @@ fn screens(tasks: u64) -> Vec<(&'static str, TaskListQuery, u64)> {
 }
 
 /// Prints how long pages of a screen and its groups take.
-async fn measure_screens(registry: &Sqlite, tasks: u64) {
+async fn measure_screens(registry: &SqliteRegistry, tasks: u64) {
     for (name, query, offset) in screens(tasks) {
         let (mut pages, mut views) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {

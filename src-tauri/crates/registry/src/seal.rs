@@ -1,10 +1,10 @@
 //! Sealing of single fields with AES-256-GCM (ruling 9), and the keyed hash that finds a sealed value again.
 //!
-//! Each sealed field is bound to its place (table, column and row), so that a value moved elsewhere does not open.
-//! This module neither stores keys nor chooses which fields are sealed: the host brings the key, `rows.rs` and
-//! `sqlite/` say what is sealed. The layout is one byte, a random nonce of 96 bits, then the ciphertext with its tag.
-//! Layout 2 binds the version of the row as well, so that an older value of the same field does not open; layout 1 has
-//! no version. Whoever can write the file can still put back a whole row with its version. At 2^32 fields under one key the chance of a repeated nonce is still below 2^-32 (NIST SP 800-38D §8.3).
+//! Each field is bound to its place (table, column and row), so that a value moved elsewhere does not open. Layout 2 binds
+//! the version of the row as well, so that an older value of the same field does not open; layout 1 has no version. Whoever
+//! can write the file can still put back a whole row with its version. The layout is one byte, a random nonce of 96 bits,
+//! then the ciphertext with its tag; at 2^32 fields under one key the chance of a repeated nonce is still below 2^-32 (NIST
+//! SP 800-38D §8.3). Keys come from the host; which fields are sealed is decided in `sqlite/`.
 
 use std::fmt;
 
@@ -61,18 +61,16 @@ pub(crate) enum SealError {
     DoesNotOpen,
 }
 
-/// Where a sealed field stands. Part of what is authenticated.
+/// Where a sealed field is stored; authenticated with it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
-    /// Table.
+pub(crate) struct FieldLocation<'a> {
     pub(crate) table: &'static str,
-    /// Column.
     pub(crate) column: &'static str,
     /// The row's own name: ids joined by a character that no id contains.
     pub(crate) row: &'a str,
 }
 
-impl Place<'_> {
+impl FieldLocation<'_> {
     fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.table.len() + self.column.len() + self.row.len() + 2);
         bytes.extend_from_slice(self.table.as_bytes());
@@ -85,7 +83,7 @@ impl Place<'_> {
 }
 
 /// What is authenticated of a field in a version of its row.
-fn versioned(place: Place<'_>, version: u64) -> Vec<u8> {
+fn versioned(place: FieldLocation<'_>, version: u64) -> Vec<u8> {
     let mut bytes = place.bytes();
     bytes.push(0);
     bytes.extend_from_slice(&version.to_be_bytes());
@@ -127,12 +125,17 @@ impl Sealer {
     }
 
     /// Seals a field for its place.
-    pub(crate) fn seal(&self, place: Place<'_>, plain: &[u8]) -> Result<Vec<u8>, SealError> {
+    pub(crate) fn seal(&self, place: FieldLocation<'_>, plain: &[u8]) -> Result<Vec<u8>, SealError> {
         self.sealed(OF_PLACE, &place.bytes(), plain)
     }
 
     /// Seals a field for its place in this version of its row.
-    pub(crate) fn seal_version(&self, place: Place<'_>, version: u64, plain: &[u8]) -> Result<Vec<u8>, SealError> {
+    pub(crate) fn seal_version(
+        &self,
+        place: FieldLocation<'_>,
+        version: u64,
+        plain: &[u8],
+    ) -> Result<Vec<u8>, SealError> {
         self.sealed(OF_VERSION, &versioned(place, version), plain)
     }
 
@@ -151,12 +154,17 @@ impl Sealer {
     }
 
     /// Opens a field at its place.
-    pub(crate) fn open(&self, place: Place<'_>, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
+    pub(crate) fn open(&self, place: FieldLocation<'_>, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
         self.opened(OF_PLACE, &place.bytes(), sealed)
     }
 
     /// Opens a field at its place in this version of its row; one from before versions were bound opens without.
-    pub(crate) fn open_version(&self, place: Place<'_>, version: u64, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
+    pub(crate) fn open_version(
+        &self,
+        place: FieldLocation<'_>,
+        version: u64,
+        sealed: &[u8],
+    ) -> Result<Vec<u8>, SealError> {
         match sealed.first() {
             Some(&OF_PLACE) => self.open(place, sealed),
             Some(_) | None => self.opened(OF_VERSION, &versioned(place, version), sealed),
@@ -188,8 +196,8 @@ impl Sealer {
 mod tests {
     use super::*;
 
-    fn place(row: &str) -> Place<'_> {
-        Place { table: "payloads", column: "sealed", row }
+    fn place(row: &str) -> FieldLocation<'_> {
+        FieldLocation { table: "payloads", column: "sealed", row }
     }
 
     #[test]

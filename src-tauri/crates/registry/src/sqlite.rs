@@ -1,46 +1,23 @@
-//! The registry on SQLite: one writer with group commit, four readers.
+//! The registry on SQLite: one writer with group commit, four readers beside it (WAL).
 //!
-//! Each aggregate has a module with its SQL beside its methods; `writer.rs` owns the one writing connection, `group.rs`
-//! is one transaction of it. Reads see only committed state and run beside the writer (WAL). Nothing is cached here:
-//! a second process reading the same file sees the same. Read `open.rs` for what opening does and refuses.
+//! `tables/` has the SQL of each table, `read/` lists over many tasks, `write/` the one writing connection. Readers see only
+//! committed state and cache nothing, so a second process that reads the same file sees the same. Read `open.rs` for what
+//! opening does and refuses, `port.rs` for the methods of the port.
 
-mod agents;
-mod audit;
-mod budget;
-mod changes;
-mod commit;
-mod desk;
-pub(crate) mod fault;
-mod figures;
-mod group;
-mod handles;
-mod health;
-mod kin;
-mod known;
-mod lists;
-mod log;
+mod batch;
+pub(crate) mod errors;
 mod maintenance;
 mod migrate;
 mod open;
-mod pages;
-mod payloads;
 mod port;
-mod raw;
-mod requests;
-pub(crate) mod reserve;
+pub(crate) mod read;
 mod retention;
-mod rules;
-mod script;
-mod servers;
-mod taken;
+pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
-mod unit;
-mod usual;
-mod verify;
-mod writer;
+pub(crate) mod write;
 
-pub use open::Opening;
+pub use open::RegistryOptions;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -49,30 +26,30 @@ use std::time::Duration;
 use domain::ports::{RecordingFault, RegistryError};
 use sqlx::SqlitePool;
 
-use crate::rows::Flaw;
-use crate::seal::{Place, SealError, Sealer};
+use crate::codec::DecodeError;
+use crate::seal::{FieldLocation, SealError, Sealer};
 
 /// The registry in one SQLite file.
 #[derive(Debug, Clone)]
-pub struct Sqlite {
-    base: Arc<Base>,
+pub struct SqliteRegistry {
+    base: Arc<StoreContext>,
     readers: SqlitePool,
     /// `None` when opened for reading only.
-    writer: Option<writer::Writer>,
+    writer: Option<write::writer::Writer>,
 }
 
 /// What readers and the writer share.
 #[derive(Debug)]
-pub(crate) struct Base {
+pub(crate) struct StoreContext {
     path: PathBuf,
     sealer: Sealer,
-    limits: Limits,
-    health: health::Health,
+    limits: StoreLimits,
+    health: write::health::WriterHealth,
 }
 
 /// The numbers of the policy that bind here.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct StoreLimits {
     group_commit_max: usize,
     page_rows_max: u32,
     log_lines_per_task: u32,
@@ -92,18 +69,18 @@ pub(crate) struct Limits {
     reserve_change_bytes: usize,
 }
 
-impl Base {
-    fn fault(&self, operation: &'static str) -> impl FnOnce(sqlx::Error) -> RegistryError + '_ {
+impl StoreContext {
+    fn failed(&self, operation: &'static str) -> impl FnOnce(sqlx::Error) -> RegistryError + '_ {
         move |error| {
-            if fault::is_damage(&error) {
+            if errors::is_damage(&error) {
                 self.health.met(RecordingFault::Damaged);
             }
-            fault::of(&self.path, operation, error)
+            errors::of(&self.path, operation, error)
         }
     }
 
     /// A row that does not read: names the row and the column, shows no content.
-    fn bad_row(table: &'static str, row: &str, flaw: &Flaw) -> RegistryError {
+    fn bad_row(table: &'static str, row: &str, flaw: &DecodeError) -> RegistryError {
         RegistryError::Other { operation: table, why: format!("row `{row}`: {flaw}") }
     }
 
@@ -121,16 +98,16 @@ impl Base {
     }
 
     /// Opens a sealed field. The key was checked at opening, so one that does not open was changed or moved.
-    fn unseal(&self, place: Place<'_>, sealed: &[u8]) -> Result<Vec<u8>, RegistryError> {
+    fn unseal(&self, place: FieldLocation<'_>, sealed: &[u8]) -> Result<Vec<u8>, RegistryError> {
         self.sealer.open(place, sealed).map_err(|_| self.moved(place))
     }
 
     /// The same for a field that is bound to the version of its row.
-    fn unseal_version(&self, place: Place<'_>, version: u64, sealed: &[u8]) -> Result<Vec<u8>, RegistryError> {
+    fn unseal_version(&self, place: FieldLocation<'_>, version: u64, sealed: &[u8]) -> Result<Vec<u8>, RegistryError> {
         self.sealer.open_version(place, version, sealed).map_err(|_| self.moved(place))
     }
 
-    fn moved(&self, place: Place<'_>) -> RegistryError {
+    fn moved(&self, place: FieldLocation<'_>) -> RegistryError {
         RegistryError::Damaged {
             path: self.path.clone(),
             finding: format!("a row of `{}` has a `{}` that was changed, moved or put back", place.table, place.column),

@@ -15,7 +15,7 @@ pub fn person(name: &str) -> PersonId {
 }
 
 /// Bits that count up, so that identities repeat from run to run.
-pub fn counting_draw() -> Arc<dyn Fn() -> u128 + Send + Sync> {
+pub fn sequential_bits() -> Arc<dyn Fn() -> u128 + Send + Sync> {
     let next = AtomicU64::new(1);
     Arc::new(move || {
         let count = next.fetch_add(1, Ordering::Relaxed);

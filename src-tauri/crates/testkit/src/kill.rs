@@ -1,11 +1,11 @@
-//! Kill points: names for every moment before and after a commit or an act on a server, so that a test can end the
+//! Kill points: a name for every moment before and after a commit or an action on a server, so that a test can end the
 //! process, or what stands for it, at each of them.
 //!
-//! [`KillPoints`] counts and asks a closure; [`KilledRegistry`] and [`KilledConnector`] wrap the real adapters. The
-//! closure may abort the process for good; when it says [`Fate::Hang`], the caller never comes back, as after a kill.
-//! A first run with [`KillPoints::listing`] yields the names for the later ones.
+//! [`KillPoints`] counts and asks a closure; [`KillPointRegistry`], [`KillPointConnector`] and [`KillPointCallIntents`] wrap
+//! the real adapters. The closure may abort the process for good; when it says [`Fate::Hang`], the caller never returns, as
+//! after a kill. A first run with [`KillPoints::listing`] yields the names for the later ones.
 
-mod intents;
+mod call_intents;
 mod registry;
 mod upstream;
 
@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-pub use intents::KilledIntents;
-pub use registry::KilledRegistry;
-pub use upstream::KilledConnector;
+pub use call_intents::KillPointCallIntents;
+pub use registry::KillPointRegistry;
+pub use upstream::KillPointConnector;
 
 /// What happens at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,12 +27,12 @@ pub enum Fate {
     Hang,
 }
 
-type Judge = Arc<dyn Fn(&str) -> Fate + Send + Sync>;
+type KillDecision = Arc<dyn Fn(&str) -> Fate + Send + Sync>;
 
 /// Counts points by name and asks what happens at each.
 #[derive(Clone)]
 pub struct KillPoints {
-    judge: Judge,
+    judge: KillDecision,
     counts: Arc<Mutex<HashMap<&'static str, u64>>>,
 }
 

@@ -1,16 +1,16 @@
 //! The registry without a disk, for tests on a paused clock.
 //!
-//! It keeps the same contract as the real one (`story.rs` proves both), down to the order of lists and the hashes of
-//! the audit chain. It awaits nothing, so a paused clock never jumps because of it. Clones share what is kept, so a
-//! test can restart everything else around it. What it keeps is in `state.rs`.
+//! It keeps the same contract as the real one (`contract/` checks both), down to the order of lists and the hashes of the
+//! audit chain. It awaits nothing, so a paused clock never jumps because of it. Clones share their state, so a test can
+//! restart everything around it. The state is in `store.rs`.
 
 mod agents;
-mod budget;
-mod chain;
+mod audit_chain;
 mod port;
-mod screen;
-mod state;
 mod storage;
+mod store;
+mod task_list;
+mod token_usage;
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use domain::policy::Policy;
 use domain::ports::RegistryError;
 use parking_lot::Mutex;
 
-pub use chain::finding as audit_finding;
-use state::State;
+pub use audit_chain::finding as audit_finding;
+use store::MemoryStore;
 
 /// The registry in memory.
 #[derive(Debug, Clone)]
 pub struct MemoryRegistry {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<MemoryStore>>,
     policy: Arc<Policy>,
 }
 
@@ -43,7 +43,7 @@ impl MemoryRegistry {
         Self { state: Arc::new(Mutex::new(state)), policy: Arc::clone(&self.policy) }
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut State, &Policy) -> T) -> Result<T, RegistryError> {
+    fn with<T>(&self, act: impl FnOnce(&mut MemoryStore, &Policy) -> T) -> Result<T, RegistryError> {
         let mut state = self.state.lock();
         if state.closed { Err(RegistryError::Closed) } else { Ok(act(&mut state, &self.policy)) }
     }

@@ -1,11 +1,11 @@
 //! A server behind the `Connector` and `Upstream` ports that does what a test says, without a wire.
 //!
-//! A [`ScriptedServer`] outlives its connections, as a real server outlives ours: its tasks, plans and record stay
-//! when a connection closes or the engine is started anew. Every act of the engine is recorded with its time.
-//! Read `scripted/plan.rs` for what a task can be told to do, `scripted/wire.rs` for the ports.
+//! A [`ScriptedServer`] outlives its connections, as a real server does: its tasks, plans and record stay when a connection
+//! closes or the engine starts anew. Every action of the engine is recorded with its time. `poll_reply.rs` is what a task can
+//! be told to answer, `ports.rs` the ports.
 
-mod plan;
-mod wire;
+mod poll_reply;
+mod ports;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -22,53 +22,53 @@ use futures::channel::mpsc;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-pub use plan::{Look, Outstanding, form};
-pub use wire::ScriptedConnector;
+pub use poll_reply::{Outstanding, PollReply, form};
+pub use ports::ScriptedConnector;
 
 /// Events that wait for the engine at most; a test that sends more has forgotten to run the engine.
 const EVENTS_MAX: usize = 100_000;
 
-/// Something the engine did to the server.
+/// Something the engine did to the server, as the server saw it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Act {
+pub enum EngineAction {
     /// Opened a connection.
     Connect,
     /// Called a tool; with the number of answers of a further round.
     Call {
         /// Under this ticket.
         ticket: HandleId,
-        /// The tool.
+        /// The name of the tool.
         tool: String,
         /// Answers of a further round.
         answers: Option<usize>,
     },
-    /// Asked to stop a call.
+    /// Asked the server to cancel a call.
     CancelCall(HandleId),
-    /// Looked at a task.
+    /// Polled a task.
     Read(UpstreamTaskId),
-    /// Answered.
+    /// Sent answers to questions.
     Answer {
         /// Of which task.
         task: Option<UpstreamTaskId>,
         /// Which key or token, the choice, and the content.
         answers: Vec<(String, AnswerAction, Option<String>)>,
     },
-    /// Asked to stop a task.
+    /// Asked the server to cancel a task.
     Cancel(UpstreamTaskId),
     /// Read the list.
     List,
-    /// Told which tasks are live.
+    /// Said which tasks are live.
     Watch(Vec<UpstreamTaskId>),
     /// Closed the connection.
     Close,
 }
 
-/// How the server takes a stop of a task.
+/// How the server takes the cancel of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OnCancel {
     /// Acknowledges and obeys.
     Obey,
-    /// Acknowledges and goes on.
+    /// Acknowledges and keeps working.
     Ignore,
     /// Answers with this error, every time.
     Fail(UpstreamError),
@@ -76,41 +76,41 @@ pub enum OnCancel {
 
 /// What a call brings, and when.
 #[derive(Debug, Clone)]
-pub(crate) struct Reply {
+pub(crate) struct PlannedReply {
     after: Duration,
     outcome: Result<CallReply, CallError>,
 }
 
 #[derive(Debug)]
-struct Task {
-    looks: VecDeque<Look>,
+struct ScriptedTask {
+    looks: VecDeque<PollReply>,
     created: Timestamp,
     hint: Option<Duration>,
     ttl: Option<Duration>,
     answered: BTreeMap<RequestKey, AnswerAction>,
 }
 
-pub(crate) struct State {
+pub(crate) struct ServerScript {
     negotiated: Negotiated,
     connect: Option<UpstreamError>,
     connect_takes: Duration,
     takes: Duration,
     connection: Option<(ConnectionId, mpsc::Sender<UpstreamEvent>)>,
     connections: u64,
-    replies: HashMap<String, VecDeque<Reply>>,
-    tasks: HashMap<UpstreamTaskId, Task>,
+    replies: HashMap<String, VecDeque<PlannedReply>>,
+    tasks: HashMap<UpstreamTaskId, ScriptedTask>,
     listed: Vec<UpstreamTaskId>,
     read_failures: VecDeque<UpstreamError>,
     answer_failures: VecDeque<UpstreamError>,
     on_cancel: OnCancel,
     on_cancel_call: Result<(), UpstreamError>,
-    acts: Vec<(Timestamp, Act)>,
+    acts: Vec<(Timestamp, EngineAction)>,
     most_reads: usize,
     reading: usize,
     session_per_connection: bool,
     pushes: bool,
     keeps: bool,
-    regained: HashMap<HandleId, Reply>,
+    regained: HashMap<HandleId, PlannedReply>,
     tools: Vec<ToolFacts>,
 }
 
@@ -118,7 +118,7 @@ pub(crate) struct State {
 #[derive(Clone)]
 pub struct ScriptedServer {
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) state: Arc<Mutex<State>>,
+    pub(crate) state: Arc<Mutex<ServerScript>>,
     /// Wakes calls in flight when the connection closes.
     pub(crate) cut: Arc<Notify>,
 }
@@ -137,7 +137,7 @@ impl ScriptedServer {
             can_cancel: true,
             session: None,
         };
-        let state = State {
+        let state = ServerScript {
             negotiated,
             connect: None,
             connect_takes: Duration::ZERO,
@@ -195,14 +195,14 @@ impl ScriptedServer {
         self.state.lock().session_per_connection = true;
     }
 
-    /// Its child outlives the core from now on.
-    pub fn is_kept(&self) {
+    /// From now on its child outlives the core.
+    pub fn outlive_core(&self) {
         self.state.lock().keeps = true;
     }
 
     /// The kept child still works on this call, and the next connection hears what it brings, after a while.
     pub fn works_on(&self, ticket: HandleId, after: Duration, outcome: Result<CallReply, CallError>) {
-        self.state.lock().regained.insert(ticket, Reply { after, outcome });
+        self.state.lock().regained.insert(ticket, PlannedReply { after, outcome });
     }
 
     /// Has a list, with these tasks.
@@ -229,12 +229,12 @@ impl ScriptedServer {
 
     /// The next call of this tool brings this, after a while. Calls without a plan get an error.
     pub fn reply(&self, tool: &str, after: Duration, outcome: Result<CallReply, CallError>) {
-        self.state.lock().replies.entry(tool.to_owned()).or_default().push_back(Reply { after, outcome });
+        self.state.lock().replies.entry(tool.to_owned()).or_default().push_back(PlannedReply { after, outcome });
     }
 
     /// The next call of this tool creates this task at once; it then goes through these looks, one at each read, and
     /// stays at the last. A look that asks stays until it is answered.
-    pub fn reply_task(&self, tool: &str, task: &str, looks: Vec<Look>) {
+    pub fn reply_task(&self, tool: &str, task: &str, looks: Vec<PollReply>) {
         self.plan(task, looks);
         self.reply(tool, Duration::ZERO, Ok(self.created(task)));
     }
@@ -243,19 +243,20 @@ impl ScriptedServer {
     #[must_use]
     pub fn created(&self, task: &str) -> CallReply {
         let id = UpstreamTaskId::new(task);
-        let seen = self.sighting(&id, &Look::working(), self.clock.now());
+        let seen = self.sighting(&id, &PollReply::working(), self.clock.now());
         CallReply::Task { id, seen }
     }
 
     /// There is this task.
-    pub fn plan(&self, task: &str, looks: Vec<Look>) {
+    pub fn plan(&self, task: &str, looks: Vec<PollReply>) {
         let created = self.clock.now();
-        let task_state = Task { looks: looks.into(), created, hint: None, ttl: None, answered: BTreeMap::new() };
+        let task_state =
+            ScriptedTask { looks: looks.into(), created, hint: None, ttl: None, answered: BTreeMap::new() };
         self.state.lock().tasks.insert(UpstreamTaskId::new(task), task_state);
     }
 
     /// From now on the task is like this.
-    pub fn becomes(&self, task: &str, look: Look) {
+    pub fn becomes(&self, task: &str, look: PollReply) {
         if let Some(task) = self.state.lock().tasks.get_mut(&UpstreamTaskId::new(task)) {
             task.looks = VecDeque::from([look]);
         }
@@ -314,7 +315,7 @@ impl ScriptedServer {
     }
 
     /// Pushes a state of a task; it is the task's state from now on.
-    pub fn push(&self, task: &str, look: &Look) -> bool {
+    pub fn push(&self, task: &str, look: &PollReply) -> bool {
         self.becomes(task, look.clone());
         let id = UpstreamTaskId::new(task);
         let seen = Observation { door: domain::task::observation::ObservationDoor::Push, ..self.sighting(&id, look, self.clock.now()) };
@@ -338,7 +339,7 @@ impl ScriptedServer {
 
     /// Everything the engine did, with its time.
     #[must_use]
-    pub fn acts(&self) -> Vec<(Timestamp, Act)> {
+    pub fn acts(&self) -> Vec<(Timestamp, EngineAction)> {
         self.state.lock().acts.clone()
     }
 
@@ -351,12 +352,12 @@ impl ScriptedServer {
     #[must_use]
     pub fn reads(&self, task: &str) -> Vec<Timestamp> {
         let id = UpstreamTaskId::new(task);
-        self.times(|act| matches!(act, Act::Read(read) if *read == id))
+        self.times(|act| matches!(act, EngineAction::Read(read) if *read == id))
     }
 
     /// When acts of a kind happened.
     #[must_use]
-    pub fn times(&self, kind: impl Fn(&Act) -> bool) -> Vec<Timestamp> {
+    pub fn times(&self, kind: impl Fn(&EngineAction) -> bool) -> Vec<Timestamp> {
         self.state.lock().acts.iter().filter(|(_, act)| kind(act)).map(|(at, _)| *at).collect()
     }
 
@@ -364,8 +365,8 @@ impl ScriptedServer {
     #[must_use]
     pub fn answers(&self) -> Vec<(String, AnswerAction, Option<String>)> {
         let state = self.state.lock();
-        let of = |act: &Act| match act {
-            Act::Answer { answers, .. } => answers.clone(),
+        let of = |act: &EngineAction| match act {
+            EngineAction::Answer { answers, .. } => answers.clone(),
             _ => Vec::new(),
         };
         state.acts.iter().flat_map(|(_, act)| of(act)).collect()
@@ -377,7 +378,7 @@ impl ScriptedServer {
         self.state.lock().most_reads
     }
 
-    pub(crate) fn record(&self, act: Act) {
+    pub(crate) fn record(&self, act: EngineAction) {
         let now = self.clock.now();
         self.state.lock().acts.push((now, act));
     }
@@ -407,4 +408,4 @@ pub fn hung_up() -> Closure {
     Closure { why: "the connection was closed".into(), hint: "It connects again.".into(), process_ended: false }
 }
 
-pub(crate) type Servers = Mutex<HashMap<ServerId, ScriptedServer>>;
+pub(crate) type ScriptedServers = Mutex<HashMap<ServerId, ScriptedServer>>;

@@ -10,11 +10,11 @@ use parking_lot::Mutex;
 
 /// Keeps secrets until it is dropped.
 #[derive(Default)]
-pub struct MapSecrets {
+pub struct MemorySecrets {
     kept: Mutex<BTreeMap<(ServerId, String), Secret>>,
 }
 
-impl MapSecrets {
+impl MemorySecrets {
     /// Every name that is kept, with its server.
     #[must_use]
     pub fn names(&self) -> Vec<(ServerId, String)> {
@@ -22,7 +22,7 @@ impl MapSecrets {
     }
 }
 
-impl Secrets for MapSecrets {
+impl Secrets for MemorySecrets {
     fn get(&self, server: ServerId, name: &str) -> Result<Option<Secret>, SecretError> {
         Ok(self.kept.lock().get(&(server, name.to_owned())).cloned())
     }

@@ -11,7 +11,7 @@ use domain::task::payload::Payload;
 use domain::ports::Abilities;
 use engine::{AgentCall, HangUp, Landed};
 use serde_json::{Value, json};
-use testkit::scripted::Look;
+use testkit::scripted::PollReply;
 
 use crate::reader::Reader;
 use crate::world::{World, descendant};
@@ -122,7 +122,7 @@ async fn what_a_server_or_an_agent_started_decides_nothing_about_agents() {
 async fn revoking_an_agent_stops_what_it_started_and_says_what_became_of_it() {
     let world = World::new().await;
     let (id, _) = agent(&world, "claude").await;
-    world.server.reply_task("build", "t1", vec![Look::working()]);
+    world.server.reply_task("build", "t1", vec![PollReply::working()]);
     let task = handle(&world, id, "build").await;
     let row =
         world.call("tasks.page", json!({"query": {"agents": ["claude"]}, "group": null, "offset": 0, "limit": 9}));
@@ -142,7 +142,7 @@ async fn revoking_an_agent_stops_what_it_started_and_says_what_became_of_it() {
 async fn a_held_result_waits_in_the_inbox_until_a_person_decides() {
     let world = World::new().await;
     let (id, _) = agent(&world, "claude").await;
-    world.server.reply_task("build", "t1", vec![Look::working(), Look::done()]);
+    world.server.reply_task("build", "t1", vec![PollReply::working(), PollReply::done()]);
     let task = handle(&world, id, "build").await;
     let held = world.call("tasks.hold", json!({"id": task})).await;
     assert_eq!(held["held"]["by"], "ada", "{held}");
@@ -198,7 +198,7 @@ async fn an_open_window_hears_of_agents_and_rules() {
     reader.until("the agent is there", |now| now.agents.contains_key("claude")).await;
     world.call("rules.put", json!({"scope": {"kind": "server", "server": "ci"}, "asked": "both"})).await;
     reader.until("the rule is there", |now| now.rules.len() == 1).await;
-    world.server.reply_task("build", "t1", vec![Look::working()]);
+    world.server.reply_task("build", "t1", vec![PollReply::working()]);
     handle(&world, id, "build").await;
     reader.until("its task is counted", |now| now.agents["claude"].open_tasks == 1).await;
     reader.until("its call is counted", |now| now.agents["claude"].calls == 1).await;
@@ -210,12 +210,12 @@ async fn an_open_window_hears_of_agents_and_rules() {
 async fn attempts_and_children_are_shown_with_their_task() {
     let world = World::new().await;
     let (id, _) = agent(&world, "claude").await;
-    world.server.reply_task("build", "t1", vec![Look::working(), Look::done()]);
+    world.server.reply_task("build", "t1", vec![PollReply::working(), PollReply::done()]);
     let first = handle(&world, id, "build").await;
-    world.server.reply_task("test", "t2", vec![Look::working()]);
+    world.server.reply_task("test", "t2", vec![PollReply::working()]);
     let child = handle(&world, id, "test").await;
     world.until(&first, "done").await;
-    world.server.reply_task("build", "t3", vec![Look::working()]);
+    world.server.reply_task("build", "t3", vec![PollReply::working()]);
     let second = handle(&world, id, "build").await;
     let shown = world.call("tasks.show", json!({"id": first})).await;
     assert_eq!(shown["children"][0]["id"], json!(child), "{shown}");

@@ -280,14 +280,14 @@ async fn an_open_window_hears_of_budgets_once_in_a_while() {
 async fn without_a_core_the_last_windows_can_be_read() {
     use api::Api;
     use domain::ports::Clock;
-    use testkit::scale::PlainScale;
+    use testkit::token_counter::ByteTokenCounter;
 
     let world = World::new().await;
     let id = talking(&world, "claude").await;
     saw(&world, id, None, result(123));
     world.engine.flush_budget().await;
     let clock: Arc<dyn Clock> = world.clock.clone();
-    let alone = Api::reading(world.registry.clone(), clock, world.policy.clone(), Arc::new(PlainScale));
+    let alone = Api::reading(world.registry.clone(), clock, world.policy.clone(), Arc::new(ByteTokenCounter));
     let text = alone.dispatch(&world.caller, "budgets.list", "{}").await.expect("it reads");
     let list: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(list["budgets"][0]["now"]["tokens"], 123, "{list}");

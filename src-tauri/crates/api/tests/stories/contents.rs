@@ -2,12 +2,12 @@
 
 use api::Code;
 use serde_json::json;
-use testkit::scripted::Look;
+use testkit::scripted::PollReply;
 
 use crate::world::World;
 
 async fn finished(world: &World, result: &str) -> String {
-    world.server.reply_task("report", "t1", vec![Look::Completed(result.to_owned())]);
+    world.server.reply_task("report", "t1", vec![PollReply::Completed(result.to_owned())]);
     let id = world.start("report").await;
     world.until(&id, "done").await;
     id

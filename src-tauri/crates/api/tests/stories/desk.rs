@@ -4,7 +4,7 @@ use api::Code;
 use domain::ids::RequestKey;
 use domain::task::input_request::Ask;
 use serde_json::json;
-use testkit::scripted::Look;
+use testkit::scripted::PollReply;
 
 use crate::world::{World, descendant};
 
@@ -13,7 +13,7 @@ async fn a_draft_survives_but_never_its_secrets() {
     let world = World::new().await;
     let schema = json!({"type": "object", "properties": {"name": {"type": "string"}, "password": {"type": "string"}}});
     let ask = Ask::Form { message: "Who?".into(), schema };
-    world.server.reply_task("tidy", "t1", vec![Look::Asks([(RequestKey::new("who/1"), ask)].into())]);
+    world.server.reply_task("tidy", "t1", vec![PollReply::Asks([(RequestKey::new("who/1"), ask)].into())]);
     let id = world.start("tidy").await;
     world.until(&id, "waiting").await;
     let key = format!("{id}/who/1");

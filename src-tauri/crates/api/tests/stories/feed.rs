@@ -10,7 +10,7 @@ use domain::ports::{CallReply, Clock as _, UpstreamError, UpstreamEvent, Upstrea
 use domain::task::input_request::{Ask, LiveQuestion};
 use serde_json::json;
 use testkit::build::http_server;
-use testkit::scripted::{Look, form, hung_up, killed, payload};
+use testkit::scripted::{PollReply, form, hung_up, killed, payload};
 
 use crate::reader::Reader;
 use crate::world::{World, descendant};
@@ -20,7 +20,7 @@ fn plain() -> SubscribeInput {
 }
 
 async fn waiting(world: &World, tool: &str, task: &str) -> String {
-    world.server.reply_task(tool, task, vec![Look::asks(&["go"]), Look::done()]);
+    world.server.reply_task(tool, task, vec![PollReply::asks(&["go"]), PollReply::done()]);
     let id = world.start(tool).await;
     world.until(&id, "waiting").await;
     id
@@ -38,7 +38,7 @@ async fn a_window_gets_everything_once_and_then_what_changed() {
     assert_eq!((row.kind.as_str(), row.server.as_str(), row.tool.as_deref()), ("form", "ci", Some("tidy")));
     assert_eq!((row.message.as_deref(), row.answered_by.as_deref()), (Some("Go on?"), None));
 
-    world.server.reply_task("build", "t2", vec![Look::working()]);
+    world.server.reply_task("build", "t2", vec![PollReply::working()]);
     world.start("build").await;
     reader
         .until("both tasks are counted", |now| {
@@ -84,7 +84,7 @@ async fn many_changes_become_few_frames_and_none_is_lost() {
     let world = World::new().await;
     let mut reader = Reader::open(&world, plain()).await;
     for number in 0..60 {
-        world.server.reply_task("build", &format!("t{number}"), vec![Look::working()]);
+        world.server.reply_task("build", &format!("t{number}"), vec![PollReply::working()]);
     }
     for _ in 0..60 {
         world.start("build").await;
@@ -101,8 +101,8 @@ async fn many_changes_become_few_frames_and_none_is_lost() {
 #[tokio::test(start_paused = true)]
 async fn only_what_is_on_screen_is_told_row_by_row() {
     let world = World::new().await;
-    world.server.reply_task("build", "t1", vec![Look::says("one"), Look::says("two"), Look::done()]);
-    world.server.reply_task("other", "t2", vec![Look::says("x"), Look::says("y"), Look::done()]);
+    world.server.reply_task("build", "t1", vec![PollReply::says("one"), PollReply::says("two"), PollReply::done()]);
+    world.server.reply_task("other", "t2", vec![PollReply::says("x"), PollReply::says("y"), PollReply::done()]);
     let (seen, other) = (world.start("build").await, world.start("other").await);
     let input = SubscribeInput { ids: vec![seen.clone()], visible: true, ..plain() };
     let mut reader = Reader::open(&world, input).await;
@@ -116,7 +116,7 @@ async fn only_what_is_on_screen_is_told_row_by_row() {
 #[tokio::test(start_paused = true)]
 async fn changing_what_is_watched_brings_its_rows_its_counts_and_its_task() {
     let world = World::new().await;
-    world.server.reply_task("build", "t1", vec![Look::working()]);
+    world.server.reply_task("build", "t1", vec![PollReply::working()]);
     let id = world.start("build").await;
     world.until(&id, "running").await;
     let mut reader = Reader::open(&world, plain()).await;
@@ -179,7 +179,7 @@ async fn an_answer_that_is_held_back_can_be_undone_and_asks_again() {
 #[tokio::test(start_paused = true)]
 async fn a_lost_task_waits_in_the_inbox_until_a_person_marks_it_resolved() {
     let world = World::new().await;
-    world.server.reply_task("build", "t1", vec![Look::working()]);
+    world.server.reply_task("build", "t1", vec![PollReply::working()]);
     let id = world.start("build").await;
     world.until(&id, "running").await;
     let mut reader = Reader::open(&world, plain()).await;
@@ -197,7 +197,7 @@ async fn a_lost_task_waits_in_the_inbox_until_a_person_marks_it_resolved() {
 async fn a_server_that_needs_sign_in_is_one_row_however_many_tasks_it_has() {
     let world = World::new().await;
     for task in ["t1", "t2"] {
-        world.server.reply_task("build", task, vec![Look::working()]);
+        world.server.reply_task("build", task, vec![PollReply::working()]);
     }
     let first = world.start("build").await;
     world.start("build").await;
@@ -245,7 +245,7 @@ async fn settings_and_saved_views_reach_every_window() {
 #[tokio::test(start_paused = true)]
 async fn a_deadline_is_shown_once_it_is_near() {
     let world = World::new().await;
-    world.server.reply_task("tidy", "t1", vec![Look::asks(&["go"])]);
+    world.server.reply_task("tidy", "t1", vec![PollReply::asks(&["go"])]);
     world.server.ttl("t1", world.policy.asking.deadline_near + Duration::from_secs(600));
     let id = world.start("tidy").await;
     world.until(&id, "waiting").await;
@@ -258,7 +258,7 @@ async fn a_deadline_is_shown_once_it_is_near() {
 #[tokio::test(start_paused = true)]
 async fn a_link_shows_its_host_and_what_nobody_here_can_answer_is_not_asked() {
     let world = World::new().await;
-    let asks = Look::Asks(
+    let asks = PollReply::Asks(
         [
             (RequestKey::new("model"), Ask::Sampling),
             (
@@ -288,7 +288,7 @@ async fn a_link_shows_its_host_and_what_nobody_here_can_answer_is_not_asked() {
 async fn a_reader_that_fell_behind_is_told_to_begin_anew() {
     let world = World::new().await;
     let mut reader = Reader::open(&world, plain()).await;
-    world.server.reply_task("build", "t1", vec![Look::says("one"), Look::says("two"), Look::done()]);
+    world.server.reply_task("build", "t1", vec![PollReply::says("one"), PollReply::says("two"), PollReply::done()]);
     let id = world.start("build").await;
     world.until(&id, "done").await;
     world.registry.prune(world.clock.now().plus(Duration::from_secs(1))).await.expect("old changes are removed");

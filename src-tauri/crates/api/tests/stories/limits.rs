@@ -5,16 +5,16 @@ use api::dto::HeldWhy;
 use api::frame::SubscribeInput;
 use domain::task::payload::Payload;
 use serde_json::{Value, json};
-use testkit::scripted::Look;
+use testkit::scripted::PollReply;
 
 use crate::agents::{agent, handle};
 use crate::reader::Reader;
 use crate::world::World;
 
 /// A task that ends with a result of so many bytes of text: as many tokens on the scale of these tests.
-fn brings(bytes: usize) -> Vec<Look> {
+fn brings(bytes: usize) -> Vec<PollReply> {
     let result = json!({"content": [{"type": "text", "text": "x".repeat(bytes)}]});
-    vec![Look::working(), Look::Completed(result.to_string())]
+    vec![PollReply::working(), PollReply::Completed(result.to_string())]
 }
 
 async fn limited(world: &World, field: &str, tokens: u64, at: &str) {
@@ -117,7 +117,7 @@ async fn an_agent_needs_a_person_while_its_result_is_held_or_its_task_asks_to_go
     world.server.reply_task("report", "t1", brings(800));
     let report = handle(&world, id, "report").await;
     reader.until("its result is held", |now| now.agents["claude"].waiting == 1).await;
-    world.server.reply_task("index", "t2", vec![Look::working()]);
+    world.server.reply_task("index", "t2", vec![PollReply::working()]);
     let index = handle(&world, id, "index").await;
     world.engine.kept_out(index.parse().expect("ours"), Payload::new("y".repeat(3_000)));
     reader.until("its task asks to go on", |now| now.agents["claude"].waiting == 2).await;
@@ -177,7 +177,7 @@ async fn a_task_past_its_limit_asks_in_the_inbox_and_goes_on_when_a_person_says_
     let (id, _) = agent(&world, "claude").await;
     limited(&world, "taskLimit", 300, "ask").await;
     let mut reader = Reader::open(&world, SubscribeInput::default()).await;
-    world.server.reply_task("index", "t1", vec![Look::working()]);
+    world.server.reply_task("index", "t1", vec![PollReply::working()]);
     let task = handle(&world, id, "index").await;
     let not_asked = world.try_call("tasks.goOn", json!({"id": task})).await.expect_err("nobody is asked");
     assert_eq!(not_asked.code, Code::Refused, "{not_asked:?}");
@@ -201,7 +201,7 @@ async fn a_limit_that_stops_a_task_says_that_it_was_the_limit() {
     let world = World::new().await;
     let (id, _) = agent(&world, "claude").await;
     limited(&world, "taskLimit", 300, "stop").await;
-    world.server.reply_task("index", "t1", vec![Look::working()]);
+    world.server.reply_task("index", "t1", vec![PollReply::working()]);
     let task = handle(&world, id, "index").await;
     world.engine.kept_out(task.parse().expect("ours"), Payload::new("y".repeat(1_000)));
     let shown = world.until(&task, "cancelled").await;

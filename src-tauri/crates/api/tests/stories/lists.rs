@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use api::Code;
 use serde_json::{Value, json};
-use testkit::scripted::Look;
+use testkit::scripted::PollReply;
 
 use crate::world::World;
 
 async fn seven(world: &World) -> Vec<String> {
     let mut all = Vec::new();
     for number in 0..7 {
-        let (tool, look) = if number < 2 { ("index", Look::done()) } else { ("build", Look::working()) };
+        let (tool, look) = if number < 2 { ("index", PollReply::done()) } else { ("build", PollReply::working()) };
         world.server.reply_task(tool, &format!("t{number}"), vec![look]);
         all.insert(0, world.start(tool).await);
         tokio::time::sleep(Duration::from_millis(10)).await;

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use api::{Api, CALLS, Code};
 use domain::ports::Clock;
 use serde_json::json;
-use testkit::scale::PlainScale;
-use testkit::scripted::Look;
+use testkit::token_counter::ByteTokenCounter;
+use testkit::scripted::PollReply;
 
 use crate::world::World;
 
 #[tokio::test(start_paused = true)]
 async fn without_a_core_the_record_can_be_read_and_the_rest_says_so() {
     let world = World::new().await;
-    world.server.reply_task("build", "t1", vec![Look::done()]);
+    world.server.reply_task("build", "t1", vec![PollReply::done()]);
     let id = world.start("build").await;
     world.until(&id, "done").await;
     world.call("agents.add", json!({"name": "claude"})).await;
     let clock: Arc<dyn Clock> = world.clock.clone();
-    let alone = Api::reading(world.registry.clone(), clock, world.policy.clone(), Arc::new(PlainScale));
+    let alone = Api::reading(world.registry.clone(), clock, world.policy.clone(), Arc::new(ByteTokenCounter));
     for (name, ability) in CALLS {
         let input = match name {
             "budgets.list" | "budgets.choices" | "servers.list" | "agents.list" | "rules.list" | "inbox" | "doctor"

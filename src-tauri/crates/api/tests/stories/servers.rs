@@ -6,7 +6,7 @@ use domain::ids::ServerId;
 use domain::ports::{Secrets as _, UpstreamEvent};
 use serde_json::{Value, json};
 use testkit::build::http_server;
-use testkit::scripted::Look;
+use testkit::scripted::PollReply;
 
 use crate::reader::Reader;
 use crate::world::{World, descendant};
@@ -61,7 +61,7 @@ async fn a_name_or_address_that_cannot_be_is_a_usage_error() {
 #[tokio::test(start_paused = true)]
 async fn a_server_with_open_tasks_is_removed_only_knowingly_and_its_tasks_stay_on_record() {
     let world = World::new().await;
-    world.server.reply_task("build", "t1", vec![Look::working()]);
+    world.server.reply_task("build", "t1", vec![PollReply::working()]);
     let id = world.start("build").await;
     world.until(&id, "running").await;
     let refused = world.try_call("servers.remove", json!({"name": "ci"})).await.expect_err("one task is open");

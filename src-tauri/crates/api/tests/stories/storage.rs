@@ -7,7 +7,7 @@ use api::dto::RecordingDto;
 use api::frame::{Frame, SubscribeInput};
 use futures::StreamExt;
 use serde_json::{Value, json};
-use testkit::scripted::Look;
+use testkit::scripted::PollReply;
 
 use crate::world::{World, descendant};
 
@@ -70,7 +70,7 @@ async fn limits_are_set_by_people_alone_and_have_to_fit_together() {
 #[tokio::test(start_paused = true)]
 async fn clean_up_removes_what_it_said_it_would() {
     let world = World::new().await;
-    world.server.reply_task("build", "t1", vec![Look::done()]);
+    world.server.reply_task("build", "t1", vec![PollReply::done()]);
     let id = world.start("build").await;
     world.until(&id, "done").await;
     let before = world.call("storage.show", json!({})).await;

@@ -8,14 +8,14 @@ use domain::ports::UpstreamError;
 use domain::task::status::RpcError;
 use futures::StreamExt as _;
 use serde_json::json;
-use testkit::scripted::{Look, OnCancel, killed, unreachable};
+use testkit::scripted::{OnCancel, PollReply, killed, unreachable};
 
 use crate::world::World;
 
 #[tokio::test(start_paused = true)]
 async fn a_task_in_json_has_every_field_of_the_contract() {
     let world = World::new().await;
-    world.server.reply_task("build", "t1", vec![Look::says("compiling"), Look::done()]);
+    world.server.reply_task("build", "t1", vec![PollReply::says("compiling"), PollReply::done()]);
     let id = world.start("build").await;
     let task = world.until_field(&id, "status", "working").await;
     for field in [
@@ -58,7 +58,7 @@ async fn a_task_in_json_has_every_field_of_the_contract() {
 async fn a_result_is_given_byte_for_byte() {
     let world = World::new().await;
     let odd = r#"{"content":[],"n":1.0000000000000000001,  "b":12345678901234567890123}"#;
-    world.server.reply_task("build", "t1", vec![Look::Completed(odd.into())]);
+    world.server.reply_task("build", "t1", vec![PollReply::Completed(odd.into())]);
     let id = world.start("build").await;
     world.until(&id, "done").await;
     let input = json!({"id": id}).to_string();
@@ -69,8 +69,8 @@ async fn a_result_is_given_byte_for_byte() {
 #[tokio::test(start_paused = true)]
 async fn a_result_that_is_still_being_fetched_is_waited_for_and_then_said_to_be_on_its_way() {
     let world = World::new().await;
-    let done = Look::Completed(r#"{"content":[]}"#.into());
-    world.server.reply_task("build", "t1", vec![Look::NotFetched, done]);
+    let done = PollReply::Completed(r#"{"content":[]}"#.into());
+    world.server.reply_task("build", "t1", vec![PollReply::NotFetched, done]);
     let id = world.start("build").await;
     let done = world.until(&id, "done").await;
     assert_eq!(done["result"]["state"], "notFetched");
@@ -79,7 +79,7 @@ async fn a_result_that_is_still_being_fetched_is_waited_for_and_then_said_to_be_
     assert_eq!(result["payload"], json!({"content": []}), "a few seconds later it is here");
     assert!(begun.elapsed() <= world.policy.asking.result_wait, "after {:?}", begun.elapsed());
 
-    world.server.reply_task("build", "t2", vec![Look::NotFetched]);
+    world.server.reply_task("build", "t2", vec![PollReply::NotFetched]);
     let id = world.start("build").await;
     world.until(&id, "done").await;
     let begun = tokio::time::Instant::now();
@@ -93,7 +93,7 @@ async fn a_result_that_is_still_being_fetched_is_waited_for_and_then_said_to_be_
 async fn a_task_may_be_named_by_any_unique_beginning_of_its_handle() {
     let world = World::new().await;
     for number in 0..3 {
-        world.server.reply_task("build", &format!("t{number}"), vec![Look::working()]);
+        world.server.reply_task("build", &format!("t{number}"), vec![PollReply::working()]);
     }
     let id = world.start("build").await;
     let beginning: String = id.chars().take(26).collect();
@@ -116,7 +116,7 @@ async fn a_task_may_be_named_by_any_unique_beginning_of_its_handle() {
 #[tokio::test(start_paused = true)]
 async fn a_question_is_in_the_inbox_until_it_is_answered_and_told_to_be_taken() {
     let world = World::new().await;
-    world.server.reply_task("tidy", "t1", vec![Look::asks(&["go"]), Look::done()]);
+    world.server.reply_task("tidy", "t1", vec![PollReply::asks(&["go"]), PollReply::done()]);
     let id = world.start("tidy").await;
     world.until(&id, "waiting").await;
     let inbox = world.call("inbox", json!({})).await;
@@ -143,7 +143,7 @@ async fn a_question_is_in_the_inbox_until_it_is_answered_and_told_to_be_taken() 
 #[tokio::test(start_paused = true)]
 async fn an_answer_to_an_unknown_key_or_a_quiet_task_says_so() {
     let world = World::new().await;
-    world.server.reply_task("build", "t1", vec![Look::working()]);
+    world.server.reply_task("build", "t1", vec![PollReply::working()]);
     let id = world.start("build").await;
     world.until(&id, "running").await;
     let quiet =
@@ -158,7 +158,7 @@ async fn an_answer_to_an_unknown_key_or_a_quiet_task_says_so() {
 async fn cancelling_tells_what_each_server_said_and_no_more() {
     let world = World::new().await;
     for task in ["t1", "t2"] {
-        world.server.reply_task("build", task, vec![Look::working()]);
+        world.server.reply_task("build", task, vec![PollReply::working()]);
     }
     let obedient = world.start("build").await;
     let late = world.start("build").await;
@@ -179,7 +179,7 @@ async fn cancelling_tells_what_each_server_said_and_no_more() {
 #[tokio::test(start_paused = true)]
 async fn nobody_waits_for_the_word_of_a_server_that_is_known_to_be_down() {
     let world = World::new().await;
-    world.server.reply_task("tidy", "t1", vec![Look::asks(&["go"])]);
+    world.server.reply_task("tidy", "t1", vec![PollReply::asks(&["go"])]);
     let id = world.start("tidy").await;
     world.until(&id, "waiting").await;
     world.server.refuse_connections(Some(unreachable()));
@@ -206,7 +206,7 @@ async fn a_server_that_refuses_to_stop_is_shown_as_refusing() {
     let world = World::new().await;
     let never = UpstreamError::Refused(RpcError { code: -32_601, message: "no such method".into() });
     world.server.on_cancel(OnCancel::Fail(never));
-    world.server.reply_task("build", "t1", vec![Look::working()]);
+    world.server.reply_task("build", "t1", vec![PollReply::working()]);
     let id = world.start("build").await;
     world.until(&id, "running").await;
     let list = world.call("tasks.cancel", json!({"ids": [id]})).await;
@@ -218,7 +218,7 @@ async fn the_list_is_filtered_and_paged_without_gaps() {
     let world = World::new().await;
     let mut all = Vec::new();
     for number in 0..7 {
-        world.server.reply_task("build", &format!("t{number}"), vec![Look::working()]);
+        world.server.reply_task("build", &format!("t{number}"), vec![PollReply::working()]);
         all.insert(0, world.start("build").await);
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -246,8 +246,8 @@ async fn the_list_is_filtered_and_paged_without_gaps() {
 #[tokio::test(start_paused = true)]
 async fn news_of_a_task_begin_with_what_it_is_and_lead_to_its_end() {
     let world = World::new().await;
-    world.server.reply_task("build", "t1", vec![Look::says("one"), Look::says("two"), Look::done()]);
-    world.server.reply_task("other", "t2", vec![Look::says("x"), Look::says("y"), Look::says("z")]);
+    world.server.reply_task("build", "t1", vec![PollReply::says("one"), PollReply::says("two"), PollReply::done()]);
+    world.server.reply_task("other", "t2", vec![PollReply::says("x"), PollReply::says("y"), PollReply::says("z")]);
     let id = world.start("build").await;
     let other = world.start("other").await;
     let wanted = Subscribe { tasks: vec![id.clone()], after: None };

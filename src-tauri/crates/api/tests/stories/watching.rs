@@ -4,14 +4,14 @@ use api::Code;
 use domain::ports::ServerUnit;
 use serde_json::json;
 use testkit::build::http_server;
-use testkit::scripted::Look;
+use testkit::scripted::PollReply;
 
 use crate::world::{World, descendant};
 
 #[tokio::test(start_paused = true)]
 async fn the_history_of_a_task_says_who_did_what_and_when() {
     let world = World::new().await;
-    world.server.reply_task("tidy", "t1", vec![Look::says("reading"), Look::asks(&["go"]), Look::done()]);
+    world.server.reply_task("tidy", "t1", vec![PollReply::says("reading"), PollReply::asks(&["go"]), PollReply::done()]);
     let id = world.start("tidy").await;
     world.until(&id, "waiting").await;
     world.call("tasks.answer", json!({"id": id, "action": "accept", "content": {"name": "Dana"}})).await;
@@ -34,7 +34,7 @@ async fn the_history_of_a_task_says_who_did_what_and_when() {
 #[tokio::test(start_paused = true)]
 async fn a_person_looks_away_and_what_a_server_starts_may_not() {
     let world = World::new().await;
-    world.server.reply_task("build", "t1", vec![Look::working()]);
+    world.server.reply_task("build", "t1", vec![PollReply::working()]);
     let id = world.start("build").await;
     world.until(&id, "running").await;
     let looked = world.call("tasks.lookNow", json!({"id": id})).await;

@@ -7,7 +7,7 @@ use std::path::Path;
 use api::frame::SubscribeInput;
 use futures::StreamExt as _;
 use serde_json::{Map, Value, json};
-use testkit::scripted::{Look, OnCancel};
+use testkit::scripted::{OnCancel, PollReply};
 
 use crate::world::World;
 
@@ -26,29 +26,29 @@ async fn calls_and_frames_print_the_json_they_always_printed() {
         {"type":"audio","data":"AAAA"},{"type":"resource_link","uri":"file:///a"},
         {"type":"resource","resource":{"uri":"file:///b","text":"b"}},{"type":"new"}],
         "structuredContent":{"a":1},"more":2}"#;
-    world.server.reply_task("build", "t1", vec![Look::says("compiling"), Look::Completed(parts.into())]);
+    world.server.reply_task("build", "t1", vec![PollReply::says("compiling"), PollReply::Completed(parts.into())]);
     let done = world.start("build").await;
     world.until(&done, "done").await;
-    world.server.reply_task("broken", "t2", vec![Look::Completed(r#"{"content":[],"isError":true}"#.into())]);
+    world.server.reply_task("broken", "t2", vec![PollReply::Completed(r#"{"content":[],"isError":true}"#.into())]);
     let failed = world.start("broken").await;
     world.until(&failed, "done").await;
-    world.server.reply_task("tidy", "t3", vec![Look::asks(&["go", "why"]), Look::done()]);
+    world.server.reply_task("tidy", "t3", vec![PollReply::asks(&["go", "why"]), PollReply::done()]);
     let asks = world.start("tidy").await;
     world.until(&asks, "waiting").await;
     world.server.on_cancel(OnCancel::Obey);
-    world.server.reply_task("runaway", "t4", vec![Look::working()]);
+    world.server.reply_task("runaway", "t4", vec![PollReply::working()]);
     let cancelled = world.start("runaway").await;
     said.insert(
         "tasks.cancel".into(),
         world.call("tasks.cancel", json!({"ids": [cancelled], "reason": "too long"})).await,
     );
     said.insert("tasks.cancel again".into(), world.call("tasks.cancel", json!({"ids": [cancelled, done]})).await);
-    world.server.reply_task("gone", "t5", vec![Look::working()]);
+    world.server.reply_task("gone", "t5", vec![PollReply::working()]);
     let lost = world.start("gone").await;
     world.until_field(&lost, "status", "working").await;
     world.server.forget("t5");
     world.until(&lost, "lost").await;
-    world.server.reply_task("later", "t6", vec![Look::working()]);
+    world.server.reply_task("later", "t6", vec![PollReply::working()]);
     let running = world.start("later").await;
     world.until_field(&running, "status", "working").await;
     for (name, task) in

@@ -13,15 +13,15 @@ use engine::supervisor::Supervisor;
 use engine::{Engine, Parts};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use testkit::build::{counting_draw, http_server, person};
+use testkit::build::{http_server, person, sequential_bits};
 use testkit::clock::TestClock;
-use testkit::intents::MemoryIntents;
-use testkit::kill::{KillPoints, KilledRegistry};
+use testkit::call_intents::MemoryCallIntents;
+use testkit::kill::{KillPointRegistry, KillPoints};
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
-use testkit::scale::PlainScale;
+use testkit::token_counter::ByteTokenCounter;
 use testkit::scripted::{ScriptedConnector, ScriptedServer};
-use testkit::secrets::MapSecrets;
+use testkit::secrets::MemorySecrets;
 
 /// Every server that is added turns out to be the scripted one.
 struct AnyServer {
@@ -69,8 +69,8 @@ pub(crate) struct World {
     pub(crate) server: ScriptedServer,
     pub(crate) registry: Arc<dyn Registry>,
     /// The same registry, whose disk can be full.
-    pub(crate) disk: Arc<KilledRegistry>,
-    pub(crate) secrets: Arc<MapSecrets>,
+    pub(crate) disk: Arc<KillPointRegistry>,
+    pub(crate) secrets: Arc<MemorySecrets>,
     /// Browsers that are signed in.
     pub(crate) sessions: Arc<SignedIn>,
     pub(crate) clock: Arc<TestClock>,
@@ -85,15 +85,15 @@ impl World {
         let clock = Arc::new(TestClock::new());
         let server = ScriptedServer::new(clock.clone());
         let memory = Arc::new(MemoryRegistry::new(policy.clone()));
-        let disk = Arc::new(KilledRegistry::new(memory, KillPoints::listing().0));
+        let disk = Arc::new(KillPointRegistry::new(memory, KillPoints::listing().0));
         let registry: Arc<dyn Registry> = disk.clone();
         let known = http_server(1, "ci");
         registry.put_server(ServerUnit { server: known, audit: Vec::new() }).await.expect("a server is kept");
-        let secrets = Arc::new(MapSecrets::default());
-        let draw = counting_draw();
+        let secrets = Arc::new(MemorySecrets::default());
+        let draw = sequential_bits();
         let engine = Engine::start(Parts {
             registry: registry.clone(),
-            intents: Arc::new(MemoryIntents::default()),
+            intents: Arc::new(MemoryCallIntents::default()),
             connector: Arc::new(AnyServer { inner: ScriptedConnector::default(), scripted: server.clone() }),
             clock: clock.clone(),
             notifier: Arc::new(RecordingNotifier::default()),
@@ -101,7 +101,7 @@ impl World {
             policy: policy.clone(),
             host: HostId::from_random(9),
             supervisor: Supervisor::new(),
-            scale: Arc::new(PlainScale),
+            scale: Arc::new(ByteTokenCounter),
         })
         .await
         .expect("the engine starts");

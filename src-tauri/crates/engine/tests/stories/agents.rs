@@ -12,7 +12,7 @@ use domain::rule::{AudienceRule, RuleScope};
 use domain::task::status::{Phase, RpcError, ServerView};
 use engine::{EngineError, HangUp, Landed};
 use futures::future::join_all;
-use testkit::scripted::{Act, Look, payload, unreachable};
+use testkit::scripted::{EngineAction, PollReply, payload, unreachable};
 
 use crate::driving::{call, plain, rule};
 use crate::world::{World, acceptance, asks};
@@ -62,7 +62,7 @@ async fn a_call_that_lasts_is_in_the_list_within_a_tenth_of_a_second() {
     }
     assert_eq!(watch.now().phase(world.now()), Phase::Done, "the watch shows its end");
     assert_eq!(world.result(task).await.as_deref(), Some("1"));
-    assert_eq!(server.times(|act| matches!(act, Act::Call { .. })).len(), 1, "it was sent once");
+    assert_eq!(server.times(|act| matches!(act, EngineAction::Call { .. })).len(), 1, "it was sent once");
 }
 
 #[tokio::test(start_paused = true)]
@@ -88,7 +88,7 @@ async fn a_task_costs_one_commit_and_is_given_in_it() {
     let agent = world.agent(1).await;
     world.until_up(id).await;
     let before = world.commits().await;
-    server.reply_task("index", "t1", vec![Look::working()]);
+    server.reply_task("index", "t1", vec![PollReply::working()]);
     let task = world.handle_of(call(agent, id, "index")).await;
     assert_eq!(world.commits().await, before + 1, "one commit, and the handle may leave");
     let given = world.engine.give(task).await.expect("it can be given");
@@ -178,7 +178,7 @@ async fn a_live_question_of_a_call_without_a_row_gets_it_one_at_once() {
     let begun = world.begin(call(agent, id, "tidy"));
     let sent = || {
         server.acts().into_iter().find_map(|(_, act)| match act {
-            Act::Call { ticket, .. } => Some(ticket),
+            EngineAction::Call { ticket, .. } => Some(ticket),
             _ => None,
         })
     };
@@ -207,7 +207,7 @@ async fn a_hundred_answers_at_once_are_one_update() {
     let mut both = rule(RuleScope::Agent(agent));
     both.asked = Some(AudienceRule::Both);
     world.rule(both).await;
-    server.reply_task("work", "t1", vec![Look::asks(&["k"]), Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::asks(&["k"]), PollReply::done()]);
     let task = world.handle_of(call(agent, id, "work")).await;
     world.until_phase(task, Phase::Waiting).await;
     let answers = (0..100).map(|number| {
@@ -227,7 +227,7 @@ async fn a_hundred_answers_at_once_are_one_update() {
 async fn an_agent_answers_only_where_it_is_asked() {
     let (world, server, id) = World::new().await;
     let (agent, stranger) = (world.agent(1).await, world.agent(2).await);
-    server.reply_task("work", "t1", vec![Look::asks(&["k"]), Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::asks(&["k"]), PollReply::done()]);
     let task = world.handle_of(call(agent, id, "work")).await;
     world.until_phase(task, Phase::Waiting).await;
     for by in [agent, stranger] {
@@ -252,10 +252,10 @@ async fn calls_know_their_parent_and_their_attempt() {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
     let trace: std::sync::Arc<str> = "0af7651916cd43dd8448eb211c80319c".into();
-    server.reply_task("outer", "t1", vec![Look::working()]);
-    server.reply_task("other", "t2", vec![Look::working()]);
-    server.reply_task("inner", "t3", vec![Look::done()]);
-    server.reply_task("inner", "t4", vec![Look::done()]);
+    server.reply_task("outer", "t1", vec![PollReply::working()]);
+    server.reply_task("other", "t2", vec![PollReply::working()]);
+    server.reply_task("inner", "t3", vec![PollReply::done()]);
+    server.reply_task("inner", "t4", vec![PollReply::done()]);
     let mut traced = call(agent, id, "outer");
     traced.trace = Some(trace.clone());
     let outer = world.handle_of(traced).await;
@@ -293,7 +293,7 @@ async fn a_lost_reply_is_a_row_that_says_so() {
     server.reply("pay", Duration::ZERO, Err(CallError::ReplyLost(unreachable())));
     let task = world.handle_of(call(agent, id, "pay")).await;
     assert_eq!(world.phase(task).await, Phase::Unconfirmed, "whether it ran is unknown");
-    assert_eq!(server.times(|act| matches!(act, Act::Call { .. })).len(), 1, "and it is never sent again");
+    assert_eq!(server.times(|act| matches!(act, EngineAction::Call { .. })).len(), 1, "and it is never sent again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -301,7 +301,7 @@ async fn an_agent_without_access_calls_nothing() {
     let (world, server, id) = World::new().await;
     let landed = world.engine.agent_call(call(AgentId::from_random(9), id, "add")).await;
     assert_eq!(landed, Err(EngineError::UnknownAgent), "nobody knows it");
-    assert!(server.times(|act| matches!(act, Act::Call { .. })).is_empty(), "nothing was sent");
+    assert!(server.times(|act| matches!(act, EngineAction::Call { .. })).is_empty(), "nothing was sent");
 }
 
 #[tokio::test(start_paused = true)]
@@ -313,7 +313,7 @@ async fn an_agent_that_gives_up_a_call_before_its_row_stops_it() {
     let mut modern = call(agent, id, "slow");
     modern.hang_up = HangUp::Cancel;
     world.hang_up_on(modern).await;
-    world.until_true("stopped", || !server.times(|act| matches!(act, Act::CancelCall(_))).is_empty()).await;
+    world.until_true("stopped", || !server.times(|act| matches!(act, EngineAction::CancelCall(_))).is_empty()).await;
     world.pass(world.policy.cancel_grace + SECOND).await;
     assert!(world.all().await.is_empty(), "nothing is left of it");
     assert!(world.intents.open().is_empty(), "the intent is over too");
@@ -327,12 +327,12 @@ async fn an_agent_that_gives_up_a_call_with_a_row_stops_it_and_a_task_lives_on()
     server.reply("slow", 600 * SECOND, Ok(plain("1")));
     let task = world.handle_of(call(agent, id, "slow")).await;
     world.engine.hung_up(task, HangUp::Cancel).await;
-    world.until_true("stopped", || !server.times(|act| matches!(act, Act::CancelCall(_))).is_empty()).await;
-    server.reply_task("index", "t1", vec![Look::working(), Look::working(), Look::done()]);
+    world.until_true("stopped", || !server.times(|act| matches!(act, EngineAction::CancelCall(_))).is_empty()).await;
+    server.reply_task("index", "t1", vec![PollReply::working(), PollReply::working(), PollReply::done()]);
     let task = world.handle_of(call(agent, id, "index")).await;
     world.engine.hung_up(task, HangUp::Cancel).await;
     world.until_phase(task, Phase::Done).await;
-    assert!(server.times(|act| matches!(act, Act::Cancel(_))).is_empty(), "nobody asked to stop the task");
+    assert!(server.times(|act| matches!(act, EngineAction::Cancel(_))).is_empty(), "nobody asked to stop the task");
 }
 
 #[tokio::test(start_paused = true)]
@@ -342,12 +342,12 @@ async fn calls_of_agents_beyond_the_budget_are_refused() {
     let (world, server, id) = World::with(testkit::build::http_server(1, "one"), policy).await;
     let agent = world.agent(1).await;
     for task in ["t1", "t2"] {
-        server.reply_task("work", task, vec![Look::working()]);
+        server.reply_task("work", task, vec![PollReply::working()]);
         world.handle_of(call(agent, id, "work")).await;
     }
     let refused = world.engine.agent_call(call(agent, id, "work")).await;
     assert_eq!(refused, Err(EngineError::OverShare { most: 2 }), "two are open");
-    server.becomes("t1", Look::done());
+    server.becomes("t1", PollReply::done());
     world.until_true("room", || world.engine.open_tasks(agent).len() < 2).await;
     server.reply("work", Duration::ZERO, Ok(plain("1")));
     world.engine.agent_call(call(agent, id, "work")).await.expect("there is room again");
@@ -363,7 +363,7 @@ async fn an_agent_that_takes_all_it_can_leaves_calls_to_other_agents_and_to_peop
     let take = async |agent: AgentId, name: &str| {
         let mut taken = 0;
         loop {
-            server.reply_task("work", &format!("{name}-{taken}"), vec![Look::working()]);
+            server.reply_task("work", &format!("{name}-{taken}"), vec![PollReply::working()]);
             match world.engine.agent_call(call(agent, id, "work")).await {
                 Ok(_) => taken += 1,
                 Err(refused) => return (taken, refused),
@@ -379,6 +379,6 @@ async fn an_agent_that_takes_all_it_can_leaves_calls_to_other_agents_and_to_peop
         (3, EngineError::OverBudget { most: 18 }),
         "until only what is kept for people is left"
     );
-    server.reply_task("work", "people", vec![Look::working()]);
+    server.reply_task("work", "people", vec![PollReply::working()]);
     world.call(id, "work").await;
 }

@@ -14,7 +14,7 @@ use domain::budget::waste::Waste;
 use domain::budget::window::{CountingSettings, TokenFlow, TokenSource, ToolListScope, Window};
 use engine::{AgentBudget, ComingState, Landed, Passed, Seen};
 use testkit::build::{http_server, person};
-use testkit::scripted::Look;
+use testkit::scripted::PollReply;
 
 use crate::driving::{call, plain};
 use crate::scale::{Gate, Opens};
@@ -276,7 +276,7 @@ async fn another_family_marks_what_was_counted_before() {
 async fn what_a_task_says_on_the_way_is_kept_out_and_its_figures_survive_a_restart() {
     let (mut world, server, id) = World::new().await;
     let agent = world.agent(1).await;
-    server.reply_task("index", "t1", vec![Look::says("half"), Look::says("nearly"), Look::Completed(sized(500))]);
+    server.reply_task("index", "t1", vec![PollReply::says("half"), PollReply::says("nearly"), PollReply::Completed(sized(500))]);
     let task = world.handle_of(call(agent, id, "index")).await;
     let handle = Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#));
     world.engine.saw(Seen { handle: Some(task), ..seen(agent, (Some(id), Some("s1")), handle) });
@@ -305,12 +305,12 @@ async fn a_task_that_works_shows_what_its_tool_brought_last() {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
     for (task, size) in [("t1", 300), ("t2", 100)] {
-        server.reply_task("index", task, vec![Look::Completed(sized(size))]);
+        server.reply_task("index", task, vec![PollReply::Completed(sized(size))]);
         let task = world.handle_of(call(agent, id, "index")).await;
         world.until(task, "counted", |handle| handle.tokens.is_some_and(|tokens| tokens.result.is_some())).await;
         world.engine.saw(Seen { handle: Some(task), ..seen(agent, (Some(id), None), result(size)) });
     }
-    server.reply_task("index", "t3", vec![Look::working()]);
+    server.reply_task("index", "t3", vec![PollReply::working()]);
     let task = world.handle_of(call(agent, id, "index")).await;
     let coming = world.budget(agent).await.coming;
     let only = coming.first().expect("something is about to come in");
@@ -322,7 +322,7 @@ async fn a_task_that_works_shows_what_its_tool_brought_last() {
 async fn a_result_that_nobody_read_until_the_window_was_emptied_is_waste() {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
-    server.reply_task("index", "t1", vec![Look::Completed(sized(500))]);
+    server.reply_task("index", "t1", vec![PollReply::Completed(sized(500))]);
     let task = world.handle_of(call(agent, id, "index")).await;
     let handle = Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#));
     world.engine.saw(Seen { handle: Some(task), ..seen(agent, (Some(id), None), handle) });
@@ -337,11 +337,11 @@ async fn a_result_that_nobody_read_until_the_window_was_emptied_is_waste() {
 async fn a_lost_task_and_a_stalled_question_are_waste_of_their_server() {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
-    server.reply_task("index", "t1", vec![Look::working()]);
+    server.reply_task("index", "t1", vec![PollReply::working()]);
     let lost = world.handle_of(call(agent, id, "index")).await;
     server.forget("t1");
     world.until(lost, "lost", |handle| handle.ended_at().is_some()).await;
-    server.reply_task("tidy", "t2", vec![Look::asks(&["a"]), Look::done()]);
+    server.reply_task("tidy", "t2", vec![PollReply::asks(&["a"]), PollReply::done()]);
     let asked = world.handle_of(call(agent, id, "tidy")).await;
     world.until(asked, "asked", |handle| !handle.requests.is_empty()).await;
     world.pass(11 * MINUTE).await;
@@ -359,7 +359,7 @@ async fn nothing_is_counted_when_counting_is_off() {
     let agent = world.agent(1).await;
     world.engine.session_began(agent, Some(id), Some("s1".into()), None);
     world.engine.saw(seen(agent, (Some(id), Some("s1")), result(100)));
-    server.reply_task("index", "t1", vec![Look::Completed(sized(500))]);
+    server.reply_task("index", "t1", vec![PollReply::Completed(sized(500))]);
     let task = world.handle_of(call(agent, id, "index")).await;
     world.until(task, "over", |handle| handle.ended_at().is_some()).await;
     world.pass(10 * SECOND).await;

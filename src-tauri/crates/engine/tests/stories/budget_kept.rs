@@ -9,7 +9,7 @@ use domain::rule::{LimitAction, RuleScope, TokenLimit};
 use domain::budget::waste::Waste;
 use engine::{ComingState, Passed, Seen};
 use testkit::build::person;
-use testkit::scripted::{Look, ScriptedServer};
+use testkit::scripted::{PollReply, ScriptedServer};
 
 use crate::budget::{result, seen, sized};
 use crate::driving::{call, rule};
@@ -58,7 +58,7 @@ impl World {
 async fn words_of_a_task_that_its_agent_reads_are_not_kept_out() {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
-    server.reply_task("index", "t1", vec![Look::says("half")]);
+    server.reply_task("index", "t1", vec![PollReply::says("half")]);
     let task = world.handle_of(call(agent, id, "index")).await;
     sees(&world, (agent, id), "s1", task, Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#)));
     let says = |words: &'static str| move |handle: &TaskHandle| message(handle) == Some(words);
@@ -66,10 +66,10 @@ async fn words_of_a_task_that_its_agent_reads_are_not_kept_out() {
     assert_eq!(world.kept(agent, task).await, (0, 0), "its agent can still read it");
     let look = Passed::Look { said: status("half"), empty: false, hasty: false };
     sees(&world, (agent, id), "s1", task, look);
-    server.becomes("t1", Look::says("nearly"));
+    server.becomes("t1", PollReply::says("nearly"));
     world.until(task, "nearly", says("nearly")).await;
     assert_eq!(world.kept(agent, task).await, (0, 0), "it read the one, and can still read the other");
-    server.becomes("t1", Look::Completed(sized(500)));
+    server.becomes("t1", PollReply::Completed(sized(500)));
     world.until(task, "counted", |handle| handle.tokens.is_some_and(|tokens| tokens.result.is_some())).await;
     assert_eq!(world.kept(agent, task).await, (6, 6), "nobody can read the other any more");
 }
@@ -79,7 +79,7 @@ async fn a_word_that_nobody_read_before_a_restart_is_kept_out_when_nobody_reads_
     for (is_read, kept) in [(false, 4), (true, 0)] {
         let (mut world, server, id) = World::new().await;
         let agent = world.agent(1).await;
-        server.reply_task("index", "t1", vec![Look::says("half")]);
+        server.reply_task("index", "t1", vec![PollReply::says("half")]);
         let task = world.handle_of(call(agent, id, "index")).await;
         let says = |words: &'static str| move |handle: &TaskHandle| message(handle) == Some(words);
         sees(&world, (agent, id), "s1", task, Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#)));
@@ -91,7 +91,7 @@ async fn a_word_that_nobody_read_before_a_restart_is_kept_out_when_nobody_reads_
             sees(&world, (agent, id), "s1", task, look);
         }
         assert_eq!(world.kept(agent, task).await, (0, 0), "its agent can still read it");
-        server.becomes("t1", Look::says("nearly"));
+        server.becomes("t1", PollReply::says("nearly"));
         world.until(task, "nearly", says("nearly")).await;
         assert_eq!(world.kept(agent, task).await, (kept, kept), "read: {is_read}");
     }
@@ -104,7 +104,7 @@ fn message(handle: &TaskHandle) -> Option<&str> {
 #[tokio::test(start_paused = true)]
 async fn a_result_read_in_slices_to_its_end_is_not_expected_any_more() {
     let (mut world, server, id, agent) = limited(LimitAction::Hold).await;
-    server.reply_task("report", "t1", vec![Look::Completed(sized(5_000))]);
+    server.reply_task("report", "t1", vec![PollReply::Completed(sized(5_000))]);
     let task = world.handle_of(call(agent, id, "report")).await;
     world.until(task, "over", |handle| handle.view.is_terminal()).await;
     // The short result brought the first 1,000 tokens; the slices say where it goes on.
@@ -123,7 +123,7 @@ async fn a_result_read_in_slices_to_its_end_is_not_expected_any_more() {
 #[tokio::test(start_paused = true)]
 async fn a_result_that_a_person_keeps_back_is_not_blamed_on_its_agent() {
     let (world, server, id, agent) = limited(LimitAction::Ask).await;
-    server.reply_task("report", "t1", vec![Look::Completed(sized(5_000))]);
+    server.reply_task("report", "t1", vec![PollReply::Completed(sized(5_000))]);
     let task = world.handle_of(call(agent, id, "report")).await;
     sees(&world, (agent, id), "s1", task, Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#)));
     world.until(task, "held", TaskHandle::is_held).await;
@@ -148,7 +148,7 @@ async fn a_result_that_a_person_keeps_back_is_not_blamed_on_its_agent() {
 async fn a_window_that_goes_on_after_a_break_still_says_what_was_kept_out_of_it() {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
-    server.reply_task("index", "t1", vec![Look::Completed(sized(500))]);
+    server.reply_task("index", "t1", vec![PollReply::Completed(sized(500))]);
     let task = world.handle_of(call(agent, id, "index")).await;
     world.pass(2 * MINUTE).await;
     world.engine.session_began(agent, Some(id), Some("s1".into()), None);

@@ -11,7 +11,7 @@ use domain::rule::{LimitAction, RuleScope, TokenLimit};
 use domain::task::status::{Phase, RpcError};
 use engine::{ComingState, Landed};
 use testkit::build::{http_server, person};
-use testkit::scripted::{Act, Look, ScriptedServer};
+use testkit::scripted::{EngineAction, PollReply, ScriptedServer};
 
 use crate::budget::{result, seen, sized};
 use crate::driving::{call, plain, rule};
@@ -88,7 +88,7 @@ async fn the_late_result_of_a_plain_call_is_held_in_its_commit() {
 #[tokio::test(start_paused = true)]
 async fn the_result_of_a_task_is_held_in_its_commit_when_a_look_brings_it() {
     let (world, server, id, agent) = limited(LimitAction::Hold).await;
-    server.reply_task("report", "t1", vec![Look::Completed(large())]);
+    server.reply_task("report", "t1", vec![PollReply::Completed(large())]);
     let task = world.handle_of(call(agent, id, "report")).await;
     // Born as its first version; on a busy machine the look may come before anything else is asked.
     let handle = world.held_at_once(task, 1).await;
@@ -98,12 +98,12 @@ async fn the_result_of_a_task_is_held_in_its_commit_when_a_look_brings_it() {
 #[tokio::test(start_paused = true)]
 async fn the_result_of_a_task_is_held_in_its_commit_when_it_is_pushed() {
     let (world, server, id, agent) = limited(LimitAction::Ask).await;
-    server.reply_task("report", "t1", vec![Look::working()]);
+    server.reply_task("report", "t1", vec![PollReply::working()]);
     server.hint("t1", Duration::from_secs(600));
     let task = world.handle_of(call(agent, id, "report")).await;
     world.until_true("looked at", || !server.reads("t1").is_empty()).await;
     let before = world.handle(task).await.version;
-    assert!(server.push("t1", &Look::Completed(large())), "it is pushed");
+    assert!(server.push("t1", &PollReply::Completed(large())), "it is pushed");
     let handle = world.held_at_once(task, before).await;
     assert!(handle.is_held(), "a person decides");
     assert_eq!(server.reads("t1").len(), 1, "no look brought it");
@@ -115,7 +115,7 @@ async fn a_legacy_result_that_is_fetched_after_the_end_is_held_in_its_commit() {
     server.legacy();
     world.restart().await;
     world.until_up(id).await;
-    server.reply_task("report", "t1", vec![Look::NotFetched, Look::Completed(large())]);
+    server.reply_task("report", "t1", vec![PollReply::NotFetched, PollReply::Completed(large())]);
     let task = world.handle_of(call(agent, id, "report")).await;
     let done = |handle: &TaskHandle| handle.view.is_terminal();
     let before = world.until(task, "finished", done).await;
@@ -128,7 +128,7 @@ async fn a_legacy_result_that_is_fetched_after_the_end_is_held_in_its_commit() {
 #[tokio::test(start_paused = true)]
 async fn a_limit_that_warns_lets_the_result_go_and_says_so() {
     let (world, server, id, agent) = limited(LimitAction::Warn).await;
-    server.reply_task("report", "t1", vec![Look::Completed(large())]);
+    server.reply_task("report", "t1", vec![PollReply::Completed(large())]);
     let task = world.handle_of(call(agent, id, "report")).await;
     let handle = world.until(task, "over", |handle| handle.view.is_terminal()).await;
     assert_eq!(handle.form(), Some(ResultForm::Whole), "its agent gets it");
@@ -147,7 +147,7 @@ async fn a_limit_that_asks_waits_and_does_what_the_person_says() {
     let (world, server, id, agent) = limited(LimitAction::Ask).await;
     for (number, (form, sight)) in answers.into_iter().enumerate() {
         let name = format!("t{number}");
-        server.reply_task("report", &name, vec![Look::Completed(large())]);
+        server.reply_task("report", &name, vec![PollReply::Completed(large())]);
         let task = world.handle_of(call(agent, id, "report")).await;
         let held = world.until(task, "held", TaskHandle::is_held).await;
         let waits = agent_view(&held, world.now());
@@ -169,12 +169,12 @@ async fn a_result_that_does_not_fit_into_the_window_is_held() {
     world.rule(limits).await;
     world.engine.saw(seen(agent, (Some(id), None), result(8_000)));
     world.engine.flush_budget().await;
-    server.reply_task("report", "t1", vec![Look::Completed(sized(1_500))]);
+    server.reply_task("report", "t1", vec![PollReply::Completed(sized(1_500))]);
     let fits = world.handle_of(call(agent, id, "report")).await;
     let handle = world.until(fits, "over", |handle| handle.view.is_terminal()).await;
     assert_eq!(handle.hold, None, "8,000 and 1,500 are less than 10,000");
     world.until(fits, "counted", |handle| handle.tokens.is_some_and(|tokens| tokens.result.is_some())).await;
-    server.reply_task("report", "t2", vec![Look::Completed(sized(1_200))]);
+    server.reply_task("report", "t2", vec![PollReply::Completed(sized(1_200))]);
     let task = world.handle_of(call(agent, id, "report")).await;
     let held = world.until(task, "held", TaskHandle::is_held).await;
     let why = held.hold.map(|hold| hold.why);
@@ -188,13 +188,13 @@ async fn a_task_that_says_too_much_is_stopped_with_the_reason() {
     let mut limits = rule(RuleScope::Tool(id, "chatter".into()));
     limits.task_limit = Some(TokenLimit { tokens: 100, at: LimitAction::Stop });
     world.rule(limits).await;
-    let lines: Vec<Look> = (0..20).map(|line| Look::says(&format!("line {line} of many words"))).collect();
+    let lines: Vec<PollReply> = (0..20).map(|line| PollReply::says(&format!("line {line} of many words"))).collect();
     server.reply_task("chatter", "t1", lines);
     let task = world.handle_of(call(agent, id, "chatter")).await;
     let handle = world.until_phase(task, Phase::Cancelled).await;
     let why = handle.cancelled_by_limit().map(str::to_owned).expect("a limit stopped it");
     assert!(why.contains("the limit is 100"), "it says which: {why}");
-    let cancels = server.times(|act| matches!(act, Act::Cancel(_)));
+    let cancels = server.times(|act| matches!(act, EngineAction::Cancel(_)));
     assert_eq!(cancels.len(), 1, "through the way of every cancel");
 }
 
@@ -205,13 +205,13 @@ async fn a_task_past_a_limit_that_asks_goes_on_when_a_person_says_so() {
     let mut limits = rule(RuleScope::Agent(agent));
     limits.task_limit = Some(TokenLimit { tokens: 20, at: LimitAction::Ask });
     world.rule(limits).await;
-    server.reply_task("chatter", "t1", vec![Look::says("many words at once, more than it may")]);
+    server.reply_task("chatter", "t1", vec![PollReply::says("many words at once, more than it may")]);
     let task = world.handle_of(call(agent, id, "chatter")).await;
     world.until(task, "asked about", TaskHandle::asks_to_go_on).await;
     world.engine.let_go_on(task, person("ada")).await.expect("somebody is asked");
     let handle = world.handle(task).await;
     assert!(!handle.asks_to_go_on(), "it was settled");
-    server.becomes("t1", Look::says("and more, and more, and more, and more"));
+    server.becomes("t1", PollReply::says("and more, and more, and more, and more"));
     world.pass(60 * SECOND).await;
     assert!(!world.handle(task).await.asks_to_go_on(), "nobody is asked twice");
     let again = world.engine.let_go_on(task, person("bob")).await;
@@ -237,10 +237,10 @@ async fn what_was_delivered_before_its_end_meets_its_limit_all_the_same() {
     let mut review = rule(RuleScope::Server(id));
     review.hold_results = Some(true);
     world.rule(review).await;
-    server.reply_task("report", "t1", vec![Look::working()]);
+    server.reply_task("report", "t1", vec![PollReply::working()]);
     let task = world.handle_of(call(agent, id, "report")).await;
     world.engine.release(task, person("ada"), Some(ResultForm::Whole), None).await.expect("it is held from the beginning");
-    server.becomes("t1", Look::Completed(large()));
+    server.becomes("t1", PollReply::Completed(large()));
     let handle = world.until(task, "over", |handle| handle.view.is_terminal()).await;
     assert_eq!(handle.hold.map(|hold| hold.why), Some(HoldReason::TooLarge { tokens: 5_000, limit: LIMIT }));
     world.engine.release(task, person("ada"), Some(ResultForm::Whole), None).await.expect("a person is asked again");

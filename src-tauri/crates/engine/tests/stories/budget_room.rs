@@ -9,7 +9,7 @@ use domain::task::payload::Payload;
 use domain::rule::{LimitAction, RuleScope, TokenLimit};
 use domain::task::status::Phase;
 use engine::{AgentCall, Landed, Passed, Place};
-use testkit::scripted::{Look, ScriptedServer};
+use testkit::scripted::{PollReply, ScriptedServer};
 
 use crate::budget::{result, seen, sized};
 use crate::driving::{call, plain, rule};
@@ -60,7 +60,7 @@ impl World {
 
     /// A task of the agent that brings this.
     async fn brings(&self, server: &ScriptedServer, call: AgentCall, name: &str, brought: &str) -> HandleId {
-        server.reply_task(&call.tool, name, vec![Look::Completed(brought.to_owned())]);
+        server.reply_task(&call.tool, name, vec![PollReply::Completed(brought.to_owned())]);
         self.handle_of(call).await
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::task::payload::Payload;
 use domain::ports::{CallError, CallReply};
 use domain::task::status::{Phase, RpcError, ServerView};
-use testkit::scripted::{Act, Look, payload, unreachable};
+use testkit::scripted::{EngineAction, PollReply, payload, unreachable};
 
 use crate::world::World;
 
@@ -16,7 +16,7 @@ fn plain(text: &str) -> CallReply {
 #[tokio::test(start_paused = true)]
 async fn a_called_task_is_followed_to_its_result() {
     let (world, server, id) = World::new().await;
-    server.reply_task("index", "t1", vec![Look::says("a third"), Look::says("two thirds"), Look::done()]);
+    server.reply_task("index", "t1", vec![PollReply::says("a third"), PollReply::says("two thirds"), PollReply::done()]);
     let task = world.call(id, "index").await;
     let done = world.until_phase(task, Phase::Done).await;
     assert_eq!(world.result(task).await.as_deref(), Some(r#"{"content":[]}"#), "the result is stored at once");
@@ -52,7 +52,7 @@ async fn a_lost_reply_is_unconfirmed_and_the_call_is_never_sent_again() {
     let task = world.call(id, "once").await;
     world.until_phase(task, Phase::Unconfirmed).await;
     world.pass(Duration::from_secs(3_600)).await;
-    let calls = server.times(|act| matches!(act, Act::Call { .. }));
+    let calls = server.times(|act| matches!(act, EngineAction::Call { .. }));
     assert_eq!(calls.len(), 1, "a call whose reply is lost may have run");
 }
 

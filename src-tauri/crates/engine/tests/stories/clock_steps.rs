@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::task::AnswerInput;
 use domain::task::status::Phase;
-use testkit::scripted::{Act, Look, unreachable};
+use testkit::scripted::{EngineAction, PollReply, unreachable};
 
 use crate::world::{World, acceptance};
 
@@ -14,7 +14,7 @@ const HOUR_MS: i64 = 3_600_000;
 #[tokio::test(start_paused = true)]
 async fn an_answer_leaves_in_its_time_though_the_clock_was_set_back_an_hour() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::asks(&["k"]), Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::asks(&["k"]), PollReply::done()]);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Waiting).await;
     let begun = tokio::time::Instant::now();
@@ -29,12 +29,12 @@ async fn an_answer_leaves_in_its_time_though_the_clock_was_set_back_an_hour() {
 #[tokio::test(start_paused = true)]
 async fn looks_go_on_to_be_taken_in_after_the_clock_was_set_back() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
     world.clock.set_wall(-HOUR_MS);
     world.pass(10 * SECOND).await;
-    server.becomes("t1", Look::asks(&["k"]));
+    server.becomes("t1", PollReply::asks(&["k"]));
     let begun = tokio::time::Instant::now();
     world.until_phase(task, Phase::Waiting).await;
     assert!(begun.elapsed() < 120 * SECOND, "it took {:?}", begun.elapsed());
@@ -43,7 +43,7 @@ async fn looks_go_on_to_be_taken_in_after_the_clock_was_set_back() {
 #[tokio::test(start_paused = true)]
 async fn a_clock_set_forward_expires_no_task_and_deletes_no_history() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     server.ttl("t1", 600 * SECOND);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
@@ -57,13 +57,13 @@ async fn a_clock_set_forward_expires_no_task_and_deletes_no_history() {
     world.pass(world.policy.prune_every + SECOND).await;
     let kept = world.registry.changes_since(domain::ids::Seq(0), 1).await.expect("changes read").rows;
     assert_eq!(kept, first, "nothing is deleted for its age after a step");
-    assert!(server.times(|act| matches!(act, Act::Cancel { .. })).is_empty());
+    assert!(server.times(|act| matches!(act, EngineAction::Cancel { .. })).is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_was_held_back_before_a_restart_leaves_though_the_clock_was_set_back_meanwhile() {
     let (mut world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::asks(&["k"]), Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::asks(&["k"]), PollReply::done()]);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Waiting).await;
     let input = AnswerInput { not_before: Some(world.now().plus(5 * SECOND)), ..acceptance(Some("k"), "ada") };

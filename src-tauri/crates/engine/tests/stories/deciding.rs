@@ -10,7 +10,7 @@ use domain::task::input_request::{AnswerAction, LiveQuestion, RequestState};
 use domain::task::status::{CancelState, Delivery, Phase, RpcError, ServerView};
 use engine::EngineError;
 use testkit::build::person;
-use testkit::scripted::{Act, Look, OnCancel, form, hung_up, payload, unreachable};
+use testkit::scripted::{EngineAction, OnCancel, PollReply, form, hung_up, payload, unreachable};
 
 use crate::world::{World, acceptance, asks, question};
 
@@ -18,7 +18,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 async fn asking() -> (World, testkit::scripted::ScriptedServer, domain::ids::ServerId, domain::ids::HandleId) {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::asks(&["k"]), Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::asks(&["k"]), PollReply::done()]);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Waiting).await;
     (world, server, id, task)
@@ -72,7 +72,7 @@ async fn an_answer_that_does_not_get_through_is_sent_again_until_it_is_acknowled
     let answers = server.answers();
     assert_eq!(answers.len(), 4, "three failures and one success");
     assert!(answers.iter().all(|answer| *answer == answers[0]), "always the same answer: {answers:?}");
-    let times = server.times(|act| matches!(act, Act::Answer { .. }));
+    let times = server.times(|act| matches!(act, EngineAction::Answer { .. }));
     assert!(times[2].since(times[1]) >= 20 * SECOND, "the server's wish to wait is obeyed: {times:?}");
 }
 
@@ -105,7 +105,7 @@ async fn a_held_back_answer_can_be_taken_back_and_leaves_only_in_its_time() {
     let until = world.now().plus(5 * SECOND);
     world.engine.answer(task, held(until)).await.expect("it is answered anew");
     world.until_phase(task, Phase::Done).await;
-    let left = server.times(|act| matches!(act, Act::Answer { .. }));
+    let left = server.times(|act| matches!(act, EngineAction::Answer { .. }));
     assert!(left[0] >= until && left[0].since(until) < SECOND / 2, "it leaves in its time: {left:?} for {until}");
     let late = world.engine.undo_answer(task, RequestKey::new("k"), person("ada")).await;
     assert!(matches!(late, Err(EngineError::Refused(_))), "{late:?}");
@@ -117,18 +117,18 @@ async fn a_call_that_asks_before_it_starts_is_called_again_with_all_answers() {
     let two = [("a", form()), ("b", form())].map(|(key, ask)| (RequestKey::new(key), ask));
     let state = Some(Payload::new("opaque"));
     server.reply("tidy", SECOND / 10, Ok(asks(two.into(), state)));
-    server.reply_task("tidy", "t1", vec![Look::done()]);
+    server.reply_task("tidy", "t1", vec![PollReply::done()]);
     let task = world.call(id, "tidy").await;
     world.until_phase(task, Phase::Waiting).await;
     world.engine.answer(task, acceptance(Some("call.1:a"), "ada")).await.expect("the first answer");
     world.pass(60 * SECOND).await;
-    let calls = |server: &testkit::scripted::ScriptedServer| server.times(|act| matches!(act, Act::Call { .. })).len();
+    let calls = |server: &testkit::scripted::ScriptedServer| server.times(|act| matches!(act, EngineAction::Call { .. })).len();
     assert_eq!(calls(&server), 1, "half the answers are not a round");
     world.engine.answer(task, acceptance(Some("call.1:b"), "ada")).await.expect("the second answer");
     world.until_phase(task, Phase::Done).await;
     assert_eq!(calls(&server), 2, "it was called again once");
     let rounds = server.acts().into_iter().filter_map(|(_, act)| match act {
-        Act::Call { answers, .. } => Some(answers),
+        EngineAction::Call { answers, .. } => Some(answers),
         _ => None,
     });
     assert_eq!(rounds.collect::<Vec<_>>(), [None, Some(2)], "with both answers");
@@ -142,7 +142,7 @@ async fn a_round_without_questions_is_answered_after_a_short_wait() {
     server.reply("tidy", Duration::ZERO, Ok(CallReply::Result { payload: payload("1"), is_error: false }));
     let task = world.call(id, "tidy").await;
     world.until_phase(task, Phase::Done).await;
-    let calls = server.times(|act| matches!(act, Act::Call { .. }));
+    let calls = server.times(|act| matches!(act, EngineAction::Call { .. }));
     assert!(calls[1].since(calls[0]) >= world.policy.round_wait, "not at once: {calls:?}");
 }
 
@@ -163,7 +163,7 @@ async fn a_live_question_is_answered_on_its_connection() {
     server.legacy();
     server.close_connection(hung_up());
     world.pass(3 * SECOND).await;
-    server.reply_task("work", "t1", vec![Look::Waits, Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::Waits, PollReply::done()]);
     let task = world.call(id, "work").await;
     world.pass(SECOND).await;
     server.say(UpstreamEvent::Question(UpstreamSubject::Call(task), live_question(&server, "r1")));
@@ -179,7 +179,7 @@ async fn an_answer_to_a_lost_connection_goes_out_when_the_question_comes_again()
     server.legacy();
     server.close_connection(hung_up());
     world.pass(3 * SECOND).await;
-    server.reply_task("work", "t1", vec![Look::Waits, Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::Waits, PollReply::done()]);
     let task = world.call(id, "work").await;
     world.pass(SECOND).await;
     server.say(UpstreamEvent::Question(UpstreamSubject::Call(task), live_question(&server, "r1")));
@@ -213,7 +213,7 @@ async fn a_question_nobody_can_answer_is_dismissed_at_once() {
 #[tokio::test(start_paused = true)]
 async fn an_obeyed_stop_is_asked_acknowledged_and_stopped() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(SECOND).await;
     world.engine.cancel(task, person("ada"), Some("too slow".into())).await.expect("the stop is recorded");
@@ -228,19 +228,19 @@ async fn an_obeyed_stop_is_asked_acknowledged_and_stopped() {
 async fn an_act_of_a_person_earns_a_poll_after_a_second_and_after_five_whatever_the_hint() {
     let (world, server, id) = World::new().await;
     server.on_cancel(OnCancel::Ignore);
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     server.hint("t1", 3_600 * SECOND);
     let task = world.call(id, "work").await;
     world.pass(20 * SECOND).await;
     server.clear_acts();
     world.engine.cancel(task, person("ada"), None).await.expect("the stop is recorded");
     world.pass(30 * SECOND).await;
-    let acknowledged = server.times(|act| matches!(act, Act::Cancel { .. }))[0];
+    let acknowledged = server.times(|act| matches!(act, EngineAction::Cancel { .. }))[0];
     let after: Vec<u64> = server.reads("t1").iter().map(|at| at.since(acknowledged).as_secs()).collect();
     assert_eq!(after, [1, 5], "two polls, and then the hint counts again");
     server.clear_acts();
     world.engine.look_soon(task);
-    server.becomes("t1", Look::Cancelled);
+    server.becomes("t1", PollReply::Cancelled);
     world.pass(30 * SECOND).await;
     assert_eq!(server.reads("t1").len(), 1, "polled after a second, and over");
     assert_eq!(world.phase(task).await, Phase::Cancelled);
@@ -249,14 +249,14 @@ async fn an_act_of_a_person_earns_a_poll_after_a_second_and_after_five_whatever_
 #[tokio::test(start_paused = true)]
 async fn an_answer_of_a_person_earns_the_same_two_polls() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::asks(&["k"])]);
+    server.reply_task("work", "t1", vec![PollReply::asks(&["k"])]);
     server.hint("t1", 3_600 * SECOND);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Waiting).await;
     server.clear_acts();
     world.accept(task, "ada").await.expect("the answer is recorded");
     world.until_true("sent", || !server.answers().is_empty()).await;
-    let sent = server.times(|act| matches!(act, Act::Answer { .. }))[0];
+    let sent = server.times(|act| matches!(act, EngineAction::Answer { .. }))[0];
     world.pass(30 * SECOND).await;
     let after: Vec<u64> = server.reads("t1").iter().map(|at| at.since(sent).as_secs()).collect();
     assert_eq!(after, [1, 5]);
@@ -265,7 +265,7 @@ async fn an_answer_of_a_person_earns_the_same_two_polls() {
 #[tokio::test(start_paused = true)]
 async fn polls_that_are_earned_while_there_is_no_connection_are_not_tried_in_a_circle() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
     server.refuse_connections(Some(unreachable()));
@@ -287,7 +287,7 @@ async fn polls_that_are_earned_while_there_is_no_connection_are_not_tried_in_a_c
 async fn a_stop_that_is_not_obeyed_is_told_and_may_end_as_finished_anyway() {
     let (world, server, id) = World::new().await;
     server.on_cancel(OnCancel::Ignore);
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(SECOND).await;
     world.engine.cancel(task, person("ada"), None).await.expect("the stop is recorded");
@@ -297,17 +297,17 @@ async fn a_stop_that_is_not_obeyed_is_told_and_may_end_as_finished_anyway() {
     assert_eq!(world.phase(task).await, Phase::Cancelling, "an acknowledgement is not obedience");
     let problems = world.notifier.told().into_iter().filter(|n| n.attention == domain::task::Attention::Problem);
     assert_eq!(problems.count(), 1, "that it goes on is told once");
-    server.becomes("t1", Look::done());
+    server.becomes("t1", PollReply::done());
     let handle = world.until_phase(task, Phase::Done).await;
     assert_eq!(handle.stop_state(), Some(CancelState::FinishedAnyway));
-    assert_eq!(server.times(|act| matches!(act, Act::Cancel(_))).len(), 1, "one stop is enough");
+    assert_eq!(server.times(|act| matches!(act, EngineAction::Cancel(_))).len(), 1, "one stop is enough");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_the_server_cannot_do_is_refused_in_plain_words() {
     let (world, server, id) = World::new().await;
     server.on_cancel(OnCancel::Fail(UpstreamError::Unsupported("cancel tasks")));
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(SECOND).await;
     world.engine.cancel(task, person("ada"), None).await.expect("the stop is recorded");
@@ -320,10 +320,10 @@ async fn a_stop_the_server_cannot_do_is_refused_in_plain_words() {
 async fn a_stop_that_was_overtaken_by_the_end_raises_no_alarm() {
     let (world, server, id) = World::new().await;
     server.on_cancel(OnCancel::Fail(UpstreamError::UnknownTask));
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(6 * SECOND).await;
-    server.becomes("t1", Look::done());
+    server.becomes("t1", PollReply::done());
     world.engine.cancel(task, person("ada"), None).await.expect("the stop is recorded");
     world.until_phase(task, Phase::Done).await;
     let told = world.notifier.told();
@@ -333,7 +333,7 @@ async fn a_stop_that_was_overtaken_by_the_end_raises_no_alarm() {
 #[tokio::test(start_paused = true)]
 async fn a_stop_is_sent_when_the_server_comes_back() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(SECOND).await;
     server.refuse_connections(Some(unreachable()));
@@ -359,7 +359,7 @@ async fn a_stopped_plain_call_that_never_replies_is_unconfirmed_after_the_grace(
     world.engine.cancel(task, person("ada"), None).await.expect("the stop is recorded");
     let handle = world.until_phase(task, Phase::Unconfirmed).await;
     assert!(matches!(handle.view, ServerView::Unanswered { .. }), "{:?}", handle.view);
-    assert_eq!(server.times(|act| matches!(act, Act::CancelCall(_))).len(), 1);
+    assert_eq!(server.times(|act| matches!(act, EngineAction::CancelCall(_))).len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -371,7 +371,7 @@ async fn a_call_between_two_rounds_is_stopped_without_asking_the_server() {
     world.until_phase(task, Phase::Waiting).await;
     world.engine.cancel(task, person("ada"), None).await.expect("the stop is recorded");
     world.until_phase(task, Phase::Cancelled).await;
-    assert_eq!(server.times(|act| matches!(act, Act::Call { .. })).len(), 1, "nothing more was sent");
+    assert_eq!(server.times(|act| matches!(act, EngineAction::Call { .. })).len(), 1, "nothing more was sent");
 }
 
 #[tokio::test(start_paused = true)]
@@ -379,7 +379,7 @@ async fn a_thousand_stops_are_sent_within_a_second() {
     let (world, server, id) = World::new().await;
     let mut tasks = Vec::new();
     for number in 0..1_000 {
-        server.reply_task("work", &format!("t{number}"), vec![Look::working()]);
+        server.reply_task("work", &format!("t{number}"), vec![PollReply::working()]);
         tasks.push(world.call(id, "work").await);
     }
     world.pass(5 * SECOND).await;
@@ -389,7 +389,7 @@ async fn a_thousand_stops_are_sent_within_a_second() {
     for stopped in futures::future::join_all(stops).await {
         stopped.expect("the stop is recorded");
     }
-    world.until_true("sent", || server.times(|act| matches!(act, Act::Cancel(_))).len() == 1_000).await;
+    world.until_true("sent", || server.times(|act| matches!(act, EngineAction::Cancel(_))).len() == 1_000).await;
     let took = world.now().since(begun);
     assert!(took < SECOND, "16 at a time, 5 ms each: {took:?}");
 }
@@ -405,7 +405,7 @@ async fn one_server_that_is_down_does_not_hold_up_the_stops_of_another() {
     world.registry.put_server(unit).await.expect("a server is added");
     world.engine.server_changed(other.id).await.expect("it is followed");
     for number in 0..50 {
-        down.reply_task("work", &format!("t{number}"), vec![Look::working()]);
+        down.reply_task("work", &format!("t{number}"), vec![PollReply::working()]);
         let task = world.call(id, "work").await;
         world.engine.cancel(task, person("ada"), None).await.expect("the stop is recorded");
         if number == 0 {
@@ -413,7 +413,7 @@ async fn one_server_that_is_down_does_not_hold_up_the_stops_of_another() {
         }
     }
     down.close_connection(hung_up());
-    fine.reply_task("work", "f", vec![Look::working()]);
+    fine.reply_task("work", "f", vec![PollReply::working()]);
     let task = world.call(other.id, "work").await;
     let begun = world.now();
     world.engine.cancel(task, person("ada"), None).await.expect("the stop is recorded");

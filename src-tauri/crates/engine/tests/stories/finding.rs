@@ -7,7 +7,7 @@ use domain::policy::Policy;
 use domain::ports::{Clock, UpstreamError, UpstreamEvent};
 use domain::task::status::{Contact, GoneWhy, Phase};
 use testkit::build::{http_server, person};
-use testkit::scripted::{Look, ScriptedServer, unreachable};
+use testkit::scripted::{PollReply, ScriptedServer, unreachable};
 
 use crate::world::World;
 
@@ -18,8 +18,8 @@ async fn listed_tasks_get_a_handle_once_and_stay_when_they_are_no_longer_listed(
     let clock = std::sync::Arc::new(testkit::clock::TestClock::new());
     let server = ScriptedServer::new(clock.clone());
     server.list(&["a", "b"]);
-    server.plan("a", vec![Look::working()]);
-    server.plan("b", vec![Look::working()]);
+    server.plan("a", vec![PollReply::working()]);
+    server.plan("b", vec![PollReply::working()]);
     let (world, _) = World::prepared(http_server(1, "one"), Policy::default(), clock, &server).await;
     world.pass(10 * SECOND).await;
     let mut found = world.all().await;
@@ -34,21 +34,21 @@ async fn listed_tasks_get_a_handle_once_and_stay_when_they_are_no_longer_listed(
 #[tokio::test(start_paused = true)]
 async fn an_adopted_task_is_followed_and_adopted_once() {
     let (world, server, id) = World::new().await;
-    server.plan("theirs", vec![Look::working()]);
+    server.plan("theirs", vec![PollReply::working()]);
     let by = person("ada");
     let one = world.engine.adopt(id, UpstreamTaskId::new("theirs"), by.clone()).await.expect("it is there");
     let two = world.engine.adopt(id, UpstreamTaskId::new("theirs"), by.clone()).await.expect("it is there still");
     assert_eq!(one, two, "the same task is the same handle");
     let unknown = world.engine.adopt(id, UpstreamTaskId::new("nobody's"), by).await;
     assert!(matches!(unknown, Err(engine::EngineError::Upstream(UpstreamError::UnknownTask))), "{unknown:?}");
-    server.becomes("theirs", Look::done());
+    server.becomes("theirs", PollReply::done());
     world.until_phase(one, Phase::Done).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_expired_task_is_looked_at_once_more_before_it_is_given_up() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     server.ttl("t1", 100 * SECOND);
     server.hint("t1", 60 * SECOND);
     let task = world.call(id, "work").await;
@@ -62,7 +62,7 @@ async fn an_expired_task_is_looked_at_once_more_before_it_is_given_up() {
 #[tokio::test(start_paused = true)]
 async fn progress_is_thinned_and_the_last_one_lands() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     server.hint("t1", 600 * SECOND);
     let task = world.call(id, "work").await;
     world.pass(3 * SECOND).await;
@@ -84,7 +84,7 @@ async fn progress_is_thinned_and_the_last_one_lands() {
 #[tokio::test(start_paused = true)]
 async fn a_removed_server_leaves_its_tasks_lost_with_that_reason() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(5 * SECOND).await;
     world.registry.remove_server(id, Vec::new()).await.expect("it is removed");
@@ -102,15 +102,15 @@ async fn a_removed_server_leaves_its_tasks_lost_with_that_reason() {
 async fn a_question_that_a_push_leaves_out_is_closed_by_a_look_soon_after() {
     let (world, server, id) = World::new().await;
     server.accepts_subscriptions();
-    server.reply_task("work", "t1", vec![Look::asks(&["k"])]);
+    server.reply_task("work", "t1", vec![PollReply::asks(&["k"])]);
     server.hint("t1", 2 * SECOND);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Waiting).await;
     // Long enough that the subscription covers it: from now on it is looked at once a minute.
     world.pass(30 * SECOND).await;
-    server.becomes("t1", Look::working());
+    server.becomes("t1", PollReply::working());
     let pushed = world.now();
-    assert!(server.push("t1", &Look::working()), "somebody listens");
+    assert!(server.push("t1", &PollReply::working()), "somebody listens");
     world.until_phase(task, Phase::Running).await;
     let took = world.now().since(pushed);
     assert!(took <= 3 * SECOND, "the look comes as soon as the hint allows, not with the next minute: {took:?}");

@@ -8,7 +8,7 @@ use domain::ports::{UpstreamError, UpstreamEvent};
 use domain::server::ServerHealth;
 use domain::task::status::{Contact, GoneWhy, Phase};
 use testkit::build::{http_server, person, stdio_server};
-use testkit::scripted::{Act, Look, ScriptedServer, hung_up, killed, unreachable};
+use testkit::scripted::{EngineAction, PollReply, ScriptedServer, hung_up, killed, unreachable};
 
 use crate::world::World;
 
@@ -21,7 +21,7 @@ fn gaps(times: &[domain::time::Timestamp]) -> Vec<Duration> {
 #[tokio::test(start_paused = true)]
 async fn a_hint_is_never_shortened() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     server.hint("t1", 7 * SECOND);
     world.call(id, "work").await;
     world.pass(120 * SECOND).await;
@@ -45,11 +45,11 @@ async fn a_hint_is_never_shortened() {
 #[tokio::test(start_paused = true)]
 async fn a_hint_that_comes_with_news_counts_from_that_look_on() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     server.hint("t1", SECOND);
     world.call(id, "work").await;
     world.pass(10 * SECOND).await;
-    server.becomes("t1", Look::says("slower now"));
+    server.becomes("t1", PollReply::says("slower now"));
     server.hint("t1", 30 * SECOND);
     server.clear_acts();
     world.pass(300 * SECOND).await;
@@ -60,7 +60,7 @@ async fn a_hint_that_comes_with_news_counts_from_that_look_on() {
 #[tokio::test(start_paused = true)]
 async fn an_absurdly_short_hint_does_not_make_us_a_burden() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     server.hint("t1", Duration::ZERO);
     world.call(id, "work").await;
     world.pass(60 * SECOND).await;
@@ -71,7 +71,7 @@ async fn an_absurdly_short_hint_does_not_make_us_a_burden() {
 #[tokio::test(start_paused = true)]
 async fn without_a_hint_looks_grow_rarer() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     world.call(id, "work").await;
     world.pass(1_800 * SECOND).await;
     let gaps = gaps(&server.reads("t1"));
@@ -83,7 +83,7 @@ async fn without_a_hint_looks_grow_rarer() {
 #[tokio::test(start_paused = true)]
 async fn unchanged_looks_commit_nothing() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(30 * SECOND).await;
     let before = world.handle(task).await.version;
@@ -102,7 +102,7 @@ async fn unchanged_looks_commit_nothing() {
 async fn at_most_four_reads_are_under_way_at_one_server() {
     let (world, server, id) = World::new().await;
     for number in 0..50 {
-        server.reply_task("work", &format!("t{number}"), vec![Look::working()]);
+        server.reply_task("work", &format!("t{number}"), vec![PollReply::working()]);
         world.call(id, "work").await;
     }
     server.takes(SECOND / 2);
@@ -124,10 +124,10 @@ async fn a_server_with_very_many_tasks_does_not_delay_another() {
         .expect("a server is added");
     world.engine.server_changed(other.id).await.expect("it is followed");
     for number in 0..2_000 {
-        busy.reply_task("work", &format!("t{number}"), vec![Look::working()]);
+        busy.reply_task("work", &format!("t{number}"), vec![PollReply::working()]);
         world.call(id, "work").await;
     }
-    calm.reply_task("work", "c", vec![Look::working()]);
+    calm.reply_task("work", "c", vec![PollReply::working()]);
     calm.hint("c", 5 * SECOND);
     world.call(other.id, "work").await;
     // The busy server can never be on time: each read takes a second, and there are 2,000 to do every few.
@@ -144,20 +144,20 @@ async fn a_server_with_very_many_tasks_does_not_delay_another() {
 async fn a_server_that_asks_to_slow_down_is_left_alone_for_that_long() {
     let (world, server, id) = World::new().await;
     for number in 0..5 {
-        server.reply_task("work", &format!("t{number}"), vec![Look::working()]);
+        server.reply_task("work", &format!("t{number}"), vec![PollReply::working()]);
         world.call(id, "work").await;
     }
     world.pass(20 * SECOND).await;
     server.fail_reads([UpstreamError::RateLimited { after: Some(90 * SECOND) }]);
     server.clear_acts();
     let limited = loop {
-        if let Some(at) = server.times(|act| matches!(act, Act::Read(_))).first() {
+        if let Some(at) = server.times(|act| matches!(act, EngineAction::Read(_))).first() {
             break *at;
         }
         world.pass(SECOND / 10).await;
     };
     world.pass(300 * SECOND).await;
-    let reads = server.times(|act| matches!(act, Act::Read(_)));
+    let reads = server.times(|act| matches!(act, EngineAction::Read(_)));
     let early: Vec<_> =
         reads.iter().filter(|at| **at > limited.plus(SECOND) && **at < limited.plus(90 * SECOND)).collect();
     assert!(early.is_empty(), "nothing was read before the server allowed it: {early:?}");
@@ -169,12 +169,12 @@ async fn a_server_that_asks_to_slow_down_is_left_alone_for_that_long() {
 async fn a_pushed_change_is_seen_without_a_look() {
     let (world, server, id) = World::new().await;
     server.accepts_subscriptions();
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
     let reads = server.reads("t1").len();
     let begun = world.now();
-    assert!(server.push("t1", &Look::asks(&["k"])), "there is a connection");
+    assert!(server.push("t1", &PollReply::asks(&["k"])), "there is a connection");
     world.until_phase(task, Phase::Waiting).await;
     assert!(world.now().since(begun) < SECOND / 10, "within a tenth of a second");
     assert_eq!(server.reads("t1").len(), reads, "without a look of ours");
@@ -184,7 +184,7 @@ async fn a_pushed_change_is_seen_without_a_look() {
 async fn a_subscribed_task_is_polled_rarely() {
     let (world, server, id) = World::new().await;
     server.accepts_subscriptions();
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     server.hint("t1", 2 * SECOND);
     world.call(id, "work").await;
     world.pass(20 * SECOND).await;
@@ -197,7 +197,7 @@ async fn a_subscribed_task_is_polled_rarely() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_asks_for_looks_gets_none_before_its_own_hint() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     server.hint("t1", 20 * SECOND);
     world.call(id, "work").await;
     world.pass(60 * SECOND).await;
@@ -215,7 +215,7 @@ async fn a_server_that_asks_for_looks_gets_none_before_its_own_hint() {
 #[tokio::test(start_paused = true)]
 async fn a_down_server_keeps_the_moment_of_its_outage_and_is_tried_when_somebody_acts() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
     server.refuse_connections(Some(unreachable()));
@@ -230,7 +230,7 @@ async fn a_down_server_keeps_the_moment_of_its_outage_and_is_tried_when_somebody
     };
     let since = down(&world.engine.health(id)).expect("it is down");
     assert!(since.since(died) < SECOND, "since its first moment, not its last attempt");
-    let tries = server.times(|act| matches!(act, Act::Connect));
+    let tries = server.times(|act| matches!(act, EngineAction::Connect));
     let waits: Vec<_> = tries.windows(2).map(|pair| pair[1].since(pair[0])).collect();
     assert!(waits.iter().all(|wait| *wait <= 31 * SECOND), "somebody waits for its task: {waits:?}");
     world.until_true("waiting again", || down(&world.engine.health(id)).is_some()).await;
@@ -246,11 +246,11 @@ async fn a_down_server_keeps_the_moment_of_its_outage_and_is_tried_when_somebody
 async fn a_pushed_end_brings_its_result() {
     let (world, server, id) = World::new().await;
     server.accepts_subscriptions();
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
     // The push says only that it ended; the look that follows brings what it ended with.
-    server.becomes("t1", Look::done());
+    server.becomes("t1", PollReply::done());
     server.say(UpstreamEvent::PollSoon(UpstreamTaskId::new("t1")));
     world.until_phase(task, Phase::Done).await;
     assert!(world.result(task).await.is_some(), "the result is here together with the end");
@@ -259,7 +259,7 @@ async fn a_pushed_end_brings_its_result() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_dies_leaves_its_tasks_silent_and_then_live_again() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     server.hint("t1", 5 * SECOND);
     let task = world.call(id, "work").await;
     world.pass(30 * SECOND).await;
@@ -275,21 +275,21 @@ async fn a_server_that_dies_leaves_its_tasks_silent_and_then_live_again() {
     assert_eq!(world.handle(task).await.version, version, "misses that say nothing new are not commits");
     server.refuse_connections(None);
     world.until_phase(task, Phase::Running).await;
-    server.becomes("t1", Look::done());
+    server.becomes("t1", PollReply::done());
     world.until_phase(task, Phase::Done).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_does_not_answer_reads_is_down_and_comes_back() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     server.hint("t1", SECOND);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
     server.fail_reads(std::iter::repeat_n(unreachable(), 6));
     world.until_true("down", || matches!(world.engine.health(id), ServerHealth::Down { .. })).await;
     world.until_up(id).await;
-    server.becomes("t1", Look::done());
+    server.becomes("t1", PollReply::done());
     world.until_phase(task, Phase::Done).await;
 }
 
@@ -299,7 +299,7 @@ async fn a_task_of_a_killed_child_is_lost_with_that_reason_when_the_new_child_do
     let server = ScriptedServer::new(clock.clone());
     server.child_per_connection();
     let (world, id) = World::prepared(stdio_server(1, "one"), Policy::default(), clock, &server).await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
     server.forget_all();
@@ -315,7 +315,7 @@ async fn a_task_of_a_killed_child_is_lost_with_that_reason_when_the_new_child_do
 #[tokio::test(start_paused = true)]
 async fn a_task_of_a_modern_child_ends_with_it_too() {
     let (world, server, id) = World::with(stdio_server(1, "one"), Policy::default()).await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
     server.forget_all();
@@ -327,7 +327,7 @@ async fn a_task_of_a_modern_child_ends_with_it_too() {
 #[tokio::test(start_paused = true)]
 async fn a_child_that_is_gone_leaves_its_tasks_silent_until_it_can_be_asked() {
     let (world, server, id) = World::with(stdio_server(1, "one"), Policy::default()).await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     server.hint("t1", 2 * SECOND);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
@@ -350,18 +350,18 @@ async fn a_server_that_flaps_is_connected_to_ever_more_rarely() {
         server.close_connection(hung_up());
         world.until_true("down", || matches!(world.engine.health(id), ServerHealth::Down { .. })).await;
     }
-    let gaps = gaps(&server.times(|act| *act == Act::Connect));
+    let gaps = gaps(&server.times(|act| *act == EngineAction::Connect));
     assert!(gaps.last().is_some_and(|gap| *gap >= 200 * SECOND), "the wait grows to minutes: {gaps:?}");
     world.until_up(id).await;
     world.pass(3_600 * SECOND).await;
     server.clear_acts();
     server.close_connection(hung_up());
     world.pass(3 * SECOND).await;
-    assert_eq!(server.times(|act| *act == Act::Connect).len(), 1, "a connection that lasted is taken up at once");
+    assert_eq!(server.times(|act| *act == EngineAction::Connect).len(), 1, "a connection that lasted is taken up at once");
 }
 
 fn reads_before_kill(server: &ScriptedServer) -> usize {
-    let connects = server.times(|act| matches!(act, Act::Connect));
+    let connects = server.times(|act| matches!(act, EngineAction::Connect));
     let last = connects.last().copied().expect("it was connected");
     server.reads("t1").iter().filter(|at| **at < last).count()
 }
@@ -372,12 +372,12 @@ async fn a_task_that_survived_its_child_is_followed_on() {
     let server = ScriptedServer::new(clock.clone());
     server.child_per_connection();
     let (world, id) = World::prepared(stdio_server(1, "one"), Policy::default(), clock, &server).await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
     server.close_connection(killed());
     world.pass(60 * SECOND).await;
-    server.becomes("t1", Look::done());
+    server.becomes("t1", PollReply::done());
     world.until_phase(task, Phase::Done).await;
 }
 
@@ -387,24 +387,24 @@ async fn another_task_under_the_id_of_a_dead_child_is_never_stopped() {
     let server = ScriptedServer::new(clock.clone());
     server.child_per_connection();
     let (world, id) = World::prepared(stdio_server(1, "one"), Policy::default(), clock, &server).await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(3_600 * SECOND).await;
     server.takes(10 * SECOND);
     server.close_connection(killed());
     // The new child gives the same id to a task of somebody else.
-    server.plan("t1", vec![Look::working()]);
+    server.plan("t1", vec![PollReply::working()]);
     world.engine.cancel(task, person("ada"), None).await.expect("a stop is recorded");
     world.until_phase(task, Phase::Lost).await;
     world.pass(600 * SECOND).await;
-    let cancels = server.times(|act| matches!(act, Act::Cancel(_)));
+    let cancels = server.times(|act| matches!(act, EngineAction::Cancel(_)));
     assert!(cancels.is_empty(), "a stop by an id that means another task never leaves: {cancels:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_task_the_server_does_not_know_is_looked_for_a_few_times_and_then_lost() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
     server.clear_acts();
@@ -420,7 +420,7 @@ async fn a_task_the_server_does_not_know_is_looked_for_a_few_times_and_then_lost
 async fn a_task_that_a_restarted_server_forgot_is_lost_within_seconds_of_its_return() {
     let (world, server, id) = World::new().await;
     server.accepts_subscriptions();
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
     server.forget_all();
@@ -439,7 +439,7 @@ async fn a_task_that_a_restarted_server_forgot_is_lost_within_seconds_of_its_ret
 #[tokio::test(start_paused = true)]
 async fn a_server_that_wants_a_sign_in_blocks_its_tasks_until_it_is_there() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
     server.fail_reads([UpstreamError::Unauthorized { why: "the token expired".into(), hint: "Sign in.".into() }]);

@@ -10,7 +10,7 @@ use domain::rule::RuleScope;
 use domain::task::status::{CancelState, GoneWhy, Phase};
 use engine::{EngineError, HangUp};
 use testkit::build::person;
-use testkit::scripted::{Act, Look, OnCancel};
+use testkit::scripted::{EngineAction, OnCancel, PollReply};
 
 use crate::driving::{call, plain, rule};
 use crate::world::World;
@@ -45,7 +45,7 @@ async fn a_held_result_reaches_its_agent_only_after_a_person_lets_it() {
 async fn a_person_holds_the_result_of_a_running_task() {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
-    server.reply_task("work", "t1", vec![Look::working(), Look::working(), Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::working(), PollReply::working(), PollReply::done()]);
     let task = world.handle_of(call(agent, id, "work")).await;
     world.engine.hold(task, person("ada")).await.expect("it can be held");
     world.until_phase(task, Phase::Done).await;
@@ -63,10 +63,10 @@ async fn a_revoked_agent_is_out_at_once_and_everything_it_started_is_asked_to_st
     let mut tasks = Vec::new();
     for number in 0..3 {
         let name = format!("t{number}");
-        server.reply_task("work", &name, vec![Look::working()]);
+        server.reply_task("work", &name, vec![PollReply::working()]);
         tasks.push(world.handle_of(call(agent, id, "work")).await);
     }
-    server.reply_task("work", "bystander", vec![Look::working()]);
+    server.reply_task("work", "bystander", vec![PollReply::working()]);
     let bystander = world.handle_of(call(other, id, "work")).await;
     server.reply("slow", 600 * SECOND, Ok(plain("1")));
     let quick = world.begin(call(agent, id, "slow"));
@@ -82,7 +82,7 @@ async fn a_revoked_agent_is_out_at_once_and_everything_it_started_is_asked_to_st
         assert_eq!(agent_view(&handle, world.now()), AgentView::Gone, "the agent knows it no longer");
         world.until(task, "stopped", |handle| handle.stop_state() == Some(CancelState::Stopped)).await;
     }
-    world.until_true("stopped", || !server.times(|act| matches!(act, Act::CancelCall(_))).is_empty()).await;
+    world.until_true("stopped", || !server.times(|act| matches!(act, EngineAction::CancelCall(_))).is_empty()).await;
     assert_eq!(world.phase(bystander).await, Phase::Running, "another agent's task is left alone");
     let again = world.engine.revoke_agent(agent, person("ada"), None).await;
     assert_eq!(again, Ok(0), "there is nothing left to stop");
@@ -95,7 +95,7 @@ async fn a_task_of_a_revoked_agent_that_cannot_be_stopped_says_why() {
     let agent = world.agent(1).await;
     let no = domain::task::status::RpcError { code: -32_601, message: "no".into() };
     server.on_cancel(OnCancel::Fail(domain::ports::UpstreamError::Refused(no)));
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.handle_of(call(agent, id, "work")).await;
     world.engine.revoke_agent(agent, person("ada"), None).await.expect("it is revoked");
     let handle = world.until(task, "refused", |handle| handle.stop_state() == Some(CancelState::Refused)).await;
@@ -108,8 +108,8 @@ async fn a_task_of_a_revoked_agent_that_cannot_be_stopped_says_why() {
 async fn tasks_of_an_agent_that_went_away_are_orphaned_until_it_returns() {
     let (world, server, id) = World::new().await;
     let (agent, other) = (world.agent(1).await, world.agent(2).await);
-    server.reply_task("work", "t1", vec![Look::working()]);
-    server.reply_task("work", "t2", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
+    server.reply_task("work", "t2", vec![PollReply::working()]);
     let task = world.handle_of(call(agent, id, "work")).await;
     let others = world.handle_of(call(other, id, "work")).await;
     world.engine.agent_gone(agent);
@@ -157,7 +157,7 @@ async fn an_agent_is_connected_while_a_stream_of_it_is_open_or_it_was_heard_with
 async fn after_a_restart_an_agent_that_does_not_return_leaves_orphans() {
     let (mut world, server, id) = World::new().await;
     let agent = world.agent(1).await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.handle_of(call(agent, id, "work")).await;
     world.restart().await;
     world.pass(world.policy.gateway.orphan_after / 2).await;
@@ -189,12 +189,12 @@ async fn a_task_told_cancelled_is_cancelled_for_its_agent_whatever_its_server_do
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
     server.on_cancel(OnCancel::Ignore);
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.handle_of(call(agent, id, "work")).await;
     world.engine.agent_told_cancelled(task, agent).await.expect("it can be told");
     assert_eq!(agent_view(&world.handle(task).await, world.now()), AgentView::Cancelled, "at once");
-    world.until_true("asked", || !server.times(|act| matches!(act, Act::Cancel(_))).is_empty()).await;
-    server.becomes("t1", Look::done());
+    world.until_true("asked", || !server.times(|act| matches!(act, EngineAction::Cancel(_))).is_empty()).await;
+    server.becomes("t1", PollReply::done());
     world.until_phase(task, Phase::Done).await;
     assert_eq!(agent_view(&world.handle(task).await, world.now()), AgentView::Cancelled, "an end that was told stays");
 }
@@ -203,13 +203,13 @@ async fn a_task_told_cancelled_is_cancelled_for_its_agent_whatever_its_server_do
 async fn removing_a_server_ends_the_agents_tasks_there_and_a_push_out_of_order_changes_nothing() {
     let (world, server, id) = World::new().await;
     let agent = world.agent(1).await;
-    server.reply_task("work", "t1", vec![Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::done()]);
     let done = world.handle_of(call(agent, id, "work")).await;
     world.until_phase(done, Phase::Done).await;
-    assert!(server.push("t1", &Look::working()), "it is up");
+    assert!(server.push("t1", &PollReply::working()), "it is up");
     world.pass(SECOND).await;
     assert_eq!(agent_view(&world.handle(done).await, world.now()), AgentView::Completed, "an end stays an end");
-    server.reply_task("work", "t2", vec![Look::working()]);
+    server.reply_task("work", "t2", vec![PollReply::working()]);
     let open = world.handle_of(call(agent, id, "work")).await;
     world.engine.hung_up(open, HangUp::Keep).await;
     world.registry.remove_server(id, Vec::new()).await.expect("it can be removed");

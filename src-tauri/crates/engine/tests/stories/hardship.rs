@@ -14,9 +14,9 @@ use domain::task::status::{Contact, GoneWhy, Phase, ServerView};
 use engine::{EngineError, Passed, Seen};
 use testkit::build::{http_server, person};
 use testkit::clock::TestClock;
-use testkit::kill::{KillPoints, KilledRegistry};
+use testkit::kill::{KillPointRegistry, KillPoints};
 use testkit::memory_registry::MemoryRegistry;
-use testkit::scripted::{Act, Look, ScriptedConnector, ScriptedServer, form, hung_up, payload, unreachable};
+use testkit::scripted::{EngineAction, PollReply, ScriptedConnector, ScriptedServer, form, hung_up, payload, unreachable};
 
 use crate::budget::seen;
 use crate::driving::call as agents_call;
@@ -25,11 +25,11 @@ use crate::world::{World, question};
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A world whose disk can be full.
-async fn on_a_small_disk() -> (World, ScriptedServer, ServerId, Arc<KilledRegistry>) {
+async fn on_a_small_disk() -> (World, ScriptedServer, ServerId, Arc<KillPointRegistry>) {
     let clock = Arc::new(TestClock::new());
     let server = ScriptedServer::new(clock.clone());
     let memory = Arc::new(MemoryRegistry::new(Policy::default()));
-    let registry = Arc::new(KilledRegistry::new(memory, KillPoints::listing().0));
+    let registry = Arc::new(KillPointRegistry::new(memory, KillPoints::listing().0));
     let connector = Arc::new(ScriptedConnector::default());
     let configured = http_server(1, "one");
     let id = configured.id;
@@ -57,7 +57,7 @@ async fn what_tasks_cost_is_stored_when_there_is_room_and_not_tried_each_second(
     let (world, server, id, disk) = on_a_small_disk().await;
     world.until_up(id).await;
     let agent = world.agent(1).await;
-    server.reply_task("index", "t1", vec![Look::working()]);
+    server.reply_task("index", "t1", vec![PollReply::working()]);
     let task = world.handle_of(agents_call(agent, id, "index")).await;
     world.until(task, "counted", |handle| handle.tokens.is_some()).await;
     disk.fill_disk(true);
@@ -78,13 +78,13 @@ async fn a_call_that_cannot_be_recorded_is_not_sent() {
     let refused = world.try_call(id, "add").await;
     assert!(matches!(refused, Err(EngineError::Registry(RegistryError::Full { .. }))), "{refused:?}");
     world.pass(60 * SECOND).await;
-    assert!(server.times(|act| matches!(act, Act::Call { .. })).is_empty(), "nothing left the machine");
+    assert!(server.times(|act| matches!(act, EngineAction::Call { .. })).is_empty(), "nothing left the machine");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_cannot_be_recorded_is_refused_and_not_sent() {
     let (world, server, id, disk) = on_a_small_disk().await;
-    server.reply_task("work", "t1", vec![Look::asks(&["k"]), Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::asks(&["k"]), PollReply::done()]);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Waiting).await;
     disk.fill_disk(true);
@@ -130,7 +130,7 @@ async fn a_panic_while_following_a_server_is_not_the_end_of_following_it() {
     let world = World::over(registry, clumsy, scripted, Policy::default(), clock, 1).await;
     world.until_true("down", || matches!(world.engine.health(id), ServerHealth::Down { .. })).await;
     world.until_up(id).await;
-    server.reply_task("work", "t1", vec![Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::done()]);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Done).await;
 }
@@ -138,7 +138,7 @@ async fn a_panic_while_following_a_server_is_not_the_end_of_following_it() {
 #[tokio::test(start_paused = true)]
 async fn a_call_in_flight_keeps_its_connection_while_reads_fail() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     server.hint("t1", SECOND);
     server.reply("slow", 900 * SECOND, Ok(CallReply::Result { payload: payload("1"), is_error: false }));
     let task = world.call(id, "work").await;
@@ -150,7 +150,7 @@ async fn a_call_in_flight_keeps_its_connection_while_reads_fail() {
     world.until_phase(task, Phase::Running).await;
     world.until_up(id).await;
     world.until_phase(slow, Phase::Done).await;
-    assert_eq!(server.times(|act| matches!(act, Act::Connect)).len(), 1, "the connection was kept for the call");
+    assert_eq!(server.times(|act| matches!(act, EngineAction::Connect)).len(), 1, "the connection was kept for the call");
 }
 
 #[tokio::test(start_paused = true)]
@@ -164,12 +164,12 @@ async fn a_server_that_never_answers_holds_no_slot_for_ever() {
     world.registry.put_server(unit).await.expect("a server is added");
     world.engine.server_changed(other.id).await.expect("it is followed");
     for number in 0..4 {
-        server.reply_task("work", &format!("t{number}"), vec![Look::working()]);
+        server.reply_task("work", &format!("t{number}"), vec![PollReply::working()]);
         world.call(id, "work").await;
     }
     server.takes(Duration::from_secs(1_000_000));
     world.pass(30 * SECOND).await;
-    fine.reply_task("work", "f", vec![Look::done()]);
+    fine.reply_task("work", "f", vec![PollReply::done()]);
     let task = world.call(other.id, "work").await;
     let begun = world.now();
     world.until_phase(task, Phase::Done).await;
@@ -184,13 +184,13 @@ async fn a_server_that_never_answers_holds_no_slot_for_ever() {
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_read_is_kept_for_the_doctor_and_the_task_goes_silent() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     server.hint("t1", SECOND);
     let task = world.call(id, "work").await;
     world.pass(5 * SECOND).await;
     let raw = Some(Payload::new(r#"{"result":{"status":7}}"#));
     let error = UpstreamError::Unreadable { path: "$.result.status".into(), why: "not text".into(), raw };
-    server.becomes("t1", Look::Error(error));
+    server.becomes("t1", PollReply::Error(error));
     world.until_phase(task, Phase::Silent).await;
     let kept = world.registry.payload(task, PayloadKind::Unreadable).await.expect("it can be read");
     assert!(kept.is_some(), "the message is kept");
@@ -200,7 +200,7 @@ async fn what_cannot_be_read_is_kept_for_the_doctor_and_the_task_goes_silent() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_asks_for_looks_without_end_gets_ten_a_second() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     world.call(id, "work").await;
     world.pass(SECOND).await;
     server.clear_acts();
@@ -219,7 +219,7 @@ async fn words_about_tasks_that_nobody_knows_are_not_kept_for_ever() {
     for number in 0..5_000 {
         server.say(UpstreamEvent::PollSoon(UpstreamTaskId::new(format!("ghost{number}"))));
     }
-    server.reply_task("work", "t1", vec![Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::done()]);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Done).await;
     assert_eq!(world.all().await.len(), 1, "ghosts are not tasks");
@@ -230,7 +230,7 @@ async fn a_push_that_is_faster_than_the_reply_is_not_lost() {
     let (world, server, id) = World::new().await;
     world.until_up(id).await;
     server.legacy();
-    server.reply_task("work", "t1", vec![Look::Waits]);
+    server.reply_task("work", "t1", vec![PollReply::Waits]);
     let live = domain::task::input_request::LiveQuestion {
         connection: server.connection().expect("it is up"),
         token: "r1".into(),
@@ -250,7 +250,7 @@ async fn a_question_and_its_withdrawal_do_not_overtake_each_other() {
     let (world, server, id) = World::new().await;
     server.legacy();
     world.until_up(id).await;
-    server.reply_task("work", "t1", vec![Look::Waits]);
+    server.reply_task("work", "t1", vec![PollReply::Waits]);
     let task = world.call(id, "work").await;
     world.pass(SECOND).await;
     let connection = server.connection().expect("it is up");
@@ -281,7 +281,7 @@ async fn a_listed_task_whose_reply_is_on_its_way_is_one_task() {
     server.list(&[]);
     let (world, id) = World::prepared(http_server(1, "one"), Policy::default(), clock, &server).await;
     world.until_up(id).await;
-    server.plan("t1", vec![Look::working()]);
+    server.plan("t1", vec![PollReply::working()]);
     server.list(&["t1"]);
     // The list is read again every two minutes; the call leaves just before, and its reply comes just after.
     world.pass(119 * SECOND + SECOND / 2).await;
@@ -289,7 +289,7 @@ async fn a_listed_task_whose_reply_is_on_its_way_is_one_task() {
     server.reply("work", SECOND, Ok(seen));
     let task = world.call(id, "work").await;
     world.pass(300 * SECOND).await;
-    assert!(server.times(|act| *act == Act::List).len() >= 3, "the list was read meanwhile");
+    assert!(server.times(|act| *act == EngineAction::List).len() >= 3, "the list was read meanwhile");
     let all = world.all().await;
     assert_eq!(all.len(), 1, "one task, one handle: {all:?}");
     assert_eq!(all[0].id, task);
@@ -298,11 +298,11 @@ async fn a_listed_task_whose_reply_is_on_its_way_is_one_task() {
 #[tokio::test(start_paused = true)]
 async fn an_id_that_is_used_again_is_another_task_and_the_first_one_keeps_its_record() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::done()]);
     let first = world.call(id, "work").await;
     world.until_phase(first, Phase::Done).await;
     world.pass(60 * SECOND).await;
-    server.reply_task("work", "t1", vec![Look::says("again"), Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::says("again"), PollReply::done()]);
     let second = world.call(id, "work").await;
     world.until_phase(second, Phase::Done).await;
     assert_ne!(first, second);
@@ -312,16 +312,16 @@ async fn an_id_that_is_used_again_is_another_task_and_the_first_one_keeps_its_re
 #[tokio::test(start_paused = true)]
 async fn a_server_that_shows_another_task_under_an_open_id_begins_a_new_generation() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(60 * SECOND).await;
-    server.plan("t1", vec![Look::working()]);
+    server.plan("t1", vec![PollReply::working()]);
     let lost = world.until_phase(task, Phase::Lost).await;
     assert!(matches!(lost.contact, Contact::Gone { why: GoneWhy::Replaced, .. }), "{:?}", lost.contact);
     world.pass(SECOND).await;
     let stored = world.registry.server(id).await.expect("it can be read").expect("it is there");
     assert_eq!(stored.generation, 1, "its ids began anew");
-    server.reply_task("work", "t1", vec![Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::done()]);
     let next = world.call(id, "work").await;
     let next = world.until_phase(next, Phase::Done).await;
     assert_eq!(next.home.generation, 1);
@@ -334,7 +334,7 @@ async fn a_question_of_a_session_that_is_not_taken_up_again_is_withdrawn() {
     world.until_up(id).await;
     server.close_connection(hung_up());
     world.pass(3 * SECOND).await;
-    server.reply_task("work", "t1", vec![Look::Waits]);
+    server.reply_task("work", "t1", vec![PollReply::Waits]);
     let task = world.call(id, "work").await;
     world.pass(SECOND).await;
     let live = domain::task::input_request::LiveQuestion {
@@ -372,25 +372,25 @@ async fn calls_beyond_the_budget_are_refused_and_lost_replies_do_not_count() {
     let policy = Policy { open_calls_per_server: 3, ..Policy::default() };
     let (world, server, id) = World::with(http_server(1, "one"), policy).await;
     for number in 0..3 {
-        server.reply_task("work", &format!("t{number}"), vec![Look::working()]);
+        server.reply_task("work", &format!("t{number}"), vec![PollReply::working()]);
         world.call(id, "work").await;
     }
     let refused = world.try_call(id, "work").await;
     assert!(matches!(refused, Err(EngineError::OverBudget { most: 3 })), "{refused:?}");
-    server.becomes("t0", Look::done());
+    server.becomes("t0", PollReply::done());
     world.pass(120 * SECOND).await;
     server.reply("lose", Duration::ZERO, Err(domain::ports::CallError::ReplyLost(unreachable())));
     let lost = world.call(id, "lose").await;
     let lost = world.until_phase(lost, Phase::Unconfirmed).await;
     assert!(matches!(lost.view, ServerView::Unanswered { .. }));
-    server.reply_task("work", "t9", vec![Look::working()]);
+    server.reply_task("work", "t9", vec![PollReply::working()]);
     world.call(id, "work").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_task_later_than_agreed_is_overdue_and_waiting_for_people_does_not_count() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::asks(&["k"]), Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::asks(&["k"]), PollReply::working()]);
     let call = engine::StartCall {
         server: id,
         tool: "work".into(),
@@ -415,12 +415,12 @@ async fn a_reader_that_fell_behind_what_is_kept_is_told_to_read_anew() {
     use futures::StreamExt;
     let policy = Policy { change_log_kept: 600 * SECOND, ..Policy::default() };
     let (world, server, id) = World::with(http_server(1, "one"), policy).await;
-    server.reply_task("work", "t1", vec![Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::done()]);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Done).await;
     let kept = world.policy.change_log_kept;
     world.pass(kept + Duration::from_secs(2 * 3_600)).await;
-    server.reply_task("work", "t2", vec![Look::done()]);
+    server.reply_task("work", "t2", vec![PollReply::done()]);
     world.call(id, "work").await;
     let mut feed = world.engine.feed(Some(domain::ids::Seq(1)));
     let frame = feed.next().await.expect("a frame");

@@ -7,7 +7,7 @@ use domain::task::payload::Payload;
 use domain::rule::{RepeatRule, RuleScope};
 use domain::task::status::{Phase, ServerView};
 use engine::{HangUp, Landed};
-use testkit::scripted::{Act, Look, ScriptedServer};
+use testkit::scripted::{EngineAction, PollReply, ScriptedServer};
 
 use crate::driving::{call, plain, rule};
 use crate::world::World;
@@ -15,7 +15,7 @@ use crate::world::World;
 const SECOND: Duration = Duration::from_secs(1);
 
 fn sent(server: &ScriptedServer) -> usize {
-    server.times(|act| matches!(act, Act::Call { .. })).len()
+    server.times(|act| matches!(act, EngineAction::Call { .. })).len()
 }
 
 #[tokio::test(start_paused = true)]
@@ -142,7 +142,7 @@ async fn a_call_in_the_air_at_a_kill_is_unconfirmed_and_joined_and_never_sent_ag
 async fn a_task_that_was_given_just_before_a_kill_is_known_and_joined_after_it() {
     let (mut world, server, id) = World::new().await;
     let agent = world.agent(1).await;
-    server.reply_task("index", "t1", vec![Look::working()]);
+    server.reply_task("index", "t1", vec![PollReply::working()]);
     let task = world.handle_of(call(agent, id, "index")).await;
     world.restart().await;
     let handle = world.handle(task).await;
@@ -152,6 +152,6 @@ async fn a_task_that_was_given_just_before_a_kill_is_known_and_joined_after_it()
     world.engine.delivered(task);
     world.pass(10 * SECOND).await;
     world.restart().await;
-    server.reply_task("index", "t2", vec![Look::working()]);
+    server.reply_task("index", "t2", vec![PollReply::working()]);
     assert_ne!(world.handle_of(call(agent, id, "index")).await, task, "what was delivered is not joined after a kill");
 }

@@ -14,9 +14,9 @@ use engine::{EngineError, Landed};
 use parking_lot::Mutex;
 use testkit::build::http_server;
 use testkit::clock::TestClock;
-use testkit::kill::{Fate, KillPoints, KilledConnector, KilledRegistry};
+use testkit::kill::{Fate, KillPointConnector, KillPointRegistry, KillPoints};
 use testkit::memory_registry::MemoryRegistry;
-use testkit::scripted::{Act, Look, ScriptedConnector, ScriptedServer};
+use testkit::scripted::{EngineAction, PollReply, ScriptedConnector, ScriptedServer};
 use tokio::sync::Notify;
 
 use crate::driving::{call, plain};
@@ -57,7 +57,7 @@ impl Stage {
         match story {
             Story::Quick => server.reply("work", SECOND / 100, Ok(plain("1"))),
             Story::Lasting => server.reply("work", 5 * SECOND, Ok(plain("1"))),
-            Story::Task => server.reply_task("work", "t1", vec![Look::working(), Look::done()]),
+            Story::Task => server.reply_task("work", "t1", vec![PollReply::working(), PollReply::done()]),
         }
         let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(Policy::default()));
         let configured = http_server(1, "one");
@@ -69,8 +69,8 @@ impl Stage {
     }
 
     async fn world(&self, points: KillPoints) -> World {
-        let registry = Arc::new(KilledRegistry::new(self.registry.clone(), points.clone()));
-        let connector = Arc::new(KilledConnector::new(self.scripted.clone(), points));
+        let registry = Arc::new(KillPointRegistry::new(self.registry.clone(), points.clone()));
+        let connector = Arc::new(KillPointConnector::new(self.scripted.clone(), points));
         let (scripted, clock) = (self.scripted.clone(), self.clock.clone());
         Box::pin(World::over(registry, connector, scripted, Policy::default(), clock, 1)).await
     }
@@ -100,7 +100,7 @@ impl Stage {
     }
 
     fn sent(&self) -> usize {
-        self.server.times(|act| matches!(act, Act::Call { .. })).len()
+        self.server.times(|act| matches!(act, EngineAction::Call { .. })).len()
     }
 
     /// What must hold at the end, killed or not.

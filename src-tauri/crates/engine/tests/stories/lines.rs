@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use testkit::build::{http_server, person};
 use testkit::clock::TestClock;
 use testkit::memory_registry::MemoryRegistry;
-use testkit::scripted::{Act, Look, ScriptedConnector, ScriptedServer, hung_up, unreachable};
+use testkit::scripted::{EngineAction, PollReply, ScriptedConnector, ScriptedServer, hung_up, unreachable};
 
 use crate::driving::call;
 use crate::world::World;
@@ -89,7 +89,7 @@ async fn bench(policy: Policy) -> Bench {
 }
 
 fn calls(server: &ScriptedServer) -> usize {
-    server.times(|act| matches!(act, Act::Call { .. })).len()
+    server.times(|act| matches!(act, EngineAction::Call { .. })).len()
 }
 
 #[tokio::test(start_paused = true)]
@@ -97,8 +97,8 @@ async fn an_agent_has_a_line_of_its_own_to_a_legacy_server_and_people_keep_their
     let Bench { world, seats, id, people, own, agent } = bench(Policy::default()).await;
     world.until_up(id).await;
     assert_eq!(seats.lines().len(), 1, "nothing is opened before it is needed");
-    own.reply_task("work", "t1", vec![Look::working(), Look::done()]);
-    people.reply_task("work", "t1", vec![Look::working()]);
+    own.reply_task("work", "t1", vec![PollReply::working(), PollReply::done()]);
+    people.reply_task("work", "t1", vec![PollReply::working()]);
     let mut asks = call(agent, id, "work");
     asks.abilities = Abilities { sampling: true, elicitation: true, ..Abilities::default() };
     let mine = world.handle_of(asks).await;
@@ -141,12 +141,12 @@ async fn an_unused_line_is_ended_and_one_with_an_open_task_is_not() {
     assert!(own.connection().is_some(), "not yet");
     world.pass(idle).await;
     assert!(own.connection().is_none(), "nobody used it");
-    own.reply_task("work", "t1", vec![Look::working()]);
+    own.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.handle_of(call(agent, id, "work")).await;
     assert_eq!(seats.lines().len(), 3, "it is opened again when it is needed");
     world.pass(idle * 2).await;
     assert!(own.connection().is_some(), "its task goes on there");
-    own.becomes("t1", Look::done());
+    own.becomes("t1", PollReply::done());
     world.until_phase(task, Phase::Done).await;
     world.pass(idle * 2).await;
     assert!(own.connection().is_none(), "and then it is ended");
@@ -156,7 +156,7 @@ async fn an_unused_line_is_ended_and_one_with_an_open_task_is_not() {
 async fn after_a_restart_a_line_with_an_open_task_is_taken_up_in_its_session() {
     let Bench { mut world, seats, id, own, agent, .. } = bench(Policy::default()).await;
     world.until_up(id).await;
-    own.reply_task("work", "t1", vec![Look::working(), Look::working(), Look::done()]);
+    own.reply_task("work", "t1", vec![PollReply::working(), PollReply::working(), PollReply::done()]);
     let task = world.handle_of(call(agent, id, "work")).await;
     world.restart().await;
     world.until_phase(task, Phase::Done).await;
@@ -168,7 +168,7 @@ async fn after_a_restart_a_line_with_an_open_task_is_taken_up_in_its_session() {
 async fn a_stop_opens_the_line_of_its_task_again() {
     let Bench { world, id, own, agent, .. } = bench(Policy::default()).await;
     world.until_up(id).await;
-    own.reply_task("work", "t1", vec![Look::working()]);
+    own.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.handle_of(call(agent, id, "work")).await;
     own.close_connection(hung_up());
     world.engine.revoke_agent(agent, person("ada"), None).await.expect("it is revoked");
@@ -195,14 +195,14 @@ async fn lines_of_agents_are_limited() {
 async fn a_task_found_on_an_agents_line_is_that_agents_and_what_lives_elsewhere_is_not_found_twice() {
     let Bench { world, id, people, own, agent, .. } = bench(Policy::default()).await;
     own.list(&["t2"]);
-    own.plan("t2", vec![Look::working()]);
+    own.plan("t2", vec![PollReply::working()]);
     people.list(&[]);
-    own.reply_task("work", "t1", vec![Look::working()]);
+    own.reply_task("work", "t1", vec![PollReply::working()]);
     let mine = world.handle_of(call(agent, id, "work")).await;
     world.until_true("found", || world.engine.open_tasks(agent).len() == 2).await;
     let found = world.all().await.into_iter().find(|handle| handle.id != mine).expect("there are two");
     assert_eq!((found.agent, found.seat, found.given), (Some(agent), Some(agent), None), "attributed, and not given");
-    people.plan("t1", vec![Look::working()]);
+    people.plan("t1", vec![PollReply::working()]);
     people.list(&["t1"]);
     own.list(&["t1", "t2"]);
     world.pass(world.policy.list_every * 2).await;
@@ -225,7 +225,7 @@ async fn the_end_of_one_server_leaves_the_others_untouched() {
     world.engine.server_changed(other_id).await.expect("it is followed");
     world.until_up(other_id).await;
     world.until_up(id).await;
-    scripted.reply_task("work", "t1", vec![Look::working()]);
+    scripted.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.handle_of(call(agent, other_id, "work")).await;
     let before = world.handle(task).await;
     assert_eq!(before.seat, None, "a modern server is shared");

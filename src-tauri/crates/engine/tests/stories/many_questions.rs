@@ -7,7 +7,7 @@ use domain::ids::RequestKey;
 use domain::ports::{UpstreamEvent, UpstreamSubject};
 use domain::task::input_request::LiveQuestion;
 use domain::task::status::Phase;
-use testkit::scripted::{Look, form, hung_up};
+use testkit::scripted::{PollReply, form, hung_up};
 
 use crate::world::{World, acceptance};
 
@@ -17,7 +17,7 @@ const SECOND: Duration = Duration::from_secs(1);
 async fn what_waits_comes_up_as_questions_are_answered() {
     let (world, server, id) = World::new().await;
     let keys: Vec<String> = (0..1_000).map(|n| format!("k{n:04}")).collect();
-    server.reply_task("work", "t1", vec![Look::asks(&keys.iter().map(String::as_str).collect::<Vec<_>>())]);
+    server.reply_task("work", "t1", vec![PollReply::asks(&keys.iter().map(String::as_str).collect::<Vec<_>>())]);
     let task = world.call(id, "work").await;
     let handle = world.until_phase(task, Phase::Waiting).await;
     assert_eq!((handle.open_questions(), handle.more_questions), (64, 936));
@@ -33,7 +33,7 @@ async fn what_waits_comes_up_as_questions_are_answered() {
 async fn a_server_has_room_for_so_many_questions_and_for_the_first_of_each_task() {
     let (world, server, id) = World::new().await;
     let keys: Vec<String> = (0..60).map(|n| format!("k{n:04}")).collect();
-    let asks = || vec![Look::asks(&keys.iter().map(String::as_str).collect::<Vec<_>>())];
+    let asks = || vec![PollReply::asks(&keys.iter().map(String::as_str).collect::<Vec<_>>())];
     let mut tasks = Vec::new();
     for number in 0..8 {
         server.reply_task("work", &format!("t{number}"), asks());
@@ -64,7 +64,7 @@ async fn live_questions_without_space_wait_with_their_connection() {
     server.legacy();
     server.close_connection(hung_up());
     world.pass(3 * SECOND).await;
-    server.reply_task("work", "t1", vec![Look::Waits]);
+    server.reply_task("work", "t1", vec![PollReply::Waits]);
     let task = world.call(id, "work").await;
     world.pass(SECOND).await;
     for number in 0..500 {

@@ -10,9 +10,9 @@ use domain::task::status::Phase;
 use engine::{EngineError, Landed, Quota};
 use testkit::build::http_server;
 use testkit::clock::TestClock;
-use testkit::kill::{KillPoints, KilledRegistry};
+use testkit::kill::{KillPointRegistry, KillPoints};
 use testkit::memory_registry::MemoryRegistry;
-use testkit::scripted::{Act, Look, ScriptedConnector, ScriptedServer, payload};
+use testkit::scripted::{EngineAction, PollReply, ScriptedConnector, ScriptedServer, payload};
 
 use crate::driving::{call, plain};
 use crate::world::World;
@@ -24,7 +24,7 @@ struct Stage {
     server: ScriptedServer,
     id: ServerId,
     agent: AgentId,
-    disk: Arc<KilledRegistry>,
+    disk: Arc<KillPointRegistry>,
 }
 
 impl Stage {
@@ -36,7 +36,7 @@ impl Stage {
         let clock = Arc::new(TestClock::new());
         let server = ScriptedServer::new(clock.clone());
         let memory = Arc::new(MemoryRegistry::new(policy.clone()));
-        let disk = Arc::new(KilledRegistry::new(memory, KillPoints::listing().0));
+        let disk = Arc::new(KillPointRegistry::new(memory, KillPoints::listing().0));
         let connector = Arc::new(ScriptedConnector::default());
         let configured = http_server(1, "one");
         let id = configured.id;
@@ -49,7 +49,7 @@ impl Stage {
     }
 
     fn sent(&self) -> usize {
-        self.server.times(|act| matches!(act, Act::Call { .. })).len()
+        self.server.times(|act| matches!(act, EngineAction::Call { .. })).len()
     }
 }
 
@@ -133,7 +133,7 @@ async fn a_person_cancels_a_call_that_has_no_row() {
     let id = stage.world.engine.recording().unrecorded[0].id;
     stage.world.engine.cancel(id, PersonId::new("ada"), None).await.expect("it is cancelled from memory");
     assert_eq!(asked.await.expect("it was not cut off"), Err(EngineError::Cancelled), "its agent is told");
-    assert_eq!(stage.server.times(|act| matches!(act, Act::CancelCall { .. })).len(), 1, "and so is the server");
+    assert_eq!(stage.server.times(|act| matches!(act, EngineAction::CancelCall { .. })).len(), 1, "and so is the server");
     stage.disk.fill_disk(false);
     stage.world.pass(60 * SECOND).await;
     stage.world.until_phase(id, Phase::Unconfirmed).await;
@@ -143,7 +143,7 @@ async fn a_person_cancels_a_call_that_has_no_row() {
 async fn a_call_that_became_a_task_is_recorded_when_there_is_room() {
     let stage = Stage::new().await;
     stage.server.reply("work", 5 * SECOND, Ok(stage.server.created("t1")));
-    stage.server.plan("t1", vec![Look::done()]);
+    stage.server.plan("t1", vec![PollReply::done()]);
     let asked = stage.world.begin(call(stage.agent, stage.id, "work"));
     stage.world.pass(Duration::from_millis(10)).await;
     stage.disk.fill_disk(true);
@@ -203,6 +203,6 @@ async fn an_agent_is_revoked_at_once_though_its_calls_have_no_row() {
     assert_eq!(asked_to_stop, Ok(1), "the call is counted");
     assert!(begun.elapsed() < SECOND, "a revocation waits for no room: {:?}", begun.elapsed());
     stage.world.pass(SECOND).await;
-    assert_eq!(stage.server.times(|act| matches!(act, Act::CancelCall { .. })).len(), 1, "its server is asked to stop");
+    assert_eq!(stage.server.times(|act| matches!(act, EngineAction::CancelCall { .. })).len(), 1, "its server is asked to stop");
     assert!(!matches!(asked.await, Ok(Ok(_))), "and the agent gets nothing of it");
 }

@@ -16,9 +16,9 @@ use engine::supervisor::Supervisor;
 use parking_lot::Mutex;
 use testkit::build::{http_server, person, stdio_server};
 use testkit::clock::TestClock;
-use testkit::kill::{Fate, KillPoints, KilledConnector, KilledRegistry};
+use testkit::kill::{Fate, KillPointConnector, KillPointRegistry, KillPoints};
 use testkit::memory_registry::MemoryRegistry;
-use testkit::scripted::{Act, Look, OnCancel, ScriptedConnector, ScriptedServer, form, payload};
+use testkit::scripted::{EngineAction, OnCancel, PollReply, ScriptedConnector, ScriptedServer, form, payload};
 use tokio::sync::Notify;
 
 use crate::world::{World, asks, question};
@@ -28,11 +28,11 @@ const SECOND: Duration = Duration::from_secs(1);
 #[tokio::test(start_paused = true)]
 async fn open_tasks_are_followed_on_after_a_kill() {
     let (mut world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
     world.kill().await;
-    server.becomes("t1", Look::done());
+    server.becomes("t1", PollReply::done());
     world.start().await;
     world.until_phase(task, Phase::Done).await;
     assert!(world.result(task).await.is_some(), "with its result");
@@ -48,13 +48,13 @@ async fn a_call_in_flight_is_unconfirmed_after_a_kill_and_not_sent_again() {
     world.restart().await;
     assert_eq!(world.phase(task).await, Phase::Unconfirmed, "its reply can no longer arrive");
     world.pass(3_600 * SECOND).await;
-    assert_eq!(server.times(|act| matches!(act, Act::Call { .. })).len(), 1);
+    assert_eq!(server.times(|act| matches!(act, EngineAction::Call { .. })).len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_was_recorded_before_a_kill_is_delivered_after_it() {
     let (mut world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::asks(&["k"]), Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::asks(&["k"]), PollReply::done()]);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Waiting).await;
     server.refuse_connections(Some(testkit::scripted::unreachable()));
@@ -80,10 +80,10 @@ async fn after_a_restart_what_cannot_be_delivered_does_not_hide_what_can() {
     world.engine.server_changed(other.id).await.expect("it is followed");
     let mut tasks = Vec::new();
     for number in 0..50 {
-        down.reply_task("work", &format!("t{number}"), vec![Look::working()]);
+        down.reply_task("work", &format!("t{number}"), vec![PollReply::working()]);
         tasks.push(world.call(id, "work").await);
     }
-    fine.reply_task("work", "f", vec![Look::working()]);
+    fine.reply_task("work", "f", vec![PollReply::working()]);
     tasks.push(world.call(other.id, "work").await);
     world.pass(10 * SECOND).await;
     down.refuse_connections(Some(testkit::scripted::unreachable()));
@@ -105,13 +105,13 @@ async fn after_a_restart_what_cannot_be_delivered_does_not_hide_what_can() {
 #[tokio::test(start_paused = true)]
 async fn answered_request_is_not_shown_again_after_restart() {
     let (mut world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::asks(&["k"])]);
+    server.reply_task("work", "t1", vec![PollReply::asks(&["k"])]);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Waiting).await;
     world.accept(task, "ada").await.expect("it is recorded");
     world.until(task, "acknowledged", |handle| !world_is_open(handle)).await;
     // The server lists the same key again and again: eventual consistency, or a slow one.
-    server.becomes("t1", Look::asks(&["k"]));
+    server.becomes("t1", PollReply::asks(&["k"]));
     world.restart().await;
     world.pass(600 * SECOND).await;
     let inbox = world.registry.inbox(0, 10).await.expect("the inbox can be read");
@@ -128,7 +128,7 @@ async fn a_live_question_of_a_child_that_ended_with_the_core_is_withdrawn() {
     let server = ScriptedServer::new(clock.clone());
     server.child_per_connection();
     let (mut world, id) = World::prepared(stdio_server(1, "one"), Policy::default(), clock, &server).await;
-    server.reply_task("work", "t1", vec![Look::Waits]);
+    server.reply_task("work", "t1", vec![PollReply::Waits]);
     let task = world.call(id, "work").await;
     world.pass(SECOND).await;
     let live = LiveQuestion {
@@ -150,13 +150,13 @@ async fn a_live_question_of_a_child_that_ended_with_the_core_is_withdrawn() {
 async fn an_orderly_stop_finishes_what_can_be_delivered_and_closes_the_registry() {
     let (world, server, id) = World::new().await;
     server.takes(SECOND);
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
     world.engine.cancel(task, person("ada"), None).await.expect("a stop is recorded");
     world.engine.stop().await;
-    assert_eq!(server.times(|act| matches!(act, Act::Cancel(_))).len(), 1, "the stop left before the end");
-    assert_eq!(server.times(|act| matches!(act, Act::Close)).len(), 1, "the connection was closed");
+    assert_eq!(server.times(|act| matches!(act, EngineAction::Cancel(_))).len(), 1, "the stop left before the end");
+    assert_eq!(server.times(|act| matches!(act, EngineAction::Close)).len(), 1, "the connection was closed");
     let refused = world.try_call(id, "work").await;
     assert!(matches!(refused, Err(engine::EngineError::Stopping)), "{refused:?}");
 }
@@ -186,17 +186,17 @@ impl Stage {
         let server = ScriptedServer::new(clock.clone());
         match story {
             Story::Listed => {
-                server.reply_task("work", "t1", vec![Look::asks(&["a"]), Look::asks(&["b"]), Look::done()]);
+                server.reply_task("work", "t1", vec![PollReply::asks(&["a"]), PollReply::asks(&["b"]), PollReply::done()]);
             }
             Story::Round => {
                 let one = [(RequestKey::new("a"), form())];
                 let state = Some(Payload::new("s"));
                 server.reply("work", SECOND / 10, Ok(asks(one.into(), state)));
-                server.reply_task("work", "t1", vec![Look::working(), Look::done()]);
+                server.reply_task("work", "t1", vec![PollReply::working(), PollReply::done()]);
             }
             Story::Stop => {
                 server.on_cancel(OnCancel::Obey);
-                server.reply_task("work", "t1", vec![Look::working()]);
+                server.reply_task("work", "t1", vec![PollReply::working()]);
             }
         }
         let policy = Policy::default();
@@ -210,8 +210,8 @@ impl Stage {
     }
 
     async fn world(&self, points: KillPoints) -> World {
-        let registry = Arc::new(KilledRegistry::new(self.registry.clone(), points.clone()));
-        let connector = Arc::new(KilledConnector::new(self.scripted.clone(), points));
+        let registry = Arc::new(KillPointRegistry::new(self.registry.clone(), points.clone()));
+        let connector = Arc::new(KillPointConnector::new(self.scripted.clone(), points));
         World::over(registry, connector, self.scripted.clone(), Policy::default(), self.clock.clone(), 1).await
     }
 
@@ -249,9 +249,9 @@ impl Stage {
     /// What must hold after every story, killed or not.
     async fn check(&self, story: Story, task: HandleId, point: &str) {
         let handle = self.registry.handle(task).await.expect("it can be read").expect("it is there");
-        let first = self.server.times(|act| matches!(act, Act::Call { answers: None, .. }));
+        let first = self.server.times(|act| matches!(act, EngineAction::Call { answers: None, .. }));
         assert!(first.len() <= 1, "{story:?} killed at {point}: the call was sent {} times", first.len());
-        let again = self.server.times(|act| matches!(act, Act::Call { answers: Some(_), .. }));
+        let again = self.server.times(|act| matches!(act, EngineAction::Call { answers: Some(_), .. }));
         assert!(again.len() <= 1, "{story:?} killed at {point}: the round was sent {} times", again.len());
         let answers: HashSet<_> = self
             .server
@@ -365,7 +365,7 @@ async fn a_call_that_a_kept_child_works_on_goes_on_after_a_kill_and_one_it_dropp
     let clock = Arc::new(TestClock::new());
     let server = ScriptedServer::new(clock.clone());
     server.legacy();
-    server.is_kept();
+    server.outlive_core();
     let (mut world, id) = World::prepared(stdio_server(1, "one"), Policy::default(), clock, &server).await;
     let plain = CallReply::Result { payload: payload("1"), is_error: false };
     for _ in 0..2 {
@@ -383,7 +383,7 @@ async fn a_call_that_a_kept_child_works_on_goes_on_after_a_kill_and_one_it_dropp
     let log = world.registry.audit_page(Some(kept), 0, 100).await.expect("the log can be read").rows;
     let lost = log.iter().filter(|row| row.event.verb == Verb::Unconfirmed).count();
     assert_eq!(lost, 0, "nobody was told that it is unconfirmed");
-    assert_eq!(server.times(|act| matches!(act, Act::Call { .. })).len(), 2, "nothing was sent again");
+    assert_eq!(server.times(|act| matches!(act, EngineAction::Call { .. })).len(), 2, "nothing was sent again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -391,7 +391,7 @@ async fn a_call_of_a_child_that_does_not_come_back_is_unconfirmed() {
     let clock = Arc::new(TestClock::new());
     let server = ScriptedServer::new(clock.clone());
     server.legacy();
-    server.is_kept();
+    server.outlive_core();
     let (mut world, id) = World::prepared(stdio_server(1, "one"), Policy::default(), clock, &server).await;
     server.reply("slow", 600 * SECOND, Ok(CallReply::Result { payload: payload("1"), is_error: false }));
     let task = world.call(id, "slow").await;

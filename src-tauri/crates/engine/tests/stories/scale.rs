@@ -7,7 +7,7 @@ use domain::task::payload::Payload;
 use domain::ports::{Cut, MessagePart, PartCount, TokenCounter};
 use domain::tokens::{Count, Family};
 use parking_lot::{Condvar, Mutex};
-use testkit::scale::PlainScale;
+use testkit::token_counter::ByteTokenCounter;
 
 /// Weighs after this, and may be wrong by so many percent.
 struct After<F>(F, u8);
@@ -15,24 +15,24 @@ struct After<F>(F, u8);
 impl<F: Fn(MessagePart<'_>) + Send + Sync + 'static> TokenCounter for After<F> {
     fn count_part(&self, family: Family, load: MessagePart<'_>) -> PartCount {
         (self.0)(load);
-        PlainScale.count_part(family, load)
+        ByteTokenCounter.count_part(family, load)
     }
 
     fn tools(&self, family: Family, list: &str) -> BTreeMap<Arc<str>, Count> {
         (self.0)(MessagePart::Text(list));
-        PlainScale.tools(family, list)
+        ByteTokenCounter.tools(family, list)
     }
 
     fn cut(&self, family: Family, text: &str, tokens: u64) -> Cut {
-        PlainScale.cut(family, text, tokens)
+        ByteTokenCounter.cut(family, text, tokens)
     }
 
     fn words(&self, result: &str) -> String {
-        PlainScale.words(result)
+        ByteTokenCounter.words(result)
     }
 
     fn trim(&self, family: Family, result: &str, tokens: u64) -> Payload {
-        PlainScale.trim(family, result, tokens)
+        ByteTokenCounter.trim(family, result, tokens)
     }
 
     fn error_percent(&self, _: Family) -> u8 {

@@ -6,7 +6,7 @@ use domain::ports::{CallError, UpstreamError};
 use domain::raw_message::Direction;
 use domain::task::status::{Phase, RpcError};
 use testkit::build::person;
-use testkit::scripted::{Look, unreachable};
+use testkit::scripted::{PollReply, unreachable};
 
 use crate::world::World;
 
@@ -15,7 +15,7 @@ const SECOND: Duration = Duration::from_secs(1);
 #[tokio::test(start_paused = true)]
 async fn the_question_and_the_answer_can_be_read_as_they_went_over_the_wire() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::asks(&["k"]), Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::asks(&["k"]), PollReply::done()]);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Waiting).await;
     world.pass(300 * SECOND).await;
@@ -32,7 +32,7 @@ async fn the_question_and_the_answer_can_be_read_as_they_went_over_the_wire() {
 #[tokio::test(start_paused = true)]
 async fn an_error_on_an_answer_can_be_read_afterwards() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::asks(&["k"]), Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::asks(&["k"]), PollReply::done()]);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Waiting).await;
     server.fail_answers([UpstreamError::Refused(RpcError { code: -32_000, message: "not like this".into() })]);
@@ -67,7 +67,7 @@ async fn an_unconfirmed_call_that_a_person_resolves_is_over_and_stays_so_after_a
 #[tokio::test(start_paused = true)]
 async fn an_open_task_is_shown_from_memory_and_a_finished_one_is_not_held() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working(), Look::asks(&["k"]), Look::done()]);
+    server.reply_task("work", "t1", vec![PollReply::working(), PollReply::asks(&["k"]), PollReply::done()]);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Waiting).await;
     let held = world.engine.task(task).expect("it is open");

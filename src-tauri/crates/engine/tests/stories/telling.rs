@@ -7,7 +7,7 @@ use domain::task::Attention;
 use domain::ids::{HandleId, Seq};
 use domain::task::status::Phase;
 use futures::StreamExt;
-use testkit::scripted::{Look, hung_up, unreachable};
+use testkit::scripted::{PollReply, hung_up, unreachable};
 
 use crate::world::World;
 
@@ -16,7 +16,7 @@ const SECOND: Duration = Duration::from_secs(1);
 #[tokio::test(start_paused = true)]
 async fn a_question_is_told_at_once_and_reminded_of_once() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::asks(&["k"])]);
+    server.reply_task("work", "t1", vec![PollReply::asks(&["k"])]);
     let task = world.call(id, "work").await;
     world.until_phase(task, Phase::Waiting).await;
     world.pass(SECOND).await;
@@ -32,7 +32,7 @@ async fn a_question_is_told_at_once_and_reminded_of_once() {
 async fn many_tasks_that_fall_silent_together_are_one_notice() {
     let (world, server, id) = World::new().await;
     for number in 0..40 {
-        server.reply_task("work", &format!("t{number}"), vec![Look::working()]);
+        server.reply_task("work", &format!("t{number}"), vec![PollReply::working()]);
         world.call(id, "work").await;
     }
     world.pass(10 * SECOND).await;
@@ -48,7 +48,7 @@ async fn many_tasks_that_fall_silent_together_are_one_notice() {
 async fn what_waited_before_the_start_is_told_as_one_line() {
     let (mut world, server, id) = World::new().await;
     for number in 0..5 {
-        server.reply_task("work", &format!("t{number}"), vec![Look::asks(&["k"])]);
+        server.reply_task("work", &format!("t{number}"), vec![PollReply::asks(&["k"])]);
         let task = world.call(id, "work").await;
         world.until_phase(task, Phase::Waiting).await;
     }
@@ -65,7 +65,7 @@ async fn the_feed_sends_the_first_change_at_once_and_then_frames() {
     world.until_up(id).await;
     world.pass(SECOND).await;
     let mut feed = world.engine.feed(None);
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let begun = world.now();
     let task = world.call(id, "work").await;
     let first = feed.next().await.expect("a frame");
@@ -73,7 +73,7 @@ async fn the_feed_sends_the_first_change_at_once_and_then_frames() {
     assert_eq!(first.handles, [task]);
     let mut last = world.now();
     for _ in 0..3 {
-        server.push("t1", &Look::says(&format!("at {last}")));
+        server.push("t1", &PollReply::says(&format!("at {last}")));
         let frame = feed.next().await.expect("a frame");
         assert_eq!(frame.handles, [task]);
         last = world.now();
@@ -89,7 +89,7 @@ async fn the_feed_loses_nothing_under_load_and_does_not_flood() {
     let work = async {
         let mut all = BTreeSet::new();
         for number in 0..500 {
-            server.reply_task("work", &format!("t{number}"), vec![Look::done()]);
+            server.reply_task("work", &format!("t{number}"), vec![PollReply::done()]);
             all.insert(world.call(id, "work").await);
             world.pass(Duration::from_millis(1)).await;
         }
@@ -131,7 +131,7 @@ async fn a_change_of_health_is_in_the_feed() {
 #[tokio::test(start_paused = true)]
 async fn a_feed_nobody_writes_to_any_more_ends_with_the_engine() {
     let (world, server, id) = World::new().await;
-    server.reply_task("work", "t1", vec![Look::working()]);
+    server.reply_task("work", "t1", vec![PollReply::working()]);
     let task = world.call(id, "work").await;
     world.pass(SECOND).await;
     let mut feed = world.engine.feed(Some(Seq(0)));

@@ -15,12 +15,12 @@ use domain::task::status::Phase;
 use domain::time::Timestamp;
 use engine::supervisor::Supervisor;
 use engine::{Draw, Engine, EngineError, Parts, StartCall};
-use testkit::build::{counting_draw, http_server, person};
+use testkit::build::{http_server, person, sequential_bits};
 use testkit::clock::TestClock;
-use testkit::intents::MemoryIntents;
+use testkit::call_intents::MemoryCallIntents;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
-use testkit::scale::PlainScale;
+use testkit::token_counter::ByteTokenCounter;
 use testkit::scripted::{ScriptedConnector, ScriptedServer};
 
 /// Longest wait on a level, by the paused clock.
@@ -34,7 +34,7 @@ fn step(waited: Duration) -> Duration {
 pub(crate) struct World {
     pub(crate) clock: Arc<TestClock>,
     pub(crate) registry: Arc<dyn Registry>,
-    pub(crate) intents: MemoryIntents,
+    pub(crate) intents: MemoryCallIntents,
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) scripted: Arc<ScriptedConnector>,
     pub(crate) notifier: Arc<RecordingNotifier>,
@@ -89,10 +89,10 @@ impl World {
         run: u128,
     ) -> Self {
         let notifier = Arc::new(RecordingNotifier::default());
-        let intents = MemoryIntents::default();
-        let scale: Arc<dyn TokenCounter> = Arc::new(PlainScale);
+        let intents = MemoryCallIntents::default();
+        let scale: Arc<dyn TokenCounter> = Arc::new(ByteTokenCounter);
         let supervisor = Supervisor::new();
-        let counted = counting_draw();
+        let counted = sequential_bits();
         let draw: Draw = Arc::new(move || counted() ^ (run << 96));
         let parts = Parts {
             registry: registry.clone(),

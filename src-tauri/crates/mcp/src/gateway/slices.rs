@@ -268,14 +268,14 @@ fn next_uri(id: HandleId, next: usize, range: Option<Range>) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use testkit::scale::PlainScale;
+    use testkit::token_counter::ByteTokenCounter;
 
     use super::*;
 
     fn all(text: &str, range: Range, most: u64) -> (String, usize) {
         let (mut read, mut offset, mut slices) = (String::new(), 0, 0);
         loop {
-            let part = slice(&PlainScale, Family::O200k, text, Range { offset, ..range }, most);
+            let part = slice(&ByteTokenCounter, Family::O200k, text, Range { offset, ..range }, most);
             assert_eq!((part.offset, part.of), (offset, text.chars().count()), "it says where it stands");
             read.push_str(&part.text);
             slices += 1;
@@ -301,16 +301,16 @@ mod tests {
 
     #[test]
     fn a_range_behind_the_end_is_empty_and_says_so() {
-        let part = slice(&PlainScale, Family::O200k, "äöü", Range { offset: 7, ..Range::default() }, 100);
+        let part = slice(&ByteTokenCounter, Family::O200k, "äöü", Range { offset: 7, ..Range::default() }, 100);
         assert_eq!(part, Slice { text: String::new(), offset: 3, next: None, of: 3 });
-        let last = slice(&PlainScale, Family::O200k, "äöü", Range { offset: 2, ..Range::default() }, 100);
+        let last = slice(&ByteTokenCounter, Family::O200k, "äöü", Range { offset: 2, ..Range::default() }, 100);
         assert_eq!((last.text.as_str(), last.next), ("ü", None), "the last character");
     }
 
     #[test]
     fn no_slice_is_larger_than_the_policy_allows() {
         let wants = Range { tokens: Some(u64::MAX), ..Range::default() };
-        assert_eq!(slice(&PlainScale, Family::O200k, &"x".repeat(50), wants, 10).text.len(), 10);
+        assert_eq!(slice(&ByteTokenCounter, Family::O200k, &"x".repeat(50), wants, 10).text.len(), 10);
         assert_eq!(all(&"x".repeat(50), wants, 10).1, 5, "five slices of ten");
     }
 

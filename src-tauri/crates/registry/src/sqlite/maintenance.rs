@@ -8,9 +8,9 @@ use domain::time::Timestamp;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::batch::StatementBatch;
 use super::migrate::schema;
-use super::script::Script;
-use super::{Base, Sqlite, migrate, unsigned};
+use super::{SqliteRegistry, StoreContext, migrate, unsigned};
 
 /// Change rows looked at in one transaction: some milliseconds of work. Judgement.
 const STRETCH: i64 = 5_000;
@@ -18,58 +18,58 @@ const STRETCH: i64 = 5_000;
 /// Removes the oldest stretch of change rows up to the last one older than `before`; returns how many went. A clock
 /// that was set back or forth makes rows stay longer or go sooner, and a reader behind them is told to read anew.
 pub(crate) async fn prune_stretch(
-    base: &Base,
+    base: &StoreContext,
     connection: &mut SqliteConnection,
     before: Timestamp,
 ) -> Result<u64, RegistryError> {
-    let trouble = || base.fault("prune the change log");
+    let failed = || base.failed("prune the change log");
     let upto: Option<i64> =
         sqlx::query_scalar("SELECT max(seq) FROM (SELECT seq, at FROM changes ORDER BY seq LIMIT ?) WHERE at < ?")
             .bind(STRETCH)
             .bind(before.as_millis())
             .fetch_one(&mut *connection)
             .await
-            .map_err(trouble())?;
+            .map_err(failed())?;
     let Some(upto) = upto else { return Ok(0) };
-    let mut script = Script::default();
-    script.add("BEGIN IMMEDIATE");
-    script.add("UPDATE store SET pruned_upto = max(pruned_upto, ?) WHERE one = 1").with(upto);
-    script.run(connection).await.map_err(trouble())?;
+    let mut batch = StatementBatch::default();
+    batch.add("BEGIN IMMEDIATE");
+    batch.add("UPDATE store SET pruned_upto = max(pruned_upto, ?) WHERE one = 1").with(upto);
+    batch.run(connection).await.map_err(failed())?;
     let gone = sqlx::query("DELETE FROM changes WHERE seq <= ?")
         .bind(upto)
         .execute(&mut *connection)
         .await
-        .map_err(trouble())?
+        .map_err(failed())?
         .rows_affected();
-    let mut script = Script::default();
-    script.add("COMMIT");
-    script.run(connection).await.map_err(trouble())?;
+    let mut batch = StatementBatch::default();
+    batch.add("COMMIT");
+    batch.run(connection).await.map_err(failed())?;
     Ok(gone)
 }
 
 /// Gives one step of free pages back to the disk; returns whether there are more.
-pub(crate) async fn shrink_step(base: &Base, connection: &mut SqliteConnection) -> Result<bool, RegistryError> {
-    let trouble = || base.fault("give free space back");
-    if !shrinks(connection).await.map_err(trouble())? {
+pub(crate) async fn shrink_step(base: &StoreContext, connection: &mut SqliteConnection) -> Result<bool, RegistryError> {
+    let failed = || base.failed("give free space back");
+    if !shrinks(connection).await.map_err(failed())? {
         return Ok(false);
     }
-    let mut step = Script::default();
+    let mut step = StatementBatch::default();
     step.add(&format!("PRAGMA incremental_vacuum({})", base.limits.pages_at_once));
-    step.rows(connection).await.map_err(trouble())?;
-    Ok(number(connection, "PRAGMA freelist_count").await.map_err(trouble())? > 0)
+    step.rows(connection).await.map_err(failed())?;
+    Ok(number(connection, "PRAGMA freelist_count").await.map_err(failed())? > 0)
 }
 
 /// Writes the whole file anew without its free space. Commits wait meanwhile, and as much room as it has is needed.
-pub(crate) async fn compact(base: &Base, connection: &mut SqliteConnection) -> Result<(), RegistryError> {
-    let mut script = Script::default();
-    script.add("PRAGMA auto_vacuum = INCREMENTAL");
-    script.add("VACUUM");
-    script.add("PRAGMA wal_checkpoint(TRUNCATE)");
-    script.rows(connection).await.map(|_| ()).map_err(base.fault("write the registry anew"))
+pub(crate) async fn compact(base: &StoreContext, connection: &mut SqliteConnection) -> Result<(), RegistryError> {
+    let mut batch = StatementBatch::default();
+    batch.add("PRAGMA auto_vacuum = INCREMENTAL");
+    batch.add("VACUUM");
+    batch.add("PRAGMA wal_checkpoint(TRUNCATE)");
+    batch.rows(connection).await.map(|_| ()).map_err(base.failed("write the registry anew"))
 }
 
 /// Lets a small registry of an earlier version give space back: it is written anew once. A larger one is on demand.
-pub(crate) async fn may_shrink(base: &Base, connection: &mut SqliteConnection) {
+pub(crate) async fn may_shrink(base: &StoreContext, connection: &mut SqliteConnection) {
     match shrinks(connection).await {
         Ok(true) => {}
         Ok(false) => {
@@ -93,24 +93,24 @@ pub(crate) async fn number(connection: &mut SqliteConnection, sql: &'static str)
     sqlx::query_scalar(sql).fetch_one(connection).await
 }
 
-impl Sqlite {
+impl SqliteRegistry {
     /// Facts for `doctor`, with a quick integrity check.
     pub(crate) async fn read_facts(&self) -> Result<RegistryFacts, RegistryError> {
-        let trouble = || self.base.fault("check the registry");
+        let failed = || self.base.failed("check the registry");
         let mut reader = self.reader().await?;
         let row = sqlx::query(
-            "SELECT sqlite_version(), (SELECT coalesce(sum(handles), 0) FROM tallies), \
+            "SELECT sqlite_version(), (SELECT coalesce(sum(handles), 0) FROM kinds), \
              (SELECT count(*) FROM requests WHERE state = 'open'), \
              (SELECT coalesce(max(number) - min(number) + 1, 0) FROM audit), \
              (SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size())",
         )
         .fetch_one(&mut *reader)
         .await
-        .map_err(trouble())?;
-        let count = |column: usize| row.try_get::<i64, _>(column).map(unsigned).map_err(trouble());
-        let version: &str = row.try_get(0).map_err(trouble())?;
-        let checked = sqlx::query("PRAGMA quick_check(10)").fetch_all(&mut *reader).await.map_err(trouble())?;
-        let finding = |row: &SqliteRow| row.try_get::<String, _>(0).map_err(trouble());
+        .map_err(failed())?;
+        let count = |column: usize| row.try_get::<i64, _>(column).map(unsigned).map_err(failed());
+        let version: &str = row.try_get(0).map_err(failed())?;
+        let checked = sqlx::query("PRAGMA quick_check(10)").fetch_all(&mut *reader).await.map_err(failed())?;
+        let finding = |row: &SqliteRow| row.try_get::<String, _>(0).map_err(failed());
         let findings = checked.iter().map(finding).collect::<Result<Vec<_>, _>>()?;
         Ok(RegistryFacts {
             place: format!("SQLite {version}, `{}`", self.base.path.display()),

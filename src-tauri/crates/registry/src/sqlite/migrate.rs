@@ -13,15 +13,14 @@ use sha2::{Digest, Sha256};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection, Row};
 
-use super::{fault, reserve};
-use crate::rows::audit::hex;
+use super::errors;
+use super::write::reserve;
+use crate::codec::audit::hex;
 
-/// One step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Migration {
     /// The schema's version after it.
     pub(crate) version: i64,
-    /// Its text.
     pub(crate) sql: &'static str,
 }
 
@@ -35,6 +34,7 @@ pub(crate) const KNOWN: &[Migration] = &[
     Migration { version: 7, sql: include_str!("../../migrations/sqlite/0007_decisions.sql") },
     Migration { version: 8, sql: include_str!("../../migrations/sqlite/0008_learned_timeouts.sql") },
     Migration { version: 9, sql: include_str!("../../migrations/sqlite/0009_two_figures.sql") },
+    Migration { version: 10, sql: include_str!("../../migrations/sqlite/0010_one_count.sql") },
 ];
 
 /// Marks the file as ours (`PRAGMA application_id`): the letters T, s, k, W.
@@ -60,10 +60,10 @@ pub(crate) async fn schema(
     path: &Path,
     known: &[Migration],
 ) -> Result<i64, RegistryError> {
-    let trouble = |error| fault::of(path, "read the schema", error);
-    let found = number(connection, "PRAGMA user_version").await.map_err(trouble)?;
-    let application = number(connection, "PRAGMA application_id").await.map_err(trouble)?;
-    let tables = number(connection, "SELECT count(*) FROM sqlite_schema").await.map_err(trouble)?;
+    let failed = |error| errors::of(path, "read the schema", error);
+    let found = number(connection, "PRAGMA user_version").await.map_err(failed)?;
+    let application = number(connection, "PRAGMA application_id").await.map_err(failed)?;
+    let tables = number(connection, "SELECT count(*) FROM sqlite_schema").await.map_err(failed)?;
     let newest = known.last().map_or(0, |last| last.version);
     if tables == 0 && found == 0 {
         return Ok(0);
@@ -82,7 +82,7 @@ pub(crate) async fn schema(
             .bind(step.version)
             .fetch_optional(&mut *connection)
             .await
-            .map_err(trouble)?;
+            .map_err(failed)?;
         if made.as_deref() != Some(checksum(step.sql).as_str()) {
             let finding = format!("its schema {} was not made by this program", step.version);
             return Err(RegistryError::Damaged { path: path.into(), finding });
@@ -91,44 +91,53 @@ pub(crate) async fn schema(
     Ok(found)
 }
 
+/// From which schema to which steps, and what becomes of backups.
+#[derive(Clone, Copy)]
+pub(crate) struct Upgrade<'a> {
+    pub(crate) found: i64,
+    pub(crate) known: &'a [Migration],
+    pub(crate) now: Timestamp,
+    pub(crate) backups_kept: usize,
+}
+
 /// Checks, backs up, and takes the missing steps, each in a transaction of its own.
 pub(crate) async fn migrate(
     connection: &mut SqliteConnection,
     path: &Path,
-    (found, known): (i64, &[Migration]),
-    (now, backups_kept): (Timestamp, usize),
+    upgrade: Upgrade<'_>,
 ) -> Result<(), RegistryError> {
-    let trouble = |error| fault::of(path, "bring the schema up to date", error);
+    let Upgrade { found, known, now, .. } = upgrade;
+    let failed = |error| errors::of(path, "bring the schema up to date", error);
     if found > 0 {
-        let row = sqlx::query("PRAGMA integrity_check(1)").fetch_one(&mut *connection).await.map_err(trouble)?;
-        let finding: String = row.try_get(0).map_err(trouble)?;
+        let row = sqlx::query("PRAGMA integrity_check(1)").fetch_one(&mut *connection).await.map_err(failed)?;
+        let finding: String = row.try_get(0).map_err(failed)?;
         if finding != "ok" {
             return Err(RegistryError::Damaged { path: path.into(), finding });
         }
-        back_up(connection, path, (found, now, backups_kept)).await?;
+        back_up(connection, path, upgrade).await?;
     }
     for step in known.iter().filter(|step| step.version > found) {
-        let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(trouble)?;
-        if number(&mut transaction, "PRAGMA user_version").await.map_err(trouble)? >= step.version {
+        let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(failed)?;
+        if number(&mut transaction, "PRAGMA user_version").await.map_err(failed)? >= step.version {
             // Another process was faster; dropping the transaction gives it back.
             continue;
         }
         if step.version == 1 {
             // 0x54736b57; pragmas take no placeholders.
-            sqlx::query("PRAGMA application_id = 1416850263").execute(&mut *transaction).await.map_err(trouble)?;
+            sqlx::query("PRAGMA application_id = 1416850263").execute(&mut *transaction).await.map_err(failed)?;
         }
-        sqlx::query(MIGRATIONS).execute(&mut *transaction).await.map_err(trouble)?;
-        sqlx::raw_sql(step.sql).execute(&mut *transaction).await.map_err(trouble)?;
+        sqlx::query(MIGRATIONS).execute(&mut *transaction).await.map_err(failed)?;
+        sqlx::raw_sql(step.sql).execute(&mut *transaction).await.map_err(failed)?;
         sqlx::query("INSERT INTO migrations (version, checksum, at) VALUES (?, ?, ?)")
             .bind(step.version)
             .bind(checksum(step.sql))
             .bind(now.as_millis())
             .execute(&mut *transaction)
             .await
-            .map_err(trouble)?;
+            .map_err(failed)?;
         let version = sqlx::AssertSqlSafe(format!("PRAGMA user_version = {}", step.version));
-        sqlx::query(version).execute(&mut *transaction).await.map_err(trouble)?;
-        transaction.commit().await.map_err(trouble)?;
+        sqlx::query(version).execute(&mut *transaction).await.map_err(failed)?;
+        transaction.commit().await.map_err(failed)?;
     }
     Ok(())
 }
@@ -137,11 +146,11 @@ pub(crate) async fn migrate(
 async fn back_up(
     connection: &mut SqliteConnection,
     path: &Path,
-    (found, now, kept): (i64, Timestamp, usize),
+    Upgrade { found, now, backups_kept, .. }: Upgrade<'_>,
 ) -> Result<(), RegistryError> {
     let operation = "back up the registry";
     let folder = path.with_file_name("backups");
-    fs::create_dir_all(&folder).map_err(|error| fault::of_file(&folder, operation, &error))?;
+    fs::create_dir_all(&folder).map_err(|error| errors::of_file(&folder, operation, &error))?;
     let moment: String = now.to_string().chars().filter(char::is_ascii_alphanumeric).collect();
     let target = folder.join(format!("registry-{found}-{moment}.sqlite"));
     // SQLite fills an empty file that is there, and keeps its rights.
@@ -150,7 +159,7 @@ async fn back_up(
         .create(true)
         .truncate(true)
         .open(&target)
-        .map_err(|error| fault::of_file(&target, operation, &error))?;
+        .map_err(|error| errors::of_file(&target, operation, &error))?;
     let Some(text) = target.to_str() else {
         return Err(RegistryError::Other { operation, why: "its path is not UTF-8".into() });
     };
@@ -158,8 +167,8 @@ async fn back_up(
         .bind(text.to_owned())
         .execute(connection)
         .await
-        .map_err(|error| fault::of(&target, operation, error))?;
-    forget_old(&folder, kept).map_err(|error| fault::of_file(&folder, operation, &error))
+        .map_err(|error| errors::of(&target, operation, error))?;
+    forget_old(&folder, backups_kept).map_err(|error| errors::of_file(&folder, operation, &error))
 }
 
 fn forget_old(folder: &Path, kept: usize) -> std::io::Result<()> {

@@ -1,4 +1,4 @@
-//! Opening: what is made, checked and refused before the first read or write.
+//! Opening a registry: what is made, checked and refused before the first read or write.
 //!
 //! Order: folder and file (readable by their user only), schema (a newer one is refused before anything is written),
 //! quick check, backup and migrations, key, writer, readers. A registry larger than `registry_check_bytes` is checked
@@ -18,28 +18,28 @@ use sqlx::sqlite::{
 };
 use sqlx::{ConnectOptions, Connection, Row, SqlitePool};
 
-use super::health::Health;
 use super::maintenance::may_shrink;
-use super::migrate::{KNOWN, Migration, migrate, schema};
-use super::reserve::Reserve;
-use super::writer::Writer;
-use super::{Base, Limits, Sqlite, fault};
-use crate::seal::{Place, SealKey, Sealer};
+use super::migrate::{KNOWN, Migration, Upgrade, migrate, schema};
+use super::write::health::WriterHealth;
+use super::write::reserve::DiskReserve;
+use super::write::writer::Writer;
+use super::{SqliteRegistry, StoreContext, StoreLimits, errors};
+use crate::seal::{FieldLocation, SealKey, Sealer};
 
 /// Readers at a time. A list, the inbox, the feed and a command beside each other; SQLite reads from memory. Judgement.
 const READERS: u32 = 4;
-/// Prepared scripts kept per connection: one for each shape of unit and list in use. Judgement.
+/// Prepared batches kept per connection: one for each shape of unit and list in use. Judgement.
 const SCRIPTS_KEPT: usize = 100;
 /// Bytes of the write-ahead log that stay after it was folded in: a large clean-up must not leave a large log. Judgement.
 const LOG_KEPT_BYTES: &str = "16777216";
 /// What the key check holds.
 const KEY_CHECK: &[u8] = b"taskwarden";
-/// Where the key check stands.
-const KEY_PLACE: Place<'static> = Place { table: "store", column: "key_check_sealed", row: "1" };
+/// Where the key check is stored.
+const KEY_PLACE: FieldLocation<'static> = FieldLocation { table: "store", column: "key_check_sealed", row: "1" };
 
 /// What opening a registry needs.
 #[derive(Debug)]
-pub struct Opening<'a> {
+pub struct RegistryOptions<'a> {
     /// The file; its folder is made when it is missing.
     pub path: &'a Path,
     /// The key of its sealed fields.
@@ -62,12 +62,12 @@ fn options(path: &Path, policy: &Policy) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-fn base_of(path: &Path, key: &SealKey, policy: &Policy) -> Base {
-    let health = Health::new(policy.retention.slow_commit);
-    Base { path: path.into(), sealer: Sealer::new(key), limits: Limits::of(policy), health }
+fn base_of(path: &Path, key: &SealKey, policy: &Policy) -> StoreContext {
+    let health = WriterHealth::new(policy.retention.slow_commit);
+    StoreContext { path: path.into(), sealer: Sealer::new(key), limits: StoreLimits::of(policy), health }
 }
 
-impl Limits {
+impl StoreLimits {
     fn of(policy: &Policy) -> Self {
         Self {
             group_commit_max: policy.group_commit_max.max(1),
@@ -91,14 +91,17 @@ impl Limits {
     }
 }
 
-impl Sqlite {
+impl SqliteRegistry {
     /// Opens or makes a registry, for the one core that may write to it. `spawn` gets the writer's work; it ends when
     /// the registry is closed or dropped, so whoever runs it must not cut it off before.
     ///
     /// # Errors
     /// Locked, read-only, full, damaged or newer, each with the path; [`RegistryError::WrongKey`] when it was made
     /// with another key.
-    pub async fn open(opening: Opening<'_>, spawn: impl FnOnce(BoxFuture<'static, ()>)) -> Result<Self, RegistryError> {
+    pub async fn open(
+        opening: RegistryOptions<'_>,
+        spawn: impl FnOnce(BoxFuture<'static, ()>),
+    ) -> Result<Self, RegistryError> {
         let (registry, work) = Self::opened(opening, KNOWN).await?;
         spawn(work);
         Ok(registry)
@@ -107,9 +110,9 @@ impl Sqlite {
     /// Opens the registry at `path` for reading, with or without a core that writes to it.
     ///
     /// # Errors
-    /// [`RegistryError::Missing`] when there is none; otherwise as [`Sqlite::open`].
+    /// [`RegistryError::Missing`] when there is none; otherwise as [`SqliteRegistry::open`].
     pub async fn open_read_only(path: &Path, key: SealKey, policy: &Policy) -> Result<Self, RegistryError> {
-        if !path.try_exists().map_err(|error| fault::of_file(path, "look for the registry", &error))? {
+        if !path.try_exists().map_err(|error| errors::of_file(path, "look for the registry", &error))? {
             return Err(RegistryError::Missing { path: path.into() });
         }
         let plain = options(path, policy).read_only(true);
@@ -118,7 +121,7 @@ impl Sqlite {
             Err(RegistryError::ReadOnly { .. } | RegistryError::Full { .. }) if !has_log(path) => {
                 Self::reading(path, &key, policy, plain.immutable(true)).await
             }
-            Err(RegistryError::Full { .. }) if Reserve::free_beside(path) => {
+            Err(RegistryError::Full { .. }) if DiskReserve::free_beside(path) => {
                 Self::reading(path, &key, policy, plain).await
             }
             done => done,
@@ -133,7 +136,7 @@ impl Sqlite {
     ) -> Result<Self, RegistryError> {
         let base = base_of(path, key, policy);
         let readers = readers(options, policy);
-        let mut reader = readers.acquire().await.map_err(base.fault("open the registry"))?;
+        let mut reader = readers.acquire().await.map_err(base.failed("open the registry"))?;
         match schema(&mut reader, path, KNOWN).await? {
             0 => return Err(RegistryError::Missing { path: path.into() }),
             found if found < newest(KNOWN) => {
@@ -148,13 +151,13 @@ impl Sqlite {
         Ok(Self { base: Arc::new(base), readers, writer: None })
     }
 
-    /// As [`Sqlite::open`], with a list of migrations (tests have others) and the writer's work not running yet.
+    /// As [`SqliteRegistry::open`], with a list of migrations (tests have others) and the writer's work not running yet.
     pub(crate) async fn opened(
-        opening: Opening<'_>,
+        opening: RegistryOptions<'_>,
         known: &[Migration],
     ) -> Result<(Self, BoxFuture<'static, ()>), RegistryError> {
         match Self::opened_once(&opening, known).await {
-            Err(RegistryError::Full { .. }) if Reserve::free_beside(opening.path) => {
+            Err(RegistryError::Full { .. }) if DiskReserve::free_beside(opening.path) => {
                 Self::opened_once(&opening, known).await
             }
             done => done,
@@ -162,27 +165,27 @@ impl Sqlite {
     }
 
     async fn opened_once(
-        Opening { path, key, policy, now }: &Opening<'_>,
+        RegistryOptions { path, key, policy, now }: &RegistryOptions<'_>,
         known: &[Migration],
     ) -> Result<(Self, BoxFuture<'static, ()>), RegistryError> {
         let (path, policy, now) = (*path, *policy, *now);
         let base = base_of(path, key, policy);
         let there = make_file(path)?;
         let options = options(path, policy);
-        let mut connection = options.connect().await.map_err(base.fault("open the registry"))?;
+        let mut connection = options.connect().await.map_err(base.failed("open the registry"))?;
         let found = schema(&mut connection, path, known).await?;
-        connection.close().await.map_err(base.fault("open the registry"))?;
+        connection.close().await.map_err(base.failed("open the registry"))?;
 
         let mut options = options.journal_mode(SqliteJournalMode::Wal);
         if found == 0 {
             // Only a new file takes it; one from before is written anew once (`may_shrink`), which gives it the same.
             options = options.auto_vacuum(SqliteAutoVacuum::Incremental);
         }
-        let mut connection = options.connect().await.map_err(base.fault("open the registry"))?;
+        let mut connection = options.connect().await.map_err(base.failed("open the registry"))?;
         let mode: String = sqlx::query_scalar("PRAGMA journal_mode")
             .fetch_one(&mut connection)
             .await
-            .map_err(base.fault("open the registry"))?;
+            .map_err(base.failed("open the registry"))?;
         if mode != "wal" {
             // The file system has no shared memory or no locks, as on some network disks.
             return Err(RegistryError::Locked { path: path.into() });
@@ -191,14 +194,15 @@ impl Sqlite {
             quick_check(&base, &mut connection).await?;
         }
         if found < newest(known) {
-            migrate(&mut connection, path, (found, known), (now, policy.backups_kept)).await?;
+            let upgrade = Upgrade { found, known, now, backups_kept: policy.backups_kept };
+            migrate(&mut connection, path, upgrade).await?;
         }
         check_key(&base, &mut connection, true).await?;
         if there <= policy.registry_check_bytes {
             may_shrink(&base, &mut connection).await;
         }
         let base = Arc::new(base);
-        let reserve = Reserve::beside(path, base.limits.reserve_file_bytes);
+        let reserve = DiskReserve::beside(path, base.limits.reserve_file_bytes);
         let readers = readers(self::options(path, policy).pragma("query_only", "ON"), policy);
         let (writer, work) = Writer::new(Arc::clone(&base), connection, readers.clone(), reserve);
         Ok((Self { base, readers, writer: Some(writer) }, work))
@@ -230,41 +234,46 @@ fn readers(options: SqliteConnectOptions, policy: &Policy) -> SqlitePool {
 /// Makes the folder and an empty file that only its user can read; SQLite gives its other files the same rights.
 /// Returns the size that was there.
 fn make_file(path: &Path) -> Result<u64, RegistryError> {
-    let trouble = |error: std::io::Error| fault::of_file(path, "make the registry", &error);
+    let failed = |error: std::io::Error| errors::of_file(path, "make the registry", &error);
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder).map_err(trouble)?;
+        fs::create_dir_all(folder).map_err(failed)?;
     }
-    let file = super::reserve::private_file().write(true).create(true).truncate(false).open(path).map_err(trouble)?;
-    file.metadata().map(|facts| facts.len()).map_err(trouble)
+    let file =
+        super::write::reserve::private_file().write(true).create(true).truncate(false).open(path).map_err(failed)?;
+    file.metadata().map(|facts| facts.len()).map_err(failed)
 }
 
-async fn quick_check(base: &Base, connection: &mut SqliteConnection) -> Result<(), RegistryError> {
+async fn quick_check(base: &StoreContext, connection: &mut SqliteConnection) -> Result<(), RegistryError> {
     let row =
-        sqlx::query("PRAGMA quick_check(1)").fetch_one(connection).await.map_err(base.fault("check the registry"))?;
-    let finding: String = row.try_get(0).map_err(base.fault("check the registry"))?;
+        sqlx::query("PRAGMA quick_check(1)").fetch_one(connection).await.map_err(base.failed("check the registry"))?;
+    let finding: String = row.try_get(0).map_err(base.failed("check the registry"))?;
     if finding == "ok" { Ok(()) } else { Err(RegistryError::Damaged { path: base.path.clone(), finding }) }
 }
 
 /// Opens the key check, or leaves one when the registry is new.
-async fn check_key(base: &Base, connection: &mut SqliteConnection, may_write: bool) -> Result<(), RegistryError> {
+async fn check_key(
+    base: &StoreContext,
+    connection: &mut SqliteConnection,
+    may_write: bool,
+) -> Result<(), RegistryError> {
     let row = sqlx::query("SELECT key_check_sealed FROM store WHERE one = 1")
         .fetch_one(&mut *connection)
         .await
-        .map_err(base.fault("read the key check"))?;
-    let sealed: Option<Vec<u8>> = row.try_get(0).map_err(base.fault("read the key check"))?;
+        .map_err(base.failed("read the key check"))?;
+    let sealed: Option<Vec<u8>> = row.try_get(0).map_err(base.failed("read the key check"))?;
     match sealed {
         Some(sealed) => match base.sealer.open(KEY_PLACE, &sealed) {
             Ok(plain) if plain == KEY_CHECK => Ok(()),
             Ok(_) | Err(_) => Err(RegistryError::WrongKey),
         },
         None if may_write => {
-            let sealed = base.sealer.seal(KEY_PLACE, KEY_CHECK).map_err(Base::sealing("seal the key check"))?;
+            let sealed = base.sealer.seal(KEY_PLACE, KEY_CHECK).map_err(StoreContext::sealing("seal the key check"))?;
             sqlx::query("UPDATE store SET key_check_sealed = ? WHERE one = 1")
                 .bind(sealed)
                 .execute(connection)
                 .await
                 .map(|_| ())
-                .map_err(base.fault("write the key check"))
+                .map_err(base.failed("write the key check"))
         }
         None => Ok(()),
     }

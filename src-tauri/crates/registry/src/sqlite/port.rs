@@ -7,7 +7,7 @@ use domain::agent::Agent;
 use domain::audit::AuditEvent;
 use domain::ports::change::Changes;
 use domain::task::figures::TaskTally;
-use domain::task::{TaskHandle, UsualDuration};
+use domain::task::{Home, TaskHandle, UsualDuration};
 use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
 use domain::task::observation::LogLine;
 use domain::task::payload::{Payload, PayloadKind};
@@ -20,35 +20,38 @@ use domain::task::status::Phase;
 use domain::time::Timestamp;
 use domain::budget::window::Window;
 
-use super::Sqlite;
-use super::agents;
-use super::budget::BudgetRows;
-use super::desk::DeskRow;
-use super::unit::{HandleUnit, ServerRow, Unit, Written};
-use super::writer::Writer;
+use super::SqliteRegistry;
+use super::tables::agents::{self, AgentRow};
+use super::tables::rules::RuleRow;
+use super::tables::servers::ServerRow;
+use super::tables::task_row::EncodedTask;
+use super::tables::token_series::UsageRows;
+use super::tables::user_data::UserDataRow;
+use super::write::mutation::{Mutation, MutationOutcome};
+use super::write::writer::Writer;
 
-impl Sqlite {
+impl SqliteRegistry {
     pub(super) fn writer(&self) -> Result<&Writer, RegistryError> {
         self.writer.as_ref().ok_or_else(|| RegistryError::ReadOnly { path: self.base.path.clone() })
     }
 
-    async fn write(&self, unit: Unit) -> Result<Written, RegistryError> {
+    async fn write(&self, unit: Mutation) -> Result<MutationOutcome, RegistryError> {
         self.writer()?.write(unit).await
     }
 }
 
-impl Registry for Sqlite {
+impl Registry for SqliteRegistry {
     fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
         Box::pin(async move {
-            let unit = HandleUnit::of(&unit, &self.base.sealer, self.base.limits)?;
-            self.write(Unit::Admit(Box::new(unit))).await?.recorded()
+            let unit = EncodedTask::of(&unit, &self.base.sealer, self.base.limits)?;
+            self.write(Mutation::Admit(Box::new(unit))).await?.into_recorded()
         })
     }
 
     fn commit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
         Box::pin(async move {
-            let unit = HandleUnit::of(&unit, &self.base.sealer, self.base.limits)?;
-            self.write(Unit::Commit(Box::new(unit))).await?.recorded()
+            let unit = EncodedTask::of(&unit, &self.base.sealer, self.base.limits)?;
+            self.write(Mutation::Commit(Box::new(unit))).await?.into_recorded()
         })
     }
 
@@ -57,23 +60,26 @@ impl Registry for Sqlite {
             if notes.is_empty() {
                 return Ok(());
             }
-            self.write(Unit::contacts(&notes)).await?.done()
+            self.write(Mutation::contacts(&notes)).await?.into_done()
         })
     }
 
     fn put_server(&self, unit: ServerUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
         Box::pin(async move {
             let row = ServerRow::of(&unit, &self.base.sealer)?;
-            self.write(Unit::PutServer(Box::new(row))).await?.changed()
+            self.write(Mutation::PutServer(Box::new(row))).await?.into_seq()
         })
     }
 
     fn remove_server(&self, id: ServerId, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<Seq, RegistryError>> {
-        Box::pin(async move { self.write(Unit::RemoveServer(id, audit)).await?.changed() })
+        Box::pin(async move { self.write(Mutation::RemoveServer(id, audit)).await?.into_seq() })
     }
 
     fn put_agent(&self, unit: AgentUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
-        Box::pin(async move { self.write(Unit::PutAgent(Box::new(unit))).await?.changed() })
+        Box::pin(async move {
+            let row = AgentRow::of(unit)?;
+            self.write(Mutation::PutAgent(Box::new(row))).await?.into_seq()
+        })
     }
 
     fn note_agents(&self, notes: Vec<AgentNote>) -> PortFuture<'_, Result<(), RegistryError>> {
@@ -81,7 +87,7 @@ impl Registry for Sqlite {
             if notes.is_empty() {
                 return Ok(());
             }
-            self.write(Unit::Agents(agents::notes(&notes))).await?.done()
+            self.write(Mutation::NoteAgents(agents::notes(&notes))).await?.into_done()
         })
     }
 
@@ -90,8 +96,8 @@ impl Registry for Sqlite {
             if note == BudgetNote::default() {
                 return Ok(());
             }
-            let rows = BudgetRows::of(&note, &self.base.sealer)?;
-            self.write(Unit::Budget(Box::new(rows))).await?.done()
+            let rows = UsageRows::of(&note, &self.base.sealer)?;
+            self.write(Mutation::NoteUsage(Box::new(rows))).await?.into_done()
         })
     }
 
@@ -108,7 +114,10 @@ impl Registry for Sqlite {
     }
 
     fn put_rule(&self, unit: RuleUnit) -> PortFuture<'_, Result<Seq, RegistryError>> {
-        Box::pin(async move { self.write(Unit::PutRule(Box::new(unit))).await?.changed() })
+        Box::pin(async move {
+            let row = RuleRow::of(unit)?;
+            self.write(Mutation::PutRule(Box::new(row))).await?.into_seq()
+        })
     }
 
     fn agents(&self) -> PortFuture<'_, Result<Vec<Agent>, RegistryError>> {
@@ -145,7 +154,7 @@ impl Registry for Sqlite {
     }
 
     fn record(&self, audit: Vec<AuditEvent>) -> PortFuture<'_, Result<(), RegistryError>> {
-        Box::pin(async move { self.write(Unit::Record(audit)).await?.done() })
+        Box::pin(async move { self.write(Mutation::RecordAudit(audit)).await?.into_done() })
     }
 
     fn servers(&self) -> PortFuture<'_, Result<Vec<Server>, RegistryError>> {
@@ -172,7 +181,7 @@ impl Registry for Sqlite {
         session: Option<SessionKey>,
         task: UpstreamTaskId,
     ) -> PortFuture<'_, Result<Option<HandleId>, RegistryError>> {
-        Box::pin(self.read_task(server, (generation, session), task))
+        Box::pin(self.read_task(server, Home { generation, session }, task))
     }
 
     fn open_handles(
@@ -227,8 +236,8 @@ impl Registry for Sqlite {
         value: Option<String>,
         at: Timestamp,
     ) -> PortFuture<'_, Result<(), RegistryError>> {
-        let row = DeskRow::of((kind, key), value.as_deref(), at, (&self.base.sealer, self.base.limits));
-        Box::pin(async move { self.write(Unit::Desk(row?, Vec::new())).await?.done() })
+        let row = UserDataRow::of(&self.base, kind, key, value.as_deref(), at);
+        Box::pin(async move { self.write(Mutation::PutUserData(row?, Vec::new())).await?.into_done() })
     }
 
     fn desk_decide(
@@ -239,8 +248,8 @@ impl Registry for Sqlite {
         audit: Vec<AuditEvent>,
     ) -> PortFuture<'_, Result<(), RegistryError>> {
         let at = audit.last().map_or(Timestamp::EPOCH, |event| event.at);
-        let row = DeskRow::of((kind, key), Some(&value), at, (&self.base.sealer, self.base.limits));
-        Box::pin(async move { self.write(Unit::Desk(row?, audit)).await?.done() })
+        let row = UserDataRow::of(&self.base, kind, key, Some(&value), at);
+        Box::pin(async move { self.write(Mutation::PutUserData(row?, audit)).await?.into_done() })
     }
 
     fn desk_list(&self, kind: &str) -> PortFuture<'_, Result<Vec<UserDataItem>, RegistryError>> {
@@ -345,7 +354,15 @@ impl Registry for Sqlite {
     }
 
     fn verify_audit(&self, after: Option<u64>, rows: u32) -> PortFuture<'_, Result<AuditCheck, RegistryError>> {
-        Box::pin(self.verify_stretch(after, rows))
+        Box::pin(async move {
+            let (check, mark) = self.verify_stretch(after, rows).await?;
+            if let (Some(writer), Some(mark)) = (&self.writer, mark)
+                && let Err(error) = writer.write(Mutation::MarkVerified(mark)).await
+            {
+                tracing::debug!(%error, "how far the audit log is verified was not stored");
+            }
+            Ok(check)
+        })
     }
 
     fn audit_verified(&self) -> PortFuture<'_, Result<Option<u64>, RegistryError>> {

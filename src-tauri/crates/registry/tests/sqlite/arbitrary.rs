@@ -351,7 +351,6 @@ fn any_dealings() -> BoxedStrategy<Dealings> {
     (moments, (of(hold), weight()), of(parent), rest).boxed()
 }
 
-/// Any task.
 pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
     let origin =
         prop_oneof![Just(Origin::Started), Just(Origin::Agent), Just(Origin::Discovered), Just(Origin::Adopted),];
@@ -436,7 +435,6 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
     })
 }
 
-/// Any server.
 pub(crate) fn any_server() -> impl Strategy<Value = Server> {
     let address = prop_oneof![
         (text(), vec(text(), 0..3), btree_map(text(), text(), 0..3), vec(text(), 0..3), of(text())).prop_map(

@@ -8,7 +8,6 @@ use proptest::prelude::*;
 
 use super::arbitrary::{family, limit, span, text};
 
-/// Any rule.
 pub(crate) fn any_rule() -> impl Strategy<Value = Rule> {
     let id = || any::<u128>();
     let scope = prop_oneof![

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use domain::policy::Policy;
 use domain::ports::RegistryError;
 use domain::time::Timestamp;
-use registry::{Opening, SealKey, Sqlite};
+use registry::{RegistryOptions, SealKey, SqliteRegistry};
 use tempfile::TempDir;
 
 /// A folder for one registry.
@@ -33,27 +33,27 @@ impl Home {
         self.folder.path().join("registry.sqlite")
     }
 
-    async fn try_open(&self) -> Result<Sqlite, RegistryError> {
+    async fn try_open(&self) -> Result<SqliteRegistry, RegistryError> {
         open(&self.path(), key(), &policy()).await
     }
 
-    async fn open(&self) -> Sqlite {
+    async fn open(&self) -> SqliteRegistry {
         self.try_open().await.expect("the registry opens")
     }
 
-    async fn try_read(&self) -> Result<Sqlite, RegistryError> {
+    async fn try_read(&self) -> Result<SqliteRegistry, RegistryError> {
         read_only(&self.path()).await
     }
 }
 
 /// Opens with the writer on the test's own runtime.
-async fn open(path: &Path, key: SealKey, policy: &Policy) -> Result<Sqlite, RegistryError> {
-    let opening = Opening { path, key, policy, now: Timestamp::from_millis(1_000) };
-    Sqlite::open(opening, |work| drop(tokio::runtime::Handle::current().spawn(work))).await
+async fn open(path: &Path, key: SealKey, policy: &Policy) -> Result<SqliteRegistry, RegistryError> {
+    let opening = RegistryOptions { path, key, policy, now: Timestamp::from_millis(1_000) };
+    SqliteRegistry::open(opening, |work| drop(tokio::runtime::Handle::current().spawn(work))).await
 }
 
-async fn read_only(path: &Path) -> Result<Sqlite, RegistryError> {
-    Sqlite::open_read_only(path, key(), &policy()).await
+async fn read_only(path: &Path) -> Result<SqliteRegistry, RegistryError> {
+    SqliteRegistry::open_read_only(path, key(), &policy()).await
 }
 
 fn key() -> SealKey {

@@ -4,19 +4,19 @@ use std::fs;
 
 use domain::ports::{Commit, Registry, RegistryError};
 use domain::task::status::Phase;
-use registry::{SealKey, Sqlite};
-use testkit::story::{Cast, unit};
+use registry::{SealKey, SqliteRegistry};
+use testkit::contract::{ContractFixtures, commit_of};
 
 use super::{Home, key, meddle, open, policy, read_only};
 
-const CAST: Cast = Cast::of(1);
+const FIXTURES: ContractFixtures = ContractFixtures::of(1);
 
 #[tokio::test]
 async fn what_was_committed_is_there_after_a_start_without_an_orderly_end() {
     let home = Home::new();
     let registry = home.open().await;
-    let mut handle = CAST.task(1, 100, "upstream");
-    handle.version = registry.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
+    let mut handle = FIXTURES.task(1, 100, "upstream");
+    handle.version = registry.admit(commit_of(&handle, Phase::Running)).await.expect("admitted").version;
     // A copy of the files at this moment is what a killed process leaves: a log that was not folded in.
     let copy = Home::new();
     for name in ["registry.sqlite", "registry.sqlite-wal"] {
@@ -27,7 +27,7 @@ async fn what_was_committed_is_there_after_a_start_without_an_orderly_end() {
     drop(reader);
     let next = copy.open().await;
     assert_eq!(next.handle(handle.id).await, Ok(Some(handle.clone())), "so does the next core");
-    assert!(next.commit(unit(&handle, Phase::Done)).await.is_ok(), "which goes on from there");
+    assert!(next.commit(commit_of(&handle, Phase::Done)).await.is_ok(), "which goes on from there");
     drop(registry);
     let again = home.open().await;
     assert_eq!(again.handle(handle.id).await, Ok(Some(handle)), "dropping without closing loses nothing");
@@ -39,7 +39,7 @@ async fn a_newer_registry_is_refused_and_left_as_it_is() {
     home.open().await.close().await;
     meddle(&home.path(), "PRAGMA user_version = 99").await;
     let before = fs::read(home.path()).expect("reads");
-    let newer = RegistryError::Newer { path: home.path(), found: 99, known: 9 };
+    let newer = RegistryError::Newer { path: home.path(), found: 99, known: 10 };
     assert_eq!(home.try_open().await.err(), Some(newer.clone()), "a newer schema is not understood");
     assert_eq!(home.try_read().await.err(), Some(newer), "not even for reading");
     assert_eq!(fs::read(home.path()).expect("reads"), before, "and nothing is written");
@@ -69,7 +69,7 @@ async fn a_damaged_registry_is_named_and_not_written_to() {
     let bent = Home::new();
     let registry = bent.open().await;
     for number in 0..200 {
-        registry.admit(unit(&CAST.call(number, 100), Phase::Running)).await.expect("admitted");
+        registry.admit(commit_of(&FIXTURES.call(number, 100), Phase::Running)).await.expect("admitted");
     }
     registry.close().await;
     let mut bytes = fs::read(bent.path()).expect("reads");
@@ -88,7 +88,7 @@ async fn another_key_is_refused_at_once() {
     let other = || SealKey::from_bytes([8; 32]);
     let opened = open(&home.path(), other(), &policy()).await;
     assert_eq!(opened.err(), Some(RegistryError::WrongKey), "no core starts with another key");
-    let opened = Sqlite::open_read_only(&home.path(), other(), &policy()).await;
+    let opened = SqliteRegistry::open_read_only(&home.path(), other(), &policy()).await;
     assert_eq!(opened.err(), Some(RegistryError::WrongKey), "nor does a reading command");
 }
 
@@ -109,11 +109,11 @@ async fn a_reader_beside_the_core_sees_commits_and_cannot_write() {
     let home = Home::new();
     let core = home.open().await;
     let reader = home.try_read().await.expect("opens beside the core");
-    let handle = CAST.call(1, 100);
-    core.admit(unit(&handle, Phase::Running)).await.expect("admitted");
+    let handle = FIXTURES.call(1, 100);
+    core.admit(commit_of(&handle, Phase::Running)).await.expect("admitted");
     let seen = reader.handle(handle.id).await.expect("reads").expect("is there");
     assert_eq!(seen.version, 1, "a reader sees what was committed after it opened");
-    let refused = reader.admit(Commit { ..unit(&CAST.call(2, 100), Phase::Running) }).await;
+    let refused = reader.admit(Commit { ..commit_of(&FIXTURES.call(2, 100), Phase::Running) }).await;
     let why = RegistryError::ReadOnly { path: home.path() };
     assert_eq!(refused, Err(why.clone().into()), "but it changes nothing");
     assert_eq!(reader.prune(handle.created).await, Err(why), "and removes nothing");
@@ -170,8 +170,8 @@ async fn a_registry_in_a_folder_that_may_not_be_written_is_read_and_a_core_is_re
     use std::os::unix::fs::PermissionsExt as _;
     let home = Home::new();
     let core = home.open().await;
-    let handle = CAST.call(1, 100);
-    core.admit(unit(&handle, Phase::Running)).await.expect("admitted");
+    let handle = FIXTURES.call(1, 100);
+    core.admit(commit_of(&handle, Phase::Running)).await.expect("admitted");
     core.close().await;
     drop(core);
     let lock = |mode| fs::set_permissions(home.folder.path(), fs::Permissions::from_mode(mode)).expect("sets rights");

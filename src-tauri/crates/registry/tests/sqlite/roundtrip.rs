@@ -7,7 +7,7 @@ use domain::task::status::Phase;
 use domain::time::Timestamp;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use testkit::story::unit;
+use testkit::contract::commit_of;
 
 use super::Home;
 use super::arbitrary::{any_handle, any_server, any_window};
@@ -16,7 +16,7 @@ use super::arbitrary_settings::{any_meter, any_rule};
 /// Runs a property against one registry; each case is a transaction of its own.
 fn check<T: std::fmt::Debug>(
     strategy: impl Strategy<Value = T>,
-    act: impl AsyncFn(&registry::Sqlite, T) -> Result<(), TestCaseError>,
+    act: impl AsyncFn(&registry::SqliteRegistry, T) -> Result<(), TestCaseError>,
 ) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let home = Home::new();
@@ -35,12 +35,12 @@ fn any_task_reads_back_as_it_was_written() {
     let index = 0..Phase::ALL.len();
     check((any_handle(), any_handle(), index), async |registry, (mut first, mut second, index)| {
         let phase = Phase::ALL[index];
-        first.version = registry.admit(unit(&first, phase)).await.expect("admitted").version;
+        first.version = registry.admit(commit_of(&first, phase)).await.expect("admitted").version;
         prop_assert_eq!(registry.handle(first.id).await, Ok(Some(first.clone())));
         // Another state of the same task.
         (second.id, second.version) = (first.id, first.version);
         (second.server, second.agent, second.created) = (first.server, first.agent, first.created);
-        second.version = registry.commit(unit(&second, phase)).await.expect("committed").version;
+        second.version = registry.commit(commit_of(&second, phase)).await.expect("committed").version;
         prop_assert_eq!(registry.handle(first.id).await, Ok(Some(second.clone())));
         let task = second.view.task().map(|task| task.id.clone());
         if let Some(task) = task {

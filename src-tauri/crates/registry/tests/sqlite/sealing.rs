@@ -14,16 +14,16 @@ use domain::time::Timestamp;
 use domain::tokens::Family;
 use domain::budget::window::{ListedTools, Window};
 use testkit::build::http_server;
-use testkit::story::{Cast, unit};
+use testkit::contract::{ContractFixtures, commit_of};
 
 use super::{Home, meddle};
 
-const CAST: Cast = Cast::of(1);
+const FIXTURES: ContractFixtures = ContractFixtures::of(1);
 /// Stands in every private place; long enough not to appear by chance.
 const CANARY: &str = "canary-3f9ac1";
 
 fn private_commit() -> Commit {
-    let mut handle = CAST.task(1, 100, &format!("task {CANARY}"));
+    let mut handle = FIXTURES.task(1, 100, &format!("task {CANARY}"));
     handle.home.session = Some(SessionKey::new(format!("session {CANARY}")));
     let wish = CancelRequest {
         by: PersonId::new("ada").into(),
@@ -71,7 +71,7 @@ fn private_commit() -> Commit {
     Commit {
         payloads: kinds.map(payload).into(),
         log: vec![LogLine { at: Timestamp::from_millis(1), status: CANARY.into(), text: CANARY.into() }],
-        ..unit(&handle, Phase::Waiting)
+        ..commit_of(&handle, Phase::Waiting)
     }
 }
 
@@ -93,7 +93,7 @@ async fn nothing_private_stands_in_the_files() {
         session: Some(SessionKey::new(CANARY)),
     });
     registry.put_server(ServerUnit { server, audit: Vec::new() }).await.expect("put");
-    let mut window = Window::new(WindowId::from_random(1), CAST.agent(1), Family::O200k, Timestamp::from_millis(1));
+    let mut window = Window::new(WindowId::from_random(1), FIXTURES.agent(1), Family::O200k, Timestamp::from_millis(1));
     window.shelves.insert(None, ListedTools { session: Some(CANARY.into()), ..ListedTools::default() });
     let note = BudgetNote { windows: vec![window.clone()], ..BudgetNote::default() };
     registry.note_budget(note).await.expect("noted");
@@ -122,9 +122,9 @@ async fn a_sealed_field_in_another_row_does_not_open() {
     let registry = home.open().await;
     let first = private_commit();
     registry.admit(first.clone()).await.expect("admitted");
-    let second = CAST.task(2, 100, "other");
+    let second = FIXTURES.task(2, 100, "other");
     let payloads = first.payloads.clone();
-    registry.admit(Commit { payloads, ..unit(&second, Phase::Running) }).await.expect("admitted");
+    registry.admit(Commit { payloads, ..commit_of(&second, Phase::Running) }).await.expect("admitted");
     registry.close().await;
     let swap = "UPDATE handles SET body_sealed = (SELECT body_sealed FROM handles WHERE number = 1) WHERE number = 2; \
                 UPDATE payloads SET sealed = (SELECT sealed FROM payloads WHERE handle = 1 AND kind = 'result') \
@@ -158,11 +158,11 @@ async fn a_word_of_a_newer_encoding_is_named_with_its_row_and_field() {
 async fn an_older_value_of_a_field_that_is_put_back_does_not_open() {
     let home = Home::new();
     let registry = home.open().await;
-    let mut handle = CAST.call(1, 100);
-    handle.version = registry.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
+    let mut handle = FIXTURES.call(1, 100);
+    handle.version = registry.admit(commit_of(&handle, Phase::Running)).await.expect("admitted").version;
     meddle(&home.path(), "CREATE TABLE aside AS SELECT body_sealed FROM handles WHERE number = 1").await;
     handle.changed = Timestamp::from_millis(200);
-    registry.commit(unit(&handle, Phase::Cancelling)).await.expect("committed");
+    registry.commit(commit_of(&handle, Phase::Cancelling)).await.expect("committed");
     registry.close().await;
     meddle(&home.path(), "UPDATE handles SET body_sealed = (SELECT body_sealed FROM aside)").await;
     let registry = home.open().await;

@@ -11,12 +11,12 @@ use domain::policy::{Policy, RetentionPolicy};
 use domain::ports::{Commit, Recording, RecordingFault, Registry, RegistryError};
 use domain::task::status::Phase;
 use domain::time::Timestamp;
-use registry::Sqlite;
-use testkit::story::{Cast, unit};
+use registry::SqliteRegistry;
+use testkit::contract::{ContractFixtures, commit_of};
 
 use super::{Home, key, meddle, open};
 
-const CAST: Cast = Cast::of(1);
+const FIXTURES: ContractFixtures = ContractFixtures::of(1);
 
 /// A small file system in memory, for as long as it lives; `None` where this user may not mount one.
 struct SmallDisk(PathBuf);
@@ -62,7 +62,7 @@ fn policy() -> Policy {
 }
 
 fn stop(handle: &domain::task::TaskHandle) -> Commit {
-    Commit { audit: vec![CAST.fact(1, Verb::CancelBegun, "asked")], ..unit(handle, Phase::Cancelling) }
+    Commit { audit: vec![FIXTURES.fact(1, Verb::CancelBegun, "asked")], ..commit_of(handle, Phase::Cancelling) }
 }
 
 #[tokio::test]
@@ -76,15 +76,15 @@ async fn on_a_file_system_without_room_people_are_recorded_and_new_work_is_refus
     let registry = open(&path, key(), &policy()).await.expect("opens");
     let mut handles = Vec::new();
     for number in 0..50 {
-        let mut handle = CAST.call(number, 100);
-        handle.version = registry.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
+        let mut handle = FIXTURES.call(number, 100);
+        handle.version = registry.admit(commit_of(&handle, Phase::Running)).await.expect("admitted").version;
         handles.push(handle);
     }
     assert_eq!(registry.recording(), Recording::Possible);
     disk.fill();
     let mut refused = None;
     for number in 100..1_000 {
-        if let Err(error) = registry.admit(unit(&CAST.call(number, 100), Phase::Running)).await {
+        if let Err(error) = registry.admit(commit_of(&FIXTURES.call(number, 100), Phase::Running)).await {
             refused = Some(error);
             break;
         }
@@ -95,12 +95,12 @@ async fn on_a_file_system_without_room_people_are_recorded_and_new_work_is_refus
     for handle in &mut handles {
         handle.version = registry.commit(stop(handle)).await.expect("each stop is recorded").version;
     }
-    let late = registry.admit(unit(&CAST.call(2_000, 100), Phase::Running)).await;
+    let late = registry.admit(commit_of(&FIXTURES.call(2_000, 100), Phase::Running)).await;
     assert_eq!(late, Err(full.into()), "the space of the reserve is not for new work");
     assert_eq!(registry.try_recording().await, Recording::Impossible(RecordingFault::DiskFull), "nor is it possible");
     disk.make_room();
     assert_eq!(registry.try_recording().await, Recording::Possible, "with room everything goes on");
-    registry.admit(unit(&CAST.call(2_001, 100), Phase::Running)).await.expect("new work too");
+    registry.admit(commit_of(&FIXTURES.call(2_001, 100), Phase::Running)).await.expect("new work too");
     assert_eq!(fs::metadata(disk.0.join("reserve")).map(|facts| facts.len()).ok(), Some(500_000), "with a new reserve");
     assert_eq!(registry.facts().await.map(|facts| facts.findings), Ok(Vec::new()), "the store is sound");
     registry.close().await;
@@ -108,10 +108,10 @@ async fn on_a_file_system_without_room_people_are_recorded_and_new_work_is_refus
     drop(disk);
 }
 
-async fn with_audit(home: &Home, rows: usize) -> Sqlite {
+async fn with_audit(home: &Home, rows: usize) -> SqliteRegistry {
     let registry = home.open().await;
     for number in 0..rows {
-        let fact = CAST.fact(1, Verb::Admitted, &format!("fact {number}"));
+        let fact = FIXTURES.fact(1, Verb::Admitted, &format!("fact {number}"));
         registry.record(vec![fact]).await.expect("recorded");
     }
     registry
@@ -190,8 +190,8 @@ async fn space_of_removed_payloads_goes_back_to_the_disk_and_removed_audit_rows_
     for number in 0..30 {
         let done = Commit {
             payloads: result(1_000_000),
-            audit: vec![CAST.fact(number, Verb::Ended, "done")],
-            ..unit(&CAST.call(number, 100), Phase::Done)
+            audit: vec![FIXTURES.fact(number, Verb::Ended, "done")],
+            ..commit_of(&FIXTURES.call(number, 100), Phase::Done)
         };
         registry.admit(done).await.expect("admitted");
     }
@@ -231,8 +231,8 @@ async fn a_registry_of_an_earlier_version_gives_space_back_after_its_next_start(
 async fn pruning_lets_commits_pass_between_its_stretches() {
     let home = Home::new();
     let registry = home.open().await;
-    let mut handle = CAST.call(1, 100);
-    handle.version = registry.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
+    let mut handle = FIXTURES.call(1, 100);
+    handle.version = registry.admit(commit_of(&handle, Phase::Running)).await.expect("admitted").version;
     let many = "INSERT INTO changes (seq, at, kind, entity, removed) SELECT value + 10, 1, 'server', 'x', 0 \
                 FROM generate_series(1, 200000)";
     let many = many.replace(
@@ -248,7 +248,7 @@ async fn pruning_lets_commits_pass_between_its_stretches() {
     // The first stretch is on its way; a commit that comes now is done long before the last one.
     assert!(futures::poll!(pruning.as_mut()).is_pending());
     let committed = async {
-        handle.version = registry.commit(unit(&handle, Phase::Running)).await.expect("committed").version;
+        handle.version = registry.commit(commit_of(&handle, Phase::Running)).await.expect("committed").version;
     };
     let committed = std::pin::pin!(committed);
     let first = futures::future::select(pruning, committed).await;

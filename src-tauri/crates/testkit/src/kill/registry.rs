@@ -25,14 +25,14 @@ use super::KillPoints;
 type Answer<'a, T> = PortFuture<'a, Result<T, RegistryError>>;
 
 /// Wraps a registry.
-pub struct KilledRegistry {
+pub struct KillPointRegistry {
     inner: Arc<dyn Registry>,
     points: KillPoints,
     full: AtomicBool,
     refused: AtomicU64,
 }
 
-impl KilledRegistry {
+impl KillPointRegistry {
     /// `inner` gets these points.
     #[must_use]
     pub fn new(inner: Arc<dyn Registry>, points: KillPoints) -> Self {
@@ -66,7 +66,25 @@ impl KilledRegistry {
     }
 }
 
-impl Registry for KilledRegistry {
+/// Methods that change something, each between two kill points.
+macro_rules! writes {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {$(
+        fn $name(&self, $($argument: $type),*) -> Answer<'_, $answer> {
+            Box::pin(self.write(concat!("registry.", stringify!($name)), self.inner.$name($($argument),*)))
+        }
+    )+};
+}
+
+/// Methods that only read.
+macro_rules! reads {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {$(
+        fn $name(&self, $($argument: $type),*) -> Answer<'_, $answer> {
+            self.inner.$name($($argument),*)
+        }
+    )+};
+}
+
+impl Registry for KillPointRegistry {
     fn admit(&self, unit: Commit) -> PortFuture<'_, Result<Recorded, CommitError>> {
         Box::pin(async move {
             self.room()?;
@@ -83,18 +101,6 @@ impl Registry for KilledRegistry {
         })
     }
 
-    fn note_contacts(&self, notes: Vec<ContactNote>) -> Answer<'_, ()> {
-        Box::pin(self.write("registry.note_contacts", self.inner.note_contacts(notes)))
-    }
-
-    fn put_server(&self, unit: ServerUnit) -> Answer<'_, Seq> {
-        Box::pin(self.write("registry.put_server", self.inner.put_server(unit)))
-    }
-
-    fn remove_server(&self, id: ServerId, audit: Vec<AuditEvent>) -> Answer<'_, Seq> {
-        Box::pin(self.write("registry.remove_server", self.inner.remove_server(id, audit)))
-    }
-
     fn put_agent(&self, unit: AgentUnit) -> Answer<'_, Seq> {
         Box::pin(async move {
             // An agent's access is taken away with the space of the reserve (ruling 28).
@@ -103,201 +109,6 @@ impl Registry for KilledRegistry {
             }
             self.points.around("registry.put_agent", self.inner.put_agent(unit)).await
         })
-    }
-
-    fn note_agents(&self, notes: Vec<AgentNote>) -> Answer<'_, ()> {
-        Box::pin(self.write("registry.note_agents", self.inner.note_agents(notes)))
-    }
-
-    fn note_budget(&self, note: BudgetNote) -> Answer<'_, ()> {
-        Box::pin(self.write("registry.note_budget", self.inner.note_budget(note)))
-    }
-
-    fn windows(&self, ended: u32) -> Answer<'_, Vec<Window>> {
-        self.inner.windows(ended)
-    }
-
-    fn spend(&self, query: SeriesQuery) -> Answer<'_, Vec<SpendRow>> {
-        self.inner.spend(query)
-    }
-
-    fn waste(&self, query: SeriesQuery) -> Answer<'_, Vec<WasteRow>> {
-        self.inner.waste(query)
-    }
-
-    fn put_rule(&self, unit: RuleUnit) -> Answer<'_, Seq> {
-        Box::pin(self.write("registry.put_rule", self.inner.put_rule(unit)))
-    }
-
-    fn agents(&self) -> Answer<'_, Vec<Agent>> {
-        self.inner.agents()
-    }
-
-    fn rules(&self) -> Answer<'_, Vec<Rule>> {
-        self.inner.rules()
-    }
-
-    fn attempts(&self, job: JobKey, limit: u32) -> Answer<'_, Vec<HandleId>> {
-        self.inner.attempts(job, limit)
-    }
-
-    fn children(&self, id: HandleId, limit: u32) -> Answer<'_, Vec<HandleId>> {
-        self.inner.children(id, limit)
-    }
-
-    fn repeats(&self, agent: AgentId, job: JobKey) -> Answer<'_, Vec<HandleId>> {
-        self.inner.repeats(agent, job)
-    }
-
-    fn undelivered(&self, since: Timestamp, limit: u32) -> Answer<'_, Vec<HandleId>> {
-        self.inner.undelivered(since, limit)
-    }
-
-    fn agent_tasks(&self, agent: AgentId, after: Option<HandleId>, limit: u32) -> Answer<'_, Vec<TaskHandle>> {
-        self.inner.agent_tasks(agent, after, limit)
-    }
-
-    fn record(&self, audit: Vec<AuditEvent>) -> Answer<'_, ()> {
-        Box::pin(self.write("registry.record", self.inner.record(audit)))
-    }
-
-    fn servers(&self) -> Answer<'_, Vec<Server>> {
-        self.inner.servers()
-    }
-
-    fn server(&self, id: ServerId) -> Answer<'_, Option<Server>> {
-        self.inner.server(id)
-    }
-
-    fn handle(&self, id: HandleId) -> Answer<'_, Option<TaskHandle>> {
-        self.inner.handle(id)
-    }
-
-    fn handles_starting(&self, text: &str, limit: u32) -> Answer<'_, Vec<HandleId>> {
-        self.inner.handles_starting(text, limit)
-    }
-
-    fn find_task(
-        &self,
-        server: ServerId,
-        generation: u32,
-        session: Option<SessionKey>,
-        task: UpstreamTaskId,
-    ) -> Answer<'_, Option<HandleId>> {
-        self.inner.find_task(server, generation, session, task)
-    }
-
-    fn open_handles(
-        &self,
-        server: Option<ServerId>,
-        after: Option<HandleId>,
-        limit: u32,
-    ) -> Answer<'_, Vec<TaskHandle>> {
-        self.inner.open_handles(server, after, limit)
-    }
-
-    fn open_count(&self, server: Option<ServerId>) -> Answer<'_, u64> {
-        self.inner.open_count(server)
-    }
-
-    fn list(&self, query: TaskQuery) -> Answer<'_, TaskPage> {
-        self.inner.list(query)
-    }
-
-    fn counts(&self, query: TaskQuery) -> Answer<'_, Vec<(Phase, u64)>> {
-        self.inner.counts(query)
-    }
-
-    fn tallies(&self) -> Answer<'_, Vec<TaskTally>> {
-        self.inner.tallies()
-    }
-
-    fn page(&self, query: TaskListQuery, offset: u64, limit: u32) -> Answer<'_, TaskRows> {
-        self.inner.page(query, offset, limit)
-    }
-
-    fn view(&self, query: TaskListQuery) -> Answer<'_, TaskGroups> {
-        self.inner.view(query)
-    }
-
-    fn matching_ids(&self, query: TaskListQuery, limit: u32) -> Answer<'_, Vec<HandleId>> {
-        self.inner.matching_ids(query, limit)
-    }
-
-    fn attention(&self, limit: u32) -> Answer<'_, Vec<TaskHandle>> {
-        self.inner.attention(limit)
-    }
-
-    fn cancels(&self, server: ServerId) -> Answer<'_, CancelFacts> {
-        self.inner.cancels(server)
-    }
-
-    fn desk_put(&self, kind: &str, key: &str, value: Option<String>, at: Timestamp) -> Answer<'_, ()> {
-        Box::pin(self.write("registry.desk_put", self.inner.desk_put(kind, key, value, at)))
-    }
-
-    fn desk_decide(&self, kind: &str, key: &str, value: String, audit: Vec<AuditEvent>) -> Answer<'_, ()> {
-        Box::pin(self.write("registry.desk_decide", self.inner.desk_decide(kind, key, value, audit)))
-    }
-
-    fn desk_list(&self, kind: &str) -> Answer<'_, Vec<UserDataItem>> {
-        self.inner.desk_list(kind)
-    }
-
-    fn raw_list(&self, id: HandleId) -> Answer<'_, Vec<RawNote>> {
-        self.inner.raw_list(id)
-    }
-
-    fn raw(&self, id: HandleId, n: u64) -> Answer<'_, Option<Payload>> {
-        self.inner.raw(id, n)
-    }
-
-    fn inbox(&self, offset: u64, limit: u32) -> Answer<'_, InboxPage> {
-        self.inner.inbox(offset, limit)
-    }
-
-    fn ticking(&self, now: Timestamp, limit: u32) -> Answer<'_, Vec<HandleId>> {
-        self.inner.ticking(now, limit)
-    }
-
-    fn deliverable(&self, now: Timestamp, limit: u32) -> Answer<'_, Vec<HandleId>> {
-        self.inner.deliverable(now, limit)
-    }
-
-    fn payload(&self, id: HandleId, kind: PayloadKind) -> Answer<'_, Option<Payload>> {
-        self.inner.payload(id, kind)
-    }
-
-    fn status_log(&self, id: HandleId, limit: u32) -> Answer<'_, Vec<LogLine>> {
-        self.inner.status_log(id, limit)
-    }
-
-    fn usual(&self, server: ServerId, tool: &str, samples_min: u32) -> Answer<'_, Option<UsualDuration>> {
-        self.inner.usual(server, tool, samples_min)
-    }
-
-    fn newest_seq(&self) -> Answer<'_, Seq> {
-        self.inner.newest_seq()
-    }
-
-    fn changes_since(&self, after: Seq, limit: u32) -> Answer<'_, Changes> {
-        self.inner.changes_since(after, limit)
-    }
-
-    fn audit_page(&self, handle: Option<HandleId>, after: u64, limit: u32) -> Answer<'_, AuditPage> {
-        self.inner.audit_page(handle, after, limit)
-    }
-
-    fn next_poll(&self, id: HandleId) -> Answer<'_, Option<Timestamp>> {
-        self.inner.next_poll(id)
-    }
-
-    fn facts(&self) -> Answer<'_, RegistryFacts> {
-        self.inner.facts()
-    }
-
-    fn prune(&self, before: Timestamp) -> Answer<'_, u64> {
-        Box::pin(self.write("registry.prune", self.inner.prune(before)))
     }
 
     fn recording(&self) -> Recording {
@@ -314,31 +125,68 @@ impl Registry for KilledRegistry {
         self.inner.try_recording()
     }
 
-    fn storage(&self, limits: RetentionPolicy, now: Timestamp) -> Answer<'_, StorageFacts> {
-        self.inner.storage(limits, now)
-    }
-
-    fn clean(&self, limits: RetentionPolicy, now: Timestamp) -> Answer<'_, Removal> {
-        Box::pin(self.write("registry.clean", self.inner.clean(limits, now)))
-    }
-
-    fn shrink(&self, whole: bool) -> Answer<'_, bool> {
-        self.inner.shrink(whole)
-    }
-
-    fn payload_use(&self) -> Answer<'_, Vec<PayloadUse>> {
-        self.inner.payload_use()
-    }
-
-    fn verify_audit(&self, after: Option<u64>, rows: u32) -> Answer<'_, AuditCheck> {
-        self.inner.verify_audit(after, rows)
-    }
-
-    fn audit_verified(&self) -> Answer<'_, Option<u64>> {
-        self.inner.audit_verified()
-    }
-
     fn close(&self) -> PortFuture<'_, ()> {
         self.inner.close()
+    }
+
+    writes! {
+        note_contacts(notes: Vec<ContactNote>) -> ();
+        put_server(unit: ServerUnit) -> Seq;
+        remove_server(id: ServerId, audit: Vec<AuditEvent>) -> Seq;
+        note_agents(notes: Vec<AgentNote>) -> ();
+        note_budget(note: BudgetNote) -> ();
+        put_rule(unit: RuleUnit) -> Seq;
+        record(audit: Vec<AuditEvent>) -> ();
+        desk_put(kind: &str, key: &str, value: Option<String>, at: Timestamp) -> ();
+        desk_decide(kind: &str, key: &str, value: String, audit: Vec<AuditEvent>) -> ();
+        prune(before: Timestamp) -> u64;
+        clean(limits: RetentionPolicy, now: Timestamp) -> Removal;
+    }
+
+    reads! {
+        windows(ended: u32) -> Vec<Window>;
+        spend(query: SeriesQuery) -> Vec<SpendRow>;
+        waste(query: SeriesQuery) -> Vec<WasteRow>;
+        agents() -> Vec<Agent>;
+        rules() -> Vec<Rule>;
+        attempts(job: JobKey, limit: u32) -> Vec<HandleId>;
+        children(id: HandleId, limit: u32) -> Vec<HandleId>;
+        repeats(agent: AgentId, job: JobKey) -> Vec<HandleId>;
+        undelivered(since: Timestamp, limit: u32) -> Vec<HandleId>;
+        agent_tasks(agent: AgentId, after: Option<HandleId>, limit: u32) -> Vec<TaskHandle>;
+        servers() -> Vec<Server>;
+        server(id: ServerId) -> Option<Server>;
+        handle(id: HandleId) -> Option<TaskHandle>;
+        handles_starting(text: &str, limit: u32) -> Vec<HandleId>;
+        find_task(server: ServerId, generation: u32, session: Option<SessionKey>, task: UpstreamTaskId) -> Option<HandleId>;
+        open_handles(server: Option<ServerId>, after: Option<HandleId>, limit: u32) -> Vec<TaskHandle>;
+        open_count(server: Option<ServerId>) -> u64;
+        list(query: TaskQuery) -> TaskPage;
+        counts(query: TaskQuery) -> Vec<(Phase, u64)>;
+        tallies() -> Vec<TaskTally>;
+        page(query: TaskListQuery, offset: u64, limit: u32) -> TaskRows;
+        view(query: TaskListQuery) -> TaskGroups;
+        matching_ids(query: TaskListQuery, limit: u32) -> Vec<HandleId>;
+        attention(limit: u32) -> Vec<TaskHandle>;
+        cancels(server: ServerId) -> CancelFacts;
+        desk_list(kind: &str) -> Vec<UserDataItem>;
+        raw_list(id: HandleId) -> Vec<RawNote>;
+        raw(id: HandleId, n: u64) -> Option<Payload>;
+        inbox(offset: u64, limit: u32) -> InboxPage;
+        ticking(now: Timestamp, limit: u32) -> Vec<HandleId>;
+        deliverable(now: Timestamp, limit: u32) -> Vec<HandleId>;
+        payload(id: HandleId, kind: PayloadKind) -> Option<Payload>;
+        status_log(id: HandleId, limit: u32) -> Vec<LogLine>;
+        usual(server: ServerId, tool: &str, samples_min: u32) -> Option<UsualDuration>;
+        newest_seq() -> Seq;
+        changes_since(after: Seq, limit: u32) -> Changes;
+        audit_page(handle: Option<HandleId>, after: u64, limit: u32) -> AuditPage;
+        next_poll(id: HandleId) -> Option<Timestamp>;
+        facts() -> RegistryFacts;
+        storage(limits: RetentionPolicy, now: Timestamp) -> StorageFacts;
+        shrink(whole: bool) -> bool;
+        payload_use() -> Vec<PayloadUse>;
+        verify_audit(after: Option<u64>, rows: u32) -> AuditCheck;
+        audit_verified() -> Option<u64>;
     }
 }

@@ -12,12 +12,12 @@ use domain::server::Server;
 use super::KillPoints;
 
 /// Wraps a connector.
-pub struct KilledConnector {
+pub struct KillPointConnector {
     inner: Arc<dyn Connector>,
     points: KillPoints,
 }
 
-impl KilledConnector {
+impl KillPointConnector {
     /// Every connection of `inner` gets these points.
     #[must_use]
     pub fn new(inner: Arc<dyn Connector>, points: KillPoints) -> Self {
@@ -25,7 +25,7 @@ impl KilledConnector {
     }
 }
 
-impl Connector for KilledConnector {
+impl Connector for KillPointConnector {
     fn connect<'a>(
         &'a self,
         server: &'a Server,
@@ -33,7 +33,7 @@ impl Connector for KilledConnector {
     ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
         Box::pin(async move {
             let connected = self.points.around("upstream.connect", self.inner.connect(server, line)).await?;
-            let upstream = Arc::new(Killed { inner: connected.upstream, points: self.points.clone() });
+            let upstream = Arc::new(KillPointUpstream { inner: connected.upstream, points: self.points.clone() });
             Ok(Connected { upstream, ..connected })
         })
     }
@@ -43,12 +43,12 @@ impl Connector for KilledConnector {
     }
 }
 
-struct Killed {
+struct KillPointUpstream {
     inner: Arc<dyn Upstream>,
     points: KillPoints,
 }
 
-impl Upstream for Killed {
+impl Upstream for KillPointUpstream {
     fn call(&self, request: CallRequest) -> PortFuture<'_, Result<CallReply, CallError>> {
         Box::pin(self.points.around("upstream.call", self.inner.call(request)))
     }

@@ -1,6 +1,6 @@
-//! Agents and rules in memory, and the tasks that have to do with one another.
+//! Agents and rules in memory, and tasks that are related to one another.
 //!
-//! Names and tokens are unique as the real registry's indexes make them. Everything is looked for anew at each question.
+//! Names and tokens are unique, as the indexes of the real registry make them.
 
 use domain::agent::Agent;
 use domain::ports::change::Entity;
@@ -9,10 +9,10 @@ use domain::ids::{AgentId, HandleId, Seq};
 use domain::ports::{AgentNote, AgentUnit, RegistryError, RuleUnit};
 use domain::rule::RuleScope;
 
-use super::state::{Row, State};
+use super::store::{MemoryStore, StoredTask};
 
 /// Adds or changes an agent. Access that was taken away stays so, and what notes say stays theirs.
-pub(super) fn put(state: &mut State, unit: AgentUnit) -> Result<Seq, RegistryError> {
+pub(super) fn put(state: &mut MemoryStore, unit: AgentUnit) -> Result<Seq, RegistryError> {
     let AgentUnit { mut agent, audit } = unit;
     if let Some(known) = state.agents.get(&agent.id) {
         agent.revoked = known.revoked.or(agent.revoked);
@@ -32,8 +32,7 @@ pub(super) fn put(state: &mut State, unit: AgentUnit) -> Result<Seq, RegistryErr
     Ok(state.change(Entity::Agent(id), at, false))
 }
 
-/// Flushes notes.
-pub(super) fn note(state: &mut State, notes: Vec<AgentNote>) {
+pub(super) fn note(state: &mut MemoryStore, notes: Vec<AgentNote>) {
     for note in notes {
         if let Some(agent) = state.agents.get_mut(&note.id) {
             agent.seen = Some(agent.seen.map_or(note.seen, |seen| seen.max(note.seen)));
@@ -45,7 +44,7 @@ pub(super) fn note(state: &mut State, notes: Vec<AgentNote>) {
 }
 
 /// Puts or takes away a rule.
-pub(super) fn put_rule(state: &mut State, unit: RuleUnit) -> Seq {
+pub(super) fn put_rule(state: &mut MemoryStore, unit: RuleUnit) -> Seq {
     let RuleUnit { rule, remove, audit } = unit;
     let (key, entity) = match &rule.scope {
         RuleScope::Agent(id) => (format!("agent:{id}"), Entity::Agent(*id)),
@@ -63,21 +62,22 @@ pub(super) fn put_rule(state: &mut State, unit: RuleUnit) -> Seq {
 }
 
 /// All agents, those with access first, by name.
-pub(super) fn all(state: &State) -> Vec<Agent> {
+pub(super) fn all(state: &MemoryStore) -> Vec<Agent> {
     let mut agents: Vec<Agent> = state.agents.values().cloned().collect();
     agents.sort_by(|a, b| (a.revoked.is_some(), &a.name, a.id).cmp(&(b.revoked.is_some(), &b.name, b.id)));
     agents
 }
 
 /// Tasks that are taken, newest first.
-pub(super) fn newest(state: &State, taken: impl Fn(&TaskHandle) -> bool) -> Vec<&TaskHandle> {
-    let mut found: Vec<&TaskHandle> = state.rows.values().map(Row::stored).filter(|handle| taken(handle)).collect();
+pub(super) fn newest(state: &MemoryStore, taken: impl Fn(&TaskHandle) -> bool) -> Vec<&TaskHandle> {
+    let mut found: Vec<&TaskHandle> =
+        state.rows.values().map(StoredTask::stored).filter(|handle| taken(handle)).collect();
     found.sort_unstable_by_key(|handle| std::cmp::Reverse((handle.created, handle.id)));
     found
 }
 
 /// Tasks whose handle an agent holds, newest first, those older than `after`.
-pub(super) fn given(state: &State, agent: AgentId, after: Option<HandleId>) -> Vec<&TaskHandle> {
+pub(super) fn given(state: &MemoryStore, agent: AgentId, after: Option<HandleId>) -> Vec<&TaskHandle> {
     let before = match after.map(|id| state.rows.get(&id)) {
         None => None,
         Some(Some(row)) => Some((row.stored().created, row.stored().id)),

@@ -21,8 +21,8 @@ use domain::time::Timestamp;
 use domain::budget::window::Window;
 
 use super::MemoryRegistry;
-use super::state::Row;
-use super::{agents, screen};
+use super::store::StoredTask;
+use super::{agents, task_list};
 
 fn size(limit: u32) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
@@ -33,7 +33,7 @@ fn ready<'a, T: Send + 'a>(value: T) -> PortFuture<'a, T> {
 }
 
 /// All conditions but the phase.
-fn is_asked_for(row: &Row, query: &TaskQuery) -> bool {
+fn is_asked_for(row: &StoredTask, query: &TaskQuery) -> bool {
     let handle = row.stored();
     query.server.is_none_or(|server| handle.server == server)
         && query.agent.is_none_or(|agent| handle.agent == Some(agent))
@@ -41,8 +41,8 @@ fn is_asked_for(row: &Row, query: &TaskQuery) -> bool {
 
 /// Ids that are due by now, the longest due first.
 fn due<'a>(
-    rows: impl Iterator<Item = (&'a HandleId, &'a Row)>,
-    at: impl Fn(&Row) -> Option<Timestamp>,
+    rows: impl Iterator<Item = (&'a HandleId, &'a StoredTask)>,
+    at: impl Fn(&StoredTask) -> Option<Timestamp>,
     now: Timestamp,
     limit: u32,
 ) -> Vec<HandleId> {
@@ -53,7 +53,7 @@ fn due<'a>(
 }
 
 /// Whether people are to look at it: by its phase, or because it asks whether it may go on.
-fn needs_attention(row: &Row) -> bool {
+fn needs_attention(row: &StoredTask) -> bool {
     row.phase.needs_attention() || row.stored().is_held() || row.stored().asks_to_go_on()
 }
 
@@ -153,7 +153,7 @@ impl Registry for MemoryRegistry {
         ready(self.with(|state, policy| {
             let found = agents::given(state, agent, after);
             let rows = found.into_iter().take(size(limit.min(policy.page_rows_max)));
-            rows.filter_map(|handle| state.rows.get(&handle.id)).map(Row::handle).collect()
+            rows.filter_map(|handle| state.rows.get(&handle.id)).map(StoredTask::handle).collect()
         }))
     }
 
@@ -174,7 +174,7 @@ impl Registry for MemoryRegistry {
     }
 
     fn handle(&self, id: HandleId) -> PortFuture<'_, Result<Option<TaskHandle>, RegistryError>> {
-        ready(self.with(|state, _| state.rows.get(&id).map(Row::handle)))
+        ready(self.with(|state, _| state.rows.get(&id).map(StoredTask::handle)))
     }
 
     fn handles_starting(&self, text: &str, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
@@ -210,23 +210,24 @@ impl Registry for MemoryRegistry {
                 .map(|(_, row)| row)
                 .filter(|row| !row.phase.is_over() && server.is_none_or(|server| row.stored().server == server))
                 .take(size(limit.min(policy.page_rows_max)))
-                .map(Row::handle)
+                .map(StoredTask::handle)
                 .collect()
         }))
     }
 
     fn open_count(&self, server: Option<ServerId>) -> PortFuture<'_, Result<u64, RegistryError>> {
         ready(self.with(|state, _| {
-            let open = |row: &&Row| !row.phase.is_over() && server.is_none_or(|server| row.stored().server == server);
+            let open =
+                |row: &&StoredTask| !row.phase.is_over() && server.is_none_or(|server| row.stored().server == server);
             state.rows.values().filter(open).count() as u64
         }))
     }
 
     fn list(&self, query: TaskQuery) -> PortFuture<'_, Result<TaskPage, RegistryError>> {
         ready(self.with(|state, policy| {
-            let key = |row: &Row| (row.stored().created, row.stored().id);
+            let key = |row: &StoredTask| (row.stored().created, row.stored().id);
             let before = query.before.map(|before| (before.created, before.id));
-            let mut found: Vec<&Row> = state
+            let mut found: Vec<&StoredTask> = state
                 .rows
                 .values()
                 .filter(|row| is_asked_for(row, &query))
@@ -237,7 +238,7 @@ impl Registry for MemoryRegistry {
             let limit = size(query.limit.min(policy.page_rows_max));
             let more = found.len() > limit;
             found.truncate(limit);
-            let cursor = |row: &&Row| TaskCursor { created: row.stored().created, id: row.stored().id };
+            let cursor = |row: &&StoredTask| TaskCursor { created: row.stored().created, id: row.stored().id };
             TaskPage {
                 next: found.last().filter(|_| more).map(cursor),
                 rows: found.into_iter().map(|row| (row.handle(), row.next_poll())).collect(),
@@ -256,13 +257,13 @@ impl Registry for MemoryRegistry {
     }
 
     fn tallies(&self) -> PortFuture<'_, Result<Vec<TaskTally>, RegistryError>> {
-        ready(self.with(|state, _| state.rows.values().map(screen::tally).collect()))
+        ready(self.with(|state, _| state.rows.values().map(task_list::tally).collect()))
     }
 
     fn page(&self, query: TaskListQuery, offset: u64, limit: u32) -> PortFuture<'_, Result<TaskRows, RegistryError>> {
         ready(self.with(|state, policy| {
             let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
-            let rows = screen::found(state, &query).into_iter().skip(skipped);
+            let rows = task_list::found(state, &query).into_iter().skip(skipped);
             let rows = rows.take(size(limit.min(policy.page_rows_max))).map(|row| (row.handle(), row.next_poll()));
             TaskRows { rows: rows.collect() }
         }))
@@ -270,27 +271,27 @@ impl Registry for MemoryRegistry {
 
     fn view(&self, query: TaskListQuery) -> PortFuture<'_, Result<TaskGroups, RegistryError>> {
         ready(self.with(|state, _| {
-            let counts: Vec<_> = screen::found(state, &query).into_iter().map(screen::alike).collect();
+            let counts: Vec<_> = task_list::found(state, &query).into_iter().map(task_list::alike).collect();
             query.view(state.rows.len() as u64, &counts)
         }))
     }
 
     fn matching_ids(&self, query: TaskListQuery, limit: u32) -> PortFuture<'_, Result<Vec<HandleId>, RegistryError>> {
         ready(self.with(|state, _| {
-            screen::found(state, &query).into_iter().take(size(limit)).map(|row| row.stored().id).collect()
+            task_list::found(state, &query).into_iter().take(size(limit)).map(|row| row.stored().id).collect()
         }))
     }
 
     fn attention(&self, limit: u32) -> PortFuture<'_, Result<Vec<TaskHandle>, RegistryError>> {
         ready(self.with(|state, policy| {
-            let mut found: Vec<&Row> = state.rows.values().filter(|row| needs_attention(row)).collect();
+            let mut found: Vec<&StoredTask> = state.rows.values().filter(|row| needs_attention(row)).collect();
             found.sort_unstable_by_key(|row| std::cmp::Reverse((row.stored().changed, row.stored().id)));
-            found.into_iter().take(size(limit.min(policy.inbox_rows_max))).map(Row::handle).collect()
+            found.into_iter().take(size(limit.min(policy.inbox_rows_max))).map(StoredTask::handle).collect()
         }))
     }
 
     fn cancels(&self, server: ServerId) -> PortFuture<'_, Result<CancelFacts, RegistryError>> {
-        ready(self.with(|state, _| screen::cancels(state, server)))
+        ready(self.with(|state, _| task_list::cancels(state, server)))
     }
 
     fn desk_put(
@@ -300,7 +301,7 @@ impl Registry for MemoryRegistry {
         value: Option<String>,
         at: Timestamp,
     ) -> PortFuture<'_, Result<(), RegistryError>> {
-        ready(self.with(|state, policy| screen::put(state, (kind, key), value, at, policy)).flatten())
+        ready(self.with(|state, policy| task_list::put(state, (kind, key), value, at, policy)).flatten())
     }
 
     fn desk_decide(
@@ -312,7 +313,7 @@ impl Registry for MemoryRegistry {
     ) -> PortFuture<'_, Result<(), RegistryError>> {
         let at = audit.last().map_or(Timestamp::EPOCH, |event| event.at);
         let decided = self.with(|state, policy| {
-            screen::put(state, (kind, key), Some(value), at, policy)?;
+            task_list::put(state, (kind, key), Some(value), at, policy)?;
             state.facts(audit);
             Ok(())
         });
@@ -320,13 +321,13 @@ impl Registry for MemoryRegistry {
     }
 
     fn desk_list(&self, kind: &str) -> PortFuture<'_, Result<Vec<UserDataItem>, RegistryError>> {
-        ready(self.with(|state, _| screen::lying(state, kind)))
+        ready(self.with(|state, _| task_list::lying(state, kind)))
     }
 
     fn raw_list(&self, id: HandleId) -> PortFuture<'_, Result<Vec<RawNote>, RegistryError>> {
         ready(self.with(|state, _| {
             let Some(row) = state.rows.get(&id) else { return Vec::new() };
-            row.raw.iter().map(|(n, message)| screen::note(*n, message)).collect()
+            row.raw.iter().map(|(n, message)| task_list::note(*n, message)).collect()
         }))
     }
 
@@ -347,7 +348,7 @@ impl Registry for MemoryRegistry {
             }
             open.sort_by(|(a, ..), (b, ..)| a.cmp(b));
             let total = open.len() as u64;
-            let item = |(_, row, request): (_, &Row, &domain::task::input_request::InputRequest)| InboxItem {
+            let item = |(_, row, request): (_, &StoredTask, &domain::task::input_request::InputRequest)| InboxItem {
                 handle: Arc::new(row.handle()),
                 request: request.clone(),
             };
@@ -423,12 +424,12 @@ impl Registry for MemoryRegistry {
     }
 
     fn next_poll(&self, id: HandleId) -> PortFuture<'_, Result<Option<Timestamp>, RegistryError>> {
-        ready(self.with(|state, _| state.rows.get(&id).and_then(Row::next_poll)))
+        ready(self.with(|state, _| state.rows.get(&id).and_then(StoredTask::next_poll)))
     }
 
     fn facts(&self) -> PortFuture<'_, Result<RegistryFacts, RegistryError>> {
         ready(self.with(|state, _| {
-            let open = |row: &Row| {
+            let open = |row: &StoredTask| {
                 let stored = row.stored();
                 stored.requests.values().filter(|request| stored.asks_people(request, stored.changed)).count()
             };
@@ -439,7 +440,9 @@ impl Registry for MemoryRegistry {
                 open_requests: state.rows.values().map(open).sum::<usize>() as u64,
                 audit_rows: state.audit.len() as u64,
                 bytes: 0,
-                findings: super::chain::finding_after(state.removed_audit.as_ref(), &state.audit).into_iter().collect(),
+                findings: super::audit_chain::finding_after(state.removed_audit.as_ref(), &state.audit)
+                    .into_iter()
+                    .collect(),
             }
         }))
     }

@@ -11,10 +11,10 @@ use domain::ports::{AuditCheck, AuditLink, BrokenLink, PayloadUse, Removal, Stor
 use domain::task::input_request::RequestState;
 use domain::time::Timestamp;
 
-use super::chain;
-use super::state::{Row, State};
+use super::audit_chain;
+use super::store::{MemoryStore, StoredTask};
 
-fn may_go(row: &Row) -> bool {
+fn may_go(row: &StoredTask) -> bool {
     let task = row.stored();
     let asks = task.requests.values().any(|request| request.state == RequestState::Open);
     row.phase.is_over()
@@ -25,7 +25,7 @@ fn may_go(row: &Row) -> bool {
         && !asks
 }
 
-fn bytes_of(row: &Row) -> u64 {
+fn bytes_of(row: &StoredTask) -> u64 {
     row.payloads.values().map(|payload| payload.as_str().len() as u64).sum()
 }
 
@@ -34,11 +34,11 @@ fn before(now: Timestamp, age: std::time::Duration) -> Timestamp {
 }
 
 /// What goes, without removing it.
-fn due(state: &State, limits: &RetentionPolicy, now: Timestamp) -> (Vec<HandleId>, Vec<HandleId>, Vec<u64>) {
-    let mut rows: Vec<(&HandleId, &Row)> = state.rows.iter().collect();
+fn due(state: &MemoryStore, limits: &RetentionPolicy, now: Timestamp) -> (Vec<HandleId>, Vec<HandleId>, Vec<u64>) {
+    let mut rows: Vec<(&HandleId, &StoredTask)> = state.rows.iter().collect();
     rows.sort_by_key(|(id, row)| (row.stored().created, **id));
     let old = before(now, limits.payload_age);
-    let with: Vec<&(&HandleId, &Row)> = rows.iter().filter(|(_, row)| !row.payloads.is_empty()).collect();
+    let with: Vec<&(&HandleId, &StoredTask)> = rows.iter().filter(|(_, row)| !row.payloads.is_empty()).collect();
     let mut payloads: Vec<HandleId> =
         with.iter().filter(|(_, row)| may_go(row) && row.stored().changed < old).map(|(id, _)| **id).collect();
     let mut within = |limit: u64, is_its: &dyn Fn(&TaskHandle) -> bool| {
@@ -59,7 +59,7 @@ fn due(state: &State, limits: &RetentionPolicy, now: Timestamp) -> (Vec<HandleId
     }
     within(limits.payload_bytes, &|_| true);
     let old = before(now, limits.task_age);
-    let is_old = |row: &Row| row.stored().created < old && row.stored().changed < old;
+    let is_old = |row: &StoredTask| row.stored().created < old && row.stored().changed < old;
     let tasks = rows.iter().filter(|(_, row)| may_go(row) && is_old(row)).map(|(id, _)| **id).collect();
     (payloads, tasks, state.old_audit(before(now, limits.audit_age), limits.segment_rows))
 }
@@ -68,7 +68,7 @@ fn count(of: usize) -> u64 {
     u64::try_from(of).unwrap_or(u64::MAX)
 }
 
-impl State {
+impl MemoryStore {
     /// Stored bytes by server and agent.
     pub(super) fn payload_use(&self) -> Vec<PayloadUse> {
         let mut all: Vec<PayloadUse> = Vec::new();
@@ -105,10 +105,9 @@ impl State {
         gone
     }
 
-    /// Figures.
     pub(super) fn storage(&self, limits: &RetentionPolicy, now: Timestamp) -> StorageFacts {
         let rows = |rows: usize| StoredKind { rows: count(rows), bytes: 0 };
-        let payloads = |wanted: &dyn Fn(&Row) -> bool| StoredKind {
+        let payloads = |wanted: &dyn Fn(&StoredTask) -> bool| StoredKind {
             rows: self.rows.values().filter(|row| wanted(row)).map(|row| count(row.payloads.len())).sum(),
             bytes: self.rows.values().filter(|row| wanted(row)).map(bytes_of).sum(),
         };
@@ -190,7 +189,8 @@ impl State {
         let from = behind.as_ref().map_or(0, |row| row.number);
         let most = usize::try_from(rows).unwrap_or(usize::MAX);
         let stretch: Vec<_> = self.audit.iter().filter(|row| row.number > from).take(most).cloned().collect();
-        let broken = chain::finding_after(behind.as_ref(), &stretch).map(|why| BrokenLink { number: from + 1, why });
+        let broken =
+            audit_chain::finding_after(behind.as_ref(), &stretch).map(|why| BrokenLink { number: from + 1, why });
         let upto = if broken.is_some() { from } else { stretch.last().map_or(from, |row| row.number) };
         if broken.is_none() {
             self.verified = Some(upto);

@@ -7,7 +7,7 @@ use domain::task::payload::ResultRef;
 use domain::task::input_request::AskDoor;
 use domain::rule::{LimitAction, TokenLimit};
 use domain::task::status::{CancelRequest, Due, DueWhy, GoneWhy, Intent, Outcome};
-use testkit::story::Cast;
+use testkit::contract::ContractFixtures;
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn question() -> InputRequest {
 
 /// Tasks in every state that matters to the inbox: views, contact, wishes, and every mixture of flags.
 fn tasks() -> Vec<TaskHandle> {
-    let cast = Cast::of(1);
+    let cast = ContractFixtures::of(1);
     let host = HostId::from_random(1);
     let (call, task) = (cast.call(1, 1_000), cast.task(1, 1_000, "t"));
     let views = [

@@ -16,7 +16,7 @@ use domain::budget::waste::Waste;
 use domain::budget::window::{TokenFlow, TokenSource};
 use serde_json::{Value, json};
 use testkit::build::person;
-use testkit::scripted::Look;
+use testkit::scripted::PollReply;
 
 use super::legacy_stage::{Talker, ended, legacy_world};
 use super::wired::{Does, Wired, wired, wired_by};
@@ -129,7 +129,7 @@ async fn an_error_is_its_message_whoever_says_it() {
 #[tokio::test(start_paused = true)]
 async fn a_task_is_its_handle_its_looks_and_its_result() {
     let world = World::new().await;
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Completed(DONE.into())]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Completed(DONE.into())]);
     let agent = world.modern(1);
     let created = agent.call("long").await.result();
     let id = task_id(&created);
@@ -155,7 +155,7 @@ async fn a_task_is_its_handle_its_looks_and_its_result() {
 #[tokio::test(start_paused = true)]
 async fn a_result_that_was_pushed_and_then_fetched_came_once() {
     let world = World::new().await;
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Completed(DONE.into())]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Completed(DONE.into())]);
     let agent = world.modern(1);
     let created = agent.call("long").await.result();
     let id = task_id(&created);
@@ -182,7 +182,7 @@ async fn a_result_that_was_pushed_short_and_then_let_through_whole_is_read() {
     let world = World::new().await;
     let whole = "0123456789".repeat(300);
     let done = json!({"content": [{"type": "text", "text": whole}]}).to_string();
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Completed(done)]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Completed(done)]);
     world.rule("long", |rule| rule.result_limit = Some(TokenLimit { tokens: 2_000, at: LimitAction::Hold })).await;
     let agent = world.modern(1);
     let id = task_id(&agent.call("long").await.result());
@@ -222,7 +222,7 @@ async fn a_list_of_tasks_in_pages_is_looked_at_once() {
     let world = World::with(policy, |_| {}).await;
     let talker = Talker::new(&world);
     for upstream in ["upstream-1", "upstream-2"] {
-        world.scripted.reply_task("long", upstream, vec![Look::working()]);
+        world.scripted.reply_task("long", upstream, vec![PollReply::working()]);
         talker.task("long").await;
     }
     for turn in 1..=2 {
@@ -372,7 +372,7 @@ async fn prompts_and_resources_are_their_texts() {
 async fn an_older_client_with_tasks_is_seen_the_same_way() {
     let world = legacy_world().await;
     let talker = Talker::new(&world);
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Completed(DONE.into())]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Completed(DONE.into())]);
     let call = json!({"name": "long", "arguments": {}, "task": {}});
     let created = talker.caller.ask("tools/call", call).await.result();
     let id = created["task"]["taskId"].as_str().expect("an id").to_owned();

@@ -7,15 +7,15 @@ use domain::task::payload::Payload;
 use domain::ports::CallReply;
 use domain::task::status::{RpcError, ServerView};
 use serde_json::json;
-use testkit::scripted::{Act, Look};
+use testkit::scripted::{EngineAction, PollReply};
 
 use super::world::{World, task_id};
 use crate::serve::GivenUp;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn is_stopped(act: &Act) -> bool {
-    matches!(act, Act::CancelCall(_))
+fn is_stopped(act: &EngineAction) -> bool {
+    matches!(act, EngineAction::CancelCall(_))
 }
 
 #[tokio::test(start_paused = true)]
@@ -63,7 +63,7 @@ async fn a_plain_call_that_lasts_becomes_a_task_of_the_gateway() {
 #[tokio::test(start_paused = true)]
 async fn a_handle_is_recorded_as_given_before_it_leaves() {
     let world = World::new().await;
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
     let created = world.modern(1).call("long").await.result();
     let id = task_id(&created).parse().expect("an id");
     let row = world.registry.handle(id).await.expect("readable").expect("recorded");
@@ -75,7 +75,7 @@ async fn a_handle_is_recorded_as_given_before_it_leaves() {
 async fn a_client_without_tasks_waits_for_a_task_and_gets_its_result() {
     let world = World::new().await;
     let done = r#"{"content":[{"type":"text","text":"done"}]}"#;
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Completed(done.into())]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Completed(done.into())]);
     let heard = world.plain(1).call("long").await;
     assert_eq!(heard.result()["resultType"], "complete", "never a task for this client (51)");
     assert_eq!(heard.result()["content"][0]["text"], "done", "the task's result");
@@ -102,11 +102,11 @@ async fn closing_a_modern_stream_cancels_the_call_and_leaves_created_tasks_alone
     world.plain(1).give_up("tools/call", call, SECOND, Some(GivenUp::Cancelled)).await;
     world.until("the server was asked to stop", |world| !world.scripted.times(is_stopped).is_empty()).await;
 
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
     let call = json!({"name": "long", "arguments": {}});
     world.plain(2).give_up("tools/call", call, SECOND, Some(GivenUp::Cancelled)).await;
     tokio::time::sleep(10 * SECOND).await;
-    let stops = world.scripted.times(|act| matches!(act, Act::Cancel(_)));
+    let stops = world.scripted.times(|act| matches!(act, EngineAction::Cancel(_)));
     assert!(stops.is_empty(), "a created task lives on (65)");
 }
 
@@ -119,7 +119,7 @@ async fn a_repeated_call_joins_the_one_whose_answer_was_lost() {
     tokio::time::sleep(SECOND).await;
     let again = agent.ask("tools/call", json!({"name": "slow", "arguments": {"a": 1}})).await;
     assert_eq!(again.result()["content"][0]["text"], "once", "the first call's result");
-    let calls = world.scripted.times(|act| matches!(act, Act::Call { .. }));
+    let calls = world.scripted.times(|act| matches!(act, EngineAction::Call { .. }));
     assert_eq!(calls.len(), 1, "the tool ran once (ruling 24)");
 }
 
@@ -132,7 +132,7 @@ async fn a_call_whose_stream_was_closed_is_joined_while_it_goes_on() {
     tokio::time::sleep(SECOND).await;
     let again = agent.ask("tools/call", json!({"name": "slow", "arguments": {"a": 1}})).await;
     assert_eq!(again.result()["content"][0]["text"], "once", "the first call's result");
-    assert_eq!(world.scripted.times(|act| matches!(act, Act::Call { .. })).len(), 1, "the tool ran once (ruling 24)");
+    assert_eq!(world.scripted.times(|act| matches!(act, EngineAction::Call { .. })).len(), 1, "the tool ran once (ruling 24)");
     world.replies("slow", SECOND, r#"{"content":[{"type":"text","text":"twice"}]}"#);
     let third = agent.ask("tools/call", json!({"name": "slow", "arguments": {"a": 1}})).await;
     assert_eq!(third.result()["content"][0]["text"], "twice", "what was delivered is called anew");

@@ -8,7 +8,7 @@ use domain::ports::UpstreamError;
 use domain::task::status::ServerView;
 use serde_json::{Value, json};
 use testkit::build::person;
-use testkit::scripted::{Act, Look, OnCancel};
+use testkit::scripted::{EngineAction, OnCancel, PollReply};
 
 use super::legacy_stage::Talker;
 use super::wired::{Does, Wired, wired};
@@ -66,7 +66,7 @@ async fn a_persons_cancel_of_a_tool_call_is_an_ordinary_result_with_the_reason()
 async fn a_stop_that_the_server_confirms_is_told_as_confirmed_and_to_clients_that_know_tasks_in_their_shape() {
     let world = World::new().await;
     world.scripted.on_cancel(OnCancel::Obey);
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
     let (modern, talker) = (world.modern(1), Talker::new(&world));
     let id = task_id(&modern.call("long").await.result());
     let wait = json!({"name": "tasks_wait", "arguments": {"task": id}});
@@ -88,7 +88,7 @@ async fn a_stop_that_the_server_confirms_is_told_as_confirmed_and_to_clients_tha
 async fn what_the_agent_cancelled_itself_keeps_its_servers_words() {
     let world = World::new().await;
     world.scripted.on_cancel(OnCancel::Obey);
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
     let modern = world.modern(1);
     let id = task_id(&modern.call("long").await.result());
     modern.ask("tasks/cancel", json!({"taskId": id})).await.result();
@@ -101,7 +101,7 @@ async fn what_the_agent_cancelled_itself_keeps_its_servers_words() {
 #[tokio::test(start_paused = true)]
 async fn a_task_that_is_taken_from_its_agent_is_told_to_the_call_and_unknown_to_the_protocol() {
     let world = World::new().await;
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
     let agent = world.plain(1);
     let heard = while_it_runs(&world, &agent, "long", |id| {
         let revoking = world.engine.revoke(id, person("ada"), Some("mine now".to_owned()));
@@ -130,7 +130,7 @@ async fn every_held_call_of_a_revoked_agent_gets_the_same_words() {
         let world = World::new().await;
         for n in 0..CALLS {
             world.replies("slow", 600 * SECOND, "{}");
-            world.scripted.reply_task("long", &format!("upstream-{n}"), vec![Look::working()]);
+            world.scripted.reply_task("long", &format!("upstream-{n}"), vec![PollReply::working()]);
         }
         let older = world.legacy(1, "2025-11-25", &json!({}));
         let callers = [world.plain(1), world.legacy(1, "2025-06-18", &json!({})), older];
@@ -175,7 +175,7 @@ async fn a_call_that_a_limit_refuses_is_an_ordinary_result() {
     let policy = Policy { open_calls_per_server: 4, ..Policy::default() };
     let world = World::with(policy, |_| {}).await;
     let agent = world.plain(1);
-    let sent = || world.scripted.times(|act| matches!(act, Act::Call { .. })).len();
+    let sent = || world.scripted.times(|act| matches!(act, EngineAction::Call { .. })).len();
     let mut held = Vec::new();
     for n in 0..4 {
         world.replies("slow", 600 * SECOND, "{}");

@@ -7,7 +7,7 @@ use domain::ids::HandleId;
 use domain::rule::{LimitAction, TokenLimit};
 use serde_json::{Value, json};
 use testkit::build::person;
-use testkit::scripted::Look;
+use testkit::scripted::PollReply;
 
 use super::world::{Caller, World, task_id};
 
@@ -17,7 +17,7 @@ const SECRET: &str = r#"{"content":[{"type":"text","text":"a canary in the coal 
 /// A task whose result waits for a person.
 async fn held(world: &World, agent: &Caller) -> HandleId {
     world.rule("long", |rule| rule.hold_results = Some(true)).await;
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Completed(SECRET.into())]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Completed(SECRET.into())]);
     let id = task_id(&agent.call("long").await.result());
     let begun = tokio::time::Instant::now();
     loop {

@@ -6,7 +6,7 @@ use domain::task::payload::Payload;
 use domain::ports::CallReply;
 use serde_json::json;
 use testkit::build::person;
-use testkit::scripted::{Act, Look};
+use testkit::scripted::{EngineAction, PollReply};
 
 use super::world::{World, task_id};
 use crate::serve::seat::Outlet;
@@ -16,7 +16,7 @@ const SECOND: Duration = Duration::from_secs(1);
 #[tokio::test(start_paused = true)]
 async fn unknown_foreign_and_malformed_ids_are_one_answer() {
     let world = World::new().await;
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
     let id = task_id(&world.modern(1).call("long").await.result());
     let stranger = world.modern(2);
     let mut answers = Vec::new();
@@ -29,14 +29,14 @@ async fn unknown_foreign_and_malformed_ids_are_one_answer() {
     answers.dedup();
     assert_eq!(answers.len(), 1, "nothing tells them apart (58): {answers:?}");
     assert!(answers[0].contains("-32602"), "{answers:?}");
-    let stops = world.scripted.times(|act| matches!(act, Act::Cancel(_)));
+    let stops = world.scripted.times(|act| matches!(act, EngineAction::Cancel(_)));
     assert!(stops.is_empty(), "and nothing was done");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_is_out_is_refused_and_everything_of_it_ends() {
     let world = World::new().await;
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
     let agent = world.modern(1);
     let id = task_id(&agent.call("long").await.result());
     let mut stream = agent.listen("subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
@@ -53,7 +53,7 @@ async fn an_agent_that_is_out_is_refused_and_everything_of_it_ends() {
     assert_eq!(refused.status(), 403, "as the door answers");
     world
         .until("its task was asked to stop", |world| {
-            !world.scripted.times(|act| matches!(act, Act::Cancel(_))).is_empty()
+            !world.scripted.times(|act| matches!(act, EngineAction::Cancel(_))).is_empty()
         })
         .await;
     world.scripted.reply(
@@ -83,7 +83,7 @@ async fn nobody_comes_in_without_a_door() {
     let stranger = world.modern(77);
     let refused = stranger.call("quick").await.answer.expect_err("no such agent");
     assert_eq!(refused.status(), 403, "unknown agents are out");
-    assert!(world.scripted.times(|act| matches!(act, Act::Call { .. })).is_empty(), "nothing reached the server");
+    assert!(world.scripted.times(|act| matches!(act, EngineAction::Call { .. })).is_empty(), "nothing reached the server");
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,7 +8,7 @@ use domain::task::payload::Payload;
 use domain::ports::CallReply;
 use domain::task::status::{RpcError, ServerView};
 use serde_json::{Value, json};
-use testkit::scripted::{Act, Look, OnCancel};
+use testkit::scripted::{EngineAction, OnCancel, PollReply};
 
 use super::legacy_stage::{Talker, WITH_TASKS, ended, legacy_world, shows_all, until_task};
 use super::world::World;
@@ -35,7 +35,7 @@ async fn status_of(talker: &Talker, id: &str) -> Value {
 async fn a_modern_task_is_nested_waited_for_and_related_to_its_2025_agent() {
     let world = World::new().await;
     let mut talker = Talker::new(&world);
-    world.scripted.reply_task("long", "upstream-1", vec![Look::says("half way"), Look::Completed(DONE.into())]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::says("half way"), PollReply::Completed(DONE.into())]);
     let id = talker.task("long").await;
     let working = status_of(&talker, &id).await;
     assert_eq!(working["status"], "working", "as it begins: {working}");
@@ -55,7 +55,7 @@ async fn a_tool_error_is_completed_there_and_failed_here_and_the_result_replays_
     let world = World::new().await;
     let talker = Talker::new(&world);
     let wrong = r#"{"content":[],"isError":true}"#;
-    world.scripted.reply_task("odd", "upstream-1", vec![Look::working(), Look::ToolError(wrong.into())]);
+    world.scripted.reply_task("odd", "upstream-1", vec![PollReply::working(), PollReply::ToolError(wrong.into())]);
     let id = talker.task("odd").await;
     let result = result_of(&talker, &id).await.expect("a tool error is a result");
     assert_eq!(result["isError"], true, "{result}");
@@ -69,7 +69,7 @@ async fn a_json_rpc_error_of_a_task_is_replayed_by_tasks_result() {
     let world = World::new().await;
     let talker = Talker::new(&world);
     let error = RpcError { code: -7, message: "broken".into() };
-    world.scripted.reply_task("bad", "upstream-1", vec![Look::working(), Look::Failed(error)]);
+    world.scripted.reply_task("bad", "upstream-1", vec![PollReply::working(), PollReply::Failed(error)]);
     let id = talker.task("bad").await;
     let error = result_of(&talker, &id).await.expect_err("the call's own error");
     assert_eq!(error["code"], -7, "its own code (71): {error}");
@@ -110,13 +110,13 @@ async fn a_2025_task_of_a_2025_server_is_relayed_under_our_id() {
     world.scripted.reply_task(
         "long",
         "upstream-1",
-        vec![Look::working(), Look::working(), Look::Completed(DONE.into())],
+        vec![PollReply::working(), PollReply::working(), PollReply::Completed(DONE.into())],
     );
     let id = talker.task("long").await;
     let result = result_of(&talker, &id).await.expect("a result");
     assert_eq!(result["_meta"]["io.modelcontextprotocol/related-task"], related(&id), "by our id");
     assert!(!result.to_string().contains("upstream-1"), "never by the server's (59): {result}");
-    world.scripted.reply_task("odd", "upstream-2", vec![Look::ToolError(r#"{"content":[],"isError":true}"#.into())]);
+    world.scripted.reply_task("odd", "upstream-2", vec![PollReply::ToolError(r#"{"content":[],"isError":true}"#.into())]);
     let odd = talker.task("odd").await;
     assert_eq!(result_of(&talker, &odd).await.expect("a result")["isError"], true, "what the server failed with");
     assert_eq!(status_of(&talker, &odd).await["status"], "failed", "failed on both sides (72)");
@@ -127,7 +127,7 @@ async fn a_modern_agent_gets_the_flat_task_of_a_2025_server() {
     let world = legacy_world().await;
     let agent = world.modern(1);
     let wrong = r#"{"content":[],"isError":true}"#;
-    world.scripted.reply_task("odd", "upstream-1", vec![Look::working(), Look::ToolError(wrong.into())]);
+    world.scripted.reply_task("odd", "upstream-1", vec![PollReply::working(), PollReply::ToolError(wrong.into())]);
     let created = agent.call("odd").await.result();
     assert_eq!(created["resultType"], "task", "flat and at once: {created}");
     let id = created["taskId"].as_str().expect("an id").to_owned();
@@ -135,7 +135,7 @@ async fn a_modern_agent_gets_the_flat_task_of_a_2025_server() {
     assert_eq!(done["result"]["isError"], true, "failed with a result there is completed here (72): {done}");
     assert_eq!(done["result"]["resultType"], "complete", "a result of this era says its kind");
     let error = RpcError { code: -9, message: "no".into() };
-    world.scripted.reply_task("bad", "upstream-2", vec![Look::working(), Look::Failed(error)]);
+    world.scripted.reply_task("bad", "upstream-2", vec![PollReply::working(), PollReply::Failed(error)]);
     let bad = agent.call("bad").await.result()["taskId"].as_str().expect("an id").to_owned();
     assert_eq!(agent.until_status(&bad, "failed").await["error"]["code"], -9, "an error there is an error here");
 }
@@ -145,7 +145,7 @@ async fn a_call_without_task_is_held_until_its_servers_task_ends() {
     for version in [WITH_TASKS, "2025-06-18", "2024-11-05"] {
         let world = World::new().await;
         let talker = Talker::with(&world, Door::Http, version, &shows_all());
-        world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Completed(DONE.into())]);
+        world.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Completed(DONE.into())]);
         let held = talker.caller.call("long").await.result();
         assert_eq!(held["content"][0]["text"], "done", "{version}: the plain result");
         assert!(held.get("task").is_none(), "{version}: no handle: {held}");
@@ -156,7 +156,7 @@ async fn a_call_without_task_is_held_until_its_servers_task_ends() {
 async fn a_2025_servers_task_is_held_for_those_who_know_none() {
     let world = legacy_world().await;
     let plain = world.plain(1);
-    world.scripted.reply_task("needed", "upstream-1", vec![Look::working(), Look::Completed(DONE.into())]);
+    world.scripted.reply_task("needed", "upstream-1", vec![PollReply::working(), PollReply::Completed(DONE.into())]);
     let held = plain.call("needed").await.result();
     assert_eq!(held["content"][0]["text"], "done", "the call lasts as long as the task");
     assert_eq!(held["resultType"], "complete", "in the words of this era: {held}");
@@ -189,7 +189,7 @@ async fn cancelling_answers_cancelled_at_once_though_the_server_goes_on() {
     let world = World::new().await;
     let talker = Talker::new(&world);
     world.scripted.on_cancel(OnCancel::Ignore);
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
     let id = talker.task("long").await;
     let waiting = talker.awaits(&id);
     let cancelled = talker.caller.ask("tasks/cancel", json!({"taskId": id})).await.result();
@@ -197,10 +197,10 @@ async fn cancelling_answers_cancelled_at_once_though_the_server_goes_on() {
     ended(&waiting).await.expect_err("who waits for the result hears that there is none");
     world
         .until("the server was asked to stop", |world| {
-            !world.scripted.times(|act| matches!(act, Act::Cancel(_))).is_empty()
+            !world.scripted.times(|act| matches!(act, EngineAction::Cancel(_))).is_empty()
         })
         .await;
-    world.scripted.becomes("upstream-1", Look::Completed(DONE.into()));
+    world.scripted.becomes("upstream-1", PollReply::Completed(DONE.into()));
     let record = until_task(&world, &id, "finished for people", |handle| handle.view.is_terminal()).await;
     assert!(matches!(record.view, ServerView::Task(_)), "the server's own account goes on");
     assert_eq!(status_of(&talker, &id).await["status"], "cancelled", "an end never changes towards the agent (69)");
@@ -242,9 +242,9 @@ async fn unknown_foreign_and_revoked_tasks_are_one_answer_in_every_method() {
     let world = World::new().await;
     let talker = Talker::new(&world);
     let stranger = world.legacy(2, WITH_TASKS, &shows_all());
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
     let id = talker.task("long").await;
-    world.scripted.reply_task("long", "upstream-2", vec![Look::working()]);
+    world.scripted.reply_task("long", "upstream-2", vec![PollReply::working()]);
     let params = json!({"name": "long", "arguments": {"again": 1}, "task": {}});
     let taken = talker.caller.ask("tools/call", params).await.result()["task"]["taskId"].clone();
     let revoked = taken.as_str().expect("an id").parse().expect("ours");
@@ -262,7 +262,7 @@ async fn unknown_foreign_and_revoked_tasks_are_one_answer_in_every_method() {
 async fn progress_goes_on_under_the_original_token_after_the_handle_was_returned() {
     let world = World::new().await;
     let mut talker = Talker::new(&world);
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
     let params = json!({"name": "long", "arguments": {}, "task": {}, "_meta": {"progressToken": "mine"}});
     let id = talker.caller.ask("tools/call", params).await.result()["task"]["taskId"].clone();
     let subject = super::legacy_stage::its_task();
@@ -279,7 +279,7 @@ async fn a_session_that_comes_back_is_told_about_the_task_it_asks_for() {
     let world = World::new().await;
     let id = {
         let first = Talker::new(&world);
-        world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+        world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
         let id = first.task("long").await;
         world.gateway.session_over(first.caller.session());
         first.caller.session().leave();
@@ -287,7 +287,7 @@ async fn a_session_that_comes_back_is_told_about_the_task_it_asks_for() {
     };
     let mut second = Talker::new(&world);
     assert_eq!(status_of(&second, &id).await["status"], "working", "tasks are the agent's, not the session's");
-    world.scripted.becomes("upstream-1", Look::Completed(DONE.into()));
+    world.scripted.becomes("upstream-1", PollReply::Completed(DONE.into()));
     loop {
         let told = second.hears("notifications/tasks/status").await;
         if told["params"]["status"] == "completed" {
@@ -302,7 +302,7 @@ async fn a_repeated_call_whose_handle_arrived_is_a_new_task() {
     let world = World::new().await;
     let talker = Talker::new(&world);
     for task in ["upstream-1", "upstream-2"] {
-        world.scripted.reply_task("long", task, vec![Look::working()]);
+        world.scripted.reply_task("long", task, vec![PollReply::working()]);
     }
     let (first, second) = (talker.task("long").await, talker.task("long").await);
     assert_ne!(first, second, "nothing was undelivered (ruling 24)");
@@ -315,7 +315,7 @@ async fn a_repeated_call_whose_handle_arrived_is_a_new_task() {
 async fn a_ttl_that_was_asked_for_is_shown_back_and_a_bad_one_refused() {
     let world = World::new().await;
     let talker = Talker::new(&world);
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
     let asked = json!({"name": "long", "arguments": {}, "task": {"ttl": 600_000}});
     let created = talker.caller.ask("tools/call", asked).await.result();
     assert_eq!(created["task"]["ttl"], 600_000, "{created}");
@@ -323,7 +323,7 @@ async fn a_ttl_that_was_asked_for_is_shown_back_and_a_bad_one_refused() {
         let asked = json!({"name": "long", "arguments": {}, "task": bad});
         assert_eq!(talker.caller.ask("tools/call", asked).await.error()["code"], -32602, "{bad}");
     }
-    let calls = world.scripted.times(|act| matches!(act, Act::Call { .. })).len();
+    let calls = world.scripted.times(|act| matches!(act, EngineAction::Call { .. })).len();
     assert_eq!(calls, 1, "what is refused was never sent");
 }
 

@@ -6,13 +6,13 @@ use domain::task::payload::Payload;
 use domain::rule::AudienceRule;
 use domain::task::status::RpcError;
 use serde_json::{Value, json};
-use testkit::scripted::{Act, Look};
+use testkit::scripted::{EngineAction, PollReply};
 
 use super::world::{Caller, World, task_id};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-async fn task(world: &World, agent: &Caller, looks: Vec<Look>) -> String {
+async fn task(world: &World, agent: &Caller, looks: Vec<PollReply>) -> String {
     world.scripted.reply_task("long", "upstream-1", looks);
     task_id(&agent.call("long").await.result())
 }
@@ -21,7 +21,7 @@ async fn task(world: &World, agent: &Caller, looks: Vec<Look>) -> String {
 async fn readings_cost_the_server_nothing() {
     let world = World::new().await;
     let agent = world.modern(1);
-    let id = task(&world, &agent, vec![Look::working()]).await;
+    let id = task(&world, &agent, vec![PollReply::working()]).await;
     tokio::time::sleep(SECOND).await;
     let before = world.scripted.reads("upstream-1").len();
     for _ in 0..1_000 {
@@ -36,7 +36,7 @@ async fn readings_cost_the_server_nothing() {
 async fn a_task_says_the_facts_of_this_era() {
     let world = World::new().await;
     let agent = world.modern(1);
-    let id = task(&world, &agent, vec![Look::working()]).await;
+    let id = task(&world, &agent, vec![PollReply::working()]).await;
     let read = agent.get(&id).await.result();
     assert_eq!(read["taskId"], id.as_str(), "under our id");
     for fact in ["createdAt", "lastUpdatedAt"] {
@@ -52,13 +52,13 @@ async fn a_failed_task_shows_the_servers_error_and_an_is_error_result_is_complet
     let world = World::new().await;
     let agent = world.modern(1);
     let error = RpcError { code: -7, message: "broken".into() };
-    let id = task(&world, &agent, vec![Look::working(), Look::Failed(error)]).await;
+    let id = task(&world, &agent, vec![PollReply::working(), PollReply::Failed(error)]).await;
     let failed = agent.until_status(&id, "failed").await;
     assert_eq!(failed["error"]["code"], -7, "its own code: {failed}");
     world.scripted.reply_task(
         "odd",
         "upstream-2",
-        vec![Look::working(), Look::ToolError(r#"{"content":[],"isError":true}"#.into())],
+        vec![PollReply::working(), PollReply::ToolError(r#"{"content":[],"isError":true}"#.into())],
     );
     let odd = task_id(&agent.call("odd").await.result());
     let done = agent.until_status(&odd, "completed").await;
@@ -69,7 +69,7 @@ async fn a_failed_task_shows_the_servers_error_and_an_is_error_result_is_complet
 async fn people_are_asked_and_the_agent_sees_honest_work() {
     let world = World::new().await;
     let agent = world.modern(1);
-    let id = task(&world, &agent, vec![Look::asks(&["name"]), Look::Completed(r#"{"content":[]}"#.into())]).await;
+    let id = task(&world, &agent, vec![PollReply::asks(&["name"]), PollReply::Completed(r#"{"content":[]}"#.into())]).await;
     let waiting = loop {
         let read = agent.get(&id).await.result();
         assert_ne!(read["status"], "input_required", "people are asked, not the agent (68)");
@@ -100,7 +100,7 @@ async fn an_agent_that_is_asked_answers_and_later_answers_are_acknowledged_and_i
     let world = World::new().await;
     world.rule("long", |rule| rule.asked = Some(AudienceRule::Agent)).await;
     let agent = world.modern(1);
-    let id = task(&world, &agent, vec![Look::asks(&["name"]), Look::Completed(r#"{"content":[]}"#.into())]).await;
+    let id = task(&world, &agent, vec![PollReply::asks(&["name"]), PollReply::Completed(r#"{"content":[]}"#.into())]).await;
     let asked = agent.until_status(&id, "input_required").await;
     assert!(asked["inputRequests"].as_object().is_some_and(|asks| asks.len() == 1), "all that is open: {asked}");
     let answer = |name: &str| {
@@ -122,12 +122,12 @@ async fn an_agent_that_is_asked_answers_and_later_answers_are_acknowledged_and_i
 async fn a_stop_is_acknowledged_at_once_and_obeyed_later() {
     let world = World::new().await;
     let agent = world.modern(1);
-    let id = task(&world, &agent, vec![Look::working()]).await;
+    let id = task(&world, &agent, vec![PollReply::working()]).await;
     let acked = agent.ask("tasks/cancel", json!({"taskId": id})).await.result();
     assert_eq!(acked["resultType"], "complete", "an acknowledgement only: {acked}");
     assert!(acked.get("status").is_none(), "nothing more is said: {acked}");
-    world.until("the stop left", |world| !world.scripted.times(|act| matches!(act, Act::Cancel(_))).is_empty()).await;
-    world.scripted.becomes("upstream-1", Look::Cancelled);
+    world.until("the stop left", |world| !world.scripted.times(|act| matches!(act, EngineAction::Cancel(_))).is_empty()).await;
+    world.scripted.becomes("upstream-1", PollReply::Cancelled);
     agent.until_status(&id, "cancelled").await;
     assert!(agent.ask("tasks/cancel", json!({"taskId": id})).await.answer.is_ok(), "a second one too");
 }
@@ -135,7 +135,7 @@ async fn a_stop_is_acknowledged_at_once_and_obeyed_later() {
 #[tokio::test(start_paused = true)]
 async fn without_the_extension_there_are_no_tasks() {
     let world = World::new().await;
-    let id = task(&world, &world.modern(1), vec![Look::working()]).await;
+    let id = task(&world, &world.modern(1), vec![PollReply::working()]).await;
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         let error = world.plain(1).ask(method, json!({"taskId": id, "inputResponses": {}})).await.error();
         assert_eq!(error["code"], -32_021, "`{method}` needs it declared (50)");
@@ -155,7 +155,7 @@ async fn without_the_extension_there_are_no_tasks() {
 async fn a_listener_hears_every_change_of_its_tasks_and_of_no_others() {
     let world = World::new().await;
     let agent = world.modern(1);
-    let id = task(&world, &agent, vec![Look::working(), Look::Completed(r#"{"content":[],"n":1.50}"#.into())]).await;
+    let id = task(&world, &agent, vec![PollReply::working(), PollReply::Completed(r#"{"content":[],"n":1.50}"#.into())]).await;
     let stranger = world.modern(2);
     let wanted = json!({"notifications": {"taskIds": [id, "hdl_00000000000000000000000000"]}});
     let mut theirs = stranger.listen("subscriptions/listen", wanted.clone());

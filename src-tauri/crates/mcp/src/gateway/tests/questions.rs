@@ -15,7 +15,7 @@ use domain::rule::AudienceRule;
 use futures::future::join_all;
 use serde_json::{Value, json};
 use testkit::build::person;
-use testkit::scripted::{Act, Look, form};
+use testkit::scripted::{EngineAction, PollReply, form};
 
 use super::legacy_stage::{
     Talker, WITH_TASKS, asks_live, asks_this, ended, its_task, legacy_world, shows_all, until_task,
@@ -30,8 +30,8 @@ async fn asked_by_rule(world: &World, tool: &str, asked: AudienceRule) {
     world.rule(tool, |rule| rule.asked = Some(asked)).await;
 }
 
-fn asks_then_ends() -> Vec<Look> {
-    vec![Look::asks(&["name"]), Look::Completed(DONE.into())]
+fn asks_then_ends() -> Vec<PollReply> {
+    vec![PollReply::asks(&["name"]), PollReply::Completed(DONE.into())]
 }
 
 /// A person answers the only question.
@@ -94,7 +94,7 @@ async fn a_2025_question_reaches_a_2025_agent_raw_and_only_its_identities_change
     let world = legacy_world().await;
     asked_by_rule(&world, "long", AudienceRule::Agent).await;
     let talker = Talker::new(&world);
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Waits, Look::Completed(DONE.into())]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Waits, PollReply::Completed(DONE.into())]);
     let id = talker.task("long").await;
     let mut waiting = talker.awaits(&id);
     until_task(&world, &id, "recorded", |handle| handle.view.task().is_some()).await;
@@ -241,7 +241,7 @@ async fn all_outstanding_questions_are_shown_and_unknown_keys_pass_by() {
     asked_by_rule(&world, "long", AudienceRule::Agent).await;
     let agent = world.modern(1);
     let asks: BTreeMap<RequestKey, Ask> = ["a", "b", "c"].map(|key| (RequestKey::new(key), form())).into();
-    world.scripted.reply_task("long", "upstream-1", vec![Look::Asks(asks), Look::Completed(DONE.into())]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::Asks(asks), PollReply::Completed(DONE.into())]);
     let id = task_id(&agent.call("long").await.result());
     let read = agent.until_status(&id, "input_required").await;
     let keys: Vec<&String> = read["inputRequests"].as_object().expect("questions").keys().collect();
@@ -262,7 +262,7 @@ async fn a_modern_agent_answers_a_live_question_of_a_2025_server() {
     let world = legacy_world().await;
     asked_by_rule(&world, "long", AudienceRule::Agent).await;
     let agent = world.modern(1);
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Waits, Look::Completed(DONE.into())]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Waits, PollReply::Completed(DONE.into())]);
     let id = task_id(&agent.call("long").await.result());
     asks_live(&world, "7", its_task());
     let read = agent.until_status(&id, "input_required").await;
@@ -282,7 +282,7 @@ async fn a_modern_agent_answers_a_live_question_of_a_2025_server() {
 /// A modern agent without tasks whose held call asks.
 async fn held_question(world: &World, agent: &Caller) -> Value {
     let asking = agent.listen("tools/call", json!({"name": "plain", "arguments": {"n": 1}}));
-    world.until("the call left", |world| !world.scripted.times(|act| matches!(act, Act::Call { .. })).is_empty()).await;
+    world.until("the call left", |world| !world.scripted.times(|act| matches!(act, EngineAction::Call { .. })).is_empty()).await;
     tokio::time::sleep(SECOND).await;
     let ticket = world.rows(1).await.first().expect("it lasts, so it has a row").id;
     asks_live(world, "7", UpstreamSubject::Call(ticket));
@@ -309,7 +309,7 @@ async fn a_plain_calls_question_is_asked_by_its_reply_and_the_tool_runs_once() {
     assert_eq!(stranger.ask("tools/call", retry.clone()).await.error()["code"], -32602, "and of one agent");
     let result = agent.ask("tools/call", retry).await.result();
     assert_eq!(result["content"][0]["text"], "done", "the call's own result: {result}");
-    assert_eq!(world.scripted.times(|act| matches!(act, Act::Call { .. })).len(), 1, "the tool ran once");
+    assert_eq!(world.scripted.times(|act| matches!(act, EngineAction::Call { .. })).len(), 1, "the tool ran once");
     assert_eq!(world.scripted.answers().len(), 1, "its question was answered once");
 }
 
@@ -370,7 +370,7 @@ async fn what_a_modern_server_asks_first_is_relayed_with_its_state_byte_for_byte
     );
     let done = agent.ask_raw("tools/call", &retry).await.result();
     assert_eq!(done["content"][0]["text"], "done", "{done}");
-    let rounds = world.scripted.times(|act| matches!(act, Act::Call { answers: Some(1), .. })).len();
+    let rounds = world.scripted.times(|act| matches!(act, EngineAction::Call { answers: Some(1), .. })).len();
     assert_eq!(rounds, 1, "one retry, with its answer");
 }
 
@@ -396,7 +396,7 @@ async fn a_modern_servers_first_question_is_a_request_to_a_2025_agent_and_the_to
     talker.replies(&question, &json!({"action": "accept", "content": {}}));
     let result = ended(&calling).await.expect("the call's result");
     assert_eq!(result["content"][0]["text"], "done", "{result}");
-    let rounds = world.scripted.times(|act| matches!(act, Act::Call { answers: Some(1), .. })).len();
+    let rounds = world.scripted.times(|act| matches!(act, EngineAction::Call { answers: Some(1), .. })).len();
     assert_eq!(rounds, 1, "the second round carried the answer");
 }
 
@@ -404,7 +404,7 @@ async fn a_modern_servers_first_question_is_a_request_to_a_2025_agent_and_the_to
 async fn sampling_is_passed_to_the_agent_that_declared_it_and_never_shown_to_people() {
     let world = legacy_world().await;
     let talker = Talker::new(&world);
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working(), Look::Waits, Look::Completed(DONE.into())]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Waits, PollReply::Completed(DONE.into())]);
     let id = talker.task("long").await;
     let mut waiting = talker.awaits(&id);
     until_task(&world, &id, "recorded", |handle| handle.view.task().is_some()).await;
@@ -432,7 +432,7 @@ async fn links_are_named_for_2025_and_older_versions_are_not_asked_by_link() {
     let talker = Talker::new(&world);
     let visit = || {
         let ask = Ask::Visit { message: "Sign in".into(), url: "https://example.org/x".into(), elicitation: None };
-        vec![Look::Asks([(RequestKey::new("sign"), ask)].into()), Look::Completed(DONE.into())]
+        vec![PollReply::Asks([(RequestKey::new("sign"), ask)].into()), PollReply::Completed(DONE.into())]
     };
     world.scripted.reply_task("long", "upstream-1", visit());
     let id = talker.task("long").await;

@@ -10,7 +10,7 @@ use domain::rule::{LimitAction, RuleScope, TokenLimit};
 use domain::tokens::Family;
 use serde_json::{Value, json};
 use testkit::build::person;
-use testkit::scripted::{Look, OnCancel};
+use testkit::scripted::{OnCancel, PollReply};
 
 use super::legacy_stage::{Talker, ended};
 use super::wired::{Does, Wired, wired};
@@ -119,7 +119,7 @@ async fn a_result_over_its_limit_is_short_and_its_slices_are_the_whole() {
 async fn an_end_reads_the_same_wherever_it_is_read() {
     let world = World::new().await;
     let whole = json!({"content": [{"type": "text", "text": report()}], "structuredContent": {"a": 1}});
-    let looks = vec![Look::working(), Look::Completed(whole.to_string())];
+    let looks = vec![PollReply::working(), PollReply::Completed(whole.to_string())];
     world.scripted.reply_task("huge", "upstream-1", looks);
     limited(&world, "huge", 20_000, LimitAction::Hold).await;
     let talker = Talker::new(&world);
@@ -295,7 +295,7 @@ async fn a_trimmed_result_is_valid_json_and_always_the_same() {
     let members: Vec<(String, Value)> = (0..200).map(|n| (format!("m{n}"), json!({"text": "蜜".repeat(20)}))).collect();
     let members: serde_json::Map<String, Value> = members.into_iter().collect();
     let whole = json!({"content": [{"type": "text", "text": report()}], "structuredContent": members});
-    world.scripted.reply_task("huge", "upstream-1", vec![Look::working(), Look::Completed(whole.to_string())]);
+    world.scripted.reply_task("huge", "upstream-1", vec![PollReply::working(), PollReply::Completed(whole.to_string())]);
     limited(&world, "huge", 2_000, LimitAction::Ask).await;
     let agent = world.modern(1);
     let id = task_id(&agent.call("huge").await.result());
@@ -416,7 +416,7 @@ async fn offers_results(world: &World) {
 async fn a_stop_by_a_limit_is_read_by_the_agent() {
     let world = World::new().await;
     world.scripted.on_cancel(OnCancel::Obey);
-    world.scripted.reply_task("long", "upstream-1", vec![Look::working()]);
+    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
     let (modern, talker) = (world.modern(1), Talker::new(&world));
     let id = task_id(&modern.call("long").await.result());
     let waiting = world.plain(1);
@@ -439,7 +439,7 @@ async fn a_stop_by_a_limit_is_read_by_the_agent() {
 async fn an_end_stays_as_it_was_shown_when_its_agent_is_counted_otherwise() {
     let world = World::new().await;
     let whole = json!({"content": [{"type": "text", "text": report()}]});
-    world.scripted.reply_task("huge", "upstream-1", vec![Look::working(), Look::Completed(whole.to_string())]);
+    world.scripted.reply_task("huge", "upstream-1", vec![PollReply::working(), PollReply::Completed(whole.to_string())]);
     limited(&world, "huge", 20_000, LimitAction::Hold).await;
     let agent = world.modern(1);
     let id = task_id(&agent.call("huge").await.result());

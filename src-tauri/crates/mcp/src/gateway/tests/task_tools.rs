@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::scripted::{Act, Look};
+use testkit::scripted::{EngineAction, PollReply};
 
 use super::world::{Caller, World};
 
@@ -49,7 +49,7 @@ async fn past_its_clients_patience_a_call_goes_on_under_a_short_handle() {
         let again = tool(&agent, "tasks_result", json!({"task": short})).await;
         assert_eq!(text(&again), "late", "as often as needed: {again}");
     }
-    assert_eq!(world.scripted.times(|act| matches!(act, Act::Call { .. })).len(), 1, "the tool ran once");
+    assert_eq!(world.scripted.times(|act| matches!(act, EngineAction::Call { .. })).len(), 1, "the tool ran once");
 }
 
 #[tokio::test(start_paused = true)]
@@ -60,11 +60,11 @@ async fn giving_up_the_waiting_does_not_stop_the_work() {
     let wait = json!({"name": "tasks_wait", "arguments": {"task": short}});
     agent.give_up("tools/call", wait, SECOND, Some(crate::serve::GivenUp::Cancelled)).await;
     tokio::time::sleep(5 * SECOND).await;
-    assert!(world.scripted.times(|act| matches!(act, Act::CancelCall(_))).is_empty(), "only the waiting ended");
+    assert!(world.scripted.times(|act| matches!(act, EngineAction::CancelCall(_))).is_empty(), "only the waiting ended");
     tool(&agent, "tasks_cancel", json!({"task": short})).await;
     world
         .until("the call was asked to stop", |world| {
-            !world.scripted.times(|act| matches!(act, Act::CancelCall(_))).is_empty()
+            !world.scripted.times(|act| matches!(act, EngineAction::CancelCall(_))).is_empty()
         })
         .await;
 }
@@ -100,7 +100,7 @@ async fn a_long_result_is_read_in_parts() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_knows_tasks_has_no_use_for_the_tools() {
     let world = World::new().await;
-    world.scripted.reply_task("tasks_list", "upstream-1", vec![Look::working()]);
+    world.scripted.reply_task("tasks_list", "upstream-1", vec![PollReply::working()]);
     let created = world.modern(1).call("tasks_list").await.result();
     assert_eq!(created["resultType"], "task", "the name means the server's own tool: {created}");
 }

@@ -14,7 +14,7 @@ use engine::{Draw, Engine, Parts};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use testkit::build::{counting_draw, http_server};
+use testkit::build::{http_server, sequential_bits};
 use testkit::clock::TestClock;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
@@ -305,7 +305,7 @@ pub(super) async fn wired_by(policy: Policy, servers: &[Arc<Wired>]) -> World {
         registry.put_agent(AgentUnit { agent: agent(n), audit: Vec::new() }).await.expect("the agent is taken");
     }
     let supervisor = Supervisor::new();
-    let counted = counting_draw();
+    let counted = sequential_bits();
     let draw: Draw = Arc::new(move || counted() ^ (0x5eed << 96));
     let connector = McpConnector::new(ConnectorParts {
         policy: policy.clone(),
@@ -326,8 +326,8 @@ pub(super) async fn wired_by(policy: Policy, servers: &[Arc<Wired>]) -> World {
         policy: policy.clone(),
         host: domain::ids::HostId::from_random(1),
         supervisor: supervisor.clone(),
-        intents: Arc::new(testkit::intents::MemoryIntents::default()),
-        scale: Arc::new(testkit::scale::PlainScale),
+        intents: Arc::new(testkit::call_intents::MemoryCallIntents::default()),
+        scale: Arc::new(testkit::token_counter::ByteTokenCounter),
     };
     let engine = Box::pin(Engine::start(parts)).await.expect("the engine starts");
     let gateway = Gateway::new(GatewayParts {

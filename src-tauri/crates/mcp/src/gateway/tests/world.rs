@@ -16,11 +16,11 @@ use engine::{Draw, Engine, Parts};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use testkit::build::{counting_draw, http_server};
+use testkit::build::{http_server, sequential_bits};
 use testkit::clock::TestClock;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
-use testkit::scale::PlainScale;
+use testkit::token_counter::ByteTokenCounter;
 use testkit::scripted::{ScriptedConnector, ScriptedServer};
 
 use crate::gateway::{Gateway, GatewayParts};
@@ -114,19 +114,19 @@ impl World {
             registry.put_agent(unit).await.expect("the agent is taken");
         }
         let supervisor = Supervisor::new();
-        let counted = counting_draw();
+        let counted = sequential_bits();
         let draw: Draw = Arc::new(move || counted() ^ (0x5eed << 96));
         let parts = Parts {
             registry: registry.clone(),
             connector,
             clock: clock.clone(),
             notifier: Arc::new(RecordingNotifier::default()),
-            scale: Arc::new(PlainScale),
+            scale: Arc::new(ByteTokenCounter),
             draw: draw.clone(),
             policy: policy.clone(),
             host: HostId::from_random(1),
             supervisor: supervisor.clone(),
-            intents: Arc::new(testkit::intents::MemoryIntents::default()),
+            intents: Arc::new(testkit::call_intents::MemoryCallIntents::default()),
         };
         let engine = Box::pin(Engine::start(parts)).await.expect("the engine starts");
         let gateway = Gateway::new(GatewayParts {

@@ -12,13 +12,13 @@ use domain::task::status::{Intent, Phase};
 use domain::time::Timestamp;
 use domain::tokens::Exactness;
 use domain::budget::window::CountingSettings;
-use testkit::story::{Cast, unit};
+use testkit::contract::{ContractFixtures, commit_of};
 
 use crate::seal::SealKey;
 use crate::sqlite::migrate::{KNOWN, Migration};
-use crate::sqlite::{Opening, Sqlite};
+use crate::sqlite::{RegistryOptions, SqliteRegistry};
 
-const CAST: Cast = Cast::of(1);
+const FIXTURES: ContractFixtures = ContractFixtures::of(1);
 const NEXT: &str = "CREATE TABLE next (id TEXT PRIMARY KEY)";
 /// A task as version 2 wrote it: nothing in it about agents.
 const OLD_BODY: &str = r#"{"v":1,"origin":"started","argumentsDigest":"00ff","generation":0,"session":null,"view":{"is":"notSent","why":"gone"},"contact":{"is":"fresh","seen":100},"intent":{"is":"cancel","by":"ada","at":120,"reason":null,"delivery":{"is":"recorded"},"sent":null},"audience":{"is":"people"},"progress":null,"usual":null,"due":null,"pausedSince":null,"pausedMs":0,"contradicted":false,"ended":null,"told":[]}"#;
@@ -26,7 +26,7 @@ const OLD_BODY: &str = r#"{"v":1,"origin":"started","argumentsDigest":"00ff","ge
 const HELD_BODY: &str = r#"{"v":1,"origin":"agent","argumentsDigest":"00ff","generation":0,"session":null,"view":{"is":"notSent","why":"gone"},"contact":{"is":"fresh","seen":100},"intent":{"is":"none"},"audience":{"is":"people"},"progress":null,"usual":null,"due":null,"pausedSince":null,"pausedMs":0,"contradicted":false,"ended":null,"told":[],"hold":{"by":null,"at":100,"verdict":{"is":"deliver","by":"ada","at":150}}}"#;
 const BROKEN: &str = "CREATE TABLE more (id TEXT); CREATE TABLE more (id TEXT)";
 
-async fn open(path: &Path, extra: &[&'static str], now: i64) -> Result<Sqlite, RegistryError> {
+async fn open(path: &Path, extra: &[&'static str], now: i64) -> Result<SqliteRegistry, RegistryError> {
     open_with(path, KNOWN, extra, now).await
 }
 
@@ -35,15 +35,15 @@ async fn open_with(
     known: &[Migration],
     extra: &[&'static str],
     now: i64,
-) -> Result<Sqlite, RegistryError> {
+) -> Result<SqliteRegistry, RegistryError> {
     let mut known = known.to_vec();
     for sql in extra {
         known.push(Migration { version: known.last().map_or(1, |last| last.version + 1), sql });
     }
     let policy = Policy { backups_kept: 2, ..Policy::default() };
     let now = Timestamp::from_millis(now);
-    let opening = Opening { path, key: SealKey::from_bytes([7; 32]), policy: &policy, now };
-    let (registry, work) = Sqlite::opened(opening, &known).await?;
+    let opening = RegistryOptions { path, key: SealKey::from_bytes([7; 32]), policy: &policy, now };
+    let (registry, work) = SqliteRegistry::opened(opening, &known).await?;
     tokio::runtime::Handle::current().spawn(work);
     Ok(registry)
 }
@@ -62,18 +62,18 @@ async fn an_upgrade_keeps_everything_and_leaves_a_backup_that_opens() {
     let path = folder.path().join("registry.sqlite");
     let old = open(&path, &[], 1_000).await.expect("a new one opens");
     assert_eq!(backups(&path), Vec::<String>::new(), "a new registry needs no backup");
-    let mut handle = CAST.call(1, 100);
-    handle.version = old.admit(unit(&handle, Phase::Running)).await.expect("admitted").version;
+    let mut handle = FIXTURES.call(1, 100);
+    handle.version = old.admit(commit_of(&handle, Phase::Running)).await.expect("admitted").version;
     old.close().await;
 
     let new = open(&path, &[NEXT], 1_700_000_000_000).await.expect("it is brought up to date");
     assert_eq!(new.handle(handle.id).await, Ok(Some(handle.clone())), "tasks survive the upgrade");
     new.close().await;
-    assert_eq!(backups(&path), ["registry-9-20231114T221320000Z.sqlite"], "a backup names its schema and time");
+    assert_eq!(backups(&path), ["registry-10-20231114T221320000Z.sqlite"], "a backup names its schema and time");
     let newer = open(&path, &[], 3_000).await.err();
-    assert_eq!(newer, Some(RegistryError::Newer { path: path.clone(), found: 10, known: 9 }), "there is no way back");
+    assert_eq!(newer, Some(RegistryError::Newer { path: path.clone(), found: 11, known: 10 }), "there is no way back");
 
-    let backup = path.with_file_name("backups").join("registry-9-20231114T221320000Z.sqlite");
+    let backup = path.with_file_name("backups").join("registry-10-20231114T221320000Z.sqlite");
     let restored = folder.path().join("restored").join("registry.sqlite");
     fs::create_dir(folder.path().join("restored")).expect("makes");
     fs::copy(backup, &restored).expect("copies");
@@ -89,7 +89,7 @@ async fn a_step_that_fails_changes_nothing() {
     let failed = open(&path, &[NEXT, BROKEN], 2_000).await.err();
     assert!(matches!(failed, Some(RegistryError::Other { .. })), "the second step fails: {failed:?}");
     let kept = open(&path, &[NEXT], 3_000).await;
-    assert!(kept.is_ok(), "the first step stands, nothing of the second: {:?}", kept.err());
+    assert!(kept.is_ok(), "the first step is kept, nothing of the second: {:?}", kept.err());
     let other = open(&path, &["CREATE TABLE other (id TEXT)"], 4_000).await.err();
     assert!(matches!(other, Some(RegistryError::Damaged { .. })), "a step with another text is refused: {other:?}");
 }
@@ -105,7 +105,7 @@ async fn only_the_latest_backups_are_kept() {
     let names = backups(&path);
     assert_eq!(
         names,
-        ["registry-10-20231114T221320000Z.sqlite", "registry-11-20231114T221320000Z.sqlite"],
+        ["registry-11-20231114T221320000Z.sqlite", "registry-12-20231114T221320000Z.sqlite"],
         "two of three"
     );
 }
@@ -118,14 +118,14 @@ async fn tasks_of_the_first_schema_are_counted_by_screens_after_the_upgrade() {
     open_with(&path, &KNOWN[..1], &[], 1_000).await.expect("the first schema opens").close().await;
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
     let mut old = sqlx::SqliteConnection::connect_with(&options).await.expect("connects");
-    let server = CAST.server(1);
+    let server = FIXTURES.server(1);
     for (number, phase) in [(1, "running"), (2, "done"), (3, "done")] {
         sqlx::query(
             "INSERT INTO handles (number, id, server, phase, is_open, version, created, changed, log_number, body_sealed) \
              VALUES (?, ?, ?, ?, 1, 1, ?, ?, 0, x'00')",
         )
         .bind(number)
-        .bind(CAST.id(u64::try_from(number).expect("small")).to_string())
+        .bind(FIXTURES.id(u64::try_from(number).expect("small")).to_string())
         .bind(server.to_string())
         .bind(phase)
         .bind(number)
@@ -140,7 +140,7 @@ async fn tasks_of_the_first_schema_are_counted_by_screens_after_the_upgrade() {
     let groups = vec![("moving".to_owned(), 1), ("finished".to_owned(), 2)];
     assert_eq!(view, domain::ports::TaskGroups { total: 3, all: 3, groups }, "old tasks are in the groups");
     let ids = new.matching_ids(TaskListQuery::default(), 10).await;
-    assert_eq!(ids, Ok(vec![CAST.id(3), CAST.id(2), CAST.id(1)]), "and in the list");
+    assert_eq!(ids, Ok(vec![FIXTURES.id(3), FIXTURES.id(2), FIXTURES.id(1)]), "and in the list");
     new.close().await;
 }
 
@@ -152,16 +152,16 @@ async fn a_task_of_the_second_schema_reads_as_one_that_no_agent_has() {
     open_with(&path, &KNOWN[..2], &[], 1_000).await.expect("the second schema opens").close().await;
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
     let mut old = sqlx::SqliteConnection::connect_with(&options).await.expect("connects");
-    let id = CAST.id(1);
+    let id = FIXTURES.id(1);
     let key = id.to_string();
     let sealer = crate::seal::Sealer::new(&SealKey::from_bytes([7; 32]));
-    let sealed = sealer.seal(crate::sqlite::unit::handle_place(&key), OLD_BODY.as_bytes()).expect("seals");
+    let sealed = sealer.seal(crate::sqlite::tables::task_row::handle_place(&key), OLD_BODY.as_bytes()).expect("seals");
     sqlx::query(
         "INSERT INTO handles (number, id, server, tool, phase, is_open, version, created, changed, log_number, \
          body_sealed) VALUES (1, ?, ?, 'index_folder', 'cancelled', 0, 1, 100, 100, 0, ?)",
     )
     .bind(key)
-    .bind(CAST.server(1).to_string())
+    .bind(FIXTURES.server(1).to_string())
     .bind(sealed)
     .execute(&mut old)
     .await
@@ -178,7 +178,7 @@ async fn a_task_of_the_second_schema_reads_as_one_that_no_agent_has() {
     let orphaned = TaskListQuery { flags: vec![TaskFlag::Orphaned], ..TaskListQuery::default() };
     assert_eq!(new.matching_ids(orphaned, 9).await, Ok(Vec::new()), "no flag is on");
     assert_eq!(new.agents().await, Ok(Vec::new()), "there are no agents yet");
-    let seq = new.commit(unit(&handle, Phase::Cancelled)).await.expect("and it can be changed").seq;
+    let seq = new.commit(commit_of(&handle, Phase::Cancelled)).await.expect("and it can be changed").seq;
     assert!(seq.0 > 0, "as any other");
     new.close().await;
 }
@@ -191,10 +191,10 @@ async fn what_the_third_schema_kept_reads_as_held_for_review_and_without_limits(
     open_with(&path, &KNOWN[..3], &[], 1_000).await.expect("the third schema opens").close().await;
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
     let mut old = sqlx::SqliteConnection::connect_with(&options).await.expect("connects");
-    let (id, agent, server) = (CAST.id(1), CAST.agent(1), CAST.server(1));
+    let (id, agent, server) = (FIXTURES.id(1), FIXTURES.agent(1), FIXTURES.server(1));
     let key = id.to_string();
     let sealer = crate::seal::Sealer::new(&SealKey::from_bytes([7; 32]));
-    let sealed = sealer.seal(crate::sqlite::unit::handle_place(&key), HELD_BODY.as_bytes()).expect("seals");
+    let sealed = sealer.seal(crate::sqlite::tables::task_row::handle_place(&key), HELD_BODY.as_bytes()).expect("seals");
     sqlx::query(
         "INSERT INTO handles (number, id, server, agent, tool, phase, is_open, version, created, changed, log_number, \
          body_sealed) VALUES (1, ?, ?, ?, 'index_folder', 'failed', 0, 1, 100, 100, 0, ?)",
@@ -235,7 +235,7 @@ async fn what_the_third_schema_kept_reads_as_held_for_review_and_without_limits(
     assert_eq!(new.rules().await, Ok(vec![rule]), "no limit was set");
     assert_eq!(new.windows(9).await, Ok(Vec::new()), "no window is known");
     assert_eq!(new.attention(9).await, Ok(Vec::new()), "nobody is asked anything");
-    assert!(new.commit(unit(&handle, Phase::Failed)).await.is_ok(), "it can be changed as any other");
+    assert!(new.commit(commit_of(&handle, Phase::Failed)).await.is_ok(), "it can be changed as any other");
     new.close().await;
 }
 
@@ -251,9 +251,9 @@ async fn figures_of_the_seventh_schema_read_as_passed_and_in_the_window_alike() 
     open_with(&path, &KNOWN[..old_steps], &[], 1_000).await.expect("the seventh schema opens").close().await;
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
     let mut old = sqlx::SqliteConnection::connect_with(&options).await.expect("connects");
-    let (agent, id) = (CAST.agent(1), domain::ids::WindowId::from_random(1).to_string());
+    let (agent, id) = (FIXTURES.agent(1), domain::ids::WindowId::from_random(1).to_string());
     let sealer = crate::seal::Sealer::new(&SealKey::from_bytes([7; 32]));
-    let place = crate::seal::Place { table: "windows", column: "body_sealed", row: &id };
+    let place = crate::seal::FieldLocation { table: "windows", column: "body_sealed", row: &id };
     let sealed = sealer.seal(place, OLD_WINDOW.as_bytes()).expect("seals");
     sqlx::query("INSERT INTO windows (id, agent, began, last, body_sealed) VALUES (?, ?, 100, 200, ?)")
         .bind(id)

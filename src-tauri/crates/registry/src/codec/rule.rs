@@ -1,0 +1,92 @@
+//! A rule as its scope and a JSON body.
+//!
+//! The scope is the key of its row: `agent:ID`, `server:ID` or `tool:ID:NAME`. Nothing of a rule is private. What rules
+//! mean is in `domain::rule`.
+
+use std::time::Duration;
+
+use domain::rule::{AudienceRule, RepeatRule, Rule, RuleScope, TokenLimit};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::form::{As, Maybe, column, mirrors};
+use super::primitive::Span;
+use super::tokens::TokenLimitDef;
+use super::{DecodeError, decode};
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "AudienceRule", tag = "is", rename_all = "camelCase")]
+enum AskedDef {
+    People,
+    Agent,
+    AgentThenPeople {
+        #[serde(with = "As::<Span>")]
+        after: Duration,
+    },
+    Both,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "RepeatRule", rename_all = "camelCase")]
+enum RepeatDef {
+    Join,
+    New,
+}
+
+/// The body of a rule; its scope is the key of its row.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Rule", rename_all = "camelCase")]
+pub(crate) struct RuleDef {
+    #[serde(skip, default = "column")]
+    scope: RuleScope,
+    #[serde(default, with = "As::<Maybe<AskedDef>>")]
+    asked: Option<AudienceRule>,
+    #[serde(default, with = "As::<Maybe<RepeatDef>>")]
+    repeat: Option<RepeatRule>,
+    hold_results: Option<bool>,
+    #[serde(default, with = "As::<Maybe<Span>>")]
+    promote_after: Option<Duration>,
+    hold_cut: Option<bool>,
+    #[serde(default, with = "As::<Maybe<TokenLimitDef>>")]
+    result_limit: Option<TokenLimit>,
+    #[serde(default, with = "As::<Maybe<TokenLimitDef>>")]
+    task_limit: Option<TokenLimit>,
+    #[serde(default, with = "As::<Maybe<TokenLimitDef>>")]
+    window_limit: Option<TokenLimit>,
+}
+
+mirrors! {
+    AskedDef => AudienceRule;
+    RepeatDef => RepeatRule;
+    RuleDef => Rule;
+}
+
+/// The scope as text.
+pub(crate) fn scope(scope: &RuleScope) -> String {
+    match scope {
+        RuleScope::Agent(id) => format!("agent:{id}"),
+        RuleScope::Server(id) => format!("server:{id}"),
+        RuleScope::Tool(id, tool) => format!("tool:{id}:{tool}"),
+    }
+}
+
+/// Reads a scope back.
+fn read_scope(text: &str) -> Result<RuleScope, DecodeError> {
+    let error = || DecodeError::new("scope", "does not read");
+    match text.split_once(':').ok_or_else(error)? {
+        ("agent", id) => id.parse().map(RuleScope::Agent).map_err(|_| error()),
+        ("server", id) => id.parse().map(RuleScope::Server).map_err(|_| error()),
+        ("tool", rest) => {
+            let (id, tool) = rest.split_once(':').ok_or_else(error)?;
+            Ok(RuleScope::Tool(id.parse().map_err(|_| error())?, tool.into()))
+        }
+        (other, _) => Err(DecodeError::word("scope", other)),
+    }
+}
+
+/// Reads a rule from its scope and its body.
+pub(crate) fn read(scope: &str, body: Value) -> Result<Rule, DecodeError> {
+    let mut rule = decode::<RuleDef>(body)?;
+    rule.scope = read_scope(scope)?;
+    Ok(rule)
+}

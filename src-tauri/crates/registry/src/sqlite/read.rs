@@ -1,0 +1,10 @@
+//! Reading over many rows: lists of tasks and their counts, related tasks, and the check of the audit chain.
+//!
+//! Readers see committed state only and run beside the writer. The rows of a single table are read in `tables/`.
+
+pub(crate) mod audit_check;
+pub(crate) mod counts;
+pub(crate) mod lineage;
+pub(crate) mod list_query;
+pub(crate) mod task_list;
+pub(crate) mod task_pages;

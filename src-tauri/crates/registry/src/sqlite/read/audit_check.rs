@@ -1,0 +1,261 @@
+//! Checks the audit chain row by row, in stretches and off the writer.
+//!
+//! A row fits when its number follows, its `previous` is the hash of the row before, and its own hash is what
+//! `codec/audit.rs` describes. Removed rows are a segment with a keyed mark; the chain continues behind the last one. How far
+//! the chain was checked is kept with a keyed mark, too. Whoever holds the file and its key can forge all of this (ruling
+//! 29), and whoever holds the file can put back an older copy of the whole of it.
+
+use domain::ports::{AuditCheck, BrokenLink, RegistryError};
+use domain::time::Timestamp;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{Connection, Row};
+
+use crate::codec::audit::hash_fields;
+use crate::sqlite::tables::audit::{AuditHash, AuditSegment, HashLink, VerifiedMark, verified_mark};
+use crate::sqlite::{SqliteRegistry, unsigned, whole};
+
+/// What is hashed before the first row.
+const START: AuditHash = [0; 32];
+
+fn hash_in(row: &SqliteRow, column: usize) -> Result<Option<AuditHash>, sqlx::Error> {
+    row.try_get::<&[u8], _>(column).map(|bytes| bytes.try_into().ok())
+}
+
+/// The chain as far as it is followed.
+struct ChainCursor {
+    upto: u64,
+    hash: AuditHash,
+}
+
+impl ChainCursor {
+    /// Follows one row of `SELECT number, at, actor, verb, subject, note, previous, hash, origin`.
+    fn follow(&mut self, row: &SqliteRow) -> Result<Result<(), BrokenLink>, sqlx::Error> {
+        let number = unsigned(row.try_get(0)?);
+        let broken = |number, why: &str| Ok(Err(BrokenLink { number, why: why.into() }));
+        if number != self.upto + 1 {
+            return broken(self.upto + 1, "the row is missing");
+        }
+        if hash_in(row, 6)? != Some(self.hash) {
+            return broken(number, "it does not follow the row before");
+        }
+        let at = row.try_get::<i64, _>(1)?.to_string();
+        let counted = number.to_string();
+        let fields: [&str; 6] = [&counted, &at, row.try_get(2)?, row.try_get(3)?, row.try_get(4)?, row.try_get(5)?];
+        let hash = hash_fields(&self.hash, fields, row.try_get(8)?);
+        if hash_in(row, 7)? != Some(hash) {
+            return broken(number, "its content is not what its hash says");
+        }
+        (self.upto, self.hash) = (number, hash);
+        Ok(Ok(()))
+    }
+}
+
+/// Reads rows of the chain after this one.
+async fn rows_after(connection: &mut SqliteConnection, after: u64, rows: u32) -> Result<Vec<SqliteRow>, sqlx::Error> {
+    sqlx::query(
+        "SELECT number, at, actor, verb, subject, note, previous, hash, origin FROM audit WHERE number > ? ORDER BY number LIMIT ?",
+    )
+    .bind(whole(after))
+    .bind(rows)
+    .fetch_all(connection)
+    .await
+}
+
+impl SqliteRegistry {
+    /// The row up to which the chain was verified, if the mark fits.
+    pub(crate) async fn read_verified(&self) -> Result<Option<u64>, RegistryError> {
+        let failed = || self.base.failed("read how far the audit log is verified");
+        let mut reader = self.reader().await?;
+        let row = sqlx::query(
+            "SELECT s.verified_number, s.verified_mark, a.hash FROM store s JOIN audit a ON a.number = s.verified_number \
+             WHERE s.one = 1 AND s.verified_mark IS NOT NULL",
+        )
+        .fetch_optional(&mut *reader)
+        .await
+        .map_err(failed())?;
+        let Some(row) = row else { return Ok(None) };
+        let number = unsigned(row.try_get(0).map_err(failed())?);
+        let mark = hash_in(&row, 1).map_err(failed())?;
+        let hash = hash_in(&row, 2).map_err(failed())?;
+        let fits = hash.is_some_and(|hash| mark == Some(verified_mark(&self.base.sealer, number, &hash)));
+        Ok(fits.then_some(number))
+    }
+
+    /// Verifies a stretch of the chain, and gives the mark to store for it when its rows fit.
+    pub(crate) async fn verify_stretch(
+        &self,
+        after: Option<u64>,
+        rows: u32,
+    ) -> Result<(AuditCheck, Option<VerifiedMark>), RegistryError> {
+        let failed = || self.base.failed("verify the audit log");
+        let mut reader = self.reader().await?;
+        let mut snapshot = reader.begin().await.map_err(failed())?;
+        let store = sqlx::query(
+            "SELECT audit_number, audit_hash, (SELECT coalesce(min(number), 0) FROM audit) FROM store WHERE one = 1",
+        )
+        .fetch_one(&mut *snapshot)
+        .await
+        .map_err(failed())?;
+        let last = unsigned(store.try_get(0).map_err(failed())?);
+        let last_hash = hash_in(&store, 1).map_err(failed())?;
+        let first = unsigned(store.try_get(2).map_err(failed())?);
+        let mut check = AuditCheck { rows: 0, upto: after.unwrap_or(0), last, first, broken: None };
+        let mut chain = match self.chain_from(&mut snapshot, after).await? {
+            Ok(chain) => chain,
+            Err(broken) => return Ok((AuditCheck { broken: Some(broken), ..check }, None)),
+        };
+        for row in rows_after(&mut snapshot, chain.upto, rows).await.map_err(failed())? {
+            match chain.follow(&row).map_err(failed())? {
+                Ok(()) => check.rows += 1,
+                Err(broken) => {
+                    check.broken = Some(broken);
+                    break;
+                }
+            }
+        }
+        check.upto = chain.upto;
+        if check.broken.is_none() && check.rows < u64::from(rows) {
+            // Everything that is there was followed; it must be everything that was written.
+            if chain.upto != last {
+                check.broken = Some(BrokenLink { number: chain.upto + 1, why: "the row is missing".into() });
+            } else if last_hash != Some(chain.hash) {
+                check.broken = Some(BrokenLink { number: last, why: "it is not the last row that was written".into() });
+            }
+        }
+        snapshot.rollback().await.map_err(failed())?;
+        let is_newly_verified = check.broken.is_none() && check.rows > 0;
+        let mark = is_newly_verified.then(|| VerifiedMark {
+            number: chain.upto,
+            mark: verified_mark(&self.base.sealer, chain.upto, &chain.hash),
+        });
+        Ok((check, mark))
+    }
+
+    /// Where the chain goes on: at the row that was verified last, or behind the removed segments.
+    async fn chain_from(
+        &self,
+        connection: &mut SqliteConnection,
+        after: Option<u64>,
+    ) -> Result<Result<ChainCursor, BrokenLink>, RegistryError> {
+        let failed = || self.base.failed("verify the audit log");
+        if let Some(number) = after {
+            let row = sqlx::query("SELECT hash FROM audit WHERE number = ?")
+                .bind(whole(number))
+                .fetch_optional(&mut *connection)
+                .await
+                .map_err(failed())?;
+            if let Some(row) = row {
+                return Ok(match hash_in(&row, 0).map_err(failed())? {
+                    Some(hash) => Ok(ChainCursor { upto: number, hash }),
+                    None => Err(BrokenLink { number, why: "its hash is no hash".into() }),
+                });
+            }
+        }
+        let found = sqlx::query("SELECT first, last, previous, hash, removed, mark FROM audit_segments ORDER BY first")
+            .fetch_all(connection)
+            .await
+            .map_err(failed())?;
+        let mut chain = ChainCursor { upto: 0, hash: START };
+        for row in &found {
+            let first = unsigned(row.try_get(0).map_err(failed())?);
+            let last = unsigned(row.try_get(1).map_err(failed())?);
+            let previous = hash_in(row, 2).map_err(failed())?;
+            let hash = hash_in(row, 3).map_err(failed())?;
+            let removed: i64 = row.try_get(4).map_err(failed())?;
+            let mark = hash_in(row, 5).map_err(failed())?;
+            let broken = |why: &str| Ok(Err(BrokenLink { number: first, why: why.into() }));
+            let (Some(previous), Some(hash)) = (previous, hash) else {
+                return broken("the tombstone of the removed rows from here does not read");
+            };
+            if first != chain.upto + 1 || previous != chain.hash || last < first {
+                return broken("the tombstone of the removed rows from here does not follow the row before");
+            }
+            let sealed = AuditSegment::sealed(&self.base.sealer, first..=last, HashLink { previous, hash }, removed);
+            if mark != Some(sealed.mark) {
+                return broken("the tombstone of the removed rows from here is not sealed by this registry");
+            }
+            chain = ChainCursor { upto: last, hash };
+        }
+        Ok(Ok(chain))
+    }
+
+    /// The range of the oldest segment that may go; `None` when none may. The newest segment always stays, and so does
+    /// one with a row of an open task.
+    async fn old_segment(
+        &self,
+        connection: &mut SqliteConnection,
+        from: Option<u64>,
+        than: Timestamp,
+        rows: u64,
+    ) -> Result<Option<(u64, u64)>, RegistryError> {
+        let failed = || self.base.failed("find old audit rows");
+        let found = sqlx::query("SELECT (SELECT min(number) FROM audit), audit_number FROM store WHERE one = 1")
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(failed())?;
+        let there: Option<i64> = found.try_get(0).map_err(failed())?;
+        let newest = unsigned(found.try_get(1).map_err(failed())?);
+        let Some(first) = from.or(there.map(unsigned)) else { return Ok(None) };
+        let last = first.saturating_add(rows).saturating_sub(1);
+        if last.saturating_add(rows) > newest {
+            return Ok(None);
+        }
+        let found = sqlx::query(
+            "SELECT (SELECT count(*) FROM audit WHERE number BETWEEN ?1 AND ?2 AND at < ?3), \
+             EXISTS (SELECT 1 FROM audit a JOIN handles h ON h.id = a.handle WHERE a.number BETWEEN ?1 AND ?2 AND h.is_open = 1)",
+        )
+        .bind(whole(first))
+        .bind(whole(last))
+        .bind(than.as_millis())
+        .fetch_one(connection)
+        .await
+        .map_err(failed())?;
+        let old = unsigned(found.try_get(0).map_err(failed())?);
+        let is_open: bool = found.try_get(1).map_err(failed())?;
+        Ok((old == rows && !is_open).then_some((first, last)))
+    }
+
+    /// The oldest segment, sealed, when it may go and its rows fit; broken rows are evidence and stay.
+    pub(crate) async fn segment_before(
+        &self,
+        connection: &mut SqliteConnection,
+        than: Timestamp,
+        rows: u64,
+        now: Timestamp,
+    ) -> Result<Option<AuditSegment>, RegistryError> {
+        let failed = || self.base.failed("seal old audit rows");
+        let Some((first, last)) = self.old_segment(connection, None, than, rows).await? else { return Ok(None) };
+        let Ok(mut chain) = self.chain_from(connection, None).await? else { return Ok(None) };
+        if chain.upto + 1 != first {
+            return Ok(None);
+        }
+        let previous = chain.hash;
+        let most = u32::try_from(rows).unwrap_or(u32::MAX);
+        for row in rows_after(connection, chain.upto, most).await.map_err(failed())? {
+            if let Err(broken) = chain.follow(&row).map_err(failed())? {
+                tracing::error!(row = broken.number, why = %broken.why, "old audit rows stay, because they are broken");
+                return Ok(None);
+            }
+        }
+        if chain.upto != last {
+            return Ok(None);
+        }
+        let link = HashLink { previous, hash: chain.hash };
+        Ok(Some(AuditSegment::sealed(&self.base.sealer, first..=last, link, now.as_millis())))
+    }
+
+    /// Rows of all segments that may go.
+    pub(crate) async fn old_audit_rows(
+        &self,
+        connection: &mut SqliteConnection,
+        than: Timestamp,
+        rows: u64,
+    ) -> Result<u64, RegistryError> {
+        let (mut all, mut from) = (0_u64, None);
+        while let Some((first, last)) = self.old_segment(connection, from, than, rows).await? {
+            all = all.saturating_add(last.saturating_sub(first).saturating_add(1));
+            from = Some(last.saturating_add(1));
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,76 @@
+//! What retention removes in one small transaction: payloads, whole tasks, or one segment of the audit log.
+//!
+//! What may go was found by readers (`retention.rs`) and is checked again by the statements that remove it, because the
+//! task may have changed meanwhile.
+
+use domain::audit::AuditEvent;
+use domain::ports::change::Entity;
+use domain::ids::HandleId;
+use serde_json::Value;
+use sqlx::sqlite::SqliteConnection;
+
+use super::transaction::WriteTransaction;
+use crate::sqlite::tables::audit::AuditSegment;
+use crate::sqlite::tables::tasks::REMOVABLE;
+
+/// Tables with a column `handle`, from which a task is removed before its own row.
+const PARTS: [&str; 5] = ["payloads", "requests", "status_log", "raw_messages", "contacts"];
+
+/// One stretch of removal, ready to write.
+#[derive(Debug, Default)]
+pub(crate) struct RemovalPlan {
+    /// Numbers of tasks that lose their payloads.
+    pub(crate) payloads: Vec<i64>,
+    /// Numbers and ids of tasks that go.
+    pub(crate) tasks: Vec<(i64, HandleId)>,
+    /// Audit rows that go.
+    pub(crate) segment: Option<AuditSegment>,
+    pub(crate) audit: Vec<AuditEvent>,
+}
+
+impl RemovalPlan {
+    /// What makes two removals one prepared text.
+    pub(crate) fn shape(&self) -> usize {
+        usize::from(!self.payloads.is_empty())
+            + 2 * usize::from(!self.tasks.is_empty())
+            + 4 * usize::from(self.segment.is_some())
+    }
+}
+
+fn numbers(of: impl Iterator<Item = i64>) -> String {
+    Value::Array(of.map(Value::from).collect()).to_string()
+}
+
+impl WriteTransaction<'_> {
+    /// Removes one stretch, with its audit and change rows.
+    pub(crate) async fn remove(
+        &mut self,
+        connection: &mut SqliteConnection,
+        rows: &RemovalPlan,
+    ) -> Result<(), sqlx::Error> {
+        let of_list =
+            format!("SELECT h.number FROM json_each(?) j JOIN handles h ON h.number = j.value WHERE {REMOVABLE}");
+        if !rows.payloads.is_empty() {
+            self.batch
+                .add(&format!("DELETE FROM payloads WHERE handle IN ({of_list})"))
+                .with(numbers(rows.payloads.iter().copied()));
+        }
+        if !rows.tasks.is_empty() {
+            let list = numbers(rows.tasks.iter().map(|(number, _)| *number));
+            for table in PARTS {
+                self.batch.add(&format!("DELETE FROM {table} WHERE handle IN ({of_list})")).with(list.clone());
+            }
+            // Their parts are gone, so only the row itself is asked: the rest of the condition still holds.
+            self.batch.add(&format!("DELETE FROM handles WHERE number IN ({of_list})")).with(list);
+            for (_, id) in &rows.tasks {
+                self.make_room(connection).await?;
+                self.cache.handles.remove(&id.to_string());
+                self.add_change_row(Entity::Handle(*id), rows.audit.last().map(|event| event.at.as_millis()), true);
+            }
+        }
+        if let Some(segment) = &rows.segment {
+            segment.remove(&mut self.batch);
+        }
+        self.add_audit(connection, &rows.audit).await
+    }
+}

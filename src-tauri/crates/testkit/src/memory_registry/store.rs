@@ -1,0 +1,254 @@
+//! The state of the memory registry, and each change of it.
+//!
+//! Every change happens under one lock, so it is atomic; conflicts and duplicates are found before anything is changed.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use domain::agent::Agent;
+use domain::audit::AuditEvent;
+use domain::ports::change::{Change, Entity};
+use domain::task::{TaskHandle, UsualDuration};
+use domain::ids::{AgentId, HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
+use domain::task::observation::LogLine;
+use domain::task::payload::{Payload, PayloadKind};
+use domain::policy::Policy;
+use domain::ports::{AuditLink, Commit, CommitError, ContactNote, Recorded, RegistryError, ServerUnit};
+use domain::raw_message::RawMessage;
+use domain::rule::Rule;
+use domain::server::Server;
+use domain::task::status::{Contact, Phase};
+use domain::time::Timestamp;
+
+use crate::memory_registry::audit_chain;
+use crate::memory_registry::token_usage::UsageStore;
+
+/// Change rows looked at per stretch of pruning, as in the real one.
+const STRETCH: usize = 5_000;
+
+/// Where an upstream task lives.
+pub(crate) type TaskKey = (ServerId, u32, Option<SessionKey>, UpstreamTaskId);
+
+/// One task with what belongs to it.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredTask {
+    handle: TaskHandle,
+    pub(crate) phase: Phase,
+    pub(crate) tick_at: Option<Timestamp>,
+    pub(crate) deliver_at: Option<Timestamp>,
+    pub(crate) log: VecDeque<LogLine>,
+    pub(crate) payloads: BTreeMap<PayloadKind, Payload>,
+    pub(crate) raw: VecDeque<(u64, RawMessage)>,
+    noted: Option<ContactNote>,
+}
+
+impl StoredTask {
+    /// The handle with the newest contact.
+    pub(crate) fn handle(&self) -> TaskHandle {
+        let mut handle = self.handle.clone();
+        if let (Contact::Fresh { seen }, Some(noted)) = (&handle.contact, self.noted) {
+            handle.contact = Contact::Fresh { seen: noted.seen.max(*seen) };
+        }
+        handle
+    }
+
+    /// The handle as stored.
+    pub(crate) fn stored(&self) -> &TaskHandle {
+        &self.handle
+    }
+
+    /// When it is looked at next.
+    pub(crate) fn next_poll(&self) -> Option<Timestamp> {
+        self.noted.filter(|_| !self.phase.is_over()).and_then(|noted| noted.next_poll)
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MemoryStore {
+    pub(crate) closed: bool,
+    pub(crate) rows: BTreeMap<HandleId, StoredTask>,
+    pub(crate) tasks: HashMap<TaskKey, HandleId>,
+    pub(crate) agents: BTreeMap<AgentId, Agent>,
+    /// By the text of their scope.
+    pub(crate) rules: BTreeMap<String, Rule>,
+    pub(crate) servers: BTreeMap<ServerId, (Server, bool)>,
+    pub(crate) changes: VecDeque<(Change, Timestamp)>,
+    pub(crate) seq: u64,
+    pub(crate) pruned_upto: u64,
+    changed_at: i64,
+    pub(crate) audit: Vec<AuditLink>,
+    pub(crate) removed_segments: u64,
+    /// The last audit row that was removed.
+    pub(crate) removed_audit: Option<AuditLink>,
+    pub(crate) verified: Option<u64>,
+    durations: HashMap<(ServerId, String), VecDeque<u64>>,
+    pub(crate) budgets: UsageStore,
+    /// By kind and key: JSON text and when it was put.
+    pub(crate) desk: BTreeMap<(String, String), (String, Timestamp)>,
+}
+
+fn task_key(handle: &TaskHandle) -> Option<TaskKey> {
+    let task = handle.view.task()?;
+    Some((handle.server, handle.home.generation, handle.home.session.clone(), task.id.clone()))
+}
+
+impl MemoryStore {
+    pub(crate) fn change(&mut self, entity: Entity, at: Option<Timestamp>, removed: bool) -> Seq {
+        self.seq += 1;
+        self.changed_at = at.map_or(self.changed_at, Timestamp::as_millis);
+        let seq = Seq(self.seq);
+        self.changes.push_back((Change { seq, entity, removed }, Timestamp::from_millis(self.changed_at)));
+        seq
+    }
+
+    /// Adds facts to the chain.
+    pub(crate) fn facts(&mut self, events: Vec<AuditEvent>) {
+        for event in events {
+            self.audit.push(audit_chain::link(self.audit.last(), event));
+        }
+    }
+
+    /// A new handle.
+    pub(crate) fn admit(&mut self, unit: Commit, policy: &Policy) -> Result<Recorded, CommitError> {
+        if self.rows.contains_key(&unit.handle.id) {
+            return Err(CommitError::Exists(unit.handle.id));
+        }
+        self.holder(&unit.handle)?;
+        let row = StoredTask {
+            handle: unit.handle.clone(),
+            phase: unit.phase,
+            tick_at: None,
+            deliver_at: None,
+            log: VecDeque::new(),
+            payloads: BTreeMap::new(),
+            raw: VecDeque::new(),
+            noted: None,
+        };
+        Ok(self.write(row, unit, policy))
+    }
+
+    /// A change of a handle.
+    pub(crate) fn commit(&mut self, unit: Commit, policy: &Policy) -> Result<Recorded, CommitError> {
+        let read = self.rows.get(&unit.handle.id).map(|row| row.handle.version);
+        if read != Some(unit.handle.version) {
+            return Err(CommitError::Conflict);
+        }
+        self.holder(&unit.handle)?;
+        let row = self.rows.remove(&unit.handle.id).ok_or(CommitError::Conflict)?;
+        Ok(self.write(row, unit, policy))
+    }
+
+    fn holder(&self, handle: &TaskHandle) -> Result<(), CommitError> {
+        let holder = task_key(handle).and_then(|key| self.tasks.get(&key).copied());
+        match holder {
+            Some(other) if other != handle.id => Err(CommitError::Exists(other)),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn write(&mut self, mut row: StoredTask, unit: Commit, policy: &Policy) -> Recorded {
+        let Commit { mut handle, phase, tick_at, deliver_at, audit, log, payloads, raw, learned_ms } = unit;
+        let (before, after) = (task_key(&row.handle), task_key(&handle));
+        if let Some(before) = before {
+            self.tasks.remove(&before);
+        }
+        if let Some(after) = after {
+            self.tasks.insert(after, handle.id);
+        }
+        handle.version += 1;
+        // These never change.
+        (handle.server, handle.agent, handle.created) = (row.handle.server, row.handle.agent, row.handle.created);
+        (handle.job, handle.parent) = (row.handle.job.clone(), row.handle.parent);
+        for write in payloads {
+            match write.payload {
+                Some(payload) => row.payloads.insert(write.kind, payload),
+                None => row.payloads.remove(&write.kind),
+            };
+        }
+        for message in raw {
+            let n = row.raw.back().map_or(1, |(last, _)| last + 1);
+            row.raw.push_back((n, message));
+        }
+        while row.raw.len() > usize::try_from(policy.raw_messages_per_task).unwrap_or(usize::MAX) {
+            row.raw.pop_front();
+        }
+        row.log.extend(log);
+        let cap = usize::try_from(policy.log_lines_per_task).unwrap_or(usize::MAX);
+        while row.log.len() > cap {
+            row.log.pop_front();
+        }
+        if let (Some(took), Some(tool)) = (learned_ms, &handle.tool) {
+            let known = self.durations.entry((handle.server, tool.to_string())).or_default();
+            known.push_back(took);
+            while known.len() > usize::try_from(policy.usual_samples_kept).unwrap_or(usize::MAX) {
+                known.pop_front();
+            }
+        }
+        self.facts(audit);
+        let seq = self.change(Entity::Handle(handle.id), Some(handle.changed), false);
+        let recorded = Recorded { seq, version: handle.version };
+        (row.phase, row.tick_at, row.deliver_at) = (phase, tick_at, deliver_at);
+        row.handle = handle;
+        self.rows.insert(row.handle.id, row);
+        recorded
+    }
+
+    /// Flushes contact notes.
+    pub(crate) fn note(&mut self, notes: Vec<ContactNote>) {
+        for note in notes {
+            if let Some(row) = self.rows.get_mut(&note.handle) {
+                let seen = row.noted.map_or(note.seen, |noted| noted.seen.max(note.seen));
+                row.noted = Some(ContactNote { seen, ..note });
+            }
+        }
+    }
+
+    /// Adds or changes a server.
+    pub(crate) fn put_server(&mut self, unit: ServerUnit) -> Result<Seq, RegistryError> {
+        let ServerUnit { server, audit } = unit;
+        let same_name = |(id, (other, removed)): (&ServerId, &(Server, bool))| {
+            !removed && other.name == server.name && *id != server.id
+        };
+        if self.servers.iter().any(same_name) {
+            return Err(RegistryError::Other { operation: "commit", why: "two servers have one name".into() });
+        }
+        let (id, at) = (server.id, audit.last().map(|event| event.at));
+        self.servers.insert(id, (server, false));
+        self.facts(audit);
+        Ok(self.change(Entity::Server(id), at, false))
+    }
+
+    /// Removes a server.
+    pub(crate) fn remove_server(&mut self, id: ServerId, audit: Vec<AuditEvent>) -> Seq {
+        if let Some((_, removed)) = self.servers.get_mut(&id) {
+            *removed = true;
+        }
+        let at = audit.last().map(|event| event.at);
+        self.facts(audit);
+        self.change(Entity::Server(id), at, true)
+    }
+
+    /// What a tool usually takes.
+    pub(crate) fn usual(&self, server: ServerId, tool: &str, samples_min: u32) -> Option<UsualDuration> {
+        let mut sorted: Vec<u64> = self.durations.get(&(server, tool.to_owned()))?.iter().copied().collect();
+        sorted.sort_unstable();
+        let samples = u32::try_from(sorted.len()).ok()?;
+        let rank = |percent: usize| sorted.get((sorted.len() * percent).div_ceil(100).checked_sub(1)?).copied();
+        (samples >= samples_min).then_some(())?;
+        Some(UsualDuration { samples, median_ms: rank(50)?, p90_ms: rank(90)?, p95_ms: rank(95)? })
+    }
+
+    /// Removes old change rows.
+    pub(crate) fn prune(&mut self, before: Timestamp) -> u64 {
+        let mut all = 0;
+        loop {
+            let old = self.changes.iter().take(STRETCH).rposition(|(_, at)| *at < before);
+            let Some(last) = old else { return all };
+            for _ in 0..=last {
+                if let Some((gone, _)) = self.changes.pop_front() {
+                    self.pruned_upto = self.pruned_upto.max(gone.seq.0);
+                    all += 1;
+                }
+            }
+        }
+    }
+}
