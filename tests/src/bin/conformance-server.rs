@@ -11,7 +11,7 @@ use domain::policy::Policy;
 use domain::ports::Clock;
 use domain::time::Timestamp;
 use engine::SystemClock;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use mcp::serve::desk::{
     Ask, Card, Desk, Job, Kept, Length, Needs, Order, Owner, Pulse, Question, Reply, Sheet, Stage, ToolCard,
 };

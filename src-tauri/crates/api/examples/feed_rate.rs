@@ -20,8 +20,8 @@ use api::{Api, BrowserSession, BrowserSessions, Caller, Live, Place};
 use domain::ids::HostId;
 use domain::policy::Policy;
 use domain::ports::{Clock, Registry, ServerUnit};
-use engine::supervisor::Supervisor;
-use engine::{Engine, Parts, SystemClock};
+use engine::runtime::supervisor::Supervisor;
+use engine::{Engine, EngineParts, SystemClock};
 use futures::StreamExt;
 use futures::future::poll_fn;
 use testkit::build::{http_server, person, sequential_bits};
@@ -87,7 +87,7 @@ async fn main() {
     connector.serve(known.id, &server);
     registry.put_server(ServerUnit { server: known, audit: Vec::new() }).await.expect("a server is kept");
     let draw = sequential_bits();
-    let engine = Engine::start(Parts {
+    let engine = Engine::start(EngineParts {
         registry: registry.clone(),
         intents: Arc::new(MemoryCallIntents::default()),
         connector: Arc::new(connector),

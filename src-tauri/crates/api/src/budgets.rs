@@ -11,7 +11,7 @@ use domain::ids::AgentId;
 use domain::budget::models;
 use domain::rule::{Rule, RuleScope};
 use domain::budget::window::{Burn, Window, time_to_limit};
-use engine::{AgentBudget, Coming, ComingState as Kept};
+use engine::{AgentBudget, PendingResult, PendingResultState as Kept};
 
 use crate::api::Api;
 use crate::dto::{
@@ -97,7 +97,7 @@ impl Api {
         })
     }
 
-    async fn coming_dto(&self, coming: &Coming, names: &mut Names) -> Result<ComingDto, ApiError> {
+    async fn coming_dto(&self, coming: &PendingResult, names: &mut Names) -> Result<ComingDto, ApiError> {
         Ok(ComingDto {
             id: coming.handle.to_string(),
             server: self.server_name(coming.server, names).await?,

@@ -210,7 +210,7 @@ impl From<EngineError> for ApiError {
         match error {
             EngineError::UnknownServer => Self::new(Code::NotFound, message, "`taskwarden servers list` names them."),
             EngineError::UnknownAgent => Self::new(Code::NotFound, message, "`taskwarden agents list` shows who has."),
-            EngineError::TooManyLines { .. } => Self::new(
+            EngineError::TooManyConnections { .. } => Self::new(
                 Code::Refused,
                 message,
                 "Wait until some of them are idle, or raise `policy.gateway.lines_max`.",
@@ -219,7 +219,7 @@ impl From<EngineError> for ApiError {
             EngineError::NotConnected { hint, .. } => Self::new(Code::Failed, message, hint),
             EngineError::Arguments(inner) => inner.into(),
             EngineError::Refused(inner) => inner.into(),
-            EngineError::OverBudget { .. } | EngineError::OverShare { .. } => Self::new(
+            EngineError::TooManyOpenCalls { .. } | EngineError::OverShare { .. } => Self::new(
                 Code::Refused,
                 message,
                 "Wait until one is over, or cancel one with `taskwarden tasks cancel`.",

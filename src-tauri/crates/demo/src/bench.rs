@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use domain::policy::ServingPolicy;
 use engine::Draw;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use mcp::serve::desk::{Ask, Progress, Reply, Stage};
 use mcp::serve::fault::Fault;
 use serde_json::{Map, Value, json};

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use domain::policy::Policy;
 use domain::ports::Clock;
 use engine::Draw;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use mcp::serve::{BadTool, FaceParts, Front, HttpError, serve_pipes};
 use tokio::io::{AsyncRead, AsyncWrite};
 

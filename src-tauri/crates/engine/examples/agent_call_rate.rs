@@ -1,7 +1,7 @@
 //! What the engine adds to a quick tool call of an agent, and what a call that creates a task commits.
 //!
-//! The server answers at once and costs nothing, so everything above the bare call to it is the engine's: roster and
-//! rules, the digest of the arguments, the intent, and the bookkeeping of the flight. Registry and intents are those of
+//! The server answers at once and costs nothing, so everything above the bare call to it is the engine's: access and
+//! rules, the digest of the arguments, the intent, and the bookkeeping of the call in flight. Registry and intents are those of
 //! the tests, in memory; what the real ones cost is in the examples of `registry`. The same calls are made with counting
 //! on and off, with what the gateway tells of each; the scale is that of the tests. Prints one JSON object a line.
 
@@ -25,8 +25,8 @@ use domain::raw_message::RawText;
 use domain::server::{Dialect, Era, Negotiated, Server};
 use domain::task::status::{TaskStatus, Ttl};
 use domain::budget::window::CountingSettings;
-use engine::supervisor::Supervisor;
-use engine::{AgentCall, Engine, HangUp, Landed, Parts, Passed, Seen, SystemClock};
+use engine::runtime::supervisor::Supervisor;
+use engine::{AgentCall, AgentTraffic, CallOutcome, Engine, EngineParts, HangUp, Passed, SystemClock};
 use futures::future::join_all;
 use testkit::build::{http_server, sequential_bits};
 use testkit::call_intents::MemoryCallIntents;
@@ -175,7 +175,7 @@ async fn bench(on: bool) -> Bench {
     };
     let agent_id = agent.id;
     registry.put_agent(AgentUnit { agent, audit: Vec::new() }).await.expect("an agent can be added");
-    let parts = Parts {
+    let parts = EngineParts {
         registry: Arc::clone(&registry),
         intents: Arc::new(MemoryCallIntents::default()),
         connector: Arc::new(Instantly),
@@ -213,9 +213,9 @@ fn call(bench: &Bench, tool: &Arc<str>, arguments: &Payload) -> AgentCall {
 }
 
 /// What the gateway tells of something that passed.
-fn passed(bench: &Bench, what: Passed) -> Seen {
+fn passed(bench: &Bench, what: Passed) -> AgentTraffic {
     let server = Some(bench.server);
-    Seen { agent: bench.agent, door: server, session: None, server, handle: None, what }
+    AgentTraffic { agent: bench.agent, door: server, session: None, server, handle: None, what }
 }
 
 /// Nanoseconds for each of so many quick calls, this many at a time.
@@ -226,7 +226,7 @@ async fn quick(bench: &Bench, at_once: u64) -> u128 {
     let lane = |_| async {
         for _ in 0..CALLS / at_once {
             let landed = bench.engine.agent_call(call(bench, &tool, &arguments)).await.expect("the call is made");
-            let Landed::Result { payload, .. } = landed else { panic!("it came back at once: {landed:?}") };
+            let CallOutcome::Result { payload, .. } = landed else { panic!("it came back at once: {landed:?}") };
             bench.engine.saw(passed(bench, Passed::Call(params.clone())));
             bench.engine.saw(passed(bench, Passed::Result(payload)));
         }
@@ -286,7 +286,7 @@ async fn main() {
     let began = Instant::now();
     for _ in 0..TASKS {
         let landed = bench.engine.agent_call(call(&bench, &tool, &arguments)).await.expect("the call is made");
-        assert!(matches!(landed, Landed::Handle(_)), "it is a task");
+        assert!(matches!(landed, CallOutcome::Handle(_)), "it is a task");
     }
     let each = began.elapsed().as_nanos() / u128::from(TASKS);
     let commits = bench.registry.newest_seq().await.expect("readable").0 - before;

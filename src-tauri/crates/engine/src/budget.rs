@@ -1,27 +1,21 @@
-//! The context budget: what fills the windows of agents, what tasks keep out of them, and what may not come in.
+//! The context budget: what fills agents' context windows, what tasks keep out of them, and what may not enter.
 //!
-//! The gateway tells what passed ([`Engine::saw`]) and waits for nothing; one worker counts it. Occupancy (what stands in
-//! a window) and spend (what came in over time) are never mixed. Results over a limit are held in the commit that brings
-//! them (`budget/limits.rs`). It knows no message of a protocol beyond which scale it is put on, and shows nothing.
-//! Read `budget/books.rs` for windows, `tap.rs` and `count.rs` for counting, `figures.rs` for tasks, `flush.rs` for when.
+//! The gateway reports what passed ([`Engine::saw`]) and never waits; one worker counts it. Occupancy (what is in a
+//! window) and spend (what came in over time) are separate figures. Nothing here knows the protocol's messages or shows
+//! anything. Read `conversations/windows.rs` for windows, `counting` for counting, `limits.rs` for limits, `flush.rs`
+//! for the workers.
 
-mod books;
-mod change;
-mod comeback;
-mod coming;
-mod count;
-mod desk;
-mod enter;
-mod figures;
+mod commit;
+pub(crate) mod conversations;
+pub(crate) mod counting;
 pub(crate) mod flush;
 mod limits;
-mod lines;
-mod place;
-mod seen;
-mod series;
-mod shelf;
-mod shown;
-mod tap;
+mod pending_results;
+mod record;
+mod restore;
+mod result_text;
+mod status_messages;
+mod task_costs;
 #[cfg(test)]
 mod tests;
 
@@ -33,28 +27,31 @@ use domain::ids::{AgentId, HandleId, PersonId, WindowId};
 use domain::budget::models::{self, CountingMethod};
 use domain::task::payload::Payload;
 use domain::policy::{CountingPolicy, Policy};
-use domain::ports::{Clock, TokenCounter};
+use domain::ports::TokenCounter;
 use domain::rule::{RuleScope, TokenLimit};
 use domain::time::Timestamp;
 use domain::budget::window::{Burn, CountingSettings, ToolListScope, Window};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
-pub(crate) use comeback::come_back;
-pub use coming::{Coming, ComingState};
-pub(crate) use limits::Incoming;
-pub use place::Place;
-pub use seen::{Passed, Seen};
+use crate::access::Access;
+use crate::access::snapshot::AccessSnapshot;
+use crate::budget::conversations::windows::ConversationWindows;
+use crate::budget::counting::queue::{CountingItem, CountingQueue, TaskText};
+use crate::budget::limits::ResultLimits;
+use crate::budget::pending_results::ResultFacts;
+use crate::budget::status_messages::StatusMessages;
+use crate::budget::task_costs::TaskCosts;
+use crate::engine::{Draw, Engine};
+use crate::error::EngineError;
+use crate::runtime::time::Time;
 
-use self::books::Books;
-use self::coming::TaskFacts;
-use self::figures::Figures;
-use self::limits::Limits;
-use self::lines::Lines;
-use self::tap::{Item, Matter, Tap};
-use crate::engine::{Draw, Engine, EngineError};
-use crate::presence::Presences;
-use crate::roster::Roster;
+pub use conversations::conversation::Conversation;
+pub use counting::traffic::{AgentTraffic, Passed};
+pub(crate) use limits::IncomingResult;
+pub use pending_results::{PendingResult, PendingResultState};
+pub(crate) use restore::restore;
+pub(crate) use result_text::{CallOrigin, ResultText};
 
 /// Things about to come in that are shown of an agent, the largest. Judgement: a screen has room for a few.
 const COMING_SHOWN: usize = 64;
@@ -62,7 +59,7 @@ const COMING_SHOWN: usize = 64;
 /// The budget of one agent at this moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentBudget {
-    /// Whose.
+    /// The agent with this budget.
     pub agent: AgentId,
     /// In which tokens, and how large its window is.
     pub measure: CountingMethod,
@@ -75,7 +72,7 @@ pub struct AgentBudget {
     /// How fast it fills lately.
     pub burn: Burn,
     /// What is about to come in, the largest first.
-    pub coming: Vec<Coming>,
+    pub coming: Vec<PendingResult>,
     /// The limit of its window, where a rule sets one.
     pub limit: Option<TokenLimit>,
 }
@@ -83,40 +80,40 @@ pub struct AgentBudget {
 /// What the parts of the budget share.
 pub(crate) struct Budget {
     scale: Arc<dyn TokenCounter>,
-    clock: Arc<dyn Clock>,
+    time: Arc<Time>,
     policy: Arc<Policy>,
-    roster: Arc<RwLock<Arc<Roster>>>,
-    presences: Arc<Presences>,
-    tap: Tap,
-    books: Mutex<Books>,
-    figures: Figures,
-    limits: Limits,
-    lines: Lines,
+    access: Arc<Access>,
+    queue: CountingQueue,
+    windows: Mutex<ConversationWindows>,
+    task_costs: TaskCosts,
+    limits: ResultLimits,
+    status_messages: StatusMessages,
     /// Tasks whose result came while nobody counted.
-    unseen: Mutex<Vec<(TaskHandle, Option<TaskFacts>)>>,
-    flushing: tokio::sync::Mutex<flush::Retry>,
+    uncounted: Mutex<Vec<(TaskHandle, Option<ResultFacts>)>>,
+    flushing: tokio::sync::Mutex<flush::RetryState>,
     shown: watch::Sender<()>,
 }
 
 impl Budget {
     pub(crate) fn new(
-        (scale, clock, policy): (Arc<dyn TokenCounter>, Arc<dyn Clock>, Arc<Policy>),
-        (roster, presences): (Arc<RwLock<Arc<Roster>>>, Arc<Presences>),
+        scale: Arc<dyn TokenCounter>,
+        time: Arc<Time>,
+        policy: Arc<Policy>,
+        access: Arc<Access>,
         draw: Draw,
     ) -> Self {
         let draw = Box::new(move || WindowId::from_random(draw()));
         Self {
-            tap: Tap::new(&policy.counting),
-            books: Mutex::new(Books::new(policy.counting.clone(), clock.now(), draw)),
+            queue: CountingQueue::new(&policy.counting),
+            windows: Mutex::new(ConversationWindows::new(policy.counting.clone(), time.now(), draw)),
             scale,
-            clock,
+            time,
             policy,
-            roster,
-            presences,
-            figures: Figures::default(),
-            limits: Limits::default(),
-            lines: Lines::default(),
-            unseen: Mutex::default(),
+            access,
+            task_costs: TaskCosts::default(),
+            limits: ResultLimits::default(),
+            status_messages: StatusMessages::default(),
+            uncounted: Mutex::default(),
             flushing: tokio::sync::Mutex::default(),
             shown: watch::Sender::new(()),
         }
@@ -127,25 +124,21 @@ impl Budget {
     }
 
     fn now(&self) -> Timestamp {
-        self.clock.now()
-    }
-
-    fn roster(&self) -> Arc<Roster> {
-        Arc::clone(&self.roster.read())
+        self.time.now()
     }
 
     /// How an agent is measured.
     fn measure(&self, agent: AgentId) -> CountingMethod {
-        let known = self.roster().get(agent);
-        let heard = self.presences.client(agent);
-        let client = heard.or_else(|| known.as_ref().and_then(|agent| agent.client.clone()));
+        let known = self.access.snapshot().get(agent);
+        let reported = self.access.presences.client(agent);
+        let client = reported.or_else(|| known.as_ref().and_then(|agent| agent.client.clone()));
         let none = CountingSettings::default();
         models::counting_method(known.as_ref().map_or(&none, |agent| &agent.meter), client.as_deref())
     }
 
-    /// Tells whoever watches that windows changed.
+    /// Notifies watchers when windows changed.
     fn show(&self) {
-        if self.books.lock().take_changed() {
+        if self.windows.lock().take_changed() {
             self.shown.send_replace(());
         }
     }
@@ -154,13 +147,13 @@ impl Budget {
 impl Engine {
     /// Something passed between the gateway and an agent. Never waits and never fails: what cannot be counted in time is
     /// taken as one token a byte.
-    pub fn saw(&self, seen: Seen) {
+    pub fn saw(&self, seen: AgentTraffic) {
         if !self.core.policy.counting.on {
             return;
         }
         let server = || seen.handle.and_then(|id| self.core.ledger.held(id)).map(|handle| handle.server);
         let server = seen.server.or_else(server);
-        self.core.budget.leave(Item::Saw(Seen { server, ..seen }));
+        self.core.budget.count_later(CountingItem::Traffic(AgentTraffic { server, ..seen }));
     }
 
     /// A client began to talk at a door: by `initialize`, or by finding out about the gateway (`session` is `None`).
@@ -172,18 +165,18 @@ impl Engine {
         if !budget.numbers().on {
             return;
         }
-        let place = Place::new(agent, door, session.as_deref());
+        let place = Conversation::new(agent, door, session.as_deref());
         let (family, now) = (budget.measure(agent).family, budget.now());
-        budget.books.lock().began(&place, family, now);
+        budget.windows.lock().began(&place, family, now);
     }
 
     /// Output of an agent's open task that its model does not read: what the server logs. What it says of the task itself
-    /// (status messages, progress) is known here already, whoever looked for it.
+    /// (status messages, progress) is known here already.
     pub fn kept_out(&self, id: HandleId, text: Payload) {
         let Some(handle) = self.core.ledger.held(id).filter(|_| self.core.policy.counting.on) else { return };
         let Some(agent) = handle.agent else { return };
-        let matter = Matter { agent, server: handle.server, tool: handle.tool.clone(), handle: id, text };
-        self.core.budget.leave(Item::Aside(matter));
+        let matter = TaskText { agent, server: handle.server, tool: handle.tool.clone(), handle: id, text };
+        self.core.budget.count_later(CountingItem::KeptOut(matter));
     }
 
     /// What weighs and cuts.
@@ -201,33 +194,32 @@ impl Engine {
     /// The budgets of all agents with access that have a window or a setting of their own, from memory.
     #[must_use]
     pub fn budgets(&self) -> Vec<AgentBudget> {
-        let roster = self.core.roster();
-        let agents = roster.all().into_iter().filter(|agent| agent.revoked.is_none());
-        agents.filter_map(|agent| self.budget_of(&roster, agent.id, agent.meter != CountingSettings::default())).collect()
+        let snapshot = self.core.access.snapshot();
+        let agents = snapshot.all().into_iter().filter(|agent| agent.revoked.is_none());
+        agents.filter_map(|agent| self.budget_of(&snapshot, agent.id, agent.meter != CountingSettings::default())).collect()
     }
 
-    fn budget_of(&self, roster: &Roster, agent: AgentId, is_set: bool) -> Option<AgentBudget> {
+    fn budget_of(&self, snapshot: &AccessSnapshot, agent: AgentId, is_set: bool) -> Option<AgentBudget> {
         let budget = &self.core.budget;
         let (measure, now) = (budget.measure(agent), budget.now());
         let open = self.core.ledger.of_agent(agent);
-        let (standing, working, since) = {
-            let mut books = budget.books.lock();
-            let standing = books.standing(agent, &measure);
-            let sizes = books.sizes();
-            let works = open.iter().filter(|handle| !handle.view.is_terminal() && handle.ended_at().is_none());
+        let (view, working, since) = {
+            let mut windows = budget.windows.lock();
+            let view = windows.view(agent, &measure);
+            let sizes = windows.sizes();
+            let open_tasks = open.iter().filter(|handle| !handle.view.is_terminal() && handle.ended_at().is_none());
             let usual = |handle: &TaskHandle| sizes.usual(handle.server, handle.tool.as_ref());
-            let works = works.map(|handle| coming::working(handle, usual(handle), now));
-            (standing, works.collect::<Vec<_>>(), books.started())
+            let open_tasks = open_tasks.map(|handle| pending_results::working(handle, usual(handle), now));
+            (view, open_tasks.collect::<Vec<_>>(), windows.started())
         };
-        let (window, beside, mut coming) =
-            standing.map(|standing| (standing.now, standing.beside, standing.coming)).unwrap_or_default();
+        let (window, beside, mut coming) = view.map(|view| (view.now, view.beside, view.coming)).unwrap_or_default();
         if window.is_none() && !is_set {
             return None;
         }
         coming.extend(working);
         coming.sort_by_key(|one| (std::cmp::Reverse(one.tokens.map_or(0, |count| count.tokens)), one.handle));
         coming.truncate(COMING_SHOWN);
-        let rules = roster.rules();
+        let rules = snapshot.rules();
         let mut own = rules.all().iter().rev().filter(|rule| rule.scope == RuleScope::Agent(agent));
         Some(AgentBudget {
             agent,
@@ -241,7 +233,7 @@ impl Engine {
         })
     }
 
-    /// Told when budgets changed, at most each `counting.show_every`: a level, look after each.
+    /// Notified when budgets changed, at most each `counting.show_every`: a level, so read after each.
     #[must_use]
     pub fn budgets_watch(&self) -> watch::Receiver<()> {
         self.core.budget.shown.subscribe()
@@ -252,21 +244,21 @@ impl Engine {
         flush::flush_all(&self.core).await;
     }
 
-    /// A person declares an agent's window empty. The tools behind its doors stand in the next one again.
+    /// A person declares an agent's window empty. The tools behind its doors are in the next one again.
     ///
     /// # Errors
     /// When the agent has no access, or the registry cannot record it.
     pub async fn empty_window(&self, agent: AgentId, by: PersonId) -> Result<(), EngineError> {
-        if !self.core.roster().has_access(agent) {
+        if !self.core.access.snapshot().has_access(agent) {
             return Err(EngineError::UnknownAgent);
         }
         // What passed before this belongs to the window that is emptied.
         flush::flush_all(&self.core).await;
-        let now = self.core.now();
+        let now = self.core.time.now();
         let (actor, subject, note) = (Actor::Person(by), Subject::Agent(agent), "emptied".to_owned());
         let fact = AuditEvent { at: now, actor, verb: Verb::BudgetChanged, subject, note };
         self.core.registry.record(vec![fact]).await?;
-        self.core.budget.books.lock().empty(agent, now);
+        self.core.budget.windows.lock().empty(agent, now);
         flush::flush(&self.core).await;
         self.core.budget.show();
         Ok(())

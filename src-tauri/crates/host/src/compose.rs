@@ -14,8 +14,8 @@ use domain::ids::HostId;
 use domain::policy::Policy;
 use domain::ports::{CallIntents, Clock, Connector, Notifier, Registry, RegistryError, Secrets, TokenCounter};
 use domain::server::ServerAddress;
-use engine::supervisor::Supervisor;
-use engine::{Draw, Engine, Parts, SystemClock};
+use engine::runtime::supervisor::Supervisor;
+use engine::{Draw, Engine, EngineParts, SystemClock};
 use mcp::client::{ConnectorParts, Forwarder, McpConnector};
 use mcp::gateway::{Gateway, GatewayParts};
 use mcp::serve::{FaceKey, FaceParts};
@@ -249,7 +249,7 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
     supervisor.spawn("orphans", orphans::reap(policy.hosting.clone()));
     end_leftovers(&held.config, &registry, clock.as_ref()).await?;
     programs::complete(registry.as_ref(), clock.as_ref()).await?;
-    let engine = Engine::start(Parts {
+    let engine = Engine::start(EngineParts {
         registry: Arc::clone(&registry),
         intents,
         connector,

@@ -25,7 +25,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use domain::policy::{HostPolicy, Policy};
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use futures::StreamExt as _;
 use serde::Deserialize;
 use tokio::net::TcpListener;

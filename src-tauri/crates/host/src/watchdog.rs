@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use domain::policy::HostPolicy;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use engine::{ThreadActivity, activities};
 
 use crate::signals;

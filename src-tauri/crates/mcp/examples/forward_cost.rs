@@ -15,7 +15,7 @@ use axum::body::Bytes;
 use axum::routing::post;
 use domain::task::payload::Payload;
 use domain::policy::Policy;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use mcp::link::{Outgoing, Passenger, Tag};
 use mcp::transport::{OpenContext, OpenTarget, open};
 use serde_json::{Value, json};

@@ -53,7 +53,7 @@ use std::sync::Arc;
 
 use domain::policy::Policy;
 use domain::ports::{Clock, Registry};
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use engine::{Draw, Engine, Gauge};
 use tokio::sync::Semaphore;
 

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use domain::policy::Policy;
 use domain::ports::{Abilities, Secret};
 use domain::server::Era;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 
 use crate::link::{Opened, Tag};
 

@@ -224,7 +224,7 @@ impl Api {
             task.view.task().is_none_or(|known| known.status != TaskStatus::Completed(Outcome::NotFetched))
         };
         if self.registry.handle(id).await?.is_some_and(|task| !is_fetched(&task)) {
-            engine.look_soon(id);
+            engine.poll_soon(id);
             self.settle(&[id], since, self.policy.asking.result_wait, is_fetched).await?;
         }
         Ok(())

@@ -67,7 +67,7 @@ impl Api {
     pub async fn look_now(&self, _caller: &Caller, input: OneTask) -> Result<TaskDto, ApiError> {
         let live = self.live()?;
         let id = self.find_task(&input.id).await?.id;
-        live.engine.look_soon(id);
+        live.engine.poll_soon(id);
         self.task_show_id(id).await
     }
 

@@ -13,7 +13,7 @@ use domain::task::figures::TaskTally;
 use domain::task::TaskHandle;
 use domain::ids::{HandleId, PersonId, ServerId};
 use domain::ports::{TaskFlag, TaskListQuery};
-use engine::{Engine, Frame as Stretch, LiveFacts, RecordingState};
+use engine::{Engine, FeedFrame as Stretch, LiveFacts, RecordingState};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, FuturesUnordered};

@@ -9,7 +9,7 @@ use domain::agent::TokenDigest;
 use domain::ids::AgentId;
 use domain::task::payload::Payload;
 use domain::ports::Abilities;
-use engine::{AgentCall, HangUp, Landed};
+use engine::{AgentCall, CallOutcome, HangUp};
 use serde_json::{Value, json};
 use testkit::scripted::PollReply;
 
@@ -44,7 +44,7 @@ pub(crate) async fn handle(world: &World, agent: AgentId, tool: &str) -> String 
         hang_up: HangUp::Keep,
     };
     match world.engine.agent_call(call).await.expect("the call is made") {
-        Landed::Handle(id) => id.to_string(),
+        CallOutcome::Handle(id) => id.to_string(),
         other => panic!("a task, not {other:?}"),
     }
 }

@@ -7,7 +7,7 @@ use api::Code;
 use api::frame::SubscribeInput;
 use domain::ids::{AgentId, ServerId};
 use domain::task::payload::Payload;
-use engine::{Passed, Seen};
+use engine::{AgentTraffic, Passed};
 use serde_json::{Value, json};
 
 use crate::agents::agent;
@@ -19,7 +19,7 @@ const HOUR_MS: u64 = 3_600_000;
 /// Something passed between the gateway and an agent at the door of all.
 fn saw(world: &World, agent: AgentId, server: Option<ServerId>, what: Passed) {
     let session = Some(Arc::from("s1"));
-    world.engine.saw(Seen { agent, door: None, session, server, handle: None, what });
+    world.engine.saw(AgentTraffic { agent, door: None, session, server, handle: None, what });
 }
 
 /// A result of so many bytes of text, which are as many tokens on the scale of these tests.

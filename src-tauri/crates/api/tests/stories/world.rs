@@ -9,8 +9,8 @@ use domain::ids::HostId;
 use domain::policy::Policy;
 use domain::ports::{Clock, Connected, ConnectionSpec, Connector, PortFuture, Registry, ServerUnit, UpstreamError};
 use domain::server::Server;
-use engine::supervisor::Supervisor;
-use engine::{Engine, Parts};
+use engine::runtime::supervisor::Supervisor;
+use engine::{Engine, EngineParts};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use testkit::build::{http_server, person, sequential_bits};
@@ -91,7 +91,7 @@ impl World {
         registry.put_server(ServerUnit { server: known, audit: Vec::new() }).await.expect("a server is kept");
         let secrets = Arc::new(MemorySecrets::default());
         let draw = sequential_bits();
-        let engine = Engine::start(Parts {
+        let engine = Engine::start(EngineParts {
             registry: registry.clone(),
             intents: Arc::new(MemoryCallIntents::default()),
             connector: Arc::new(AnyServer { inner: ScriptedConnector::default(), scripted: server.clone() }),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::policy::Policy;
 use engine::SystemClock;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 

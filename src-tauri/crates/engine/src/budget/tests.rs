@@ -15,12 +15,12 @@ use domain::budget::window::{CountingSettings, TokenFlow, TokenSource, Window};
 use futures::FutureExt;
 use proptest::prelude::*;
 
-use super::books::Books;
-use super::coming::{ComingState, Pending, Read, TaskFacts};
-use super::place::Place;
-use super::shelf::Page;
-use super::shown::Counted;
-use super::tap::{Item, Matter, Tap};
+use super::conversations::conversation::Conversation;
+use super::conversations::tool_paging::ToolPage;
+use super::conversations::windows::ConversationWindows;
+use super::counting::queue::{CountingItem, CountingQueue, TaskText};
+use super::counting::visible::Counted;
+use super::pending_results::{PendingResultState, PendingResults, ReadEvent, ReadExtent, ResultFacts};
 
 const FAMILY: Family = Family::O200k;
 
@@ -33,7 +33,7 @@ enum Act {
     Tools(u8, Option<u8>, bool, bool),
     KeptOut(u64),
     /// A result that is about to come into the window of this place.
-    Result(u8, Option<u8>, ComingState, u64),
+    Result(u8, Option<u8>, PendingResultState, u64),
     Emptied,
     Quiet,
     Passes(u64),
@@ -45,7 +45,8 @@ fn act() -> impl Strategy<Value = Act> {
     let source =
         prop_oneof![Just(TokenSource::Arguments), Just(TokenSource::Results), Just(TokenSource::Handles), Just(TokenSource::Prompts)];
     let session = || proptest::option::of(0..3_u8);
-    let state = prop_oneof![Just(ComingState::Held), Just(ComingState::Slices), Just(ComingState::Ready)];
+    let state =
+        prop_oneof![Just(PendingResultState::Held), Just(PendingResultState::Slices), Just(PendingResultState::Ready)];
     prop_oneof![
         2 => (0..2_u8, session()).prop_map(|(door, session)| Act::Began(door, session)),
         6 => (0..2_u8, session(), source, 0..5_000_u64).prop_map(|(door, s, source, n)| Act::Came(door, s, source, n)),
@@ -79,9 +80,9 @@ fn agent() -> AgentId {
     AgentId::from_random(1)
 }
 
-fn place(door: u8, session: Option<u8>) -> Place {
+fn place(door: u8, session: Option<u8>) -> Conversation {
     let session = session.map(|number| Arc::from(format!("s{number}").as_str()));
-    Place { agent: agent(), door: Some(ServerId::from_random(u128::from(door))), session }
+    Conversation { agent: agent(), door: Some(ServerId::from_random(u128::from(door))), session }
 }
 
 /// What a registry would have after it took these.
@@ -93,8 +94,8 @@ struct Stored {
 }
 
 impl Stored {
-    fn take(&mut self, books: &mut Books) {
-        let note = books.take();
+    fn take(&mut self, windows: &mut ConversationWindows) {
+        let note = windows.take();
         self.windows.extend(note.windows.into_iter().map(|window| (window.id, window)));
         for row in note.spend {
             *self.flows.entry(row.flow).or_default() += row.tokens;
@@ -118,17 +119,17 @@ proptest! {
     ) {
         let drawn = AtomicU64::new(0);
         let draw = Box::new(move || WindowId::from_random(u128::from(drawn.fetch_add(1, Ordering::Relaxed))));
-        let mut books = Books::new(CountingPolicy::default(), Timestamp::EPOCH, draw);
+        let mut windows = ConversationWindows::new(CountingPolicy::default(), Timestamp::EPOCH, draw);
         let (mut stored, mut now, mut results) = (Stored::default(), Timestamp::from_millis(0), 0);
         let mut came: BTreeMap<TokenSource, u64> = BTreeMap::new();
         let mut least: BTreeMap<WindowId, u64> = BTreeMap::new();
         for act in acts {
             match act {
-                Act::Began(door, session) => books.began(&place(door, session), FAMILY, now),
+                Act::Began(door, session) => windows.began(&place(door, session), FAMILY, now),
                 Act::Came(door, session, source, tokens) => {
                     *came.entry(source).or_default() += tokens;
                     let at = place(door, session);
-                    prop_assert!(books.came_in(&at, at.door, source, cut(tokens), FAMILY, now).is_some());
+                    prop_assert!(windows.enter(&at, at.door, source, cut(tokens), FAMILY, now).is_some());
                 }
                 Act::Tools(door, session, is_first, is_last) => {
                     let first = is_first.then(|| (Arc::from("a"), exact(70 + u64::from(door))));
@@ -136,39 +137,39 @@ proptest! {
                     let tools = first.into_iter().chain(last).collect();
                     let at = place(door, session);
                     let own = if is_last { exact(11) } else { Count::ZERO };
-                    books.has_tools(&at, at.door, Page { tools, own, is_first, is_last }, &measure(), now);
+                    windows.enter_tools(&at, at.door, ToolPage { tools, own, is_first, is_last }, &measure(), now);
                 }
-                Act::KeptOut(tokens) => books.kept_out(agent(), ServerId::from_random(1), exact(tokens), FAMILY, now),
+                Act::KeptOut(tokens) => windows.kept_out(agent(), ServerId::from_random(1), exact(tokens), FAMILY, now),
                 Act::Result(door, session, state, tokens) => {
                     let (at, server) = (place(door, session), ServerId::from_random(1));
-                    let window = books.came_in(&at, at.door, TokenSource::Handles, exact(1).into(), FAMILY, now);
+                    let window = windows.enter(&at, at.door, TokenSource::Handles, exact(1).into(), FAMILY, now);
                     *came.entry(TokenSource::Handles).or_default() += 1;
                     let window = window.expect("it has a window");
                     results += 1;
                     let id = HandleId::from_random(results);
-                    let facts = TaskFacts { state, ..facts(results, 0) };
-                    books.pending(agent(), FAMILY, now, |pending| pending.came(&facts, exact(tokens).into()));
-                    books.pending(agent(), FAMILY, now, |pending| {
-                        pending.read((id, Some(server)), Read::Handle, exact(1).into(), (window, 0))
+                    let facts = ResultFacts { state, ..facts(results, 0) };
+                    windows.pending(agent(), FAMILY, now, |pending| pending.came(&facts, exact(tokens).into()));
+                    windows.pending(agent(), FAMILY, now, |pending| {
+                        pending.read(ReadEvent { handle: id, server: Some(server), extent: ReadExtent::Handle, intake: exact(1).into(), window, short_tokens: 0 })
                     });
                 }
-                Act::Emptied => books.empty(agent(), now),
-                Act::Quiet => books.end_quiet(now),
+                Act::Emptied => windows.empty(agent(), now),
+                Act::Quiet => windows.end_quiet(now),
                 Act::Passes(seconds) => now = now.plus(Duration::from_secs(seconds)),
-                Act::Stored => stored.take(&mut books),
+                Act::Stored => stored.take(&mut windows),
                 Act::NotStored => {
-                    let note = books.take();
-                    books.put_back(note);
+                    let note = windows.take();
+                    windows.put_back(note);
                 }
             }
-            if let Some(standing) = books.standing(agent(), &measure()) {
-                for window in standing.now.iter().chain(&standing.beside) {
+            if let Some(view) = windows.view(agent(), &measure()) {
+                for window in view.now.iter().chain(&view.beside) {
                     let before = least.insert(window.id, window.occupancy().tokens).unwrap_or(0);
                     prop_assert!(window.occupancy().tokens >= before, "a window that is not emptied only fills");
                 }
             }
         }
-        stored.take(&mut books);
+        stored.take(&mut windows);
         for source in TokenSource::ALL {
             let of = |flows: &BTreeMap<TokenFlow, u64>| flows.get(&TokenFlow::In(source)).copied().unwrap_or(0);
             prop_assert_eq!(stored.of(source), of(&stored.flows), "{:?} adds up", source);
@@ -182,17 +183,25 @@ proptest! {
     }
 }
 
-fn facts(task: u128, delivered: u64) -> TaskFacts {
+fn facts(task: u128, delivered: u64) -> ResultFacts {
     let (id, server) = (HandleId::from_random(task), ServerId::from_random(1));
-    TaskFacts { id, server, tool: None, state: ComingState::Ready, trimmed: false, delivered: (delivered, delivered) }
+    ResultFacts {
+        id,
+        server,
+        tool: None,
+        state: PendingResultState::Ready,
+        trimmed: false,
+        delivered: (delivered, delivered),
+    }
 }
 
 #[test]
 fn a_result_that_is_read_again_leaves_nothing_behind() {
-    let (mut pending, window) = (Pending::default(), WindowId::from_random(1));
-    let read = |pending: &mut Pending| {
-        let about = (HandleId::from_random(1), Some(ServerId::from_random(1)));
-        pending.read(about, Read::Whole, exact(100).into(), (window, 0))
+    let (mut pending, window) = (PendingResults::default(), WindowId::from_random(1));
+    let read = |pending: &mut PendingResults| {
+        let (handle, server) = (HandleId::from_random(1), Some(ServerId::from_random(1)));
+        let (extent, intake) = (ReadExtent::Whole, exact(100).into());
+        pending.read(ReadEvent { handle, server, extent, intake, window, short_tokens: 0 })
     };
     pending.came(&facts(1, 0), exact(100).into());
     for _ in 0..2 {
@@ -204,12 +213,12 @@ fn a_result_that_is_read_again_leaves_nothing_behind() {
 #[test]
 fn what_is_held_or_read_in_slices_comes_in_by_our_own_count() {
     for (state, coming) in [
-        (ComingState::Held, Count { tokens: 5_704, exactness: Exactness::AtMost }),
-        (ComingState::Slices, Count { tokens: 5_704, exactness: Exactness::AtMost }),
-        (ComingState::Ready, exact(2)),
+        (PendingResultState::Held, Count { tokens: 5_704, exactness: Exactness::AtMost }),
+        (PendingResultState::Slices, Count { tokens: 5_704, exactness: Exactness::AtMost }),
+        (PendingResultState::Ready, exact(2)),
     ] {
-        let mut pending = Pending::default();
-        pending.came(&TaskFacts { state, ..facts(1, 0) }, Counted { unsaid: 5_702, ..exact(2).into() });
+        let mut pending = PendingResults::default();
+        pending.came(&ResultFacts { state, ..facts(1, 0) }, Counted { unsaid: 5_702, ..exact(2).into() });
         let told: Vec<Option<Count>> = pending.all().map(|coming| coming.tokens).collect();
         assert_eq!(told, [Some(coming)], "{state:?}: two tokens are what its blocks are");
     }
@@ -217,12 +226,13 @@ fn what_is_held_or_read_in_slices_comes_in_by_our_own_count() {
 
 #[test]
 fn of_a_result_that_its_program_cuts_only_what_it_shows_was_kept_out() {
-    let (mut pending, window) = (Pending::default(), WindowId::from_random(1));
-    pending.came(&TaskFacts { state: ComingState::Slices, ..facts(1, 0) }, cut(60_000));
+    let (mut pending, window) = (PendingResults::default(), WindowId::from_random(1));
+    pending.came(&ResultFacts { state: PendingResultState::Slices, ..facts(1, 0) }, cut(60_000));
     let coming: Vec<Option<Count>> = pending.all().map(|coming| coming.tokens).collect();
     assert_eq!(coming, [Some(exact(60_000))], "in slices all of it may come in");
-    let about = (HandleId::from_random(1), Some(ServerId::from_random(1)));
-    assert!(pending.read(about, Read::Part, exact(4_000).into(), (window, 0)).is_none());
+    let (handle, server) = (HandleId::from_random(1), Some(ServerId::from_random(1)));
+    let (extent, intake) = (ReadExtent::Part, exact(4_000).into());
+    assert!(pending.read(ReadEvent { handle, server, extent, intake, window, short_tokens: 0 }).is_none());
     let gone = pending.close(window, true);
     let left: Vec<u64> = gone.iter().map(|gone| gone.left.tokens).collect();
     assert_eq!(left, [26_000], "30,000 would have stood there, 4,000 do");
@@ -230,7 +240,7 @@ fn of_a_result_that_its_program_cuts_only_what_it_shows_was_kept_out() {
 
 #[test]
 fn of_too_many_results_the_oldest_is_given_up() {
-    let mut pending = Pending::default();
+    let mut pending = PendingResults::default();
     let mut given_up = Vec::new();
     // Handles are drawn at random: the oldest is not the smallest.
     for task in (0..1_026_u64).rev() {
@@ -242,22 +252,22 @@ fn of_too_many_results_the_oldest_is_given_up() {
 
 #[tokio::test]
 async fn what_may_wait_waits_until_there_is_room_for_its_bytes() {
-    let tap = Tap::new(&CountingPolicy { queue_bytes: 100, ..CountingPolicy::default() });
+    let queue = CountingQueue::new(&CountingPolicy { queue_bytes: 100, ..CountingPolicy::default() });
     let item = |bytes: usize| {
         let (agent, server, handle) = (agent(), ServerId::from_random(1), HandleId::from_random(1));
-        Item::Aside(Matter { agent, server, tool: None, handle, text: Payload::new("x".repeat(bytes)) })
+        CountingItem::KeptOut(TaskText { agent, server, tool: None, handle, text: Payload::new("x".repeat(bytes)) })
     };
-    assert!(tap.leave(item(60)).is_none(), "there is room");
-    assert!(tap.leave(item(60)).is_some(), "not for both");
-    let mut later = std::pin::pin!(tap.leave_later(item(400)));
+    assert!(queue.push(item(60)).is_none(), "there is room");
+    assert!(queue.push(item(60)).is_some(), "not for both");
+    let mut later = std::pin::pin!(queue.push_later(item(400)));
     assert!(later.as_mut().now_or_never().is_none(), "nor for what may wait");
-    let mut receive = tap.receive().await;
-    let batch = tap.next_now(&mut receive).expect("the first is there");
+    let mut receive = queue.receive().await;
+    let batch = queue.next_now(&mut receive).expect("the first is there");
     assert!(later.as_mut().now_or_never().is_none(), "it is not booked yet");
-    tap.is_booked(&batch);
+    queue.finish_batch(&batch);
     assert!(later.now_or_never().is_some(), "now it is, and what is larger than all room comes alone");
-    assert!(tap.leave(item(1)).is_some(), "for what is more there is none");
-    let batch = tap.next_now(&mut receive).expect("it came");
-    tap.is_booked(&batch);
-    assert!(tap.leave(item(100)).is_none(), "and all of it is given back");
+    assert!(queue.push(item(1)).is_some(), "for what is more there is none");
+    let batch = queue.next_now(&mut receive).expect("it came");
+    queue.finish_batch(&batch);
+    assert!(queue.push(item(100)).is_none(), "and all of it is given back");
 }

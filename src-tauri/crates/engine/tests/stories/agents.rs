@@ -10,11 +10,11 @@ use domain::ports::{CallError, CallReply, UpstreamEvent, UpstreamSubject};
 use domain::task::input_request::{AnswerAction, Ask, LiveQuestion};
 use domain::rule::{AudienceRule, RuleScope};
 use domain::task::status::{Phase, RpcError, ServerView};
-use engine::{EngineError, HangUp, Landed};
+use engine::{CallOutcome, EngineError, HangUp};
 use futures::future::join_all;
 use testkit::scripted::{EngineAction, PollReply, payload, unreachable};
 
-use crate::driving::{call, plain, rule};
+use crate::agent_world::{call, plain, rule};
 use crate::world::{World, acceptance, asks};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ async fn a_quick_call_of_an_agent_comes_back_as_it_is_and_touches_no_registry() 
     let before = world.commits().await;
     server.reply("add", Duration::from_millis(20), Ok(plain("{\"sum\": 3}")));
     let landed = world.engine.agent_call(call(agent, id, "add")).await.expect("the call is made");
-    assert_eq!(landed, Landed::Result { payload: payload("{\"sum\": 3}"), is_error: false });
+    assert_eq!(landed, CallOutcome::Result { payload: payload("{\"sum\": 3}"), is_error: false });
     assert_eq!(world.commits().await, before, "nothing was committed");
     assert!(world.all().await.is_empty(), "there is no row");
     assert!(world.intents.open().is_empty(), "the intent is over");
@@ -39,7 +39,7 @@ async fn a_quick_call_of_an_agent_comes_back_as_it_is_and_touches_no_registry() 
         CallReply::Error { error: RpcError { code: -1, message: "no".into() }, payload: payload("{\"code\":-1}") };
     server.reply("add", Duration::ZERO, Ok(refused));
     let landed = world.engine.agent_call(call(agent, id, "add")).await.expect("the call is made");
-    assert_eq!(landed, Landed::Error { payload: payload("{\"code\":-1}") }, "an error is passed on as it came");
+    assert_eq!(landed, CallOutcome::Error { payload: payload("{\"code\":-1}") }, "an error is passed on as it came");
     assert_eq!(world.engine.presence(agent).expect("it was heard").calls, 2, "both are counted");
 }
 
@@ -77,7 +77,7 @@ async fn when_many_calls_are_in_the_air_showing_them_does_not_slow_them_down() {
     }
     let calls = (0..many).map(|at| world.engine.agent_call(call(agent, id, &format!("busy-{at}"))));
     for landed in join_all(calls).await {
-        assert!(matches!(landed, Ok(Landed::Result { .. })), "it came back as it is: {landed:?}");
+        assert!(matches!(landed, Ok(CallOutcome::Result { .. })), "it came back as it is: {landed:?}");
     }
     assert_eq!(world.commits().await, before, "a busy machine is no reason for a row");
 }
@@ -153,7 +153,7 @@ async fn a_question_before_the_task_is_relayed_only_to_an_agent_that_is_asked() 
     world.rule(agents).await;
     server.reply("tidy", Duration::ZERO, Ok(asks(one(), None)));
     let landed = world.engine.agent_call(call(agent, id, "tidy")).await.expect("the call is made");
-    assert!(matches!(landed, Landed::NeedsInput { .. }), "the agent is asked: {landed:?}");
+    assert!(matches!(landed, CallOutcome::NeedsInput { .. }), "the agent is asked: {landed:?}");
     assert_eq!(world.all().await.len(), 1, "and there is no second row");
 
     server.reply("tidy", Duration::ZERO, Ok(asks(one(), None)));
@@ -194,7 +194,7 @@ async fn a_live_question_of_a_call_without_a_row_gets_it_one_at_once() {
     };
     assert!(server.say(UpstreamEvent::Question(UpstreamSubject::Call(ticket), question)), "it is up");
     let landed = begun.await.expect("the call is not ended").expect("the call is made");
-    assert_eq!(landed, Landed::Handle(ticket), "it has a row under its ticket");
+    assert_eq!(landed, CallOutcome::Handle(ticket), "it has a row under its ticket");
     world.until_phase(ticket, Phase::Waiting).await;
     world.accept(ticket, "ada").await.expect("a person answers");
     world.until_phase(ticket, Phase::Done).await;
@@ -376,7 +376,7 @@ async fn an_agent_that_takes_all_it_can_leaves_calls_to_other_agents_and_to_peop
     let (taken, refused) = take(fourth, "fourth").await;
     assert_eq!(
         (taken, refused),
-        (3, EngineError::OverBudget { most: 18 }),
+        (3, EngineError::TooManyOpenCalls { most: 18 }),
         "until only what is kept for people is left"
     );
     server.reply_task("work", "people", vec![PollReply::working()]);

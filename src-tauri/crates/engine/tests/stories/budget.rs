@@ -12,11 +12,11 @@ use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family};
 use domain::budget::waste::Waste;
 use domain::budget::window::{CountingSettings, TokenFlow, TokenSource, ToolListScope, Window};
-use engine::{AgentBudget, ComingState, Landed, Passed, Seen};
+use engine::{AgentBudget, AgentTraffic, CallOutcome, Passed, PendingResultState};
 use testkit::build::{http_server, person};
 use testkit::scripted::PollReply;
 
-use crate::driving::{call, plain};
+use crate::agent_world::{call, plain};
 use crate::scale::{Gate, Opens};
 use crate::world::World;
 
@@ -29,8 +29,8 @@ pub(crate) fn sized(bytes: usize) -> String {
 }
 
 /// Something that an agent saw at a door.
-pub(crate) fn seen(agent: AgentId, (door, session): (ToolListScope, Option<&str>), what: Passed) -> Seen {
-    Seen { agent, door, session: session.map(Arc::from), server: door, handle: None, what }
+pub(crate) fn seen(agent: AgentId, (door, session): (ToolListScope, Option<&str>), what: Passed) -> AgentTraffic {
+    AgentTraffic { agent, door, session: session.map(Arc::from), server: door, handle: None, what }
 }
 
 /// A list of tools that is one page.
@@ -100,7 +100,7 @@ async fn a_scale_that_takes_for_ever_holds_up_no_call() {
     let begun = world.now();
     server.reply("add", Duration::ZERO, Ok(plain(&sized(10))));
     let landed = world.engine.agent_call(call(agent, id, "add")).await.expect("the call is made");
-    assert!(matches!(landed, Landed::Result { .. }), "it came back at once: {landed:?}");
+    assert!(matches!(landed, CallOutcome::Result { .. }), "it came back at once: {landed:?}");
     assert_eq!(world.now(), begun, "no time passed");
     world.engine.saw(seen(agent, (Some(id), None), result(10)));
     gate.open();
@@ -279,7 +279,7 @@ async fn what_a_task_says_on_the_way_is_kept_out_and_its_figures_survive_a_resta
     server.reply_task("index", "t1", vec![PollReply::says("half"), PollReply::says("nearly"), PollReply::Completed(sized(500))]);
     let task = world.handle_of(call(agent, id, "index")).await;
     let handle = Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#));
-    world.engine.saw(Seen { handle: Some(task), ..seen(agent, (Some(id), Some("s1")), handle) });
+    world.engine.saw(AgentTraffic { handle: Some(task), ..seen(agent, (Some(id), Some("s1")), handle) });
     world.until(task, "counted", |handle| handle.tokens.is_some_and(|tokens| tokens.result.is_some())).await;
     let tokens = world.handle(task).await.tokens.expect("it is counted");
     assert_eq!(tokens.arguments, 5 + 2, "the name and the arguments");
@@ -287,13 +287,13 @@ async fn what_a_task_says_on_the_way_is_kept_out_and_its_figures_survive_a_resta
     assert_eq!((tokens.result, tokens.delivered), (Some(500), 0), "the result is not read yet");
     let budget = world.budget(agent).await;
     let coming: Vec<_> = budget.coming.iter().map(|one| (one.state, one.tokens.map(|count| count.tokens))).collect();
-    assert_eq!(coming, [(ComingState::Ready, Some(500))], "it is about to come in");
+    assert_eq!(coming, [(PendingResultState::Ready, Some(500))], "it is about to come in");
     assert_eq!(budget.now.map(|window| window.kept_out.tokens), Some(10));
 
     world.restart().await;
     let coming = world.budget(agent).await.coming;
     assert_eq!(coming.first().map(|one| one.handle), Some(task), "still");
-    world.engine.saw(Seen { handle: Some(task), ..seen(agent, (Some(id), Some("s1")), result(500)) });
+    world.engine.saw(AgentTraffic { handle: Some(task), ..seen(agent, (Some(id), Some("s1")), result(500)) });
     world.until(task, "read", |handle| handle.tokens.is_some_and(|tokens| tokens.delivered == 500)).await;
     let after = world.handle(task).await.tokens.expect("it is counted");
     assert_eq!((after.handle, after.interim), (15, 10), "what was counted before the restart still counts");
@@ -308,13 +308,13 @@ async fn a_task_that_works_shows_what_its_tool_brought_last() {
         server.reply_task("index", task, vec![PollReply::Completed(sized(size))]);
         let task = world.handle_of(call(agent, id, "index")).await;
         world.until(task, "counted", |handle| handle.tokens.is_some_and(|tokens| tokens.result.is_some())).await;
-        world.engine.saw(Seen { handle: Some(task), ..seen(agent, (Some(id), None), result(size)) });
+        world.engine.saw(AgentTraffic { handle: Some(task), ..seen(agent, (Some(id), None), result(size)) });
     }
     server.reply_task("index", "t3", vec![PollReply::working()]);
     let task = world.handle_of(call(agent, id, "index")).await;
     let coming = world.budget(agent).await.coming;
     let only = coming.first().expect("something is about to come in");
-    assert_eq!((only.handle, only.state, coming.len()), (task, ComingState::Working, 1));
+    assert_eq!((only.handle, only.state, coming.len()), (task, PendingResultState::Working, 1));
     assert_eq!(only.tokens, Some(Count { tokens: 300, exactness: Exactness::AtMost }), "the largest of the last");
 }
 
@@ -325,7 +325,7 @@ async fn a_result_that_nobody_read_until_the_window_was_emptied_is_waste() {
     server.reply_task("index", "t1", vec![PollReply::Completed(sized(500))]);
     let task = world.handle_of(call(agent, id, "index")).await;
     let handle = Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#));
-    world.engine.saw(Seen { handle: Some(task), ..seen(agent, (Some(id), None), handle) });
+    world.engine.saw(AgentTraffic { handle: Some(task), ..seen(agent, (Some(id), None), handle) });
     world.until(task, "counted", |handle| handle.tokens.is_some_and(|tokens| tokens.result.is_some())).await;
     world.engine.empty_window(agent, person("ada")).await.expect("it can be emptied");
     assert_eq!(world.wasted(agent).await.get(&Waste::UnreadResult), Some(&1), "the agent never read it");

@@ -7,12 +7,12 @@ use domain::ids::{AgentId, HandleId, ServerId};
 use domain::task::payload::Payload;
 use domain::rule::{LimitAction, RuleScope, TokenLimit};
 use domain::budget::waste::Waste;
-use engine::{ComingState, Passed, Seen};
+use engine::{AgentTraffic, Passed, PendingResultState};
 use testkit::build::person;
 use testkit::scripted::{PollReply, ScriptedServer};
 
+use crate::agent_world::{call, rule};
 use crate::budget::{result, seen, sized};
-use crate::driving::{call, rule};
 use crate::world::World;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -31,7 +31,7 @@ async fn limited(at: LimitAction) -> (World, ScriptedServer, ServerId, AgentId) 
 
 /// The agent sees something of its task in a session.
 fn sees(world: &World, (agent, id): (AgentId, ServerId), session: &str, task: HandleId, what: Passed) {
-    world.engine.saw(Seen { handle: Some(task), ..seen(agent, (Some(id), Some(session)), what) });
+    world.engine.saw(AgentTraffic { handle: Some(task), ..seen(agent, (Some(id), Some(session)), what) });
 }
 
 /// A task object with these words.
@@ -48,7 +48,7 @@ impl World {
     }
 
     /// What is about to come in for an agent.
-    async fn coming(&self, agent: AgentId) -> Vec<(ComingState, Option<u64>)> {
+    async fn coming(&self, agent: AgentId) -> Vec<(PendingResultState, Option<u64>)> {
         let coming = self.budget(agent).await.coming;
         coming.iter().map(|one| (one.state, one.tokens.map(|count| count.tokens))).collect()
     }
@@ -111,9 +111,9 @@ async fn a_result_read_in_slices_to_its_end_is_not_expected_any_more() {
     sees(&world, (agent, id), "s1", task, Passed::Handle(Payload::new(sized(1_000))));
     let slice = || Passed::Slice(Payload::new(sized(2_000)));
     sees(&world, (agent, id), "s1", task, slice());
-    assert_eq!(world.coming(agent).await, [(ComingState::Slices, Some(3_000))], "half of it is read");
+    assert_eq!(world.coming(agent).await, [(PendingResultState::Slices, Some(3_000))], "half of it is read");
     world.restart().await;
-    assert_eq!(world.coming(agent).await, [(ComingState::Slices, Some(3_000))], "also after a restart");
+    assert_eq!(world.coming(agent).await, [(PendingResultState::Slices, Some(3_000))], "also after a restart");
     sees(&world, (agent, id), "s1", task, slice());
     assert_eq!(world.coming(agent).await, [], "it was read to its end");
     world.restart().await;
@@ -133,12 +133,12 @@ async fn a_result_that_a_person_keeps_back_is_not_blamed_on_its_agent() {
     world.engine.empty_window(agent, person("ada")).await.expect("it can be emptied");
     assert_eq!(
         world.coming(agent).await,
-        [(ComingState::Held, Some(5_000))],
+        [(PendingResultState::Held, Some(5_000))],
         "it waits for a person, not for its agent"
     );
     assert_eq!(world.wasted(agent).await.get(&Waste::UnreadResult), None, "so nothing was left unread");
     world.engine.release(task, person("ada"), Some(ResultForm::Whole), None).await.expect("it is held");
-    assert_eq!(world.coming(agent).await, [(ComingState::Ready, Some(5_000))], "it comes with the next look");
+    assert_eq!(world.coming(agent).await, [(PendingResultState::Ready, Some(5_000))], "it comes with the next look");
     world.engine.empty_window(agent, person("ada")).await.expect("it can be emptied");
     assert_eq!(world.coming(agent).await, [], "now its agent could have read it");
     assert_eq!(world.wasted(agent).await.get(&Waste::UnreadResult), Some(&1), "and did not");

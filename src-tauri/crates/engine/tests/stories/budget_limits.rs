@@ -9,12 +9,12 @@ use domain::policy::{CountingPolicy, Policy};
 use domain::ports::{CallError, CallReply};
 use domain::rule::{LimitAction, RuleScope, TokenLimit};
 use domain::task::status::{Phase, RpcError};
-use engine::{ComingState, Landed};
+use engine::{CallOutcome, PendingResultState};
 use testkit::build::{http_server, person};
 use testkit::scripted::{EngineAction, PollReply, ScriptedServer};
 
+use crate::agent_world::{call, plain, rule};
 use crate::budget::{result, seen, sized};
-use crate::driving::{call, plain, rule};
 use crate::world::World;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -60,9 +60,9 @@ async fn a_quick_result_over_its_limit_becomes_a_task_with_slices() {
     assert_eq!(world.result(task).await, Some(large()), "the record is whole");
     server.reply("report", Duration::ZERO, Ok(plain(&sized(900))));
     let landed = world.engine.agent_call(call(agent, id, "report")).await.expect("the call is made");
-    assert!(matches!(landed, Landed::Result { .. }), "within the limit it goes back as it came: {landed:?}");
+    assert!(matches!(landed, CallOutcome::Result { .. }), "within the limit it goes back as it came: {landed:?}");
     let coming = world.budget(agent).await.coming;
-    assert_eq!(coming.first().map(|one| one.state), Some(ComingState::Slices), "it is read in slices");
+    assert_eq!(coming.first().map(|one| one.state), Some(PendingResultState::Slices), "it is read in slices");
 }
 
 #[tokio::test(start_paused = true)]
@@ -153,11 +153,11 @@ async fn a_limit_that_asks_waits_and_does_what_the_person_says() {
         let waits = agent_view(&held, world.now());
         assert!(matches!(waits, AgentView::Working { .. }), "its agent waits: {waits:?}");
         let coming = world.budget(agent).await.coming;
-        assert_eq!(coming.first().map(|one| (one.handle, one.state)), Some((task, ComingState::Held)));
+        assert_eq!(coming.first().map(|one| (one.handle, one.state)), Some((task, PendingResultState::Held)));
         world.engine.release(task, person("ada"), form, None).await.expect("it is held");
         let decided = world.handle(task).await;
         assert_eq!((decided.form(), agent_view(&decided, world.now())), (form, sight), "as the person said");
-        world.engine.saw(engine::Seen { handle: Some(task), ..seen(agent, (Some(id), None), result(5_000)) });
+        world.engine.saw(engine::AgentTraffic { handle: Some(task), ..seen(agent, (Some(id), None), result(5_000)) });
     }
 }
 
@@ -228,7 +228,7 @@ async fn no_limit_holds_anything_while_counting_is_off() {
     world.rule(limits).await;
     server.reply("report", Duration::ZERO, Ok(plain(&large())));
     let landed = world.engine.agent_call(call(agent, id, "report")).await.expect("the call is made");
-    assert!(matches!(landed, Landed::Result { .. }), "it goes back as it came: {landed:?}");
+    assert!(matches!(landed, CallOutcome::Result { .. }), "it goes back as it came: {landed:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -271,7 +271,7 @@ async fn a_quick_error_over_the_limit_of_a_result_becomes_a_task_and_a_short_one
     let (world, server, id, agent) = limited(LimitAction::Hold).await;
     server.reply("report", Duration::ZERO, error("short"));
     let landed = world.engine.agent_call(call(agent, id, "report")).await.expect("the call is made");
-    assert!(matches!(landed, Landed::Error { .. }), "it goes back as it came: {landed:?}");
+    assert!(matches!(landed, CallOutcome::Error { .. }), "it goes back as it came: {landed:?}");
     server.reply("report", Duration::ZERO, error(&"x".repeat(5_000)));
     let task = world.handle_of(call(agent, id, "report")).await;
     let handle = world.handle(task).await;
@@ -293,7 +293,7 @@ async fn an_error_that_does_not_fit_into_the_window_is_held_as_a_result_is() {
         world.engine.flush_budget().await;
         server.reply("report", Duration::ZERO, error(&"x".repeat(1_500)));
         let landed = world.engine.agent_call(call(agent, id, "report")).await.expect("the call is made");
-        assert!(matches!(landed, Landed::Error { .. }), "8,000 and 1,500 are less than 10,000: {landed:?}");
+        assert!(matches!(landed, CallOutcome::Error { .. }), "8,000 and 1,500 are less than 10,000: {landed:?}");
         server.reply("report", Duration::ZERO, error(&"x".repeat(5_000)));
         let handle = world.handle(world.handle_of(call(agent, id, "report")).await).await;
         let why = handle.hold.as_ref().map(|hold| hold.why);

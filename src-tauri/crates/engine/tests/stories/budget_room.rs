@@ -8,11 +8,11 @@ use domain::ids::{AgentId, HandleId, ServerId};
 use domain::task::payload::Payload;
 use domain::rule::{LimitAction, RuleScope, TokenLimit};
 use domain::task::status::Phase;
-use engine::{AgentCall, Landed, Passed, Place};
+use engine::{AgentCall, CallOutcome, Conversation, Passed};
 use testkit::scripted::{PollReply, ScriptedServer};
 
+use crate::agent_world::{call, plain, rule};
 use crate::budget::{result, seen, sized};
-use crate::driving::{call, plain, rule};
 use crate::scale::{Gate, Opens};
 use crate::world::World;
 
@@ -49,7 +49,7 @@ fn belittled(bytes: usize) -> String {
 }
 
 fn called_in(agent: AgentId, server: ServerId, session: &str) -> AgentCall {
-    AgentCall { place: Some(Place::new(agent, Some(server), Some(session))), ..call(agent, server, "report") }
+    AgentCall { place: Some(Conversation::new(agent, Some(server), Some(session))), ..call(agent, server, "report") }
 }
 
 impl World {
@@ -84,7 +84,7 @@ async fn a_quick_result_is_held_for_the_conversation_that_called() {
     let (world, server, id, agent) = in_two_conversations().await;
     server.reply("report", Duration::ZERO, Ok(plain(&sized(3_000))));
     let landed = world.engine.agent_call(called_in(agent, id, "empty")).await.expect("the call is made");
-    assert!(matches!(landed, Landed::Result { .. }), "there is room: {landed:?}");
+    assert!(matches!(landed, CallOutcome::Result { .. }), "there is room: {landed:?}");
     server.reply("report", Duration::ZERO, Ok(plain(&sized(3_000))));
     let held = world.handle_of(called_in(agent, id, "full")).await;
     assert!(world.handle(held).await.hold.is_some(), "and there is none");
@@ -135,7 +135,7 @@ async fn a_full_window_keeps_no_small_result_out() {
     world.engine.flush_budget().await;
     server.reply("report", Duration::ZERO, Ok(plain(&sized(2))));
     let landed = world.engine.agent_call(call(agent, id, "report")).await.expect("the call is made");
-    assert!(matches!(landed, Landed::Result { .. }), "what would stand in its place is longer: {landed:?}");
+    assert!(matches!(landed, CallOutcome::Result { .. }), "what would stand in its place is longer: {landed:?}");
     let task = world.brings(&server, call(agent, id, "report"), "t1", &sized(900)).await;
     assert_eq!(world.hold(task).await, None, "of a task, too");
     let large = world.brings(&server, call(agent, id, "report"), "t2", &sized(1_100)).await;
@@ -154,7 +154,7 @@ async fn what_makers_say_of_their_results_lifts_no_limit() {
     assert_eq!(world.hold(second).await, Some(why), "the one that waits to be read takes its true room");
 
     let read = Passed::Result(Payload::new(belittled(6_000)));
-    world.engine.saw(engine::Seen { handle: Some(unread), ..seen(agent, (Some(id), None), read) });
+    world.engine.saw(engine::AgentTraffic { handle: Some(unread), ..seen(agent, (Some(id), None), read) });
     assert!(world.occupancy(agent).await.tokens < 6_000, "what is shown is what its maker says");
     world.restart().await;
     world.until_up(id).await;

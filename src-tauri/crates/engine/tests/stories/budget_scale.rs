@@ -7,8 +7,8 @@ use domain::rule::{LimitAction, RuleScope, TokenLimit};
 use domain::task::status::Phase;
 use domain::tokens::{Count, Exactness};
 
+use crate::agent_world::{call, plain, rule};
 use crate::budget::{result, seen, sized};
-use crate::driving::{call, plain, rule};
 use crate::scale::fragile;
 use crate::world::World;
 

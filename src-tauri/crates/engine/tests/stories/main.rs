@@ -7,6 +7,8 @@
     reason = "stories are tests, also where clippy cannot tell: they end with a reason"
 )]
 
+mod agent_connections;
+mod agent_world;
 mod agents;
 mod budget;
 mod budget_kept;
@@ -15,20 +17,18 @@ mod budget_room;
 mod budget_scale;
 mod calls;
 mod clock_steps;
-mod deciding;
-mod driving;
-mod finding;
-mod following;
-mod giving;
-mod hardship;
-mod joining;
-mod killing;
-mod lines;
+mod decisions;
+mod dedup;
+mod discovery;
+mod failures;
+mod handle_release;
+mod kill_points;
 mod many_questions;
+mod notices;
+mod polling;
 mod recording;
+mod resolving;
 mod restarting;
 mod scale;
-mod settling;
 mod shared_questions;
-mod telling;
 mod world;

@@ -7,14 +7,14 @@ use domain::ids::{AgentId, PersonId, ServerId};
 use domain::policy::{Policy, RetentionPolicy};
 use domain::ports::{Recording, RecordingFault, Registry, ServerUnit};
 use domain::task::status::Phase;
-use engine::{EngineError, Landed, Quota};
+use engine::{CallOutcome, EngineError, Quota};
 use testkit::build::http_server;
 use testkit::clock::TestClock;
 use testkit::kill::{KillPointRegistry, KillPoints};
 use testkit::memory_registry::MemoryRegistry;
 use testkit::scripted::{EngineAction, PollReply, ScriptedConnector, ScriptedServer, payload};
 
-use crate::driving::{call, plain};
+use crate::agent_world::{call, plain};
 use crate::world::World;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -68,7 +68,7 @@ async fn a_call_of_an_agent_that_cannot_be_recorded_is_refused_before_it_leaves(
     stage.world.pass(2 * SECOND).await;
     stage.server.reply("add", Duration::ZERO, Ok(plain("3")));
     let landed = stage.world.engine.agent_call(call(stage.agent, stage.id, "add")).await;
-    assert_eq!(landed, Ok(Landed::Result { payload: payload("3"), is_error: false }), "with room it goes on");
+    assert_eq!(landed, Ok(CallOutcome::Result { payload: payload("3"), is_error: false }), "with room it goes on");
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,7 +83,7 @@ async fn a_reply_that_is_here_goes_back_without_a_row() {
     assert_eq!(listed.len(), 1, "people see the call that has no row");
     assert_eq!((listed[0].agent, &*listed[0].tool), (stage.agent, "slow"));
     let landed = asked.await.expect("it was not cut off");
-    assert_eq!(landed, Ok(Landed::Result { payload: payload("42"), is_error: false }), "its agent has the reply");
+    assert_eq!(landed, Ok(CallOutcome::Result { payload: payload("42"), is_error: false }), "its agent has the reply");
     assert!(stage.world.engine.recording().unrecorded.is_empty(), "and the call is over");
     stage.disk.fill_disk(false);
     stage.world.pass(600 * SECOND).await;
@@ -102,7 +102,11 @@ async fn a_repeated_call_joins_the_one_that_could_not_be_recorded() {
     let _ = asked.await;
     stage.world.pass(5 * SECOND).await;
     let again = stage.world.engine.agent_call(call(stage.agent, stage.id, "slow")).await;
-    assert_eq!(again, Ok(Landed::Result { payload: payload("42"), is_error: false }), "it gets the first one's reply");
+    assert_eq!(
+        again,
+        Ok(CallOutcome::Result { payload: payload("42"), is_error: false }),
+        "it gets the first one's reply"
+    );
     assert_eq!(stage.sent(), 1, "the tool ran once");
 }
 
@@ -118,7 +122,7 @@ async fn a_reply_that_nobody_waits_for_is_kept_for_whoever_asks_again() {
     let _ = asked.await;
     stage.world.pass(60 * SECOND).await;
     let again = stage.world.engine.agent_call(call(stage.agent, stage.id, "slow")).await;
-    assert_eq!(again, Ok(Landed::Result { payload: payload("42"), is_error: false }), "the reply was kept");
+    assert_eq!(again, Ok(CallOutcome::Result { payload: payload("42"), is_error: false }), "the reply was kept");
     assert_eq!(stage.sent(), 1, "the tool ran once");
 }
 
@@ -151,7 +155,7 @@ async fn a_call_that_became_a_task_is_recorded_when_there_is_room() {
     assert!(!asked.is_finished(), "a handle is given only with its row");
     stage.disk.fill_disk(false);
     let landed = asked.await.expect("it was not cut off").expect("it goes on");
-    let Landed::Handle(id) = landed else { panic!("it has a row now: {landed:?}") };
+    let CallOutcome::Handle(id) = landed else { panic!("it has a row now: {landed:?}") };
     stage.world.until_phase(id, Phase::Done).await;
 }
 

@@ -12,7 +12,7 @@ use domain::policy::Policy;
 use domain::ports::{CallReply, Registry, ServerUnit, TaskQuery, UpstreamEvent, UpstreamSubject};
 use domain::task::input_request::{LiveQuestion, RequestState};
 use domain::task::status::{CancelState, Phase, ServerView};
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use parking_lot::Mutex;
 use testkit::build::{http_server, person, stdio_server};
 use testkit::clock::TestClock;
@@ -154,7 +154,7 @@ async fn an_orderly_stop_finishes_what_can_be_delivered_and_closes_the_registry(
     let task = world.call(id, "work").await;
     world.pass(10 * SECOND).await;
     world.engine.cancel(task, person("ada"), None).await.expect("a stop is recorded");
-    world.engine.stop().await;
+    world.engine.shutdown().await;
     assert_eq!(server.times(|act| matches!(act, EngineAction::Cancel(_))).len(), 1, "the stop left before the end");
     assert_eq!(server.times(|act| matches!(act, EngineAction::Close)).len(), 1, "the connection was closed");
     let refused = world.try_call(id, "work").await;

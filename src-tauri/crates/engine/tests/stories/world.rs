@@ -13,8 +13,8 @@ use domain::task::input_request::{AnswerAction, Ask, RequestState};
 use domain::server::{Server, ServerHealth};
 use domain::task::status::Phase;
 use domain::time::Timestamp;
-use engine::supervisor::Supervisor;
-use engine::{Draw, Engine, EngineError, Parts, StartCall};
+use engine::runtime::supervisor::Supervisor;
+use engine::{Draw, Engine, EngineError, EngineParts, StartCall};
 use testkit::build::{http_server, person, sequential_bits};
 use testkit::clock::TestClock;
 use testkit::call_intents::MemoryCallIntents;
@@ -94,7 +94,7 @@ impl World {
         let supervisor = Supervisor::new();
         let counted = sequential_bits();
         let draw: Draw = Arc::new(move || counted() ^ (run << 96));
-        let parts = Parts {
+        let parts = EngineParts {
             registry: registry.clone(),
             intents: Arc::new(intents.clone()),
             connector: connector.clone(),
@@ -140,7 +140,7 @@ impl World {
         self.supervisor = Supervisor::new();
         self.notifier = Arc::new(RecordingNotifier::default());
         self.intents = self.intents.reopened();
-        let parts = Parts {
+        let parts = EngineParts {
             registry: self.registry.clone(),
             intents: Arc::new(self.intents.clone()),
             connector: self.connector.clone(),

@@ -12,7 +12,7 @@ use api::{ApiError, Code};
 use clap::Args;
 use domain::policy::{HostPolicy, Policy};
 use engine::SystemClock;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 
 use super::screen::Screen;
 use super::ui;

@@ -14,7 +14,7 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::{Request, Response, StatusCode, Version, header};
 use axum::response::IntoResponse as _;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use engine::{Gauge, Gauges};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;

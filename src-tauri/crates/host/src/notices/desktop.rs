@@ -9,7 +9,7 @@ mod bus;
 mod elsewhere;
 
 use domain::policy::HostPolicy;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use tokio::sync::mpsc::{Receiver, channel};
 
 #[cfg(all(unix, not(target_os = "macos")))]

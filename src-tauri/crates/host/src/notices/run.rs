@@ -65,7 +65,7 @@ enum Changed {
     Over,
 }
 
-async fn changes(news: &mut Option<BoxStream<'static, engine::Frame>>) -> Changed {
+async fn changes(news: &mut Option<BoxStream<'static, engine::FeedFrame>>) -> Changed {
     match news {
         Some(feed) => match feed.next().await {
             Some(frame) if frame.resync => Changed::Any,
@@ -95,7 +95,7 @@ struct Teller {
     /// The clock at the last look at it, and when that was.
     clock: (Timestamp, Instant),
     /// Open only while there are cards that could be out of date.
-    news: Option<BoxStream<'static, engine::Frame>>,
+    news: Option<BoxStream<'static, engine::FeedFrame>>,
 }
 
 impl Teller {

@@ -13,7 +13,7 @@ use domain::policy::Policy;
 use domain::ports::{Clock, Registry};
 use domain::time::Timestamp;
 use engine::Engine;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

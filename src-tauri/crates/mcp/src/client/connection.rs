@@ -17,7 +17,7 @@ use domain::raw_message::RawText;
 use domain::server::{Era, Negotiated};
 use domain::task::status::{Outcome, TaskStatus};
 use domain::time::Timestamp;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use futures_core::Stream;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;

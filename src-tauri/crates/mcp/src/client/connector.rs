@@ -10,7 +10,7 @@ use domain::ids::ConnectionId;
 use domain::policy::Policy;
 use domain::ports::{Abilities, Clock, Connected, ConnectionSpec, Connector, PortFuture, Secret, Secrets, UpstreamError};
 use domain::server::{Era, Server, ServerAddress};
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 
 use super::connection::{Connection, McpUpstream, Surroundings};
 use super::failure::open_error;

@@ -25,7 +25,7 @@ use domain::policy::Policy;
 use domain::ports::{Abilities, CallRequest, Clock, Closure, PortFuture, Upstream, UpstreamEvent};
 use domain::server::{Era, Negotiated};
 use domain::time::Timestamp;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use futures::StreamExt;
 use futures_core::Stream;
 use parking_lot::Mutex;

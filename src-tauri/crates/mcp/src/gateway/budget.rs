@@ -14,7 +14,7 @@ use std::sync::Arc;
 use domain::task::{ResultForm, TaskHandle};
 use domain::ids::{HandleId, ServerId};
 use domain::task::payload::Payload;
-use engine::{AgentCall, Passed, Seen};
+use engine::{AgentCall, AgentTraffic, Passed};
 use serde_json::value::RawValue;
 
 pub(crate) use self::looks::Looks;
@@ -146,10 +146,10 @@ impl<'a> Tap<'a> {
         self.gate.engine.saw(self.seen(self.about, passed));
     }
 
-    fn seen(&self, about: About, what: Passed) -> Seen {
+    fn seen(&self, about: About, what: Passed) -> AgentTraffic {
         let About { server, handle } = about;
         let (agent, door, session) = (self.guest.agent, self.guest.server, self.guest.session_name());
-        Seen { agent, door, session, server, handle, what }
+        AgentTraffic { agent, door, session, server, handle, what }
     }
 }
 

@@ -11,7 +11,7 @@ use domain::task::TaskHandle;
 use domain::task::payload::Payload;
 use domain::ports::{AnswerToSend, CallListener, Continuation};
 use domain::task::input_request::{AnswerAction, AskDoor};
-use engine::{AgentCall, HangUp, Landed, Passed};
+use engine::{AgentCall, CallOutcome, HangUp, Passed};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
@@ -61,21 +61,21 @@ pub(super) async fn call(
     let outgoing = outgoing.inspect_err(|_| tap.called_here(params))?;
     tap.calls(&outgoing);
     match land(gate, outgoing, &mut teller, seat).await? {
-        Landed::Result { payload, .. } => {
+        CallOutcome::Result { payload, .. } => {
             let result = forward::down_text(gate, guest, place.server, None, payload);
             let result = era::result(guest, result);
             tap.shows(Passed::Result(result.clone()));
             Ok(Answered::Text(result))
         }
-        Landed::Error { payload } => Err(Fault::raw(&forward::down(gate, guest, place.server, None, &payload).await?)),
+        CallOutcome::Error { payload } => Err(Fault::raw(&forward::down(gate, guest, place.server, None, &payload).await?)),
         // The agent is asked as its server asked: its retry goes there too, because there is no row.
-        Landed::NeedsInput { whole } => Ok(Answered::Text(forward::down_text(gate, guest, place.server, None, whole))),
-        Landed::Handle(id) => {
+        CallOutcome::NeedsInput { whole } => Ok(Answered::Text(forward::down_text(gate, guest, place.server, None, whole))),
+        CallOutcome::Handle(id) => {
             resume::at_call(seat, id);
             let held = Held { id, patience, waits: false, since: None };
             hold(gate, guest, held, &mut teller, seat, tap).await
         }
-        Landed::Joined(id) => {
+        CallOutcome::Joined(id) => {
             resume::at_call(seat, id);
             // Behind a bridge the program may have waited since the call was made the first time, to another core.
             let is_bridged = program.door() == Door::Stdio;
@@ -92,7 +92,7 @@ pub(super) async fn call(
 }
 
 /// Sends the call and tells its agent what it says meanwhile.
-async fn land(gate: &Arc<Gate>, call: AgentCall, teller: &mut Teller, seat: &Seat) -> Result<Landed, Fault> {
+async fn land(gate: &Arc<Gate>, call: AgentCall, teller: &mut Teller, seat: &Seat) -> Result<CallOutcome, Fault> {
     let calling = gate.engine.agent_call(call);
     tokio::pin!(calling);
     loop {
@@ -125,7 +125,7 @@ pub(super) fn agent_call(
     }
     Ok(AgentCall {
         agent: guest.agent,
-        place: Some(engine::Place::new(guest.agent, guest.server, guest.session_name().as_deref())),
+        place: Some(engine::Conversation::new(guest.agent, guest.server, guest.session_name().as_deref())),
         server: place.server,
         tool: Arc::clone(&place.tool),
         arguments: Payload::new(arguments),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::policy::Policy;
-use engine::{HangUp, Landed, Passed};
+use engine::{CallOutcome, HangUp, Passed};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -75,14 +75,14 @@ pub(super) async fn call(
     order.hang_up = HangUp::Keep;
     order.agent_ttl = asked_ttl(&request.params, &gate.policy)?;
     let id = match gate.engine.agent_call(order).await.map_err(|failed| service::fault(&failed))? {
-        Landed::Handle(id) | Landed::Joined(id) => id,
+        CallOutcome::Handle(id) | CallOutcome::Joined(id) => id,
         // Refused before anything was sent, or by a server that keeps no word: as it is.
-        Landed::Result { payload, .. } | Landed::NeedsInput { whole: payload } => {
+        CallOutcome::Result { payload, .. } | CallOutcome::NeedsInput { whole: payload } => {
             let result = era::result(guest, forward::down_text(gate, guest, server, None, payload));
             tap.shows(Passed::Result(result.clone()));
             return Ok(Answered::Text(result));
         }
-        Landed::Error { payload } => {
+        CallOutcome::Error { payload } => {
             return Err(Fault::raw(&forward::down(gate, guest, server, None, &payload).await?));
         }
     };

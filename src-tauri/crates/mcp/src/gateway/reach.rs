@@ -9,7 +9,7 @@ use std::time::Duration;
 use domain::ids::{AgentId, ConnectionId, ServerId};
 use domain::task::payload::Payload;
 use domain::server::Era;
-use engine::LineUp;
+use engine::OpenConnection;
 use serde_json::{Map, Value};
 
 use super::guest::Guest;
@@ -27,7 +27,7 @@ pub(super) struct Reach {
     /// Its connection.
     pub(super) forward: Arc<dyn Forward>,
     /// While this is held, the agent's own line stays up.
-    line: LineUp,
+    line: OpenConnection,
 }
 
 /// Finds the connection, waiting for it a short while.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use domain::policy::ServingPolicy;
 use domain::ports::PortFuture;
 use engine::Draw;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 

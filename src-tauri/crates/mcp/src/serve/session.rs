@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use domain::policy::ServingPolicy;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;

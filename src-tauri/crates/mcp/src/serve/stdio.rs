@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use domain::policy::Policy;
 use engine::Draw;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};

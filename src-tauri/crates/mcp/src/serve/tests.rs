@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use domain::policy::Policy;
 use domain::ports::PortFuture;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::task::Attention;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use notify_rust::{Hint, Notification, NotificationHandle, NotificationResponse, Timeout, Urgency};
 use tokio::sync::mpsc::Sender;
 use tokio_util::sync::{CancellationToken, DropGuard};

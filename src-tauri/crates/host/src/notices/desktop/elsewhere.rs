@@ -3,7 +3,7 @@
 //! The system shows the words; it gives no number back, so a card is not replaced, not taken away and has no buttons.
 //! Read `bus.rs` for what a desktop can do.
 
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use notify_rust::Notification;
 use tokio::sync::mpsc::Sender;
 

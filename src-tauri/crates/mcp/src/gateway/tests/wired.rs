@@ -9,8 +9,8 @@ use domain::ids::{AgentId, ServerId};
 use domain::policy::Policy;
 use domain::ports::{AgentUnit, Connected, ConnectionSpec, Connector, PortFuture, Registry, Secret, SecretError, Secrets, ServerUnit, UpstreamError};
 use domain::server::{Era, Server, ServerHealth};
-use engine::supervisor::Supervisor;
-use engine::{Draw, Engine, Parts};
+use engine::runtime::supervisor::Supervisor;
+use engine::{Draw, Engine, EngineParts};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -317,7 +317,7 @@ pub(super) async fn wired_by(policy: Policy, servers: &[Arc<Wired>]) -> World {
         keeper: None,
     });
     let forwarder = connector.forwarder();
-    let parts = Parts {
+    let parts = EngineParts {
         registry: registry.clone(),
         connector: Arc::new(Wires { servers: servers.to_vec(), connector }),
         clock: clock.clone(),

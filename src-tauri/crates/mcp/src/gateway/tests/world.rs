@@ -11,8 +11,8 @@ use domain::ports::{AgentUnit, CallReply, Clock, Connector, Registry, RuleUnit, 
 use domain::rule::{Rule, RuleScope};
 use domain::server::ServerHealth;
 use domain::time::Timestamp;
-use engine::supervisor::Supervisor;
-use engine::{Draw, Engine, Parts};
+use engine::runtime::supervisor::Supervisor;
+use engine::{Draw, Engine, EngineParts};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -116,7 +116,7 @@ impl World {
         let supervisor = Supervisor::new();
         let counted = sequential_bits();
         let draw: Draw = Arc::new(move || counted() ^ (0x5eed << 96));
-        let parts = Parts {
+        let parts = EngineParts {
             registry: registry.clone(),
             connector,
             clock: clock.clone(),

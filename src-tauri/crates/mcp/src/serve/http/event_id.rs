@@ -108,7 +108,7 @@ pub(super) fn read(key: &FaceKey, session: &Session, id: &str, policy: &Policy) 
 
 #[cfg(test)]
 mod tests {
-    use engine::supervisor::Supervisor;
+    use engine::runtime::supervisor::Supervisor;
     use serde_json::Value;
 
     use super::super::super::session::{Door, Opening};

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::Closure;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use tokio::sync::Semaphore;

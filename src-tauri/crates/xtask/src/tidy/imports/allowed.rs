@@ -32,8 +32,8 @@ const LIST: [Allowed; 12] = [
     Allowed {
         name: "registry",
         ours: "domain",
-        outside: "aes-gcm futures futures-core getrandom hmac parking_lot serde serde_json serde_path_to_error sha2 sqlx \
-                  thiserror tokio tracing zeroize",
+        outside: "aes-gcm futures futures-core getrandom hmac parking_lot serde_json sha2 sqlx thiserror tokio tracing \
+                  zeroize",
         dev: "testkit",
         build: "",
     },

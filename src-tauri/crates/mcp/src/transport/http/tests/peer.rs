@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::policy::Policy;
 use domain::ports::Secret;
 use domain::server::Era;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::{Value, json};

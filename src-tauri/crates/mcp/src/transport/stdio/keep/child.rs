@@ -4,7 +4,7 @@
 //! never stops what it says from being heard.
 
 use bytes::Bytes;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use process_wrap::tokio::ChildWrapper;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};

@@ -44,7 +44,7 @@ fn dir(bench: &Bench) -> PathBuf {
 
 /// Another core on the same data directory.
 fn another_core(bench: &Bench) -> OpenContext {
-    let supervisor = engine::supervisor::Supervisor::new();
+    let supervisor = engine::runtime::supervisor::Supervisor::new();
     let children = bench.dir.path().join("children");
     let draw = std::sync::Arc::clone(&bench.ctx.draw);
     let mut ctx = OpenContext::new(std::sync::Arc::clone(&bench.ctx.policy), supervisor, draw, children);

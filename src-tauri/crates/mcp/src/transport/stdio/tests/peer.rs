@@ -7,7 +7,7 @@ use std::time::Duration;
 use domain::policy::Policy;
 use domain::ports::Closure;
 use domain::server::Era;
-use engine::supervisor::Supervisor;
+use engine::runtime::supervisor::Supervisor;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tempfile::TempDir;

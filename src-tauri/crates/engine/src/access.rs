@@ -1,0 +1,82 @@
+//! Which agents have access (`snapshot.rs`), and which are connected (`presence.rs`).
+//!
+//! Taking access away is `decisions/revoke.rs`.
+
+pub(crate) mod presence;
+pub(crate) mod snapshot;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use domain::ids::AgentId;
+use domain::ports::{Registry, RegistryError};
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::watch;
+
+use crate::access::presence::PresenceTable;
+use crate::access::snapshot::AccessSnapshot;
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+/// Which agents have access, and which are connected.
+pub(crate) struct Access {
+    snapshot: RwLock<Arc<AccessSnapshot>>,
+    /// Notified when the snapshot was replaced.
+    changed: watch::Sender<()>,
+    /// Why people revoked agents in this run, in their words.
+    pub(crate) revocations: Mutex<HashMap<AgentId, Arc<str>>>,
+    pub(crate) presences: PresenceTable,
+}
+
+impl Access {
+    pub(crate) async fn read(registry: &dyn Registry) -> Result<Self, RegistryError> {
+        Ok(Self {
+            snapshot: RwLock::new(Arc::new(AccessSnapshot::read(registry).await?)),
+            changed: watch::Sender::new(()),
+            revocations: Mutex::default(),
+            presences: PresenceTable::default(),
+        })
+    }
+
+    /// Agents and rules of this moment.
+    pub(crate) fn snapshot(&self) -> Arc<AccessSnapshot> {
+        Arc::clone(&self.snapshot.read())
+    }
+
+    /// Reads agents and rules again.
+    pub(crate) async fn refresh(&self, registry: &dyn Registry) -> Result<(), RegistryError> {
+        let snapshot = AccessSnapshot::read(registry).await?;
+        *self.snapshot.write() = Arc::new(snapshot);
+        self.changed.send_replace(());
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Agents and rules of this moment.
+    #[must_use]
+    pub fn agents(&self) -> Arc<AccessSnapshot> {
+        self.core.access.snapshot()
+    }
+
+    /// Notified whenever [`Engine::agents`] was read again: a level, so read after each.
+    #[must_use]
+    pub fn agents_watch(&self) -> watch::Receiver<()> {
+        self.core.access.changed.subscribe()
+    }
+
+    /// Agents or rules were changed in the registry: reads them again.
+    ///
+    /// # Errors
+    /// When the registry cannot be read; then the earlier ones hold.
+    pub async fn agents_changed(&self) -> Result<(), EngineError> {
+        self.core.refresh_access().await
+    }
+
+    /// Why a person revoked this agent, in that person's words; `None` without a reason, or when it was in an earlier run
+    /// of the core.
+    #[must_use]
+    pub fn revocation_reason(&self, id: AgentId) -> Option<Arc<str>> {
+        self.core.access.revocations.lock().get(&id).cloned()
+    }
+}

@@ -1,0 +1,344 @@
+//! When agents were last active, how many calls they made, and what happens when one is gone.
+//!
+//! Kept in memory and flushed in batches (ruling 6). An agent without a connection that is silent for `orphan_after` is
+//! gone: its open tasks are marked, and unmarked when it returns. After a start every agent with open tasks counts as
+//! just gone. Who has access is in `snapshot.rs`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use domain::task::{TaskHandle, Transition};
+use domain::ids::AgentId;
+use domain::client::learned_timeout::{AbandonedCall, LearnedTimeout, learn};
+use domain::policy::plain_text;
+use domain::ports::{AgentNote, RegistryError};
+use domain::time::Timestamp;
+use futures::stream::{self, StreamExt};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::core::EngineCore;
+use crate::engine::Engine;
+
+/// Handles of one agent that are marked at a time, so that their commits share fsyncs.
+const MARKED_AT_ONCE: usize = 64;
+
+/// What is known of an agent at this moment, fresher than the registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Presence {
+    /// When it was last active, in any run; `None` when never.
+    pub seen: Option<Timestamp>,
+    /// Calls of tools so far, in all.
+    pub calls: u64,
+    /// What its program says it is, `name version`.
+    pub client: Option<String>,
+    /// Whether a stream of it is open, or it was active within `connected_for`.
+    pub connected: bool,
+    /// The timeout that its program was seen to have, however long ago.
+    pub learned_timeout: Option<LearnedTimeout>,
+}
+
+/// The open bridge of an agent. Dropped, the bridge has ended.
+pub struct AgentBridge {
+    core: Arc<EngineCore>,
+    agent: AgentId,
+}
+
+impl AgentBridge {
+    pub(crate) fn open(core: &Arc<EngineCore>, agent: AgentId) -> Self {
+        let mut bridges = core.access.presences.bridges.lock();
+        let open = bridges.entry(agent).or_insert(0_usize);
+        *open = open.saturating_add(1);
+        drop(bridges);
+        Self { core: Arc::clone(core), agent }
+    }
+}
+
+impl Drop for AgentBridge {
+    fn drop(&mut self) {
+        let mut bridges = self.core.access.presences.bridges.lock();
+        let Some(open) = bridges.get_mut(&self.agent) else { return };
+        *open = open.saturating_sub(1);
+        if *open > 0 {
+            return;
+        }
+        bridges.remove(&self.agent);
+        drop(bridges);
+        self.core.access.presences.left(&self.core, self.agent);
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reachability {
+    Here,
+    /// Without a connection since then.
+    Away(Instant),
+    /// Away for so long that its tasks are orphaned.
+    Gone,
+}
+
+#[derive(Debug)]
+struct PresenceEntry {
+    /// Without whether it is connected, which is worked out when it is asked.
+    presence: Presence,
+    /// When it was last active, until it says that it leaves.
+    last_active: Option<Instant>,
+    reachability: Reachability,
+    /// Not flushed yet.
+    stale: bool,
+    /// Its tasks are to be unmarked.
+    back: bool,
+    /// The last call that its program gave up.
+    abandoned: Option<AbandonedCall>,
+}
+
+/// Whether a stream of an agent is open besides its bridges: an open request, or a subscription.
+type HasStream = Arc<dyn Fn(AgentId) -> bool + Send + Sync>;
+
+/// Every agent that was active in this run, or has open tasks.
+#[derive(Default)]
+pub(crate) struct PresenceTable {
+    entries: Mutex<HashMap<AgentId, PresenceEntry>>,
+    has_stream: OnceLock<HasStream>,
+    /// Open bridges of agents.
+    bridges: Mutex<HashMap<AgentId, usize>>,
+    /// Notified when an agent is back.
+    returned: Notify,
+}
+
+impl PresenceTable {
+    fn change<R>(&self, core: &EngineCore, id: AgentId, change: impl FnOnce(&mut PresenceEntry) -> R) -> R {
+        let mut entries = self.entries.lock();
+        let entry = entries.entry(id).or_insert_with(|| {
+            let known = core.access.snapshot().get(id);
+            let presence = Presence {
+                seen: known.as_ref().and_then(|agent| agent.seen),
+                calls: known.as_ref().map_or(0, |agent| agent.calls),
+                client: known.as_ref().and_then(|agent| agent.client.clone()),
+                connected: false,
+                learned_timeout: known.as_ref().and_then(|agent| agent.learned_timeout),
+            };
+            // Marks of an earlier run are removed when it is first active.
+            let reachability = Reachability::Away(Instant::now());
+            PresenceEntry { presence, last_active: None, reachability, stale: false, back: true, abandoned: None }
+        });
+        change(entry)
+    }
+
+    pub(crate) fn called(&self, core: &EngineCore, id: AgentId) {
+        let now = core.time.now();
+        self.change(core, id, |entry| {
+            entry.presence.calls = entry.presence.calls.saturating_add(1);
+            entry.presence.seen = entry.presence.seen.max(Some(now));
+            entry.stale = true;
+            if let Reachability::Away(since) = &mut entry.reachability {
+                *since = Instant::now();
+            }
+        });
+    }
+
+    /// It said that it leaves: its bridge ended, or it closed its session.
+    pub(crate) fn left(&self, core: &EngineCore, id: AgentId) {
+        self.change(core, id, |entry| entry.last_active = None);
+    }
+
+    /// How to find out about open streams. The first one counts.
+    pub(crate) fn set_has_stream(&self, has_stream: HasStream) {
+        let _ = self.has_stream.set(has_stream);
+    }
+
+    /// What the agent's program says it is, when it was active in this run.
+    pub(crate) fn client(&self, id: AgentId) -> Option<String> {
+        self.entries.lock().get(&id).and_then(|entry| entry.presence.client.clone())
+    }
+
+    /// Agents that are back, and agents that are gone by now.
+    fn moved(&self, core: &EngineCore) -> (Vec<AgentId>, Vec<AgentId>) {
+        let (now, patience) = (Instant::now(), core.policy.gateway.orphan_after);
+        let (mut back, mut gone) = (Vec::new(), Vec::new());
+        for (id, entry) in self.entries.lock().iter_mut() {
+            match entry.reachability {
+                Reachability::Here => {
+                    if std::mem::take(&mut entry.back) {
+                        back.push(*id);
+                    }
+                }
+                Reachability::Away(since) => {
+                    if now.saturating_duration_since(since) >= patience {
+                        entry.reachability = Reachability::Gone;
+                        gone.push(*id);
+                    }
+                }
+                Reachability::Gone => {}
+            }
+        }
+        (back, gone)
+    }
+
+    fn notes(&self) -> Vec<AgentNote> {
+        let mut entries = self.entries.lock();
+        let note = |(id, entry): (&AgentId, &mut PresenceEntry)| {
+            if !std::mem::take(&mut entry.stale) {
+                return None;
+            }
+            let Presence { seen, calls, client, connected: _, learned_timeout } = entry.presence.clone();
+            seen.map(|seen| AgentNote { id: *id, seen, calls, client, learned_timeout })
+        };
+        entries.iter_mut().filter_map(note).collect()
+    }
+
+    fn notes_kept(&self, notes: &[AgentNote]) {
+        let mut entries = self.entries.lock();
+        for note in notes {
+            if let Some(entry) = entries.get_mut(&note.id) {
+                entry.stale = true;
+            }
+        }
+    }
+}
+
+/// Marks tasks of agents that left or returned, and flushes, for ever.
+pub(crate) async fn run(core: Arc<EngineCore>) {
+    for handle in core.ledger.all() {
+        if let Some(agent) = handle.agent {
+            core.access.presences.change(&core, agent, |_| {});
+        }
+    }
+    loop {
+        tokio::select! {
+            () = core.access.presences.returned.notified() => {}
+            () = tokio::time::sleep(core.policy.gateway.notes_flush) => {}
+        }
+        let (back, gone) = core.access.presences.moved(&core);
+        for agent in back {
+            mark(&core, agent, TaskHandle::agent_back).await;
+        }
+        for agent in gone {
+            tracing::info!(agent.id = %agent, "an agent is gone; its open tasks continue");
+            mark(&core, agent, TaskHandle::agent_gone).await;
+        }
+        flush(&core).await;
+    }
+}
+
+async fn mark(core: &EngineCore, agent: AgentId, step: fn(&TaskHandle, Timestamp) -> Transition) {
+    let all = stream::iter(core.ledger.of_agent(agent)).map(|handle| async move {
+        let stored = core.ledger.apply(handle.id, &step).await;
+        if let Err(error) = stored {
+            tracing::warn!(handle.id = %handle.id, %error, "that an agent came or went could not be stored");
+        }
+    });
+    all.buffer_unordered(MARKED_AT_ONCE).collect::<()>().await;
+}
+
+/// Flushes what changed since the last flush.
+pub(crate) async fn flush(core: &EngineCore) {
+    let notes = core.access.presences.notes();
+    if notes.is_empty() {
+        return;
+    }
+    match core.registry.note_agents(notes.clone()).await {
+        Ok(()) | Err(RegistryError::Closed) => {}
+        Err(error) => {
+            tracing::warn!(%error, "when agents were last active could not be stored, trying again");
+            core.access.presences.notes_kept(&notes);
+        }
+    }
+}
+
+impl Engine {
+    /// The agent was active; `client` is what its program says it is, when it says so.
+    pub fn agent_seen(&self, id: AgentId, client: Option<&str>) {
+        let core = &self.core;
+        let now = core.time.now();
+        let returns = core.access.presences.change(core, id, |entry| {
+            entry.presence.seen = entry.presence.seen.max(Some(now));
+            entry.last_active = Some(Instant::now());
+            entry.stale = true;
+            if let Some(client) = client {
+                let client = plain_text(client, core.policy.gateway.client_name_chars);
+                if entry.presence.client.as_deref() != Some(client.as_str()) {
+                    entry.presence.client = Some(client);
+                }
+            }
+            let before = std::mem::replace(&mut entry.reachability, Reachability::Here);
+            entry.back |= before == Reachability::Gone;
+            entry.back && before != Reachability::Here
+        });
+        if returns {
+            core.access.presences.returned.notify_one();
+        }
+    }
+
+    /// The agent's program gave up a call that was held for it for so long. `is_timeout`: it said that it ran out of time,
+    /// and nothing that it received made it wait longer.
+    pub fn call_abandoned(&self, id: AgentId, waited: Duration, is_timeout: bool) {
+        let core = &self.core;
+        let call = AbandonedCall { at: core.time.now(), waited, is_timeout };
+        let learned = core.access.presences.change(core, id, |entry| {
+            let learned = learn(entry.abandoned.replace(call), call, &core.policy.gateway);
+            if learned.is_some() {
+                entry.presence.learned_timeout = learned;
+                entry.stale = true;
+            }
+            learned
+        });
+        if let Some(timeout) = learned {
+            tracing::info!(agent.id = %id, after = ?timeout.after, "the timeout of an agent's program was learned");
+        }
+    }
+
+    /// After this the agent's program gives a call up, as far as it showed.
+    #[must_use]
+    pub fn learned_timeout(&self, id: AgentId) -> Option<Duration> {
+        let core = &self.core;
+        let learned = match core.access.presences.entries.lock().get(&id) {
+            Some(entry) => entry.presence.learned_timeout,
+            None => core.access.snapshot().get(id).and_then(|agent| agent.learned_timeout),
+        };
+        learned.filter(|timeout| timeout.is_current(core.time.now(), &core.policy.gateway)).map(|timeout| timeout.after)
+    }
+
+    /// The agent's last connection, stream or session ended. When it stays silent for `gateway.orphan_after`, its open
+    /// tasks are orphaned; its next activity takes that back.
+    pub fn agent_gone(&self, id: AgentId) {
+        let core = &self.core;
+        let now = Instant::now();
+        core.access.presences.change(core, id, |entry| {
+            if entry.reachability == Reachability::Here {
+                entry.reachability = Reachability::Away(now);
+            }
+        });
+    }
+
+    /// The agent closed its last connection or session itself: it is not connected any more.
+    pub fn agent_left(&self, id: AgentId) {
+        self.core.access.presences.left(&self.core, id);
+    }
+
+    /// A bridge of the agent is open until the value is dropped.
+    #[must_use]
+    pub fn agent_bridge(&self, id: AgentId) -> AgentBridge {
+        AgentBridge::open(&self.core, id)
+    }
+
+    /// Says how to find out whether a stream of an agent is open. Whoever serves agents calls it once.
+    pub fn set_agent_streams(&self, has_stream: impl Fn(AgentId) -> bool + Send + Sync + 'static) {
+        self.core.access.presences.set_has_stream(Arc::new(has_stream));
+    }
+
+    /// What is known of an agent at this moment; `None` when it was not active in this run of the core.
+    #[must_use]
+    pub fn presence(&self, id: AgentId) -> Option<Presence> {
+        let core = &self.core;
+        let (presence, last_active) =
+            core.access.presences.entries.lock().get(&id).map(|entry| (entry.presence.clone(), entry.last_active))?;
+        let has_bridge = core.access.presences.bridges.lock().contains_key(&id);
+        let has_stream = has_bridge || core.access.presences.has_stream.get().is_some_and(|has_stream| has_stream(id));
+        let is_recent =
+            last_active.is_some_and(|last_active| last_active.elapsed() < core.policy.gateway.connected_for);
+        Some(Presence { connected: has_stream || is_recent, ..presence })
+    }
+}

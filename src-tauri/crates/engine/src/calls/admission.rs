@@ -1,0 +1,247 @@
+//! Admits calls of people and of agents, and sends them.
+//!
+//! A person's call is recorded before anything leaves the machine. An agent's call leaves at once, behind an intent that
+//! nobody waits for: a reply within `shown_after` goes back as it came and leaves nothing behind, and a call that lasts
+//! longer, creates a task, asks people or loses its reply gets a row (`pending_call.rs`). Read `dedup.rs` for repeats.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::audit::Actor;
+use domain::task::{Audience, NewCall, TaskHandle};
+use domain::ids::{HandleId, JobKey, PersonId, ServerId};
+use domain::task::payload::Payload;
+use domain::ports::{Abilities, CallError, CallReply, CallRequest, CommitError, RegistryError};
+use domain::rule::{AudienceRule, RepeatRule, ResolvedRule};
+use sha2::{Digest, Sha256};
+
+use crate::calls::agent_call::{AgentCall, CallOutcome};
+use crate::calls::call_share::check_agent_share;
+use crate::calls::dedup::may_join;
+use crate::calls::pending_call::{CallResult, PendingCall};
+use crate::calls::recording;
+use crate::calls::unrecorded::CallerReply;
+use crate::connections::call_reply::send;
+use crate::connections::in_flight_call::InFlightCall;
+use crate::connections::task_needs::holds_server;
+use crate::core::EngineCore;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::runtime::hex::hex;
+use crate::servers::open_connection;
+
+/// A call that a person starts.
+#[derive(Debug, Clone)]
+pub struct StartCall {
+    /// Where the tool runs.
+    pub server: ServerId,
+    /// The server's name for it.
+    pub tool: String,
+    /// A JSON object.
+    pub arguments: Payload,
+    /// The person who starts it.
+    pub by: PersonId,
+    /// After this it is overdue.
+    pub limit: Option<Duration>,
+}
+
+impl Engine {
+    /// Admits a call (durable when this returns) and sends it. Waits for the server's connection for a short while.
+    ///
+    /// # Errors
+    /// When the server is unknown or unreachable, or the arguments do not fit: then nothing was recorded or sent.
+    pub async fn call(&self, start: StartCall) -> Result<HandleId, EngineError> {
+        let core = &self.core;
+        let (connection, live) = open_connection::shared(core, start.server).await?;
+        let tool: Arc<str> = Arc::from(start.tool.as_str());
+        live.upstream.check_arguments(Arc::clone(&tool), start.arguments.clone()).await?;
+        check_open_calls(core, start.server).await?;
+        let usual = core.registry.usual(start.server, &tool, core.policy.usual_samples_min).await?;
+        let id = HandleId::from_random(core.time.random.bits());
+        let call = NewCall {
+            id,
+            server: start.server,
+            agent: None,
+            by: Actor::Person(start.by),
+            tool: Arc::clone(&tool),
+            arguments: start.arguments.clone(),
+            arguments_digest: arguments_digest(&start.arguments),
+            usual,
+            usual_late_min: core.policy.usual_late_min,
+            limit: start.limit,
+            host: core.host,
+            home: live.home.clone(),
+            seat: None,
+            audience: Audience::People,
+            parent: None,
+            trace: None,
+            job: None,
+            attempt: 1,
+            hold: false,
+            agent_ttl: None,
+        };
+        // Registered as in flight before it is recorded, so that nobody takes it for a call without a caller.
+        let in_flight = connection.register_call(id, InFlightCall::with_row(live, None));
+        if let Err(error) = core.ledger.admit(TaskHandle::admit(call, core.time.now())).await {
+            connection.remove_call(id);
+            return Err(EngineError::Registry(match error {
+                CommitError::Registry(error) => error,
+                CommitError::Conflict | CommitError::Exists(_) => {
+                    RegistryError::Other { operation: "admit a call", why: "its new identity is taken".into() }
+                }
+            }));
+        }
+        let request = CallRequest {
+            ticket: id,
+            tool,
+            arguments: start.arguments,
+            continuation: None,
+            agent_params: None,
+            abilities: Abilities::default(),
+            listener: None,
+        };
+        send(core, &connection, in_flight, request);
+        Ok(id)
+    }
+
+    /// Makes a call of an agent. Dropping the future is the agent hanging up before there is a row ([`HangUp`]).
+    ///
+    /// # Errors
+    /// When the agent has no access, the server is unknown or unreachable, or nothing could be sent.
+    pub async fn agent_call(&self, call: AgentCall) -> Result<CallOutcome, EngineError> {
+        let core = &self.core;
+        let snapshot = core.access.snapshot();
+        if !snapshot.has_access(call.agent) {
+            return Err(EngineError::UnknownAgent);
+        }
+        let mut rules = snapshot.resolve(call.agent, call.server, &call.tool);
+        if !call.abilities.elicitation {
+            // An agent that cannot be asked is not asked.
+            rules.asked = AudienceRule::People;
+        }
+        let digest = arguments_digest(&call.arguments);
+        if let Some(joined) = join_earlier(core, &call, &rules, &digest).await? {
+            return Ok(joined);
+        }
+        // What cannot be recorded is not sent: a person must be able to see and to cancel it, and a repeat to join it.
+        if let Some(fault) = recording::fault(core) {
+            return Err(EngineError::CannotRecord(fault));
+        }
+        core.retention.check_quota(call.agent, call.server)?;
+        let leased = open_connection::for_agent(core, call.server, call.agent, call.abilities).await?;
+        check_agent_share(core, call.server, call.agent)?;
+        core.access.presences.called(core, call.agent);
+        let id = HandleId::from_random(core.time.random.bits());
+        let in_flight = InFlightCall::without_row(Arc::clone(&leased.live), call.agent);
+        let in_flight = leased.connection.register_call(id, in_flight);
+        // A revocation stores that access is gone and then reads the calls in flight. This call is registered before it
+        // reads access again, so one of the two sees the other.
+        if !core.access.snapshot().has_access(call.agent) {
+            in_flight.set_finished();
+            leased.connection.remove_call(id);
+            return Err(EngineError::UnknownAgent);
+        }
+        let mut pending = PendingCall::new(core, leased, in_flight, id, call, rules, digest);
+        match pending.first_reply().await {
+            None => record(pending, None).await,
+            Some(Ok(reply)) if pending.needs_row(&reply) => record(pending, Some(Ok(reply))).await,
+            Some(Ok(reply)) => {
+                pending.finish();
+                outcome_without_row(reply)
+            }
+            // Nothing left this machine: there is nothing to remember.
+            Some(Err(CallError::NotSent(error))) => {
+                pending.connection().request_failed(&error);
+                pending.finish();
+                Err(error.into())
+            }
+            Some(lost @ Err(CallError::ReplyLost(_))) => record(pending, Some(lost)).await,
+        }
+    }
+}
+
+/// Refuses a call while as many as allowed are open on the server.
+async fn check_open_calls(core: &EngineCore, server: ServerId) -> Result<(), EngineError> {
+    let most = core.policy.open_calls_per_server;
+    if core.registry.open_count(Some(server)).await? < most {
+        return Ok(());
+    }
+    // Calls whose reply is lost hold nothing on the server; they are open only for people to see.
+    let busy = core.ledger.of_server(server).iter().filter(|handle| holds_server(handle)).count();
+    if u64::try_from(busy).unwrap_or(u64::MAX) >= most {
+        return Err(EngineError::TooManyOpenCalls { most });
+    }
+    Ok(())
+}
+
+/// Lets the call continue with a row of its own, and waits for what its caller gets.
+async fn record(pending: PendingCall, reply: Option<CallResult>) -> Result<CallOutcome, EngineError> {
+    let Some(told) = pending.detach(reply) else { return Err(EngineError::Stopping) };
+    caller_outcome(told.await.ok())
+}
+
+/// The earlier call that this one joins, if any.
+async fn join_earlier(
+    core: &Arc<EngineCore>,
+    call: &AgentCall,
+    rules: &ResolvedRule,
+    digest: &Arc<str>,
+) -> Result<Option<CallOutcome>, EngineError> {
+    match rules.repeat {
+        RepeatRule::New => return Ok(None),
+        RepeatRule::Join if call.continuation.is_some() => return Ok(None),
+        RepeatRule::Join => {}
+    }
+    let job = || JobKey::of(call.server, &call.tool, digest);
+    while let Some(id) = core.calls.dedup.take(call.agent, job) {
+        let known = core.ledger.load(id).await?;
+        if known.is_some_and(|handle| may_join(core, &handle, core.time.now())) {
+            tracing::debug!(handle.id = %id, "a repeated call joins its task");
+            return Ok(Some(CallOutcome::Joined(id)));
+        }
+    }
+    match core.calls.unrecorded.join(call.agent, job) {
+        Some(told) => {
+            tracing::debug!("a repeated call joins one that could not be recorded");
+            match told.await {
+                Ok(CallerReply::Row(id)) => Ok(Some(CallOutcome::Joined(id))),
+                other => caller_outcome(other.ok()).map(Some),
+            }
+        }
+        None => Ok(None),
+    }
+}
+
+/// What a caller gets that waited for the row of its call.
+fn caller_outcome(told: Option<CallerReply>) -> Result<CallOutcome, EngineError> {
+    match told {
+        Some(CallerReply::Row(id)) => Ok(CallOutcome::Handle(id)),
+        Some(CallerReply::Reply(reply)) => match *reply {
+            Ok(reply) => outcome_without_row(reply),
+            Err(CallError::NotSent(error)) => Err(error.into()),
+            Err(CallError::ReplyLost(error)) => Err(EngineError::ReplyLost(error)),
+        },
+        Some(CallerReply::Cancelled) => Err(EngineError::Cancelled),
+        None => Err(EngineError::Stopping),
+    }
+}
+
+fn outcome_without_row(reply: CallReply) -> Result<CallOutcome, EngineError> {
+    Ok(match reply {
+        CallReply::Result { payload, is_error } => CallOutcome::Result { payload, is_error },
+        CallReply::Error { payload, .. } => CallOutcome::Error { payload },
+        CallReply::NeedsInput { whole, .. } => CallOutcome::NeedsInput { whole },
+        // It always needs a row.
+        CallReply::Task { .. } => return Err(EngineError::Stopping),
+    })
+}
+
+/// Hex SHA-256 of the canonical arguments; of the bytes as they are when they have no canonical form.
+#[must_use]
+pub fn arguments_digest(arguments: &Payload) -> Arc<str> {
+    let canonical = serde_json::from_str::<serde_json::Value>(arguments.as_str())
+        .ok()
+        .and_then(|value| serde_json_canonicalizer::to_vec(&value).ok());
+    let digest = Sha256::digest(canonical.as_deref().unwrap_or(arguments.as_str().as_bytes()));
+    Arc::from(hex(&digest))
+}

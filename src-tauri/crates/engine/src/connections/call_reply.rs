@@ -1,0 +1,275 @@
+//! Sends a call that has a row and takes in its reply, however late.
+//!
+//! Sent once, never again: when the reply is lost, that is what the handle says (rule 11). A slow call becomes a task
+//! of our own. Calls begin in `calls/admission.rs`.
+
+use std::sync::Arc;
+
+use domain::task::{Home, TaskHandle, Transition};
+use domain::ids::HandleId;
+use domain::task::observation::Observation;
+use domain::task::payload::Payload;
+use domain::ports::{CallError, CallReply, CallRequest, Continuation};
+use domain::task::status::{GoneWhy, Intent, TaskStatus};
+use domain::time::Timestamp;
+use futures::future::BoxFuture;
+use tokio::time::Instant;
+
+use crate::connections::connection::{PollRequest, ServerConnection};
+use crate::connections::in_flight_call::InFlightCall;
+use crate::connections::live_connection::LiveConnection;
+use crate::core::{EngineCore, then};
+use crate::error::LedgerError;
+
+/// Resolves with the reply of a call; sends it when first polled.
+pub(crate) type ReplyFuture = BoxFuture<'static, Result<CallReply, CallError>>;
+
+/// Sends a call whose row says that it is on its way, and takes in its reply in the background.
+pub(crate) fn send(
+    core: &Arc<EngineCore>,
+    connection: &Arc<ServerConnection>,
+    in_flight: Arc<InFlightCall>,
+    request: CallRequest,
+) {
+    let (id, live) = (request.ticket, Arc::clone(&in_flight.live));
+    await_in_background(core, connection, in_flight, id, Box::pin(async move { live.upstream.call(request).await }));
+}
+
+fn await_in_background(
+    core: &Arc<EngineCore>,
+    connection: &Arc<ServerConnection>,
+    in_flight: Arc<InFlightCall>,
+    id: HandleId,
+    call: ReplyFuture,
+) {
+    let (held, connection, promote_at) =
+        (Arc::clone(core), Arc::clone(connection), Instant::now() + core.policy.promote_after);
+    core.supervisor.spawn("call", async move {
+        let end = await_reply(&held, &in_flight, id, call, promote_at).await;
+        take_in(&held, &connection, &in_flight, id, end).await;
+    });
+}
+
+/// Sends a further round of a call. `resumed` was committed before.
+pub(crate) fn send_round(
+    core: &Arc<EngineCore>,
+    connection: &Arc<ServerConnection>,
+    live: Arc<LiveConnection>,
+    handle: &TaskHandle,
+    arguments: Payload,
+    continuation: Continuation,
+) {
+    let Some(tool) = handle.tool.clone() else { return };
+    let in_flight = connection.register_call(handle.id, InFlightCall::with_row(live, handle.agent));
+    let context = core.calls.contexts.get(handle.id);
+    let request = CallRequest {
+        ticket: handle.id,
+        tool,
+        arguments,
+        continuation: Some(continuation),
+        agent_params: context.agent_params,
+        abilities: context.abilities,
+        listener: context.listener,
+    };
+    send(core, connection, in_flight, request);
+}
+
+/// Takes up a call of an earlier run that a kept child still works on (ruling 16).
+pub(crate) fn rejoin(
+    core: &Arc<EngineCore>,
+    connection: &Arc<ServerConnection>,
+    live: &Arc<LiveConnection>,
+    handle: &TaskHandle,
+) {
+    let id = handle.id;
+    let in_flight = connection.register_call(id, InFlightCall::with_row(Arc::clone(live), handle.agent));
+    let (held, live) = (Arc::clone(core), Arc::clone(live));
+    let call = Box::pin(async move {
+        store(&held, id, |handle, now| handle.regained(held.host, now)).await;
+        live.upstream.rejoin(id).await
+    });
+    await_in_background(core, connection, in_flight, id, call);
+}
+
+/// Stores how a call ended, and takes it out of the calls in flight.
+pub(crate) async fn take_in(
+    core: &Arc<EngineCore>,
+    connection: &ServerConnection,
+    in_flight: &InFlightCall,
+    id: HandleId,
+    end: CallEnd,
+) {
+    let failure = match end {
+        CallEnd::Reply(reply) => {
+            store_reply(core, connection, &in_flight.live.home, id, &reply).await;
+            None
+        }
+        CallEnd::Failed(CallError::NotSent(error)) => {
+            store(core, id, |handle, now| handle.not_sent(&error.to_string(), now)).await;
+            Some(error)
+        }
+        CallEnd::Failed(CallError::ReplyLost(error)) => {
+            store(core, id, |handle, now| handle.reply_lost(&error.to_string(), now)).await;
+            Some(error)
+        }
+        CallEnd::GivenUp(why) => {
+            store(core, id, |handle, now| handle.reply_lost(why, now)).await;
+            None
+        }
+    };
+    if let Some(error) = failure {
+        connection.request_failed(&error);
+    }
+    finish(core, connection, in_flight, id);
+}
+
+/// The call is over, and what became of it is on record.
+pub(crate) fn finish(core: &EngineCore, connection: &ServerConnection, in_flight: &InFlightCall, id: HandleId) {
+    core.calls.contexts.round_finished(id, core.ledger.held(id).as_deref());
+    connection.remove_call(id);
+    in_flight.live.upstream.taken(id);
+    connection.request_poll(id, PollRequest::default());
+}
+
+/// How a call ended.
+pub(crate) enum CallEnd {
+    /// With a reply.
+    Reply(Box<CallReply>),
+    /// Without one, for this reason.
+    Failed(CallError),
+    /// It was cancelled, and no reply came.
+    GivenUp(&'static str),
+}
+
+impl From<Result<CallReply, CallError>> for CallEnd {
+    fn from(ended: Result<CallReply, CallError>) -> Self {
+        ended.map_or_else(Self::Failed, |reply| Self::Reply(Box::new(reply)))
+    }
+}
+
+/// Waits for the reply of a call that has a row.
+pub(crate) async fn await_reply(
+    core: &Arc<EngineCore>,
+    in_flight: &InFlightCall,
+    id: HandleId,
+    mut call: ReplyFuture,
+    promote_at: Instant,
+) -> CallEnd {
+    let promote = tokio::time::sleep_until(promote_at);
+    tokio::pin!(promote);
+    let given_up = async {
+        in_flight.cancelled.notified().await;
+        tokio::time::sleep(core.policy.cancel_grace).await;
+    };
+    tokio::pin!(given_up);
+    let mut promoted = false;
+    loop {
+        tokio::select! {
+            biased;
+            reply = &mut call => return reply.into(),
+            // A cancelled request gets no reply by the protocol; waiting for ever would show a call that nobody works on.
+            () = &mut given_up => {
+                return CallEnd::GivenUp("it was stopped on request, and the server sent no reply");
+            }
+            () = &mut promote, if !promoted => {
+                promoted = true;
+                // The call goes on while this is stored: only the row changes.
+                let step = store(core, id, |handle, now| handle.promoted(now));
+                tokio::pin!(step);
+                tokio::select! {
+                    () = &mut step => {}
+                    reply = &mut call => {
+                        step.await;
+                        return reply.into();
+                    }
+                }
+            }
+        }
+    }
+}
+
+async fn store_reply(
+    core: &Arc<EngineCore>,
+    connection: &ServerConnection,
+    home: &Home,
+    id: HandleId,
+    reply: &CallReply,
+) {
+    let mut home = home.clone();
+    let reply = &without_bare_failure(reply);
+    // The last progress always lands, and before the end, after which none is accepted.
+    let last = connection.take_progress(id);
+    let policy = &core.policy;
+    loop {
+        let applied = core
+            .must_apply(id, |handle, now| {
+                let replied = match &last {
+                    Some(last) => {
+                        then(handle.progressed(last, now, policy), |next| next.replied(reply, &home, now, policy))
+                    }
+                    None => handle.replied(reply, &home, now, policy),
+                };
+                if waits_for_task(handle, reply) { released(replied, now) } else { replied }
+            })
+            .await;
+        match applied {
+            // The server's own list was faster than its reply, or it uses an id again: the reply is the better
+            // witness. The other handle keeps its record, and this one gets a generation of its own.
+            Err(LedgerError::Exists(other)) if other != id => {
+                replaced(core, connection, id, other).await;
+                let Some(next) = home.generation.checked_add(1) else { return };
+                home.generation = next;
+            }
+            Ok(_) => return,
+            Err(error) => return log_not_stored(id, &error),
+        }
+    }
+}
+
+/// The server gave the id of another task to this one.
+pub(crate) async fn replaced(core: &Arc<EngineCore>, connection: &ServerConnection, id: HandleId, other: HandleId) {
+    tracing::warn!(handle.id = %id, server.name = %connection.name(), "the server gave an id that is known already");
+    store(core, other, |handle, now| handle.gone(&GoneWhy::Replaced, now)).await;
+}
+
+/// Whether an agent that has nothing yet waits for the task that is just created.
+fn waits_for_task(handle: &TaskHandle, reply: &CallReply) -> bool {
+    let revoked = match handle.intent {
+        Intent::Revoked(_) => true,
+        Intent::None | Intent::Cancel(_) | Intent::Unwatched { .. } => false,
+    };
+    let created = match reply {
+        CallReply::Task { .. } => true,
+        CallReply::Result { .. } | CallReply::Error { .. } | CallReply::NeedsInput { .. } => false,
+    };
+    created && handle.agent.is_some() && handle.given.is_none() && !revoked
+}
+
+/// The handle may be released with the same commit, so that a task costs no second one. That the reply with it arrives
+/// is another thing.
+pub(crate) fn released(before: Transition, now: Timestamp) -> Transition {
+    then(then(before, |next| next.give(now)), |next| next.undeliver(now))
+}
+
+/// A task that failed at once without its error counts as working: the next poll brings both together.
+pub(crate) fn without_bare_failure(reply: &CallReply) -> CallReply {
+    match reply {
+        CallReply::Task { id, seen } if seen.status == TaskStatus::Failed(None) => {
+            let seen = Observation { status: TaskStatus::Working, ..seen.clone() };
+            CallReply::Task { id: id.clone(), seen }
+        }
+        CallReply::Task { .. } | CallReply::Result { .. } | CallReply::Error { .. } | CallReply::NeedsInput { .. } => {
+            reply.clone()
+        }
+    }
+}
+
+async fn store(core: &EngineCore, id: HandleId, decide: impl FnMut(&TaskHandle, Timestamp) -> Transition) {
+    if let Err(error) = core.must_apply(id, decide).await {
+        log_not_stored(id, &error);
+    }
+}
+
+fn log_not_stored(id: HandleId, error: &LedgerError<std::convert::Infallible>) {
+    tracing::error!(handle.id = %id, %error, "what became of a call could not be stored");
+}

@@ -1,0 +1,365 @@
+//! Shared state of one server connection: health, calls in flight, the delivery lane, and requests to its actor.
+//!
+//! Only the actor (`servers/actor.rs`) changes connection and health; others read, and leave requests. Requests are
+//! levels in a set, not messages in a channel: none can be lost, and nobody who leaves one waits.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use domain::ids::{AgentId, HandleId, ServerId};
+use domain::task::observation::Progress;
+use domain::policy::Policy;
+use domain::ports::{ToolFacts, UpstreamError};
+use domain::server::{Era, Server, ServerHealth};
+use domain::time::Timestamp;
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::connections::connection_key::ConnectionKey;
+use crate::connections::in_flight_call::InFlightCall;
+use crate::connections::lease::LeaseCount;
+use crate::connections::live_connection::LiveConnection;
+use crate::runtime::commit_signal::CommitSignal;
+
+/// What the actor is asked to do about one task.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PollRequest {
+    /// Poll it as soon as its hint allows.
+    pub(crate) soon: bool,
+    /// Poll it no earlier than then, if no poll is planned.
+    pub(crate) poll_at: Option<Timestamp>,
+    /// A person acted on it: it is polled soon after, regardless of the server's hint (ruling 46).
+    pub(crate) person_acted: bool,
+}
+
+/// Requests to the actor.
+#[derive(Default)]
+pub(crate) struct ActorRequests {
+    /// Tasks to reconsider.
+    pub(crate) polls: HashMap<HandleId, PollRequest>,
+    /// A new configuration.
+    pub(crate) server: Option<Server>,
+    /// Try to connect now instead of at the planned time.
+    pub(crate) connect_now: bool,
+    /// A request that was no poll did not reach the server: why, and what a person can do.
+    pub(crate) unreached: Option<(String, String)>,
+}
+
+/// What was seen of the server, shown to people; nothing is decided by it.
+#[derive(Default)]
+struct ServerFacts {
+    /// It pushes changes on this connection, or agreed to.
+    pushes: bool,
+    /// Tools, as listed last: how many, and those it says destroy something.
+    tools: Option<(usize, HashSet<String>)>,
+}
+
+/// Questions of a server that were refused, because too many of its questions are open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefusedQuestions {
+    /// How many in this run of the core.
+    pub count: u64,
+    /// When the first of them came.
+    pub since: Timestamp,
+}
+
+/// One connection to a server, open or not.
+pub(crate) struct ServerConnection {
+    pub(crate) server: ServerId,
+    /// Which connection to it this is.
+    pub(crate) key: ConnectionKey,
+    name: RwLock<Arc<str>>,
+    configured: RwLock<Server>,
+    requests: Mutex<ActorRequests>,
+    /// Wakes the actor.
+    pub(crate) wake: Notify,
+    live: watch::Sender<Option<Arc<LiveConnection>>>,
+    health: watch::Sender<ServerHealth>,
+    commits: Arc<CommitSignal>,
+    /// At most this many deliveries at a time; reads have slots of their own (ruling 12).
+    pub(crate) delivery_slots: Arc<Semaphore>,
+    in_flight: Mutex<HashMap<HandleId, Arc<InFlightCall>>>,
+    /// The latest progress that was not committed yet, by task.
+    progress: Mutex<HashMap<HandleId, Progress>>,
+    facts: RwLock<ServerFacts>,
+    /// Questions without room in this run, over all connections to the server; kept on the shared one.
+    refused_questions: Mutex<Option<RefusedQuestions>>,
+    /// Which wire it spoke when it was last connected in this run.
+    era: RwLock<Option<Era>>,
+    pub(crate) leases: LeaseCount,
+    /// Ends the actor.
+    pub(crate) leave: CancellationToken,
+}
+
+impl ServerConnection {
+    pub(crate) fn new(
+        server: &Server,
+        seat: Option<AgentId>,
+        policy: &Policy,
+        commits: Arc<CommitSignal>,
+        leave: CancellationToken,
+    ) -> Self {
+        Self {
+            server: server.id,
+            key: ConnectionKey { server: server.id, seat },
+            name: RwLock::new(Arc::from(server.name.as_str())),
+            configured: RwLock::new(server.clone()),
+            requests: Mutex::new(ActorRequests::default()),
+            wake: Notify::new(),
+            live: watch::Sender::new(None),
+            health: watch::Sender::new(ServerHealth::Unknown),
+            commits,
+            delivery_slots: Arc::new(Semaphore::new(policy.deliveries_per_server)),
+            in_flight: Mutex::new(HashMap::new()),
+            progress: Mutex::new(HashMap::new()),
+            facts: RwLock::new(ServerFacts::default()),
+            refused_questions: Mutex::new(None),
+            era: RwLock::new(None),
+            leases: LeaseCount::default(),
+            leave,
+        }
+    }
+
+    /// The person's name for the server.
+    pub(crate) fn name(&self) -> Arc<str> {
+        self.name.read().clone()
+    }
+
+    /// The server as last configured.
+    pub(crate) fn configured(&self) -> Server {
+        self.configured.read().clone()
+    }
+
+    /// Which wire the server spoke when it was last connected, in any run.
+    pub(crate) fn known_era(&self) -> Option<Era> {
+        let era = *self.era.read();
+        era.or_else(|| self.configured.read().negotiated.as_ref().map(|negotiated| negotiated.era))
+    }
+
+    /// The connection of the moment.
+    pub(crate) fn live(&self) -> Option<Arc<LiveConnection>> {
+        self.live.borrow().clone()
+    }
+
+    /// The connection of the moment, unless it is closed: the actor may not have seen its end yet.
+    pub(crate) fn open_connection(&self) -> Option<Arc<LiveConnection>> {
+        self.live().filter(|live| !live.upstream.is_closed())
+    }
+
+    /// Waits until a connection that is over is taken away or replaced; at once when there is none such.
+    pub(crate) async fn closed_connection_removed(&self) {
+        let mut connections = self.live.subscribe();
+        let is_usable =
+            |live: &Option<Arc<LiveConnection>>| live.as_ref().is_none_or(|live| !live.upstream.is_closed());
+        // The sender lives as long as `self`, so this cannot fail.
+        drop(connections.wait_for(is_usable).await);
+    }
+
+    /// For the actor only.
+    pub(crate) fn set_live(&self, live: Option<Arc<LiveConnection>>) {
+        match &live {
+            Some(live) => *self.era.write() = Some(live.negotiated.era),
+            None => self.facts.write().pushes = false,
+        }
+        self.live.send_replace(live);
+    }
+
+    /// Whether the server tells us of changes by itself.
+    pub(crate) fn pushes(&self) -> bool {
+        self.facts.read().pushes
+    }
+
+    /// Questions that were refused in this run of the core.
+    pub(crate) fn refused_questions(&self) -> Option<RefusedQuestions> {
+        *self.refused_questions.lock()
+    }
+
+    /// For actors only: the server asked more than can be open.
+    pub(crate) fn questions_refused(&self, count: u64, now: Timestamp) {
+        let mut refused = self.refused_questions.lock();
+        let before = refused.unwrap_or(RefusedQuestions { count: 0, since: now });
+        *refused = Some(RefusedQuestions { count: before.count.saturating_add(count), ..before });
+        drop(refused);
+        self.show_change();
+    }
+
+    /// For the actor only: the server pushes changes, or no longer does.
+    pub(crate) fn set_pushes(&self, pushes: bool) {
+        let before = std::mem::replace(&mut self.facts.write().pushes, pushes);
+        if before != pushes {
+            self.show_change();
+        }
+    }
+
+    /// How many tools it had when they were listed last.
+    pub(crate) fn known_tools(&self) -> Option<usize> {
+        self.facts.read().tools.as_ref().map(|(count, _)| *count)
+    }
+
+    /// Whether it says that this tool destroys something, as listed last.
+    pub(crate) fn says_destructive(&self, tool: &str) -> bool {
+        self.facts.read().tools.as_ref().is_some_and(|(_, destructive)| destructive.contains(tool))
+    }
+
+    /// Its tools were listed.
+    pub(crate) fn tools_listed(&self, tools: &[ToolFacts]) {
+        let destructive = tools.iter().filter(|tool| tool.destructive_hint == Some(true));
+        let listed = (tools.len(), destructive.map(|tool| tool.name.clone()).collect());
+        let is_news = self.facts.read().tools.as_ref() != Some(&listed);
+        if is_news {
+            self.facts.write().tools = Some(listed);
+            self.show_change();
+        }
+    }
+
+    pub(crate) fn health(&self) -> ServerHealth {
+        self.health.borrow().clone()
+    }
+
+    /// For the actor only.
+    pub(crate) fn set_health(&self, health: ServerHealth) {
+        let changed = self.health.send_if_modified(|now| {
+            let changed = *now != health;
+            if changed {
+                *now = health;
+            }
+            changed
+        });
+        if changed {
+            self.show_change();
+        }
+    }
+
+    /// Only the shared connection shows the server's health; an agent's own does not.
+    fn show_change(&self) {
+        if self.key.seat.is_none() {
+            self.commits.health_changed(self.server);
+        }
+    }
+
+    /// Wakes at every change of health.
+    pub(crate) fn healths(&self) -> watch::Receiver<ServerHealth> {
+        self.health.subscribe()
+    }
+
+    /// Asks the actor to do this about one task.
+    pub(crate) fn request_poll(&self, id: HandleId, poll: PollRequest) {
+        {
+            let mut requests = self.requests.lock();
+            let wanted = requests.polls.entry(id).or_default();
+            wanted.soon |= poll.soon;
+            wanted.person_acted |= poll.person_acted;
+            wanted.poll_at = match (wanted.poll_at, poll.poll_at) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            };
+        }
+        self.wake.notify_one();
+    }
+
+    /// Hands the actor a new configuration.
+    pub(crate) fn reconfigure(&self, server: Server) {
+        *self.name.write() = Arc::from(server.name.as_str());
+        let before = std::mem::replace(&mut *self.configured.write(), server.clone());
+        if before.address != server.address || before.consent != server.consent || self.live().is_none() {
+            // Whoever waits for the server must not see how the old configuration failed.
+            self.set_health(ServerHealth::Connecting);
+        }
+        self.requests.lock().server = Some(server);
+        self.wake.notify_one();
+    }
+
+    /// Asks to connect now, when it is not open.
+    pub(crate) fn connect_unless_open(&self) {
+        if self.live().is_none() {
+            self.connect_now();
+        }
+    }
+
+    /// Asks to connect now. Health changes at once, so that waiters do not see the old failure.
+    pub(crate) fn connect_now(&self) {
+        match self.health() {
+            ServerHealth::Down { retry_at: Some(_), .. } | ServerHealth::Blocked { .. } => {
+                self.set_health(ServerHealth::Connecting);
+            }
+            ServerHealth::Down { retry_at: None, .. }
+            | ServerHealth::Unknown
+            | ServerHealth::Connecting
+            | ServerHealth::Up { .. } => {}
+        }
+        self.requests.lock().connect_now = true;
+        self.wake.notify_one();
+    }
+
+    /// A request that was no poll failed: a server that calls, answers or cancels do not reach is not up, even if its
+    /// connection is.
+    pub(crate) fn request_failed(&self, error: &UpstreamError) {
+        if let UpstreamError::Unreachable { why, hint } = error {
+            self.requests.lock().unreached = Some((why.clone(), hint.clone()));
+            self.wake.notify_one();
+        }
+    }
+
+    pub(crate) fn take_requests(&self) -> ActorRequests {
+        std::mem::take(&mut *self.requests.lock())
+    }
+
+    pub(crate) fn register_call(&self, id: HandleId, in_flight: InFlightCall) -> Arc<InFlightCall> {
+        let in_flight = Arc::new(in_flight);
+        self.in_flight.lock().insert(id, Arc::clone(&in_flight));
+        in_flight
+    }
+
+    /// A call has its reply, or cannot get one any more.
+    pub(crate) fn remove_call(&self, id: HandleId) {
+        self.in_flight.lock().remove(&id);
+    }
+
+    pub(crate) fn in_flight_call(&self, id: HandleId) -> Option<Arc<InFlightCall>> {
+        self.in_flight.lock().get(&id).cloned()
+    }
+
+    pub(crate) fn in_flight_count(&self) -> usize {
+        self.in_flight.lock().len()
+    }
+
+    /// How many calls in flight have no row.
+    pub(crate) fn calls_without_row(&self) -> usize {
+        self.in_flight.lock().values().filter(|in_flight| !in_flight.has_row()).count()
+    }
+
+    /// The agents of calls in flight without a row; a person's call has one.
+    pub(crate) fn agents_without_row(&self) -> Vec<Option<AgentId>> {
+        self.in_flight
+            .lock()
+            .values()
+            .filter(|in_flight| !in_flight.has_row())
+            .map(|in_flight| in_flight.agent)
+            .collect()
+    }
+
+    pub(crate) fn in_flight_of(&self, agent: AgentId) -> Vec<(HandleId, Arc<InFlightCall>)> {
+        let in_flight = self.in_flight.lock();
+        let mine = in_flight.iter().filter(|(_, in_flight)| in_flight.agent == Some(agent));
+        mine.map(|(id, in_flight)| (*id, Arc::clone(in_flight))).collect()
+    }
+
+    pub(crate) fn calls_with_row(&self) -> Vec<HandleId> {
+        self.in_flight.lock().iter().filter(|(_, in_flight)| in_flight.has_row()).map(|(id, _)| *id).collect()
+    }
+
+    pub(crate) fn in_flight(&self) -> Vec<HandleId> {
+        self.in_flight.lock().keys().copied().collect()
+    }
+
+    /// Keeps the latest progress of a task until it may be committed.
+    pub(crate) fn keep_progress(&self, id: HandleId, progress: Progress) {
+        self.progress.lock().insert(id, progress);
+    }
+
+    /// Takes the progress that is still to be committed.
+    pub(crate) fn take_progress(&self, id: HandleId) -> Option<Progress> {
+        self.progress.lock().remove(&id)
+    }
+}

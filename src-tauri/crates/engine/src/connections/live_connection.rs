@@ -1,0 +1,63 @@
+//! An open connection: what was negotiated, and which tasks are known to live on it.
+//!
+//! It is never changed; the server actor replaces it as a whole (`servers/connect.rs`).
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use domain::task::{Home, TaskHandle};
+use domain::ids::{ConnectionId, HandleId, SessionKey};
+use domain::ports::Upstream;
+use domain::server::{Negotiated, Server, ServerAddress};
+use parking_lot::Mutex;
+
+/// One live connection.
+pub(crate) struct LiveConnection {
+    pub(crate) id: ConnectionId,
+    /// What to talk to.
+    pub(crate) upstream: Arc<dyn Upstream>,
+    /// What was agreed.
+    pub(crate) negotiated: Negotiated,
+    /// Where tasks of this connection live.
+    pub(crate) home: Home,
+    /// Tasks of another home that were seen, by their creation time, to be the same task here.
+    proven: Mutex<HashSet<HandleId>>,
+}
+
+impl LiveConnection {
+    /// A connection to this server, as configured.
+    pub(crate) fn new(id: ConnectionId, upstream: Arc<dyn Upstream>, negotiated: Negotiated, server: &Server) -> Self {
+        let session = match (&negotiated.session, &server.address) {
+            (Some(session), _) => Some(session.clone()),
+            // A modern child needs no session on the wire, but its tasks live and die with it all the same.
+            (None, ServerAddress::Stdio { .. }) => Some(SessionKey::new(id.to_string())),
+            (None, ServerAddress::Http { .. }) => None,
+        };
+        let home = Home { generation: server.generation, session };
+        Self { id, upstream, negotiated, home, proven: Mutex::new(HashSet::new()) }
+    }
+
+    /// The same connection, whose new tasks live in a new generation.
+    pub(crate) fn in_generation(&self, generation: u32) -> Self {
+        Self {
+            id: self.id,
+            upstream: Arc::clone(&self.upstream),
+            negotiated: self.negotiated.clone(),
+            home: Home { generation, session: self.home.session.clone() },
+            proven: Mutex::new(self.proven.lock().clone()),
+        }
+    }
+
+    /// Whether a task id of this handle means the same task on this connection. Two children of one server may give
+    /// equal ids to different tasks (protocol.md §7.2), so a foreign home must be proven first.
+    pub(crate) fn holds(&self, handle: &TaskHandle) -> bool {
+        handle.home.session.is_none()
+            || handle.home.session == self.home.session
+            || self.proven.lock().contains(&handle.id)
+    }
+
+    /// The task behind this handle was seen here.
+    pub(crate) fn prove(&self, id: HandleId) {
+        self.proven.lock().insert(id);
+    }
+}

@@ -1,0 +1,8 @@
+//! What people and agents decide about tasks: recorded first (`decide.rs`), then delivered (`deliver.rs`).
+//!
+//! Nothing here talks to a server outside of `deliver`.
+
+pub(crate) mod decide;
+pub(crate) mod deliver;
+pub(crate) mod revoke;
+pub(crate) mod shared_questions;

@@ -1,0 +1,130 @@
+//! Revokes an agent: first its access, then every task it started (promise R2, ruling 28).
+//!
+//! The agent's row is stored before anything else, so that no call of it can begin; then its open tasks are taken from
+//! it with a cancel each, many in one commit. The cancels are sent by `deliver.rs`, and a server that does not obey is
+//! shown on the task.
+
+use std::sync::Arc;
+
+use domain::agent::Agent;
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
+use domain::task::{Refusal, Transition};
+use domain::ids::{AgentId, HandleId, PersonId};
+use domain::ports::{AgentUnit, RegistryError};
+use futures::stream::{self, StreamExt};
+
+use crate::core::EngineCore;
+use crate::engine::Engine;
+use crate::error::{EngineError, LedgerError};
+
+/// Tasks revoked at a time, so that their commits share fsyncs.
+const TAKEN_AT_ONCE: usize = 64;
+
+impl Engine {
+    /// Takes an agent's access away, and every open task from it with a cancel; returns how many cancels were recorded.
+    /// Whether servers obey shows on the tasks.
+    ///
+    /// # Errors
+    /// When there is no such agent, or its row cannot be stored: then it still has access.
+    pub async fn revoke_agent(&self, id: AgentId, by: PersonId, reason: Option<String>) -> Result<u64, EngineError> {
+        let core = &self.core;
+        let (by, reason) = (&by, reason.as_deref());
+        let known = core.registry.agents().await?.into_iter().find(|agent| agent.id == id);
+        let agent = known.ok_or(EngineError::UnknownAgent)?;
+        if agent.revoked.is_none() {
+            let now = core.time.now();
+            let fact = AuditEvent {
+                at: now,
+                actor: Actor::Person(by.clone()),
+                verb: Verb::AgentRevoked,
+                subject: Subject::Agent(id),
+                note: reason.unwrap_or_default().to_owned(),
+            };
+            let unit = AgentUnit { agent: Agent { revoked: Some(now), ..agent }, audit: vec![fact] };
+            core.effects.commits.committed(core.registry.put_agent(unit).await?);
+            if let Some(reason) = reason {
+                // Before anybody can read that the access is gone.
+                core.access.revocations.lock().insert(id, reason.into());
+            }
+            core.refresh_access().await?;
+        }
+        core.calls.dedup.forget(id);
+        let open: Vec<HandleId> = core.ledger.of_agent(id).iter().map(|handle| handle.id).collect();
+        let mut asked = take_all(core, open, by, reason).await?;
+        let (recorded, cancelled) = record_calls(core, id, by).await;
+        asked += take_all(core, recorded, by, reason).await? + cancelled;
+        for connection in core.connections.all().into_iter().filter(|connection| connection.key.seat == Some(id)) {
+            connection.leases.set_unwanted();
+            connection.wake.notify_one();
+        }
+        Ok(asked)
+    }
+}
+
+/// Calls in flight get their rows, so that they can be cancelled like the others. One that cannot be recorded is
+/// cancelled from memory at once: a revocation must not wait for room on the disk. Returns the rows, and how many calls
+/// were cancelled without one.
+async fn record_calls(core: &EngineCore, id: AgentId, by: &PersonId) -> (Vec<HandleId>, u64) {
+    let connections = core.connections.all();
+    let in_flight = connections.iter().flat_map(|connection| connection.in_flight_of(id));
+    let recorded = in_flight.map(|(call, in_flight)| async move {
+        let mut recording = core.calls.recording.watch();
+        let has_no_room = async {
+            let _ = recording.wait_for(|state| state.unrecorded.iter().any(|listed| listed.id == call)).await;
+        };
+        tokio::select! {
+            biased;
+            row = tokio::time::timeout(core.policy.cancel_grace, in_flight.row()) => {
+                Ended::Recorded(row.is_ok_and(|there| there).then_some(call))
+            }
+            () = has_no_room => Ended::Cancelled(core.calls.unrecorded.cancel(call, by)),
+        }
+    });
+    let (mut rows, mut cancelled) = (Vec::new(), 0_u64);
+    for ended in futures::future::join_all(recorded).await {
+        match ended {
+            Ended::Recorded(row) => rows.extend(row),
+            Ended::Cancelled(is_cancelled) => cancelled += u64::from(is_cancelled),
+        }
+    }
+    (rows, cancelled)
+}
+
+/// What became of a call in flight whose agent loses its access.
+enum Ended {
+    /// It has a row, or ended without one.
+    Recorded(Option<HandleId>),
+    /// It could not be recorded, and was cancelled from memory.
+    Cancelled(bool),
+}
+
+async fn take_all(
+    core: &Arc<EngineCore>,
+    ids: Vec<HandleId>,
+    by: &PersonId,
+    reason: Option<&str>,
+) -> Result<u64, EngineError> {
+    let taken = stream::iter(ids).map(|id| take(core, id, by, reason));
+    let asked = taken.buffer_unordered(TAKEN_AT_ONCE).collect::<Vec<_>>().await;
+    asked.into_iter().try_fold(0, |sum, one| one.map(|asked| sum + u64::from(asked)))
+}
+
+/// Takes one task; returns whether that recorded a cancel.
+async fn take(core: &Arc<EngineCore>, id: HandleId, by: &PersonId, reason: Option<&str>) -> Result<bool, EngineError> {
+    let taken = core.ledger.decide(id, |handle, now| match handle.revoke(by, reason, now) {
+        Ok(step) => {
+            let asks = step.next.is_cancel_due();
+            Ok::<_, std::convert::Infallible>((step, asks))
+        }
+        // It was taken before.
+        Err(Refusal::AlreadyAsked { .. }) => Ok((Transition::none(handle), false)),
+        Err(_) => Ok((Transition::none(handle), false)),
+    });
+    match taken.await {
+        Ok((_, asks)) => Ok(asks),
+        Err(LedgerError::Registry(RegistryError::Closed)) => Err(EngineError::Stopping),
+        Err(LedgerError::Registry(error)) => Err(error.into()),
+        Err(LedgerError::Unknown | LedgerError::Exists(_)) => Ok(false),
+        Err(LedgerError::Declined(never)) => match never {},
+    }
+}

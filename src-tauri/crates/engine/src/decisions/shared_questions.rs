@@ -1,0 +1,159 @@
+//! Keeps tasks in step that may all be asking the same question: all of them wait while it is open.
+//!
+//! A reconciler: it reads the question where it is stored and marks the other tasks, or removes the marks. When the
+//! storing task ends or is being cancelled, another one takes the question over. What makes a question shared is
+//! decided in `servers/push.rs`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use domain::task::{LiveOutcome, QuestionRef, TaskHandle};
+use domain::ids::{HandleId, RequestKey};
+use domain::ports::AnswerToSend;
+use domain::task::input_request::{AnswerAction, AskDoor, LiveQuestion, RequestState};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::core::{EngineCore, then};
+
+/// Tasks that store shared questions and changed.
+#[derive(Default)]
+pub(crate) struct SharedQuestionQueue {
+    changed: Mutex<BTreeSet<HandleId>>,
+    wake: Notify,
+}
+
+impl SharedQuestionQueue {
+    /// The task changed.
+    pub(crate) fn changed(&self, handle: &TaskHandle) {
+        if !handle.shared.stored.is_empty() {
+            self.changed.lock().insert(handle.id);
+            self.wake.notify_one();
+        }
+    }
+}
+
+/// Reconciles for ever, beginning with everything that is open.
+pub(crate) async fn run(core: Arc<EngineCore>) {
+    for handle in core.ledger.all() {
+        core.effects.shared_questions.changed(&handle);
+        for question in handle.shared.elsewhere.clone() {
+            let is_still_asked =
+                core.ledger.held(question.task).is_some_and(|stored| is_stored(&stored, &question.key));
+            if !is_still_asked {
+                mark(&core, handle.id, &question, false).await;
+            }
+        }
+    }
+    loop {
+        let changed = std::mem::take(&mut *core.effects.shared_questions.changed.lock());
+        if changed.is_empty() {
+            core.effects.shared_questions.wake.notified().await;
+        }
+        for id in changed {
+            reconcile(&core, id).await;
+        }
+    }
+}
+
+fn is_stored(stored: &TaskHandle, key: &RequestKey) -> bool {
+    let open = stored.requests.get(key).is_some_and(|request| request.state.is_open());
+    open && stored.shared.stored.contains_key(key)
+}
+
+async fn reconcile(core: &Arc<EngineCore>, id: HandleId) {
+    let Ok(Some(stored)) = core.ledger.load(id).await else { return };
+    for (key, others) in &stored.shared.stored {
+        let question = QuestionRef { task: id, key: key.clone() };
+        let is_open = is_stored(&stored, key);
+        let is_still_asked = is_open && stored.phase(core.time.now()).asks_people();
+        for other in others {
+            mark(core, *other, &question, is_still_asked).await;
+        }
+        // A recorded answer is sent from this task; until it arrives, the task may still end.
+        if is_still_asked || is_answered(&stored, key) {
+            continue;
+        }
+        let moves_on = is_open || ended_with(&stored, key);
+        let live = stored.live_question(key);
+        let handed = core.must_apply(id, |handle, now| handle.hand_over_question(key, now)).await;
+        if let (true, Some(live), Ok(_)) = (moves_on, live, handed) {
+            ask_another(core, &stored, live, others.clone()).await;
+        }
+    }
+}
+
+fn is_answered(stored: &TaskHandle, key: &RequestKey) -> bool {
+    stored.requests.get(key).is_some_and(|request| matches!(request.state, RequestState::Answered(_)))
+}
+
+/// Whether the question was closed only because the task that stores it ended.
+fn ended_with(stored: &TaskHandle, key: &RequestKey) -> bool {
+    stored.requests.get(key).is_some_and(|request| match &request.state {
+        RequestState::Withdrawn { at, .. } => stored.ended_at() == Some(*at),
+        RequestState::Open | RequestState::Answered(_) | RequestState::Confirmed(_) => false,
+    })
+}
+
+/// Marks a task that may be asking, or takes the mark off; nothing is committed when it is as it should be.
+async fn mark(core: &EngineCore, id: HandleId, question: &QuestionRef, asked: bool) {
+    let Some(handle) = core.ledger.held(id) else { return };
+    if handle.shared.elsewhere.contains(question) == asked {
+        return;
+    }
+    let marked = core.ledger.apply(id, |handle, now| handle.asked_elsewhere(question, asked, now)).await;
+    if let Err(error) = marked {
+        tracing::warn!(handle.id = %id, %error, "that a task may be asking could not be stored");
+    }
+}
+
+/// Stores the question with the oldest of the calls that are left; dismisses it when there is none.
+async fn ask_another(
+    core: &Arc<EngineCore>,
+    before: &TaskHandle,
+    question: LiveQuestion,
+    mut others: BTreeSet<HandleId>,
+) {
+    let now = core.time.now();
+    while let Some(next) = oldest(core, &others, now) {
+        others.remove(&next);
+        let left = others.clone();
+        let mut opened = false;
+        let asked = core.must_apply(next, |handle, now| {
+            let (step, outcome) = handle.asked(&question, now, &core.policy);
+            match outcome {
+                LiveOutcome::Opened(key) | LiveOutcome::Same(key) => {
+                    opened = true;
+                    then(step, |next| next.shares_question(&key, &left, now))
+                }
+                LiveOutcome::AnsweredBefore(_) => {
+                    opened = true;
+                    step
+                }
+                LiveOutcome::NoSpace | LiveOutcome::Rejected(_) => step,
+            }
+        });
+        if asked.await.is_ok() && opened {
+            return;
+        }
+    }
+    let connection = core.connections.of(before);
+    let Some(live) = connection.and_then(|connection| connection.live()).filter(|live| live.id == question.connection)
+    else {
+        return;
+    };
+    let LiveQuestion { connection, token, digest, .. } = question;
+    let door = AskDoor::Live { connection, token, digest };
+    let answer = AnswerToSend { door, action: AnswerAction::Dismiss, content: None };
+    if let Err(error) = core.ask(live.upstream.answer(None, vec![answer])).await {
+        tracing::debug!(%error, "a question of calls that are over could not be dismissed");
+    }
+}
+
+/// The oldest of these that is open and may still be asked for.
+fn oldest(core: &EngineCore, ids: &BTreeSet<HandleId>, now: domain::time::Timestamp) -> Option<HandleId> {
+    let held = ids.iter().filter_map(|id| core.ledger.held(*id));
+    held.filter(|handle| handle.ended_at().is_none() && handle.phase(now).asks_people())
+        .min_by_key(|handle| (handle.created, handle.id))
+        .map(|handle| handle.id)
+}

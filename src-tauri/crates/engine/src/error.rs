@@ -1,0 +1,113 @@
+//! Why the engine did not do what was asked ([`EngineError`]), and why a handle did not change ([`LedgerError`]).
+//!
+//! Hints for people are added at the edge (`api`). Refusals are the domain's.
+
+use domain::task::Refusal;
+use domain::ids::HandleId;
+use domain::ports::{ArgumentError, RecordingFault, RegistryError, UpstreamError};
+
+use crate::tasks::retention::Quota;
+
+/// Why the engine did not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EngineError {
+    /// No such server.
+    #[error("there is no such server")]
+    UnknownServer,
+    /// No such agent, or it lost its access.
+    #[error("this agent has no access")]
+    UnknownAgent,
+    /// Agents have too many connections of their own.
+    #[error("too many agents have connections of their own to servers ({most})")]
+    TooManyConnections {
+        /// The most that may be open.
+        most: usize,
+    },
+    /// No such task.
+    #[error("there is no such task")]
+    UnknownHandle,
+    /// The server cannot be reached now.
+    #[error("the server is not connected: {why}")]
+    NotConnected {
+        /// The reason, in one line.
+        why: String,
+        /// What a person can do.
+        hint: String,
+    },
+    /// The arguments do not fit the tool.
+    #[error(transparent)]
+    Arguments(#[from] ArgumentError),
+    /// The task's state does not allow it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The agent uses its share of a server.
+    #[error("this agent has as many calls open on this server as one agent may ({most})")]
+    OverShare {
+        /// The most that may be open.
+        most: u64,
+    },
+    /// The server has as many calls open as it may.
+    #[error("too many calls are open on this server ({most})")]
+    TooManyOpenCalls {
+        /// The most that may be open.
+        most: u64,
+    },
+    /// The registry cannot record it, so it was not sent.
+    #[error("the call was not sent, because {}", .0.reason())]
+    CannotRecord(RecordingFault),
+    /// A share of what is stored is used up, so it was not sent.
+    #[error("the call was not sent: {}", .0.words())]
+    OverQuota(Quota),
+    /// A person cancelled the call before it had a row.
+    #[error("a person cancelled the call")]
+    Cancelled,
+    /// The call was sent, and its reply can no longer arrive.
+    #[error("the reply was lost: {0}")]
+    ReplyLost(UpstreamError),
+    /// The server refused, or answered something unreadable.
+    #[error(transparent)]
+    Upstream(#[from] UpstreamError),
+    /// The registry could not read or write.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// The engine is shutting down.
+    #[error("the core is stopping")]
+    Stopping,
+}
+
+/// Why a handle did not change.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LedgerError<E> {
+    /// There is no such handle.
+    #[error("there is no such task")]
+    Unknown,
+    /// The decision was no.
+    #[error("declined")]
+    Declined(E),
+    /// Another handle has this upstream task already.
+    #[error("the task is here already")]
+    Exists(HandleId),
+    /// The registry could not.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+}
+
+impl<E> From<LedgerError<E>> for EngineError
+where
+    EngineError: From<E>,
+{
+    fn from(error: LedgerError<E>) -> Self {
+        match error {
+            // A decision never moves a task to another id.
+            LedgerError::Unknown | LedgerError::Exists(_) => Self::UnknownHandle,
+            LedgerError::Declined(reason) => reason.into(),
+            LedgerError::Registry(error) => Self::Registry(error),
+        }
+    }
+}
+
+impl From<std::convert::Infallible> for EngineError {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}

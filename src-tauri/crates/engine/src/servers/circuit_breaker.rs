@@ -1,0 +1,116 @@
+//! Leaves a server alone as a whole when it asks to slow down, wants a sign-in, or fails again and again.
+//!
+//! While a call is in flight the connection is kept, because the reply comes over it; single probes then find out
+//! whether the server is back. Connections that end by themselves are in `connect.rs`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::server::ServerHealth;
+use domain::task::status::Needs;
+use tokio::time::Instant;
+
+use crate::connections::live_connection::LiveConnection;
+use crate::servers::actor::ServerActor;
+use crate::servers::state::task_lane::TaskUpdate;
+
+impl ServerActor {
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.core.stopping.load(std::sync::atomic::Ordering::Acquire)
+    }
+
+    /// Whether so many polls in a row failed that the server counts as down, though its connection is open.
+    pub(crate) fn is_out_of_reach(&self) -> bool {
+        self.unreachable >= self.core.policy.silent_misses
+    }
+
+    /// One poll at a time until one gets through; everything else that is due is missed.
+    pub(crate) fn probe(&mut self, now: Instant, live: Arc<LiveConnection>) {
+        if self.reading == 0 && self.paused_until.is_none_or(|until| until <= now) {
+            if self.connection.in_flight().is_empty() {
+                self.drop_connection("it does not answer", "It reconnects automatically.");
+                return;
+            }
+            if let Some(id) = self.polls.take_first() {
+                self.poll(id, live);
+            }
+        }
+        self.miss_due(now);
+    }
+
+    /// The server answered something.
+    pub(crate) fn reached(&mut self) {
+        self.slow_downs = 0;
+        self.unreachable = 0;
+        if std::mem::take(&mut self.is_unhealthy) {
+            self.paused_until = None;
+            self.connection.set_health(ServerHealth::Up { since: self.core.time.now() });
+            self.all_due();
+            self.core.effects.deliveries.connection_restored(self.connection.key);
+        }
+    }
+
+    /// The server could not be reached. After a few in a row it is left alone for a while; without a call in flight
+    /// it reconnects.
+    pub(crate) fn unreached(&mut self, why: &str, hint: &str) {
+        self.unreachable = self.unreachable.saturating_add(1);
+        if self.unreachable < self.core.policy.silent_misses || self.connection.live().is_none() {
+            return;
+        }
+        if self.connection.in_flight().is_empty() {
+            self.drop_connection(why, hint);
+            return;
+        }
+        self.is_unhealthy = true;
+        let wait =
+            self.core.time.back_off(self.unreachable.saturating_sub(self.core.policy.silent_misses).saturating_add(1));
+        let until = Instant::now() + wait;
+        self.paused_until = Some(until);
+        let since = match self.connection.health() {
+            ServerHealth::Down { since, .. } => since,
+            ServerHealth::Unknown
+            | ServerHealth::Connecting
+            | ServerHealth::Up { .. }
+            | ServerHealth::Blocked { .. } => self.core.time.now(),
+        };
+        let retry_at = Some(self.core.time.moment(until));
+        self.connection.set_health(ServerHealth::Down { since, why: why.into(), hint: hint.into(), retry_at });
+    }
+
+    /// A request that was no poll did not reach the server. With tasks, it counts like a failed poll; without any, no poll
+    /// would ever find out, so it reconnects at once.
+    pub(crate) fn unreached_by_others(&mut self, why: &str, hint: &str) {
+        if self.polls.len() == 0 && self.connection.in_flight().is_empty() {
+            self.drop_connection(why, hint);
+        } else {
+            self.unreached(why, hint);
+        }
+    }
+
+    /// The server asks to slow down: nothing is read before it allows.
+    pub(crate) fn slow_down(&mut self, after: Option<Duration>) -> Duration {
+        self.slow_downs = self.slow_downs.saturating_add(1);
+        let wait =
+            after.unwrap_or_else(|| self.core.time.back_off(self.slow_downs)).min(self.core.policy.retry_after_ceiling);
+        let until = Instant::now() + wait;
+        self.paused_until = Some(self.paused_until.map_or(until, |before| before.max(until)));
+        wait
+    }
+
+    /// The server wants a person first; so do all its tasks.
+    pub(crate) fn needs_sign_in(&mut self, why: String, hint: String) {
+        self.connection.set_health(ServerHealth::Blocked { since: self.core.time.now(), why, hint: hint.clone() });
+        if self.connection.live().is_some() {
+            self.is_unhealthy = true;
+            let until = Instant::now() + self.core.policy.backoff_last;
+            self.paused_until = Some(until);
+        }
+        self.block_all(&Needs::SignIn(hint));
+    }
+
+    pub(crate) fn block_all(&mut self, needs: &Needs) {
+        for id in self.polls.handles() {
+            self.apply(id, TaskUpdate::Blocked(needs.clone()));
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Where the connection of one actor stands, and what its earlier attempts and connections taught.
+//!
+//! It opens and closes nothing: that is `servers/connect.rs`.
+
+use std::pin::Pin;
+
+use domain::task::Home;
+use domain::ids::SessionKey;
+use domain::ports::UpstreamEvent;
+use domain::time::Timestamp;
+use futures::stream::{Stream, StreamExt};
+use tokio::time::Instant;
+
+/// The stage of a connection.
+#[derive(Default)]
+pub(crate) enum ConnectionStage {
+    /// Nothing is tried: not started, or nobody agreed to contact it.
+    #[default]
+    Idle,
+    /// Being opened; when it began.
+    Connecting,
+    /// Open since then.
+    Up(Instant),
+    /// Tried again then.
+    Waiting(Instant),
+}
+
+/// The connection of one server.
+#[derive(Default)]
+pub(crate) struct ConnectionTracker {
+    pub(crate) state: ConnectionStage,
+    pub(crate) events: Option<Pin<Box<dyn Stream<Item = UpstreamEvent> + Send>>>,
+    /// Failures to connect, and short-lived connections, in a row.
+    pub(crate) failures: u32,
+    /// When connecting was last begun.
+    pub(crate) tried: Option<Instant>,
+    /// Since when it is not up; kept over failed attempts.
+    pub(crate) down_since: Option<Timestamp>,
+    /// How the last home ended, with what is known of it.
+    pub(crate) ended: Option<(Home, String)>,
+    /// The session of the last connection of this run, to be resumed on an agent's own connection.
+    pub(crate) session: Option<SessionKey>,
+    /// The configuration changed while connecting: start over when that ends.
+    pub(crate) stale: bool,
+}
+
+impl ConnectionTracker {
+    /// The next event; for ever pending without a connection. `None` when the stream ended.
+    pub(crate) async fn next_event(&mut self) -> Option<UpstreamEvent> {
+        match &mut self.events {
+            Some(events) => events.next().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Whether the first connection is just being opened.
+    pub(crate) fn is_opening(&self) -> bool {
+        match self.state {
+            ConnectionStage::Connecting => self.failures == 0,
+            ConnectionStage::Idle | ConnectionStage::Up(_) | ConnectionStage::Waiting(_) => false,
+        }
+    }
+
+    /// When connecting is tried again.
+    pub(crate) fn retry_at(&self) -> Option<Instant> {
+        match self.state {
+            ConnectionStage::Waiting(at) => Some(at),
+            ConnectionStage::Idle | ConnectionStage::Connecting | ConnectionStage::Up(_) => None,
+        }
+    }
+
+    /// How the process that was this home ended.
+    pub(crate) fn last_end(&self, home: &Home) -> String {
+        match &self.ended {
+            Some((ended, why)) if ended == home => why.clone(),
+            Some(_) | None => "the core was restarted, and its child processes ended with it".into(),
+        }
+    }
+}

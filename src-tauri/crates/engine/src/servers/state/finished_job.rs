@@ -1,0 +1,47 @@
+//! What comes back from the jobs that run beside an actor's loop.
+//!
+//! Which file handles it is decided in `servers/actor.rs`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::ids::{ConnectionId, HandleId};
+use domain::task::observation::Observation;
+use domain::ports::{Connected, UpstreamError};
+
+use crate::connections::live_connection::LiveConnection;
+use crate::servers::state::task_lane::AppliedUpdate;
+
+/// Something the actor waited for.
+pub(crate) enum FinishedJob {
+    /// A poll of a task came back.
+    Polled(PollResult),
+    /// An update of a task was applied.
+    Updated(AppliedUpdate),
+    /// A connection was opened, or not.
+    Connected(Box<Result<Connected, UpstreamError>>),
+    /// The server's own list was read.
+    Listed(ListedTasks),
+    /// What a connection taught about its server is stored.
+    Remembered(ConnectionId),
+    /// Nothing is left to do about it.
+    Done,
+}
+
+/// A poll that came back.
+pub(crate) struct PollResult {
+    pub(crate) id: HandleId,
+    /// The connection it went over.
+    pub(crate) live: Arc<LiveConnection>,
+    pub(crate) result: Result<Observation, UpstreamError>,
+}
+
+/// What a reading of the server's list brought.
+pub(crate) struct ListedTasks {
+    /// Known open tasks whose listed status differs from ours: worth a poll.
+    pub(crate) moved: Vec<HandleId>,
+    /// The server asked to slow down.
+    pub(crate) slow_down: Option<Option<Duration>>,
+    /// The server has no list.
+    pub(crate) no_list: bool,
+}

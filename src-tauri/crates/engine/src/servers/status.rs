@@ -1,0 +1,86 @@
+//! What is known of a server at this moment, for people and the gateway: health, tools, stderr, refused questions.
+//!
+//! Nothing is decided by it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::ids::ServerId;
+use domain::ports::ToolFacts;
+use domain::server::ServerHealth;
+
+use crate::connections::connection::RefusedQuestions;
+use crate::connections::wait::await_health;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::servers::open_connection;
+
+impl Engine {
+    /// Health of the moment.
+    #[must_use]
+    pub fn health(&self, id: ServerId) -> ServerHealth {
+        self.core.connections.shared(id).map_or(ServerHealth::Unknown, |connection| connection.health())
+    }
+
+    /// Waits until the server is up, down or blocked, at most `limit`, and says which.
+    pub async fn settled(&self, id: ServerId, limit: Duration) -> ServerHealth {
+        match self.core.connections.shared(id) {
+            Some(connection) => await_health(&connection, limit).await,
+            None => ServerHealth::Unknown,
+        }
+    }
+
+    /// The server's tools.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    pub async fn tools(&self, id: ServerId) -> Result<Vec<ToolFacts>, EngineError> {
+        let (connection, live) = open_connection::shared(&self.core, id).await?;
+        let tools = live.upstream.tools().await;
+        match &tools {
+            Ok(tools) => connection.tools_listed(tools),
+            Err(error) => connection.request_failed(error),
+        }
+        Ok(tools?)
+    }
+
+    /// How many tools the server had when they were listed last in this run of the core; `None` when never.
+    #[must_use]
+    pub fn known_tools(&self, id: ServerId) -> Option<usize> {
+        self.core.connections.shared(id).and_then(|connection| connection.known_tools())
+    }
+
+    /// Whether the server said that this tool destroys something, when its tools were listed last in this run.
+    #[must_use]
+    pub fn says_destructive(&self, id: ServerId, tool: &str) -> bool {
+        self.core.connections.shared(id).is_some_and(|connection| connection.says_destructive(tool))
+    }
+
+    /// Whether the server tells us of changes by itself at this moment.
+    #[must_use]
+    pub fn pushes(&self, id: ServerId) -> bool {
+        self.core.connections.shared(id).is_some_and(|connection| connection.pushes())
+    }
+
+    /// The end of a child's stderr.
+    #[must_use]
+    pub fn stderr_tail(&self, id: ServerId) -> String {
+        let live = self.core.connections.shared(id).and_then(|connection| connection.live());
+        live.map(|live| live.upstream.stderr_tail()).unwrap_or_default()
+    }
+
+    /// Questions of the server that were refused in this run of the core, because too many are open.
+    #[must_use]
+    pub fn refused_questions(&self, id: ServerId) -> Option<RefusedQuestions> {
+        self.core.connections.shared(id).and_then(|connection| connection.refused_questions())
+    }
+
+    /// The followed servers, by name.
+    #[must_use]
+    pub fn servers(&self) -> Vec<(ServerId, Arc<str>)> {
+        let shared = self.core.connections.all().into_iter().filter(|connection| connection.key.seat.is_none());
+        let mut servers: Vec<_> = shared.map(|connection| (connection.server, connection.name())).collect();
+        servers.sort_by(|(_, one), (_, other)| one.cmp(other));
+        servers
+    }
+}

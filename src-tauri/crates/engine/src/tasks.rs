@@ -1,0 +1,12 @@
+//! Task handles: how they change, who watches them, and what happens after a commit.
+//!
+//! Every change goes through `ledger.rs`. What a change means is decided in `domain`.
+
+pub(crate) mod delivery_receipts;
+pub(crate) mod effects;
+pub(crate) mod feed;
+pub(crate) mod handle_watch;
+pub(crate) mod ledger;
+pub(crate) mod open_handles;
+pub(crate) mod retention;
+pub(crate) mod sweep;

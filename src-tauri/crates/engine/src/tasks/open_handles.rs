@@ -1,0 +1,168 @@
+//! The open handles in memory, indexed by connection, agent, trace and server.
+//!
+//! Bookkeeping under the ledger's lock. Where a handle lives, whose it is and its trace never change, so an index is
+//! touched only when a handle comes or goes.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::Hash;
+use std::sync::Arc;
+
+use domain::task::TaskHandle;
+use domain::ids::{AgentId, HandleId, ServerId};
+use domain::time::Timestamp;
+
+use crate::connections::connection_key::ConnectionKey;
+
+/// One open handle.
+pub(crate) struct OpenHandle {
+    /// As last committed, with contact fresher than the registry's.
+    pub(crate) handle: Arc<TaskHandle>,
+    /// When it is polled next.
+    pub(crate) next_poll: Option<Timestamp>,
+    /// Contact or next poll changed since the last flush.
+    pub(crate) stale_note: bool,
+    /// Commits that have begun and are not kept yet: the registry may be ahead of this.
+    pub(crate) unfinished_commits: usize,
+}
+
+/// All open handles.
+#[derive(Default)]
+pub(crate) struct OpenHandles {
+    held: HashMap<HandleId, OpenHandle>,
+    by_connection: HashMap<ConnectionKey, HashSet<HandleId>>,
+    /// By creation, so that the newest is found at once.
+    by_agent: HashMap<AgentId, BTreeSet<(Timestamp, HandleId)>>,
+    by_trace: HashMap<Arc<str>, HashSet<HandleId>>,
+    by_server: HashMap<ServerId, u64>,
+    /// Open questions beside the first one of each task.
+    questions: HashMap<ServerId, usize>,
+}
+
+impl OpenHandles {
+    pub(crate) fn get(&self, id: HandleId) -> Option<&OpenHandle> {
+        self.held.get(&id)
+    }
+
+    /// Replaces a handle that is here by a later state of it.
+    pub(crate) fn replace(&mut self, handle: &Arc<TaskHandle>) -> bool {
+        let Some(held) = self.held.get_mut(&handle.id) else { return false };
+        let before = std::mem::replace(&mut held.handle, Arc::clone(handle));
+        held.stale_note = true;
+        self.count_questions(Some(&before), Some(handle));
+        true
+    }
+
+    /// Open questions of a server, beside the first one of each task.
+    pub(crate) fn questions(&self, server: ServerId) -> usize {
+        self.questions.get(&server).copied().unwrap_or(0)
+    }
+
+    fn count_questions(&mut self, before: Option<&TaskHandle>, after: Option<&TaskHandle>) {
+        let Some(server) = after.or(before).map(|handle| handle.server) else { return };
+        let beside_the_first =
+            |handle: Option<&TaskHandle>| handle.map_or(0, TaskHandle::open_questions).saturating_sub(1);
+        let (gone, come) = (beside_the_first(before), beside_the_first(after));
+        if gone != come {
+            let count = self.questions.entry(server).or_default();
+            *count = count.saturating_add(come).saturating_sub(gone);
+        }
+    }
+
+    pub(crate) fn get_mut(&mut self, id: HandleId) -> Option<&mut OpenHandle> {
+        self.held.get_mut(&id)
+    }
+
+    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut OpenHandle> {
+        self.held.values_mut()
+    }
+
+    /// Takes up a handle that is not here yet.
+    pub(crate) fn insert(&mut self, handle: Arc<TaskHandle>) {
+        let id = handle.id;
+        self.by_connection.entry(ConnectionKey::of(&handle)).or_default().insert(id);
+        if let Some(agent) = handle.agent {
+            self.by_agent.entry(agent).or_default().insert((handle.created, id));
+        }
+        if let Some(trace) = &handle.trace {
+            self.by_trace.entry(Arc::clone(trace)).or_default().insert(id);
+        }
+        let server = handle.server;
+        self.count_questions(self.held.get(&id).map(|held| Arc::clone(&held.handle)).as_deref(), Some(&handle));
+        let held = OpenHandle { handle, next_poll: None, stale_note: false, unfinished_commits: 0 };
+        if self.held.insert(id, held).is_none() {
+            *self.by_server.entry(server).or_default() += 1;
+        }
+    }
+
+    /// Forgets a handle.
+    pub(crate) fn remove(&mut self, id: HandleId) {
+        let Some(OpenHandle { handle, .. }) = self.held.remove(&id) else { return };
+        self.count_questions(Some(&handle), None);
+        leave(&mut self.by_connection, &ConnectionKey::of(&handle), id);
+        if let Some(agent) = handle.agent {
+            let emptied = self.by_agent.get_mut(&agent).is_some_and(|ids| {
+                ids.remove(&(handle.created, id));
+                ids.is_empty()
+            });
+            if emptied {
+                self.by_agent.remove(&agent);
+            }
+        }
+        if let Some(trace) = &handle.trace {
+            leave(&mut self.by_trace, trace, id);
+        }
+        if let Some(count) = self.by_server.get_mut(&handle.server) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    pub(crate) fn count(&self, server: ServerId) -> u64 {
+        self.by_server.get(&server).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<TaskHandle>> {
+        self.held.values().map(|held| Arc::clone(&held.handle)).collect()
+    }
+
+    pub(crate) fn of_connection(&self, key: ConnectionKey) -> Vec<Arc<TaskHandle>> {
+        self.those(self.by_connection.get(&key))
+    }
+
+    pub(crate) fn of_server(&self, server: ServerId) -> Vec<Arc<TaskHandle>> {
+        let keys = self.by_connection.iter().filter(|(key, _)| key.server == server);
+        keys.flat_map(|(_, ids)| self.those(Some(ids))).collect()
+    }
+
+    pub(crate) fn of_agent(&self, agent: AgentId) -> Vec<Arc<TaskHandle>> {
+        let held = |(_, id): &(Timestamp, HandleId)| self.held.get(id).map(|held| Arc::clone(&held.handle));
+        self.by_agent.get(&agent).into_iter().flatten().filter_map(held).collect()
+    }
+
+    /// The newest of an agent for which this holds.
+    pub(crate) fn newest_of_agent(&self, agent: AgentId, holds: impl Fn(&TaskHandle) -> bool) -> Option<HandleId> {
+        let mut newest = self.by_agent.get(&agent)?.iter().rev();
+        newest.find(|(_, id)| self.held.get(id).is_some_and(|held| holds(&held.handle))).map(|(_, id)| *id)
+    }
+
+    pub(crate) fn of_trace(&self, trace: &str) -> Vec<Arc<TaskHandle>> {
+        self.those(self.by_trace.get(trace))
+    }
+
+    pub(crate) fn connection_keys(&self) -> Vec<ConnectionKey> {
+        self.by_connection.keys().copied().collect()
+    }
+
+    fn those(&self, ids: Option<&HashSet<HandleId>>) -> Vec<Arc<TaskHandle>> {
+        let held = |id: &HandleId| self.held.get(id).map(|held| Arc::clone(&held.handle));
+        ids.into_iter().flatten().filter_map(held).collect()
+    }
+}
+
+fn leave<K: Hash + Eq + Clone>(index: &mut HashMap<K, HashSet<HandleId>>, key: &K, id: HandleId) {
+    if let Some(ids) = index.get_mut(key) {
+        ids.remove(&id);
+        if ids.is_empty() {
+            index.remove(key);
+        }
+    }
+}

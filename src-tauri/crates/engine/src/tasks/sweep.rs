@@ -1,0 +1,86 @@
+//! What time alone changes: overdue, expired and disobeyed cancels; and the flush of contact notes.
+//!
+//! A reconciler: at intervals it reads what is due and acts. Which phase follows is the domain's to say. Silence is not
+//! here: the actor counts misses (`servers/poll.rs`).
+
+use std::sync::Arc;
+
+use domain::ids::HandleId;
+use domain::ports::RegistryError;
+use futures::stream::{self, StreamExt};
+
+use crate::core::EngineCore;
+
+/// Handles swept at a time: enough for the registry to commit them in one group, few enough to leave it to others.
+const SWEPT_AT_ONCE: usize = 64;
+
+/// Sweeps at intervals, for ever.
+pub(crate) async fn run(core: Arc<EngineCore>) {
+    loop {
+        tokio::time::sleep(core.policy.sweep_every).await;
+        tick(&core).await;
+        see_foreign_commits(&core).await;
+    }
+}
+
+async fn tick(core: &Arc<EngineCore>) {
+    let mut limit = core.policy.batch_rows;
+    loop {
+        let ticking = match core.registry.ticking(core.time.now(), limit).await {
+            Ok(ticking) => ticking,
+            Err(RegistryError::Closed) => return,
+            Err(error) => return tracing::warn!(%error, "what is due cannot be read, trying again"),
+        };
+        let full = ticking.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
+        let swept: Vec<bool> =
+            stream::iter(ticking).map(|id| tick_one(core, id)).buffer_unordered(SWEPT_AT_ONCE).collect().await;
+        let moved = swept.iter().any(|changed| *changed);
+        match (full, moved) {
+            (false, _) => return,
+            (true, true) => {}
+            // A whole batch that did not move must not hide what is behind it.
+            (true, false) if limit < u32::MAX => limit = limit.saturating_mul(2),
+            (true, false) => return,
+        }
+    }
+}
+
+async fn tick_one(core: &EngineCore, id: HandleId) -> bool {
+    match core.ledger.apply(id, |handle, now| handle.ticked(now, &core.policy)).await {
+        Ok(applied) => applied.changed,
+        Err(error) => {
+            tracing::warn!(handle.id = %id, %error, "a task could not be swept, trying again");
+            false
+        }
+    }
+}
+
+/// Rows that others committed (the api adds servers by itself) reach the feeds a second later at most.
+async fn see_foreign_commits(core: &EngineCore) {
+    if let Ok(newest) = core.registry.newest_seq().await {
+        core.effects.commits.committed(newest);
+    }
+}
+
+/// Flushes contact that moved, at intervals, for ever (ruling 6).
+pub(crate) async fn flush_contacts(core: Arc<EngineCore>) {
+    loop {
+        tokio::time::sleep(core.policy.contact_flush).await;
+        flush(&core).await;
+    }
+}
+
+/// Flushes contact that moved since the last flush.
+pub(crate) async fn flush(core: &EngineCore) {
+    let notes = core.ledger.notes();
+    if notes.is_empty() {
+        return;
+    }
+    match core.registry.note_contacts(notes.clone()).await {
+        Ok(()) | Err(RegistryError::Closed) => {}
+        Err(error) => {
+            tracing::warn!(%error, "when tasks were last seen could not be stored, trying again");
+            core.ledger.notes_kept(&notes);
+        }
+    }
+}

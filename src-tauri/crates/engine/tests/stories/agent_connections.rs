@@ -1,0 +1,239 @@
+//! Agents' own connections to legacy servers (ruling 14).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::ids::{AgentId, ServerId, SessionKey};
+use domain::policy::Policy;
+use domain::ports::{Abilities, Connected, ConnectionSpec, Connector, PortFuture, Registry, ServerUnit, UpstreamError};
+use domain::server::{Era, Server, ServerHealth};
+use domain::task::status::Phase;
+use engine::EngineError;
+use parking_lot::Mutex;
+use testkit::build::{http_server, person};
+use testkit::clock::TestClock;
+use testkit::memory_registry::MemoryRegistry;
+use testkit::scripted::{EngineAction, PollReply, ScriptedConnector, ScriptedServer, hung_up, unreachable};
+
+use crate::agent_world::call;
+use crate::world::World;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+type Seat = (ServerId, Option<AgentId>);
+
+/// One scripted server for each seat.
+#[derive(Default)]
+struct Seats {
+    seats: Mutex<HashMap<Seat, Arc<ScriptedConnector>>>,
+    lines: Mutex<Vec<ConnectionSpec>>,
+}
+
+impl Seats {
+    fn serve(&self, server: ServerId, seat: Option<AgentId>, scripted: &ScriptedServer) {
+        let connector = Arc::new(ScriptedConnector::default());
+        connector.serve(server, scripted);
+        self.seats.lock().insert((server, seat), connector);
+    }
+
+    fn lines(&self) -> Vec<ConnectionSpec> {
+        self.lines.lock().clone()
+    }
+}
+
+impl Connector for Seats {
+    fn connect<'a>(
+        &'a self,
+        server: &'a Server,
+        line: &'a ConnectionSpec,
+    ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
+        self.lines.lock().push(line.clone());
+        let connector = self.seats.lock().get(&(server.id, line.seat)).cloned();
+        Box::pin(async move {
+            let connector = connector.ok_or_else(unreachable)?;
+            connector.connect(server, line).await
+        })
+    }
+}
+
+struct Bench {
+    world: World,
+    seats: Arc<Seats>,
+    id: ServerId,
+    people: ScriptedServer,
+    own: ScriptedServer,
+    agent: AgentId,
+}
+
+/// A legacy server with a seat for people and one for an agent.
+async fn bench(policy: Policy) -> Bench {
+    let clock = Arc::new(TestClock::new());
+    let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(policy.clone()));
+    let server = http_server(1, "one");
+    let id = server.id;
+    let agent = AgentId::from_random(1);
+    let seats = Arc::new(Seats::default());
+    let (people, own) = (ScriptedServer::new(clock.clone()), ScriptedServer::new(clock.clone()));
+    for (scripted, session) in [(&people, "people"), (&own, "own")] {
+        scripted.legacy();
+        scripted.new_session(session);
+    }
+    seats.serve(id, None, &people);
+    seats.serve(id, Some(agent), &own);
+    registry.put_server(ServerUnit { server, audit: Vec::new() }).await.expect("a server can be added");
+    let world =
+        Box::pin(World::over(registry, seats.clone(), Arc::new(ScriptedConnector::default()), policy, clock, 1)).await;
+    world.agent(1).await;
+    Bench { world, seats, id, people, own, agent }
+}
+
+fn calls(server: &ScriptedServer) -> usize {
+    server.times(|act| matches!(act, EngineAction::Call { .. })).len()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_has_a_line_of_its_own_to_a_legacy_server_and_people_keep_theirs() {
+    let Bench { world, seats, id, people, own, agent } = bench(Policy::default()).await;
+    world.until_up(id).await;
+    assert_eq!(seats.lines().len(), 1, "nothing is opened before it is needed");
+    own.reply_task("work", "t1", vec![PollReply::working(), PollReply::done()]);
+    people.reply_task("work", "t1", vec![PollReply::working()]);
+    let mut asks = call(agent, id, "work");
+    asks.abilities = Abilities { sampling: true, elicitation: true, ..Abilities::default() };
+    let mine = world.handle_of(asks).await;
+    let theirs = world.call(id, "work").await;
+    world.until_true("sent", || calls(&people) == 1).await;
+    assert_eq!(calls(&own), 1, "each call went its own way");
+    let lines = seats.lines();
+    let line = lines.last().expect("there is a second line");
+    assert_eq!((line.seat, line.abilities.sampling), (Some(agent), true), "opened for the agent, as it can be asked");
+    let handle = world.until_phase(mine, Phase::Done).await;
+    assert_eq!((handle.seat, handle.home.session), (Some(agent), Some(SessionKey::new("own"))), "it lives there");
+    assert_eq!(world.phase(theirs).await, Phase::Running, "an equal id on another line is another task");
+    assert_eq!(world.handle(theirs).await.seat, None, "a person's call is on the shared line");
+}
+
+#[tokio::test(start_paused = true)]
+async fn how_an_agents_line_fares_is_not_the_servers_health() {
+    let Bench { world, id, own, agent, .. } = bench(Policy::default()).await;
+    world.until_up(id).await;
+    own.refuse_connections(Some(unreachable()));
+    let failed = world.engine.line(id, agent, Abilities::default()).await.map(|line| line.seat);
+    assert!(matches!(failed, Err(EngineError::NotConnected { .. })), "the agent is told: {failed:?}");
+    assert!(matches!(world.engine.health(id), ServerHealth::Up { .. }), "the server is up for people");
+    own.refuse_connections(None);
+    let line = world.engine.line(id, agent, Abilities::default()).await.expect("it is tried again at once");
+    assert_eq!((line.seat, line.negotiated.era), (Some(agent), Era::Legacy), "it is the agent's own");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unused_line_is_ended_and_one_with_an_open_task_is_not() {
+    let policy = Policy::default();
+    let idle = policy.gateway.line_idle;
+    let Bench { world, seats, id, own, agent, .. } = bench(policy).await;
+    world.until_up(id).await;
+    let line = world.engine.line(id, agent, Abilities::default()).await.expect("it is opened");
+    world.pass(idle * 2).await;
+    assert!(own.connection().is_some(), "somebody holds it");
+    drop(line);
+    world.pass(idle / 2).await;
+    assert!(own.connection().is_some(), "not yet");
+    world.pass(idle).await;
+    assert!(own.connection().is_none(), "nobody used it");
+    own.reply_task("work", "t1", vec![PollReply::working()]);
+    let task = world.handle_of(call(agent, id, "work")).await;
+    assert_eq!(seats.lines().len(), 3, "it is opened again when it is needed");
+    world.pass(idle * 2).await;
+    assert!(own.connection().is_some(), "its task goes on there");
+    own.becomes("t1", PollReply::done());
+    world.until_phase(task, Phase::Done).await;
+    world.pass(idle * 2).await;
+    assert!(own.connection().is_none(), "and then it is ended");
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_restart_a_line_with_an_open_task_is_taken_up_in_its_session() {
+    let Bench { mut world, seats, id, own, agent, .. } = bench(Policy::default()).await;
+    world.until_up(id).await;
+    own.reply_task("work", "t1", vec![PollReply::working(), PollReply::working(), PollReply::done()]);
+    let task = world.handle_of(call(agent, id, "work")).await;
+    world.restart().await;
+    world.until_phase(task, Phase::Done).await;
+    let line = seats.lines().into_iter().rev().find(|line| line.seat.is_some()).expect("the line was opened");
+    assert_eq!(line.session, Some(SessionKey::new("own")), "to be resumed where the task lives");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_opens_the_line_of_its_task_again() {
+    let Bench { world, id, own, agent, .. } = bench(Policy::default()).await;
+    world.until_up(id).await;
+    own.reply_task("work", "t1", vec![PollReply::working()]);
+    let task = world.handle_of(call(agent, id, "work")).await;
+    own.close_connection(hung_up());
+    world.engine.revoke_agent(agent, person("ada"), None).await.expect("it is revoked");
+    world.until(task, "stopped", |handle| handle.view.is_terminal()).await;
+    world.pass(10 * SECOND).await;
+    assert!(own.connection().is_none(), "an agent without access keeps no line");
+}
+
+#[tokio::test(start_paused = true)]
+async fn lines_of_agents_are_limited() {
+    let mut policy = Policy::default();
+    policy.gateway.lines_max = 1;
+    let Bench { world, seats, id, agent, people, .. } = bench(policy).await;
+    let second = world.agent(2).await;
+    seats.serve(id, Some(second), &people);
+    world.until_up(id).await;
+    let held = world.engine.line(id, agent, Abilities::default()).await.expect("there is room for one");
+    let refused = world.engine.line(id, second, Abilities::default()).await.map(|line| line.seat);
+    assert_eq!(refused, Err(EngineError::TooManyConnections { most: 1 }), "and no more");
+    drop(held);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_found_on_an_agents_line_is_that_agents_and_what_lives_elsewhere_is_not_found_twice() {
+    let Bench { world, id, people, own, agent, .. } = bench(Policy::default()).await;
+    own.list(&["t2"]);
+    own.plan("t2", vec![PollReply::working()]);
+    people.list(&[]);
+    own.reply_task("work", "t1", vec![PollReply::working()]);
+    let mine = world.handle_of(call(agent, id, "work")).await;
+    world.until_true("found", || world.engine.open_tasks(agent).len() == 2).await;
+    let found = world.all().await.into_iter().find(|handle| handle.id != mine).expect("there are two");
+    assert_eq!((found.agent, found.seat, found.given), (Some(agent), Some(agent), None), "attributed, and not given");
+    people.plan("t1", vec![PollReply::working()]);
+    people.list(&["t1"]);
+    own.list(&["t1", "t2"]);
+    world.pass(world.policy.list_every * 2).await;
+    let of_t1 = world
+        .all()
+        .await
+        .into_iter()
+        .filter(|handle| handle.view.task().is_some_and(|task| task.id == domain::ids::UpstreamTaskId::new("t1")));
+    assert_eq!(of_t1.count(), 1, "what two lines list with one creation time is one task");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_one_server_leaves_the_others_untouched() {
+    let Bench { world, seats, id, agent, .. } = bench(Policy::default()).await;
+    let other = http_server(2, "two");
+    let other_id = other.id;
+    let scripted = ScriptedServer::new(Arc::clone(&world.clock) as Arc<_>);
+    seats.serve(other_id, None, &scripted);
+    world.registry.put_server(ServerUnit { server: other, audit: Vec::new() }).await.expect("a server can be added");
+    world.engine.server_changed(other_id).await.expect("it is followed");
+    world.until_up(other_id).await;
+    world.until_up(id).await;
+    scripted.reply_task("work", "t1", vec![PollReply::working()]);
+    let task = world.handle_of(call(agent, other_id, "work")).await;
+    let before = world.handle(task).await;
+    assert_eq!(before.seat, None, "a modern server is shared");
+    world.registry.remove_server(id, Vec::new()).await.expect("it can be removed");
+    world.engine.server_removed(id).await.expect("it is removed");
+    world.pass(60 * SECOND).await;
+    let after = world.handle(task).await;
+    assert_eq!((after.view, after.changed), (before.view, before.changed), "nothing happened to it");
+    let names: Vec<_> = world.engine.servers().into_iter().map(|(_, name)| name.to_string()).collect();
+    assert_eq!(names, ["two"], "and only the other is left");
+}
