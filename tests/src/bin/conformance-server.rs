@@ -12,11 +12,9 @@ use domain::ports::Clock;
 use domain::time::Timestamp;
 use engine::SystemClock;
 use engine::runtime::supervisor::Supervisor;
-use mcp::serve::desk::{
-    Ask, Card, Desk, Job, Kept, Length, Needs, Order, Owner, Pulse, Question, Reply, Sheet, Stage, ToolCard,
-};
-use mcp::serve::fault::{Fault, FaultKind};
-use mcp::serve::{FaceParts, Front, serve_http};
+use mcp::server::desk::{Ask, Card, Desk, Job, Kept, Length, Needs, Order, Owner, Pulse, Question, Reply, Sheet, Stage, ToolCard};
+use mcp::server::rpc_error::{RequestError, RequestErrorKind};
+use mcp::server::{Front, ServerParts, serve_http};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tokio::sync::{oneshot, watch};
@@ -26,23 +24,23 @@ type Replies = Mutex<HashMap<String, oneshot::Sender<Reply>>>;
 
 struct Work {
     id: String,
-    sheet: Mutex<Sheet>,
+    snapshot: Mutex<Sheet>,
     replies: Replies,
-    pulse: watch::Sender<Pulse>,
+    revision: watch::Sender<Pulse>,
     stop: CancellationToken,
 }
 
 impl Work {
     fn change(&self, change: impl FnOnce(&mut Sheet)) {
-        let mut sheet = self.sheet.lock();
-        if !sheet.stage.is_over() {
-            change(&mut sheet);
-            sheet.updated = SystemClock.now();
+        let mut snapshot = self.snapshot.lock();
+        if !snapshot.stage.is_over() {
+            change(&mut snapshot);
+            snapshot.updated = SystemClock.now();
         }
-        drop(sheet);
-        self.pulse.send_modify(|pulse| {
-            pulse.turns += 1;
-            pulse.ticks += 1;
+        drop(snapshot);
+        self.revision.send_modify(|revision| {
+            revision.turns += 1;
+            revision.ticks += 1;
         });
     }
 
@@ -51,9 +49,9 @@ impl Work {
         self.replies.lock().insert(key.to_owned(), to);
         let schema = json!({"type": "object", "properties": {field: {"type": kind}}, "required": [field]});
         let ask = Ask::Form { message: format!("What is `{field}`?"), schema };
-        self.change(|sheet| {
-            sheet.questions.push(Question { key: key.to_owned(), ask });
-            sheet.stage = Stage::Asking;
+        self.change(|snapshot| {
+            snapshot.questions.push(Question { key: key.to_owned(), ask });
+            snapshot.stage = Stage::Asking;
         });
         match from.await.ok()? {
             Reply::Accept(content) => content.get(field).cloned(),
@@ -79,7 +77,7 @@ impl Work {
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 text("it always fails".to_owned(), true)
             }
-            "protocol_error_job" => Stage::Failed(Fault::new(FaultKind::Internal, "it broke")),
+            "protocol_error_job" => Stage::Failed(RequestError::new(RequestErrorKind::Internal, "it broke")),
             "confirm_delete" => {
                 let yes = self.ask("confirm", "confirm", "boolean").await;
                 text(format!("confirmed: {}", said(yes)), false)
@@ -109,28 +107,28 @@ impl Job for Work {
     fn id(&self) -> &str {
         &self.id
     }
-    fn sheet(&self) -> Sheet {
-        self.sheet.lock().clone()
+    fn snapshot(&self) -> Sheet {
+        self.snapshot.lock().clone()
     }
-    fn pulse(&self) -> watch::Receiver<Pulse> {
-        self.pulse.subscribe()
+    fn revision(&self) -> watch::Receiver<Pulse> {
+        self.revision.subscribe()
     }
     fn answer(&self, key: &str, reply: Reply) {
         let Some(waiting) = self.replies.lock().remove(key) else { return };
-        self.change(|sheet| {
-            sheet.questions.retain(|question| question.key != key);
-            if sheet.questions.is_empty() {
-                sheet.stage = Stage::Working;
+        self.change(|snapshot| {
+            snapshot.questions.retain(|question| question.key != key);
+            if snapshot.questions.is_empty() {
+                snapshot.stage = Stage::Working;
             }
         });
         waiting.send(reply).ok();
     }
-    fn ask_stop(&self) {
+    fn request_cancel(&self) {
         self.stop.cancel();
     }
     fn declare_cancelled(&self) {
         self.stop.cancel();
-        self.change(|sheet| sheet.stage = Stage::Cancelled);
+        self.change(|snapshot| snapshot.stage = Stage::Cancelled);
     }
 }
 
@@ -166,9 +164,9 @@ impl Desk for Fixtures {
     fn tools(&self) -> &[ToolCard] {
         &self.tools
     }
-    fn begin(&self, order: Order) -> Result<Arc<dyn Job>, Fault> {
+    fn begin(&self, order: Order) -> Result<Arc<dyn Job>, RequestError> {
         let now: Timestamp = SystemClock.now();
-        let sheet = Sheet {
+        let snapshot = Sheet {
             stage: Stage::Working,
             message: None,
             progress: None,
@@ -180,9 +178,9 @@ impl Desk for Fixtures {
         };
         let work = Arc::new(Work {
             id: format!("{:032x}", random()),
-            sheet: Mutex::new(sheet),
+            snapshot: Mutex::new(snapshot),
             replies: Mutex::default(),
-            pulse: watch::Sender::default(),
+            revision: watch::Sender::default(),
             stop: CancellationToken::new(),
         });
         if order.kept != Kept::WhileHeld {
@@ -194,9 +192,9 @@ impl Desk for Fixtures {
                 stage = running.run(order.tool, order.arguments) => stage,
                 () = running.stop.cancelled() => Stage::Cancelled,
             };
-            running.change(|sheet| {
-                sheet.questions.clear();
-                sheet.stage = stage;
+            running.change(|snapshot| {
+                snapshot.questions.clear();
+                snapshot.stage = stage;
             });
         });
         Ok(work)
@@ -233,7 +231,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let policy = Policy::default();
     let draw: engine::Draw = Arc::new(random);
     let front = Front::new(desk, policy.serving.clone(), draw.clone(), &supervisor)?;
-    let parts = FaceParts { policy, draw, supervisor, key: None };
+    let parts = ServerParts { policy, draw, supervisor, key: None };
     serve_http(Arc::new(front), parts, ([127, 0, 0, 1], 0).into(), |url| println!("{url}")).await?;
     Ok(())
 }

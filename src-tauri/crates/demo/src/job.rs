@@ -1,15 +1,17 @@
-//! One job: what it tells, what it asks, how it ends.
+//! One run of a tool: its stage, progress and open questions.
 //!
-//! A job is a level: state behind a lock, and a pulse that grows at each change. The end is final; whatever the work
-//! says later is dropped. How the work runs is `bench.rs`, how long a job is kept is `store.rs`.
+//! Readers watch a revision number that grows with each change and then take a snapshot. The first end is final; later
+//! changes are dropped. How the tool runs is `tool_context.rs`; how long a job is kept is `job_store.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::script_server::script::{
+    Elicitation, ElicitationReply, JobOwner, JobProgress, JobRevision, JobSnapshot, JobStage, Question, ScriptJob,
+};
 use domain::ports::Clock;
 use domain::time::Timestamp;
-use mcp::serve::desk::{Ask, Job, Owner, Progress, Pulse, Question, Reply, Sheet, Stage};
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -17,37 +19,37 @@ use tokio_util::sync::CancellationToken;
 /// One call at work.
 pub(crate) struct DemoJob {
     id: String,
-    pub(crate) owner: Owner,
+    pub(crate) owner: JobOwner,
     clock: Arc<dyn Clock>,
     created: Timestamp,
     pub(crate) ttl: Duration,
     poll_ms: u64,
     state: Mutex<State>,
-    pulse: watch::Sender<Pulse>,
+    revision: watch::Sender<JobRevision>,
     stop: CancellationToken,
 }
 
 struct State {
-    stage: Stage,
+    stage: JobStage,
     message: Option<String>,
-    progress: Option<Progress>,
+    progress: Option<JobProgress>,
     updated: Timestamp,
     asked: u64,
     questions: Vec<Question>,
-    replies: HashMap<String, oneshot::Sender<Reply>>,
+    replies: HashMap<String, oneshot::Sender<ElicitationReply>>,
 }
 
 /// What a new job is given.
-pub(crate) struct Birth {
+pub(crate) struct NewJob {
     pub(crate) id: String,
-    pub(crate) owner: Owner,
+    pub(crate) owner: JobOwner,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ttl: Duration,
     pub(crate) poll: Duration,
 }
 
 impl DemoJob {
-    pub(crate) fn new(birth: Birth) -> Arc<Self> {
+    pub(crate) fn new(birth: NewJob) -> Arc<Self> {
         let created = birth.clock.now();
         Arc::new(Self {
             id: birth.id,
@@ -57,7 +59,7 @@ impl DemoJob {
             ttl: birth.ttl,
             poll_ms: u64::try_from(birth.poll.as_millis()).unwrap_or(u64::MAX),
             state: Mutex::new(State {
-                stage: Stage::Working,
+                stage: JobStage::Working,
                 message: None,
                 progress: None,
                 updated: created,
@@ -65,7 +67,7 @@ impl DemoJob {
                 questions: Vec::new(),
                 replies: HashMap::new(),
             }),
-            pulse: watch::Sender::new(Pulse::default()),
+            revision: watch::Sender::new(JobRevision::default()),
             stop: CancellationToken::new(),
         })
     }
@@ -84,7 +86,7 @@ impl DemoJob {
     }
 
     /// Says how far it is.
-    pub(crate) fn report(&self, message: String, progress: Option<Progress>) {
+    pub(crate) fn report(&self, message: String, progress: Option<JobProgress>) {
         self.change(|state| {
             state.message = Some(message);
             state.progress = progress;
@@ -93,21 +95,21 @@ impl DemoJob {
     }
 
     /// Opens a question.
-    pub(crate) fn open(&self, ask: Ask) -> oneshot::Receiver<Reply> {
+    pub(crate) fn open(&self, ask: Elicitation) -> oneshot::Receiver<ElicitationReply> {
         let (to, from) = oneshot::channel();
         self.change(|state| {
             state.asked += 1;
             let key = format!("question-{}", state.asked);
             state.replies.insert(key.clone(), to);
             state.questions.push(Question { key, ask });
-            state.stage = Stage::Asking;
+            state.stage = JobStage::Asking;
             true
         });
         from
     }
 
     /// Ends it; only the first end counts.
-    pub(crate) fn end(&self, stage: Stage) {
+    pub(crate) fn end(&self, stage: JobStage) {
         self.change(|state| {
             state.stage = stage;
             state.questions.clear();
@@ -116,7 +118,7 @@ impl DemoJob {
         });
     }
 
-    /// Changes the state unless it is over. `change` says whether it was a turn.
+    /// Changes the state unless the job has ended. `change` returns whether stage or questions changed.
     fn change(&self, change: impl FnOnce(&mut State) -> bool) {
         let turn = {
             let mut state = self.state.lock();
@@ -127,21 +129,21 @@ impl DemoJob {
             state.updated = self.clock.now();
             turn
         };
-        self.pulse.send_modify(|pulse| {
-            pulse.ticks += 1;
-            pulse.turns += u64::from(turn);
+        self.revision.send_modify(|revision| {
+            revision.ticks += 1;
+            revision.turns += u64::from(turn);
         });
     }
 }
 
-impl Job for DemoJob {
+impl ScriptJob for DemoJob {
     fn id(&self) -> &str {
         &self.id
     }
 
-    fn sheet(&self) -> Sheet {
+    fn snapshot(&self) -> JobSnapshot {
         let state = self.state.lock();
-        Sheet {
+        JobSnapshot {
             stage: state.stage.clone(),
             message: state.message.clone(),
             progress: state.progress,
@@ -153,11 +155,11 @@ impl Job for DemoJob {
         }
     }
 
-    fn pulse(&self) -> watch::Receiver<Pulse> {
-        self.pulse.subscribe()
+    fn revision(&self) -> watch::Receiver<JobRevision> {
+        self.revision.subscribe()
     }
 
-    fn answer(&self, key: &str, reply: Reply) {
+    fn answer(&self, key: &str, reply: ElicitationReply) {
         let mut taken = None;
         if !self.state.lock().replies.contains_key(key) {
             return;
@@ -166,22 +168,22 @@ impl Job for DemoJob {
             taken = state.replies.remove(key);
             state.questions.retain(|question| question.key != key);
             if state.questions.is_empty() {
-                state.stage = Stage::Working;
+                state.stage = JobStage::Working;
             }
             true
         });
         if let Some(waiting) = taken {
-            // Work that ended meanwhile needs no reply.
+            // A tool that has ended needs no reply.
             drop(waiting.send(reply));
         }
     }
 
-    fn ask_stop(&self) {
+    fn request_cancel(&self) {
         self.stop.cancel();
     }
 
     fn declare_cancelled(&self) {
         self.stop.cancel();
-        self.end(Stage::Cancelled);
+        self.end(JobStage::Cancelled);
     }
 }

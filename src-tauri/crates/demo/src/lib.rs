@@ -1,14 +1,15 @@
 //! The built-in demo server: a real MCP server whose tools do real, long work on the local machine.
 //!
-//! Both dialects by how the client opens, over stdio and Streamable HTTP; the wire is `mcp::serve`. Here are the
-//! tools (`tools.rs`, `tools/`), the jobs they run as (`job.rs`, `bench.rs`) and where jobs are kept (`desk.rs`,
-//! `store.rs`). Nothing is stored on disk: jobs die with the process. It knows no dialect and no registry.
+//! It serves both dialects, over stdio and Streamable HTTP, through `script_server`. `tools/` are the tools, `job.rs`
+//! is one run of a tool, `job_store.rs` keeps runs that became tasks. Nothing is stored on disk: jobs die with the
+//! process.
 
-mod bench;
-mod desk;
-mod folder;
+mod demo_script;
+mod folder_walk;
 mod job;
-mod store;
+mod job_store;
+pub mod script_server;
+mod tool_context;
 mod tools;
 
 #[cfg(test)]
@@ -21,19 +22,20 @@ use domain::policy::Policy;
 use domain::ports::Clock;
 use engine::Draw;
 use engine::runtime::supervisor::Supervisor;
-use mcp::serve::{BadTool, FaceParts, Front, HttpError, serve_pipes};
+use mcp::server::{ServeHttpError, ServerParts, serve_pipes};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::desk::DemoDesk;
+use crate::demo_script::DemoScript;
+use crate::script_server::{BadTool, ScriptServer};
 
 /// What the demo server is made of.
 #[derive(Clone)]
 pub struct Parts {
-    /// Wall time.
+    /// Source of task timestamps.
     pub clock: Arc<dyn Clock>,
-    /// Random bits, for ids.
+    /// Source of random ids.
     pub draw: Draw,
-    /// The numbers.
+    /// Limits and durations.
     pub policy: Policy,
     /// The scope everything runs in.
     pub supervisor: Supervisor,
@@ -42,15 +44,15 @@ pub struct Parts {
 /// Why the demo server could not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// A tool of ours is described wrongly.
+    /// A tool has an invalid input schema.
     #[error(transparent)]
     Tool(#[from] BadTool),
-    /// The pipe broke.
+    /// Reading or writing failed.
     #[error("standard input or output broke off")]
     Pipe(#[from] std::io::Error),
     /// HTTP could not be served.
     #[error(transparent)]
-    Http(#[from] HttpError),
+    Http(#[from] ServeHttpError),
 }
 
 /// Serves one client over standard input and output until the input ends. Work ends with it.
@@ -64,15 +66,15 @@ pub async fn serve_stdio(parts: Parts) -> Result<(), DemoError> {
 /// Serves one client over any pair of pipes.
 ///
 /// # Errors
-/// As [`serve_stdio`].
+/// When a pipe breaks.
 pub async fn serve_on<R, W>(parts: Parts, input: R, output: W) -> Result<(), DemoError>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
     let parts = Parts { supervisor: parts.supervisor.scope(), ..parts };
-    let (front, face) = assemble(&parts)?;
-    let served = serve_pipes(Arc::new(front), face, None, input, output).await;
+    let (server, face) = assemble(&parts)?;
+    let served = serve_pipes(Arc::new(server), face, None, input, output).await;
     parts.supervisor.cancel();
     Ok(served?)
 }
@@ -87,18 +89,18 @@ pub async fn serve_http(
     address: SocketAddr,
     announce: impl FnOnce(&str) + Send,
 ) -> Result<(), DemoError> {
-    let (front, face) = assemble(&parts)?;
-    Ok(mcp::serve::serve_http(Arc::new(front), face, address, announce).await?)
+    let (server, face) = assemble(&parts)?;
+    Ok(mcp::server::serve_http(Arc::new(server), face, address, announce).await?)
 }
 
-fn assemble(parts: &Parts) -> Result<(Front, FaceParts), BadTool> {
-    let desk = DemoDesk::new(parts.clone());
-    let front = Front::new(desk, parts.policy.serving.clone(), parts.draw.clone(), &parts.supervisor)?;
-    let face = FaceParts {
+fn assemble(parts: &Parts) -> Result<(ScriptServer, ServerParts), BadTool> {
+    let script = DemoScript::new(parts.clone());
+    let server = ScriptServer::new(script, parts.policy.serving.clone(), parts.draw.clone(), &parts.supervisor)?;
+    let face = ServerParts {
         policy: parts.policy.clone(),
         draw: parts.draw.clone(),
         supervisor: parts.supervisor.clone(),
         key: None,
     };
-    Ok((front, face))
+    Ok((server, face))
 }

@@ -1,13 +1,14 @@
 //! The tools of the demo server, one module each.
 //!
-//! [`Tool`] is the table: names, what clients are told of them, whether they obey. A tool is an async function from a
-//! [`Bench`] to a [`Finish`]; it knows neither dialect nor job store.
+//! [`DemoTool`] is the table of names, descriptions and cancel behaviour. A tool is an async function from a
+//! [`ToolContext`] to a [`ToolOutcome`]; it knows neither the dialect nor the job store.
 
 mod flaky;
 mod hash_tree;
 mod huge_report;
 mod index_folder;
 mod runaway;
+mod schemas;
 mod sign_in;
 mod stubborn;
 mod tidy_downloads;
@@ -15,15 +16,14 @@ mod tool_error;
 
 use std::pin::Pin;
 
+use crate::script_server::script::ToolCard;
 use domain::policy::ServingPolicy;
-use mcp::serve::desk::ToolCard;
-use serde_json::{Value, json};
 
-use crate::bench::{Bench, Finish};
+use crate::tool_context::{ToolContext, ToolOutcome};
 
 /// One of the tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tool {
+pub(crate) enum DemoTool {
     IndexFolder,
     HashTree,
     TidyDownloads,
@@ -35,7 +35,7 @@ pub(crate) enum Tool {
     Mistaken,
 }
 
-impl Tool {
+impl DemoTool {
     /// All, in the order in which they are listed.
     pub(crate) const ALL: &[Self] = &[
         Self::IndexFolder,
@@ -94,31 +94,16 @@ impl Tool {
 }
 
 /// Runs a tool.
-pub(crate) fn run(tool: Tool, bench: Bench) -> Pin<Box<dyn Future<Output = Finish> + Send>> {
+pub(crate) fn run(tool: DemoTool, context: ToolContext) -> Pin<Box<dyn Future<Output = ToolOutcome> + Send>> {
     match tool {
-        Tool::IndexFolder => Box::pin(index_folder::run(bench)),
-        Tool::HashTree => Box::pin(hash_tree::run(bench)),
-        Tool::TidyDownloads => Box::pin(tidy_downloads::run(bench)),
-        Tool::SignIn => Box::pin(sign_in::run(bench)),
-        Tool::Runaway => Box::pin(runaway::run(bench)),
-        Tool::Stubborn => Box::pin(stubborn::run(bench)),
-        Tool::HugeReport => Box::pin(huge_report::run(bench)),
-        Tool::Flaky => Box::pin(flaky::run(bench)),
-        Tool::Mistaken => Box::pin(tool_error::run(bench)),
+        DemoTool::IndexFolder => Box::pin(index_folder::run(context)),
+        DemoTool::HashTree => Box::pin(hash_tree::run(context)),
+        DemoTool::TidyDownloads => Box::pin(tidy_downloads::run(context)),
+        DemoTool::SignIn => Box::pin(sign_in::run(context)),
+        DemoTool::Runaway => Box::pin(runaway::run(context)),
+        DemoTool::Stubborn => Box::pin(stubborn::run(context)),
+        DemoTool::HugeReport => Box::pin(huge_report::run(context)),
+        DemoTool::Flaky => Box::pin(flaky::run(context)),
+        DemoTool::Mistaken => Box::pin(tool_error::run(context)),
     }
-}
-
-/// An input schema: an object with these properties and nothing else.
-fn schema(properties: Value, required: &[&str]) -> Value {
-    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
-}
-
-/// The schema of a folder argument.
-fn folder_schema(description: &str, limits: &ServingPolicy) -> Value {
-    json!({"type": "string", "minLength": 1, "maxLength": limits.path_chars_max, "description": description})
-}
-
-/// `annotations` of a tool that changes nothing.
-fn reads_only() -> Value {
-    json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false})
 }

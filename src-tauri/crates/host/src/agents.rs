@@ -13,7 +13,7 @@ use domain::ids::AgentId;
 use domain::policy::GatewayPolicy;
 use engine::Engine;
 use mcp::gateway::model_text::access;
-use mcp::serve::{FaceParts, Service, Visitor};
+use mcp::server::{Principal, ServerParts, Service};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -27,7 +27,7 @@ pub(crate) struct AgentDoor {
     /// The gateway.
     pub(crate) service: Arc<dyn Service>,
     /// What its faces need.
-    pub(crate) parts: FaceParts,
+    pub(crate) parts: ServerParts,
     /// What its requests may use.
     pub(crate) requests: RequestBudget,
     pace: Arc<Pace>,
@@ -50,7 +50,7 @@ pub(crate) enum NotLetIn {
 
 impl AgentDoor {
     /// A door to this gateway.
-    pub(crate) fn new(engine: Engine, service: Arc<dyn Service>, parts: FaceParts) -> Self {
+    pub(crate) fn new(engine: Engine, service: Arc<dyn Service>, parts: ServerParts) -> Self {
         let pace = Arc::new(Pace::new(&parts.policy.gateway));
         let requests = RequestBudget::new(&parts.policy);
         requests.register(&engine);
@@ -71,11 +71,11 @@ impl AgentDoor {
     }
 
     /// Where an agent wants to go: one server by name, or all.
-    pub(crate) fn visit(&self, agent: AgentId, server: Option<&str>) -> Result<Visitor, NotLetIn> {
-        let Some(name) = server else { return Ok(Visitor { agent, server: None }) };
+    pub(crate) fn visit(&self, agent: AgentId, server: Option<&str>) -> Result<Principal, NotLetIn> {
+        let Some(name) = server else { return Ok(Principal { agent, server: None }) };
         let known = self.engine.servers().into_iter().find(|(_, known)| **known == *name);
         let (server, _) = known.ok_or_else(|| NotLetIn::NoServer(domain::policy::plain_text(name, 80)))?;
-        Ok(Visitor { agent, server: Some(server) })
+        Ok(Principal { agent, server: Some(server) })
     }
 
     /// Counts a request of an agent.

@@ -16,10 +16,10 @@ use domain::ports::{CallIntents, Clock, Connector, Notifier, Registry, RegistryE
 use domain::server::ServerAddress;
 use engine::runtime::supervisor::Supervisor;
 use engine::{Draw, Engine, EngineParts, SystemClock};
-use mcp::client::{ConnectorParts, Forwarder, McpConnector};
+use mcp::upstream::{ConnectorParts, Forwarder, McpConnector};
 use mcp::gateway::{Gateway, GatewayParts};
-use mcp::serve::{FaceKey, FaceParts};
-use mcp::transport::{KeeperKey, KeeperProgram};
+use mcp::server::{ServerParts, SigningKey};
+use mcp::upstream::transport::{KeeperKey, KeeperProgram};
 use parking_lot::Mutex;
 use registry::{CallIntentsOptions, RegistryOptions, SealKey, SqliteCallIntents, SqliteRegistry};
 use tokens::FamilyCounter;
@@ -62,7 +62,7 @@ pub struct Adapters {
     /// Whether that is a file that only the user can read.
     pub secrets_in_file: bool,
     /// Signs what agents over HTTP bring back after a restart.
-    pub face_key: FaceKey,
+    pub face_key: SigningKey,
     /// Random bits.
     pub draw: Draw,
     /// Numbers.
@@ -213,7 +213,7 @@ impl Adapters {
             opener: None,
             secrets,
             secrets_in_file,
-            face_key: FaceKey::from_bytes(&SealKey::from_bytes(key).derive("session and event names 1")),
+            face_key: SigningKey::from_bytes(&SealKey::from_bytes(key).derive("session and event names 1")),
             draw,
             policy,
             supervisor,
@@ -273,7 +273,7 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
     let notices = Arc::new(move || reach.as_ref().map_or(NoticesGo::None, Reach::get));
     let agents_at = Arc::new(Mutex::new(AgentsAt::default()));
     let told = Arc::clone(&agents_at);
-    let parts = FaceParts {
+    let parts = ServerParts {
         policy: Gateway::faces(&policy),
         draw: Arc::clone(&draw),
         supervisor: supervisor.clone(),
@@ -392,7 +392,7 @@ fn agent_door(
     forwarder: Forwarder,
     clock: &Arc<dyn Clock>,
     policy: &Policy,
-    parts: FaceParts,
+    parts: ServerParts,
 ) -> AgentDoor {
     let gateway = Gateway::new(GatewayParts {
         engine: engine.clone(),
@@ -446,8 +446,8 @@ pub async fn open_to_read(config: &Config) -> Result<Arc<dyn Registry>, StartErr
 
 /// Ends what servers of an earlier, killed core left running, and records it (ruling 15).
 async fn end_leftovers(config: &Config, registry: &Arc<dyn Registry>, clock: &dyn Clock) -> Result<(), RegistryError> {
-    let mut ended = mcp::transport::end_leftovers(&config.paths.children(), &config.policy).await;
-    ended.extend(mcp::transport::end_unkept(&config.paths.keepers(), &config.policy).await);
+    let mut ended = mcp::upstream::transport::end_leftovers(&config.paths.children(), &config.policy).await;
+    ended.extend(mcp::upstream::transport::end_unkept(&config.paths.keepers(), &config.policy).await);
     if ended.is_empty() {
         return Ok(());
     }

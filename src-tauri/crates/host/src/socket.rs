@@ -246,8 +246,8 @@ async fn agent(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer
         });
         let_in.map_err(|why| why.error())
     });
-    let visitor = match visit {
-        Ok(visitor) => visitor,
+    let principal = match visit {
+        Ok(principal) => principal,
         Err(error) => return refused(&error),
     };
     let (true, Some(upgrade)) = (is_upgrade(request.headers()), request.extensions_mut().remove::<OnUpgrade>()) else {
@@ -258,16 +258,16 @@ async fn agent(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer
     };
     let agents = behind.agents.clone();
     let owner = ConnectionOwner::default();
-    if !owner.claim(&agents.requests, visitor.agent) {
+    if !owner.claim(&agents.requests, principal.agent) {
         return too_many_connections();
     }
     behind.supervisor.spawn_draining("agent stream", async move {
         let (_place, _owner) = (place, owner);
         let Ok(stream) = upgrade.await else { return };
         let (input, output) = tokio::io::split(TokioIo::new(stream));
-        let _bridge = agents.engine.agent_bridge(visitor.agent);
-        let input = CountedPipe::new(input, &agents.requests, visitor.agent);
-        let served = mcp::serve::serve_pipes(agents.service, agents.parts, Some(visitor), input, output).await;
+        let _bridge = agents.engine.agent_bridge(principal.agent);
+        let input = CountedPipe::new(input, &agents.requests, principal.agent);
+        let served = mcp::server::serve_pipes(agents.service, agents.parts, Some(principal), input, output).await;
         if let Err(error) = served {
             tracing::info!(%error, "the stream of an agent broke off");
         }

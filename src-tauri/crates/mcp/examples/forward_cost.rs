@@ -16,8 +16,8 @@ use axum::routing::post;
 use domain::task::payload::Payload;
 use domain::policy::Policy;
 use engine::runtime::supervisor::Supervisor;
-use mcp::link::{Outgoing, Passenger, Tag};
-use mcp::transport::{OpenContext, OpenTarget, open};
+use mcp::upstream::transport::link::{ForwardedParams, OutgoingRequest, RequestTag};
+use mcp::upstream::transport::{OpenContext, OpenTarget, open};
 use serde_json::{Value, json};
 
 /// Errors of an example are told as text.
@@ -75,13 +75,17 @@ async fn measure(url: &str, size: usize, rounds: usize) -> Outcome<()> {
         if bytes.len() < size {
             return fail("the plain answer is too short");
         }
-        let agent_params =
-            Passenger { params: Payload::new(params.to_string()), without: &[], declares: None, cancel_on_drop: false };
-        let outgoing = Outgoing {
+        let agent_params = ForwardedParams {
+            params: Payload::new(params.to_string()),
+            without: &[],
+            declares: None,
+            cancel_on_drop: false,
+        };
+        let outgoing = OutgoingRequest {
             method: "tools/call".into(),
             params: Value::Null,
             verbatim: Vec::new(),
-            tag: Tag(u64::try_from(round)?),
+            tag: RequestTag(u64::try_from(round)?),
             limit: None,
             param_headers: Vec::new(),
             agent_params: Some(agent_params),

@@ -8,7 +8,7 @@ fn main() -> ExitCode {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return ExitCode::FAILURE;
     };
-    let kept = runtime.block_on(mcp::transport::keep(&folder, tokio::io::stdin(), std::io::stdout()));
+    let kept = runtime.block_on(keeper::serve(&folder, tokio::io::stdin(), std::io::stdout()));
     runtime.shutdown_background();
     if kept.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

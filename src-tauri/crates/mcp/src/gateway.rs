@@ -1,4 +1,4 @@
-//! The gateway: agents reach their servers through this [`Service`](crate::serve::Service), on both eras of the serving
+//! The gateway: agents reach their servers through this [`Service`](crate::server::Service), on both eras of the serving
 //! face.
 //!
 //! It stands in the path so that every long call becomes a handle that cannot be lost. `service.rs` takes requests in
@@ -58,7 +58,7 @@ use engine::{Draw, Engine, Gauge};
 use tokio::sync::Semaphore;
 
 use self::limits::Limits;
-use crate::client::Forwarder;
+use crate::upstream::Forwarder;
 
 /// What the gateway is made of.
 pub struct GatewayParts {
@@ -78,7 +78,7 @@ pub struct GatewayParts {
     pub supervisor: Supervisor,
 }
 
-/// The gateway, a [`Service`](crate::serve::Service) for the serving faces.
+/// The gateway, a [`Service`](crate::server::Service) for the serving faces.
 pub struct Gateway {
     gate: Arc<Gate>,
 }

@@ -1,8 +1,8 @@
-//! Which era a server speaks, told from its answers to `server/discover` and `initialize` (protocol.md §3).
+//! Which era a server speaks, from its answers to `server/discover` and `initialize` (protocol.md §3).
 //!
-//! Pure reading: the transports send, wait and decide when silence counts. A modern error is known by its code in
-//! `-32020..=-32022` or by the shape of its `data`, because servers built before the final numbering still exist;
-//! a list of only old versions under another code is how old servers refuse, and no modern sign.
+//! Pure reading: the transports send, wait and decide how long silence may last. A modern error is recognised by its
+//! code or by the shape of its `data`, because servers built before the final numbering exist. A list of old versions
+//! under another code is how old servers refuse, and no sign of a modern one.
 
 use std::ops::RangeInclusive;
 
@@ -10,13 +10,12 @@ use domain::policy::{Policy, plain_text};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::link::Answer;
-use crate::transport::params::{LEGACY_VERSIONS, MODERN_VERSION};
+use crate::upstream::transport::link::Answer;
+use crate::upstream::transport::request_params::{LEGACY_VERSIONS, MODERN_VERSION};
+use crate::wire::error_codes::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
 
 /// Errors that only modern servers send (protocol.md §2.1).
-const MODERN_CODES: RangeInclusive<i64> = -32_022..=-32_020;
-/// `UnsupportedProtocolVersion`.
-const UNSUPPORTED_VERSION: i64 = -32_022;
+const MODERN_CODES: RangeInclusive<i64> = UNSUPPORTED_VERSION..=HEADER_MISMATCH;
 
 /// What an answer to `server/discover` says.
 #[derive(Debug)]

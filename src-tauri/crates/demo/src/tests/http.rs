@@ -159,7 +159,7 @@ async fn strangers_stay_outside() {
 #[tokio::test]
 async fn other_machines_cannot_be_served() {
     let refused = crate::serve_http(super::peer::parts(quick()), ([0, 0, 0, 0], 0).into(), |_| {}).await;
-    assert!(matches!(refused, Err(crate::DemoError::Http(mcp::serve::HttpError::NotLoopback(_)))), "{refused:?}");
+    assert!(matches!(refused, Err(crate::DemoError::Http(mcp::server::ServeHttpError::NotLoopback(_)))), "{refused:?}");
 }
 
 #[tokio::test]

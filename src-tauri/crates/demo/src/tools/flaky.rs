@@ -1,13 +1,13 @@
 //! `flaky`: fails with a JSON-RPC error after a second of work.
 //!
-//! For seeing how a task that *failed* differs from one that completed with a tool error (`tool_error.rs`).
+//! It shows how a task that *failed* differs from one that completed with a tool error (`tool_error.rs`).
 
-use mcp::serve::desk::{Length, Needs, ToolCard};
-use mcp::serve::fault::{Fault, FaultKind};
+use crate::script_server::script::{ToolCard, ToolLength, ToolNeeds};
+use mcp::server::rpc_error::{RequestError, RequestErrorKind};
 use serde_json::json;
 
-use super::{reads_only, schema};
-use crate::bench::{Bench, Finish};
+use super::schemas::{reads_only, schema};
+use crate::tool_context::{ToolContext, ToolOutcome};
 
 /// In the range that carries no meaning of MCP.
 const CODE: i64 = -32_010;
@@ -20,13 +20,16 @@ pub(super) fn card() -> ToolCard {
         input_schema: schema(json!({}), &[]),
         output_schema: None,
         annotations: reads_only(),
-        length: Length::Long,
-        needs: Needs::Nobody,
+        length: ToolLength::Long,
+        needs: ToolNeeds::Nobody,
     }
 }
 
-pub(super) async fn run(bench: Bench) -> Finish {
-    bench.report("about to fail".to_owned(), 0, Some(1));
-    tokio::time::sleep(bench.limits.tick).await;
-    Finish::Fault(Fault::new(FaultKind::OfTool(CODE), "the work failed half way, as it always does"))
+pub(super) async fn run(context: ToolContext) -> ToolOutcome {
+    context.report("about to fail".to_owned(), 0, Some(1));
+    tokio::time::sleep(context.limits.tick).await;
+    ToolOutcome::RpcError(RequestError::new(
+        RequestErrorKind::OfTool(CODE),
+        "the work failed half way, as it always does",
+    ))
 }

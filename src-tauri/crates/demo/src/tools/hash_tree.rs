@@ -1,20 +1,20 @@
-//! `hash_tree`: the SHA-256 of every regular file, in the lines `sha256sum` prints.
+//! `hash_tree`: the SHA-256 of every regular file, in the format of `sha256sum`.
 //!
-//! The list is what `find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum` prints in the folder, and the
-//! digest is the SHA-256 of that list. Names that are not UTF-8 are told with replacement characters but digested as
-//! they are. Files that cannot be read are left out and counted.
+//! The list equals `find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum` in the folder, and the digest is
+//! the SHA-256 of that list. Names that are not UTF-8 are shown with replacement characters but hashed as they are.
+//! Unreadable files are counted.
 
 use std::path::Path;
 
+use crate::script_server::script::{ToolCard, ToolLength, ToolNeeds};
 use domain::policy::ServingPolicy;
 use domain::tokens::grouped;
-use mcp::serve::desk::{Length, Needs, ToolCard};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::{folder_schema, reads_only, schema};
-use crate::bench::{Bench, Finish};
-use crate::folder::{existing, read_all, walk};
+use super::schemas::{folder_schema, reads_only, schema};
+use crate::folder_walk::{existing, read_all, walk};
+use crate::tool_context::{ToolContext, ToolOutcome};
 
 pub(super) fn card(limits: &ServingPolicy) -> ToolCard {
     ToolCard {
@@ -32,20 +32,20 @@ pub(super) fn card(limits: &ServingPolicy) -> ToolCard {
             "required": ["lines", "linesLeftOut", "files", "unreadable", "digest"],
         })),
         annotations: reads_only(),
-        length: Length::Long,
-        needs: Needs::Nobody,
+        length: ToolLength::Long,
+        needs: ToolNeeds::Nobody,
     }
 }
 
-pub(super) async fn run(bench: Bench) -> Finish {
-    let root = match existing(bench.path("path")).await {
+pub(super) async fn run(context: ToolContext) -> ToolOutcome {
+    let root = match existing(context.path("path")).await {
         Ok(root) => root,
-        Err(why) => return Finish::ToolError(why),
+        Err(why) => return ToolOutcome::ToolError(why),
     };
-    let tell = |found: usize| bench.say(format!("{} files found so far", grouped(found as u64)));
-    let found = match walk(&root, &bench.limits, tell).await {
+    let tell = |found: usize| context.say(format!("{} files found so far", grouped(found as u64)));
+    let found = match walk(&root, &context.limits, tell).await {
         Ok(found) => found,
-        Err(why) => return Finish::ToolError(why),
+        Err(why) => return ToolOutcome::ToolError(why),
     };
     let mut names: Vec<(Vec<u8>, _)> = found.files.into_iter().map(|path| (bytes_of(&path), path)).collect();
     names.sort_unstable();
@@ -53,7 +53,7 @@ pub(super) async fn run(bench: Bench) -> Finish {
     let (mut hashed, mut unreadable, mut left_out) = (0_u64, found.unreadable, 0_u64);
     let mut whole = Sha256::new();
     let (mut text, mut lines) = (String::new(), Vec::new());
-    bench.report(format!("0 of {} files", grouped(total)), 0, Some(total));
+    context.report(format!("0 of {} files", grouped(total)), 0, Some(total));
     for (at, (name, path)) in names.iter().enumerate() {
         let mut digest = Sha256::new();
         match read_all(&root.join(path), |piece| digest.update(piece)).await {
@@ -61,9 +61,9 @@ pub(super) async fn run(bench: Bench) -> Finish {
                 let line = line(&hex(&digest.finalize()), name);
                 whole.update(&line);
                 hashed += 1;
-                // The lines are told twice, as text and as data. The digest and the JSON around them have ample room in
+                // The lines are sent twice, as text and as data. The digest and the JSON around them have ample room in
                 // half of the cap, escapes included.
-                if text.len() + line.len() <= bench.limits.result_cap_bytes / 4 {
+                if text.len() + line.len() <= context.limits.result_cap_bytes / 4 {
                     let line = String::from_utf8_lossy(&line);
                     lines.push(line.trim_end_matches('\n').to_owned());
                     text.push_str(&line);
@@ -74,7 +74,7 @@ pub(super) async fn run(bench: Bench) -> Finish {
             Err(_) => unreadable += 1,
         }
         let done = at as u64 + 1;
-        bench.report(format!("{} of {} files", grouped(done), grouped(total)), done, Some(total));
+        context.report(format!("{} of {} files", grouped(done), grouped(total)), done, Some(total));
     }
     let digest = hex(&whole.finalize());
     if left_out > 0 {
@@ -87,7 +87,7 @@ pub(super) async fn run(bench: Bench) -> Finish {
     let data = json!({
         "lines": lines, "linesLeftOut": left_out, "files": hashed, "unreadable": unreadable, "digest": digest,
     });
-    Finish::Text(text, Some(data))
+    ToolOutcome::Text(text, Some(data))
 }
 
 /// One line of `sha256sum`: names with a backslash or a line break are escaped and marked.

@@ -1,18 +1,18 @@
-//! `huge_report`: a result of about as many tokens as asked for, made of facts about files.
+//! `huge_report`: a result of about as many tokens as requested, made of facts about files.
 //!
-//! One line for each file of a folder: place, size, day of the last change. When the folder has too few files, a
-//! table of Collatz paths fills the rest, and the report says where it begins. Nothing is written.
+//! One line per file: path, size, day of the last change. When the folder has too few files, a table of Collatz paths
+//! fills the rest, and the report says where it begins. Nothing is written.
 
 use std::path::{Path, PathBuf};
 
+use crate::script_server::script::{ToolCard, ToolLength, ToolNeeds};
 use domain::policy::ServingPolicy;
 use domain::tokens::grouped;
-use mcp::serve::desk::{Length, Needs, ToolCard};
 use serde_json::json;
 
-use super::{folder_schema, reads_only, schema};
-use crate::bench::{Bench, Finish};
-use crate::folder::existing;
+use super::schemas::{folder_schema, reads_only, schema};
+use crate::folder_walk::existing;
+use crate::tool_context::{ToolContext, ToolOutcome};
 
 /// Characters of such lines for one token. Judgement: paths, sizes and days split finer than prose, whose rule of thumb
 /// is four.
@@ -41,26 +41,26 @@ pub(super) fn card(limits: &ServingPolicy) -> ToolCard {
         ),
         output_schema: None,
         annotations: reads_only(),
-        length: Length::Long,
-        needs: Needs::Nobody,
+        length: ToolLength::Long,
+        needs: ToolNeeds::Nobody,
     }
 }
 
-pub(super) async fn run(bench: Bench) -> Finish {
-    let root = bench.path("path").unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
+pub(super) async fn run(context: ToolContext) -> ToolOutcome {
+    let root = context.path("path").unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER));
     let root = match existing(Some(root)).await {
         Ok(root) => root,
-        Err(why) => return Finish::ToolError(why),
+        Err(why) => return ToolOutcome::ToolError(why),
     };
-    let tokens = bench.whole("tokens", 50_000);
+    let tokens = context.whole("tokens", 50_000);
     let chars = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(CHARS_PER_TOKEN);
-    let goal = chars.min(bench.limits.result_cap_bytes / 2);
+    let goal = chars.min(context.limits.result_cap_bytes / 2);
     let mut report = format!("Files below `{}`\n", root.display());
     let tell = |length: usize| {
         let written = (length.min(goal) / CHARS_PER_TOKEN) as u64;
-        bench.report(format!("about {} of {} tokens", grouped(written), grouped(tokens)), written, Some(tokens));
+        context.report(format!("about {} of {} tokens", grouped(written), grouped(tokens)), written, Some(tokens));
     };
-    list(&root, goal, bench.limits.folder_depth_max, &mut report, &tell).await;
+    list(&root, goal, context.limits.folder_depth_max, &mut report, &tell).await;
     if report.len() < goal {
         report.push_str("\nThe folder has no more files. Collatz paths follow: start, steps to 1, highest number.\n");
         for start in 1_u64.. {
@@ -72,7 +72,7 @@ pub(super) async fn run(bench: Bench) -> Finish {
         }
     }
     tell(report.len());
-    Finish::Text(report, None)
+    ToolOutcome::Text(report, None)
 }
 
 /// Appends a line for each file until the report is long enough. Folders come in the order of their names.

@@ -1,20 +1,20 @@
-//! `index_folder`: reads every byte of every file and counts files, bytes and words by extension.
+//! `index_folder`: reads every file and counts files, bytes and words by extension.
 //!
-//! Minutes on a large tree, honestly; `pause_ms` makes a small one slow for trying things out. Words are counted in
-//! files without a zero byte, as runs of anything but white space. Nothing is written.
+//! Takes minutes on a large tree; `pause_ms` makes a small one slow for demonstrations. Words are runs of non-blank
+//! characters in files without a zero byte. Nothing is written.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::script_server::script::{ToolCard, ToolLength, ToolNeeds};
 use domain::policy::ServingPolicy;
 use domain::tokens::grouped;
-use mcp::serve::desk::{Length, Needs, ToolCard};
 use serde_json::{Value, json};
 
-use super::{folder_schema, reads_only, schema};
-use crate::bench::{Bench, Finish};
-use crate::folder::{existing, read_all, walk};
+use super::schemas::{folder_schema, reads_only, schema};
+use crate::folder_walk::{existing, read_all, walk};
+use crate::tool_context::{ToolContext, ToolOutcome};
 
 /// Extensions in the result; the rest is summed up. Judgement: more is noise.
 const EXTENSIONS_TOLD: usize = 100;
@@ -44,8 +44,8 @@ pub(super) fn card(limits: &ServingPolicy) -> ToolCard {
             "required": ["files", "folders", "bytes", "words", "unreadable", "byExtension", "otherExtensions"],
         })),
         annotations: reads_only(),
-        length: Length::Long,
-        needs: Needs::Nobody,
+        length: ToolLength::Long,
+        needs: ToolNeeds::Nobody,
     }
 }
 
@@ -64,28 +64,28 @@ impl Count {
     }
 }
 
-pub(super) async fn run(bench: Bench) -> Finish {
-    let root = match existing(bench.path("path")).await {
+pub(super) async fn run(context: ToolContext) -> ToolOutcome {
+    let root = match existing(context.path("path")).await {
         Ok(root) => root,
-        Err(why) => return Finish::ToolError(why),
+        Err(why) => return ToolOutcome::ToolError(why),
     };
-    let pause = Duration::from_millis(bench.whole("pause_ms", 0));
-    let tell = |found: usize| bench.say(format!("{} files found so far", grouped(found as u64)));
-    let found = match walk(&root, &bench.limits, tell).await {
+    let pause = Duration::from_millis(context.whole("pause_ms", 0));
+    let tell = |found: usize| context.say(format!("{} files found so far", grouped(found as u64)));
+    let found = match walk(&root, &context.limits, tell).await {
         Ok(found) => found,
-        Err(why) => return Finish::ToolError(why),
+        Err(why) => return ToolOutcome::ToolError(why),
     };
     let total = found.files.len() as u64;
     let mut unreadable = found.unreadable;
     let mut by_extension: BTreeMap<String, Count> = BTreeMap::new();
-    bench.report(format!("0 of {} files", grouped(total)), 0, Some(total));
+    context.report(format!("0 of {} files", grouped(total)), 0, Some(total));
     for (at, path) in found.files.iter().enumerate() {
         match count(&root.join(path)).await {
             Ok(count) => by_extension.entry(extension(path)).or_default().add(count),
             Err(_) => unreadable += 1,
         }
         let done = at as u64 + 1;
-        bench.report(format!("{} of {} files", grouped(done), grouped(total)), done, Some(total));
+        context.report(format!("{} of {} files", grouped(done), grouped(total)), done, Some(total));
         if !pause.is_zero() {
             tokio::time::sleep(pause).await;
         }
@@ -113,7 +113,7 @@ async fn count(path: &Path) -> std::io::Result<Count> {
     Ok(Count { files: 1, bytes, words: if is_text { words } else { 0 } })
 }
 
-fn finish(root: &Path, folders: u64, unreadable: u64, by_extension: BTreeMap<String, Count>) -> Finish {
+fn finish(root: &Path, folders: u64, unreadable: u64, by_extension: BTreeMap<String, Count>) -> ToolOutcome {
     let mut sum = Count::default();
     by_extension.values().for_each(|count| sum.add(*count));
     let mut ranked: Vec<(String, Count)> = by_extension.into_iter().collect();
@@ -150,5 +150,5 @@ fn finish(root: &Path, folders: u64, unreadable: u64, by_extension: BTreeMap<Str
         "byExtension": rows,
         "otherExtensions": {"files": rest.files, "bytes": rest.bytes, "words": rest.words},
     });
-    Finish::Text(text, Some(data))
+    ToolOutcome::Text(text, Some(data))
 }

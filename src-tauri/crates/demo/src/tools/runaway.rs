@@ -1,13 +1,13 @@
-//! `runaway`: works and reports for ever; only a cancel ends it.
+//! `runaway`: works and reports until it is cancelled.
 //!
-//! A tick a second, each counting primes among the next few thousand numbers: real work that no machine feels.
+//! Each second it counts primes among the next few thousand numbers: real work that needs almost no CPU.
 
+use crate::script_server::script::{ToolCard, ToolLength, ToolNeeds};
 use domain::tokens::grouped;
-use mcp::serve::desk::{Length, Needs, ToolCard};
 use serde_json::json;
 
-use super::{reads_only, schema};
-use crate::bench::{Bench, Finish};
+use super::schemas::{reads_only, schema};
+use crate::tool_context::{ToolContext, ToolOutcome};
 
 /// Numbers looked at in one tick. Judgement: well under a millisecond.
 const NUMBERS_PER_TICK: u64 = 2_000;
@@ -21,12 +21,12 @@ pub(super) fn card() -> ToolCard {
         input_schema: schema(json!({}), &[]),
         output_schema: None,
         annotations: reads_only(),
-        length: Length::Endless,
-        needs: Needs::Nobody,
+        length: ToolLength::Endless,
+        needs: ToolNeeds::Nobody,
     }
 }
 
-pub(super) async fn run(bench: Bench) -> Finish {
+pub(super) async fn run(context: ToolContext) -> ToolOutcome {
     let (mut tick, mut primes) = (0_u64, 0_u64);
     loop {
         let from = tick * NUMBERS_PER_TICK;
@@ -34,8 +34,8 @@ pub(super) async fn run(bench: Bench) -> Finish {
         tick += 1;
         let line =
             format!("tick {}: {} primes below {}", grouped(tick), grouped(primes), grouped(from + NUMBERS_PER_TICK));
-        bench.report(line, tick, None);
-        tokio::time::sleep(bench.limits.tick).await;
+        context.report(line, tick, None);
+        tokio::time::sleep(context.limits.tick).await;
     }
 }
 

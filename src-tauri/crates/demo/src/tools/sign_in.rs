@@ -1,23 +1,23 @@
-//! `sign_in`: asks a person to visit a page of this very server, and ends when its button is pressed.
+//! `sign_in`: asks a person to open a page of this server, and ends when its button is pressed.
 //!
-//! The page listens on a free loopback port under an unguessable path, only while the task lives. Opening it does
-//! nothing; the button does. Consent alone (`accept`) does not end the task, and no secret is involved.
+//! The page listens on a free loopback port under an unguessable path while the task lives. Opening it changes nothing,
+//! and `accept` alone does not end the task; only the button does. No secret is involved.
 
 use std::sync::Arc;
 
+use crate::script_server::script::{Elicitation, ElicitationReply, ToolCard, ToolLength, ToolNeeds};
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
-use mcp::serve::desk::{Ask, Length, Needs, Reply, ToolCard};
-use mcp::serve::fault::{Fault, FaultKind};
+use mcp::server::rpc_error::{RequestError, RequestErrorKind};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::schema;
-use crate::bench::{Bench, Finish};
+use super::schemas::schema;
+use crate::tool_context::{ToolContext, ToolOutcome};
 
 pub(super) fn card() -> ToolCard {
     ToolCard {
@@ -30,8 +30,8 @@ pub(super) fn card() -> ToolCard {
         annotations: json!({
             "readOnlyHint": true, "destructiveHint": false, "idempotentHint": false, "openWorldHint": false,
         }),
-        length: Length::Long,
-        needs: Needs::Visits,
+        length: ToolLength::Long,
+        needs: ToolNeeds::Visits,
     }
 }
 
@@ -41,9 +41,12 @@ struct Page {
     done: CancellationToken,
 }
 
-pub(super) async fn run(bench: Bench) -> Finish {
+pub(super) async fn run(context: ToolContext) -> ToolOutcome {
     let broken = |why: std::io::Error| {
-        Finish::Fault(Fault::new(FaultKind::Internal, format!("the sign-in page cannot be served: {why}")))
+        ToolOutcome::RpcError(RequestError::new(
+            RequestErrorKind::Internal,
+            format!("the sign-in page cannot be served: {why}"),
+        ))
     };
     let listener = match TcpListener::bind(("127.0.0.1", 0)).await {
         Ok(listener) => listener,
@@ -53,48 +56,52 @@ pub(super) async fn run(bench: Bench) -> Finish {
         Ok(address) => address.to_string(),
         Err(why) => return broken(why),
     };
-    let page = Arc::new(Page { host, code: format!("{:032x}", (bench.draw)()), done: CancellationToken::new() });
+    let page = Arc::new(Page { host, code: format!("{:032x}", (context.draw)()), done: CancellationToken::new() });
     let url = format!("http://{}/sign-in/{}", page.host, page.code);
     let app = Router::new().route("/sign-in/{code}", get(show).post(press)).with_state(page.clone());
     // The page ends with this scope, and the scope with the tool, whichever way that ends.
-    let scope = bench.supervisor.scope();
+    let scope = context.supervisor.scope();
     let _ends = scope.stopping().drop_guard();
     let (serving, closing) = (axum::serve(listener, app), scope.stopping());
-    bench.supervisor.spawn("sign-in page", async move {
+    context.supervisor.spawn("sign-in page", async move {
         // A broken page shows as a page nobody could finish.
         drop(serving.with_graceful_shutdown(closing.cancelled_owned()).await);
     });
-    wait(&bench, &page, url).await
+    wait(&context, &page, url).await
 }
 
-async fn wait(bench: &Bench, page: &Page, url: String) -> Finish {
-    bench.say("asking to open the sign-in page");
+async fn wait(context: &ToolContext, page: &Page, url: String) -> ToolOutcome {
+    context.say("asking to open the sign-in page");
     let message = "The demo server asks you to sign in. The page has one button and wants no password.";
-    let limit = tokio::time::sleep(bench.limits.sign_in_open);
+    let limit = tokio::time::sleep(context.limits.sign_in_open);
     let mut limit = std::pin::pin!(limit);
     let reply = tokio::select! {
-        reply = bench.ask(Ask::Visit { message: message.to_owned(), url }) => reply,
+        reply = context.ask(Elicitation::Visit { message: message.to_owned(), url }) => reply,
         () = page.done.cancelled() => return signed_in(),
         () = &mut limit => return too_late(),
     };
     match reply {
-        Reply::Accept(_) => {}
-        Reply::Decline => return Finish::Text("Nobody signed in: the person declined.".to_owned(), None),
-        Reply::Dismiss => return Finish::Text("Nobody signed in: the person did not want to now.".to_owned(), None),
+        ElicitationReply::Accept(_) => {}
+        ElicitationReply::Decline => {
+            return ToolOutcome::Text("Nobody signed in: the person declined.".to_owned(), None);
+        }
+        ElicitationReply::Dismiss => {
+            return ToolOutcome::Text("Nobody signed in: the person did not want to now.".to_owned(), None);
+        }
     }
-    bench.say("waiting for the button on the sign-in page");
+    context.say("waiting for the button on the sign-in page");
     tokio::select! {
         () = page.done.cancelled() => signed_in(),
         () = &mut limit => too_late(),
     }
 }
 
-fn signed_in() -> Finish {
-    Finish::Text("Signed in: the button on the page was pressed.".to_owned(), None)
+fn signed_in() -> ToolOutcome {
+    ToolOutcome::Text("Signed in: the button on the page was pressed.".to_owned(), None)
 }
 
-fn too_late() -> Finish {
-    Finish::ToolError("Nobody signed in: the page was open long enough and its button was not pressed.".to_owned())
+fn too_late() -> ToolOutcome {
+    ToolOutcome::ToolError("Nobody signed in: the page was open long enough and its button was not pressed.".to_owned())
 }
 
 async fn show(State(page): State<Arc<Page>>, Path(code): Path<String>, headers: HeaderMap) -> Response {

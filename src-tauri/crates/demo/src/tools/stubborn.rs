@@ -1,12 +1,12 @@
-//! `stubborn`: hears a cancel, acknowledges it, and goes on to its end.
+//! `stubborn`: acknowledges a cancel and works on to its end.
 //!
-//! For seeing the difference between a cancel that was acknowledged and work that stopped.
+//! It shows the difference between a cancel that was acknowledged and work that stopped.
 
-use mcp::serve::desk::{Length, Needs, ToolCard};
+use crate::script_server::script::{ToolCard, ToolLength, ToolNeeds};
 use serde_json::json;
 
-use super::{reads_only, schema};
-use crate::bench::{Bench, Finish};
+use super::schemas::{reads_only, schema};
+use crate::tool_context::{ToolContext, ToolOutcome};
 
 pub(super) fn card() -> ToolCard {
     ToolCard {
@@ -21,27 +21,27 @@ pub(super) fn card() -> ToolCard {
         ),
         output_schema: None,
         annotations: reads_only(),
-        length: Length::Long,
-        needs: Needs::Nobody,
+        length: ToolLength::Long,
+        needs: ToolNeeds::Nobody,
     }
 }
 
-pub(super) async fn run(bench: Bench) -> Finish {
-    let seconds = bench.whole("seconds", 60);
-    let stop = bench.stopping();
+pub(super) async fn run(context: ToolContext) -> ToolOutcome {
+    let seconds = context.whole("seconds", 60);
+    let stop = context.stopping();
     let mut asked_at = None;
     for done in 0..seconds {
         if stop.is_cancelled() && asked_at.is_none() {
             asked_at = Some(done);
         }
         let regardless = if asked_at.is_some() { ", asked to stop, going on" } else { "" };
-        bench.report(format!("{done} of {seconds} s{regardless}"), done, Some(seconds));
-        tokio::time::sleep(bench.limits.tick).await;
+        context.report(format!("{done} of {seconds} s{regardless}"), done, Some(seconds));
+        tokio::time::sleep(context.limits.tick).await;
     }
     let asked = match asked_at {
         Some(at) => format!(" It was asked to stop after about {at} s and went on."),
         None if stop.is_cancelled() => " It was asked to stop at the very end.".to_owned(),
         None => " Nobody asked it to stop.".to_owned(),
     };
-    Finish::Text(format!("Finished after {seconds} s of work.{asked}"), None)
+    ToolOutcome::Text(format!("Finished after {seconds} s of work.{asked}"), None)
 }

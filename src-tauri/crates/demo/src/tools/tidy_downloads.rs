@@ -1,27 +1,27 @@
-//! `tidy_downloads`: proposes to move the files of a folder into sub-folders by kind, and asks before it touches any.
+//! `tidy_downloads`: proposes to move the files of a folder into sub-folders by kind, and asks before it moves any.
 //!
-//! `sample.rs` makes a folder when none is named, `plan.rs` says what would be moved, `form.rs` asks and reads the
-//! answer, `shift.rs` moves. A dry run is the default in the argument and in the form; the person's answer decides.
-//! Nothing is ever overwritten or moved elsewhere, and what was done is told file by file.
+//! `sample.rs` makes a folder when none is given, `plan.rs` lists the moves, `form.rs` asks and reads the answer,
+//! `file_mover.rs` moves. A dry run is the default; the person's answer decides. Nothing is overwritten or leaves the
+//! folder.
 
+mod file_mover;
 mod form;
 mod plan;
 mod sample;
-mod shift;
 
 use std::path::PathBuf;
 
+use crate::script_server::script::{Elicitation, ElicitationReply, ToolCard, ToolLength, ToolNeeds};
 use domain::policy::ServingPolicy;
 use domain::tokens::grouped;
-use mcp::serve::desk::{Ask, Length, Needs, Reply, ToolCard};
 use serde_json::json;
 
-use self::form::Choice;
-use self::plan::{Item, Plan};
-use self::shift::{Moved, Shift};
-use super::{folder_schema, schema};
-use crate::bench::{Bench, Finish};
-use crate::folder::existing;
+use super::schemas::{folder_schema, schema};
+use crate::folder_walk::existing;
+use crate::tool_context::{ToolContext, ToolOutcome};
+use crate::tools::tidy_downloads::file_mover::{FileMover, Moved};
+use crate::tools::tidy_downloads::form::TidyChoice;
+use crate::tools::tidy_downloads::plan::{PlannedMove, TidyPlan};
 
 /// Lines of a result; the rest is counted. Judgement: nobody reads more.
 const LINES_TOLD: usize = 500;
@@ -45,63 +45,70 @@ pub(super) fn card(limits: &ServingPolicy) -> ToolCard {
         annotations: json!({
             "readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": false,
         }),
-        length: Length::Long,
-        needs: Needs::Forms,
+        length: ToolLength::Long,
+        needs: ToolNeeds::Forms,
     }
 }
 
-pub(super) async fn run(bench: Bench) -> Finish {
-    let named = match bench.path("folder") {
+pub(super) async fn run(context: ToolContext) -> ToolOutcome {
+    let named = match context.path("folder") {
         Some(folder) => existing(Some(folder)).await,
         None => sample::make().await,
     };
     let folder = match named {
         Ok(folder) => folder,
-        Err(why) => return Finish::ToolError(why),
+        Err(why) => return ToolOutcome::ToolError(why),
     };
-    let stop = bench.stopping();
+    let stop = context.stopping();
     let planned = tokio::select! {
-        planned = Plan::of(&folder, &bench.limits) => planned,
-        () = stop.cancelled() => return Finish::Stopped,
+        planned = TidyPlan::of(&folder, &context.limits) => planned,
+        () = stop.cancelled() => return ToolOutcome::Stopped,
     };
     let plan = match planned {
         Ok(plan) => plan,
-        Err(why) => return Finish::ToolError(why),
+        Err(why) => return ToolOutcome::ToolError(why),
     };
     if plan.items.is_empty() {
-        return Finish::Text(format!("Nothing to tidy in `{}`: no file of a known kind.", folder.display()), None);
+        return ToolOutcome::Text(format!("Nothing to tidy in `{}`: no file of a known kind.", folder.display()), None);
     }
-    bench.say(format!("waiting for a decision about {} files", grouped(plan.items.len() as u64)));
-    let ask =
-        Ask::Form { message: form::message(&folder, &plan), schema: form::schema(&plan, bench.yes("dry_run", true)) };
+    context.say(format!("waiting for a decision about {} files", grouped(plan.items.len() as u64)));
+    let ask = Elicitation::Form {
+        message: form::message(&folder, &plan),
+        schema: form::schema(&plan, context.yes("dry_run", true)),
+    };
     let reply = tokio::select! {
-        reply = bench.ask(ask) => reply,
-        () = stop.cancelled() => return Finish::Stopped,
+        reply = context.ask(ask) => reply,
+        () = stop.cancelled() => return ToolOutcome::Stopped,
     };
     let content = match reply {
-        Reply::Accept(content) => content,
-        Reply::Decline => return Finish::Text("Nothing was touched: the person declined.".to_owned(), None),
-        Reply::Dismiss => return Finish::Text("Nothing was touched: the person did not decide.".to_owned(), None),
+        ElicitationReply::Accept(content) => content,
+        ElicitationReply::Decline => {
+            return ToolOutcome::Text("Nothing was touched: the person declined.".to_owned(), None);
+        }
+        ElicitationReply::Dismiss => {
+            return ToolOutcome::Text("Nothing was touched: the person did not decide.".to_owned(), None);
+        }
     };
-    let choice = match Choice::read(&content, &plan) {
+    let choice = match TidyChoice::read(&content, &plan) {
         Ok(choice) => choice,
-        Err(why) => return Finish::ToolError(format!("Nothing was touched: {why}.")),
+        Err(why) => return ToolOutcome::ToolError(format!("Nothing was touched: {why}.")),
     };
     if !choice.go {
-        return Finish::Text("Nothing was touched: the answer was not to go ahead.".to_owned(), None);
+        return ToolOutcome::Text("Nothing was touched: the answer was not to go ahead.".to_owned(), None);
     }
-    let items: Vec<Item> = plan.items.into_iter().filter(|item| choice.takes(item)).take(choice.at_most).collect();
+    let items: Vec<PlannedMove> =
+        plan.items.into_iter().filter(|item| choice.takes(item)).take(choice.at_most).collect();
     if choice.dry_run {
-        return Finish::Text(proposal(&items, &choice), None);
+        return ToolOutcome::Text(proposal(&items, &choice), None);
     }
-    carry_out(&bench, folder, items, choice).await
+    carry_out(&context, folder, items, choice).await
 }
 
-fn noted(choice: &Choice) -> String {
+fn noted(choice: &TidyChoice) -> String {
     choice.note.as_ref().map_or_else(String::new, |note| format!("Note: {note}\n"))
 }
 
-fn proposal(items: &[Item], choice: &Choice) -> String {
+fn proposal(items: &[PlannedMove], choice: &TidyChoice) -> String {
     let mut text = format!("Dry run: {} files would be moved, nothing was touched.\n", grouped(items.len() as u64));
     text.push_str(&noted(choice));
     for item in items.iter().take(LINES_TOLD) {
@@ -117,25 +124,28 @@ fn cut(text: &mut String, lines: usize) {
     }
 }
 
-async fn carry_out(bench: &Bench, folder: PathBuf, items: Vec<Item>, choice: Choice) -> Finish {
-    let shift = match Shift::open(&folder) {
-        Ok(shift) => std::sync::Arc::new(shift),
+async fn carry_out(context: &ToolContext, folder: PathBuf, items: Vec<PlannedMove>, choice: TidyChoice) -> ToolOutcome {
+    let mover = match FileMover::open(&folder) {
+        Ok(mover) => std::sync::Arc::new(mover),
         Err(why) => {
-            return Finish::ToolError(format!("Nothing was touched: `{}` cannot be opened: {why}.", folder.display()));
+            return ToolOutcome::ToolError(format!(
+                "Nothing was touched: `{}` cannot be opened: {why}.",
+                folder.display()
+            ));
         }
     };
-    let stop = bench.stopping();
+    let stop = context.stopping();
     let total = items.len() as u64;
     let (mut moved, mut left) = (0_u64, 0_u64);
     let mut lines = String::new();
     for (at, item) in items.into_iter().enumerate() {
         if stop.is_cancelled() {
-            bench.say(format!("stopped: {} of {} files moved", grouped(moved), grouped(total)));
-            return Finish::Stopped;
+            context.say(format!("stopped: {} of {} files moved", grouped(moved), grouped(total)));
+            return ToolOutcome::Stopped;
         }
-        let (name, kind, clash, shift) = (item.name.clone(), item.kind, choice.clash, shift.clone());
+        let (name, kind, clash, mover) = (item.name.clone(), item.kind, choice.clash, mover.clone());
         // One file at a time on the thread for blocking work: it is not dropped half way.
-        let outcome = tokio::task::spawn_blocking(move || shift.one(&name, kind, clash)).await;
+        let outcome = tokio::task::spawn_blocking(move || mover.move_one(&name, kind, clash)).await;
         let line = match outcome {
             Ok(Moved::To(place)) => {
                 moved += 1;
@@ -153,9 +163,9 @@ async fn carry_out(bench: &Bench, folder: PathBuf, items: Vec<Item>, choice: Cho
         if at < LINES_TOLD {
             lines.push_str(&line);
         }
-        bench.report(format!("{} of {} files moved", grouped(moved), grouped(total)), at as u64 + 1, Some(total));
+        context.report(format!("{} of {} files moved", grouped(moved), grouped(total)), at as u64 + 1, Some(total));
     }
     cut(&mut lines, usize::try_from(total).unwrap_or(usize::MAX));
     let summary = format!("{} files moved, {} left where they were.\n", grouped(moved), grouped(left));
-    Finish::Text(format!("{summary}{}{lines}", noted(&choice)), None)
+    ToolOutcome::Text(format!("{summary}{}{lines}", noted(&choice)), None)
 }

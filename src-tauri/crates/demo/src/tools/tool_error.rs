@@ -1,12 +1,12 @@
-//! `tool_error`: answers at once with a result that says `isError`.
+//! `tool_error`: answers at once with a result that has `isError`.
 //!
-//! Never a task: for seeing a plain call, and an error meant for the model.
+//! It is never a task: it shows a plain call, and an error meant for the model.
 
-use mcp::serve::desk::{Length, Needs, ToolCard};
+use crate::script_server::script::{ToolCard, ToolLength, ToolNeeds};
 use serde_json::json;
 
-use super::{reads_only, schema};
-use crate::bench::{Bench, Finish};
+use super::schemas::{reads_only, schema};
+use crate::tool_context::{ToolContext, ToolOutcome};
 
 pub(super) fn card() -> ToolCard {
     ToolCard {
@@ -16,11 +16,11 @@ pub(super) fn card() -> ToolCard {
         input_schema: schema(json!({}), &[]),
         output_schema: None,
         annotations: reads_only(),
-        length: Length::Short,
-        needs: Needs::Nobody,
+        length: ToolLength::Short,
+        needs: ToolNeeds::Nobody,
     }
 }
 
-pub(super) async fn run(_bench: Bench) -> Finish {
-    Finish::ToolError("This tool always ends with an error of its own; nothing was done.".to_owned())
+pub(super) async fn run(_bench: ToolContext) -> ToolOutcome {
+    ToolOutcome::ToolError("This tool always ends with an error of its own; nothing was done.".to_owned())
 }

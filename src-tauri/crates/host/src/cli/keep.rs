@@ -2,7 +2,7 @@
 //!
 //! Cores start it; nobody types it. What to start comes on standard input, because it holds secrets; whether it runs is
 //! said in one line on standard output. It reads no configuration and writes no log: everything about it is in
-//! `mcp::transport`.
+//! `mcp::upstream::transport`.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub(crate) struct Keep {
 }
 
 pub(crate) async fn run(command: Keep) -> Ended {
-    match mcp::transport::keep(&command.folder, tokio::io::stdin(), std::io::stdout()).await {
+    match mcp::upstream::transport::keep(&command.folder, tokio::io::stdin(), std::io::stdout()).await {
         Ok(()) => Ok(DONE),
         Err(error) => Err(ApiError::new(
             Code::Failed,

@@ -33,7 +33,7 @@ struct Behind {
 
 /// The door as a router.
 pub(super) fn router(door: AgentDoor, bound: std::net::SocketAddr) -> Router {
-    let face = mcp::serve::router(Arc::clone(&door.service), door.parts.clone(), bound, &[ALL, ONE]);
+    let face = mcp::server::router(Arc::clone(&door.service), door.parts.clone(), bound, &[ALL, ONE]);
     let behind = Arc::new(Behind { door, port: bound.port() });
     face.layer(middleware::from_fn_with_state(behind, only_agents))
 }
@@ -50,22 +50,22 @@ async fn only_agents(State(behind): State<Arc<Behind>>, mut request: Request, ne
     }
     let mut shown = headers.get_all(header::AUTHORIZATION).iter();
     let authorization = shown.next().filter(|_| shown.next().is_none()).and_then(|header| header.to_str().ok());
-    let visitor = behind.door.agent(authorization).and_then(|agent| {
+    let principal = behind.door.agent(authorization).and_then(|agent| {
         let name = request.uri().path().strip_prefix(ALL).and_then(|rest| rest.strip_prefix('/')).map(decoded);
-        let visitor = behind.door.visit(agent, name.as_deref())?;
+        let principal = behind.door.visit(agent, name.as_deref())?;
         behind.door.pass(agent)?;
-        Ok(visitor)
+        Ok(principal)
     });
-    match visitor {
-        Ok(visitor) => {
+    match principal {
+        Ok(principal) => {
             // Nothing behind this door needs the token, and what is forwarded can never carry it.
             request.headers_mut().remove(header::AUTHORIZATION);
-            request.extensions_mut().insert(visitor);
+            request.extensions_mut().insert(principal);
             let owner = request.extensions().get::<Arc<ConnectionOwner>>();
-            if owner.is_some_and(|owner| !owner.claim(&behind.door.requests, visitor.agent)) {
+            if owner.is_some_and(|owner| !owner.claim(&behind.door.requests, principal.agent)) {
                 return too_many_connections();
             }
-            behind.door.requests.run(Holder::Agent(visitor.agent), request, next).await
+            behind.door.requests.run(Holder::Agent(principal.agent), request, next).await
         }
         Err(NotLetIn::Revoked(words)) => revoked(&words, request, &behind.door.parts.policy.gateway).await,
         Err(why) => not_let_in(&why),

@@ -16,9 +16,9 @@ use super::merge::Page;
 use super::reach::reach;
 use super::route::ListKind;
 use super::{Gate, forward, lists, own_tools, service, slices};
-use crate::message::text::{Inside, member, text_member, with_members};
-use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Request, Seat};
+use crate::wire::raw_json::{JsonMembers, member, text_member, with_members};
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::server::{Request, ResponseStream};
 
 /// What a tool promises of its structured content.
 const SCHEMA: &str = "outputSchema";
@@ -34,9 +34,9 @@ pub(super) async fn tools(
     guest: &Guest,
     server: ServerId,
     request: Request,
-    seat: &Seat,
+    seat: &ResponseStream,
     tap: &mut Tap<'_>,
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     let is_first = request.params.said("cursor").is_none();
     let page = forward::request(gate, guest, request, seat, tap).await?;
     gate.lists.note_tools(server, page.get(), is_first, TOOLS_MAX);
@@ -64,9 +64,9 @@ pub(super) async fn resources(
     server: ServerId,
     kind: ListKind,
     request: Request,
-    seat: &Seat,
+    seat: &ResponseStream,
     tap: &mut Tap<'_>,
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     let ours = match kind {
         ListKind::Templates => vec![service::result(&slices::template())?],
         ListKind::Tools | ListKind::Prompts | ListKind::Resources => Vec::new(),
@@ -77,7 +77,7 @@ pub(super) async fn resources(
             Ok(page) if is_last(&page) => return Ok(appended(page, kind, &ours)),
             Ok(page) => return Ok(page),
             // Some servers have resources and no templates.
-            Err(fault) if kind == ListKind::Templates && is_first && fault.kind == FaultKind::MethodNotFound => {}
+            Err(fault) if kind == ListKind::Templates && is_first && fault.kind == RequestErrorKind::MethodNotFound => {}
             Err(fault) => return Err(fault),
         }
     }
@@ -92,7 +92,7 @@ fn appended(page: Box<RawValue>, kind: ListKind, more: &[Box<RawValue>]) -> Box<
     let Some(list) = member(text, kind.member()).filter(|_| !more.is_empty()) else { return page };
     let Some(open) = list.trim_end().strip_suffix(']') else { return page };
     let more: Vec<&str> = more.iter().map(|entry| entry.get()).collect();
-    let comma = if Inside::of(list).is_some_and(|mut inside| inside.next().is_some()) { "," } else { "" };
+    let comma = if JsonMembers::of(list).is_some_and(|mut inside| inside.next().is_some()) { "," } else { "" };
     let list = format!("{open}{comma}{}]", more.join(","));
     RawValue::from_string(with_members(text, &[(kind.member(), list.into())], &[])).unwrap_or(page)
 }

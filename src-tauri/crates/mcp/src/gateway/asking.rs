@@ -20,9 +20,9 @@ use tokio::sync::Notify;
 
 use super::bridge::{self, LegacyQuestion};
 use super::{Gate, service};
-use crate::message::Answer;
-use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{AskError, Seat, Session};
+use crate::wire::message::Answer;
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::server::{ClientRequestError, ResponseStream, Session};
 
 /// Which questions are being asked somewhere, so that no second stream asks the same.
 #[derive(Clone, Default)]
@@ -61,7 +61,7 @@ impl Drop for Claim {
 #[derive(Clone, Copy)]
 pub(super) enum Stream<'a> {
     /// The response stream of one of its requests.
-    Call(&'a Seat),
+    Call(&'a ResponseStream),
     /// Its standing stream.
     Standing,
 }
@@ -87,7 +87,7 @@ pub(super) async fn ask_next(
     session: &Session,
     stream: Stream<'_>,
     handle: &TaskHandle,
-) -> Result<Asked, Fault> {
+) -> Result<Asked, RequestError> {
     let Some(agent) = handle.agent else { return Ok(Asked::Nothing) };
     for key in open_to_agent(handle, gate.clock.now()) {
         let Some(request) = handle.requests.get(&key) else { continue };
@@ -129,7 +129,7 @@ async fn ask(
     handle: &TaskHandle,
     request: &InputRequest,
     question: &LegacyQuestion,
-) -> Result<Reply, Fault> {
+) -> Result<Reply, RequestError> {
     let asking = async {
         match stream {
             Stream::Call(seat) => seat.ask_raw(&question.method, &*question.params).await,
@@ -146,13 +146,13 @@ async fn ask(
             Reply::Answer(action, content)
         }
         // A client that refuses to show a question has dismissed it.
-        Ok(Answer::Error(_)) | Err(AskError::Refused(_)) => Reply::Answer(AnswerAction::Dismiss, None),
-        Err(AskError::Gone | AskError::TooMany) => Reply::StreamLost,
+        Ok(Answer::Error(_)) | Err(ClientRequestError::Refused(_)) => Reply::Answer(AnswerAction::Dismiss, None),
+        Err(ClientRequestError::Gone | ClientRequestError::TooMany) => Reply::StreamLost,
     })
 }
 
 /// Resolves when a question is not the agent's to answer any more.
-async fn settled(gate: &Gate, handle: HandleId, key: &RequestKey) -> Result<(), Fault> {
+async fn settled(gate: &Gate, handle: HandleId, key: &RequestKey) -> Result<(), RequestError> {
     let Some(mut watch) = watch(gate, handle).await? else { return Ok(()) };
     while open_to_agent(&watch.now(), gate.clock.now()).contains(key) {
         watch.changed().await;
@@ -192,7 +192,7 @@ pub(super) async fn record(
     key: &RequestKey,
     action: AnswerAction,
     content: Option<Payload>,
-) -> Result<(), Fault> {
+) -> Result<(), RequestError> {
     let input = AnswerInput { key: Some(key.clone()), action, content, by: Decider::Agent(agent), not_before: None };
     match gate.engine.answer(handle, input).await {
         Ok(_) | Err(EngineError::Refused(_) | EngineError::UnknownHandle) => Ok(()),
@@ -207,20 +207,20 @@ pub(super) async fn record(
 pub(super) async fn pass_on(
     gate: &Gate,
     session: &Session,
-    seat: &Seat,
+    seat: &ResponseStream,
     question: &str,
     link: &str,
-) -> Result<String, Fault> {
-    let cannot = || Fault::new(FaultKind::Internal, "the server asks what this client did not declare that it answers");
+) -> Result<String, RequestError> {
+    let cannot = || RequestError::new(RequestErrorKind::Internal, "the server asks what this client did not declare that it answers");
     let passed = bridge::passed_on(question, link, session.version(), &gate.policy);
     let (kind, question) = passed.filter(|(kind, _)| is_shown_by(session.capabilities(), kind)).ok_or_else(cannot)?;
     match (seat.ask_raw(&question.method, &*question.params).await, kind) {
         (Ok(Answer::Result(raw)), _) => Ok(bridge::untied(raw.get())),
         // A client that refuses to show a question has dismissed it.
         (Ok(Answer::Error(_)), Ask::Form { .. } | Ask::Visit { .. }) => Ok(r#"{"action":"cancel"}"#.to_owned()),
-        (Ok(Answer::Error(raw)), Ask::Sampling | Ask::Roots | Ask::Unsupported(_)) => Err(Fault::raw(&raw)),
-        (Err(AskError::Gone | AskError::Refused(_) | AskError::TooMany), _) => {
-            Err(Fault::new(FaultKind::Internal, "the client's stream is gone"))
+        (Ok(Answer::Error(raw)), Ask::Sampling | Ask::Roots | Ask::Unsupported(_)) => Err(RequestError::raw(&raw)),
+        (Err(ClientRequestError::Gone | ClientRequestError::Refused(_) | ClientRequestError::TooMany), _) => {
+            Err(RequestError::new(RequestErrorKind::Internal, "the client's stream is gone"))
         }
     }
 }
@@ -229,7 +229,7 @@ pub(super) async fn pass_on(
 ///
 /// # Errors
 /// When the registry cannot be read.
-pub(super) async fn watch(gate: &Gate, id: HandleId) -> Result<Option<HandleWatch>, Fault> {
+pub(super) async fn watch(gate: &Gate, id: HandleId) -> Result<Option<HandleWatch>, RequestError> {
     gate.engine.watch(id).await.map_err(|failed| service::fault(&failed))
 }
 
@@ -237,6 +237,6 @@ pub(super) async fn watch(gate: &Gate, id: HandleId) -> Result<Option<HandleWatc
 ///
 /// # Errors
 /// When the registry cannot be read.
-pub(super) async fn payload(gate: &Gate, id: HandleId, kind: PayloadKind) -> Result<Option<Payload>, Fault> {
+pub(super) async fn payload(gate: &Gate, id: HandleId, kind: PayloadKind) -> Result<Option<Payload>, RequestError> {
     gate.registry.payload(id, kind).await.map_err(|failed| service::unreadable(&failed))
 }

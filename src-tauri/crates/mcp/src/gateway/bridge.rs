@@ -18,10 +18,10 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::model_text::ended;
-use crate::dialect::experimental2025::RELATED_TASK;
-use crate::message::text::{Inside, member, text_member, with_members};
-use crate::serve::version;
-use crate::view::{ELICITATION, Fields, ask};
+use crate::wire::dialect::experimental2025::RELATED_TASK;
+use crate::wire::raw_json::{JsonMembers, member, text_member, with_members};
+use crate::server::version;
+use crate::wire::view::{ELICITATION, JsonFields, ask};
 
 /// A task of 2025-11-25 as its agent sees it.
 pub(super) struct LegacyTask {
@@ -169,7 +169,7 @@ fn tied(object: &str, id: HandleId) -> String {
 
 /// A message without these members of its `_meta`; a `_meta` that held nothing else goes with them.
 pub(super) fn without_meta(object: &str, names: &[&str]) -> String {
-    let Some(meta) = member(object, "_meta").and_then(Inside::object) else { return object.to_owned() };
+    let Some(meta) = member(object, "_meta").and_then(JsonMembers::object) else { return object.to_owned() };
     let (gone, kept): (Vec<_>, Vec<_>) = meta.partition(|part| names.contains(&&*part.name));
     if gone.is_empty() {
         return object.to_owned();
@@ -217,7 +217,7 @@ pub(super) fn passed_on(question: &str, link: &str, version: &str, policy: &Poli
     let method = text_member(question, "method")?.into_owned();
     let params = member(question, "params").filter(|params| params.starts_with('{')).unwrap_or("{}");
     let read: Box<RawValue> = raw(params.to_owned())?;
-    let kind = ask(&method, Fields::of(&read, "$.params").ok().as_ref(), policy);
+    let kind = ask(&method, JsonFields::of(&read, "$.params").ok().as_ref(), policy);
     let question = spelled(method, without_meta(params, &OF_THE_CONNECTION), link, version)?;
     Some((kind, question))
 }
@@ -339,7 +339,7 @@ pub(super) fn modern_question(handle: HandleId, request: &InputRequest, whole: O
 /// What an agent answered: its choice and content, or its whole answer where that says more than ours can hold.
 /// `None` when it is no answer to this question.
 pub(super) fn answer(kind: &Ask, response: &str) -> Option<(AnswerAction, Option<Payload>)> {
-    Inside::object(response)?;
+    JsonMembers::object(response)?;
     let untied = without_meta(response, &[RELATED_TASK]);
     match kind {
         Ask::Form { .. } | Ask::Visit { .. } => {}
@@ -353,13 +353,13 @@ pub(super) fn answer(kind: &Ask, response: &str) -> Option<(AnswerAction, Option
         "cancel" => AnswerAction::Dismiss,
         _ => return None,
     };
-    if Inside::object(&untied)?.any(|part| part.name != "action" && part.name != "content") {
+    if JsonMembers::object(&untied)?.any(|part| part.name != "action" && part.name != "content") {
         return Some((AnswerAction::Forwarded, Some(Payload::new(untied))));
     }
     let content = match (action, kind) {
         (AnswerAction::Accept, Ask::Form { .. }) => {
             let content = member(response, "content").filter(|content| *content != "null").unwrap_or("{}");
-            Inside::object(content)?;
+            JsonMembers::object(content)?;
             Some(Payload::new(content))
         }
         _ => None,

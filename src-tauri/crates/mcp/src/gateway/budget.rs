@@ -22,8 +22,8 @@ pub(super) use self::shelf::Page;
 use super::Gate;
 use super::guest::Guest;
 use super::wire::End;
-use crate::serve::fault::Fault;
-use crate::serve::{Answered, Params};
+use crate::server::rpc_error::RequestError;
+use crate::server::{RawResult, RequestParams};
 
 /// What something is about.
 #[derive(Clone, Copy, Default)]
@@ -68,7 +68,7 @@ impl<'a> Tap<'a> {
     }
 
     /// A model called something that is no tool of a server: one of ours, or one that nobody knows.
-    pub(super) fn called_here(&mut self, params: &Params) {
+    pub(super) fn called_here(&mut self, params: &RequestParams) {
         let is_retry = params.said("inputResponses").is_some() || params.said("requestState").is_some();
         if let Some(raw) = params.raw().filter(|_| !is_retry && self.call.is_none()) {
             self.call = Some((Payload::new(raw.get()), About::default()));
@@ -110,7 +110,7 @@ impl<'a> Tap<'a> {
     }
 
     /// The request is answered. What nobody reads does not count.
-    pub(super) fn close(mut self, answer: &Result<Answered, Fault>, is_gone: bool) {
+    pub(super) fn close(mut self, answer: &Result<RawResult, RequestError>, is_gone: bool) {
         let shown = std::mem::take(&mut self.shown);
         self.tell_call();
         if is_gone {

@@ -22,9 +22,9 @@ use super::hold::{Held, Patience, hold};
 use super::names::ToolPlace;
 use super::tell::Teller;
 use super::{Gate, era, forward, mirrored, names, own_tools, questions, resume, service};
-use crate::serve::fault::Fault;
-use crate::serve::params::members;
-use crate::serve::{Answered, Door, Params, Request, Seat};
+use crate::server::rpc_error::RequestError;
+use crate::server::request_params::members;
+use crate::server::{RawResult, Request, RequestParams, ResponseStream, SessionTransport};
 
 /// Calls a tool for an agent.
 ///
@@ -34,12 +34,12 @@ pub(super) async fn call(
     gate: &Arc<Gate>,
     guest: &Guest,
     request: Request,
-    seat: &Seat,
+    seat: &ResponseStream,
     tap: &mut Tap<'_>,
-) -> Result<Answered, Fault> {
+) -> Result<RawResult, RequestError> {
     let begun = Instant::now();
     let params = &request.params;
-    let name = params.text("name").ok_or_else(|| Fault::params("`name` must be a text"))?;
+    let name = params.text("name").ok_or_else(|| RequestError::params("`name` must be a text"))?;
     if own_tools::is_ours(gate, guest, &name).await {
         tap.called_here(params);
         resume::at_request(gate, seat, &request);
@@ -65,11 +65,11 @@ pub(super) async fn call(
             let result = forward::down_text(gate, guest, place.server, None, payload);
             let result = era::result(guest, result);
             tap.shows(Passed::Result(result.clone()));
-            Ok(Answered::Text(result))
+            Ok(RawResult::Text(result))
         }
-        CallOutcome::Error { payload } => Err(Fault::raw(&forward::down(gate, guest, place.server, None, &payload).await?)),
+        CallOutcome::Error { payload } => Err(RequestError::raw(&forward::down(gate, guest, place.server, None, &payload).await?)),
         // The agent is asked as its server asked: its retry goes there too, because there is no row.
-        CallOutcome::NeedsInput { whole } => Ok(Answered::Text(forward::down_text(gate, guest, place.server, None, whole))),
+        CallOutcome::NeedsInput { whole } => Ok(RawResult::Text(forward::down_text(gate, guest, place.server, None, whole))),
         CallOutcome::Handle(id) => {
             resume::at_call(seat, id);
             let held = Held { id, patience, waits: false, since: None };
@@ -78,7 +78,7 @@ pub(super) async fn call(
         CallOutcome::Joined(id) => {
             resume::at_call(seat, id);
             // Behind a bridge the program may have waited since the call was made the first time, to another core.
-            let is_bridged = program.door() == Door::Stdio;
+            let is_bridged = program.door() == SessionTransport::Stdio;
             let age = gate.engine.task(id).map_or(Duration::ZERO, |task| gate.clock.now().since(task.created));
             let patience = if is_bridged { patience.joined(begun, age) } else { patience };
             if is_bridged {
@@ -92,7 +92,7 @@ pub(super) async fn call(
 }
 
 /// Sends the call and tells its agent what it says meanwhile.
-async fn land(gate: &Arc<Gate>, call: AgentCall, teller: &mut Teller, seat: &Seat) -> Result<CallOutcome, Fault> {
+async fn land(gate: &Arc<Gate>, call: AgentCall, teller: &mut Teller, seat: &ResponseStream) -> Result<CallOutcome, RequestError> {
     let calling = gate.engine.agent_call(call);
     tokio::pin!(calling);
     loop {
@@ -115,13 +115,13 @@ pub(super) fn agent_call(
     gate: &Gate,
     guest: &Guest,
     place: &ToolPlace,
-    params: &Params,
-    seat: &Seat,
+    params: &RequestParams,
+    seat: &ResponseStream,
     listener: CallListener,
-) -> Result<AgentCall, Fault> {
+) -> Result<AgentCall, RequestError> {
     let arguments = params.said("arguments").unwrap_or("{}");
     if !arguments.starts_with('{') {
-        return Err(Fault::params("`arguments` must be an object"));
+        return Err(RequestError::params("`arguments` must be an object"));
     }
     Ok(AgentCall {
         agent: guest.agent,
@@ -151,13 +151,13 @@ fn trace(parent: &str) -> Option<Arc<str>> {
 }
 
 /// The agent's answers to questions that were relayed to it, and the server's state, byte for byte (statement 63).
-fn continuation(guest: &Guest, params: &Params) -> Result<Option<Continuation>, Fault> {
+fn continuation(guest: &Guest, params: &RequestParams) -> Result<Option<Continuation>, RequestError> {
     let (state, responses) = (params.get("requestState"), params.said("inputResponses"));
     if !guest.is_modern() || (state.is_none() && responses.is_none()) {
         return Ok(None);
     }
     let answers = members(responses.unwrap_or("{}"));
-    let answers = answers.ok_or_else(|| Fault::params("`inputResponses` must be an object"))?;
+    let answers = answers.ok_or_else(|| RequestError::params("`inputResponses` must be an object"))?;
     let answer = |(key, response): (std::borrow::Cow<'_, str>, &RawValue)| AnswerToSend {
         door: AskDoor::Round { round: 1, key: key.into_owned() },
         action: AnswerAction::Forwarded,

@@ -15,13 +15,13 @@ use tokio::time::Instant;
 
 use super::Gate;
 use super::guest::Guest;
-use crate::serve::{Door, GivenUp, Params, Seat};
+use crate::server::{CancelReason, RequestParams, ResponseStream, SessionTransport};
 
 /// The program that waits for one call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WaitingProgram {
     profile: &'static ClientProfile,
-    door: Door,
+    door: SessionTransport,
     /// Whether it asked for progress.
     hears_progress: bool,
     /// The timeout that this agent's program was seen to have.
@@ -30,7 +30,7 @@ pub(super) struct WaitingProgram {
 
 impl WaitingProgram {
     /// The program behind a request.
-    pub(super) fn of(gate: &Gate, guest: &Guest, params: &Params, seat: &Seat) -> Self {
+    pub(super) fn of(gate: &Gate, guest: &Guest, params: &RequestParams, seat: &ResponseStream) -> Self {
         Self {
             profile: of_client(guest.client.program().map(|program| program.name.as_str())),
             door: guest.door(seat),
@@ -40,14 +40,14 @@ impl WaitingProgram {
     }
 
     /// Which way it is reached: a bridge speaks stdio to its program, and so does the core to the bridge.
-    pub(super) const fn door(&self) -> Door {
+    pub(super) const fn door(&self) -> SessionTransport {
         self.door
     }
 
     const fn timeout(&self) -> CallTimeout {
         match self.door {
-            Door::Http => self.profile.http,
-            Door::Stdio => self.profile.stdio,
+            SessionTransport::Http => self.profile.http,
+            SessionTransport::Stdio => self.profile.stdio,
         }
     }
 
@@ -85,14 +85,14 @@ impl WaitingProgram {
 pub(super) struct TimeoutWatch {
     gate: Arc<Gate>,
     agent: AgentId,
-    seat: Seat,
+    seat: ResponseStream,
     began: Instant,
     waits_on: bool,
 }
 
 impl TimeoutWatch {
     /// Begins with the call.
-    pub(super) fn new(gate: &Arc<Gate>, guest: &Guest, program: WaitingProgram, seat: &Seat) -> Self {
+    pub(super) fn new(gate: &Arc<Gate>, guest: &Guest, program: WaitingProgram, seat: &ResponseStream) -> Self {
         let (gate, seat, waits_on) = (Arc::clone(gate), seat.clone(), program.waits_on());
         Self { gate, agent: guest.agent, seat, began: Instant::now(), waits_on }
     }
@@ -105,7 +105,7 @@ impl Drop for TimeoutWatch {
             return;
         }
         // Where progress makes it wait on, the time since the call began is not what ran out.
-        let is_timeout = given_up == Some(GivenUp::TimedOut) && !self.waits_on;
+        let is_timeout = given_up == Some(CancelReason::TimedOut) && !self.waits_on;
         self.gate.engine.call_abandoned(self.agent, self.began.elapsed(), is_timeout);
     }
 }
@@ -114,7 +114,7 @@ impl Drop for TimeoutWatch {
 mod tests {
     use super::*;
 
-    fn program(name: &str, door: Door, hears_progress: bool) -> WaitingProgram {
+    fn program(name: &str, door: SessionTransport, hears_progress: bool) -> WaitingProgram {
         WaitingProgram { profile: of_client(Some(name)), door, hears_progress, learned: None }
     }
 
@@ -122,15 +122,15 @@ mod tests {
     fn a_program_is_answered_shortly_before_it_gives_up_on_its_transport() {
         let policy = policy::GatewayPolicy::default();
         for (name, door, progress, seconds) in [
-            ("gemini-cli-mcp-client", Door::Http, false, 595),
-            ("gemini-cli-mcp-client", Door::Stdio, true, 595),
-            ("codex-mcp-client", Door::Stdio, true, 295),
-            ("claude-code", Door::Http, false, 295),
-            ("claude-code", Door::Http, true, 3_600),
-            ("claude-code", Door::Stdio, false, 3_600),
-            ("opencode", Door::Stdio, false, 55),
-            ("opencode", Door::Http, true, 3_600),
-            ("claude-ai", Door::Stdio, true, 235),
+            ("gemini-cli-mcp-client", SessionTransport::Http, false, 595),
+            ("gemini-cli-mcp-client", SessionTransport::Stdio, true, 595),
+            ("codex-mcp-client", SessionTransport::Stdio, true, 295),
+            ("claude-code", SessionTransport::Http, false, 295),
+            ("claude-code", SessionTransport::Http, true, 3_600),
+            ("claude-code", SessionTransport::Stdio, false, 3_600),
+            ("opencode", SessionTransport::Stdio, false, 55),
+            ("opencode", SessionTransport::Http, true, 3_600),
+            ("claude-ai", SessionTransport::Stdio, true, 235),
         ] {
             let program = program(name, door, progress);
             assert_eq!(program.call_limit(&policy).as_secs(), seconds, "{name} over {door:?}, progress: {progress}");
@@ -142,7 +142,7 @@ mod tests {
     fn a_program_that_nobody_knows_is_answered_early() {
         let policy = policy::GatewayPolicy::default();
         for progress in [false, true] {
-            let stranger = program("somebody", Door::Http, progress);
+            let stranger = program("somebody", SessionTransport::Http, progress);
             assert_eq!(stranger.call_limit(&policy), Duration::from_secs(25), "ruling 22");
             assert_eq!(stranger.wait_limit(&policy), Duration::from_secs(20));
         }
@@ -153,7 +153,7 @@ mod tests {
         let policy = policy::GatewayPolicy::default();
         let learned = |name, seconds| WaitingProgram {
             learned: Some(Duration::from_secs(seconds)),
-            ..program(name, Door::Http, true)
+            ..program(name, SessionTransport::Http, true)
         };
         assert_eq!(learned("gemini-cli", 120).call_limit(&policy), Duration::from_secs(115), "its own setting");
         assert_eq!(learned("gemini-cli", 1_200).call_limit(&policy), Duration::from_secs(595), "not longer than known");

@@ -21,7 +21,7 @@ use super::asking::{self, Asked, Stream};
 use super::bridge::{self, LegacyTask};
 use super::guest::Guest;
 use super::legacy_tasks;
-use crate::serve::{Door, Session};
+use crate::server::{Session, SessionTransport};
 
 /// Which session is told about which tasks.
 #[derive(Default)]
@@ -156,7 +156,7 @@ async fn questions(gate: &Gate, session: &Session, id: HandleId) {
         while asking::open_to_agent(&watch.now(), gate.clock.now()).is_empty() {
             watch.changed().await;
         }
-        if session.door() == Door::Http {
+        if session.door() == SessionTransport::Http {
             // A `tasks/result` is the better stream; it has this long to come.
             tokio::time::sleep(gate.policy.serving.question_patience).await;
         }

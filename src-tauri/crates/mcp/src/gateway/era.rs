@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::bridge::without_meta;
 use super::guest::Guest;
 use super::wire::{META_SERVER, complete, complete_text};
-use crate::message::text::{text_member, with_members};
+use crate::wire::raw_json::{text_member, with_members};
 
 /// The key of the subscription in `_meta` of everything on its stream.
 pub(super) const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";

@@ -13,8 +13,8 @@ use super::guest::Guest;
 use super::model_text::access;
 use super::outcome::{self, Gone};
 use super::{Gate, service};
-use crate::serve::Params;
-use crate::serve::fault::Fault;
+use crate::server::RequestParams;
+use crate::server::rpc_error::RequestError;
 
 /// Characters of a handle after its prefix that name it in texts for models, while they are its agent's only such.
 const SHORT: usize = 8;
@@ -23,8 +23,8 @@ const SHORT: usize = 8;
 ///
 /// # Errors
 /// The one answer, when it is not a task of this agent.
-pub(super) async fn named(gate: &Gate, guest: &Guest, params: &Params) -> Result<Arc<TaskHandle>, Fault> {
-    let id = params.text("taskId").ok_or_else(|| Fault::params("`taskId` must be a text"))?;
+pub(super) async fn named(gate: &Gate, guest: &Guest, params: &RequestParams) -> Result<Arc<TaskHandle>, RequestError> {
+    let id = params.text("taskId").ok_or_else(|| RequestError::params("`taskId` must be a text"))?;
     task(gate, guest, &id).await
 }
 
@@ -32,31 +32,31 @@ pub(super) async fn named(gate: &Gate, guest: &Guest, params: &Params) -> Result
 ///
 /// # Errors
 /// The one answer, when it is not a task of this agent.
-pub(super) async fn task(gate: &Gate, guest: &Guest, id: &str) -> Result<Arc<TaskHandle>, Fault> {
-    let id: HandleId = id.parse().map_err(|_| Fault::unknown_task())?;
+pub(super) async fn task(gate: &Gate, guest: &Guest, id: &str) -> Result<Arc<TaskHandle>, RequestError> {
+    let id: HandleId = id.parse().map_err(|_| RequestError::unknown_task())?;
     if let Some(handle) = gate.engine.task(id).filter(|handle| is_for(gate, guest, handle)) {
         return Ok(handle);
     }
     let stored = gate.registry.handle(id).await.map_err(|error| service::unreadable(&error))?;
-    stored.map(Arc::new).filter(|handle| is_for(gate, guest, handle)).ok_or_else(Fault::unknown_task)
+    stored.map(Arc::new).filter(|handle| is_for(gate, guest, handle)).ok_or_else(RequestError::unknown_task)
 }
 
 /// The task that a model names in words: a whole id, or the beginning of one of its own.
 ///
 /// # Errors
 /// The one answer, when it is not exactly one task of this agent.
-pub(super) async fn in_words(gate: &Gate, guest: &Guest, text: &str) -> Result<Arc<TaskHandle>, Fault> {
+pub(super) async fn in_words(gate: &Gate, guest: &Guest, text: &str) -> Result<Arc<TaskHandle>, RequestError> {
     let text = text.trim();
     if text.parse::<HandleId>().is_ok() {
         return task(gate, guest, text).await;
     }
     if !is_short(text) {
-        return Err(Fault::unknown_task());
+        return Err(RequestError::unknown_task());
     }
     let mut found = beginning(gate, guest, text).await?;
     match (found.pop(), found.pop()) {
         (Some(only), None) => Ok(only),
-        (None, _) | (Some(_), Some(_)) => Err(Fault::unknown_task()),
+        (None, _) | (Some(_), Some(_)) => Err(RequestError::unknown_task()),
     }
 }
 
@@ -106,7 +106,7 @@ pub(super) async fn short(gate: &Gate, guest: &Guest, id: HandleId) -> String {
 }
 
 /// The agent's tasks whose id begins so; two are enough to know that it is not unique.
-async fn beginning(gate: &Gate, guest: &Guest, text: &str) -> Result<Vec<Arc<TaskHandle>>, Fault> {
+async fn beginning(gate: &Gate, guest: &Guest, text: &str) -> Result<Vec<Arc<TaskHandle>>, RequestError> {
     let most = gate.policy.gateway.repeats_max;
     let ids = gate.registry.handles_starting(text, most).await.map_err(|error| service::unreadable(&error))?;
     let mut found = Vec::new();

@@ -22,11 +22,11 @@ use super::forward::outward;
 use super::guest::Guest;
 use super::reach::{Reach, declares, reach};
 use super::{Gate, service};
-use crate::client::{Filter, Forwarding, Unasked};
-use crate::link::Answer;
-use crate::message::text::{member, text_member, with_members};
-use crate::rewrite::{Half, Identity, rewrite_raw};
-use crate::serve::{Seat, Session};
+use crate::upstream::{Broadcast, Forwarding, SubscriptionFilter};
+use crate::upstream::transport::link::Answer;
+use crate::wire::raw_json::{member, text_member, with_members};
+use crate::wire::rewrite::{Identity, MessagePart, rewrite_raw};
+use crate::server::{ResponseStream, Session};
 
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
@@ -36,7 +36,7 @@ const UPDATED: &str = "notifications/resources/updated";
 /// Where what is heard goes.
 pub(super) enum Ear<'a> {
     /// The stream of a subscription, its id as JSON text, and whether it was acknowledged: that comes first.
-    Seat(&'a Seat, &'a str, &'a CancellationToken),
+    ResponseStream(&'a ResponseStream, &'a str, &'a CancellationToken),
     /// The standing stream of a session.
     Session(&'a Arc<Session>),
 }
@@ -45,7 +45,7 @@ impl Ear<'_> {
     /// Says it. What a session without a stream must not miss waits for one.
     async fn say(&self, method: &str, params: &RawValue) {
         match self {
-            Self::Seat(seat, id, acknowledged) => {
+            Self::ResponseStream(seat, id, acknowledged) => {
                 acknowledged.cancelled().await;
                 drop(seat.notify(method, &*tagged(params, id)).await);
             }
@@ -74,9 +74,9 @@ pub(super) async fn follow(
     gate: &Gate,
     guest: &Guest,
     server: ServerId,
-    filter: Filter,
+    filter: SubscriptionFilter,
     wants: watch::Receiver<BTreeSet<String>>,
-    opened: Option<oneshot::Sender<Filter>>,
+    opened: Option<oneshot::Sender<SubscriptionFilter>>,
     ear: &Ear<'_>,
 ) {
     let mut subscriber = Subscriber { gate, guest, filter, wants, opened, ear, was_here: false };
@@ -114,10 +114,10 @@ enum Ended {
 struct Subscriber<'a> {
     gate: &'a Gate,
     guest: &'a Guest,
-    filter: Filter,
+    filter: SubscriptionFilter,
     wants: watch::Receiver<BTreeSet<String>>,
     /// Told once what the first connection accepts.
-    opened: Option<oneshot::Sender<Filter>>,
+    opened: Option<oneshot::Sender<SubscriptionFilter>>,
     ear: &'a Ear<'a>,
     /// Whether there was a connection before this one, so that something may have been missed.
     was_here: bool,
@@ -132,7 +132,7 @@ impl Subscriber<'_> {
         let mut hearing = there.forward.unsolicited();
         let uris = self.wants.borrow_and_update().clone();
         let mut followed = Followed { gate, there, guest, uris: BTreeSet::new() };
-        let mut listening = there.forward.listen(Filter { uris: uris.clone(), ..tells.clone() });
+        let mut listening = there.forward.listen(SubscriptionFilter { uris: uris.clone(), ..tells.clone() });
         let mut accepted = followed.take(uris, listening.accepted().await).await;
         if let Some(told) = self.opened.take() {
             // The one who asked may be gone, and this with it in a moment.
@@ -144,25 +144,25 @@ impl Subscriber<'_> {
         loop {
             tokio::select! {
                 said = hearing.next() => match said {
-                    Unasked::Said { method, params } => {
+                    Broadcast::Said { method, params } => {
                         if is_for(gate, there, &accepted, &method, &params, ear) {
                             let told = rewrite_raw(
-                                Half::Params(&method),
+                                MessagePart::Params(&method),
                                 (*params).to_owned(),
                                 &heard_as(gate, guest, server),
                             );
                             ear.say(&method, &told).await;
                         }
                     }
-                    Unasked::Missed => missed(gate, guest, server, &accepted, ear).await,
-                    Unasked::Over => return Ended::Connection,
+                    Broadcast::Missed => missed(gate, guest, server, &accepted, ear).await,
+                    Broadcast::Over => return Ended::Connection,
                 },
                 changed = self.wants.changed() => {
                     if changed.is_err() {
                         return Ended::NothingWanted;
                     }
                     let uris = self.wants.borrow_and_update().clone();
-                    let newer = there.forward.listen(Filter { uris: uris.clone(), ..tells.clone() });
+                    let newer = there.forward.listen(SubscriptionFilter { uris: uris.clone(), ..tells.clone() });
                     // The older hold goes when the newer one is here, so that nothing is missed in between.
                     listening = newer;
                     accepted = followed.take(uris, listening.accepted().await).await;
@@ -186,7 +186,7 @@ pub(super) async fn servers_changed(gate: &Gate, known: &mut BTreeSet<ServerId>)
 }
 
 /// Tells that lists changed, of those kinds that are wanted.
-pub(super) async fn changed(wanted: &Filter, ear: &Ear<'_>) {
+pub(super) async fn changed(wanted: &SubscriptionFilter, ear: &Ear<'_>) {
     let Ok(nothing) = RawValue::from_string("{}".to_owned()) else { return };
     let lists =
         [(wanted.tools, TOOLS_CHANGED), (wanted.prompts, PROMPTS_CHANGED), (wanted.resources, RESOURCES_CHANGED)];
@@ -196,8 +196,8 @@ pub(super) async fn changed(wanted: &Filter, ear: &Ear<'_>) {
 }
 
 /// What a server tells by itself of what is wanted.
-fn told_by(there: &Reach, filter: &Filter) -> Filter {
-    Filter {
+fn told_by(there: &Reach, filter: &SubscriptionFilter) -> SubscriptionFilter {
+    SubscriptionFilter {
         tools: filter.tools && there.has("tools", "listChanged"),
         prompts: filter.prompts && there.has("prompts", "listChanged"),
         resources: filter.resources && there.has("resources", "listChanged"),
@@ -215,7 +215,7 @@ fn heard_as<'a>(gate: &'a Gate, guest: &'a Guest, server: ServerId) -> impl Fn(I
 }
 
 /// Whether it is wanted here.
-fn is_for(gate: &Gate, there: &Reach, accepted: &Filter, method: &str, params: &RawValue, ear: &Ear<'_>) -> bool {
+fn is_for(gate: &Gate, there: &Reach, accepted: &SubscriptionFilter, method: &str, params: &RawValue, ear: &Ear<'_>) -> bool {
     match (method, ear) {
         (TOOLS_CHANGED, _) => accepted.tools,
         (PROMPTS_CHANGED, _) => accepted.prompts,
@@ -225,7 +225,7 @@ fn is_for(gate: &Gate, there: &Reach, accepted: &Filter, method: &str, params: &
             let uri = text_member(params.get(), "uri");
             uri.is_some_and(|uri| accepted.uris.iter().any(|wanted| uri.starts_with(wanted.as_str())))
         }
-        (_, Ear::Seat(..)) => false,
+        (_, Ear::ResponseStream(..)) => false,
         ("notifications/message", Ear::Session(session)) => {
             let level = text_member(params.get(), "level").unwrap_or_default();
             there.seat().is_some() && gate.standing.wants(session, &level)
@@ -235,11 +235,11 @@ fn is_for(gate: &Gate, there: &Reach, accepted: &Filter, method: &str, params: &
 }
 
 /// Tells as changed whatever may have changed unheard.
-async fn missed(gate: &Gate, guest: &Guest, server: ServerId, accepted: &Filter, ear: &Ear<'_>) {
+async fn missed(gate: &Gate, guest: &Guest, server: ServerId, accepted: &SubscriptionFilter, ear: &Ear<'_>) {
     changed(accepted, ear).await;
     for uri in &accepted.uris {
         let Ok(params) = service::result(&json!({ "uri": uri })) else { continue };
-        let told = rewrite_raw(Half::Params(UPDATED), params, &heard_as(gate, guest, server));
+        let told = rewrite_raw(MessagePart::Params(UPDATED), params, &heard_as(gate, guest, server));
         ear.say(UPDATED, &told).await;
     }
 }
@@ -254,12 +254,12 @@ struct Followed<'a> {
 
 impl Followed<'_> {
     /// Follows exactly these from now on; `listened` is what a modern server accepted. Returns what is told.
-    async fn take(&mut self, uris: BTreeSet<String>, listened: Filter) -> Filter {
+    async fn take(&mut self, uris: BTreeSet<String>, listened: SubscriptionFilter) -> SubscriptionFilter {
         if self.there.is_modern() {
             return listened;
         }
         if !self.there.has("resources", "subscribe") {
-            return Filter { uris: BTreeSet::new(), ..listened };
+            return SubscriptionFilter { uris: BTreeSet::new(), ..listened };
         }
         let gone: Vec<_> = self.uris.difference(&uris).cloned().collect();
         for uri in gone {
@@ -279,7 +279,7 @@ impl Followed<'_> {
                 self.gate.standing.one_less(self.guest.agent, self.there.server, &uri);
             }
         }
-        Filter { uris: self.uris.clone(), ..listened }
+        SubscriptionFilter { uris: self.uris.clone(), ..listened }
     }
 }
 

@@ -22,13 +22,13 @@ use super::guest::Guest;
 use super::model_text::refused;
 use super::reach::{self, Reach, declares, reach};
 use super::{Gate, era, lists, names, questions, service, wire};
-use crate::client::{Forwarding, Heard, upstream_error};
-use crate::link::{Answer, LinkError, Response};
-use crate::message::text::{member, text_member, with_members};
-use crate::rewrite::{Half, Identity, json_text, meaning, rewrite, rewrite_raw};
-use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Answered, Client, Request, Seat, Session};
-use crate::view::ELICITATION;
+use crate::upstream::{Forwarding, RequestEvent, upstream_error};
+use crate::upstream::transport::link::{Answer, LinkError, Response};
+use crate::wire::raw_json::{member, text_member, with_members};
+use crate::wire::rewrite::{Identity, MessagePart, json_text, meaning, rewrite, rewrite_raw};
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::server::{Client, RawResult, Request, ResponseStream, Session};
+use crate::wire::view::ELICITATION;
 
 /// What waits for one client on the way to its answer. Judgement: progress replaces itself, so a few are enough.
 const HEARD_MAX: usize = 64;
@@ -51,9 +51,9 @@ pub(super) async fn request(
     gate: &Arc<Gate>,
     guest: &Guest,
     request: Request,
-    seat: &Seat,
+    seat: &ResponseStream,
     tap: &mut Tap<'_>,
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     let (server, named) = target(gate, guest, &request).await?;
     tap.at(server);
     let there = reach(gate, guest, server).await?;
@@ -69,34 +69,34 @@ pub(super) async fn shown(
     gate: &Arc<Gate>,
     guest: &Guest,
     asked: Request,
-    seat: &Seat,
+    seat: &ResponseStream,
     tap: &mut Tap<'_>,
-) -> Result<Answered, Fault> {
+) -> Result<RawResult, RequestError> {
     let passed = match asked.method.as_str() {
         "prompts/get" => Passed::Prompt,
         "resources/read" => Passed::Resource,
-        _ => return request(gate, guest, asked, seat, tap).await.map(Answered::Raw),
+        _ => return request(gate, guest, asked, seat, tap).await.map(RawResult::Raw),
     };
     tap.shows_errors();
     let raw = request(gate, guest, asked, seat, tap).await?;
     if asks(&raw) {
-        return Ok(Answered::Raw(raw));
+        return Ok(RawResult::Raw(raw));
     }
     let text = Payload::new(Box::<str>::from(raw));
     tap.shows(passed(text.clone()));
-    Ok(Answered::Text(text))
+    Ok(RawResult::Text(text))
 }
 
 /// Which server a request is for, and what it names there where that differs.
-async fn target(gate: &Arc<Gate>, guest: &Guest, request: &Request) -> Result<(ServerId, Option<String>), Fault> {
+async fn target(gate: &Arc<Gate>, guest: &Guest, request: &Request) -> Result<(ServerId, Option<String>), RequestError> {
     if let Some(server) = guest.server {
         return Ok((server, None));
     }
     let said = |name: &str| request.params.text(name);
     let prompt = match request.method.as_str() {
-        "prompts/get" => said("name").ok_or_else(|| Fault::params("`name` must be a text"))?,
+        "prompts/get" => said("name").ok_or_else(|| RequestError::params("`name` must be a text"))?,
         "resources/read" => {
-            let uri = said("uri").ok_or_else(|| Fault::params("`uri` must be a text"))?;
+            let uri = said("uri").ok_or_else(|| RequestError::params("`uri` must be a text"))?;
             return lists::resource(gate, guest, &uri).await.map(|(server, uri)| (server, Some(uri)));
         }
         "completion/complete" => {
@@ -106,10 +106,10 @@ async fn target(gate: &Arc<Gate>, guest: &Guest, request: &Request) -> Result<(S
                 (None, Some(uri)) => {
                     return lists::resource(gate, guest, uri).await.map(|(server, uri)| (server, Some(uri)));
                 }
-                (None, None) => return Err(Fault::params("`ref` must name a prompt or a resource")),
+                (None, None) => return Err(RequestError::params("`ref` must name a prompt or a resource")),
             }
         }
-        _ => return Err(Fault::no_method()),
+        _ => return Err(RequestError::no_method()),
     };
     names::prompt(gate, guest, &prompt).await.map(|(server, name)| (server, Some(name)))
 }
@@ -127,7 +127,7 @@ fn up(gate: &Gate, guest: &Guest, request: &Request, named: Option<&str>) -> Opt
         | Identity::Tool
         | Identity::Server => None,
     };
-    Some(rewrite_raw(Half::Params(&request.method), raw, &exchange))
+    Some(rewrite_raw(MessagePart::Params(&request.method), raw, &exchange))
 }
 
 /// The params of a call in the identities of the server, but for the tool's name, which the engine sets.
@@ -144,7 +144,7 @@ pub(super) fn call_up(gate: &Gate, guest: &Guest, params: &RawValue) -> Payload 
         | Identity::UriTemplate
         | Identity::Server => None,
     };
-    let told = rewrite(Half::Params("tools/call"), params.get(), &exchange);
+    let told = rewrite(MessagePart::Params("tools/call"), params.get(), &exchange);
     match guest.session().and_then(|session| gate.standing.level(session)) {
         // A modern server hears the level with each request; for an older one it is taken out again.
         Some(level) => Payload::new(leveled(&told, &level)),
@@ -205,11 +205,11 @@ pub(super) async fn down(
     server: ServerId,
     handle: Option<&TaskHandle>,
     text: &Payload,
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     let exchange = outward(gate, guest, server, handle);
-    let told = rewrite(Half::Result("tools/call"), text.as_str(), &exchange);
+    let told = rewrite(MessagePart::Result("tools/call"), text.as_str(), &exchange);
     RawValue::from_string(told.into_owned())
-        .map_err(|_| Fault::new(FaultKind::Internal, "the server's answer could not be read"))
+        .map_err(|_| RequestError::new(RequestErrorKind::Internal, "the server's answer could not be read"))
 }
 
 /// As [`down`] for a result that is JSON text already: where nothing changes, nothing is copied.
@@ -221,7 +221,7 @@ pub(super) fn down_text(
     text: Payload,
 ) -> Payload {
     let exchange = outward(gate, guest, server, handle);
-    match rewrite(Half::Result("tools/call"), text.as_str(), &exchange) {
+    match rewrite(MessagePart::Result("tools/call"), text.as_str(), &exchange) {
         std::borrow::Cow::Borrowed(_) => text.clone(),
         std::borrow::Cow::Owned(changed) => Payload::new(changed),
     }
@@ -234,23 +234,23 @@ async fn exchange(
     there: &Reach,
     request: &Request,
     params: Option<Box<RawValue>>,
-    seat: &Seat,
-) -> Result<Box<RawValue>, Fault> {
+    seat: &ResponseStream,
+) -> Result<Box<RawValue>, RequestError> {
     let mut params = with_level(gate, guest, there, params);
     for _ in 0..gate.policy.rounds_max {
         let answer = send(gate, guest, there, &request.method, params.clone(), request, seat).await;
         let raw = match answer.map_err(|failed| unreached(gate, failed))? {
             Answer::Result(raw) => raw,
-            Answer::Error(raw) => return Err(Fault::raw(&error_down(guest, raw))),
+            Answer::Error(raw) => return Err(RequestError::raw(&error_down(guest, raw))),
         };
-        let half = Half::Result(&request.method);
+        let half = MessagePart::Result(&request.method);
         let told = rewrite_raw(half, raw, &outward(gate, guest, there.server, None));
         if guest.is_modern() || !asks(&told) {
             return Ok(fit(guest, &request.method, told));
         }
         params = next_round(gate, guest, params, &told, seat).await?;
     }
-    Err(Fault::new(FaultKind::OfTool(-32_000), refused::asks_without_end()))
+    Err(RequestError::new(RequestErrorKind::OfTool(-32_000), refused::asks_without_end()))
 }
 
 /// Whether the result asks before it brings anything (protocol.md §2.5).
@@ -264,8 +264,8 @@ async fn next_round(
     guest: &Guest,
     params: Option<Box<RawValue>>,
     result: &RawValue,
-    seat: &Seat,
-) -> Result<Option<Box<RawValue>>, Fault> {
+    seat: &ResponseStream,
+) -> Result<Option<Box<RawValue>>, RequestError> {
     if member(result.get(), "inputRequests").is_none() {
         // The server only wants its state back, after a while.
         tokio::time::sleep(gate.policy.round_wait).await;
@@ -274,7 +274,7 @@ async fn next_round(
     let said: Vec<_> = said.into_iter().map(|(name, text)| (name, text.into())).collect();
     let before = params.as_deref().map_or("{}", RawValue::get);
     let next = RawValue::from_string(with_members(before, &said, &["requestState"]));
-    next.map(Some).map_err(|_| Fault::new(FaultKind::Internal, "the answers could not be written"))
+    next.map(Some).map_err(|_| RequestError::new(RequestErrorKind::Internal, "the answers could not be written"))
 }
 
 /// Sends the request and tells the client what comes on the way.
@@ -285,7 +285,7 @@ async fn send(
     method: &str,
     params: Option<Box<RawValue>>,
     request: &Request,
-    seat: &Seat,
+    seat: &ResponseStream,
 ) -> Result<Answer, LinkError> {
     let (to, mut heard) = mpsc::channel(HEARD_MAX);
     let token = request.params.progress_token();
@@ -305,7 +305,7 @@ async fn send(
             biased;
             answer = &mut asking => break answer,
             Some(said) = heard.recv() => match said {
-                Heard::Asked { token, method, params } => questions.push(ask(there, token, method, params, guest, seat)),
+                RequestEvent::Asked { token, method, params } => questions.push(ask(there, token, method, params, guest, seat)),
                 said => tell(gate, guest, there.server, said, token.as_ref(), seat).await,
             },
             Some(()) = questions.next(), if !questions.is_empty() => {}
@@ -319,12 +319,12 @@ async fn send(
 }
 
 /// Tells the client what its server says on the way. A client that is gone drops the request.
-async fn tell(gate: &Gate, guest: &Guest, server: ServerId, said: Heard, token: Option<&Value>, seat: &Seat) {
+async fn tell(gate: &Gate, guest: &Guest, server: ServerId, said: RequestEvent, token: Option<&Value>, seat: &ResponseStream) {
     let (method, params) = match said {
-        Heard::Progress(params) => ("notifications/progress".to_owned(), params),
-        Heard::Log(params) => ("notifications/message".to_owned(), params),
-        Heard::Other { method, params } => (method, params),
-        Heard::Asked { .. } => return,
+        RequestEvent::Progress(params) => ("notifications/progress".to_owned(), params),
+        RequestEvent::Log(params) => ("notifications/message".to_owned(), params),
+        RequestEvent::Other { method, params } => (method, params),
+        RequestEvent::Asked { .. } => return,
     };
     if method == "notifications/progress" && token.is_none() {
         return;
@@ -334,12 +334,12 @@ async fn tell(gate: &Gate, guest: &Guest, server: ServerId, said: Heard, token: 
         (Identity::Progress, Some(token)) => Some(token.to_string()),
         _ => outward(identity, there),
     };
-    let told = rewrite_raw(Half::Params(&method), params, &exchange);
+    let told = rewrite_raw(MessagePart::Params(&method), params, &exchange);
     drop(seat.notify(&method, &told).await);
 }
 
 /// Asks the client what its server asks live. Modern clients are asked nothing while a request runs.
-async fn ask(there: &Reach, token: String, method: String, params: Box<RawValue>, guest: &Guest, seat: &Seat) {
+async fn ask(there: &Reach, token: String, method: String, params: Box<RawValue>, guest: &Guest, seat: &ResponseStream) {
     let answer = if guest.is_modern() { None } else { seat.ask_raw(&method, &params).await.ok() };
     let response = match answer {
         Some(Answer::Result(result)) => Response::Result(result),
@@ -405,7 +405,7 @@ fn leveled(params: &str, level: &str) -> String {
 }
 
 /// Why there is no answer, in words for an agent.
-pub(super) fn unreached(gate: &Gate, failed: LinkError) -> Fault {
+pub(super) fn unreached(gate: &Gate, failed: LinkError) -> RequestError {
     service::fault(&engine::EngineError::Upstream(upstream_error(failed, &gate.policy)))
 }
 
@@ -435,7 +435,7 @@ pub(super) async fn notification(gate: &Arc<Gate>, session: &Arc<Session>, metho
 
 /// Who a session belongs to.
 pub(super) fn session_guest(session: &Arc<Session>) -> Option<Guest> {
-    let visitor = session.visitor()?;
+    let principal = session.principal()?;
     let client = Client::Legacy(Arc::clone(session));
-    Some(Guest { agent: visitor.agent, server: visitor.server, task_tools: false, client })
+    Some(Guest { agent: principal.agent, server: principal.server, task_tools: false, client })
 }

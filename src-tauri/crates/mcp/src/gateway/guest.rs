@@ -9,7 +9,7 @@ use domain::ids::{AgentId, ServerId};
 use domain::ports::Abilities;
 use serde_json::Value;
 
-use crate::serve::{Client, Door, Seat, Session};
+use crate::server::{Client, ResponseStream, Session, SessionTransport};
 
 /// One asking agent.
 #[derive(Clone)]
@@ -39,11 +39,11 @@ impl Guest {
     }
 
     /// Which way its program is reached. A modern request says no more of it than what closing its stream means.
-    pub(crate) fn door(&self, seat: &Seat) -> Door {
+    pub(crate) fn door(&self, seat: &ResponseStream) -> SessionTransport {
         match self.session() {
             Some(session) => session.door(),
-            None if seat.closing_cancels() => Door::Http,
-            None => Door::Stdio,
+            None if seat.closing_cancels() => SessionTransport::Http,
+            None => SessionTransport::Stdio,
         }
     }
 

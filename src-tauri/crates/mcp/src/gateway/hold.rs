@@ -21,8 +21,8 @@ use super::guest::Guest;
 use super::names::ToolPlace;
 use super::tell::Teller;
 use super::{Gate, outcome, own_tools, questions, service, wire};
-use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Answered, GivenUp, Seat};
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::server::{CancelReason, RawResult, ResponseStream};
 
 /// A call to hold.
 pub(super) struct Held {
@@ -94,14 +94,14 @@ pub(super) async fn hold(
     guest: &Guest,
     held: Held,
     teller: &mut Teller,
-    seat: &Seat,
+    seat: &ResponseStream,
     tap: &mut Tap<'_>,
-) -> Result<Answered, Fault> {
+) -> Result<RawResult, RequestError> {
     tokio::select! {
         biased;
         answered = until_answered(gate, guest, held, teller, seat, tap) => answered,
         // Where closing the stream cancels, whoever serves it says so.
-        () = seat.gone(), if !seat.closing_cancels() => Err(Fault::new(FaultKind::Internal, "the client hung up")),
+        () = seat.gone(), if !seat.closing_cancels() => Err(RequestError::new(RequestErrorKind::Internal, "the client hung up")),
     }
 }
 
@@ -111,11 +111,11 @@ async fn until_answered(
     guest: &Guest,
     held: Held,
     teller: &mut Teller,
-    seat: &Seat,
+    seat: &ResponseStream,
     tap: &mut Tap<'_>,
-) -> Result<Answered, Fault> {
+) -> Result<RawResult, RequestError> {
     let watch = gate.engine.watch(held.id).await.map_err(|error| service::fault(&error))?;
-    let mut watch = watch.ok_or_else(Fault::unknown_task)?;
+    let mut watch = watch.ok_or_else(RequestError::unknown_task)?;
     match held.waits {
         true => tap.about(&watch.now()),
         false => tap.becomes(&watch.now()),
@@ -134,7 +134,7 @@ async fn until_answered(
             let task = created(gate, guest, &given).await?;
             gate.looks.told(gate, guest, &given, false);
             tap.handle(&task);
-            return Ok(Answered::Raw(task));
+            return Ok(RawResult::Raw(task));
         }
         match &sight {
             AgentView::Completed | AgentView::Failed | AgentView::Cancelled | AgentView::Gone => {
@@ -145,7 +145,7 @@ async fn until_answered(
                     gate.engine.delivered(held.id);
                 }
                 tap.ended(&end);
-                return outcome::reply(guest, end).map(Answered::Text);
+                return outcome::reply(guest, end).map(RawResult::Text);
             }
             AgentView::InputRequired { keys } => {
                 let asked = questions::on_call(gate, guest, &handle, keys, seat);
@@ -156,7 +156,7 @@ async fn until_answered(
                         asked = &mut asked => match asked? {
                             Some(result) => {
                                 grip.let_go();
-                                return Ok(Answered::Raw(result));
+                                return Ok(RawResult::Raw(result));
                             }
                             None => break,
                         },
@@ -188,7 +188,7 @@ async fn until_answered(
                 gate.looks.told(gate, guest, &given, false);
                 tap.handle(&note);
             }
-            return Ok(Answered::Raw(note));
+            return Ok(RawResult::Raw(note));
         }
     }
 }
@@ -204,7 +204,7 @@ fn becomes_task<'a>(patience: &Patience, handle: &'a Arc<TaskHandle>, sight: &Ag
 ///
 /// # Errors
 /// The one answer, when it was taken from its agent meanwhile.
-pub(super) async fn created(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<Box<RawValue>, Fault> {
+pub(super) async fn created(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<Box<RawValue>, RequestError> {
     let said = outcome::stored(gate, guest, handle, domain::task::payload::PayloadKind::Task).await?;
     let filling = wire::Filling { said, end: None, asks: None };
     wire::task(handle, Some("task"), filling, gate.clock.now(), &gate.policy)?.end()
@@ -214,7 +214,7 @@ pub(super) async fn created(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> 
 struct Grip {
     gate: Arc<Gate>,
     id: Option<HandleId>,
-    seat: Seat,
+    seat: ResponseStream,
 }
 
 impl Grip {
@@ -236,8 +236,8 @@ impl Drop for Grip {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let how = match self.seat.given_up() {
-            Some(GivenUp::Cancelled) => HangUp::Cancel,
-            Some(GivenUp::TimedOut) | None => HangUp::Keep,
+            Some(CancelReason::Cancelled) => HangUp::Cancel,
+            Some(CancelReason::TimedOut) | None => HangUp::Keep,
         };
         let gate = Arc::clone(&self.gate);
         self.gate.scope.spawn("hung up call", async move { gate.engine.hung_up(id, how).await });

@@ -16,16 +16,16 @@ use super::budget::{self, Tap};
 use super::guest::Guest;
 use super::tell::Teller;
 use super::{Gate, asking, bridge, call, courier, era, forward, legacy_tasks, merge, names, service};
-use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Answered, Params, Request, Seat, Session};
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::server::{RawResult, Request, RequestParams, ResponseStream, Session};
 
 /// Answers `initialize`.
 ///
 /// # Errors
 /// When the server behind the door cannot be reached.
-pub(super) async fn initialize(gate: &Arc<Gate>, guest: &Guest, request: &Request) -> Result<Box<RawValue>, Fault> {
+pub(super) async fn initialize(gate: &Arc<Gate>, guest: &Guest, request: &Request) -> Result<Box<RawValue>, RequestError> {
     let _ = request;
-    let session = guest.session().ok_or_else(Fault::no_method)?;
+    let session = guest.session().ok_or_else(RequestError::no_method)?;
     let greeting = merge::greeting(gate, guest).await?;
     let mut capabilities = greeting.capabilities;
     if guest.wants_own_tools() {
@@ -57,10 +57,10 @@ pub(super) async fn call(
     gate: &Arc<Gate>,
     guest: &Guest,
     request: Request,
-    seat: &Seat,
+    seat: &ResponseStream,
     tap: &mut Tap<'_>,
-) -> Result<Answered, Fault> {
-    let name = request.params.text("name").ok_or_else(|| Fault::params("`name` must be a text"))?;
+) -> Result<RawResult, RequestError> {
+    let name = request.params.text("name").ok_or_else(|| RequestError::params("`name` must be a text"))?;
     let params = &request.params;
     let place = names::tool(gate, guest, &name).await.inspect_err(|_| tap.called_here(params))?;
     let server = place.server;
@@ -80,14 +80,14 @@ pub(super) async fn call(
         CallOutcome::Result { payload, .. } | CallOutcome::NeedsInput { whole: payload } => {
             let result = era::result(guest, forward::down_text(gate, guest, server, None, payload));
             tap.shows(Passed::Result(result.clone()));
-            return Ok(Answered::Text(result));
+            return Ok(RawResult::Text(result));
         }
         CallOutcome::Error { payload } => {
-            return Err(Fault::raw(&forward::down(gate, guest, server, None, &payload).await?));
+            return Err(RequestError::raw(&forward::down(gate, guest, server, None, &payload).await?));
         }
     };
     gate.engine.give(id).await.map_err(|failed| service::fault(&failed))?;
-    let watch = asking::watch(gate, id).await?.ok_or_else(Fault::unknown_task)?;
+    let watch = asking::watch(gate, id).await?.ok_or_else(RequestError::unknown_task)?;
     let handle = watch.now();
     let task = legacy_tasks::task(gate, guest, &handle).await?;
     tap.becomes(&handle);
@@ -100,19 +100,19 @@ pub(super) async fn call(
         gate.engine.delivered(id);
     }
     let reply = bridge::raw(format!("{{\"task\":{}}}", task.raw.get()));
-    let unwritten = || Fault::new(FaultKind::Internal, "the task could not be written");
-    reply.map(Answered::Raw).ok_or_else(unwritten)
+    let unwritten = || RequestError::new(RequestErrorKind::Internal, "the task could not be written");
+    reply.map(RawResult::Raw).ok_or_else(unwritten)
 }
 
 /// How long the agent wants the task kept (`params.task.ttl`); `None` when it does not say.
-fn asked_ttl(params: &Params, policy: &Policy) -> Result<Option<Duration>, Fault> {
+fn asked_ttl(params: &RequestParams, policy: &Policy) -> Result<Option<Duration>, RequestError> {
     let task =
-        params.value("task").filter(Value::is_object).ok_or_else(|| Fault::params("`task` must be an object"))?;
+        params.value("task").filter(Value::is_object).ok_or_else(|| RequestError::params("`task` must be an object"))?;
     let ttl = match task.get("ttl") {
         None | Some(Value::Null) => return Ok(None),
         Some(ttl) => ttl.as_f64().filter(|ttl| ttl.is_finite() && *ttl >= 0.0),
     };
-    let ttl = ttl.ok_or_else(|| Fault::params("`task.ttl` must be a number of milliseconds"))?;
+    let ttl = ttl.ok_or_else(|| RequestError::params("`task.ttl` must be a number of milliseconds"))?;
     Ok(Some(Duration::from_millis(ttl as u64).max(policy.gateway.agent_ttl_min)))
 }
 

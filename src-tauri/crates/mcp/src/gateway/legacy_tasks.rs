@@ -20,8 +20,8 @@ use super::bridge::{self, LegacyTask};
 use super::budget::Tap;
 use super::guest::Guest;
 use super::{Gate, courier, find, outcome, service};
-use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Params, Seat, Session};
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::server::{RequestParams, ResponseStream, Session};
 
 /// `tasks/get`. From here on the session is told about the task, too.
 ///
@@ -30,9 +30,9 @@ use crate::serve::{Params, Seat, Session};
 pub(super) async fn get(
     gate: &Arc<Gate>,
     guest: &Guest,
-    params: &Params,
+    params: &RequestParams,
     tap: &mut Tap<'_>,
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     let watch = named(gate, guest, params).await?;
     let handle = watch.now();
     let task = task(gate, guest, &handle).await?;
@@ -52,10 +52,10 @@ pub(super) async fn result(
     gate: &Arc<Gate>,
     guest: &Guest,
     session: &Arc<Session>,
-    params: &Params,
-    seat: &Seat,
+    params: &RequestParams,
+    seat: &ResponseStream,
     tap: &mut Tap<'_>,
-) -> Result<Payload, Fault> {
+) -> Result<Payload, RequestError> {
     let mut watch = named(gate, guest, params).await?;
     loop {
         let freed = gate.claims.freed();
@@ -70,7 +70,7 @@ pub(super) async fn result(
         match asking::ask_next(gate, session, Stream::Call(seat), &handle).await? {
             Asked::Settled => continue,
             // Nobody waits for the result here any more; the question is free for another stream.
-            Asked::StreamLost => return Err(Fault::new(FaultKind::Internal, "the client's stream is gone")),
+            Asked::StreamLost => return Err(RequestError::new(RequestErrorKind::Internal, "the client's stream is gone")),
             Asked::Nothing => {}
         }
         tokio::select! {
@@ -87,10 +87,10 @@ pub(super) async fn result(
 pub(super) async fn list(
     gate: &Arc<Gate>,
     guest: &Guest,
-    params: &Params,
+    params: &RequestParams,
     tap: &mut Tap<'_>,
-) -> Result<Box<RawValue>, Fault> {
-    let unknown = || Fault::params("this `cursor` is not known here");
+) -> Result<Box<RawValue>, RequestError> {
+    let unknown = || RequestError::params("this `cursor` is not known here");
     let mut after = match params.said("cursor") {
         None => None,
         Some(_) => {
@@ -144,15 +144,15 @@ pub(super) async fn list(
 pub(super) async fn cancel(
     gate: &Arc<Gate>,
     guest: &Guest,
-    params: &Params,
+    params: &RequestParams,
     tap: &mut Tap<'_>,
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     let watch = named(gate, guest, params).await?;
     let handle = watch.now();
     match agent_view(&handle, gate.clock.now()) {
         AgentView::Working { .. } | AgentView::InputRequired { .. } => {}
-        AgentView::Completed | AgentView::Failed | AgentView::Cancelled => return Err(Fault::params("the task is over already")),
-        AgentView::Gone => return Err(Fault::unknown_task()),
+        AgentView::Completed | AgentView::Failed | AgentView::Cancelled => return Err(RequestError::params("the task is over already")),
+        AgentView::Gone => return Err(RequestError::unknown_task()),
     }
     gate.engine.agent_told_cancelled(handle.id, guest.agent).await.map_err(|failed| service::fault(&failed))?;
     let handle = watch.now();
@@ -164,30 +164,30 @@ pub(super) async fn cancel(
 }
 
 /// The task that the params name, if this agent may know it.
-async fn named(gate: &Gate, guest: &Guest, params: &Params) -> Result<HandleWatch, Fault> {
+async fn named(gate: &Gate, guest: &Guest, params: &RequestParams) -> Result<HandleWatch, RequestError> {
     let handle = find::named(gate, guest, params).await?;
     if handle.given.is_none() {
-        return Err(Fault::unknown_task());
+        return Err(RequestError::unknown_task());
     }
     if handle.undelivered.is_some() {
         // Who asks for it has its handle: a repeated call is a new one.
         gate.engine.delivered(handle.id);
     }
-    asking::watch(gate, handle.id).await?.ok_or_else(Fault::unknown_task)
+    asking::watch(gate, handle.id).await?.ok_or_else(RequestError::unknown_task)
 }
 
 /// The task in this dialect, with what its server says beyond ours when it speaks the same.
 ///
 /// # Errors
 /// When it is unknown to its agent.
-pub(super) async fn task(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<LegacyTask, Fault> {
+pub(super) async fn task(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<LegacyTask, RequestError> {
     // Only servers of the older eras have a connection for each agent (ruling 14).
     let theirs = match handle.seat {
         Some(_) => outcome::stored(gate, guest, handle, PayloadKind::Task).await?,
         None => None,
     };
     let now = gate.clock.now();
-    bridge::legacy_task(handle, theirs.as_deref(), now, &gate.policy).ok_or_else(Fault::unknown_task)
+    bridge::legacy_task(handle, theirs.as_deref(), now, &gate.policy).ok_or_else(RequestError::unknown_task)
 }
 
 /// Waits until the agent may see something else: a change, or the end of a wait that time alone ends.
@@ -217,6 +217,6 @@ pub(super) async fn moved(watch: &mut HandleWatch) {
     }
 }
 
-fn unwritten() -> Fault {
-    Fault::new(FaultKind::Internal, "the result could not be written")
+fn unwritten() -> RequestError {
+    RequestError::new(RequestErrorKind::Internal, "the result could not be written")
 }

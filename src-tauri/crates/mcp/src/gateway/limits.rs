@@ -16,15 +16,15 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::model_text::refused;
-use crate::serve::Session;
-use crate::serve::fault::{Fault, FaultKind};
+use crate::server::Session;
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
 
 /// The agents that asked something in this run.
 pub(crate) struct Limits {
     meters: Mutex<HashMap<AgentId, Arc<Meter>>>,
     per_second: f64,
     burst: f64,
-    in_work: usize,
+    in_flight: usize,
     listens: usize,
 }
 
@@ -78,7 +78,7 @@ impl Limits {
             meters: Mutex::default(),
             per_second: f64::from(gateway.requests_per_second),
             burst: f64::from(gateway.requests_burst),
-            in_work: gateway.requests_per_agent_max,
+            in_flight: gateway.requests_per_agent_max,
             listens: listens_of_one_agent(policy),
         }
     }
@@ -87,12 +87,12 @@ impl Limits {
     ///
     /// # Errors
     /// When it comes too often, or too many are in work.
-    pub(crate) fn enter(&self, engine: &Engine, agent: AgentId) -> Result<Pass, Fault> {
+    pub(crate) fn enter(&self, engine: &Engine, agent: AgentId) -> Result<Pass, RequestError> {
         let meter = self.meter(agent);
         meter.bucket.lock().take(self.per_second, self.burst)?;
         let work = Arc::clone(&meter.work)
             .try_acquire_owned()
-            .map_err(|_| Fault::new(FaultKind::TooOften, refused::too_many_requests(self.in_work)))?;
+            .map_err(|_| RequestError::new(RequestErrorKind::TooOften, refused::too_many_requests(self.in_flight)))?;
         meter.here.fetch_add(1, Ordering::AcqRel);
         Ok(Pass { out: meter.out.clone(), _work: work, engine: engine.clone(), agent, meter })
     }
@@ -104,14 +104,14 @@ impl Limits {
 
     /// What is in use: of everybody, and of each agent that uses something.
     pub(crate) fn gauge(&self, engine: &Engine, policy: &Policy, rows: &mut Vec<Gauge>) {
-        let (mut sessions, in_work_most) = (0, super::wide(self.in_work));
+        let (mut sessions, in_work_most) = (0, super::wide(self.in_flight));
         let roster = engine.agents();
         for (agent, meter) in &*self.meters.lock() {
             sessions += meter.sessions.lock().len();
-            let in_work = self.in_work.saturating_sub(meter.work.available_permits());
-            if let Some(known) = roster.get(*agent).filter(|_| in_work > 0) {
+            let in_flight = self.in_flight.saturating_sub(meter.work.available_permits());
+            if let Some(known) = roster.get(*agent).filter(|_| in_flight > 0) {
                 let scope = format!("agent {}", known.name);
-                rows.push(Gauge::count("requests in work", scope, super::wide(in_work), in_work_most));
+                rows.push(Gauge::count("requests in work", scope, super::wide(in_flight), in_work_most));
             }
         }
         let most = policy.gateway.sessions_max;
@@ -142,7 +142,7 @@ impl Limits {
     /// Whether a stream of the agent is open: a request in work, a bridge, or the standing stream of a session.
     pub(crate) fn has_stream(&self, agent: AgentId) -> bool {
         let Some(meter) = self.meters.lock().get(&agent).cloned() else { return false };
-        let is_at_work = meter.work.available_permits() < self.in_work;
+        let is_at_work = meter.work.available_permits() < self.in_flight;
         is_at_work || meter.sessions.lock().values().filter_map(Weak::upgrade).any(|session| session.is_reachable())
     }
 
@@ -169,7 +169,7 @@ impl Limits {
         let fresh = || {
             Arc::new(Meter {
                 bucket: Mutex::new(Bucket { left: self.burst, at: Instant::now() }),
-                work: Arc::new(Semaphore::new(self.in_work)),
+                work: Arc::new(Semaphore::new(self.in_flight)),
                 listens: Arc::new(Semaphore::new(self.listens)),
                 out: CancellationToken::new(),
                 here: AtomicUsize::new(0),
@@ -186,12 +186,12 @@ fn listens_of_one_agent(policy: &Policy) -> usize {
 }
 
 impl Bucket {
-    fn take(&mut self, per_second: f64, burst: f64) -> Result<(), Fault> {
+    fn take(&mut self, per_second: f64, burst: f64) -> Result<(), RequestError> {
         let now = Instant::now();
         self.left = (self.left + now.duration_since(self.at).as_secs_f64() * per_second).min(burst);
         self.at = now;
         if self.left < 1.0 {
-            return Err(Fault::new(FaultKind::TooOften, refused::too_often()));
+            return Err(RequestError::new(RequestErrorKind::TooOften, refused::too_often()));
         }
         self.left -= 1.0;
         Ok(())

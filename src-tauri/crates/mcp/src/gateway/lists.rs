@@ -21,11 +21,11 @@ use super::names::{Named, named, unwrap_uri, wrap_uri};
 use super::reach::{Reach, declares, family, reach, reach_soon};
 use super::route::ListKind;
 use super::{Gate, slices};
-use crate::client::{Filter, Forwarding, Hearing, Listening, Unasked};
-use crate::link::Answer;
-use crate::message::text::{Inside, member, text_member};
-use crate::rewrite::json_text;
-use crate::serve::fault::Fault;
+use crate::upstream::{Broadcast, BroadcastReceiver, Forwarding, SubscriptionFilter, SubscriptionLease};
+use crate::upstream::transport::link::Answer;
+use crate::wire::raw_json::{JsonMembers, member, text_member};
+use crate::wire::rewrite::json_text;
+use crate::server::rpc_error::RequestError;
 
 /// `-32601` of a server that does not have what it is asked for.
 const NO_METHOD: &str = "-32601";
@@ -53,7 +53,7 @@ impl List {
 /// The entries of one page.
 pub(super) fn entries(page: &str, kind: ListKind) -> impl Iterator<Item = &str> {
     let list = member(page, kind.member()).unwrap_or("[]");
-    Inside::of(list).into_iter().flatten().filter_map(move |part| list.get(part.value))
+    JsonMembers::of(list).into_iter().flatten().filter_map(move |part| list.get(part.value))
 }
 
 /// The member of an entry that is its identity.
@@ -77,17 +77,17 @@ pub(crate) struct Lists {
 /// What was listed on one connection.
 struct Line {
     connection: ConnectionId,
-    hearing: Hearing,
+    hearing: BroadcastReceiver,
     /// Keeps a modern server telling of changes.
-    listening: Listening,
+    listening: SubscriptionLease,
     /// Which lists the server tells changes of.
-    tells: Filter,
+    tells: SubscriptionFilter,
     kept: HashMap<ListKind, Arc<List>>,
 }
 
 impl Line {
     fn of(there: &Reach) -> Self {
-        let tells = Filter {
+        let tells = SubscriptionFilter {
             tools: there.has("tools", "listChanged"),
             prompts: there.has("prompts", "listChanged"),
             resources: there.has("resources", "listChanged"),
@@ -102,7 +102,7 @@ impl Line {
     fn hear(&mut self) {
         while let Some(said) = self.hearing.now() {
             match said {
-                Unasked::Said { method, .. } => match &*method {
+                Broadcast::Said { method, .. } => match &*method {
                     "notifications/tools/list_changed" => drop(self.kept.remove(&ListKind::Tools)),
                     "notifications/prompts/list_changed" => drop(self.kept.remove(&ListKind::Prompts)),
                     "notifications/resources/list_changed" => {
@@ -111,8 +111,8 @@ impl Line {
                     }
                     _ => {}
                 },
-                Unasked::Missed => self.kept.clear(),
-                Unasked::Over => {
+                Broadcast::Missed => self.kept.clear(),
+                Broadcast::Over => {
                     self.kept.clear();
                     return;
                 }
@@ -122,7 +122,7 @@ impl Line {
 
     fn tells_of(&self, kind: ListKind) -> bool {
         let accepted = self.listening.accepted_by_now().unwrap_or_default();
-        let told = |filter: &Filter| match kind {
+        let told = |filter: &SubscriptionFilter| match kind {
             ListKind::Tools => filter.tools,
             ListKind::Prompts => filter.prompts,
             ListKind::Resources | ListKind::Templates => filter.resources,
@@ -140,7 +140,7 @@ pub(super) async fn list(
     guest: &Guest,
     there: &Reach,
     kind: ListKind,
-) -> Result<Option<Arc<List>>, Fault> {
+) -> Result<Option<Arc<List>>, RequestError> {
     if !there.may_list(kind) {
         return Ok(None);
     }
@@ -179,8 +179,8 @@ impl Line {
         // Whatever it was, it is heard now.
         self.hear();
         match said {
-            Unasked::Said { method, .. } if !method.ends_with("/list_changed") => true,
-            Unasked::Said { .. } | Unasked::Missed | Unasked::Over => {
+            Broadcast::Said { method, .. } if !method.ends_with("/list_changed") => true,
+            Broadcast::Said { .. } | Broadcast::Missed | Broadcast::Over => {
                 self.kept.clear();
                 false
             }
@@ -188,7 +188,7 @@ impl Line {
     }
 }
 
-async fn read(gate: &Gate, guest: &Guest, there: &Reach, kind: ListKind) -> Result<Option<List>, Fault> {
+async fn read(gate: &Gate, guest: &Guest, there: &Reach, kind: ListKind) -> Result<Option<List>, RequestError> {
     let mut list = List { pages: Vec::new(), fresh_for: None, read: Instant::now() };
     let (mut bytes, mut cursor) = (0_usize, None::<String>);
     for _ in 0..gate.policy.list_pages_max {
@@ -207,7 +207,7 @@ async fn read(gate: &Gate, guest: &Guest, there: &Reach, kind: ListKind) -> Resu
             Answer::Error(raw) if member(raw.get(), "code") == Some(NO_METHOD) && list.pages.is_empty() => {
                 return Ok(None);
             }
-            Answer::Error(raw) => return Err(Fault::raw(&raw)),
+            Answer::Error(raw) => return Err(RequestError::raw(&raw)),
         };
         let fresh = member(page.get(), "ttlMs").and_then(|span| span.parse::<f64>().ok());
         let fresh = fresh.and_then(|span| Duration::try_from_secs_f64(span / 1_000.0).ok());
@@ -293,7 +293,7 @@ pub(super) async fn names(gate: &Gate, guest: &Guest, server: &Named, kind: List
 ///
 /// # Errors
 /// When no server, or more than one, may have it.
-pub(super) async fn resource(gate: &Gate, guest: &Guest, uri: &str) -> Result<(ServerId, String), Fault> {
+pub(super) async fn resource(gate: &Gate, guest: &Guest, uri: &str) -> Result<(ServerId, String), RequestError> {
     if slices::is_result(uri) {
         // No server has it, and none hears of it.
         return Err(unknown_resource());
@@ -365,6 +365,6 @@ fn may_be(template: &str, uri: &str) -> bool {
 }
 
 /// The one answer for resources that are not there.
-pub(super) fn unknown_resource() -> Fault {
-    Fault::params("there is no resource of this URI")
+pub(super) fn unknown_resource() -> RequestError {
+    RequestError::params("there is no resource of this URI")
 }

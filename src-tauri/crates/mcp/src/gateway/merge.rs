@@ -21,12 +21,12 @@ use super::reach::{Reach, declares, reach, reach_soon};
 use super::route::ListKind;
 use super::wire::{self, Written};
 use super::{Gate, additions, forward, own_tools, service, slices};
-use crate::client::Forwarding;
-use crate::link::Answer;
-use crate::message::text::{member, text_member};
-use crate::rewrite::{Half, Identity, json_text, meaning, rewrite, rewrite_raw};
-use crate::serve::fault::Fault;
-use crate::serve::{Request, Seat};
+use crate::upstream::Forwarding;
+use crate::upstream::transport::link::Answer;
+use crate::wire::raw_json::{member, text_member};
+use crate::wire::rewrite::{Identity, MessagePart, json_text, meaning, rewrite, rewrite_raw};
+use crate::server::rpc_error::RequestError;
+use crate::server::{Request, ResponseStream};
 
 /// Longest words of servers passed on with a greeting.
 const INSTRUCTIONS_CHARS: usize = 8_000;
@@ -45,7 +45,7 @@ pub(super) struct Greeting {
 ///
 /// # Errors
 /// When the one server cannot be reached.
-pub(super) async fn greeting(gate: &Arc<Gate>, guest: &Guest) -> Result<Greeting, Fault> {
+pub(super) async fn greeting(gate: &Arc<Gate>, guest: &Guest) -> Result<Greeting, RequestError> {
     if let Some(server) = guest.server {
         let there = reach(gate, guest, server).await?;
         let capabilities = capabilities(guest, &there);
@@ -113,9 +113,9 @@ pub(super) async fn list(
     guest: &Guest,
     kind: ListKind,
     request: Request,
-    seat: &Seat,
+    seat: &ResponseStream,
     tap: &mut Tap<'_>,
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     let Some(server) = guest.server else {
         return merged(gate, guest, kind, &request, seat, tap).await;
     };
@@ -140,13 +140,13 @@ async fn merged(
     guest: &Guest,
     kind: ListKind,
     request: &Request,
-    seat: &Seat,
+    seat: &ResponseStream,
     tap: &mut Tap<'_>,
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     let from = match request.params.said("cursor") {
         Some(cursor) => {
             let read = meaning(cursor).and_then(|cursor| names::uncursor(&cursor));
-            Some(read.ok_or_else(|| Fault::params("`cursor` is none of ours"))?)
+            Some(read.ok_or_else(|| RequestError::params("`cursor` is none of ours"))?)
         }
         None => None,
     };
@@ -234,7 +234,7 @@ impl Page {
     ///
     /// # Errors
     /// When an entry is no JSON.
-    pub(super) fn written(self, guest: &Guest, kind: ListKind, shares: &[Share]) -> Result<Box<RawValue>, Fault> {
+    pub(super) fn written(self, guest: &Guest, kind: ListKind, shares: &[Share]) -> Result<Box<RawValue>, RequestError> {
         let mut written = Written::new();
         if guest.is_modern() {
             written.say("resultType", &"complete");
@@ -279,7 +279,7 @@ fn entry_out<'e>(gate: &Gate, server: &Named, kind: ListKind, entry: &'e str) ->
         }
     };
     let whole = format!("{{\"{}\":[{entry}]}}", kind.member());
-    match rewrite(Half::Result(kind.method()), &whole, &exchange) {
+    match rewrite(MessagePart::Result(kind.method()), &whole, &exchange) {
         Cow::Borrowed(_) => Cow::Borrowed(entry),
         Cow::Owned(told) => {
             let entry = lists::entries(&told, kind).next().unwrap_or("{}").to_owned();
@@ -289,7 +289,7 @@ fn entry_out<'e>(gate: &Gate, server: &Named, kind: ListKind, entry: &'e str) ->
 }
 
 /// Says which servers are not in the list, where log messages are wanted.
-async fn tell_who_is_away(gate: &Gate, guest: &Guest, request: &Request, shares: &[Share], seat: &Seat) {
+async fn tell_who_is_away(gate: &Gate, guest: &Guest, request: &Request, shares: &[Share], seat: &ResponseStream) {
     let away: Vec<&str> = shares.iter().filter(|share| share.away).map(|share| &*share.server.name).collect();
     if away.is_empty() {
         return;
@@ -310,8 +310,8 @@ async fn tell_who_is_away(gate: &Gate, guest: &Guest, request: &Request, shares:
 ///
 /// # Errors
 /// The server's own, raw.
-pub(super) async fn set_level(gate: &Arc<Gate>, guest: &Guest, request: Request) -> Result<Box<RawValue>, Fault> {
-    let level = request.params.text("level").ok_or_else(|| Fault::params("`level` must be a text"))?;
+pub(super) async fn set_level(gate: &Arc<Gate>, guest: &Guest, request: Request) -> Result<Box<RawValue>, RequestError> {
+    let level = request.params.text("level").ok_or_else(|| RequestError::params("`level` must be a text"))?;
     if let Some(session) = guest.session() {
         gate.standing.set_level(session, &level);
     }
@@ -353,9 +353,9 @@ pub(super) async fn set_level(gate: &Arc<Gate>, guest: &Guest, request: Request)
                     | Identity::Uri
                     | Identity::UriTemplate => None,
                 };
-                return Ok(rewrite_raw(Half::Result("logging/setLevel"), raw, &outward));
+                return Ok(rewrite_raw(MessagePart::Result("logging/setLevel"), raw, &outward));
             }
-            (Some(_), Ok(Answer::Error(raw))) => return Err(Fault::raw(&raw)),
+            (Some(_), Ok(Answer::Error(raw))) => return Err(RequestError::raw(&raw)),
             (Some(_), Err(failed)) => return Err(forward::unreached(gate, failed)),
             (None, _) => {}
         }

@@ -8,15 +8,16 @@ use serde_json::Value;
 
 use super::Gate;
 use super::names::ToolPlace;
-use crate::client::{ANNOTATION, header_values, param_headers};
-use crate::serve::Request;
-use crate::serve::fault::{Fault, FaultKind};
+use crate::upstream::{ANNOTATION, header_values};
+use crate::upstream::tool_cache::param_headers;
+use crate::server::Request;
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
 
 /// Whether the headers say what the arguments say.
 ///
 /// # Errors
 /// When one is missing, differs, or mirrors what is not there.
-pub(super) fn check(gate: &Gate, place: &ToolPlace, request: &Request) -> Result<(), Fault> {
+pub(super) fn check(gate: &Gate, place: &ToolPlace, request: &Request) -> Result<(), RequestError> {
     let Some(given) = &request.mirrored else { return Ok(()) };
     let Some(tool) = gate.lists.tool(place.server, &place.tool).filter(|tool| tool.contains(ANNOTATION)) else {
         return Ok(());
@@ -31,7 +32,7 @@ pub(super) fn check(gate: &Gate, place: &ToolPlace, request: &Request) -> Result
         let in_head = given.iter().find(|(name, _)| name.eq_ignore_ascii_case(&header.name)).map(|(_, value)| value);
         if in_body != in_head {
             let why = format!("`Mcp-Param-{}` does not say what the arguments say", header.name);
-            return Err(Fault::new(FaultKind::HeaderMismatch, why));
+            return Err(RequestError::new(RequestErrorKind::HeaderMismatch, why));
         }
     }
     Ok(())

@@ -21,15 +21,15 @@ use super::guest::Guest;
 use super::subscribe::TaskPart;
 use super::wire::End;
 use super::{Gate, find, merge, outcome, questions, service, wire};
-use crate::serve::fault::{Fault, TASKS_EXTENSION};
-use crate::serve::version;
-use crate::serve::{Params, Request};
+use crate::server::rpc_error::{RequestError, TASKS_EXTENSION};
+use crate::server::version;
+use crate::server::{Request, RequestParams};
 
 /// `server/discover`.
 ///
 /// # Errors
 /// When the one server behind the door cannot be reached.
-pub(super) async fn discover(gate: &Arc<Gate>, guest: &Guest) -> Result<Box<RawValue>, Fault> {
+pub(super) async fn discover(gate: &Arc<Gate>, guest: &Guest) -> Result<Box<RawValue>, RequestError> {
     let greeting = merge::greeting(gate, guest).await?;
     let mut capabilities = greeting.capabilities;
     // Of the extensions of servers only this one is routed, and we route it whatever stands behind (protocol.md §7.3).
@@ -53,9 +53,9 @@ pub(super) async fn discover(gate: &Arc<Gate>, guest: &Guest) -> Result<Box<RawV
 }
 
 /// The task that a request names, from a client that declares the extension.
-async fn named(gate: &Gate, guest: &Guest, params: &Params) -> Result<Arc<TaskHandle>, Fault> {
+async fn named(gate: &Gate, guest: &Guest, params: &RequestParams) -> Result<Arc<TaskHandle>, RequestError> {
     if !guest.takes_tasks() {
-        return Err(Fault::needs_tasks());
+        return Err(RequestError::needs_tasks());
     }
     find::named(gate, guest, params).await
 }
@@ -67,9 +67,9 @@ async fn named(gate: &Gate, guest: &Guest, params: &Params) -> Result<Arc<TaskHa
 pub(super) async fn get(
     gate: &Arc<Gate>,
     guest: &Guest,
-    params: &Params,
+    params: &RequestParams,
     tap: &mut Tap<'_>,
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     let handle = named(gate, guest, params).await?;
     whole(gate, guest, &handle, Way::Asked, tap).await
 }
@@ -120,7 +120,7 @@ async fn whole(
     handle: &TaskHandle,
     way: Way,
     tap: &mut Tap<'_>,
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     tap.about(handle);
     let now = gate.clock.now();
     let sight = agent_view(handle, now);
@@ -153,7 +153,7 @@ async fn whole(
 ///
 /// # Errors
 /// When the task is unknown to this agent.
-pub(super) async fn update(gate: &Arc<Gate>, guest: &Guest, params: &Params) -> Result<Box<RawValue>, Fault> {
+pub(super) async fn update(gate: &Arc<Gate>, guest: &Guest, params: &RequestParams) -> Result<Box<RawValue>, RequestError> {
     let handle = named(gate, guest, params).await?;
     let responses = params.get("inputResponses").unwrap_or_default();
     questions::answer(gate, guest, &handle, responses).await?;
@@ -164,7 +164,7 @@ pub(super) async fn update(gate: &Arc<Gate>, guest: &Guest, params: &Params) -> 
 ///
 /// # Errors
 /// When the task is unknown to this agent.
-pub(super) async fn cancel(gate: &Arc<Gate>, guest: &Guest, params: &Params) -> Result<Box<RawValue>, Fault> {
+pub(super) async fn cancel(gate: &Arc<Gate>, guest: &Guest, params: &RequestParams) -> Result<Box<RawValue>, RequestError> {
     let handle = named(gate, guest, params).await?;
     ask_stop(gate, guest, handle.id).await?;
     wire::ours("complete", &json!({}))
@@ -174,7 +174,7 @@ pub(super) async fn cancel(gate: &Arc<Gate>, guest: &Guest, params: &Params) -> 
 ///
 /// # Errors
 /// When it cannot be recorded.
-pub(super) async fn ask_stop(gate: &Gate, guest: &Guest, id: HandleId) -> Result<(), Fault> {
+pub(super) async fn ask_stop(gate: &Gate, guest: &Guest, id: HandleId) -> Result<(), RequestError> {
     match gate.engine.cancel(id, Decider::Agent(guest.agent), None).await {
         Ok(()) | Err(EngineError::Refused(_)) => Ok(()),
         Err(error) => Err(service::fault(&error)),
@@ -185,16 +185,16 @@ pub(super) async fn ask_stop(gate: &Gate, guest: &Guest, id: HandleId) -> Result
 ///
 /// # Errors
 /// When the client did not declare the extension.
-pub(super) async fn task_part(gate: &Arc<Gate>, guest: &Guest, request: &Request) -> Result<Option<TaskPart>, Fault> {
+pub(super) async fn task_part(gate: &Arc<Gate>, guest: &Guest, request: &Request) -> Result<Option<TaskPart>, RequestError> {
     let wanted = request.params.value("notifications");
     let Some(ids) = wanted.as_ref().and_then(|wanted| wanted.get("taskIds")) else { return Ok(None) };
     if !guest.takes_tasks() {
-        return Err(Fault::needs_tasks());
+        return Err(RequestError::needs_tasks());
     }
-    let ids = ids.as_array().ok_or_else(|| Fault::params("`notifications.taskIds` must be a list"))?;
+    let ids = ids.as_array().ok_or_else(|| RequestError::params("`notifications.taskIds` must be a list"))?;
     let most = gate.policy.serving.ids_per_subscription_max;
     if ids.len() > most {
-        return Err(Fault::params(format!("`notifications.taskIds` may hold {most} ids")));
+        return Err(RequestError::params(format!("`notifications.taskIds` may hold {most} ids")));
     }
     let mut seen = std::collections::HashSet::new();
     let mut accepted = Vec::new();

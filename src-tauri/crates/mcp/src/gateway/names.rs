@@ -16,7 +16,7 @@ use super::guest::Guest;
 use super::lists;
 use super::model_text::access;
 use super::route::ListKind;
-use crate::serve::fault::Fault;
+use crate::server::rpc_error::RequestError;
 
 /// Between a server's part of a name and the rest.
 const BETWEEN: &str = "__";
@@ -111,9 +111,9 @@ fn may_be_cut(name: &str) -> bool {
 ///
 /// # Errors
 /// When there is none of this name.
-pub(super) async fn tool(gate: &Arc<Gate>, guest: &Guest, name: &str) -> Result<ToolPlace, Fault> {
+pub(super) async fn tool(gate: &Arc<Gate>, guest: &Guest, name: &str) -> Result<ToolPlace, RequestError> {
     let (server, tool) =
-        place(gate, guest, ListKind::Tools, name).await.ok_or_else(|| Fault::params(access::unknown_tool(name)))?;
+        place(gate, guest, ListKind::Tools, name).await.ok_or_else(|| RequestError::params(access::unknown_tool(name)))?;
     Ok(ToolPlace { server, tool: Arc::from(tool) })
 }
 
@@ -121,9 +121,9 @@ pub(super) async fn tool(gate: &Arc<Gate>, guest: &Guest, name: &str) -> Result<
 ///
 /// # Errors
 /// When there is none of this name.
-pub(super) async fn prompt(gate: &Arc<Gate>, guest: &Guest, name: &str) -> Result<(ServerId, String), Fault> {
+pub(super) async fn prompt(gate: &Arc<Gate>, guest: &Guest, name: &str) -> Result<(ServerId, String), RequestError> {
     let found = place(gate, guest, ListKind::Prompts, name).await;
-    found.ok_or_else(|| Fault::params(access::unknown_prompt(name)))
+    found.ok_or_else(|| RequestError::params(access::unknown_prompt(name)))
 }
 
 async fn place(gate: &Arc<Gate>, guest: &Guest, kind: ListKind, name: &str) -> Option<(ServerId, String)> {

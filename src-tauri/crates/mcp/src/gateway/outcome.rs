@@ -17,8 +17,8 @@ use super::model_text::ended;
 use super::own_tools::META_BRINGS;
 use super::wire::End;
 use super::{Gate, era, forward, scale, short, short_error};
-use crate::message::text::member;
-use crate::serve::fault::{Fault, FaultKind};
+use crate::wire::raw_json::member;
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
 
 /// The code of failures that are ours: the range that the specification leaves to implementations.
 const OURS: i64 = -32_000;
@@ -27,7 +27,7 @@ const OURS: i64 = -32_000;
 ///
 /// # Errors
 /// The one answer when the agent does not see it; ours when the registry cannot be read.
-pub(super) async fn end(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: &AgentView) -> Result<End, Fault> {
+pub(super) async fn end(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: &AgentView) -> Result<End, RequestError> {
     match sight {
         AgentView::Completed => match result(gate, guest, handle).await? {
             Some((text, form @ (ResultForm::Whole | ResultForm::Trimmed { .. }))) => Ok(End::Result { text, form }),
@@ -42,10 +42,10 @@ pub(super) async fn end(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: 
         },
         AgentView::Failed => failure(gate, guest, handle).await,
         AgentView::Cancelled => Ok(End::Error(error(&ours(&ended::cancelled(handle)))?)),
-        AgentView::Gone => Err(Fault::unknown_task()),
+        AgentView::Gone => Err(RequestError::unknown_task()),
         // Nobody asks for the end of a task that goes on.
         AgentView::Working { .. } | AgentView::InputRequired { .. } => {
-            Err(Fault::new(FaultKind::Internal, "the task has not ended"))
+            Err(RequestError::new(RequestErrorKind::Internal, "the task has not ended"))
         }
     }
 }
@@ -55,7 +55,7 @@ pub(super) async fn end(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: 
 ///
 /// # Errors
 /// As [`end`], and why the task is lost.
-pub(super) async fn of_call(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: &AgentView) -> Result<End, Fault> {
+pub(super) async fn of_call(gate: &Gate, guest: &Guest, handle: &TaskHandle, sight: &AgentView) -> Result<End, RequestError> {
     match (sight, agent_failure(handle, gate.clock.now())) {
         (AgentView::Cancelled, _) => Ok(End::Note(note_on(gate, guest, handle, &ended::cancelled(handle)))),
         (AgentView::Failed, Some(AgentFailure::Ours(OwnFailure::Withheld { reason }))) => {
@@ -64,7 +64,7 @@ pub(super) async fn of_call(gate: &Gate, guest: &Guest, handle: &TaskHandle, sig
         (AgentView::Gone, _) => match why_gone(handle) {
             Some(Gone::Decided(words)) => Ok(End::Note(note_on(gate, guest, handle, &words))),
             Some(Gone::Lost(words)) => Ok(End::Error(error(&ours(&words))?)),
-            None => Err(Fault::unknown_task()),
+            None => Err(RequestError::unknown_task()),
         },
         _ => end(gate, guest, handle, sight).await,
     }
@@ -133,7 +133,7 @@ pub(super) async fn readable(
     gate: &Gate,
     guest: &Guest,
     handle: &TaskHandle,
-) -> Result<Option<(Payload, ResultForm)>, Fault> {
+) -> Result<Option<(Payload, ResultForm)>, RequestError> {
     match agent_view(handle, gate.clock.now()) {
         AgentView::Completed => result(gate, guest, handle).await,
         AgentView::Working { .. } | AgentView::InputRequired { .. } | AgentView::Failed | AgentView::Cancelled | AgentView::Gone => {
@@ -143,7 +143,7 @@ pub(super) async fn readable(
 }
 
 /// The stored result and the form in which its agent gets it; trimmed where that is the form.
-async fn result(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<Option<(Payload, ResultForm)>, Fault> {
+async fn result(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<Option<(Payload, ResultForm)>, RequestError> {
     let Some(form) = handle.form() else { return Ok(None) };
     let stored = gate.registry.payload(handle.id, PayloadKind::Result).await;
     let Some(stored) = stored.map_err(|error| super::service::unreadable(&error))? else { return Ok(None) };
@@ -157,7 +157,7 @@ async fn result(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<Optio
     }))
 }
 
-async fn failure(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<End, Fault> {
+async fn failure(gate: &Gate, guest: &Guest, handle: &TaskHandle) -> Result<End, RequestError> {
     let said = match agent_failure(handle, gate.clock.now()) {
         Some(AgentFailure::Ours(failure)) => ours(&ended::failed(&failure)),
         Some(AgentFailure::Stored) => match stored(gate, guest, handle, PayloadKind::Error).await? {
@@ -196,7 +196,7 @@ pub(super) async fn stored(
     guest: &Guest,
     handle: &TaskHandle,
     kind: PayloadKind,
-) -> Result<Option<Box<RawValue>>, Fault> {
+) -> Result<Option<Box<RawValue>>, RequestError> {
     let payload = gate.registry.payload(handle.id, kind).await.map_err(|error| super::service::unreadable(&error))?;
     match payload {
         Some(payload) => Ok(Some(forward::down(gate, guest, handle.server, Some(handle), &payload).await?)),
@@ -208,10 +208,10 @@ pub(super) async fn stored(
 ///
 /// # Errors
 /// The error that the call ended with.
-pub(super) fn reply(guest: &Guest, end: End) -> Result<Payload, Fault> {
+pub(super) fn reply(guest: &Guest, end: End) -> Result<Payload, RequestError> {
     match end {
         End::Result { text, .. } | End::Note(text) => Ok(era::result(guest, text)),
-        End::Error(error) => Err(Fault::raw(&error)),
+        End::Error(error) => Err(RequestError::raw(&error)),
     }
 }
 
@@ -219,6 +219,6 @@ fn ours(message: &str) -> RpcError {
     RpcError { code: OURS, message: message.to_owned() }
 }
 
-fn error(error: &RpcError) -> Result<Box<RawValue>, Fault> {
+fn error(error: &RpcError) -> Result<Box<RawValue>, RequestError> {
     super::service::result(&json!({"code": error.code, "message": error.message}))
 }

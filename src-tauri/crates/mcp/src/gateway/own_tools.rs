@@ -24,8 +24,8 @@ use super::slices::{self, META_SLICE, Range, Slice};
 use super::tell::Teller;
 use super::wire::META_TASK;
 use super::{Gate, find, modern, outcome, scale, service, short, wire};
-use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Answered, Params, Seat};
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::server::{RawResult, RequestParams, ResponseStream};
 
 /// The key under which a text of ours says that it brings nothing of a result.
 pub(super) const META_BRINGS: &str = "io.taskwarden/brings";
@@ -132,10 +132,10 @@ pub(super) async fn call(
     gate: &Arc<Gate>,
     guest: &Guest,
     name: &str,
-    params: &Params,
-    seat: &Seat,
+    params: &RequestParams,
+    seat: &ResponseStream,
     tap: &mut Tap<'_>,
-) -> Result<Answered, Fault> {
+) -> Result<RawResult, RequestError> {
     let arguments = params.value("arguments").and_then(|said| match said {
         Value::Object(members) => Some(members),
         _ => None,
@@ -149,7 +149,7 @@ pub(super) async fn call(
     };
     let handle = match find::in_words(gate, guest, task).await {
         Ok(handle) => handle,
-        Err(fault) if fault.kind == FaultKind::InvalidParams => {
+        Err(fault) if fault.kind == RequestErrorKind::InvalidParams => {
             let (text, is_error) = find::why_none(gate, guest, task).await;
             return note(guest, &text, is_error, None, tap);
         }
@@ -175,9 +175,9 @@ async fn wait(
     guest: &Guest,
     handle: &Arc<TaskHandle>,
     arguments: &Map<String, Value>,
-    (params, seat): (&Params, &Seat),
+    (params, seat): (&RequestParams, &ResponseStream),
     tap: &mut Tap<'_>,
-) -> Result<Answered, Fault> {
+) -> Result<RawResult, RequestError> {
     let number = |name: &str| arguments.get(name).and_then(slices::whole);
     let (asked, since) = (number("seconds").map(Duration::from_secs), number("since"));
     let program = WaitingProgram::of(gate, guest, params, seat);
@@ -196,13 +196,13 @@ async fn result(
     handle: &Arc<TaskHandle>,
     arguments: &Map<String, Value>,
     tap: &mut Tap<'_>,
-) -> Result<Answered, Fault> {
+) -> Result<RawResult, RequestError> {
     let sight = agent_view(handle, gate.clock.now());
     if !sight.is_terminal() {
         let text = told(gate, guest, handle, None, |task| task.no_result_yet()).await;
         let said = says(guest, &text, false, Some(handle), Brings::Nothing)?;
         tap.shows(gate.looks.at(gate, guest, handle).look(Payload::new(said.get())));
-        return Ok(Answered::Raw(said));
+        return Ok(RawResult::Raw(said));
     }
     let (offset, limit) = match range(arguments) {
         Ok(range) => range,
@@ -228,7 +228,7 @@ async fn result(
     }
     let end = outcome::of_call(gate, guest, handle, &sight).await?;
     tap.ended(&end);
-    outcome::reply(guest, end).map(Answered::Text)
+    outcome::reply(guest, end).map(RawResult::Text)
 }
 
 /// From where on a result is wanted, and how many characters of it.
@@ -256,7 +256,7 @@ async fn part(
     handle: &TaskHandle,
     (result, range): (Payload, Range),
     tap: &mut Tap<'_>,
-) -> Result<Answered, Fault> {
+) -> Result<RawResult, RequestError> {
     let family = scale::family(gate, guest, handle);
     let most = slices::most(gate, handle);
     let cut = scale::beside(gate, handle.id, move |scale| {
@@ -269,10 +269,10 @@ async fn part(
     let said =
         says(guest, &text, false, Some(handle), Brings::Slice(json!({"offset": offset, "next": next, "of": of})))?;
     tap.shows(Passed::Slice(Payload::new(said.get())));
-    Ok(Answered::Raw(said))
+    Ok(RawResult::Raw(said))
 }
 
-async fn list(gate: &Arc<Gate>, guest: &Guest, tap: &mut Tap<'_>) -> Result<Answered, Fault> {
+async fn list(gate: &Arc<Gate>, guest: &Guest, tap: &mut Tap<'_>) -> Result<RawResult, RequestError> {
     let most = gate.policy.gateway.tasks_per_page;
     let tasks =
         gate.registry.agent_tasks(guest.agent, None, most).await.map_err(|error| service::unreadable(&error))?;
@@ -301,7 +301,7 @@ async fn list(gate: &Arc<Gate>, guest: &Guest, tap: &mut Tap<'_>) -> Result<Answ
         tap.at(server);
     }
     tap.shows(gate.looks.at_list(gate, guest, sights).look(Payload::new(said.get())));
-    Ok(Answered::Raw(said))
+    Ok(RawResult::Raw(said))
 }
 
 /// The ordinary result of a call that outlasts its client: the work goes on under a short handle.
@@ -313,7 +313,7 @@ pub(super) async fn goes_on(
     guest: &Guest,
     handle: &TaskHandle,
     held: &Held,
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     let text = told(gate, guest, handle, held.since, |task| task.text()).await;
     says(guest, &text, false, Some(handle), Brings::Nothing)
 }
@@ -368,10 +368,10 @@ fn note(
     is_error: bool,
     task: Option<&TaskHandle>,
     tap: &mut Tap<'_>,
-) -> Result<Answered, Fault> {
+) -> Result<RawResult, RequestError> {
     let said = says(guest, text, is_error, task, Brings::Nothing)?;
     tap.handle(&said);
-    Ok(Answered::Raw(said))
+    Ok(RawResult::Raw(said))
 }
 
 /// A tool result of ours.
@@ -381,7 +381,7 @@ fn says(
     is_error: bool,
     task: Option<&TaskHandle>,
     brings: Brings,
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     let mut meta = match brings {
         Brings::Nothing => json!({META_BRINGS: false}),
         Brings::Slice(place) => json!({META_SLICE: place}),

@@ -18,9 +18,9 @@ use super::asking::{self, Asked, Stream};
 use super::guest::Guest;
 use super::names::ToolPlace;
 use super::{Gate, bridge, find, service};
-use crate::message::text::{Inside, member};
-use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Params, Seat};
+use crate::wire::raw_json::{JsonMembers, member};
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::server::{RequestParams, ResponseStream};
 
 /// A held call's agent is asked these: a session on `seat`, until one is settled or taken back (`None`); a modern
 /// client by the `input_required` result that this returns.
@@ -32,8 +32,8 @@ pub(super) async fn on_call(
     guest: &Guest,
     handle: &TaskHandle,
     keys: &[RequestKey],
-    seat: &Seat,
-) -> Result<Option<Box<RawValue>>, Fault> {
+    seat: &ResponseStream,
+) -> Result<Option<Box<RawValue>>, RequestError> {
     let Some(session) = guest.session() else { return input_required(gate, handle.id, keys).await.map(Some) };
     let freed = gate.claims.freed();
     match asking::ask_next(gate, session, Stream::Call(seat), handle).await? {
@@ -48,7 +48,7 @@ pub(super) async fn on_call(
                 }
             }
         }
-        Asked::StreamLost => return Err(Fault::new(FaultKind::Internal, "the client's stream is gone")),
+        Asked::StreamLost => return Err(RequestError::new(RequestErrorKind::Internal, "the client's stream is gone")),
     }
     Ok(None)
 }
@@ -79,7 +79,7 @@ pub(super) async fn input_requests(
     gate: &Gate,
     handle: &TaskHandle,
     keys: &[RequestKey],
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     requests(gate, handle, keys, Keys::Task).await
 }
 
@@ -88,7 +88,7 @@ async fn requests(
     handle: &TaskHandle,
     keys: &[RequestKey],
     as_keys: Keys,
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     let mut members = Vec::new();
     for request in keys.iter().filter_map(|key| handle.requests.get(key)) {
         let whole = asking::payload(gate, handle.id, PayloadKind::Question(request.key.clone())).await?;
@@ -104,7 +104,7 @@ const STATE: &str = "taskwarden.1.";
 
 /// The reply to a call that asks first, for a modern agent that gets no handle. The row is durable before: the state
 /// names it.
-async fn input_required(gate: &Arc<Gate>, id: HandleId, keys: &[RequestKey]) -> Result<Box<RawValue>, Fault> {
+async fn input_required(gate: &Arc<Gate>, id: HandleId, keys: &[RequestKey]) -> Result<Box<RawValue>, RequestError> {
     let handle = gate.engine.give(id).await.map_err(|failed| service::fault(&failed))?;
     let asked = requests(gate, &handle, keys, Keys::Round).await?;
     let state = Value::from(format!("{STATE}{id}.{}", handle.requests.len()));
@@ -122,9 +122,9 @@ pub(super) async fn resume(
     gate: &Arc<Gate>,
     guest: &Guest,
     place: &ToolPlace,
-    params: &Params,
-) -> Result<Option<HandleId>, Fault> {
-    let unknown = || Fault::params("this `requestState` is not known here, or belongs to another call");
+    params: &RequestParams,
+) -> Result<Option<HandleId>, RequestError> {
+    let unknown = || RequestError::params("this `requestState` is not known here, or belongs to another call");
     let Some(state) = params.text("requestState") else { return Ok(None) };
     let Some(named) = state.strip_prefix(STATE) else { return Ok(None) };
     let (id, asked) = named.split_once('.').ok_or_else(unknown)?;
@@ -148,14 +148,14 @@ pub(super) async fn resume(
 ///
 /// # Errors
 /// When they are no object of answers.
-pub(super) async fn answer(gate: &Arc<Gate>, guest: &Guest, handle: &TaskHandle, responses: &str) -> Result<(), Fault> {
+pub(super) async fn answer(gate: &Arc<Gate>, guest: &Guest, handle: &TaskHandle, responses: &str) -> Result<(), RequestError> {
     take(gate, guest, handle, responses, Keys::Task).await
 }
 
 /// All answers to open questions must be readable before the first is recorded.
-async fn take(gate: &Gate, guest: &Guest, handle: &TaskHandle, responses: &str, keys: Keys) -> Result<(), Fault> {
-    if Inside::object(responses).is_none() {
-        return Err(Fault::params("`inputResponses` must be an object"));
+async fn take(gate: &Gate, guest: &Guest, handle: &TaskHandle, responses: &str, keys: Keys) -> Result<(), RequestError> {
+    if JsonMembers::object(responses).is_none() {
+        return Err(RequestError::params("`inputResponses` must be an object"));
     }
     let open = asking::open_to_agent(handle, gate.clock.now());
     let mut answers = Vec::new();
@@ -174,7 +174,7 @@ async fn take(gate: &Gate, guest: &Guest, handle: &TaskHandle, responses: &str, 
         match answer {
             Some((action, content)) => answers.push((key, action, content)),
             None if is_late => {}
-            None => return Err(Fault::params("an answer's `action` must be `accept`, `decline` or `cancel`")),
+            None => return Err(RequestError::params("an answer's `action` must be `accept`, `decline` or `cancel`")),
         }
     }
     for (key, action, content) in answers {
@@ -192,12 +192,12 @@ pub(super) async fn relay(
     gate: &Arc<Gate>,
     guest: &Guest,
     whole: &str,
-    seat: &Seat,
-) -> Result<Vec<(&'static str, String)>, Fault> {
+    seat: &ResponseStream,
+) -> Result<Vec<(&'static str, String)>, RequestError> {
     let session = guest.session().ok_or_else(unreadable)?;
     let mut responses = Vec::new();
     let asked = member(whole, "inputRequests").unwrap_or("{}");
-    for part in Inside::object(asked).ok_or_else(unreadable)? {
+    for part in JsonMembers::object(asked).ok_or_else(unreadable)? {
         let question = asked.get(part.value).ok_or_else(unreadable)?;
         let link = format!("{:032x}", (gate.draw)());
         let response = asking::pass_on(gate, session, seat, question, &link).await?;
@@ -211,6 +211,6 @@ pub(super) async fn relay(
     Ok(members)
 }
 
-fn unreadable() -> Fault {
-    Fault::new(FaultKind::Internal, "the question could not be written")
+fn unreadable() -> RequestError {
+    RequestError::new(RequestErrorKind::Internal, "the question could not be written")
 }

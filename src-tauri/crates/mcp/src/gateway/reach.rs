@@ -16,9 +16,9 @@ use super::guest::Guest;
 use super::model_text::refused;
 use super::route::ListKind;
 use super::{Gate, service};
-use crate::client::Forward;
-use crate::message::text::member;
-use crate::serve::fault::{Fault, FaultKind};
+use crate::upstream::Forward;
+use crate::wire::raw_json::member;
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
 
 /// One server within reach of one agent.
 pub(super) struct Reach {
@@ -34,7 +34,7 @@ pub(super) struct Reach {
 ///
 /// # Errors
 /// When there is none, in words for an agent.
-pub(super) async fn reach(gate: &Gate, guest: &Guest, server: ServerId) -> Result<Reach, Fault> {
+pub(super) async fn reach(gate: &Gate, guest: &Guest, server: ServerId) -> Result<Reach, RequestError> {
     /// A connection may end between the moment it is named and the moment it is looked for; then the next one is.
     const TRIES: usize = 2;
     for _ in 0..TRIES {
@@ -44,7 +44,7 @@ pub(super) async fn reach(gate: &Gate, guest: &Guest, server: ServerId) -> Resul
             return Ok(Reach { server, forward, line });
         }
     }
-    Err(Fault::new(FaultKind::OfTool(-32_000), refused::not_connected()))
+    Err(RequestError::new(RequestErrorKind::OfTool(-32_000), refused::not_connected()))
 }
 
 /// As [`reach`], for one server among many: those that are not there soon are left out.

@@ -18,8 +18,8 @@ use super::hold::{Held, Patience, hold};
 use super::names::ToolPlace;
 use super::tell::Teller;
 use super::{Gate, service};
-use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Answered, Params, Request, Resumed, Seat};
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::server::{RawResult, Request, RequestParams, ResponseStream, ResumeRequest};
 
 /// Where an answer can be had again.
 #[derive(Serialize, Deserialize)]
@@ -33,19 +33,19 @@ enum Point {
 }
 
 /// The call with this row can be asked for again.
-pub(super) fn at_call(seat: &Seat, id: HandleId) {
+pub(super) fn at_call(seat: &ResponseStream, id: HandleId) {
     say(seat, || Point::Call(id.to_string()));
 }
 
 /// This request can be answered again; long ones cannot.
-pub(super) fn at_request(gate: &Gate, seat: &Seat, request: &Request) {
+pub(super) fn at_request(gate: &Gate, seat: &ResponseStream, request: &Request) {
     let raw = request.params.raw();
     if raw.is_none_or(|raw| raw.get().len() <= gate.policy.serving.carried_bytes) {
         say(seat, || Point::Again(request.method.clone(), raw.map(ToOwned::to_owned)));
     }
 }
 
-fn say(seat: &Seat, point: impl FnOnce() -> Point) {
+fn say(seat: &ResponseStream, point: impl FnOnce() -> Point) {
     if seat.may_resume()
         && let Ok(text) = serde_json::to_string(&point())
     {
@@ -57,14 +57,14 @@ fn say(seat: &Seat, point: impl FnOnce() -> Point) {
 ///
 /// # Errors
 /// When a later version wrote it.
-pub(super) fn read(resumed: Resumed) -> Result<(Request, Option<HandleId>), Fault> {
-    let unreadable = || Fault::new(FaultKind::InvalidRequest, "this answer cannot be asked for again");
-    let Resumed { id, point, visitor } = resumed;
+pub(super) fn read(resumed: ResumeRequest) -> Result<(Request, Option<HandleId>), RequestError> {
+    let unreadable = || RequestError::new(RequestErrorKind::InvalidRequest, "this answer cannot be asked for again");
+    let ResumeRequest { id, point, principal } = resumed;
     let (method, params, row) = match serde_json::from_str(&point).map_err(|_| unreadable())? {
         Point::Call(row) => ("tools/call".to_owned(), None, Some(row.parse().map_err(|_| unreadable())?)),
         Point::Again(method, params) => (method, params, None),
     };
-    Ok((Request { id, method, params: Params::open(params)?, visitor, mirrored: None }, row))
+    Ok((Request { id, method, params: RequestParams::open(params)?, principal, mirrored: None }, row))
 }
 
 /// Holds a call again.
@@ -75,17 +75,17 @@ pub(super) async fn call(
     gate: &Arc<Gate>,
     guest: &Guest,
     id: HandleId,
-    seat: &Seat,
+    seat: &ResponseStream,
     tap: &mut Tap<'_>,
-) -> Result<Answered, Fault> {
+) -> Result<RawResult, RequestError> {
     let found = gate.engine.rejoin(guest.agent, id).await.map_err(|error| service::fault(&error))?;
-    let handle = found.ok_or_else(Fault::unknown_task)?;
+    let handle = found.ok_or_else(RequestError::unknown_task)?;
     at_call(seat, id);
     let tool = handle.tool.clone().unwrap_or_else(|| Arc::from(""));
     let place = ToolPlace { server: handle.server, tool };
     let (mut teller, _listener) = Teller::new(gate, guest, place.server, None);
     // Whether the client asked for progress is not known any more: its fixed timeout counts, from the call's beginning.
-    let (program, now) = (WaitingProgram::of(gate, guest, &Params::open(None)?, seat), Instant::now());
+    let (program, now) = (WaitingProgram::of(gate, guest, &RequestParams::open(None)?, seat), Instant::now());
     let age = gate.clock.now().since(handle.created);
     let patience = Patience::of(gate, guest, &place, (&program, now)).joined(now, age);
     hold(gate, guest, Held { id, patience, waits: false, since: None }, &mut teller, seat, tap).await

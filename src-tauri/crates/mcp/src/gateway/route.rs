@@ -3,8 +3,8 @@
 //! The tables of protocol.md §1.4, §2.1 and §2.6. Methods that an era removed are not served in it, whatever stands
 //! behind. What is not named here is forwarded where one server stands behind the door, and unknown where many do.
 
-use crate::serve::fault::Fault;
-use crate::serve::{Client, Session};
+use crate::server::rpc_error::RequestError;
+use crate::server::{Client, Session};
 
 /// A method as the gateway sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl ListKind {
 ///
 /// # Errors
 /// When its era has no such method.
-pub(super) fn route(client: &Client, method: &str) -> Result<Route, Fault> {
+pub(super) fn route(client: &Client, method: &str) -> Result<Route, RequestError> {
     let route = match method {
         "tools/call" => Route::Call,
         "tools/list" => Route::List(ListKind::Tools),
@@ -100,7 +100,7 @@ pub(super) fn route(client: &Client, method: &str) -> Result<Route, Fault> {
     Ok(route)
 }
 
-fn modern(method: &str) -> Result<Route, Fault> {
+fn modern(method: &str) -> Result<Route, RequestError> {
     match method {
         "server/discover" => Ok(Route::Discover),
         "subscriptions/listen" => Ok(Route::Listen),
@@ -109,14 +109,14 @@ fn modern(method: &str) -> Result<Route, Fault> {
         "tasks/cancel" => Ok(Route::Task(TaskVerb::Cancel)),
         // Removed in this era (protocol.md §2.1, §2.6); other members of the family are not ours to guess.
         "initialize" | "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => {
-            Err(Fault::no_method())
+            Err(RequestError::no_method())
         }
-        _ if method.starts_with("tasks/") => Err(Fault::no_method()),
+        _ if method.starts_with("tasks/") => Err(RequestError::no_method()),
         _ => Ok(Route::Forward),
     }
 }
 
-fn legacy(session: &Session, method: &str) -> Result<Route, Fault> {
+fn legacy(session: &Session, method: &str) -> Result<Route, RequestError> {
     match method {
         "initialize" => Ok(Route::Initialize),
         "ping" => Ok(Route::Ping),
@@ -127,8 +127,8 @@ fn legacy(session: &Session, method: &str) -> Result<Route, Fault> {
         "tasks/cancel" if session.has_tasks() => Ok(Route::Task(TaskVerb::Cancel)),
         "tasks/result" if session.has_tasks() => Ok(Route::Task(TaskVerb::Result)),
         "tasks/list" if session.has_tasks() => Ok(Route::Task(TaskVerb::List)),
-        "server/discover" | "subscriptions/listen" => Err(Fault::no_method()),
-        _ if method.starts_with("tasks/") => Err(Fault::no_method()),
+        "server/discover" | "subscriptions/listen" => Err(RequestError::no_method()),
+        _ if method.starts_with("tasks/") => Err(RequestError::no_method()),
         _ => Ok(Route::Forward),
     }
 }

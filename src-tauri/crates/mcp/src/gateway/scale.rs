@@ -13,7 +13,7 @@ use domain::tokens::Family;
 
 use super::Gate;
 use super::guest::Guest;
-use crate::serve::fault::{Fault, FaultKind};
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
 
 /// Results that are cut at once. Judgement: more would take the machine from calls, and each is over in milliseconds.
 pub(super) const AT_ONCE: usize = 2;
@@ -26,8 +26,8 @@ pub(super) async fn beside<T: Send + 'static>(
     gate: &Gate,
     id: HandleId,
     work: impl FnOnce(&dyn TokenCounter) -> T + Send + 'static,
-) -> Result<T, Fault> {
-    let stopping = || Fault::new(FaultKind::Internal, "Taskwarden is stopping");
+) -> Result<T, RequestError> {
+    let stopping = || RequestError::new(RequestErrorKind::Internal, "Taskwarden is stopping");
     let place = Arc::clone(&gate.scaling).acquire_owned().await.map_err(|_| stopping())?;
     let scale = Arc::clone(gate.engine.scale());
     let working = tokio::task::spawn_blocking(move || {
@@ -40,7 +40,7 @@ pub(super) async fn beside<T: Send + 'static>(
             return stopping();
         }
         tracing::error!(handle.id = %id, "a result could not be cut for its agent");
-        Fault::new(FaultKind::Internal, "the result could not be cut")
+        RequestError::new(RequestErrorKind::Internal, "the result could not be cut")
     })
 }
 

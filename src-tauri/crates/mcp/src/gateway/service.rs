@@ -18,15 +18,15 @@ use super::route::{Route, TaskVerb, route};
 use super::{
     Gate, Gateway, call, era, forward, legacy, legacy_tasks, merge, modern, outcome, resume, slices, subscribe,
 };
-use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Answered, Client, Request, Resumed, Seat, Service, Session, Visitor};
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::server::{Client, Principal, RawResult, Request, ResponseStream, ResumeRequest, Service, Session};
 
 impl Service for Gateway {
-    fn request(&self, client: Client, request: Request, seat: Seat) -> PortFuture<'_, Result<Answered, Fault>> {
+    fn request(&self, client: Client, request: Request, seat: ResponseStream) -> PortFuture<'_, Result<RawResult, RequestError>> {
         Box::pin(self.answer(client, request, None, seat))
     }
 
-    fn resume(&self, client: Client, resumed: Resumed, seat: Seat) -> PortFuture<'_, Result<Answered, Fault>> {
+    fn resume(&self, client: Client, resumed: ResumeRequest, seat: ResponseStream) -> PortFuture<'_, Result<RawResult, RequestError>> {
         Box::pin(async move {
             let (request, row) = resume::read(resumed)?;
             self.answer(client, request, row, seat).await
@@ -34,22 +34,22 @@ impl Service for Gateway {
     }
 
     fn session_taken_up(&self, session: &Arc<Session>) {
-        if let Some(visitor) = session.visitor() {
-            self.gate.limits.session_began(visitor.agent, session);
+        if let Some(principal) = session.principal() {
+            self.gate.limits.session_began(principal.agent, session);
         }
         subscribe::session_began(&self.gate, session);
     }
 
-    fn expelled(&self, visitor: Visitor) -> PortFuture<'_, Fault> {
+    fn expelled(&self, principal: Principal) -> PortFuture<'_, RequestError> {
         let gate = Arc::clone(&self.gate);
         Box::pin(async move {
             let mut changes = gate.engine.agents_watch();
-            while gate.engine.agents().has_access(visitor.agent) {
+            while gate.engine.agents().has_access(principal.agent) {
                 if changes.changed().await.is_err() {
                     return std::future::pending().await;
                 }
             }
-            Fault::revoked(access::of_revoked(&gate.engine, visitor.agent))
+            RequestError::revoked(access::of_revoked(&gate.engine, principal.agent))
         })
     }
 
@@ -74,8 +74,8 @@ impl Service for Gateway {
     fn session_over(&self, session: &Session) {
         subscribe::session_over(&self.gate, session);
         legacy::session_over(&self.gate, session);
-        if let Some(visitor) = session.visitor() {
-            self.gate.limits.session_over(&self.gate.engine, visitor.agent, session.id());
+        if let Some(principal) = session.principal() {
+            self.gate.limits.session_over(&self.gate.engine, principal.agent, session.id());
         }
     }
 }
@@ -87,8 +87,8 @@ impl Gateway {
         client: Client,
         request: Request,
         row: Option<HandleId>,
-        seat: Seat,
-    ) -> Result<Answered, Fault> {
+        seat: ResponseStream,
+    ) -> Result<RawResult, RequestError> {
         let gate = &self.gate;
         let guest = gate.guest(client, &request)?;
         let pass = gate.limits.enter(&gate.engine, guest.agent)?;
@@ -117,14 +117,14 @@ impl Gateway {
         // What was revoked meanwhile has one answer, whatever ended first.
         let answered = match answered {
             Some(answered) if gate.engine.agents().has_access(guest.agent) => answered,
-            Some(_) | None => Err(Fault::revoked(access::of_revoked(&gate.engine, guest.agent))),
+            Some(_) | None => Err(RequestError::revoked(access::of_revoked(&gate.engine, guest.agent))),
         };
         let answered = match (answered, call) {
-            (Err(fault), Some(tool)) if matches!(fault.kind, FaultKind::Decided | FaultKind::Revoked) => {
+            (Err(fault), Some(tool)) if matches!(fault.kind, RequestErrorKind::Decided | RequestErrorKind::Revoked) => {
                 let tool = guest.server.map(|server| (server, tool.as_str()));
                 let words = outcome::note(gate, &guest, tool, &fault.message);
                 tap.shows(Passed::Handle(words.clone()));
-                Ok(Answered::Text(era::result(&guest, words)))
+                Ok(RawResult::Text(era::result(&guest, words)))
             }
             (answered, _) => answered,
         };
@@ -138,15 +138,15 @@ impl Gate {
     ///
     /// # Errors
     /// When nobody was let in, or there is no such agent.
-    fn guest(&self, client: Client, request: &Request) -> Result<Guest, Fault> {
-        let agent = request.visitor.and_then(|visitor| Some((visitor, self.engine.agents().get(visitor.agent)?)));
-        let (visitor, agent) = agent.ok_or_else(|| Fault::revoked(access::revoked(None, None)))?;
+    fn guest(&self, client: Client, request: &Request) -> Result<Guest, RequestError> {
+        let agent = request.principal.and_then(|principal| Some((principal, self.engine.agents().get(principal.agent)?)));
+        let (principal, agent) = agent.ok_or_else(|| RequestError::revoked(access::revoked(None, None)))?;
         if agent.revoked.is_some() {
-            return Ok(Guest { agent: agent.id, server: visitor.server, task_tools: false, client });
+            return Ok(Guest { agent: agent.id, server: principal.server, task_tools: false, client });
         }
         let program = client.program().map(|program| format!("{} {}", program.name, program.version));
         self.engine.agent_seen(agent.id, program.as_deref().map(str::trim));
-        Ok(Guest { agent: agent.id, server: visitor.server, task_tools: agent.task_tools, client })
+        Ok(Guest { agent: agent.id, server: principal.server, task_tools: agent.task_tools, client })
     }
 
     /// Ends what is open of agents as soon as their access is gone.
@@ -157,7 +157,7 @@ impl Gate {
                 let grace = self.policy.serving.end_grace;
                 self.scope.spawn("session of an agent without access", async move {
                     // The calls that are held are told first: a session that is left answers nothing.
-                    drop(tokio::time::timeout(grace, session.in_work().emptied()).await);
+                    drop(tokio::time::timeout(grace, session.in_flight().emptied()).await);
                     session.leave();
                 });
             }
@@ -179,9 +179,9 @@ async fn answer(
     gate: &Arc<Gate>,
     guest: &Guest,
     request: Request,
-    seat: &Seat,
+    seat: &ResponseStream,
     tap: &mut Tap<'_>,
-) -> Result<Answered, Fault> {
+) -> Result<RawResult, RequestError> {
     let route = route(&guest.client, &request.method)?;
     if !matches!(route, Route::Initialize | Route::Call) {
         resume::at_request(gate, seat, &request);
@@ -220,7 +220,7 @@ async fn answer(
             None => return forward::shown(gate, guest, request, seat, tap).await,
         },
     };
-    answered.map(Answered::Raw)
+    answered.map(RawResult::Raw)
 }
 
 async fn task(
@@ -228,9 +228,9 @@ async fn task(
     guest: &Guest,
     verb: TaskVerb,
     request: Request,
-    seat: &Seat,
+    seat: &ResponseStream,
     tap: &mut Tap<'_>,
-) -> Result<Answered, Fault> {
+) -> Result<RawResult, RequestError> {
     let params = &request.params;
     let raw = match (verb, guest.session()) {
         (TaskVerb::Get, None) => modern::get(gate, guest, params, tap).await,
@@ -240,32 +240,32 @@ async fn task(
         (TaskVerb::Cancel, Some(_)) => legacy_tasks::cancel(gate, guest, params, tap).await,
         (TaskVerb::Result, Some(session)) => {
             let ended = legacy_tasks::result(gate, guest, session, params, seat, tap).await;
-            return ended.map(Answered::Text);
+            return ended.map(RawResult::Text);
         }
         (TaskVerb::List, Some(_)) => legacy_tasks::list(gate, guest, params, tap).await,
-        (TaskVerb::Result | TaskVerb::List, None) | (TaskVerb::Update, Some(_)) => Err(Fault::no_method()),
+        (TaskVerb::Result | TaskVerb::List, None) | (TaskVerb::Update, Some(_)) => Err(RequestError::no_method()),
     };
-    raw.map(Answered::Raw)
+    raw.map(RawResult::Raw)
 }
 
 /// An object as a result.
-pub(super) fn result<T: serde::Serialize>(result: &T) -> Result<Box<RawValue>, Fault> {
+pub(super) fn result<T: serde::Serialize>(result: &T) -> Result<Box<RawValue>, RequestError> {
     serde_json::value::to_raw_value(result)
-        .map_err(|_| Fault::new(FaultKind::Internal, "the result could not be written"))
+        .map_err(|_| RequestError::new(RequestErrorKind::Internal, "the result could not be written"))
 }
 
 /// What the engine did not do, for an agent: never the words of a server's process or of the registry.
-pub(super) fn fault(error: &EngineError) -> Fault {
-    let failed = |words: &str| Fault::new(FaultKind::OfTool(-32_000), words);
-    let decided = |words: String| Fault::new(FaultKind::Decided, words);
+pub(super) fn fault(error: &EngineError) -> RequestError {
+    let failed = |words: &str| RequestError::new(RequestErrorKind::OfTool(-32_000), words);
+    let decided = |words: String| RequestError::new(RequestErrorKind::Decided, words);
     match error {
-        EngineError::UnknownServer => Fault::params(access::unknown_server()),
-        EngineError::UnknownAgent => Fault::revoked(access::revoked(None, None)),
+        EngineError::UnknownServer => RequestError::params(access::unknown_server()),
+        EngineError::UnknownAgent => RequestError::revoked(access::revoked(None, None)),
         EngineError::TooManyConnections { most } => decided(refused::too_many_connections(*most)),
-        EngineError::UnknownHandle => Fault::unknown_task(),
+        EngineError::UnknownHandle => RequestError::unknown_task(),
         EngineError::NotConnected { .. } => failed(refused::not_connected()),
-        EngineError::Arguments(error) => Fault::params(error.to_string()),
-        EngineError::Refused(refusal) => Fault::params(refusal.to_string()),
+        EngineError::Arguments(error) => RequestError::params(error.to_string()),
+        EngineError::Refused(refusal) => RequestError::params(refusal.to_string()),
         EngineError::OverShare { most } => decided(refused::over_share(*most)),
         EngineError::TooManyOpenCalls { most } => decided(refused::over_budget(*most)),
         EngineError::Upstream(error) => upstream(error),
@@ -278,22 +278,22 @@ pub(super) fn fault(error: &EngineError) -> Fault {
     }
 }
 
-fn upstream(error: &UpstreamError) -> Fault {
-    let failed = |words: &str| Fault::new(FaultKind::OfTool(-32_000), words);
+fn upstream(error: &UpstreamError) -> RequestError {
+    let failed = |words: &str| RequestError::new(RequestErrorKind::OfTool(-32_000), words);
     match error {
-        UpstreamError::Refused(error) => Fault::new(FaultKind::OfTool(error.code), error.message.clone()),
+        UpstreamError::Refused(error) => RequestError::new(RequestErrorKind::OfTool(error.code), error.message.clone()),
         UpstreamError::RateLimited { after } => failed(&refused::rate_limited(*after)),
         UpstreamError::Unauthorized { .. } => failed(refused::needs_sign_in()),
         UpstreamError::MissingCapability(_) => failed(refused::needs_capability()),
         UpstreamError::Unsupported(what) => failed(&refused::unsupported(what)),
         UpstreamError::Unreachable { .. } | UpstreamError::ChannelGone => failed(refused::unreachable()),
-        UpstreamError::UnknownTask => Fault::unknown_task(),
+        UpstreamError::UnknownTask => RequestError::unknown_task(),
         UpstreamError::Unreadable { .. } => failed(refused::unreadable()),
     }
 }
 
 /// The registry could not; the details are for people.
-pub(super) fn unreadable(error: &RegistryError) -> Fault {
+pub(super) fn unreadable(error: &RegistryError) -> RequestError {
     tracing::warn!(%error, "the registry could not serve an agent");
-    Fault::new(FaultKind::Internal, refused::no_registry())
+    RequestError::new(RequestErrorKind::Internal, refused::no_registry())
 }

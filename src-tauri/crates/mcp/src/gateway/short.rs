@@ -19,8 +19,8 @@ use super::guest::Guest;
 use super::model_text::held::{self, ShortResult};
 use super::own_tools::RESULT;
 use super::{Gate, bridge, scale, slices};
-use crate::message::text::{Inside, member, text_member};
-use crate::serve::fault::Fault;
+use crate::wire::raw_json::{JsonMembers, member, text_member};
+use crate::server::rpc_error::RequestError;
 
 /// The key under which a short result tells what it stands for.
 pub(super) const META_HELD: &str = "io.taskwarden/held";
@@ -45,7 +45,7 @@ struct Beginning {
 ///
 /// # Errors
 /// When Taskwarden is stopping.
-pub(super) async fn of(gate: &Gate, guest: &Guest, handle: &TaskHandle, whole: &Payload) -> Result<Payload, Fault> {
+pub(super) async fn of(gate: &Gate, guest: &Guest, handle: &TaskHandle, whole: &Payload) -> Result<Payload, RequestError> {
     let family = scale::family(gate, guest, handle);
     let counted = counted(handle);
     let CountingPolicy { short_lines: lines, short_tokens, .. } = gate.policy.counting;
@@ -102,7 +102,7 @@ pub(super) fn unseen(result: &str) -> BTreeSet<&'static str> {
             _ => None,
         }
     };
-    let blocks = Inside::of(content).into_iter().flatten().filter_map(|part| content.get(part.value));
+    let blocks = JsonMembers::of(content).into_iter().flatten().filter_map(|part| content.get(part.value));
     blocks.filter_map(kind).collect()
 }
 

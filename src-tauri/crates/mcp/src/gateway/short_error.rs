@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::guest::Guest;
 use super::model_text::held;
 use super::{Gate, scale, service, short};
-use crate::message::text::{member, text_member};
-use crate::serve::fault::Fault;
+use crate::wire::raw_json::{member, text_member};
+use crate::server::rpc_error::RequestError;
 
 /// The error as its agent gets it.
 ///
@@ -24,7 +24,7 @@ pub(super) async fn of(
     guest: &Guest,
     handle: &TaskHandle,
     whole: Box<RawValue>,
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     let (numbers, why) = (&gate.policy.counting, short::why(handle));
     let most = match handle.form() {
         Some(ResultForm::Whole) | None => return Ok(whole),

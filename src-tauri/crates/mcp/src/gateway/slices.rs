@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use super::budget::Tap;
 use super::guest::Guest;
 use super::{Gate, find, forward, lists, outcome, scale, service, short, wire};
-use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Params, Request};
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::server::{Request, RequestParams};
 
 /// What the URIs of results begin with.
 const ROOT: &str = "taskwarden://results/";
@@ -145,9 +145,9 @@ pub(super) async fn read(
     gate: &Gate,
     guest: &Guest,
     uri: &str,
-    params: &Params,
+    params: &RequestParams,
     tap: &mut Tap<'_>,
-) -> Result<Box<RawValue>, Fault> {
+) -> Result<Box<RawValue>, RequestError> {
     tap.shows_errors();
     let (id, query) = parts(uri).ok_or_else(lists::unknown_resource)?;
     let handle = find::task(gate, guest, id).await.map_err(unknown)?;
@@ -196,8 +196,8 @@ fn as_result(texts: &[&str]) -> Payload {
 }
 
 /// Nothing tells an unknown task from one of another agent.
-fn unknown(fault: Fault) -> Fault {
-    if fault.kind == FaultKind::InvalidParams { lists::unknown_resource() } else { fault }
+fn unknown(fault: RequestError) -> RequestError {
+    if fault.kind == RequestErrorKind::InvalidParams { lists::unknown_resource() } else { fault }
 }
 
 /// The handle in a URI, and its query.
@@ -212,7 +212,7 @@ fn parts(uri: &str) -> Option<(&str, Option<&str>)> {
 
 /// The range that is asked for, in the URI or beside it; `None` when none is. A misspelt one is refused: the whole, or the
 /// beginning once more, would be no answer to it.
-fn range(query: Option<&str>, params: &Params) -> Result<Option<Range>, Fault> {
+fn range(query: Option<&str>, params: &RequestParams) -> Result<Option<Range>, RequestError> {
     let mut range = None::<Range>;
     for pair in query.into_iter().flat_map(|query| query.split('&')).filter(|pair| !pair.is_empty()) {
         let (name, said) = pair.split_once('=').unwrap_or((pair, ""));
@@ -225,18 +225,18 @@ fn range(query: Option<&str>, params: &Params) -> Result<Option<Range>, Fault> {
                 take(&mut range, name, whole(said))?;
             }
         }
-        Some(_) => return Err(Fault::params(format!("`{META_RANGE}` must be an object"))),
+        Some(_) => return Err(RequestError::params(format!("`{META_RANGE}` must be an object"))),
     }
     Ok(range)
 }
 
 /// Takes one of the two numbers.
-fn take(range: &mut Option<Range>, name: &str, number: Option<u64>) -> Result<(), Fault> {
-    let number = || number.ok_or_else(|| Fault::params(format!("`{name}` {NO_NUMBER}")));
+fn take(range: &mut Option<Range>, name: &str, number: Option<u64>) -> Result<(), RequestError> {
+    let number = || number.ok_or_else(|| RequestError::params(format!("`{name}` {NO_NUMBER}")));
     match name {
         "offset" => range.get_or_insert_default().offset = usize::try_from(number()?).unwrap_or(usize::MAX),
         "tokens" => range.get_or_insert_default().tokens = Some(number()?),
-        _ => return Err(Fault::params(format!("`{name}` is not known here; a range is `offset` and `tokens`"))),
+        _ => return Err(RequestError::params(format!("`{name}` is not known here; a range is `offset` and `tokens`"))),
     }
     Ok(())
 }
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_range_stands_in_the_uri_or_beside_it() {
-        let params = |text: &str| Params::open(RawValue::from_string(text.to_owned()).ok()).expect("an object");
+        let params = |text: &str| RequestParams::open(RawValue::from_string(text.to_owned()).ok()).expect("an object");
         let none = params("{}");
         let uri = |text: &'static str| parts(text).expect("it is one of ours");
         assert_eq!(uri("taskwarden://results/hdl_1"), ("hdl_1", None));

@@ -10,7 +10,7 @@ use domain::ids::{AgentId, ServerId};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::serve::Session;
+use crate::server::Session;
 
 /// Levels of log messages, the least urgent first (C25/server/utilities/logging.mdx).
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];

@@ -21,10 +21,10 @@ use super::forward::{self, session_guest};
 use super::guest::Guest;
 use super::reach::reach;
 use super::{Gate, lists, service, slices};
-use crate::client::Filter;
-use crate::link::Answer;
-use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::{Request, Seat, Session};
+use crate::upstream::SubscriptionFilter;
+use crate::upstream::transport::link::Answer;
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::server::{Request, ResponseStream, Session};
 
 /// The part of a subscription that is about tasks.
 pub(super) struct TaskPart {
@@ -44,18 +44,18 @@ pub(super) async fn listen(
     guest: &Guest,
     request: Request,
     tasks: Option<TaskPart>,
-    seat: &Seat,
-) -> Result<Box<RawValue>, Fault> {
+    seat: &ResponseStream,
+) -> Result<Box<RawValue>, RequestError> {
     let wanted = request.params.value("notifications");
     let wanted = wanted.as_ref().and_then(Value::as_object);
-    let wanted = wanted.ok_or_else(|| Fault::params("`notifications` must be an object"))?;
-    let many = || Fault::new(FaultKind::Internal, "too many subscriptions are open here");
+    let wanted = wanted.ok_or_else(|| RequestError::params("`notifications` must be an object"))?;
+    let many = || RequestError::new(RequestErrorKind::Internal, "too many subscriptions are open here");
     let _share = gate.limits.subscribe(guest.agent).ok_or_else(many)?;
     let _place = gate.listens.clone().try_acquire_owned().map_err(|_| many())?;
     let wishes = wishes(gate, guest, wanted).await?;
     let id = request.id.json();
     let first = CancellationToken::new();
-    let ear = Ear::Seat(seat, &id, &first);
+    let ear = Ear::ResponseStream(seat, &id, &first);
     let (mut opened, mut following) = (Vec::new(), Vec::new());
     for (server, filter) in &wishes {
         let (told, open) = oneshot::channel();
@@ -87,7 +87,7 @@ pub(super) async fn listen(
             seat.notify("notifications/tasks", &*tagged(&task, &id)).await.map_err(|_| gone())?;
         }
         // Nothing more happens to these tasks; the client or the end of the face closes the stream.
-        std::future::pending::<Result<(), Fault>>().await
+        std::future::pending::<Result<(), RequestError>>().await
     };
     let changing = async {
         let mut known = wishes.iter().map(|(server, _)| *server).collect();
@@ -106,14 +106,14 @@ pub(super) async fn listen(
     Err(gone())
 }
 
-fn gone() -> Fault {
-    Fault::new(FaultKind::Internal, "the client's stream is gone")
+fn gone() -> RequestError {
+    RequestError::new(RequestErrorKind::Internal, "the client's stream is gone")
 }
 
 /// What the subscription wants of lists.
-fn general(wanted: &Map<String, Value>) -> Filter {
+fn general(wanted: &Map<String, Value>) -> SubscriptionFilter {
     let is = |name: &str| wanted.get(name) == Some(&Value::Bool(true));
-    Filter {
+    SubscriptionFilter {
         tools: is("toolsListChanged"),
         prompts: is("promptsListChanged"),
         resources: is("resourcesListChanged"),
@@ -122,7 +122,7 @@ fn general(wanted: &Map<String, Value>) -> Filter {
 }
 
 /// What the subscription wants of each server, in the servers' words.
-async fn wishes(gate: &Gate, guest: &Guest, wanted: &Map<String, Value>) -> Result<Vec<(ServerId, Filter)>, Fault> {
+async fn wishes(gate: &Gate, guest: &Guest, wanted: &Map<String, Value>) -> Result<Vec<(ServerId, SubscriptionFilter)>, RequestError> {
     let general = general(wanted);
     let servers = match guest.server {
         Some(server) => vec![server],
@@ -132,7 +132,7 @@ async fn wishes(gate: &Gate, guest: &Guest, wanted: &Map<String, Value>) -> Resu
     let uris = wanted.get("resourceSubscriptions").and_then(Value::as_array);
     let most = gate.policy.serving.ids_per_subscription_max;
     if uris.is_some_and(|uris| uris.len() > most) {
-        return Err(Fault::params(format!("`notifications.resourceSubscriptions` may hold {most} URIs")));
+        return Err(RequestError::params(format!("`notifications.resourceSubscriptions` may hold {most} URIs")));
     }
     for uri in uris.into_iter().flatten().filter_map(Value::as_str) {
         let (server, there) = match guest.server {
@@ -151,7 +151,7 @@ async fn wishes(gate: &Gate, guest: &Guest, wanted: &Map<String, Value>) -> Resu
     Ok(wishes)
 }
 
-type Opened = (ServerId, oneshot::Receiver<Filter>, watch::Sender<BTreeSet<String>>);
+type Opened = (ServerId, oneshot::Receiver<SubscriptionFilter>, watch::Sender<BTreeSet<String>>);
 
 /// What is accepted: of lists what any server tells, of resources those whose server tells. Servers that do not answer
 /// soon are followed all the same.
@@ -171,7 +171,7 @@ async fn acknowledgement(
     let mut told = Map::new();
     // A merged list changes with the set of servers, too, and that is ours to tell.
     let asked = general(wanted);
-    let any = |is: fn(&Filter) -> bool| {
+    let any = |is: fn(&SubscriptionFilter) -> bool| {
         answers.iter().any(|(_, filter)| is(filter)) || (guest.server.is_none() && is(&asked))
     };
     for (name, is) in [
@@ -207,9 +207,9 @@ pub(super) async fn resource(
     guest: &Guest,
     request: Request,
     on: bool,
-) -> Result<Box<RawValue>, Fault> {
-    let session = guest.session().ok_or_else(Fault::no_method)?;
-    let uri = request.params.text("uri").ok_or_else(|| Fault::params("`uri` must be a text"))?;
+) -> Result<Box<RawValue>, RequestError> {
+    let session = guest.session().ok_or_else(RequestError::no_method)?;
+    let uri = request.params.text("uri").ok_or_else(|| RequestError::params("`uri` must be a text"))?;
     let (server, uri) = match guest.server {
         Some(_) if slices::is_result(&uri) => return Err(lists::unknown_resource()),
         Some(server) => (server, uri),
@@ -221,7 +221,7 @@ pub(super) async fn resource(
         let asked = there.forward.request(about(gate, guest, "resources/subscribe", &uri)).await;
         match asked.map_err(|failed| forward::unreached(gate, failed))? {
             Answer::Result(_) => {}
-            Answer::Error(raw) => return Err(Fault::raw(&raw)),
+            Answer::Error(raw) => return Err(RequestError::raw(&raw)),
         }
     }
     begin(gate, session, server);
@@ -245,7 +245,7 @@ pub(super) fn session_began(gate: &Arc<Gate>, session: &Arc<Session>) {
     let mut known: BTreeSet<ServerId> = servers.into_iter().collect();
     let (gate, session) = (Arc::clone(gate), Arc::clone(session));
     session.scope().clone().spawn("gateway servers", async move {
-        let all = Filter { tools: true, prompts: true, resources: true, uris: BTreeSet::new() };
+        let all = SubscriptionFilter { tools: true, prompts: true, resources: true, uris: BTreeSet::new() };
         loop {
             for new in servers_changed(&gate, &mut known).await {
                 begin(&gate, &session, new);
@@ -261,7 +261,7 @@ fn begin(gate: &Arc<Gate>, session: &Arc<Session>, server: ServerId) {
     // Ends with the session, whose scope is cancelled then.
     session.scope().clone().spawn("gateway standing", async move {
         let Some(guest) = session_guest(&session) else { return };
-        let all = Filter { tools: true, prompts: true, resources: true, uris: BTreeSet::new() };
+        let all = SubscriptionFilter { tools: true, prompts: true, resources: true, uris: BTreeSet::new() };
         follow(&gate, &guest, server, all, wants, None, &Ear::Session(&session)).await;
     });
 }

@@ -22,9 +22,9 @@ use super::guest::Guest;
 use super::model_text::waiting;
 use super::wire::Written;
 use super::{Gate, forward};
-use crate::message::text::{member, text_member};
-use crate::serve::Seat;
-use crate::serve::params::members;
+use crate::wire::raw_json::{member, text_member};
+use crate::server::ResponseStream;
+use crate::server::request_params::members;
 
 /// Notifications of one call that wait for its client. Judgement: progress replaces itself, so a few are enough.
 const HEARD_MAX: usize = 32;
@@ -110,7 +110,7 @@ impl Teller {
 
     /// Tells what comes next, or the sign of life when it is due; returns after each. Cancel-safe: what was heard and
     /// not told is told by the next call.
-    pub(super) async fn next(&mut self, handle: Option<&TaskHandle>, seat: &Seat) {
+    pub(super) async fn next(&mut self, handle: Option<&TaskHandle>, seat: &ResponseStream) {
         let due = self.due;
         if self.untold.is_none() {
             let heard = async {
@@ -129,7 +129,7 @@ impl Teller {
     }
 
     /// Tells everything that was heard so far: before an answer, which ends it.
-    pub(super) async fn rest(&mut self, handle: Option<&TaskHandle>, seat: &Seat) {
+    pub(super) async fn rest(&mut self, handle: Option<&TaskHandle>, seat: &ResponseStream) {
         loop {
             if self.untold.is_none() {
                 self.untold = self.heard.try_recv().ok();
@@ -142,7 +142,7 @@ impl Teller {
     }
 
     /// Tells the progress that the handle has, where none was passed on raw.
-    pub(super) async fn handle(&mut self, handle: &TaskHandle, message: Option<&str>, seat: &Seat) {
+    pub(super) async fn handle(&mut self, handle: &TaskHandle, message: Option<&str>, seat: &ResponseStream) {
         let done = handle.progress.as_ref().and_then(|progress| progress.done);
         let (false, Some(token), Some(done)) = (self.raw, &self.token, done) else { return };
         if done <= self.told {
@@ -160,7 +160,7 @@ impl Teller {
         self.say("notifications/progress", &params, seat).await;
     }
 
-    async fn pass_on(&mut self, handle: Option<&TaskHandle>, seat: &Seat) {
+    async fn pass_on(&mut self, handle: Option<&TaskHandle>, seat: &ResponseStream) {
         if let Some((method, params)) = self.message(handle).await {
             self.say(method, &params, seat).await;
         }
@@ -200,7 +200,7 @@ impl Teller {
     }
 
     /// A sign of life: a little more than before, so that it only grows.
-    async fn alive(&mut self, handle: Option<&TaskHandle>, seat: &Seat) {
+    async fn alive(&mut self, handle: Option<&TaskHandle>, seat: &ResponseStream) {
         /// Below any step that a server counts by.
         const LITTLE: f64 = 0.001;
         self.due = Instant::now() + self.every;
@@ -228,7 +228,7 @@ impl Teller {
         self.say("notifications/progress", &params, seat).await;
     }
 
-    async fn say<P: serde::Serialize + Sync + ?Sized>(&mut self, method: &str, params: &P, seat: &Seat) {
+    async fn say<P: serde::Serialize + Sync + ?Sized>(&mut self, method: &str, params: &P, seat: &ResponseStream) {
         if method == "notifications/progress" {
             self.due = Instant::now() + self.every;
         }

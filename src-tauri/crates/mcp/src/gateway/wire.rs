@@ -16,8 +16,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::model_text::ended;
-use crate::serve::fault::{Fault, FaultKind};
-use crate::serve::params::members;
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::server::request_params::members;
 
 /// The key of the server's name in `_meta` of modern results.
 pub(super) const META_SERVER: &str = "io.modelcontextprotocol/serverInfo";
@@ -75,14 +75,14 @@ impl Written {
     ///
     /// # Errors
     /// When something that was put in is no JSON.
-    pub(super) fn end(mut self) -> Result<Box<RawValue>, Fault> {
+    pub(super) fn end(mut self) -> Result<Box<RawValue>, RequestError> {
         self.0.push('}');
-        RawValue::from_string(self.0).map_err(|_| Fault::new(FaultKind::Internal, "the result could not be written"))
+        RawValue::from_string(self.0).map_err(|_| RequestError::new(RequestErrorKind::Internal, "the result could not be written"))
     }
 }
 
 /// A result of ours for this era: its kind, its members, who answered.
-pub(super) fn ours(kind: &str, result: &Value) -> Result<Box<RawValue>, Fault> {
+pub(super) fn ours(kind: &str, result: &Value) -> Result<Box<RawValue>, RequestError> {
     let mut written = Written::new();
     written.say("resultType", &kind);
     let mut meta = json!({META_SERVER: server_info()});
@@ -175,9 +175,9 @@ pub(super) fn task(
     filling: Filling,
     now: Timestamp,
     policy: &Policy,
-) -> Result<Written, Fault> {
+) -> Result<Written, RequestError> {
     let sight = agent_view(handle, now);
-    let word = status(&sight).ok_or_else(Fault::unknown_task)?;
+    let word = status(&sight).ok_or_else(RequestError::unknown_task)?;
     let facts = agent_task_times(handle, policy);
     let mut task = Written::new();
     if let Some(kind) = kind {

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::message::{Incoming, Limits, Message, parse};
+use crate::wire::message::{Incoming, Message, MessageLimits, parse};
 
 fn said(request: &str, answer: &Answer) -> String {
     let policy = Policy::default();
@@ -39,7 +39,7 @@ fn every_captured_opening_tells_its_era() {
         assert!(lines.next().is_some_and(|line| line.starts_with("# origin: ")), "{name} names its origin");
         while let (Some(given), Some(expected)) = (lines.next(), lines.next()) {
             let (request, answer) = given.split_once(' ').expect("a request and its answer");
-            let parsed = parse(answer.as_bytes(), &Limits::of(&Policy::default()));
+            let parsed = parse(answer.as_bytes(), &MessageLimits::of(&Policy::default()));
             let Ok(Incoming::One(Message::Response { answer, .. })) = parsed else { panic!("an answer: {given}") };
             assert_eq!(Some(said(request, &answer).as_str()), expected.strip_prefix("=> "), "{name}: {given}");
             cases += 1;

@@ -7,7 +7,7 @@ use super::shipped::Shipped;
 use super::source::Source;
 
 /// The one place that spawns.
-const SUPERVISOR: &str = "src-tauri/crates/engine/src/runtime/supervisor.rs";
+const SUPERVISOR: &str = "src-tauri/crates/engine/src/supervisor.rs";
 
 const EVERYWHERE: [(&str, &str); 6] = [
     ("todo!(", "finish it, or leave it out and say so in the issue"),

@@ -1,7 +1,7 @@
-//! The question before a tidying, and what its answer means.
+//! The form that is shown before files are moved, and what its answer means.
 //!
-//! The form uses every common kind of field, each with a purpose. The answer comes from outside and is read as such:
-//! a field that does not fit ends the tidying with nothing touched.
+//! The form uses every common kind of field. The answer is untrusted: a field that does not fit ends the run before
+//! anything is moved.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use super::plan::{Item, Kind, Plan};
+use super::plan::{FileKind, PlannedMove, TidyPlan};
 
 /// Longest note kept. As in the schema.
 const NOTE_CAP_CHARS: usize = 200;
@@ -28,10 +28,10 @@ pub(super) enum Clash {
 
 /// What the person chose.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Choice {
+pub(super) struct TidyChoice {
     pub(super) go: bool,
     pub(super) dry_run: bool,
-    pub(super) kinds: Vec<Kind>,
+    pub(super) kinds: Vec<FileKind>,
     pub(super) clash: Clash,
     pub(super) at_most: usize,
     pub(super) min_kib: f64,
@@ -40,17 +40,17 @@ pub(super) struct Choice {
 }
 
 /// The words above the form.
-pub(super) fn message(folder: &Path, plan: &Plan) -> String {
+pub(super) fn message(folder: &Path, plan: &TidyPlan) -> String {
     let kinds: Vec<String> =
         plan.kinds().into_iter().map(|(kind, count)| format!("{} {}", grouped(count as u64), kind.folder())).collect();
     format!("Tidy `{}`? Files that would go into sub-folders: {}.", folder.display(), kinds.join(", "))
 }
 
-/// The `requestedSchema`.
-pub(super) fn schema(plan: &Plan, dry_run: bool) -> Value {
+/// The `requestedSchema` of the form.
+pub(super) fn schema(plan: &TidyPlan, dry_run: bool) -> Value {
     let kinds = plan.kinds();
     let words: Vec<&str> = kinds.iter().map(|(kind, _)| kind.folder()).collect();
-    let titled = |(kind, count): &(Kind, usize)| json!({"const": kind.folder(), "title": format!("{} ({})", kind.folder(), grouped(*count as u64))});
+    let titled = |(kind, count): &(FileKind, usize)| json!({"const": kind.folder(), "title": format!("{} ({})", kind.folder(), grouped(*count as u64))});
     json!({
         "type": "object",
         "properties": {
@@ -73,9 +73,9 @@ pub(super) fn schema(plan: &Plan, dry_run: bool) -> Value {
     })
 }
 
-impl Choice {
+impl TidyChoice {
     /// Reads the content of an accepted form.
-    pub(super) fn read(content: &Map<String, Value>, plan: &Plan) -> Result<Self, String> {
+    pub(super) fn read(content: &Map<String, Value>, plan: &TidyPlan) -> Result<Self, String> {
         let given = |name: &str| content.get(name).filter(|value| !value.is_null());
         let truth = |name: &str| match given(name) {
             Some(Value::Bool(yes)) => Ok(*yes),
@@ -83,7 +83,7 @@ impl Choice {
             None => Err(format!("`{name}` is missing")),
         };
         let kinds = match given("kinds") {
-            None => Kind::ALL.to_vec(),
+            None => FileKind::ALL.to_vec(),
             Some(words) => kinds(words).ok_or("`kinds` must be a list of the kinds offered")?,
         };
         let clash = match given("clash").map(Value::as_str) {
@@ -108,13 +108,13 @@ impl Choice {
         let note = match given("note").map(Value::as_str) {
             None | Some(Some("")) => None,
             Some(Some(note)) => Some(domain::policy::plain_text(note, NOTE_CAP_CHARS)),
-            Some(None) => return Err("`note` must be a text".to_owned()),
+            Some(None) => return Err("`note` must be a string".to_owned()),
         };
         Ok(Self { go: truth("go")?, dry_run: truth("dry_run")?, kinds, clash, at_most, min_kib, before, note })
     }
 
     /// Whether this file is to be moved.
-    pub(super) fn takes(&self, item: &Item) -> bool {
+    pub(super) fn takes(&self, item: &PlannedMove) -> bool {
         let old_enough = self.before.is_none_or(|day| {
             let changed = item.changed.map(|at| at.to_zoned(TimeZone::UTC).date());
             changed.is_some_and(|changed| changed < day)
@@ -123,8 +123,8 @@ impl Choice {
     }
 }
 
-fn kinds(words: &Value) -> Option<Vec<Kind>> {
-    let kind = |word: &Value| Kind::ALL.into_iter().find(|kind| Some(kind.folder()) == word.as_str());
+fn kinds(words: &Value) -> Option<Vec<FileKind>> {
+    let kind = |word: &Value| FileKind::ALL.into_iter().find(|kind| Some(kind.folder()) == word.as_str());
     words.as_array()?.iter().map(kind).collect()
 }
 

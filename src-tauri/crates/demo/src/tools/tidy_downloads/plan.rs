@@ -1,6 +1,6 @@
-//! What a tidying would move: files that lie directly in the folder, by the kind their extension names.
+//! Lists what would be moved: files directly in the folder, grouped by extension.
 //!
-//! Hidden files, folders, links and files of unknown kinds stay out of it. Nothing is touched here.
+//! Hidden files, folders, links and unknown extensions are skipped. Nothing is moved here.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 /// A kind of files, with the sub-folder it goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     Images,
     Documents,
     Archives,
@@ -20,7 +20,7 @@ pub(super) enum Kind {
     Programs,
 }
 
-impl Kind {
+impl FileKind {
     pub(super) const ALL: [Self; 6] =
         [Self::Images, Self::Documents, Self::Archives, Self::Audio, Self::Video, Self::Programs];
 
@@ -58,20 +58,20 @@ impl Kind {
 
 /// One file that would be moved.
 #[derive(Debug, Clone)]
-pub(super) struct Item {
+pub(super) struct PlannedMove {
     pub(super) name: OsString,
-    pub(super) kind: Kind,
+    pub(super) kind: FileKind,
     pub(super) bytes: u64,
     pub(super) changed: Option<Timestamp>,
 }
 
 /// All of them, in the order of their names.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) items: Vec<Item>,
+pub(super) struct TidyPlan {
+    pub(super) items: Vec<PlannedMove>,
 }
 
-impl Plan {
+impl TidyPlan {
     pub(super) async fn of(folder: &Path, limits: &ServingPolicy) -> Result<Self, String> {
         let unreadable = |why: std::io::Error| format!("The folder `{}` cannot be read: {why}.", folder.display());
         let mut entries = tokio::fs::read_dir(folder).await.map_err(unreadable)?;
@@ -79,7 +79,7 @@ impl Plan {
         while let Some(entry) = entries.next_entry().await.map_err(unreadable)? {
             let name = entry.file_name();
             let hidden = name.as_encoded_bytes().starts_with(b".");
-            let Some(kind) = Kind::of(Path::new(&name)).filter(|_| !hidden) else { continue };
+            let Some(kind) = FileKind::of(Path::new(&name)).filter(|_| !hidden) else { continue };
             let Ok(facts) = tokio::fs::symlink_metadata(entry.path()).await else { continue };
             if !facts.is_file() {
                 continue;
@@ -89,15 +89,15 @@ impl Plan {
                 return Err(format!("`{}` holds more than {most} files; tidy it by hand first.", folder.display()));
             }
             let changed = facts.modified().ok().and_then(|at| Timestamp::try_from(at).ok());
-            items.push(Item { name, kind, bytes: facts.len(), changed });
+            items.push(PlannedMove { name, kind, bytes: facts.len(), changed });
         }
         items.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Self { items })
     }
 
     /// The kinds that occur, with how many files each.
-    pub(super) fn kinds(&self) -> Vec<(Kind, usize)> {
+    pub(super) fn kinds(&self) -> Vec<(FileKind, usize)> {
         let count = |kind| self.items.iter().filter(|item| item.kind == kind).count();
-        Kind::ALL.into_iter().map(|kind| (kind, count(kind))).filter(|(_, count)| *count > 0).collect()
+        FileKind::ALL.into_iter().map(|kind| (kind, count(kind))).filter(|(_, count)| *count > 0).collect()
     }
 }

@@ -1,7 +1,7 @@
-//! A small folder to try the tidying on, made when a call names none, so that a first run needs no files of its own.
+//! Makes a small sample folder when a call names none, so that a first run needs no files.
 //!
-//! It lies in the temporary folder of the system, readable by its owner only, under a name nobody made before. It is
-//! left there: the person may want to see what was moved.
+//! It is created in the system's temporary folder, readable by its owner only, and is not removed: the person may want
+//! to see what was moved.
 
 use std::io;
 use std::path::{Path, PathBuf};

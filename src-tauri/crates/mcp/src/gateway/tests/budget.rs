@@ -240,7 +240,7 @@ async fn a_call_that_was_given_up_was_written_all_the_same() {
     let world = World::new().await;
     world.replies("slow", 60 * SECOND, DONE);
     let call = json!({"name": "slow", "arguments": {}});
-    world.plain(1).give_up("tools/call", call, SECOND, Some(crate::serve::GivenUp::Cancelled)).await;
+    world.plain(1).give_up("tools/call", call, SECOND, Some(crate::server::CancelReason::Cancelled)).await;
     assert_eq!(sums(&world).await, [0, 0, 4 + 2, 0, 0, 0], "its arguments, and no answer");
 }
 

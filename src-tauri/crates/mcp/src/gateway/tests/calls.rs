@@ -10,7 +10,7 @@ use serde_json::json;
 use testkit::scripted::{EngineAction, PollReply};
 
 use super::world::{World, task_id};
-use crate::serve::GivenUp;
+use crate::server::CancelReason;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -99,12 +99,12 @@ async fn closing_a_modern_stream_cancels_the_call_and_leaves_created_tasks_alone
     let world = World::new().await;
     world.replies("slow", 60 * SECOND, r#"{"content":[]}"#);
     let call = json!({"name": "slow", "arguments": {}});
-    world.plain(1).give_up("tools/call", call, SECOND, Some(GivenUp::Cancelled)).await;
+    world.plain(1).give_up("tools/call", call, SECOND, Some(CancelReason::Cancelled)).await;
     world.until("the server was asked to stop", |world| !world.scripted.times(is_stopped).is_empty()).await;
 
     world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
     let call = json!({"name": "long", "arguments": {}});
-    world.plain(2).give_up("tools/call", call, SECOND, Some(GivenUp::Cancelled)).await;
+    world.plain(2).give_up("tools/call", call, SECOND, Some(CancelReason::Cancelled)).await;
     tokio::time::sleep(10 * SECOND).await;
     let stops = world.scripted.times(|act| matches!(act, EngineAction::Cancel(_)));
     assert!(stops.is_empty(), "a created task lives on (65)");

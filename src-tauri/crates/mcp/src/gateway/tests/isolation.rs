@@ -9,7 +9,7 @@ use testkit::build::person;
 use testkit::scripted::{EngineAction, PollReply};
 
 use super::world::{World, task_id};
-use crate::serve::seat::Outlet;
+use crate::server::response_stream::StreamWriter;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -70,7 +70,7 @@ async fn the_standing_stream_of_an_agent_that_is_out_is_closed() {
     let agent = world.legacy(1, "2025-11-25", &json!({}));
     // The scripted server has no greeting to pass on; the session is known all the same.
     drop(agent.ask("initialize", json!({"protocolVersion": "2025-11-25", "capabilities": {}})).await);
-    let (outlet, mut standing) = Outlet::open();
+    let (outlet, mut standing) = StreamWriter::open();
     agent.session().stand(outlet);
     world.engine.revoke_agent(agent.agent, person("ada"), None).await.expect("the agent is out");
     let ended = tokio::time::timeout(60 * SECOND, async { while standing.recv().await.is_some() {} }).await;

@@ -12,8 +12,8 @@ use testkit::scripted::{EngineAction, OnCancel, PollReply};
 
 use super::legacy_stage::{Talker, WITH_TASKS, ended, legacy_world, shows_all, until_task};
 use super::world::World;
-use crate::serve::Service;
-use crate::serve::session::Door;
+use crate::server::Service;
+use crate::server::session::SessionTransport;
 
 const SECOND: Duration = Duration::from_secs(1);
 const DONE: &str = r#"{"content":[{"type":"text","text":"done"}],"vendor":1.50}"#;
@@ -144,7 +144,7 @@ async fn a_modern_agent_gets_the_flat_task_of_a_2025_server() {
 async fn a_call_without_task_is_held_until_its_servers_task_ends() {
     for version in [WITH_TASKS, "2025-06-18", "2024-11-05"] {
         let world = World::new().await;
-        let talker = Talker::with(&world, Door::Http, version, &shows_all());
+        let talker = Talker::with(&world, SessionTransport::Http, version, &shows_all());
         world.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Completed(DONE.into())]);
         let held = talker.caller.call("long").await.result();
         assert_eq!(held["content"][0]["text"], "done", "{version}: the plain result");
@@ -165,7 +165,7 @@ async fn a_2025_servers_task_is_held_for_those_who_know_none() {
 #[tokio::test(start_paused = true)]
 async fn versions_before_2025_11_25_have_no_tasks_and_those_with_tasks_have_all_four_methods() {
     let world = World::new().await;
-    let old = Talker::with(&world, Door::Http, "2025-06-18", &shows_all());
+    let old = Talker::with(&world, SessionTransport::Http, "2025-06-18", &shows_all());
     for method in ["tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update"] {
         let refused = old.caller.ask(method, json!({"taskId": "hdl_x"})).await.error();
         assert_eq!(refused["code"], -32601, "{method} is not of that version: {refused}");

@@ -17,9 +17,9 @@ use testkit::scripted::{ScriptedConnector, ScriptedServer, form};
 use tokio::sync::mpsc;
 
 use super::world::{Caller, Stream, World};
-use crate::message::{Answer, Id};
-use crate::serve::seat::{Frame, Outlet};
-use crate::serve::session::Door;
+use crate::wire::message::{Answer, Id};
+use crate::server::response_stream::{StreamMessage, StreamWriter};
+use crate::server::session::SessionTransport;
 
 /// The newest version that begins with `initialize`.
 pub(super) const WITH_TASKS: &str = "2025-11-25";
@@ -62,18 +62,18 @@ pub(super) async fn legacy_world() -> World {
 /// A session with its standing stream.
 pub(super) struct Talker {
     pub(super) caller: Caller,
-    pub(super) standing: mpsc::Receiver<Frame>,
+    pub(super) standing: mpsc::Receiver<StreamMessage>,
 }
 
 impl Talker {
     /// Agent 1 over HTTP, with a client that shows everything.
     pub(super) fn new(world: &World) -> Self {
-        Self::with(world, Door::Http, WITH_TASKS, &shows_all())
+        Self::with(world, SessionTransport::Http, WITH_TASKS, &shows_all())
     }
 
-    pub(super) fn with(world: &World, door: Door, version: &str, capabilities: &Value) -> Self {
+    pub(super) fn with(world: &World, door: SessionTransport, version: &str, capabilities: &Value) -> Self {
         let caller = world.legacy_through(door, 1, version, capabilities);
-        let (outlet, standing) = Outlet::open();
+        let (outlet, standing) = StreamWriter::open();
         caller.session().stand(outlet);
         Self { caller, standing }
     }

@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 
 use super::wired::{Does, Wired, wired, wired_by};
 use super::world::{Caller, LIMIT, World};
-use crate::message::{Answer, Id};
-use crate::serve::Service;
-use crate::serve::seat::{Frame, Outlet};
+use crate::wire::message::{Answer, Id};
+use crate::server::Service;
+use crate::server::response_stream::{StreamMessage, StreamWriter};
 
 fn tools(names: &[&str]) -> String {
     let tools: Vec<String> = names
@@ -236,14 +236,14 @@ async fn a_question_during_a_forwarded_request_reaches_the_session_that_sent_it(
 }
 
 /// A session with a standing stream, and what is said on it.
-async fn standing(world: &World, agent: &Caller) -> mpsc::Receiver<Frame> {
-    let (outlet, frames) = Outlet::open();
+async fn standing(world: &World, agent: &Caller) -> mpsc::Receiver<StreamMessage> {
+    let (outlet, frames) = StreamWriter::open();
     agent.session().stand(outlet);
     world.gateway.notification(agent.session(), "notifications/initialized", None).await;
     frames
 }
 
-async fn said(frames: &mut mpsc::Receiver<Frame>) -> Value {
+async fn said(frames: &mut mpsc::Receiver<StreamMessage>) -> Value {
     let frame =
         tokio::time::timeout(LIMIT, frames.recv()).await.expect("something is said").expect("the stream is open");
     serde_json::from_slice(&frame.bytes).expect("a frame is JSON")

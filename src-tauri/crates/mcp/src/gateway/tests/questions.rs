@@ -21,7 +21,7 @@ use super::legacy_stage::{
     Talker, WITH_TASKS, asks_live, asks_this, ended, its_task, legacy_world, shows_all, until_task,
 };
 use super::world::{Caller, World, task_id};
-use crate::serve::session::Door;
+use crate::server::session::SessionTransport;
 
 const SECOND: Duration = Duration::from_secs(1);
 const DONE: &str = r#"{"content":[{"type":"text","text":"done"}]}"#;
@@ -171,7 +171,7 @@ async fn people_are_asked_by_default_and_no_stream_of_the_agent_is() {
 async fn an_agent_that_shows_no_questions_is_not_asked_even_where_a_rule_says_so() {
     let world = World::new().await;
     asked_by_rule(&world, "long", AudienceRule::Agent).await;
-    let talker = Talker::with(&world, Door::Http, WITH_TASKS, &json!({}));
+    let talker = Talker::with(&world, SessionTransport::Http, WITH_TASKS, &json!({}));
     world.scripted.reply_task("long", "upstream-1", asks_then_ends());
     let id = talker.task("long").await;
     until_task(&world, &id, "asked", is_open).await;
@@ -442,7 +442,7 @@ async fn links_are_named_for_2025_and_older_versions_are_not_asked_by_link() {
     assert!(question["params"]["elicitationId"].is_string(), "that version needs a name (§1.11): {question}");
     talker.replies(&question, &json!({"action": "accept"}));
     ended(&waiting).await.expect("the result");
-    let old = Talker::with(&world, Door::Http, "2025-06-18", &shows_all());
+    let old = Talker::with(&world, SessionTransport::Http, "2025-06-18", &shows_all());
     world.scripted.reply_task("long", "upstream-2", visit());
     let mut held = old.caller.listen("tools/call", json!({"name": "long", "arguments": {"n": 2}}));
     let asked = tokio::time::timeout(20 * SECOND, held.next()).await;

@@ -58,7 +58,7 @@ async fn giving_up_the_waiting_does_not_stop_the_work() {
     let agent = world.plain(1);
     let short = outlasts(&world, &agent, 120 * SECOND, r#"{"content":[]}"#).await;
     let wait = json!({"name": "tasks_wait", "arguments": {"task": short}});
-    agent.give_up("tools/call", wait, SECOND, Some(crate::serve::GivenUp::Cancelled)).await;
+    agent.give_up("tools/call", wait, SECOND, Some(crate::server::CancelReason::Cancelled)).await;
     tokio::time::sleep(5 * SECOND).await;
     assert!(world.scripted.times(|act| matches!(act, EngineAction::CancelCall(_))).is_empty(), "only the waiting ended");
     tool(&agent, "tasks_cancel", json!({"task": short})).await;

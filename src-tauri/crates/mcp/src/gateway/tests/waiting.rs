@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::wired::{Does, Wired, wired};
 use super::world::{Caller, World};
-use crate::serve::{Door, GivenUp};
+use crate::server::{CancelReason, SessionTransport};
 
 const SECOND: Duration = Duration::from_secs(1);
 const DONE: &str = r#"{"content":[{"type":"text","text":"done"}]}"#;
@@ -37,12 +37,12 @@ fn suggested(text: &str) -> Value {
 async fn a_call_is_answered_shortly_before_its_program_gives_up() {
     let world = World::new().await;
     for (program, door, seconds) in [
-        ("gemini-cli-mcp-client-taskwarden", Door::Http, 595),
-        ("gemini-cli-mcp-client-taskwarden", Door::Stdio, 595),
-        ("codex-mcp-client", Door::Stdio, 295),
-        ("claude-code", Door::Http, 295),
-        ("opencode", Door::Http, 55),
-        ("somebody", Door::Http, 25),
+        ("gemini-cli-mcp-client-taskwarden", SessionTransport::Http, 595),
+        ("gemini-cli-mcp-client-taskwarden", SessionTransport::Stdio, 595),
+        ("codex-mcp-client", SessionTransport::Stdio, 295),
+        ("claude-code", SessionTransport::Http, 295),
+        ("opencode", SessionTransport::Http, 55),
+        ("somebody", SessionTransport::Http, 25),
     ] {
         let (after, result) = called(&world, &world.program(1, program, door)).await;
         assert_eq!(after, seconds, "{program} over {door:?}");
@@ -54,7 +54,7 @@ async fn a_call_is_answered_shortly_before_its_program_gives_up() {
 #[tokio::test(start_paused = true)]
 async fn waiting_for_a_task_ends_with_the_program_and_not_after_twenty_seconds() {
     let world = World::new().await;
-    let agent = world.program(1, "gemini-cli", Door::Http);
+    let agent = world.program(1, "gemini-cli", SessionTransport::Http);
     let (_, result) = called(&world, &agent).await;
     let begun = Instant::now();
     let wait = json!({"name": "tasks_wait", "arguments": suggested(&text(&result))});
@@ -78,7 +78,7 @@ async fn follow_the_words(agent: &Caller, first: &Value, until: Duration) -> Vec
 async fn a_model_that_follows_the_words_for_half_an_hour_makes_no_call_twice() {
     for program in ["gemini-cli", "codex-mcp-client", "opencode", "somebody"] {
         let world = World::new().await;
-        let agent = world.program(1, program, Door::Http);
+        let agent = world.program(1, program, SessionTransport::Http);
         let (_, first) = called(&world, &agent).await;
         let calls = follow_the_words(&agent, &first, 1_800 * SECOND).await;
         let different: BTreeSet<&String> = calls.iter().collect();
@@ -90,7 +90,7 @@ async fn a_model_that_follows_the_words_for_half_an_hour_makes_no_call_twice() {
 #[tokio::test(start_paused = true)]
 async fn waits_that_follow_each_other_within_a_second_differ_too() {
     let world = World::new().await;
-    let agent = world.program(1, "gemini-cli", Door::Http);
+    let agent = world.program(1, "gemini-cli", SessionTransport::Http);
     let (_, first) = called(&world, &agent).await;
     let mut named = vec![suggested(&text(&first))];
     for _ in 0..5 {
@@ -123,7 +123,7 @@ async fn with_progress(agent: &Caller) -> (Vec<Value>, Vec<u64>, u64) {
 async fn a_program_that_waits_while_there_is_progress_hears_some_every_ten_seconds_and_gets_the_result() {
     let world = World::new().await;
     world.replies("slow", 200 * SECOND, DONE);
-    let (said, at, after) = with_progress(&world.program(1, "opencode", Door::Stdio)).await;
+    let (said, at, after) = with_progress(&world.program(1, "opencode", SessionTransport::Stdio)).await;
     assert_eq!(after, 200, "held past its 60 s");
     let mut times = vec![0];
     times.extend(at);
@@ -148,7 +148,7 @@ async fn a_server_that_only_logs_does_not_keep_progress_from_its_program() {
         _ => Does::Result("{}".into()),
     });
     let world = wired(&[server]).await;
-    let (_, at, after) = with_progress(&world.program(1, "opencode", Door::Http)).await;
+    let (_, at, after) = with_progress(&world.program(1, "opencode", SessionTransport::Http)).await;
     assert_eq!(after, 80);
     assert!(at.len() >= 7, "a log message starts no timeout anew: {at:?}");
 }
@@ -165,14 +165,14 @@ async fn a_sign_of_life_keeps_what_the_server_said_last() {
         _ => Does::Result("{}".into()),
     });
     let world = wired(&[server]).await;
-    let (said, ..) = with_progress(&world.program(1, "claude-code", Door::Http)).await;
+    let (said, ..) = with_progress(&world.program(1, "claude-code", SessionTransport::Http)).await;
     let last = said.last().expect("progress");
     assert!(said.len() >= 3, "{said:?}");
     assert_eq!((&last["message"], &last["total"]), (&json!("copying"), &json!(10.0)), "programs show the newest alone");
 }
 
 /// The agent's program gives `slow` up after so long, in this way; then the clock goes on a little.
-async fn gives_up(world: &World, agent: &Caller, after: u64, how: GivenUp) {
+async fn gives_up(world: &World, agent: &Caller, after: u64, how: CancelReason) {
     world.replies("slow", 3_600 * SECOND, DONE);
     // Each call is another one: a repeated call would join.
     let call = json!({"name": "slow", "arguments": {"at": world.now().as_millis()}});
@@ -183,13 +183,13 @@ async fn gives_up(world: &World, agent: &Caller, after: u64, how: GivenUp) {
 #[tokio::test(start_paused = true)]
 async fn a_program_that_gives_up_after_the_same_time_twice_is_answered_before_that_from_then_on() {
     let world = World::new().await;
-    let agent = world.program(1, "gemini-cli", Door::Http);
-    gives_up(&world, &agent, 40, GivenUp::Cancelled).await;
+    let agent = world.program(1, "gemini-cli", SessionTransport::Http);
+    gives_up(&world, &agent, 40, CancelReason::Cancelled).await;
     assert_eq!(world.engine.learned_timeout(agent.agent), None, "once may be a person");
-    gives_up(&world, &agent, 41, GivenUp::Cancelled).await;
+    gives_up(&world, &agent, 41, CancelReason::Cancelled).await;
     assert_eq!(world.engine.learned_timeout(agent.agent), Some(40 * SECOND));
     assert_eq!(called(&world, &agent).await.0, 35, "less the margin");
-    let other = world.program(2, "gemini-cli", Door::Http);
+    let other = world.program(2, "gemini-cli", SessionTransport::Http);
     assert_eq!(called(&world, &other).await.0, 595, "it is the setting of one agent's program");
     world.until_flushed(agent.agent).await;
 }
@@ -197,12 +197,12 @@ async fn a_program_that_gives_up_after_the_same_time_twice_is_answered_before_th
 #[tokio::test(start_paused = true)]
 async fn a_person_who_interrupts_a_program_teaches_nothing() {
     let world = World::new().await;
-    let agent = world.program(1, "codex-mcp-client", Door::Stdio);
+    let agent = world.program(1, "codex-mcp-client", SessionTransport::Stdio);
     for after in [12, 70, 31, 200, 18] {
-        gives_up(&world, &agent, after, GivenUp::Cancelled).await;
+        gives_up(&world, &agent, after, CancelReason::Cancelled).await;
     }
-    let (one, two) = (world.program(1, "codex-mcp-client", Door::Stdio), agent.clone());
-    tokio::join!(gives_up(&world, &one, 90, GivenUp::Cancelled), gives_up(&world, &two, 90, GivenUp::Cancelled),);
+    let (one, two) = (world.program(1, "codex-mcp-client", SessionTransport::Stdio), agent.clone());
+    tokio::join!(gives_up(&world, &one, 90, CancelReason::Cancelled), gives_up(&world, &two, 90, CancelReason::Cancelled),);
     assert_eq!(world.engine.learned_timeout(agent.agent), None);
     assert_eq!(called(&world, &agent).await.0, 295);
 }
@@ -210,15 +210,15 @@ async fn a_person_who_interrupts_a_program_teaches_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_program_that_says_that_it_ran_out_of_time_is_believed_at_once() {
     let world = World::new().await;
-    let agent = world.program(1, "codex-mcp-client", Door::Stdio);
-    gives_up(&world, &agent, 120, GivenUp::TimedOut).await;
+    let agent = world.program(1, "codex-mcp-client", SessionTransport::Stdio);
+    gives_up(&world, &agent, 120, CancelReason::TimedOut).await;
     assert_eq!(world.engine.learned_timeout(agent.agent), Some(120 * SECOND));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_whose_access_is_taken_away_teaches_nothing() {
     let world = World::new().await;
-    let agent = world.program(1, "gemini-cli", Door::Http);
+    let agent = world.program(1, "gemini-cli", SessionTransport::Http);
     world.replies("slow", 300 * SECOND, DONE);
     let stream = agent.listen("tools/call", json!({"name": "slow", "arguments": {}}));
     tokio::time::sleep(100 * SECOND).await;
@@ -232,13 +232,13 @@ async fn a_call_that_the_bridge_makes_again_is_answered_before_its_program_gives
     let world = World::new().await;
     world.replies("slow", 3_600 * SECOND, DONE);
     let call = || json!({"name": "slow", "arguments": {}});
-    let first = world.program(1, "codex-mcp-client", Door::Stdio);
+    let first = world.program(1, "codex-mcp-client", SessionTransport::Stdio);
     first.give_up("tools/call", call(), 100 * SECOND, None).await;
     tokio::time::sleep(10 * SECOND).await;
     let begun = Instant::now();
     let mut again = call();
     again["_meta"] = json!({"progressToken": "p"});
-    let heard = world.program(1, "codex-mcp-client", Door::Stdio).ask("tools/call", again).await;
+    let heard = world.program(1, "codex-mcp-client", SessionTransport::Stdio).ask("tools/call", again).await;
     assert!(text(&heard.result()).contains("goes on"), "{}", heard.raw());
     assert_eq!(begun.elapsed().as_secs(), 185, "its program has waited since the first call");
     assert_eq!(heard.said[0]["params"]["progress"], 110.0, "it hears at once that the call goes on: {:?}", heard.said);

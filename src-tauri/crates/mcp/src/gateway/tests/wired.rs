@@ -22,10 +22,10 @@ use testkit::scripted::ScriptedServer;
 use tokio::sync::{mpsc, oneshot};
 
 use super::world::{World, agent};
-use crate::client::{ConnectorParts, McpConnector};
+use crate::upstream::{ConnectorParts, McpConnector};
 use crate::gateway::{Gateway, GatewayParts};
-use crate::link::{Answer, HearsAside, Inbound, Link, LinkError, Opened, Outgoing, Response, Tag};
-use crate::transport::params::Params;
+use crate::upstream::transport::link::{Answer, InboundMessage, LinkError, McpLink, NotificationListener, OpenedLink, OutgoingRequest, RequestTag, Response};
+use crate::upstream::transport::request_params::OutgoingParams;
 
 /// What a server does with a request.
 pub(super) enum Does {
@@ -53,7 +53,7 @@ pub(super) struct Wired {
     script: Script,
     /// Method, params and the agent whose connection it was.
     pub(super) sent: Mutex<Vec<(String, String, Option<AgentId>)>>,
-    lines: Mutex<Vec<(Option<AgentId>, mpsc::Sender<Inbound>)>>,
+    lines: Mutex<Vec<(Option<AgentId>, mpsc::Sender<InboundMessage>)>>,
     pub(super) cancelled: Mutex<Vec<String>>,
     down: Mutex<bool>,
 }
@@ -102,7 +102,7 @@ impl Wired {
         for to in lines {
             let params = RawValue::from_string(params.to_owned()).expect("JSON");
             // A connection that is over hears nothing.
-            drop(to.send(Inbound::Notification { method: method.into(), params, on: None }).await);
+            drop(to.send(InboundMessage::Notification { method: method.into(), params, on: None }).await);
         }
     }
 
@@ -113,7 +113,7 @@ impl Wired {
         for to in lines {
             let params = RawValue::from_string(params.to_owned()).expect("JSON");
             // A connection that is over hears nothing.
-            drop(to.send(Inbound::Notification { method: method.into(), params, on: None }).await);
+            drop(to.send(InboundMessage::Notification { method: method.into(), params, on: None }).await);
         }
     }
 
@@ -127,13 +127,13 @@ impl Wired {
 struct WiredLink {
     server: Arc<Wired>,
     seat: Option<AgentId>,
-    ear: Mutex<Option<Arc<dyn HearsAside>>>,
+    ear: Mutex<Option<Arc<dyn NotificationListener>>>,
     asked: Mutex<HashMap<String, oneshot::Sender<String>>>,
-    inbound: mpsc::Sender<Inbound>,
+    inbound: mpsc::Sender<InboundMessage>,
 }
 
 impl WiredLink {
-    async fn does(&self, does: Does, tag: Tag) -> Result<Answer, LinkError> {
+    async fn does(&self, does: Does, tag: RequestTag) -> Result<Answer, LinkError> {
         let raw = |text: String| RawValue::from_string(text).expect("scripts are JSON");
         match does {
             Does::Result(text) => Ok(Answer::Result(raw(text))),
@@ -144,7 +144,7 @@ impl WiredLink {
                     let params = raw(params.replace("TOKEN", &tag.0.to_string()));
                     let ear = self.ear.lock().clone();
                     if !ear.is_some_and(|ear| ear.told(method, &params, Some(tag))) {
-                        let said = Inbound::Notification { method: method.into(), params, on: Some(tag) };
+                        let said = InboundMessage::Notification { method: method.into(), params, on: Some(tag) };
                         self.inbound.send(said).await.expect("somebody listens");
                     }
                 }
@@ -159,7 +159,7 @@ impl WiredLink {
                 let (to, answer) = oneshot::channel();
                 self.asked.lock().insert(token.clone(), to);
                 let params = raw(params.to_owned());
-                let asked = Inbound::Request { token, method: method.into(), params, on: Some(tag) };
+                let asked = InboundMessage::Request { token, method: method.into(), params, on: Some(tag) };
                 self.inbound.send(asked).await.expect("somebody listens");
                 Ok(Answer::Result(raw(answer.await.expect("an answer"))))
             }
@@ -178,10 +178,10 @@ impl Drop for Gone<'_> {
     }
 }
 
-impl Link for WiredLink {
-    fn request(&self, request: Outgoing) -> PortFuture<'_, Result<Answer, LinkError>> {
+impl McpLink for WiredLink {
+    fn request(&self, request: OutgoingRequest) -> PortFuture<'_, Result<Answer, LinkError>> {
         Box::pin(async move {
-            let params = Params::of(&request, self.server.modern.then_some("2026-07-28")).as_str().to_owned();
+            let params = OutgoingParams::of(&request, self.server.modern.then_some("2026-07-28")).as_str().to_owned();
             let method = request.method.to_string();
             let does = (self.server.script)(&method, &params);
             self.server.sent.lock().push((method.clone(), params, self.seat));
@@ -209,11 +209,11 @@ impl Link for WiredLink {
         Box::pin(async { Ok(()) })
     }
 
-    fn cancel(&self, _: Tag, _: Option<String>) -> PortFuture<'_, Result<(), LinkError>> {
+    fn cancel(&self, _: RequestTag, _: Option<String>) -> PortFuture<'_, Result<(), LinkError>> {
         Box::pin(async { Ok(()) })
     }
 
-    fn tell_aside(&self, ear: Arc<dyn HearsAside>) -> bool {
+    fn set_notification_listener(&self, ear: Arc<dyn NotificationListener>) -> bool {
         *self.ear.lock() = Some(ear);
         true
     }
@@ -270,9 +270,9 @@ impl Connector for Wires {
             let link = Arc::new(WiredLink { server: Arc::clone(wired), seat: line.seat, ear, asked, inbound });
             let closure = domain::ports::Closure { why: "gone".into(), hint: String::new(), process_ended: false };
             let said = tokio_stream::wrappers::ReceiverStream::new(said);
-            let opened = Opened {
+            let opened = OpenedLink {
                 link,
-                inbound: Box::pin(futures::StreamExt::chain(said, futures::stream::iter([Inbound::Closed(closure)]))),
+                inbound: Box::pin(futures::StreamExt::chain(said, futures::stream::iter([InboundMessage::Closed(closure)]))),
                 era: if wired.modern { Era::Modern } else { Era::Legacy },
                 version: if wired.modern { "2026-07-28" } else { "2025-11-25" }.into(),
                 hello: RawValue::from_string(wired.hello.to_string()).expect("JSON"),

@@ -24,12 +24,12 @@ use testkit::token_counter::ByteTokenCounter;
 use testkit::scripted::{ScriptedConnector, ScriptedServer};
 
 use crate::gateway::{Gateway, GatewayParts};
-use crate::message::Id;
-use crate::serve::fault::Fault;
-use crate::serve::params::Params;
-use crate::serve::seat::{Frame, GiveUp, GivenUp, Outlet, Seat};
-use crate::serve::session::{Door, Opening, Session};
-use crate::serve::{Answered, Client, ModernClient, Program, Request, Service, Visitor};
+use crate::wire::message::Id;
+use crate::server::rpc_error::RequestError;
+use crate::server::request_params::RequestParams;
+use crate::server::response_stream::{CancelReason, CancelReasonCell, ResponseStream, StreamMessage, StreamWriter};
+use crate::server::session::{Session, SessionStart, SessionTransport};
+use crate::server::{Client, ClientProgram, ModernClient, Principal, RawResult, Request, Service};
 
 /// Longest wait on a level, by the paused clock.
 pub(super) const LIMIT: Duration = Duration::from_secs(600);
@@ -58,7 +58,7 @@ pub(super) struct Caller {
 
 /// What came of a request: its answer, and what was said before it.
 pub(super) struct Heard {
-    pub(super) answer: Result<Answered, Fault>,
+    pub(super) answer: Result<RawResult, RequestError>,
     pub(super) said: Vec<Value>,
 }
 
@@ -131,7 +131,7 @@ impl World {
         let engine = Box::pin(Engine::start(parts)).await.expect("the engine starts");
         let gateway = Gateway::new(GatewayParts {
             engine: engine.clone(),
-            forwarder: crate::client::Forwarder::default(),
+            forwarder: crate::upstream::Forwarder::default(),
             registry: registry.clone(),
             policy: policy.clone(),
             clock: clock.clone(),
@@ -159,45 +159,45 @@ impl World {
 
     /// Agent `n` with a client of 2026-07-28 that declares this.
     pub(super) fn client(&self, n: u128, capabilities: Value) -> Caller {
-        let program = Program { name: "tester".to_owned(), version: "1".to_owned() };
+        let program = ClientProgram { name: "tester".to_owned(), version: "1".to_owned() };
         let client = ModernClient { version: "2026-07-28".to_owned(), capabilities, program: Some(program) };
         self.caller(n, Client::Modern(Arc::new(client)))
     }
 
     /// Agent `n` with a session of 2025-06-18 of this program through this door.
-    pub(super) fn program(&self, n: u128, name: &str, door: Door) -> Caller {
+    pub(super) fn program(&self, n: u128, name: &str, door: SessionTransport) -> Caller {
         self.session(format!("session-of-{name}-{n}"), door, n, "2025-06-18", &json!({}), name)
     }
 
     /// Agent `n` with a session of `version`.
     pub(super) fn legacy(&self, n: u128, version: &str, capabilities: &Value) -> Caller {
-        self.legacy_through(Door::Http, n, version, capabilities)
+        self.legacy_through(SessionTransport::Http, n, version, capabilities)
     }
 
     /// Agent `n` with another session of `version`.
     pub(super) fn legacy_named(&self, name: &str, n: u128, version: &str) -> Caller {
-        self.session(name.to_owned(), Door::Http, n, version, &json!({}), "tester")
+        self.session(name.to_owned(), SessionTransport::Http, n, version, &json!({}), "tester")
     }
 
     /// Agent `n` with a session of a program that names itself so.
     pub(super) fn program_of(&self, program: &str, n: u128, version: &str) -> Caller {
-        self.session(format!("session-{n}"), Door::Http, n, version, &json!({}), program)
+        self.session(format!("session-{n}"), SessionTransport::Http, n, version, &json!({}), program)
     }
 
     /// Agent `n` with a session of `version` through this door.
-    pub(super) fn legacy_through(&self, door: Door, n: u128, version: &str, capabilities: &Value) -> Caller {
+    pub(super) fn legacy_through(&self, door: SessionTransport, n: u128, version: &str, capabilities: &Value) -> Caller {
         self.session(format!("session-{n}"), door, n, version, capabilities, "tester")
     }
 
-    fn session(&self, name: String, door: Door, n: u128, version: &str, capabilities: &Value, program: &str) -> Caller {
+    fn session(&self, name: String, door: SessionTransport, n: u128, version: &str, capabilities: &Value, program: &str) -> Caller {
         let hello = json!({
             "protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": program, "version": "1"},
         });
-        let hello = Params::open(Some(raw(&hello))).expect("an object");
-        let visitor = Visitor { agent: AgentId::from_random(n), server: Some(self.server) };
+        let hello = RequestParams::open(Some(raw(&hello))).expect("an object");
+        let principal = Principal { agent: AgentId::from_random(n), server: Some(self.server) };
         let scope = self.supervisor.scope();
         let serving = &self.policy.serving;
-        let opening = Opening::read(name, &hello, Some(visitor));
+        let opening = SessionStart::read(name, &hello, Some(principal));
         let session = opening.map(|opening| Session::open(opening, door, scope, serving));
         self.caller(n, Client::Legacy(session.expect("a session")))
     }
@@ -289,15 +289,15 @@ impl Caller {
 
     /// Sends a request whose params are this text.
     pub(super) async fn ask_raw(&self, method: &str, params: &str) -> Heard {
-        let (outlet, mut frames) = Outlet::open();
+        let (outlet, mut frames) = StreamWriter::open();
         let said = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&said);
         self.supervisor.spawn("test frames", async move {
-            while let Some(Frame { bytes, .. }) = frames.recv().await {
+            while let Some(StreamMessage { bytes, .. }) = frames.recv().await {
                 kept.lock().push(serde_json::from_slice(&bytes).expect("a frame is JSON"));
             }
         });
-        let answer = self.send(method, params, outlet, GiveUp::default()).await;
+        let answer = self.send(method, params, outlet, CancelReasonCell::default()).await;
         // Frames were sent before the answer; they are taken before this task runs again.
         tokio::time::sleep(Duration::from_millis(1)).await;
         let said = said.lock().clone();
@@ -305,9 +305,9 @@ impl Caller {
     }
 
     /// Sends a request and gives it up when `until` is over, in this way.
-    pub(super) async fn give_up(&self, method: &str, params: Value, until: Duration, how: Option<GivenUp>) {
-        let (outlet, frames) = Outlet::open();
-        let given_up = GiveUp::default();
+    pub(super) async fn give_up(&self, method: &str, params: Value, until: Duration, how: Option<CancelReason>) {
+        let (outlet, frames) = StreamWriter::open();
+        let given_up = CancelReasonCell::default();
         let params = params.to_string();
         let asking = self.send(method, &params, outlet, given_up.clone());
         tokio::pin!(asking);
@@ -321,10 +321,10 @@ impl Caller {
 
     /// Sends a request and closes its stream when `until` is over, as older clients over HTTP do: the work goes on.
     pub(super) async fn hang_up(&self, method: &'static str, params: Value, until: Duration) {
-        let (outlet, frames) = Outlet::open();
+        let (outlet, frames) = StreamWriter::open();
         let caller = self.clone();
         self.supervisor.spawn("test request", async move {
-            drop(caller.send(method, &params.to_string(), outlet, GiveUp::default()).await);
+            drop(caller.send(method, &params.to_string(), outlet, CancelReasonCell::default()).await);
         });
         tokio::time::sleep(until).await;
         drop(frames);
@@ -332,17 +332,17 @@ impl Caller {
 
     /// Opens a stream that does not end, and what is said on it.
     pub(super) fn listen(&self, method: &'static str, params: Value) -> Stream {
-        let (outlet, frames) = Outlet::open();
+        let (outlet, frames) = StreamWriter::open();
         let (caller, ended) = (self.clone(), Arc::new(Mutex::new(None)));
         let told = Arc::clone(&ended);
         self.supervisor.spawn("test stream", async move {
-            let answer = caller.send(method, &params.to_string(), outlet, GiveUp::default()).await;
+            let answer = caller.send(method, &params.to_string(), outlet, CancelReasonCell::default()).await;
             *told.lock() = Some(answer.map_err(|fault| fault.json()));
         });
         Stream { frames, ended }
     }
 
-    async fn send(&self, method: &str, params: &str, outlet: Outlet, given_up: GiveUp) -> Result<Answered, Fault> {
+    async fn send(&self, method: &str, params: &str, outlet: StreamWriter, given_up: CancelReasonCell) -> Result<RawResult, RequestError> {
         let (session, closing_cancels) = match &self.client {
             Client::Modern(_) => (None, true),
             Client::Legacy(session) => (Some(Arc::clone(session)), false),
@@ -351,11 +351,11 @@ impl Caller {
         let request = Request {
             id: Id::from(1),
             method: method.to_owned(),
-            params: Params::open(Some(params))?,
-            visitor: Some(Visitor { agent: self.agent, server: self.door }),
+            params: RequestParams::open(Some(params))?,
+            principal: Some(Principal { agent: self.agent, server: self.door }),
             mirrored: None,
         };
-        let seat = Seat::new(outlet, session, given_up, closing_cancels);
+        let seat = ResponseStream::new(outlet, session, given_up, closing_cancels);
         self.gateway.request(self.client.clone(), request, seat).await
     }
 
@@ -385,8 +385,8 @@ impl Caller {
 
 /// An open stream.
 pub(super) struct Stream {
-    frames: tokio::sync::mpsc::Receiver<Frame>,
-    pub(super) ended: Arc<Mutex<Option<Result<Answered, Value>>>>,
+    frames: tokio::sync::mpsc::Receiver<StreamMessage>,
+    pub(super) ended: Arc<Mutex<Option<Result<RawResult, Value>>>>,
 }
 
 impl Stream {

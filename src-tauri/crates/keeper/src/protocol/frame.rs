@@ -1,0 +1,179 @@
+//! The frames between a core and a keeper: a kind, a number and a body.
+//!
+//! The length of the body comes first, so a frame that was cut off by the end of a core is dropped as a whole and never
+//! reaches the child.
+
+use std::io;
+
+use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
+
+/// The kind of a frame, with its sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FrameKind {
+    /// Core: a line for the child.
+    Input,
+    /// Core: store this note about the request with this id.
+    Note,
+    /// Core: remove that note.
+    Forget,
+    /// Core: this piece of output is recorded.
+    Settle,
+    /// Core: what the next core must know about the child.
+    State,
+    /// Core: end the child.
+    End,
+    /// Core: its challenge, and the proof that it knows the secret; always first.
+    Proof,
+    /// Keeper: its challenge; always first.
+    Challenge,
+    /// Keeper: its greeting to an authenticated core.
+    Hello,
+    /// Keeper: another core is connected; always last.
+    Busy,
+    /// Keeper: a line of the child.
+    Line,
+    /// Keeper: a stand-in for a line that was too long.
+    TooLong,
+    /// Keeper: the child has ended.
+    Exited,
+    /// Keeper: the line with this number was written, or why not.
+    Wrote,
+    /// Keeper: the child's first byte.
+    Heard,
+    /// Keeper: a piece of standard error.
+    Stderr,
+}
+
+const KINDS: [(u8, FrameKind); 16] = [
+    (1, FrameKind::Input),
+    (2, FrameKind::Note),
+    (3, FrameKind::Forget),
+    (4, FrameKind::Settle),
+    (5, FrameKind::State),
+    (6, FrameKind::End),
+    (7, FrameKind::Proof),
+    (16, FrameKind::Hello),
+    (17, FrameKind::Busy),
+    (18, FrameKind::Line),
+    (19, FrameKind::TooLong),
+    (20, FrameKind::Exited),
+    (21, FrameKind::Wrote),
+    (22, FrameKind::Heard),
+    (23, FrameKind::Stderr),
+    (24, FrameKind::Challenge),
+];
+
+/// Bytes of kind, number and length.
+pub(crate) const HEAD_BYTES: usize = 13;
+
+/// One frame. Bodies hold arguments and results: only kind and size show.
+#[derive(Clone)]
+pub struct KeeperFrame {
+    /// What it means.
+    pub kind: FrameKind,
+    /// What it is about: a piece of output, a line, a request or a visit, by kind.
+    pub number: u64,
+    /// Its content; empty for kinds that need none.
+    pub body: Bytes,
+}
+
+impl std::fmt::Debug for KeeperFrame {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}({}, {} bytes)", self.kind, self.number, self.body.len())
+    }
+}
+
+impl KeeperFrame {
+    /// A frame with a body.
+    pub fn new(kind: FrameKind, number: u64, body: impl Into<Bytes>) -> Self {
+        Self { kind, number, body: body.into() }
+    }
+
+    /// A frame without a body.
+    pub const fn bare(kind: FrameKind, number: u64) -> Self {
+        Self { kind, number, body: Bytes::new() }
+    }
+
+    /// Appends its bytes to `to`.
+    pub fn put(&self, to: &mut Vec<u8>) {
+        let code = KINDS.iter().find(|(_, kind)| *kind == self.kind).map_or(0, |(code, _)| *code);
+        to.push(code);
+        to.extend_from_slice(&self.number.to_be_bytes());
+        // Every sender bounds its bodies far below this.
+        to.extend_from_slice(&u32::try_from(self.body.len()).unwrap_or(u32::MAX).to_be_bytes());
+        to.extend_from_slice(&self.body);
+    }
+}
+
+/// Reads frames. Not cancel-safe: one reader reads to the end.
+pub struct FrameReader<R> {
+    from: BufReader<R>,
+    cap: usize,
+}
+
+impl<R: AsyncRead + Unpin> FrameReader<R> {
+    /// Reads frames with bodies of at most `cap` bytes.
+    pub fn new(from: R, cap: usize) -> Self {
+        Self { from: BufReader::with_capacity(READ_BYTES, from), cap }
+    }
+
+    /// The next frame; `None` at the end, also in the middle of a frame.
+    pub async fn next(&mut self) -> io::Result<Option<KeeperFrame>> {
+        let mut head = [0_u8; HEAD_BYTES];
+        match self.from.read_exact(&mut head).await {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let [code, n0, n1, n2, n3, n4, n5, n6, n7, l0, l1, l2, l3] = head;
+        let number = u64::from_be_bytes([n0, n1, n2, n3, n4, n5, n6, n7]);
+        let length = usize::try_from(u32::from_be_bytes([l0, l1, l2, l3])).unwrap_or(usize::MAX);
+        let Some((_, kind)) = KINDS.iter().find(|(known, _)| *known == code) else {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame of an unknown kind"));
+        };
+        if length > self.cap {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame that is too long"));
+        }
+        let mut body = vec![0_u8; length];
+        match self.from.read_exact(&mut body).await {
+            Ok(_) => Ok(Some(KeeperFrame::new(*kind, number, body))),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// One read of the socket: many small frames at once, and few reads for a large one.
+const READ_BYTES: usize = 64 * 1_024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn frames_come_out_as_they_went_in_and_a_cut_one_never() {
+        let mut wire = Vec::new();
+        for (code, kind) in KINDS {
+            KeeperFrame::new(kind, u64::from(code) << 40, vec![code; usize::from(code)]).put(&mut wire);
+        }
+        let whole = wire.len();
+        KeeperFrame::new(FrameKind::Input, 1, "cut").put(&mut wire);
+        for end in whole..wire.len() {
+            let mut frames = FrameReader::new(&wire[..end], 64);
+            for (code, kind) in KINDS {
+                let frame = frames.next().await.expect("readable").expect("there");
+                assert_eq!((frame.kind, frame.number), (kind, u64::from(code) << 40), "head");
+                assert_eq!(frame.body, vec![code; usize::from(code)], "body");
+            }
+            assert!(frames.next().await.expect("an end").is_none(), "what was cut at {end} is no frame");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_frame_longer_than_agreed_is_not_read() {
+        let mut wire = Vec::new();
+        KeeperFrame::new(FrameKind::Line, 1, vec![b'x'; 65]).put(&mut wire);
+        assert!(FrameReader::new(&wire[..], 64).next().await.is_err(), "one byte too many");
+    }
+}

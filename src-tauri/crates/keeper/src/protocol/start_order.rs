@@ -1,0 +1,152 @@
+//! The first messages: a core's order to a new keeper, the keeper's report, and its greeting to each core.
+//!
+//! The order goes through a pipe and never over a command line, because it holds secrets.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use domain::policy::Policy;
+use domain::ports::Secret;
+use serde::{Deserialize, Serialize};
+
+use crate::process::launch::Launch;
+use crate::process::shutdown::ShutdownTimes;
+use crate::protocol::authentication::KeeperSecret;
+
+/// What to start, with which limits. It holds secrets: no `Debug`.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StartOrder {
+    command: String,
+    args: Vec<String>,
+    env: BTreeMap<String, String>,
+    secret_env: BTreeMap<String, String>,
+    cwd: Option<String>,
+    pub(crate) numbers: KeeperLimits,
+    /// The keeper's secret, in hexadecimal.
+    pub(crate) secret: String,
+    /// The input from which a later core derives the secret; not secret itself.
+    pub(crate) nonce: String,
+}
+
+/// Limits and waiting times of one keeper.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct KeeperLimits {
+    pub(crate) line_bytes: usize,
+    pub(crate) id_bytes: usize,
+    pub(crate) kept_bytes: usize,
+    pub(crate) input_messages: usize,
+    pub(crate) notes: usize,
+    pub(crate) stderr_bytes: usize,
+    alone_ms: u64,
+    close_wait_ms: u64,
+    term_wait_ms: u64,
+    look_ms: u64,
+    proof_ms: u64,
+}
+
+/// Longest note: an id, a ticket and a tag.
+pub(crate) const NOTE_BYTES: usize = 256;
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl KeeperLimits {
+    fn of(policy: &Policy) -> Self {
+        Self {
+            line_bytes: policy.message_cap_bytes,
+            id_bytes: policy.rpc_id_cap_bytes,
+            kept_bytes: policy.keeping.kept_bytes,
+            input_messages: policy.keeping.input_messages,
+            notes: policy.discovered_max,
+            stderr_bytes: policy.stderr_kept_bytes,
+            alone_ms: millis(policy.keeping.alone_limit),
+            close_wait_ms: millis(policy.child_close_wait),
+            term_wait_ms: millis(policy.child_term_wait),
+            look_ms: millis(policy.child_group_look),
+            proof_ms: millis(policy.keeping.proof_limit),
+        }
+    }
+
+    /// How long the child may run without a core.
+    pub(crate) const fn alone_limit(&self) -> Duration {
+        Duration::from_millis(self.alone_ms)
+    }
+
+    /// How long authentication may take.
+    pub(crate) const fn proof_limit(&self) -> Duration {
+        Duration::from_millis(self.proof_ms)
+    }
+
+    /// How long each step of the child's shutdown may take.
+    pub(crate) const fn pace(&self) -> ShutdownTimes {
+        ShutdownTimes {
+            close_wait: Duration::from_millis(self.close_wait_ms),
+            term_wait: Duration::from_millis(self.term_wait_ms),
+            look: Duration::from_millis(self.look_ms),
+        }
+    }
+
+    /// The longest body of a frame: a line, or a greeting that holds all notes, the state and standard error.
+    pub(crate) const fn frame_bytes(&self) -> usize {
+        4 * self.line_bytes + self.notes * 2 * NOTE_BYTES + 8 * self.stderr_bytes
+    }
+}
+
+impl StartOrder {
+    /// The order to start `launch`, for a keeper with this secret.
+    pub(crate) fn of(launch: &Launch, policy: &Policy, secret: &KeeperSecret, nonce: &str) -> Self {
+        let secrets = launch.secret_env.iter().map(|(name, secret)| (name.clone(), secret.reveal().to_owned()));
+        Self {
+            command: launch.command.clone(),
+            args: launch.args.clone(),
+            env: launch.env.clone(),
+            secret_env: secrets.collect(),
+            cwd: launch.cwd.clone(),
+            numbers: KeeperLimits::of(policy),
+            secret: secret.text(),
+            nonce: nonce.to_owned(),
+        }
+    }
+
+    /// The longest body of a frame under this policy.
+    pub(crate) fn frame_bytes(policy: &Policy) -> usize {
+        KeeperLimits::of(policy).frame_bytes()
+    }
+
+    /// The command to start.
+    pub(crate) fn launch(self) -> Launch {
+        let secrets = self.secret_env.into_iter().map(|(name, value)| (name, Secret::new(value)));
+        Launch { command: self.command, args: self.args, env: self.env, secret_env: secrets.collect(), cwd: self.cwd }
+    }
+}
+
+/// The one line that a keeper writes to its standard output.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum StartReport {
+    /// The child runs and the socket is open.
+    Running,
+    /// The child cannot be started; a reason and a hint for people.
+    NotStarted { why: String, hint: String },
+    /// The keeper itself cannot run; a reason for the log.
+    Unable { why: String },
+}
+
+/// The greeting to an authenticated core.
+#[derive(Serialize, Deserialize)]
+pub struct KeeperHello {
+    /// How many cores have connected, this one included.
+    pub visit: u64,
+    /// The keeper's proof that it knows the secret, in hexadecimal.
+    pub proof: String,
+    /// The child's pid, which is its process group too.
+    pub pid: u32,
+    /// Whether the child has written any output.
+    pub heard: bool,
+    /// State that an earlier core left for this one.
+    pub state: Option<String>,
+    /// Notes by the id of their request.
+    pub notes: Vec<(u64, String)>,
+    /// The end of standard error.
+    pub stderr: String,
+}

@@ -1,0 +1,458 @@
+//! `taskwarden keep`: a small process that owns one child, so that the child outlives its core (ruling 16).
+//!
+//! It buffers the child's output until a core confirms that it is recorded, and serves one core at a time. It ends the
+//! child on request, on SIGTERM, or when no core connected for the configured time. It reads no configuration, opens no
+//! registry and writes no log. The core's side is `client.rs`.
+
+mod child;
+mod listener;
+mod orphans;
+mod output_buffer;
+mod signals;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use engine::runtime::supervisor::Supervisor;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use self::child::{ChildOutput, KeptChild, WriteOutcome};
+use self::listener::{AdmittedCore, CoreSession};
+use self::output_buffer::OutputBuffer;
+use self::signals::{KeeperSignals, next_signal};
+use crate::process::shutdown::ChildExit;
+use crate::protocol::authentication::{self as proof, KeeperSecret};
+use crate::protocol::frame::{FrameKind, KeeperFrame};
+use crate::protocol::start_order::{self as order, KeeperHello, KeeperLimits, StartOrder, StartReport};
+use crate::runtime_dir::{RuntimeDir, RuntimeRecord};
+
+/// An order holds a command with arguments and environment, which Linux limits to 2 MiB.
+const ORDER_BYTES: u64 = 4 * 1_024 * 1_024;
+
+/// Why a keeper did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum KeeperError {
+    /// The order is missing or unreadable.
+    #[error("the order cannot be read: {0}")]
+    Order(#[source] io::Error),
+    /// The keeper's folder cannot be used.
+    #[error("the folder `{path}` cannot be used: {source}")]
+    Place {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The child was not started; the report says why.
+    #[error("the child was not started")]
+    NotStarted,
+    /// The core that sent the order is gone.
+    #[error("the core that ordered it is gone")]
+    Abandoned,
+}
+
+/// Runs one keeper until its child has ended: reads the order from `order`, writes one line to `report` that says
+/// whether the child runs, and then serves cores on a socket in the folder `at`.
+///
+/// # Errors
+/// When it did not start. Then no child runs.
+pub async fn serve(at: &Path, order: impl AsyncRead + Unpin, mut report: impl Write) -> Result<(), KeeperError> {
+    // Leaves the terminal and the process group of the core: neither Ctrl-C nor a hang-up reaches the child.
+    // It fails only for the leader of a group, which has left already.
+    let _ = rustix::process::setsid();
+    conceal();
+    orphans::adopt();
+    let dir = RuntimeDir::at(at);
+    let begun = begin(&dir, order, &mut report).await;
+    let kept = match begun {
+        Ok(keeper) => {
+            let told = say(&mut report, &StartReport::Running);
+            drop(report);
+            keeper.run(told.is_ok()).await;
+            told.map_err(|_| KeeperError::Abandoned)
+        }
+        Err(error) => Err(error),
+    };
+    // A folder that could not be created may be another keeper's; the next core removes what is left of our own.
+    if !matches!(kept, Err(KeeperError::Place { .. })) {
+        dir.clear();
+    }
+    kept
+}
+
+/// Keeps other processes of this user from reading our memory, which holds secrets and output.
+#[cfg(target_os = "linux")]
+fn conceal() {
+    // It does not fail for our own process; without it, the system's rules for debuggers apply.
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+}
+
+// Other systems have no such setting.
+#[cfg(not(target_os = "linux"))]
+fn conceal() {}
+
+fn say(report: &mut impl Write, what: &StartReport) -> io::Result<()> {
+    let mut line = serde_json::to_vec(what).map_err(io::Error::other)?;
+    line.push(b'\n');
+    report.write_all(&line)?;
+    report.flush()
+}
+
+async fn begin(
+    dir: &RuntimeDir,
+    order: impl AsyncRead + Unpin,
+    report: &mut impl Write,
+) -> Result<KeeperServer, KeeperError> {
+    let mut text = Vec::new();
+    order.take(ORDER_BYTES).read_to_end(&mut text).await.map_err(KeeperError::Order)?;
+    let order: StartOrder = serde_json::from_slice(&text).map_err(|bad| KeeperError::Order(bad.into()))?;
+    drop(text);
+    let (limits, nonce) = (order.numbers, order.nonce.clone());
+    let Some(secret) = KeeperSecret::from_text(&order.secret) else {
+        let _ = say(report, &StartReport::Unable { why: "the order holds no secret".into() });
+        return Err(KeeperError::Order(io::ErrorKind::InvalidData.into()));
+    };
+    let unusable = |source| KeeperError::Place { path: dir.folder().to_owned(), source };
+    let listener = match dir.make().and_then(|()| UnixListener::bind(dir.socket())) {
+        Ok(listener) => listener,
+        Err(error) => {
+            let _ = say(report, &StartReport::Unable { why: error.to_string() });
+            return Err(unusable(error));
+        }
+    };
+    let launch = order.launch();
+    let scope = Supervisor::new();
+    let started = match launch.spawn() {
+        Ok(started) => started,
+        Err(error) => {
+            let _ = say(report, &StartReport::NotStarted { why: error.why, hint: error.hint });
+            return Err(KeeperError::NotStarted);
+        }
+    };
+    let Some(child) = KeptChild::take(started, &limits, &scope) else {
+        let _ = say(report, &StartReport::Unable { why: "the child was started without pipes".into() });
+        return Err(KeeperError::NotStarted);
+    };
+    if let Err(error) = dir.write(&RuntimeRecord::of(child.pid, &launch.command, nonce)) {
+        // Without the record, a child outlives a keeper that is killed; nothing worse.
+        let _ = error;
+    }
+    let (admit, admitted) = mpsc::channel(1);
+    Ok(KeeperServer {
+        dir: dir.clone(),
+        limits,
+        secret,
+        scope,
+        listener,
+        child,
+        output: OutputBuffer::new(limits.kept_bytes),
+        notes: BTreeMap::new(),
+        state: None,
+        stderr: VecDeque::new(),
+        heard: false,
+        visits: 0,
+        session: None,
+        frames: None,
+        alone_since: Instant::now(),
+        dir_checked_at: Instant::now(),
+        is_unwanted: false,
+        output_over: false,
+        errors_over: false,
+        exit: None,
+        last: None,
+        handshakes: Arc::new(Semaphore::new(listener::HANDSHAKES_MAX)),
+        admit,
+        admitted,
+        orphans: OrphanCleanup::Left,
+        orphans_ended: CancellationToken::new(),
+    })
+}
+
+/// The state of a running keeper.
+struct KeeperServer {
+    dir: RuntimeDir,
+    limits: KeeperLimits,
+    secret: KeeperSecret,
+    scope: Supervisor,
+    listener: UnixListener,
+    child: KeptChild,
+    output: OutputBuffer,
+    notes: BTreeMap<u64, String>,
+    state: Option<String>,
+    stderr: VecDeque<u8>,
+    heard: bool,
+    visits: u64,
+    session: Option<CoreSession>,
+    /// Frames from the current core.
+    frames: Option<mpsc::Receiver<KeeperFrame>>,
+    alone_since: Instant,
+    /// When the folder was last checked.
+    dir_checked_at: Instant,
+    /// The child is to end, so output that no core took is not waited for.
+    is_unwanted: bool,
+    output_over: bool,
+    errors_over: bool,
+    /// How the child ended, and when.
+    exit: Option<(ChildExit, Instant)>,
+    /// The number of the exit message in the output buffer; zero once a core has confirmed it.
+    last: Option<u64>,
+    /// Slots for connections that are not authenticated yet.
+    handshakes: Arc<Semaphore>,
+    admit: mpsc::Sender<AdmittedCore>,
+    admitted: mpsc::Receiver<AdmittedCore>,
+    orphans: OrphanCleanup,
+    orphans_ended: CancellationToken,
+}
+
+/// How far the clean-up of processes that outlived the child is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OrphanCleanup {
+    Left,
+    BeingEnded,
+    Ended,
+}
+
+impl KeeperServer {
+    async fn run(mut self, wanted: bool) {
+        if !wanted {
+            self.end_child();
+        }
+        let mut signals = KeeperSignals::listen();
+        while !self.is_done() {
+            let has_more = self.session.as_ref().is_some_and(|core| !core.first.is_empty()) || self.output.has_unsent();
+            let reads = self.output.has_room() && !self.output_over;
+            let patience = self.limits.pace().close_wait;
+            let drained_at = self.exit.filter(|_| reads).map(|(_, at)| at + patience);
+            let complained_at = self.exit.filter(|_| !self.errors_over).map(|(_, at)| at + patience);
+            let is_alone = self.session.is_none() && !self.is_unwanted;
+            let abandoned_at = is_alone.then(|| self.alone_since + self.limits.alone_limit());
+            let dir_check_at =
+                is_alone.then(|| self.dir_checked_at.max(self.alone_since) + self.limits.pace().close_wait);
+            tokio::select! {
+                Ok((stream, _)) = self.listener.accept() => self.on_connection(stream),
+                Some(core) = self.admitted.recv() => self.begin_session(core),
+                frame = next_frame(&mut self.frames) => self.on_frame(frame),
+                permit = room(&self.session), if has_more => self.send_next(permit),
+                said = self.child.said.recv(), if reads => self.on_output(said),
+                piece = self.child.stderr.recv(), if !self.errors_over => self.on_stderr(piece),
+                Some(wrote) = self.child.wrote.recv() => self.on_written(wrote),
+                exit = &mut self.child.exit, if self.exit.is_none() => {
+                    self.exit = Some((exit.unwrap_or_default(), Instant::now()));
+                }
+                () = sleep_until(drained_at) => self.output_over = true,
+                () = sleep_until(complained_at) => self.errors_over = true,
+                () = sleep_until(abandoned_at) => self.end_child(),
+                // Without its folder no core can find this keeper.
+                () = sleep_until(dir_check_at) => self.check_runtime_dir(),
+                () = next_signal(&mut signals.terminate) => self.end_child(),
+                () = next_signal(&mut signals.children) => orphans::reap(self.exit.is_none().then_some(self.child.pid)),
+                () = self.orphans_ended.cancelled(), if self.orphans == OrphanCleanup::BeingEnded => {
+                    self.orphans = OrphanCleanup::Ended;
+                }
+            }
+            self.report_exit();
+            self.end_orphans();
+        }
+        self.scope.cancel();
+    }
+
+    /// Whether the child has ended and nothing is left for a core.
+    fn is_done(&self) -> bool {
+        let is_unheard = self.last == Some(0) || (self.is_unwanted && self.session.is_none());
+        self.exit.is_some() && is_unheard && self.orphans == OrphanCleanup::Ended
+    }
+
+    fn end_child(&mut self) {
+        self.is_unwanted = true;
+        self.child.ending.cancel();
+    }
+
+    fn check_runtime_dir(&mut self) {
+        self.dir_checked_at = Instant::now();
+        if !self.dir.is_there() {
+            self.end_child();
+        }
+    }
+
+    /// Ends what outlived the child, once its last output is buffered or not wanted.
+    fn end_orphans(&mut self) {
+        let is_time = self.last.is_some() || (self.is_unwanted && self.session.is_none());
+        if self.exit.is_none() || !is_time || self.orphans != OrphanCleanup::Left {
+            return;
+        }
+        self.orphans = OrphanCleanup::BeingEnded;
+        let (pace, over) = (self.limits.pace(), self.orphans_ended.clone());
+        self.scope.spawn("orphans", async move {
+            orphans::end(pace).await;
+            over.cancel();
+        });
+    }
+
+    fn on_connection(&self, stream: UnixStream) {
+        let Ok(room) = Arc::clone(&self.handshakes).try_acquire_owned() else { return };
+        let (secret, limit, admit) = (self.secret.clone(), self.limits.proof_limit(), self.admit.clone());
+        self.scope.spawn("authenticate core", async move {
+            if let Some(core) = listener::admit(stream, secret, limit).await {
+                let _ = admit.send(core).await;
+            }
+            drop(room);
+        });
+    }
+
+    fn begin_session(&mut self, AdmittedCore { stream, proof }: AdmittedCore) {
+        if self.session.is_some() {
+            return listener::turn_away(stream, &self.scope);
+        }
+        self.visits += 1;
+        let (front, back) = self.stderr.as_slices();
+        let hello = KeeperHello {
+            visit: self.visits,
+            proof: proof::to_hex(&proof),
+            pid: self.child.pid,
+            heard: self.heard,
+            state: self.state.clone(),
+            notes: self.notes.iter().map(|(id, text)| (*id, text.clone())).collect(),
+            stderr: String::from_utf8_lossy(&[front, back].concat()).into_owned(),
+        };
+        let Ok(hello) = serde_json::to_vec(&hello) else { return };
+        self.output.rewind();
+        let hello = KeeperFrame::new(FrameKind::Hello, self.visits, hello);
+        let (visit, frames) = CoreSession::begin(stream, hello, &self.limits, &self.scope);
+        (self.session, self.frames) = (Some(visit), Some(frames));
+    }
+
+    fn on_frame(&mut self, frame: Option<KeeperFrame>) {
+        let Some(KeeperFrame { kind, number, body }) = frame else { return self.end_session() };
+        match kind {
+            FrameKind::Input => {
+                if let Err(mpsc::error::TrySendError::Full(_)) = self.child.input.try_send((number, body)) {
+                    // It exceeds the agreed window, so it is no core of ours.
+                    self.end_session();
+                }
+            }
+            FrameKind::Note if body.len() <= order::NOTE_BYTES && self.notes.len() < self.limits.notes => {
+                self.notes.insert(number, String::from_utf8_lossy(&body).into_owned());
+            }
+            FrameKind::Forget => {
+                self.notes.remove(&number);
+            }
+            FrameKind::Settle => {
+                self.output.settle(number);
+                if self.last == Some(number) {
+                    self.last = Some(0);
+                }
+            }
+            FrameKind::State => self.state = Some(String::from_utf8_lossy(&body).into_owned()),
+            FrameKind::End => self.end_child(),
+            // Too many notes, or too long: the next core cannot match the reply to a handle. The call itself is fine.
+            FrameKind::Note => {}
+            // Only keepers send these, or they belong before the greeting.
+            FrameKind::Proof
+            | FrameKind::Challenge
+            | FrameKind::Hello
+            | FrameKind::Busy
+            | FrameKind::Line
+            | FrameKind::TooLong
+            | FrameKind::Exited
+            | FrameKind::Wrote
+            | FrameKind::Heard
+            | FrameKind::Stderr => self.end_session(),
+        }
+    }
+
+    fn end_session(&mut self) {
+        (self.session, self.frames) = (None, None);
+        self.alone_since = Instant::now();
+    }
+
+    fn send_next(&mut self, permit: Option<mpsc::OwnedPermit<KeeperFrame>>) {
+        let (Some(permit), Some(core)) = (permit, self.session.as_mut()) else { return };
+        if let Some(frame) = core.first.pop_front().or_else(|| self.output.next_unsent()) {
+            permit.send(frame);
+        }
+    }
+
+    /// Sends something that is only of use to a connected core.
+    fn notify_core(&mut self, frame: KeeperFrame) {
+        if let Some(core) = self.session.as_mut() {
+            core.first.push_back(frame);
+        }
+    }
+
+    fn on_output(&mut self, said: Option<ChildOutput>) {
+        match said {
+            Some(ChildOutput::First) => {
+                self.heard = true;
+                self.notify_core(KeeperFrame::bare(FrameKind::Heard, 0));
+            }
+            Some(ChildOutput::Line(line)) => {
+                self.output.put(FrameKind::Line, line);
+            }
+            Some(ChildOutput::TooLong(stub)) => {
+                self.output.put(FrameKind::TooLong, stub);
+            }
+            None => self.output_over = true,
+        }
+    }
+
+    fn on_stderr(&mut self, piece: Option<Vec<u8>>) {
+        let Some(piece) = piece else {
+            self.errors_over = true;
+            return;
+        };
+        self.stderr.extend(&piece);
+        let surplus = self.stderr.len().saturating_sub(self.limits.stderr_bytes);
+        self.stderr.drain(..surplus);
+        // A slow core gets less of it; the tail is what matters, and the next greeting has it.
+        if self.session.as_ref().is_some_and(|core| core.first.len() < STDERR_PIECES_MAX) {
+            self.notify_core(KeeperFrame::new(FrameKind::Stderr, 0, piece));
+        }
+    }
+
+    fn on_written(&mut self, (number, done): WriteOutcome) {
+        let why = done.err().unwrap_or_default();
+        self.notify_core(KeeperFrame::new(FrameKind::Wrote, number, why.into_bytes()));
+    }
+
+    /// Buffers the exit message, after all output and after standard error, which says why the child ended.
+    fn report_exit(&mut self) {
+        let is_silent = self.output_over && self.errors_over;
+        if let (Some((exit, _)), true, None) = (self.exit, is_silent, self.last) {
+            self.last = Some(self.output.put(FrameKind::Exited, serde_json::to_vec(&exit).unwrap_or_default()));
+        }
+    }
+}
+
+/// Pieces of standard error that are queued for a slow core. Judgement.
+const STDERR_PIECES_MAX: usize = 256;
+
+async fn next_frame(frames: &mut Option<mpsc::Receiver<KeeperFrame>>) -> Option<KeeperFrame> {
+    match frames {
+        Some(frames) => frames.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn room(session: &Option<CoreSession>) -> Option<mpsc::OwnedPermit<KeeperFrame>> {
+    match session {
+        // When the writer is gone, the reader notices.
+        Some(session) => match session.out.clone().reserve_owned().await {
+            Ok(permit) => Some(permit),
+            Err(_) => std::future::pending().await,
+        },
+        None => std::future::pending().await,
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,75 @@
+//! Processes that the child started, that left its group and lost their parent.
+//!
+//! The keeper is their sub-reaper: the kernel makes it their parent, so they remain recognisable as a server's. It
+//! reaps them and ends those that are left when the child has ended. Descendants of an orphan become ours when the
+//! orphan ends.
+
+use std::fs;
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use tokio::time::{Instant, sleep};
+
+use crate::process::shutdown::ShutdownTimes;
+
+/// Makes this process the parent of all orphans below it.
+#[cfg(target_os = "linux")]
+pub(crate) fn adopt() {
+    // Fails on no kernel since 3.4; without it, orphans are the system's as they were.
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+// Not run here: other systems have no sub-reaper, so their orphans are not found.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn adopt() {}
+
+/// Reaps orphans that ended. `child` is reaped by its own waiter.
+pub(crate) fn reap(child: Option<u32>) {
+    for orphan in children().filter(|pid| child.is_none_or(|child| pid.as_raw_nonzero().get().unsigned_abs() != child))
+    {
+        // One that is still running needs nothing.
+        let _ = waitpid(Some(orphan), WaitOptions::NOHANG);
+    }
+}
+
+/// Ends all orphans, with SIGTERM first. Call it when the child itself has ended.
+pub(crate) async fn end(pace: ShutdownTimes) {
+    if !end_with(Signal::TERM, pace).await {
+        // There is nothing stronger to send.
+        end_with(Signal::KILL, pace).await;
+    }
+}
+
+/// Sends a signal once to every child, including those that appear while it waits. Returns whether none is left.
+async fn end_with(signal: Signal, pace: ShutdownTimes) -> bool {
+    let until = Instant::now() + pace.term_wait;
+    let mut told = Vec::new();
+    loop {
+        reap(None);
+        let left: Vec<Pid> = children().collect();
+        if left.is_empty() {
+            return true;
+        }
+        for orphan in left {
+            if !told.contains(&orphan) {
+                told.push(orphan);
+                let _ = kill_process(orphan, signal);
+            }
+        }
+        if Instant::now() >= until {
+            return false;
+        }
+        sleep(pace.look).await;
+    }
+}
+
+/// The children of this process, of each of its threads.
+fn children() -> impl Iterator<Item = Pid> {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().filter_map(Result::ok);
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let all: Vec<Pid> = lists
+        .flat_map(|list| {
+            list.split_ascii_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect::<Vec<_>>()
+        })
+        .collect();
+    all.into_iter()
+}

@@ -1,0 +1,381 @@
+//! MCP over Streamable HTTP: one loopback endpoint, both eras.
+//!
+//! `guard.rs` checks Host, Origin and media types, `headers.rs` compares mirrored headers with the body, `sessions.rs`
+//! is the table of 2025 clients, `exchange.rs` turns one request into JSON or an event stream. `session_name.rs` and
+//! `event_id.rs` are what outlives a restart. It does not authenticate: put a layer before [`router`] for that.
+
+mod event_id;
+mod exchange;
+mod guard;
+mod headers;
+mod session_name;
+mod sessions;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderValue, Method, Request as HttpRequest, Response, StatusCode, header, request};
+use serde_json::value::RawValue;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use self::exchange::{json_response, plain, refusal};
+use self::guard::Guard;
+use self::sessions::SESSION_HEADER;
+use super::principal::Principal;
+use super::service::{Client, Request, ResumeRequest, Service};
+use super::session::{Session, SessionStart, SessionTransport};
+use super::stdio::{ServerParts, cancelled};
+use super::version;
+use crate::server::http::exchange::{ServiceCall, StreamLinks, WorkEnds};
+use crate::server::http::sessions::SessionTable;
+use crate::server::request_meta;
+use crate::server::request_params::RequestParams;
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::server::stream_writer::StreamWriter;
+use crate::wire::message::{self, Id, Incoming, Message, MessageLimits};
+
+/// Why HTTP could not be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeHttpError {
+    /// The address can be reached from other machines.
+    #[error("`{0}` is not a loopback address")]
+    NotLoopback(SocketAddr),
+    /// The port is taken, or may not be used.
+    #[error("`{address}` cannot be listened on")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// Serving broke off.
+    #[error("serving HTTP broke off")]
+    Serve(#[source] std::io::Error),
+}
+
+/// Serves on a loopback address until the supervisor stops. `announce` gets the URL once it is open.
+///
+/// # Errors
+/// When the address is not loopback or cannot be bound.
+pub async fn serve_http(
+    service: Arc<dyn Service>,
+    parts: ServerParts,
+    address: SocketAddr,
+    announce: impl FnOnce(&str) + Send,
+) -> Result<(), ServeHttpError> {
+    if !address.ip().is_loopback() {
+        return Err(ServeHttpError::NotLoopback(address));
+    }
+    let bind = |source| ServeHttpError::Bind { address, source };
+    let listener = TcpListener::bind(address).await.map_err(bind)?;
+    let bound = listener.local_addr().map_err(bind)?;
+    let stopping = parts.supervisor.stopping();
+    let limit = parts.policy.drain_limit;
+    let app = router(service, parts, bound, &[PATH]);
+    announce(&format!("http://{bound}{PATH}"));
+    let serving = axum::serve(listener, app).with_graceful_shutdown(stopping.clone().cancelled_owned());
+    let forced = async {
+        stopping.cancelled().await;
+        tokio::time::sleep(limit).await;
+    };
+    tokio::select! {
+        served = serving => served.map_err(ServeHttpError::Serve),
+        () = forced => Ok(()),
+    }
+}
+
+/// Where the endpoint is.
+pub const PATH: &str = "/mcp";
+
+/// The endpoint as a router under these paths, for putting layers before it. A layer that knows who asks puts a
+/// [`Principal`] into the extensions of the request.
+pub fn router(service: Arc<dyn Service>, parts: ServerParts, bound: SocketAddr, paths: &[&str]) -> Router {
+    let limits = parts.limits();
+    let sessions = SessionTable::new(&parts.policy);
+    let in_flight = Arc::new(Semaphore::new(parts.policy.serving.requests_in_work_max));
+    let endpoint =
+        Arc::new(Endpoint { service, limits, sessions, in_flight, guard: Guard::of(bound), parts: parts.clone() });
+    let swept = endpoint.clone();
+    parts.supervisor.spawn("http sessions", async move {
+        loop {
+            tokio::time::sleep(swept.parts.policy.serving.sweep_every).await;
+            swept.sessions.sweep(&*swept.service);
+        }
+    });
+    let routed = paths.iter().fold(Router::new(), |routed, path| routed.route(path, axum::routing::any(any)));
+    routed.with_state(endpoint)
+}
+
+struct Endpoint {
+    service: Arc<dyn Service>,
+    parts: ServerParts,
+    limits: MessageLimits,
+    sessions: SessionTable,
+    in_flight: Arc<Semaphore>,
+    guard: Guard,
+}
+
+async fn any(State(endpoint): State<Arc<Endpoint>>, request: HttpRequest<Body>) -> Response<Body> {
+    let (head, body) = request.into_parts();
+    if let Err((status, why)) = endpoint.guard.check(&head) {
+        return plain(status, why);
+    }
+    match head.method {
+        Method::POST => {
+            let cap = endpoint.limits.bytes;
+            let read = axum::body::to_bytes(body, cap);
+            match tokio::time::timeout(endpoint.parts.policy.body_idle_limit, read).await {
+                Ok(Ok(body)) => endpoint.post(&head, body).await,
+                Ok(Err(_)) => plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large or broke off"),
+                Err(_) => plain(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"),
+            }
+        }
+        Method::GET => endpoint.get(&head),
+        Method::DELETE => endpoint.delete(&head),
+        _ => not_allowed(),
+    }
+}
+
+fn not_allowed() -> Response<Body> {
+    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "this method is not allowed here");
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+    response
+}
+
+fn no_session() -> Response<Body> {
+    let fault = RequestError::new(RequestErrorKind::InvalidRequest, "there is no such session");
+    refusal(StatusCode::NOT_FOUND, None, &fault)
+}
+
+type Head = request::Parts;
+
+/// Whom the layer before us let in.
+fn principal(head: &Head) -> Option<Principal> {
+    head.extensions.get::<Principal>().copied()
+}
+
+impl Endpoint {
+    async fn post(self: Arc<Self>, head: &Head, body: Bytes) -> Response<Body> {
+        let session = head.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok());
+        // A modern request may carry a stale one, which means nothing there (protocol.md §2.3).
+        let is_modern = headers::modern_version(&head.headers);
+        let session = match session.map(|name| self.session(name, principal(head), is_modern)) {
+            None => None,
+            Some(Some(session)) => Some(session),
+            Some(None) if is_modern => None,
+            Some(None) => return no_session(),
+        };
+        let message = match message::parse(&body, &self.limits) {
+            Ok(Incoming::One(message)) => message,
+            Ok(Incoming::Batch(members)) => return self.batch(head, session, members).await,
+            Err(bad) => return bad_message(&bad),
+        };
+        match message {
+            Message::Request { id, method, params } => self.request(head, session, id, method, params).await,
+            Message::Notification { method, params } => {
+                self.notification(session.as_ref(), &method, params.as_deref()).await;
+                plain(StatusCode::ACCEPTED, "")
+            }
+            Message::Response { id, answer } => {
+                let Some(session) = session else {
+                    let fault = RequestError::new(RequestErrorKind::InvalidRequest, "a response needs a session");
+                    return refusal(StatusCode::BAD_REQUEST, None, &fault);
+                };
+                session.touch();
+                if let Some(id) = id {
+                    session.asks().deliver(&id, answer);
+                }
+                plain(StatusCode::ACCEPTED, "")
+            }
+        }
+    }
+
+    /// The session with this name, restored if it is of an earlier core or was ended for idleness.
+    fn session(&self, name: &str, principal: Option<Principal>, is_modern: bool) -> Option<Arc<Session>> {
+        if let Some(session) = self.sessions.get(name, principal) {
+            return Some(session);
+        }
+        let key = self.parts.key.as_ref().filter(|_| !is_modern && !self.sessions.is_ended(name))?;
+        let opening = session_name::read(key, name, principal, &self.parts.policy.serving)?;
+        let scope = self.parts.supervisor.scope();
+        let fresh = Session::open(opening, SessionTransport::Http, scope, &self.parts.policy.serving);
+        let session = self.sessions.add(name, fresh.clone(), &*self.service).ok()?;
+        if Arc::ptr_eq(&session, &fresh) {
+            tracing::debug!("a session of an earlier core goes on");
+            self.service.session_taken_up(&session);
+        }
+        Some(session)
+    }
+
+    async fn notification(&self, session: Option<&Arc<Session>>, method: &str, params: Option<&RawValue>) {
+        let Some(session) = session else { return };
+        session.touch();
+        if method != "notifications/cancelled" {
+            self.service.notification(session, method, params).await;
+        } else if let Some((id, how)) = cancelled(params, self.parts.policy.rpc_id_cap_bytes) {
+            session.in_flight().cancel(&id, how);
+        }
+    }
+
+    async fn request(
+        self: Arc<Self>,
+        head: &Head,
+        session: Option<Arc<Session>>,
+        id: Id,
+        method: String,
+        raw: Option<Box<RawValue>>,
+    ) -> Response<Body> {
+        let params = match RequestParams::open(raw) {
+            Ok(params) => params,
+            Err(fault) => return refusal(StatusCode::BAD_REQUEST, Some(&id), &fault),
+        };
+        let mut request = Request { id: id.clone(), method, params, principal: principal(head), mirrored: None };
+        if request.method == "initialize" && !request_meta::opens_modern(&request.params) {
+            return self.initialize(request).await;
+        }
+        if let Some(session) = session.filter(|_| !request_meta::opens_modern(&request.params)) {
+            if let Err(fault) = headers::legacy_version(&head.headers) {
+                return refusal(StatusCode::BAD_REQUEST, Some(&id), &fault);
+            }
+            session.touch();
+            return self.exchange(Client::Legacy(session), request, WorkEnds::Never).await;
+        }
+        let client = headers::name_check(&head.headers, &request)
+            .and_then(|()| {
+                request.mirrored = Some(headers::mirrored(&head.headers)?);
+                request_meta::read(&request.params)
+            })
+            .map_err(|fault| refusal(status_of(&fault), Some(&id), &fault));
+        match client {
+            Ok(client) => self.exchange(Client::Modern(client), request, WorkEnds::WithStream).await,
+            Err(response) => response,
+        }
+    }
+
+    async fn initialize(self: Arc<Self>, request: Request) -> Response<Body> {
+        let id = request.id.clone();
+        let scope = self.parts.supervisor.scope();
+        let serving = &self.parts.policy.serving;
+        let opened =
+            SessionStart::read(self.parts.session_id(), &request.params, request.principal).and_then(|opening| {
+                let session = Session::open(opening, SessionTransport::Http, scope, serving);
+                let name = session_name::write(self.parts.key.as_ref(), &session, serving);
+                Ok((self.sessions.add(&name, session, &*self.service)?, name))
+            });
+        let (session, name) = match opened {
+            Ok(opened) => opened,
+            Err(fault) => return refusal(StatusCode::BAD_REQUEST, Some(&id), &fault),
+        };
+        let mut response = self.clone().exchange(Client::Legacy(session), request, WorkEnds::Never).await;
+        match HeaderValue::from_str(&name) {
+            Ok(value) => {
+                response.headers_mut().insert(SESSION_HEADER, value);
+                response
+            }
+            Err(_) => plain(StatusCode::INTERNAL_SERVER_ERROR, "the session could not be named"),
+        }
+    }
+
+    /// Batches exist in 2025-03-26 alone; each member is answered in its turn, in one list.
+    async fn batch(
+        self: Arc<Self>,
+        head: &Head,
+        session: Option<Arc<Session>>,
+        members: Vec<Result<Message, message::BadMessage>>,
+    ) -> Response<Body> {
+        let session = session.filter(|session| session.version() == version::LEGACY_ASSUMED);
+        let Some(session) = session else {
+            let fault = RequestError::new(RequestErrorKind::InvalidRequest, "batches are not served in this version");
+            return refusal(StatusCode::BAD_REQUEST, None, &fault);
+        };
+        if let Err(fault) = headers::legacy_version(&head.headers) {
+            return refusal(StatusCode::BAD_REQUEST, None, &fault);
+        }
+        session.touch();
+        let (writer, frames) = StreamWriter::open();
+        let mut open = 0_usize;
+        for member in members {
+            match member {
+                Ok(Message::Request { id, method, params: raw }) => {
+                    let Ok(params) = RequestParams::open(raw) else { continue };
+                    open += 1;
+                    let request = Request { id, method, params, principal: principal(head), mirrored: None };
+                    self.start(
+                        Client::Legacy(session.clone()),
+                        ServiceCall::New(request),
+                        writer.clone(),
+                        StreamLinks::default(),
+                    );
+                }
+                Ok(Message::Notification { method, params }) => {
+                    self.notification(Some(&session), &method, params.as_deref()).await;
+                }
+                Ok(Message::Response { id, answer }) => {
+                    if let Some(id) = id {
+                        session.asks().deliver(&id, answer);
+                    }
+                }
+                Err(bad) => return bad_message(&bad),
+            }
+        }
+        drop(writer);
+        if open == 0 {
+            return plain(StatusCode::ACCEPTED, "");
+        }
+        let keep_alive = self.parts.policy.serving.keep_alive;
+        exchange::event_stream(frames, open, None, keep_alive, self.parts.supervisor.stopping())
+    }
+
+    fn get(self: Arc<Self>, head: &Head) -> Response<Body> {
+        let Some(id) = head.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok()) else { return not_allowed() };
+        let Some(session) = self.session(id, principal(head), false) else { return no_session() };
+        if let Err(fault) = headers::legacy_version(&head.headers) {
+            return refusal(StatusCode::BAD_REQUEST, None, &fault);
+        }
+        session.touch();
+        if let (Some(key), Some(last)) = (&self.parts.key, headers::last_event(&head.headers)) {
+            if last == event_id::END {
+                return not_allowed();
+            }
+            if let Some(awaited) = event_id::read(key, &session, last, &self.parts.policy) {
+                let resumed = ResumeRequest { id: awaited.id, point: awaited.point, principal: principal(head) };
+                return self.resume(key, session, resumed);
+            }
+        }
+        let (writer, frames) = StreamWriter::open();
+        let standing = exchange::SessionStreamGuard::begin(session.clone(), writer);
+        exchange::standing_stream(frames, standing, self.parts.policy.serving.keep_alive, session.scope().stopping())
+    }
+
+    fn delete(self: Arc<Self>, head: &Head) -> Response<Body> {
+        let Some(id) = head.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok()) else { return not_allowed() };
+        if self.sessions.end(id, principal(head), &*self.service) {
+            plain(StatusCode::NO_CONTENT, "")
+        } else {
+            no_session()
+        }
+    }
+
+    fn keep_alive(&self) -> Duration {
+        self.parts.policy.serving.keep_alive
+    }
+}
+
+fn bad_message(bad: &message::BadMessage) -> Response<Body> {
+    let fault = RequestError::new(RequestErrorKind::OfTool(bad.code()), bad.to_string());
+    refusal(StatusCode::BAD_REQUEST, bad.id.as_ref(), &fault)
+}
+
+fn status_of(fault: &RequestError) -> StatusCode {
+    StatusCode::from_u16(fault.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// A ready answer as a JSON response.
+fn ready(bytes: Vec<u8>, status: u16) -> Response<Body> {
+    json_response(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), bytes)
+}

@@ -1,0 +1,147 @@
+//! The faces alone, with a service that knows nothing of tools: what they promise whoever stands behind them.
+//!
+//! The front over a real desk is tested in the demo crate, where there is one.
+
+use std::sync::Arc;
+
+use domain::policy::Policy;
+use domain::ports::PortFuture;
+use engine::runtime::supervisor::Supervisor;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+use super::session::{Session, SessionStart, SessionTransport};
+use super::stdio::line_reader::{self, ClientLine};
+use super::stream_writer::StreamWriter;
+use super::{Client, ClientRequestError, RawResult, Request, ResponseStream, ServerParts, Service, serve_pipes};
+use crate::server::request_params::RequestParams;
+use crate::server::rpc_error::RequestError;
+use crate::wire::message::Id;
+
+/// Gives params back as they came.
+struct Echo;
+
+impl Service for Echo {
+    fn request(
+        &self,
+        _client: Client,
+        request: Request,
+        _seat: ResponseStream,
+    ) -> PortFuture<'_, Result<RawResult, RequestError>> {
+        Box::pin(async move { request.params.into_raw().map(RawResult::Raw).ok_or_else(RequestError::no_method) })
+    }
+
+    fn is_busy(&self, _session: &Session) -> bool {
+        false
+    }
+
+    fn session_over(&self, _session: &Session) {}
+}
+
+fn parts() -> ServerParts {
+    ServerParts { policy: Policy::default(), draw: Arc::new(|| 7), supervisor: Supervisor::new(), key: None }
+}
+
+fn session(door: SessionTransport) -> Arc<Session> {
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}}).to_string();
+    let hello = RequestParams::open(Some(RawValue::from_string(hello).expect("JSON"))).expect("an object");
+    let serving = &Policy::default().serving;
+    let opening = SessionStart::read("s".to_owned(), &hello, None).expect("a greeting");
+    Session::open(opening, door, Supervisor::new(), serving)
+}
+
+#[tokio::test]
+async fn what_is_forwarded_keeps_its_order_and_the_spelling_of_its_numbers() {
+    let meta = "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
+                \"io.modelcontextprotocol/clientCapabilities\":{}}";
+    let params = format!("{{\"z\":1.50,\"a\":123456789012345678901234567890,\"b\":1e2,\"z2\":\"\\u00e4\",{meta}}}");
+    let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"any\",\"params\":{params}}}\n");
+    let (ours, theirs) = tokio::io::duplex(64 * 1_024);
+    let (input, output) = tokio::io::split(theirs);
+    let (answers, mut requests) = tokio::io::split(ours);
+    let client = async {
+        requests.write_all(line.as_bytes()).await.expect("the server reads");
+        let answer = BufReader::new(answers).lines().next_line().await.expect("a pipe").expect("an answer");
+        requests.shutdown().await.expect("the end");
+        answer
+    };
+    let (served, answer) = tokio::join!(serve_pipes(Arc::new(Echo), parts(), None, input, output), client);
+    served.expect("the pipe was whole");
+    assert_eq!(answer, format!("{{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{params}}}"), "byte for byte");
+}
+
+#[tokio::test]
+async fn what_is_in_work_at_the_end_of_input_is_still_answered() {
+    let line =
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\"}}";
+    let mut said = Vec::new();
+    serve_pipes(Arc::new(Echo), parts(), None, &line[..], &mut said).await.expect("the pipe was whole");
+    let answer: Value = serde_json::from_slice(&said).expect("one answer, though no line break ended the request");
+    assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
+}
+
+#[tokio::test]
+async fn long_lines_are_skipped_and_their_ids_kept_however_they_are_cut() {
+    let mut policy = Policy::default();
+    policy.serving.body_cap_bytes = 100;
+    let long = format!("{{\"method\":\"m\",\"params\":{{\"id\":1,\"x\":\"{}\"}},\"id\":\"me\"}}", "y".repeat(500));
+    let reply = format!("{{\"result\":\"{}\",\"id\":5}}", "y".repeat(500));
+    let text = format!("short\n{long}\n{reply}\n\nlast");
+    for piece in [1, 7, 64, 4_096] {
+        let mut input = BufReader::with_capacity(piece, text.as_bytes());
+        let mut seen = Vec::new();
+        while let Some(line) = line_reader::next(&mut input, &policy).await.expect("bytes do not break") {
+            seen.push(match line {
+                ClientLine::Text(text) => String::from_utf8(text).expect("text"),
+                ClientLine::TooLong(id) => format!("too long: {}", id.map_or("nobody's".to_owned(), |id| id.json())),
+            });
+        }
+        let expected = ["short", "too long: \"me\"", "too long: nobody's", "", "last"];
+        assert_eq!(seen, expected, "in pieces of {piece} bytes");
+    }
+}
+
+#[tokio::test]
+async fn a_question_is_withdrawn_when_nobody_waits_and_a_late_reply_is_dropped() {
+    let session = session(SessionTransport::Stdio);
+    let (writer, mut frames) = StreamWriter::open();
+    session.stand(writer);
+    let params = json!({"message": "?"});
+    let asking = session.ask("elicitation/create", &params);
+    assert!(tokio::time::timeout(std::time::Duration::ZERO, asking).await.is_err(), "nobody replied");
+    let asked: Value = serde_json::from_slice(&frames.recv().await.expect("the question").bytes).expect("JSON");
+    let withdrawn: Value = serde_json::from_slice(&frames.recv().await.expect("and back").bytes).expect("JSON");
+    assert_eq!(withdrawn["method"], "notifications/cancelled");
+    assert_eq!(withdrawn["params"]["requestId"], asked["id"], "the same one");
+    let late = crate::wire::message::Answer::Result(RawValue::from_string("{}".to_owned()).expect("JSON"));
+    session.asks().deliver(&Id::from(1), late);
+    assert!(session.asks().is_empty(), "nothing is kept of it");
+}
+
+#[tokio::test]
+async fn a_question_without_a_stream_is_not_lost_silently() {
+    let session = session(SessionTransport::Http);
+    assert_eq!(session.ask("elicitation/create", &json!({})).await, Err(ClientRequestError::Gone), "there is none");
+    let (writer, frames) = StreamWriter::open();
+    session.stand(writer);
+    let params = json!({});
+    let asking = session.ask("elicitation/create", &params);
+    let closing = async { drop(frames) };
+    let (asked, ()) = tokio::join!(asking, closing);
+    assert_eq!(asked, Err(ClientRequestError::Gone), "its stream went away");
+}
+
+#[tokio::test]
+async fn a_newer_standing_stream_ends_the_older_one() {
+    let session = session(SessionTransport::Http);
+    let (first, mut first_frames) = StreamWriter::open();
+    session.stand(first);
+    let (second, mut second_frames) = StreamWriter::open();
+    session.stand(second);
+    assert!(first_frames.recv().await.is_none(), "the older one ended");
+    session.notify("notifications/x", &json!({})).await.expect("somebody listens");
+    assert!(second_frames.recv().await.is_some(), "on the newer one");
+    session.leave();
+    assert!(second_frames.recv().await.is_none(), "a session that is over says nothing more");
+}

@@ -1,7 +1,0 @@
-//! A child from spawn to end. The peers are shell scripts that speak exact bytes.
-
-mod kept;
-mod life;
-mod peer;
-mod probe;
-mod wire;

@@ -1,0 +1,162 @@
+//! Opens connections: reads secrets, opens the transport, starts the connection.
+//!
+//! The caller has checked consent. A missing secret ends the attempt before anything is contacted; its value goes to
+//! the transport and nowhere else. Read `connection.rs` next.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use domain::ids::ConnectionId;
+use domain::policy::Policy;
+use domain::ports::{Abilities, Clock, Connected, ConnectionSpec, Connector, PortFuture, Secret, Secrets, UpstreamError};
+use domain::server::{Era, Server, ServerAddress};
+use engine::runtime::supervisor::Supervisor;
+use keeper::KeeperProgram;
+
+use super::connection::{Connection, ConnectionParts};
+use super::forwarder::Forwarder;
+use super::port::McpUpstream;
+use crate::upstream::port_errors::open_error;
+use crate::upstream::transport::link::OpenedLink;
+use crate::upstream::transport::{OpenContext, OpenTarget, open};
+
+/// What the connector is built from.
+pub struct ConnectorParts {
+    /// Limits and waiting times.
+    pub policy: Policy,
+    /// The scope in which the tasks of connections run.
+    pub supervisor: Supervisor,
+    /// Where values of headers and environment variables come from.
+    pub secrets: Arc<dyn Secrets>,
+    /// The clock for observations.
+    pub clock: Arc<dyn Clock>,
+    /// Draws 128 random bits.
+    pub draw: Arc<dyn Fn() -> u128 + Send + Sync>,
+    /// Where running children are recorded (ruling 15).
+    pub children_dir: PathBuf,
+    /// How keepers of children are started (ruling 16); without it children end with the core.
+    pub keeper: Option<KeeperProgram>,
+}
+
+/// Opens connections to MCP servers.
+pub struct McpConnector {
+    policy: Arc<Policy>,
+    supervisor: Supervisor,
+    secrets: Arc<dyn Secrets>,
+    clock: Arc<dyn Clock>,
+    draw: Arc<dyn Fn() -> u128 + Send + Sync>,
+    opening: OpenContext,
+    forwarder: Forwarder,
+}
+
+impl McpConnector {
+    /// Builds the connector; keep it for the life of the core.
+    #[must_use]
+    pub fn new(parts: ConnectorParts) -> Self {
+        let ConnectorParts { policy, supervisor, secrets, clock, draw, children_dir, keeper } = parts;
+        let policy = Arc::new(policy);
+        let mut opening = OpenContext::new(Arc::clone(&policy), supervisor.clone(), Arc::clone(&draw), children_dir);
+        opening.keeper = keeper;
+        Self { policy, supervisor, secrets, clock, draw, opening, forwarder: Forwarder::default() }
+    }
+
+    /// Finds connections of this connector, for forwarding.
+    #[must_use]
+    pub fn forwarder(&self) -> Forwarder {
+        self.forwarder.clone()
+    }
+
+    fn target(&self, server: &Server, line: &ConnectionSpec) -> Result<OpenTarget, UpstreamError> {
+        match &server.address {
+            ServerAddress::Stdio { command, args, env, secret_env, cwd } => {
+                let secret_env = secret_env
+                    .iter()
+                    .map(|name| Ok((name.clone(), self.secret(server, name, "environment variable")?)))
+                    .collect::<Result<_, UpstreamError>>()?;
+                Ok(OpenTarget::Stdio {
+                    command: command.clone(),
+                    args: args.clone(),
+                    env: env.clone(),
+                    secret_env,
+                    cwd: cwd.clone(),
+                    kept_as: Some(match line.seat {
+                        Some(agent) => format!("{} {agent}", server.id),
+                        None => server.id.to_string(),
+                    }),
+                })
+            }
+            ServerAddress::Http { url, secret_headers } => {
+                let headers = secret_headers
+                    .iter()
+                    .map(|name| Ok((name.clone(), self.secret(server, name, "header")?)))
+                    .collect::<Result<Vec<_>, UpstreamError>>()?;
+                Ok(OpenTarget::Http { url: url.clone(), headers })
+            }
+        }
+    }
+
+    fn secret(&self, server: &Server, name: &str, kind: &str) -> Result<Secret, UpstreamError> {
+        let found = self.secrets.get(server.id, name).map_err(|failed| UpstreamError::Unauthorized {
+            why: format!("the value of the {kind} `{name}` cannot be read: {failed}"),
+            hint: format!("Secrets are kept in: {}. Unlock it and try again.", self.secrets.describe()),
+        })?;
+        found.ok_or_else(|| UpstreamError::Unauthorized {
+            why: format!("the value of the {kind} `{name}` is not stored"),
+            hint: format!("Remove the server `{}` and add it again with its secrets.", server.name),
+        })
+    }
+
+    async fn connect(&self, server: &Server, line: &ConnectionSpec) -> Result<Connected, UpstreamError> {
+        let target = self.target(server, line)?;
+        let fits = server.verdict.as_ref().filter(|verdict| verdict.fingerprint == server.address.fingerprint());
+        let resume = match &server.address {
+            ServerAddress::Http { .. } => earlier_session(server, line),
+            ServerAddress::Stdio { .. } => None,
+        };
+        let opening = self.opening.with_abilities(line.abilities);
+        let opened = open(target, fits.map(|verdict| verdict.era), resume, &opening).await.map_err(open_error)?;
+        let over_http = matches!(server.address, ServerAddress::Http { .. });
+        Ok(self.take_up(opened, over_http, line.abilities))
+    }
+
+    /// Starts a connection on an open link.
+    pub(crate) fn take_up(&self, opened: OpenedLink, over_http: bool, abilities: Abilities) -> Connected {
+        let id = ConnectionId::from_random((self.draw)());
+        let surroundings = ConnectionParts {
+            policy: Arc::clone(&self.policy),
+            supervisor: self.supervisor.clone(),
+            clock: Arc::clone(&self.clock),
+            abilities,
+        };
+        let child = opened.child;
+        let (connection, negotiated, events) = Connection::begin(id, opened, over_http, surroundings);
+        self.forwarder.add(&connection);
+        Connected { id, upstream: Arc::new(McpUpstream::new(connection)), negotiated, child, events }
+    }
+}
+
+/// The session to resume: the tasks of a 2025 server may belong to it (protocol.md §9.2).
+fn earlier_session(server: &Server, line: &ConnectionSpec) -> Option<String> {
+    if line.seat.is_some() || line.session.is_some() {
+        return line.session.as_ref().map(|session| session.as_str().to_owned());
+    }
+    let negotiated = server.negotiated.as_ref()?;
+    match negotiated.era {
+        Era::Legacy => negotiated.session.as_ref().map(|session| session.as_str().to_owned()),
+        Era::Modern | Era::LegacySse => None,
+    }
+}
+
+impl Connector for McpConnector {
+    fn connect<'a>(
+        &'a self,
+        server: &'a Server,
+        line: &'a ConnectionSpec,
+    ) -> PortFuture<'a, Result<Connected, UpstreamError>> {
+        Box::pin(self.connect(server, line))
+    }
+
+    fn may_keep(&self) -> bool {
+        self.opening.keeper.is_some()
+    }
+}

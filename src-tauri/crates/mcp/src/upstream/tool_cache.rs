@@ -1,0 +1,208 @@
+//! The tools of a server, as last listed on this connection.
+//!
+//! One listing at a time, bounded in pages, bytes and entries. A change notification drops the list. Tools whose header
+//! annotations are invalid are hidden over modern HTTP. Calls and checks use the cached list; people get a fresh one.
+
+pub(crate) mod argument_check;
+pub(crate) mod param_headers;
+pub(crate) mod schema_cost;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use domain::task::payload::Payload;
+use domain::policy::Policy;
+use domain::ports::{ArgumentError, ToolFacts, UpstreamError};
+use jsonschema::Validator;
+use parking_lot::Mutex;
+
+use super::connection::Connection;
+use crate::upstream::negotiation::Generation;
+use crate::upstream::port_errors::upstream_error;
+use crate::upstream::tool_cache::param_headers::ParamHeader;
+use crate::upstream::transport::link::Answer;
+use crate::wire::dialect::page_params;
+use crate::wire::view::{JsonFields, Misread, ServerError, TaskSupport, ToolEntry, tool};
+
+pub(crate) use param_headers::param_headers;
+
+/// The method that lists tools.
+const LIST: &str = "tools/list";
+/// Completes "this server cannot …".
+const VERB: &str = "list its tools";
+/// Tools named in the error for an unknown tool. Judgement: one line.
+const NAMES_TOLD: usize = 12;
+
+/// The list of one connection.
+#[derive(Default)]
+pub(crate) struct ToolCache {
+    kept: Mutex<Option<Arc<CachedTools>>>,
+    listing: tokio::sync::Mutex<()>,
+    /// One check at a time, so that a server's schemas cannot take all threads for blocking work.
+    checking: tokio::sync::Mutex<()>,
+    changes: AtomicU64,
+}
+
+/// One reading of the list.
+#[derive(Default)]
+pub(crate) struct CachedTools {
+    tools: Vec<ListedTool>,
+    by_name: HashMap<String, usize>,
+}
+
+/// A tool, with its header annotations and its compiled schema.
+pub(crate) struct ListedTool {
+    pub(crate) tool: ToolEntry,
+    /// Mirrored parameters; empty where they do not matter.
+    pub(crate) headers: Vec<ParamHeader>,
+    validator: OnceLock<Option<Validator>>,
+}
+
+impl CachedTools {
+    /// A tool by its name.
+    pub(crate) fn find(&self, name: &str) -> Option<&ListedTool> {
+        self.by_name.get(name).and_then(|index| self.tools.get(*index))
+    }
+
+    fn check(&self, name: &str, arguments: &serde_json::Value, policy: &Policy) -> Result<(), ArgumentError> {
+        let Some(listed) = self.find(name) else {
+            let known = self.tools.iter().take(NAMES_TOLD).map(|listed| listed.tool.name.clone()).collect();
+            return Err(ArgumentError::UnknownTool { tool: name.to_owned(), known });
+        };
+        let validator = listed.validator.get_or_init(|| argument_check::compile(&listed.tool.input_schema, policy));
+        validator.as_ref().map_or(Ok(()), |validator| argument_check::check(validator, arguments))
+    }
+}
+
+impl Connection {
+    /// The tools for people, listed now.
+    pub(crate) async fn tool_facts(&self) -> Result<Vec<ToolFacts>, UpstreamError> {
+        let list = self.list_tools(true).await?;
+        Ok(list.tools.iter().map(|listed| listed.tool.facts(self.support_word(listed.tool.support))).collect())
+    }
+
+    /// The cached list, or a fresh one.
+    pub(crate) async fn tool_list(&self) -> Result<Arc<CachedTools>, UpstreamError> {
+        self.list_tools(false).await
+    }
+
+    /// Drops the list, because it changed or is outdated.
+    pub(crate) fn drop_tools(&self) {
+        self.tools.changes.fetch_add(1, Ordering::AcqRel);
+        self.tools.kept.lock().take();
+    }
+
+    /// Checks arguments against the cached list, and against a fresh one before it refuses: tools may have
+    /// changed without notice.
+    pub(crate) async fn check_tool_arguments(&self, tool: &str, arguments: &Payload) -> Result<(), ArgumentError> {
+        let value = Arc::new(argument_check::object_of(arguments, &self.policy)?);
+        let kept = self.tools.kept.lock().clone();
+        if let Some(kept) = kept
+            && self.check_aside(kept, tool, &value).await.is_ok()
+        {
+            return Ok(());
+        }
+        match self.list_tools(true).await {
+            Ok(list) => self.check_aside(list, tool, &value).await,
+            Err(failed) => {
+                tracing::debug!(error = %failed, "arguments are left to the server: its tools cannot be listed");
+                Ok(())
+            }
+        }
+    }
+
+    /// Checks off the runtime's workers, because a server's schema may take long to compile. What cannot be checked
+    /// is left to the server.
+    async fn check_aside(
+        &self,
+        list: Arc<CachedTools>,
+        tool: &str,
+        arguments: &Arc<serde_json::Value>,
+    ) -> Result<(), ArgumentError> {
+        let (tool, arguments, policy) = (tool.to_owned(), Arc::clone(arguments), Arc::clone(&self.policy));
+        let _turn = self.tools.checking.lock().await;
+        let checking = tokio::task::spawn_blocking(move || list.check(&tool, &arguments, &policy));
+        checking.await.unwrap_or(Ok(()))
+    }
+
+    fn support_word(&self, support: TaskSupport) -> &'static str {
+        match (self.generation, self.augments, support) {
+            (Generation::Extension2026, _, _) => "server decides",
+            (Generation::Experimental2025, true, TaskSupport::Optional) => "optional",
+            (Generation::Experimental2025, true, TaskSupport::Required) => "required",
+            (Generation::Experimental2025, _, _) => "forbidden",
+        }
+    }
+
+    async fn list_tools(&self, fresh: bool) -> Result<Arc<CachedTools>, UpstreamError> {
+        let kept = || self.tools.kept.lock().clone();
+        if let (false, Some(list)) = (fresh, kept()) {
+            return Ok(list);
+        }
+        let _one = self.tools.listing.lock().await;
+        if let (false, Some(list)) = (fresh, kept()) {
+            return Ok(list);
+        }
+        let changes = self.tools.changes.load(Ordering::Acquire);
+        let list = Arc::new(self.read_all_tools().await?);
+        if self.tools.changes.load(Ordering::Acquire) == changes {
+            *self.tools.kept.lock() = Some(Arc::clone(&list));
+        }
+        Ok(list)
+    }
+
+    async fn read_all_tools(&self) -> Result<CachedTools, UpstreamError> {
+        let mut list = CachedTools::default();
+        let mut cursor: Option<String> = None;
+        let mut bytes = 0usize;
+        for _page in 0..self.policy.list_pages_max {
+            let params = page_params(cursor.as_deref());
+            let answer = self.ask(LIST, params).await.map_err(|failed| upstream_error(failed, &self.policy))?;
+            let raw = match answer {
+                Answer::Result(raw) => raw,
+                Answer::Error(raw) => return Err(ServerError::read(&raw, &self.policy).of_method(VERB)),
+            };
+            bytes = bytes.saturating_add(raw.get().len());
+            let next = self.add_page(&raw, &mut list).map_err(|misread| misread.of(&raw, &self.policy))?;
+            let full = bytes > self.policy.message_cap_bytes || list.tools.len() >= self.policy.shares.tools_per_server;
+            if next.is_none() || next == cursor || full {
+                break;
+            }
+            cursor = next;
+        }
+        Ok(list)
+    }
+
+    fn add_page(&self, raw: &serde_json::value::RawValue, list: &mut CachedTools) -> Result<Option<String>, Misread> {
+        let page = JsonFields::of(raw, "$.result")?;
+        if let Some(kind) = page.text("resultType").filter(|kind| kind != "complete") {
+            let why =
+                if kind == "task" { "is a task, which only a call may bring" } else { "does not fit this method" };
+            return Err(Misread::new(page.path("resultType"), why));
+        }
+        for (index, entry) in page.list("tools")?.into_iter().enumerate() {
+            if list.tools.len() >= self.policy.shares.tools_per_server {
+                break;
+            }
+            match tool(entry, format!("$.result.tools[{index}]"), &self.policy) {
+                Ok(tool) => self.add_tool(tool, list),
+                Err(misread) => tracing::debug!(path = %misread.path, "a tool is left out: {}", misread.why),
+            }
+        }
+        Ok(page.text("nextCursor").filter(|next| !next.is_empty()))
+    }
+
+    fn add_tool(&self, tool: ToolEntry, list: &mut CachedTools) {
+        let headers = match (self.mirrors_params, param_headers(&tool.input_schema)) {
+            (true, Ok(headers)) => headers,
+            (true, Err(bad)) => {
+                tracing::warn!("a tool is hidden, because its header annotations cannot be kept: {bad}");
+                return;
+            }
+            (false, _) => Vec::new(),
+        };
+        list.by_name.insert(tool.name.clone(), list.tools.len());
+        list.tools.push(ListedTool { tool, headers, validator: OnceLock::new() });
+    }
+}

@@ -1,0 +1,21 @@
+//! Servers over HTTP: the modern era, 2025 sessions, and the HTTP+SSE of 2024.
+//!
+//! `handshake.rs` opens; `connection.rs` is the state of one link and the way of a request; `event_streams.rs` reads
+//! streams; `response.rs` interprets statuses; `endpoint.rs` follows redirects. Headers with tokens are given; sign-in
+//! is not here.
+
+mod client_pool;
+mod connection;
+mod endpoint;
+mod event_streams;
+mod handshake;
+mod headers;
+mod http_link;
+mod response;
+mod sse2024;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use client_pool::Clients;
+pub(crate) use handshake::{Target, open};

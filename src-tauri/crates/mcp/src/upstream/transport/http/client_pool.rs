@@ -1,0 +1,94 @@
+//! The HTTP clients of a core, with the connections they pool, shared by all links.
+//!
+//! Loopback has its own client, which never uses a proxy. Redirects are followed in `endpoint.rs`, which knows which
+//! are allowed. Bodies are never decompressed, so that a small body stays small.
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use domain::policy::Policy;
+use url::{Host, Url};
+
+/// Clients, made when first used.
+#[derive(Default)]
+pub(crate) struct Clients {
+    loopback: OnceLock<reqwest::Client>,
+    outside: OnceLock<reqwest::Client>,
+}
+
+impl Clients {
+    /// The client for this URL; the error is one line.
+    pub(crate) fn get(&self, url: &Url, policy: &Policy) -> Result<reqwest::Client, String> {
+        let local = is_loopback(url);
+        let kept = if local { &self.loopback } else { &self.outside };
+        if let Some(client) = kept.get() {
+            return Ok(client.clone());
+        }
+        let mut builder = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .user_agent(concat!("taskwarden/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(policy.connect_limit)
+            .pool_idle_timeout(policy.pool_idle_limit)
+            .tcp_keepalive(policy.body_idle_limit)
+            .tcp_nodelay(true);
+        if local {
+            builder = builder.no_proxy();
+        }
+        let client = builder.build().map_err(|error| why_not(&error.without_url()))?;
+        Ok(kept.get_or_init(|| client).clone())
+    }
+}
+
+/// Why there is no client: nearly always certificates that cannot be read, so the place that a variable names for them
+/// is looked at.
+fn why_not(error: &dyn Error) -> String {
+    let mut root = error;
+    while let Some(source) = root.source() {
+        root = source;
+    }
+    let set = |name| std::env::var_os(name).filter(|path| !path.is_empty()).map(|path| (name, path));
+    let named = [set("SSL_CERT_FILE"), set("SSL_CERT_DIR")];
+    let places: Vec<String> = named.into_iter().flatten().map(|(name, path)| place(name, Path::new(&path))).collect();
+    if places.is_empty() { root.to_string() } else { format!("{} ({root})", places.join(" and ")) }
+}
+
+/// What is wrong with the place of certificates that a variable names.
+fn place(variable: &str, path: &Path) -> String {
+    let shown = domain::policy::plain_text(&path.to_string_lossy(), SHOWN_CHARS);
+    let read = if path.is_dir() { std::fs::read_dir(path).map(drop) } else { std::fs::File::open(path).map(drop) };
+    match read {
+        Ok(()) => format!("`{variable}` names `{shown}`, where no certificate can be used"),
+        Err(why) => format!("`{variable}` names `{shown}`, which cannot be read: {why}"),
+    }
+}
+
+/// A path fits on one line.
+const SHOWN_CHARS: usize = 200;
+
+/// Whether the URL can only mean this machine.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn a_bad_place_of_certificates_is_named_with_its_cause() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let missing = place("SSL_CERT_FILE", &folder.path().join("none.pem"));
+        assert!(missing.contains("`SSL_CERT_FILE` names `") && missing.contains("none.pem`"), "{missing}");
+        assert!(missing.contains("No such file"), "the cause is told: {missing}");
+        let empty = folder.path().join("empty.pem");
+        std::fs::write(&empty, "no certificate").expect("a file");
+        assert!(place("SSL_CERT_FILE", &empty).ends_with("where no certificate can be used"));
+    }
+}

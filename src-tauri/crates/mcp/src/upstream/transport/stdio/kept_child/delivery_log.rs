@@ -1,0 +1,340 @@
+//! Which output of a kept child this core has recorded, and which calls are pending.
+//!
+//! A reply is kept by the keeper until its handle has it on record, a question until it is answered or withdrawn;
+//! anything else is settled once it was read, because polling finds it again. Bookkeeping only: frames for the keeper
+//! collect in `control`, and `keeper_link.rs` sends them.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use domain::ids::HandleId;
+use keeper::{FrameKind, KeeperFrame};
+use tokio::sync::oneshot;
+
+use crate::upstream::transport::line_connection::OutputPart;
+use crate::upstream::transport::link::{LinkError, RequestTag};
+
+/// Which call a request is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) id: u64,
+    pub(crate) ticket: HandleId,
+    pub(crate) tag: RequestTag,
+    pub(crate) augment: bool,
+}
+
+/// A call that is pending, or whose reply is not recorded.
+struct Call {
+    id: u64,
+    ticket: HandleId,
+    /// The piece of output with its reply.
+    piece: Option<u64>,
+    /// Its reply is on record, although it was not seen here yet.
+    settled: bool,
+}
+
+/// A line on its way to the child.
+struct Sent {
+    number: u64,
+    bytes: usize,
+    written: Option<oneshot::Sender<Result<(), LinkError>>>,
+}
+
+/// What one core has recorded of one child's output.
+pub(crate) struct DeliveryLog {
+    control: Vec<KeeperFrame>,
+    announced: HashMap<RequestTag, (HandleId, bool)>,
+    calls: HashMap<RequestTag, Call>,
+    by_ticket: HashMap<HandleId, RequestTag>,
+    /// Calls with a reply that is not on record, oldest first.
+    answered: VecDeque<RequestTag>,
+    answered_max: usize,
+    asked: HashMap<String, u64>,
+    /// Questions that ended before their line was entered.
+    over_early: HashSet<String>,
+    /// Pieces with parts that are not over, and how many.
+    open: HashMap<u64, usize>,
+    sent: VecDeque<Sent>,
+    sent_bytes: usize,
+    next: u64,
+}
+
+impl DeliveryLog {
+    /// An empty log that keeps at most `answered_max` replies.
+    pub(crate) fn new(answered_max: usize) -> Self {
+        Self {
+            control: Vec::new(),
+            announced: HashMap::new(),
+            calls: HashMap::new(),
+            by_ticket: HashMap::new(),
+            answered: VecDeque::new(),
+            answered_max,
+            asked: HashMap::new(),
+            over_early: HashSet::new(),
+            open: HashMap::new(),
+            sent: VecDeque::new(),
+            sent_bytes: 0,
+            next: 1,
+        }
+    }
+
+    /// Queues a frame for the keeper.
+    pub(crate) fn say(&mut self, frame: KeeperFrame) {
+        self.control.push(frame);
+    }
+
+    /// Takes the queued frames.
+    pub(crate) fn take_control(&mut self, to: &mut Vec<u8>) {
+        for frame in self.control.drain(..) {
+            frame.put(to);
+        }
+    }
+
+    /// The request with this tag will be a call.
+    pub(crate) fn announce(&mut self, tag: RequestTag, ticket: HandleId, augment: bool) {
+        self.announced.insert(tag, (ticket, augment));
+    }
+
+    /// The request with this tag leaves under this id.
+    pub(crate) fn asking(&mut self, tag: RequestTag, id: u64) {
+        let Some((ticket, augment)) = self.announced.remove(&tag) else { return };
+        let note = Note { id, ticket, tag, augment };
+        self.say(KeeperFrame::new(FrameKind::Note, id, note.text()));
+        self.adopt(&note);
+    }
+
+    /// A call is pending.
+    pub(crate) fn adopt(&mut self, note: &Note) {
+        // A further round: whoever sends it has taken in the reply to the one before.
+        if let Some(before) = self.by_ticket.insert(note.ticket, note.tag) {
+            self.call_over(before);
+        }
+        let call = Call { id: note.id, ticket: note.ticket, piece: None, settled: false };
+        self.calls.insert(note.tag, call);
+    }
+
+    /// The reply to this call is on record.
+    pub(crate) fn settle(&mut self, ticket: HandleId) {
+        let Some(tag) = self.by_ticket.get(&ticket).copied() else { return };
+        match self.calls.get_mut(&tag) {
+            Some(call) if call.piece.is_none() => call.settled = true,
+            Some(_) | None => self.call_over(tag),
+        }
+    }
+
+    /// An answer or question has ended, whether or not its line was entered.
+    pub(crate) fn over(&mut self, what: &OutputPart) {
+        match what {
+            OutputPart::Answer(tag) => {
+                self.announced.remove(tag);
+                self.call_over(*tag);
+            }
+            OutputPart::Request(token) => match self.asked.remove(token) {
+                Some(piece) => self.part_over(piece),
+                None => {
+                    self.over_early.insert(token.clone());
+                }
+            },
+        }
+    }
+
+    /// A piece of output was read.
+    pub(crate) fn read(&mut self, piece: u64, parts: Vec<OutputPart>) {
+        let mut open = 0;
+        let mut settled = Vec::new();
+        for part in parts {
+            match part {
+                OutputPart::Answer(tag) => {
+                    let Some(call) = self.calls.get_mut(&tag) else { continue };
+                    if call.settled {
+                        settled.push(tag);
+                    } else {
+                        call.piece = Some(piece);
+                        self.answered.push_back(tag);
+                        open += 1;
+                    }
+                }
+                OutputPart::Request(token) => {
+                    if !self.over_early.remove(&token) {
+                        // The same id again replaces the question before.
+                        if let Some(before) = self.asked.insert(token, piece) {
+                            self.part_over(before);
+                        }
+                        open += 1;
+                    }
+                }
+            }
+        }
+        if open == 0 {
+            self.say(KeeperFrame::bare(FrameKind::Settle, piece));
+        } else {
+            self.open.insert(piece, open);
+        }
+        settled.into_iter().for_each(|tag| self.call_over(tag));
+        while self.answered.len() > self.answered_max {
+            let Some(oldest) = self.answered.pop_front() else { return };
+            self.call_over(oldest);
+        }
+    }
+
+    /// Whether replies wait to be recorded.
+    pub(crate) fn has_answers(&self) -> bool {
+        self.calls.values().any(|call| call.piece.is_some())
+    }
+
+    fn call_over(&mut self, tag: RequestTag) {
+        let Some(call) = self.calls.remove(&tag) else { return };
+        if self.by_ticket.get(&call.ticket) == Some(&tag) {
+            self.by_ticket.remove(&call.ticket);
+        }
+        self.answered.retain(|other| *other != tag);
+        self.say(KeeperFrame::bare(FrameKind::Forget, call.id));
+        if let Some(piece) = call.piece {
+            self.part_over(piece);
+        }
+    }
+
+    fn part_over(&mut self, piece: u64) {
+        let Some(open) = self.open.get_mut(&piece) else { return };
+        *open -= 1;
+        if *open == 0 {
+            self.open.remove(&piece);
+            self.say(KeeperFrame::bare(FrameKind::Settle, piece));
+        }
+    }
+
+    /// Whether another line may leave for the child.
+    pub(crate) fn may_send(&self, messages: usize, bytes: usize) -> bool {
+        self.sent.len() < messages && self.sent_bytes < bytes
+    }
+
+    /// A line leaves for the child; its number.
+    pub(crate) fn send(&mut self, bytes: usize, written: Option<oneshot::Sender<Result<(), LinkError>>>) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        self.sent_bytes += bytes;
+        self.sent.push_back(Sent { number, bytes, written });
+        number
+    }
+
+    /// The child has the line, or why not.
+    pub(crate) fn wrote(&mut self, number: u64, why_not: &str) {
+        let Some(at) = self.sent.iter().position(|sent| sent.number == number) else { return };
+        let Some(Sent { bytes, written, .. }) = self.sent.remove(at) else { return };
+        self.sent_bytes -= bytes;
+        let Some(written) = written else { return };
+        let done = if why_not.is_empty() {
+            Ok(())
+        } else {
+            Err(LinkError::Broken {
+                why: format!("the server does not take messages: {why_not}"),
+                hint: "Taskwarden starts it again; look at its standard error for the cause.".into(),
+                sent: true,
+            })
+        };
+        // Whoever sent it may have gone on.
+        let _ = written.send(done);
+    }
+
+    /// The link has ended; its waiters learn it from there.
+    pub(crate) fn drop_sent(&mut self) {
+        self.sent.clear();
+        self.sent_bytes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticket(n: u128) -> HandleId {
+        HandleId::from_random(n)
+    }
+
+    /// What was said to the keeper since, as kind and number.
+    fn said(log: &mut DeliveryLog) -> Vec<(FrameKind, u64)> {
+        log.control.drain(..).map(|frame| (frame.kind, frame.number)).collect()
+    }
+
+    fn called(log: &mut DeliveryLog, n: u64) {
+        log.announce(RequestTag(n), ticket(u128::from(n)), false);
+        log.asking(RequestTag(n), n);
+    }
+
+    #[test]
+    fn a_reply_is_kept_until_its_handle_has_it() {
+        let mut log = DeliveryLog::new(10);
+        called(&mut log, 7);
+        assert_eq!(said(&mut log), [(FrameKind::Note, 7)], "the note goes out with the call");
+        log.read(1, vec![OutputPart::Answer(RequestTag(7))]);
+        assert_eq!(said(&mut log), [], "read is not on record");
+        assert!(log.has_answers(), "a reply waits");
+        log.settle(ticket(7));
+        assert_eq!(said(&mut log), [(FrameKind::Forget, 7), (FrameKind::Settle, 1)], "now it is");
+        log.settle(ticket(7));
+        log.read(2, vec![OutputPart::Answer(RequestTag(9))]);
+        assert_eq!(said(&mut log), [(FrameKind::Settle, 2)], "answers to other requests are found by looking");
+    }
+
+    #[test]
+    fn a_reply_that_is_on_record_before_its_line_was_entered_is_not_kept() {
+        let mut log = DeliveryLog::new(10);
+        called(&mut log, 7);
+        log.settle(ticket(7));
+        said(&mut log);
+        log.read(1, vec![OutputPart::Answer(RequestTag(7))]);
+        let all = said(&mut log);
+        assert!(all.contains(&(FrameKind::Settle, 1)) && all.contains(&(FrameKind::Forget, 7)), "{all:?}");
+        assert!(!log.has_answers(), "nothing waits");
+    }
+
+    #[test]
+    fn a_question_is_kept_until_it_is_answered_or_taken_back() {
+        let mut log = DeliveryLog::new(10);
+        log.read(1, vec![OutputPart::Request("1".into()), OutputPart::Request("2".into())]);
+        log.over(&OutputPart::Request("1".into()));
+        assert_eq!(said(&mut log), [], "one of the batch is still asked");
+        log.over(&OutputPart::Request("2".into()));
+        assert_eq!(said(&mut log), [(FrameKind::Settle, 1)], "both are over");
+        log.over(&OutputPart::Request("3".into()));
+        log.read(2, vec![OutputPart::Request("3".into())]);
+        assert_eq!(said(&mut log), [(FrameKind::Settle, 2)], "answered faster than it was entered");
+    }
+
+    #[test]
+    fn a_call_that_was_given_up_finds_no_handle_in_the_next_core() {
+        let mut log = DeliveryLog::new(10);
+        called(&mut log, 7);
+        said(&mut log);
+        log.over(&OutputPart::Answer(RequestTag(7)));
+        assert_eq!(said(&mut log), [(FrameKind::Forget, 7)], "its note is forgotten");
+    }
+
+    #[test]
+    fn replies_that_nobody_settles_are_bounded() {
+        let mut log = DeliveryLog::new(2);
+        for n in 1..=3 {
+            called(&mut log, n);
+            log.read(n, vec![OutputPart::Answer(RequestTag(n))]);
+        }
+        let all = said(&mut log);
+        assert!(
+            all.contains(&(FrameKind::Settle, 1)) && !all.contains(&(FrameKind::Settle, 2)),
+            "the oldest goes: {all:?}"
+        );
+    }
+
+    #[test]
+    fn a_further_round_of_a_call_replaces_the_one_before() {
+        let mut log = DeliveryLog::new(10);
+        called(&mut log, 7);
+        log.read(1, vec![OutputPart::Answer(RequestTag(7))]);
+        said(&mut log);
+        log.announce(RequestTag(8), ticket(7), false);
+        log.asking(RequestTag(8), 8);
+        let all = said(&mut log);
+        assert!(all.contains(&(FrameKind::Settle, 1)) && all.contains(&(FrameKind::Note, 8)), "{all:?}");
+        log.read(2, vec![OutputPart::Answer(RequestTag(8))]);
+        log.settle(ticket(7));
+        assert!(said(&mut log).contains(&(FrameKind::Settle, 2)), "the last round is the one that counts");
+    }
+}

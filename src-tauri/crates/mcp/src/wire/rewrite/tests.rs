@@ -1,0 +1,181 @@
+//! Statements 55, 59 and 61: every position of protocol.md §7.2, one by one and in arbitrary messages.
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::*;
+
+/// What a server's identities look like in these tests, and what they become.
+const UP: &str = "up-canary";
+const DOWN: &str = "down-alias";
+
+/// Exchanges canaries and numbers of ours: text `up-canary-…` becomes `down-alias-…`, 7001 becomes "t-7001", a server's
+/// name is turned around.
+fn outward(identity: Identity, there: &str) -> Option<String> {
+    match identity {
+        Identity::Server => Some(there.replace(UP, DOWN)),
+        _ if there == "7001" => Some("\"t-7001\"".to_owned()),
+        _ => meaning(there)?.strip_prefix(UP).map(|rest| json_text(&format!("{DOWN}{rest}"))),
+    }
+}
+
+fn inward(identity: Identity, there: &str) -> Option<String> {
+    match identity {
+        Identity::Server => Some(there.replace(DOWN, UP)),
+        _ if there == "\"t-7001\"" => Some("7001".to_owned()),
+        _ => meaning(there)?.strip_prefix(DOWN).map(|rest| json_text(&format!("{UP}{rest}"))),
+    }
+}
+
+/// One message for each row of the table in protocol.md §7.2, written by hand from the document.
+fn positions() -> Vec<(MessagePart<'static>, Value)> {
+    let id = format!("{UP}-1");
+    let related = json!({"io.modelcontextprotocol/related-task": {"taskId": id}});
+    let listening = json!({"io.modelcontextprotocol/subscriptionId": id});
+    vec![
+        (MessagePart::Result("tools/call"), json!({"resultType": "task", "taskId": id, "status": "working"})),
+        (MessagePart::Result("tasks/get"), json!({"taskId": id, "result": {"content": [], "_meta": related}})),
+        (
+            MessagePart::Result("tasks/get"),
+            json!({"inputRequests": {"q": {"method": "x", "params": {"_meta": related}}}}),
+        ),
+        (MessagePart::Result("tools/call"), json!({"task": {"taskId": id, "ttl": null}, "_meta": related})),
+        (MessagePart::Result("tasks/list"), json!({"tasks": [{"taskId": id}, {"taskId": format!("{UP}-2")}]})),
+        (MessagePart::Result("tasks/cancel"), json!({"taskId": id, "status": "cancelled"})),
+        (MessagePart::Result("tasks/result"), json!({"content": [{"type": "text", "text": "x"}], "_meta": related})),
+        (MessagePart::Params("tasks/get"), json!({"taskId": id})),
+        (MessagePart::Params("tasks/update"), json!({"taskId": id, "inputResponses": {"q": {"_meta": related}}})),
+        (MessagePart::Params("tasks/cancel"), json!({"taskId": id})),
+        (
+            MessagePart::Params("notifications/tasks"),
+            json!({"taskId": id, "_meta": listening, "result": {"_meta": related}}),
+        ),
+        (MessagePart::Params("notifications/tasks/status"), json!({"taskId": id, "status": "working"})),
+        (MessagePart::Params("subscriptions/listen"), json!({"notifications": {"taskIds": [id, format!("{UP}-2")]}})),
+        (
+            MessagePart::Params("notifications/subscriptions/acknowledged"),
+            json!({"notifications": {"taskIds": [id], "resourceSubscriptions": [id]}, "_meta": listening}),
+        ),
+        (MessagePart::Params("elicitation/create"), json!({"message": "?", "_meta": related})),
+        (MessagePart::Params("notifications/progress"), json!({"progressToken": id, "progress": 1, "_meta": related})),
+        (MessagePart::Params("notifications/progress"), json!({"progressToken": 7001, "progress": 1.0})),
+        (MessagePart::Params("tools/call"), json!({"name": id, "_meta": {"progressToken": id}, "arguments": {}})),
+        (MessagePart::Params("notifications/cancelled"), json!({"requestId": 7001, "reason": "x"})),
+        (MessagePart::Params("prompts/get"), json!({"name": id})),
+        (MessagePart::Params("completion/complete"), json!({"ref": {"type": "ref/prompt", "name": id}})),
+        (MessagePart::Params("completion/complete"), json!({"ref": {"type": "ref/resource", "uri": id}})),
+        (MessagePart::Params("resources/read"), json!({"uri": id})),
+        (MessagePart::Params("resources/subscribe"), json!({"uri": id})),
+        (MessagePart::Params("notifications/resources/updated"), json!({"uri": id, "_meta": listening})),
+        (MessagePart::Params("tools/list"), json!({"cursor": id})),
+        (MessagePart::Result("tools/list"), json!({"tools": [{"name": id, "inputSchema": {}}], "nextCursor": id})),
+        (MessagePart::Result("prompts/list"), json!({"prompts": [{"name": id}]})),
+        (MessagePart::Result("resources/list"), json!({"resources": [{"uri": id, "name": "x"}]})),
+        (MessagePart::Result("resources/templates/list"), json!({"resourceTemplates": [{"uriTemplate": id}]})),
+        (MessagePart::Result("resources/read"), json!({"contents": [{"uri": id, "text": "x"}]})),
+        (
+            MessagePart::Result("prompts/get"),
+            json!({"messages": [{"content": {"type": "resource", "resource": {"uri": id}}}]}),
+        ),
+        (MessagePart::Result("tools/call"), json!({"content": [{"type": "resource_link", "uri": id}]})),
+        (
+            MessagePart::Result("tasks/get"),
+            json!({"result": {"content": [{"type": "resource", "resource": {"uri": id}}]}}),
+        ),
+        (
+            MessagePart::Result("tools/call"),
+            json!({"content": [], "_meta": {"io.modelcontextprotocol/serverInfo": {"name": id}, "vendor/x": 1}}),
+        ),
+    ]
+}
+
+#[test]
+fn no_identity_of_the_server_stays_at_any_position_and_the_inverse_restores_it() {
+    for (half, message) in positions() {
+        for text in [message.to_string(), serde_json::to_string_pretty(&message).expect("JSON")] {
+            let told = rewrite(half, &text, &outward);
+            assert!(!told.contains(UP), "{half:?} lets an identity through: {told}");
+            assert!(!told.contains("7001,") || told.contains("t-7001"), "{half:?} lets a number through: {told}");
+            assert_ne!(told, text, "{half:?} has something to exchange");
+            assert_eq!(rewrite(half, &told, &inward), text, "{half:?} and back, byte for byte");
+        }
+    }
+}
+
+#[test]
+fn an_identity_behind_an_escaped_name_or_a_second_one_is_exchanged_too() {
+    let text = r#"{"task\u0049d":"up-canary-1","taskId":"up-\u0063anary-2","taskId":"up-canary-3"}"#;
+    let told = rewrite(MessagePart::Result("tasks/get"), text, &outward);
+    let wanted = r#"{"task\u0049d":"down-alias-1","taskId":"down-alias-2","taskId":"down-alias-3"}"#;
+    assert_eq!(told, wanted, "whichever a reader takes");
+}
+
+#[test]
+fn free_text_and_what_only_looks_like_an_identity_stay() {
+    let text = r#"{"content":[{"type":"text","text":"task up-canary-1"}],"structuredContent":{"taskId":"up-canary-1"},
+        "name":"up-canary-1","isError":false,"n":1.50e2}"#;
+    let told = rewrite(MessagePart::Result("tools/call"), text, &outward);
+    assert!(matches!(told, Cow::Borrowed(_)), "nothing is copied where nothing changes");
+    assert_eq!(told, text, "what tools say is never rewritten");
+}
+
+/// Anything a vendor may write, with names that are also names of the table.
+fn anything() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-1_000_i64..1_000).prop_map(Value::from),
+        (0.0..1.0_f64).prop_map(Value::from),
+        "[ -~äöü€\\n\"\\\\]{0,12}".prop_map(Value::from),
+    ];
+    let name = prop_oneof![
+        "[a-zA-Z_ä\"\\\\]{0,8}".boxed(),
+        prop::sample::select(vec!["_meta", "task", "tasks", "result", "params", "content", "inputRequests", "uri"])
+            .prop_map(str::to_owned)
+            .boxed(),
+    ];
+    leaf.prop_recursive(4, 40, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::vec((name.clone(), inner), 0..5)
+                .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>())),
+        ]
+    })
+}
+
+/// Puts what is in `from` into `into`, keeping what was there where the two do not meet.
+fn overlay(into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (name, value) in from {
+                overlay(into.entry(name.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from.clone(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn in_arbitrary_messages_only_identities_change(
+        which in 0..positions().len(), noise in anything(), pretty: bool
+    ) {
+        let (half, canaries) = positions().swap_remove(which);
+        let mut message = if noise.is_object() { noise } else { json!({"noise": noise}) };
+        overlay(&mut message, &canaries);
+        let text = if pretty { serde_json::to_string_pretty(&message).expect("JSON") } else { message.to_string() };
+        let told = rewrite(half, &text, &outward);
+        prop_assert!(!told.contains(UP), "{:?}: {}", half, told);
+        let read: Result<Value, _> = serde_json::from_str(&told);
+        prop_assert!(read.is_ok(), "still JSON");
+        prop_assert_eq!(rewrite(half, &told, &inward), &*text, "and back, byte for byte");
+    }
+
+    #[test]
+    fn nothing_that_is_no_json_makes_it_fall(text in "[\\[\\]{}\",:a-z\\\\0-9 ]{0,60}") {
+        let _ = rewrite(MessagePart::Result("tools/list"), &text, &outward);
+        let _ = rewrite(MessagePart::Params("tools/call"), &text, &outward);
+    }
+}
