@@ -1,120 +1,69 @@
-//! The gateway: agents reach their servers through this [`Service`](crate::server::Service), on both eras of the serving
-//! face.
+//! The gateway: agents reach their servers through this [`Service`](crate::server::Service), in both eras.
 //!
-//! It stands in the path so that every long call becomes a handle that cannot be lost. `service.rs` takes requests in
-//! and says who answers them (`route.rs`); `guest.rs` is who asks. Calls are `call.rs` and `hold.rs`; tasks are
-//! `modern.rs` and `legacy_tasks.rs`; everything else is forwarded raw (`forward.rs`, `merge.rs`, `subscribe.rs`). What
-//! stands in an agent's window is told to the engine (`budget.rs`), and results that are too large for it are given in
-//! slices (`short.rs`, `slices.rs`).
-//! It stores nothing and decides nothing about tasks: rows are the engine's, and what an agent sees of one is
-//! `domain::task::agent_view`. No method of an agent reaches the configuration of servers or agents.
+//! It turns every long call into a task that survives its client. It stores nothing and decides nothing about tasks: rows
+//! belong to the engine, `domain::task::agent_view` says what an agent sees of one, and no method of an agent reaches
+//! the configuration. Start with `service.rs`, which receives requests, and `route.rs`, which says who answers.
 
-mod additions;
-mod asking;
-mod bridge;
-mod budget;
-mod call;
+mod calls;
 mod clients;
-mod courier;
-mod era;
-mod find;
-mod following;
-mod forward;
-mod guest;
-mod hold;
-mod legacy;
-mod legacy_tasks;
-mod limits;
-mod lists;
-mod merge;
-mod mirrored;
+mod conversion;
+mod engine_errors;
+mod listings;
 pub mod model_text;
-mod modern;
-mod names;
-mod outcome;
-mod own_tools;
-mod questions;
-mod reach;
-mod resume;
+mod request_context;
+mod results;
 mod route;
-mod scale;
+mod servers;
 mod service;
-mod short;
-mod short_error;
-mod slices;
-mod standing;
-mod subscribe;
-mod tell;
+mod state;
+mod subscriptions;
+mod tasks;
 #[cfg(test)]
 mod tests;
-mod wire;
 
 use std::sync::Arc;
 
 use domain::policy::Policy;
 use domain::ports::{Clock, Registry};
 use engine::runtime::supervisor::Supervisor;
-use engine::{Draw, Engine, Gauge};
+use engine::{Draw, Engine};
 use tokio::sync::Semaphore;
 
-use self::limits::Limits;
 use crate::upstream::Forwarder;
+use crate::gateway::clients::polls::PollHistory;
+use crate::gateway::clients::rate_limit::RequestLimits;
+use crate::gateway::results::cutting;
+use crate::gateway::servers::listing_cache::ListingCache;
+use crate::gateway::state::GatewayState;
+use crate::gateway::subscriptions::session_state::SessionStates;
+use crate::gateway::tasks::elicitation_claims::ElicitationClaims;
+use crate::gateway::tasks::notified_tasks::NotifiedTasks;
 
-/// What the gateway is made of.
+/// What the gateway is built from.
 pub struct GatewayParts {
     /// Calls, tasks and decisions.
     pub engine: Engine,
-    /// Finds the connections of the engine, for everything that is forwarded.
+    /// Finds the engine's connections, for everything that is forwarded.
     pub forwarder: Forwarder,
-    /// For reading tasks and payloads.
+    /// Tasks and payloads are only read here.
     pub registry: Arc<dyn Registry>,
-    /// Numbers.
+    /// Limits and intervals of everything here.
     pub policy: Policy,
-    /// Wall time.
+    /// The wall clock.
     pub clock: Arc<dyn Clock>,
-    /// Random bits.
+    /// Where random bits come from.
     pub draw: Draw,
-    /// The scope everything of the gateway runs in.
+    /// Everything that the gateway spawns ends with this.
     pub supervisor: Supervisor,
 }
 
-/// The gateway, a [`Service`](crate::server::Service) for the serving faces.
+/// A [`Service`](crate::server::Service) for the listeners that agents connect to.
 pub struct Gateway {
-    gate: Arc<Gate>,
-}
-
-/// What the parts of the gateway share.
-pub(crate) struct Gate {
-    pub(crate) engine: Engine,
-    pub(crate) forwarder: Forwarder,
-    pub(crate) registry: Arc<dyn Registry>,
-    pub(crate) policy: Arc<Policy>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) draw: Draw,
-    pub(crate) scope: Supervisor,
-    pub(crate) limits: Limits,
-    /// What servers listed.
-    pub(crate) lists: lists::Lists,
-    /// What sessions of the older eras stand for.
-    pub(crate) standing: standing::Standing,
-    /// Room for open subscriptions.
-    pub(crate) listens: Arc<Semaphore>,
-    /// Which questions are being asked of agents.
-    pub(crate) claims: asking::Claims,
-    /// Which sessions are told about which tasks.
-    pub(crate) couriers: courier::Couriers,
-    /// The last looks of agents at their tasks.
-    pub(crate) looks: budget::Looks,
-    /// Room for cutting results.
-    pub(crate) scaling: Arc<Semaphore>,
-}
-
-fn wide(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
+    state: Arc<GatewayState>,
 }
 
 impl Gateway {
-    /// The policy for the faces in front of the gateway: many agents come through one door.
+    /// The policy for the listeners in front of the gateway: many agents share one.
     #[must_use]
     pub fn faces(policy: &Policy) -> Policy {
         let mut policy = policy.clone();
@@ -127,39 +76,35 @@ impl Gateway {
     #[must_use]
     pub fn new(parts: GatewayParts) -> Arc<Self> {
         let GatewayParts { engine, forwarder, registry, policy, clock, draw, supervisor } = parts;
-        let scope = supervisor.scope();
-        let limits = Limits::new(&policy);
-        let listens = Arc::new(Semaphore::new(policy.serving.subscriptions_max));
-        let gate = Arc::new(Gate {
+        let state = Arc::new(GatewayState {
             engine,
             forwarder,
             registry,
+            limits: RequestLimits::new(&policy),
+            subscriptions: Arc::new(Semaphore::new(policy.serving.subscriptions_max)),
             policy: Arc::new(policy),
             clock,
             draw,
-            scope,
-            limits,
-            lists: lists::Lists::default(),
-            standing: standing::Standing::default(),
-            listens,
-            claims: asking::Claims::default(),
-            couriers: courier::Couriers::default(),
-            looks: budget::Looks::default(),
-            scaling: Arc::new(Semaphore::new(scale::AT_ONCE)),
+            scope: supervisor.scope(),
+            listings: ListingCache::default(),
+            sessions: SessionStates::default(),
+            elicitations: ElicitationClaims::default(),
+            notified_tasks: NotifiedTasks::default(),
+            polls: PollHistory::default(),
+            cutting_slots: Arc::new(Semaphore::new(cutting::AT_ONCE)),
         });
-        let counted = Arc::downgrade(&gate);
-        gate.engine.gauges().add(move |rows| {
-            if let Some(gate) = counted.upgrade() {
-                gate.limits.gauge(&gate.engine, &gate.policy, rows);
-                let most = gate.policy.serving.subscriptions_max;
-                let used = most.saturating_sub(gate.listens.available_permits());
-                rows.push(Gauge::count("open subscriptions", "agents", wide(used), wide(most)));
+        // The engine outlives the gateway: what it asks of it must not keep it alive.
+        let gauged = Arc::downgrade(&state);
+        state.engine.gauges().add(move |rows| {
+            if let Some(state) = gauged.upgrade() {
+                state.gauges(rows);
             }
         });
-        let streams = Arc::downgrade(&gate);
-        gate.engine.set_agent_streams(move |agent| streams.upgrade().is_some_and(|gate| gate.limits.has_stream(agent)));
-        let watched = Arc::clone(&gate);
-        gate.scope.spawn("agents without access", async move { watched.expel().await });
-        Arc::new(Self { gate })
+        let streams = Arc::downgrade(&state);
+        let has_stream = move |agent| streams.upgrade().is_some_and(|state| state.limits.has_stream(agent));
+        state.engine.set_agent_streams(has_stream);
+        let watched = Arc::clone(&state);
+        state.scope.spawn("agents without access", async move { watched.end_revoked_agents().await });
+        Arc::new(Self { state })
     }
 }

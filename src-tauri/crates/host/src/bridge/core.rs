@@ -106,7 +106,7 @@ impl Way {
     pub(super) fn why_not(&self) -> String {
         let started = self.started.lock();
         match &started.failure {
-            _ if started.may_not => core_away::may_not_start(),
+            _ if started.may_not => core_away::start_not_allowed(),
             Some(how) => core_away::could_not_start(how),
             None => core_away::unreachable(),
         }

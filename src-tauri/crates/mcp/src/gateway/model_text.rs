@@ -7,12 +7,13 @@
 
 pub mod access;
 pub mod core_away;
-pub(super) mod ended;
-pub(super) mod held;
-pub(super) mod refused;
+pub(crate) mod ended;
+pub(crate) mod held;
+pub(crate) mod refused;
 #[cfg(test)]
 mod tests;
-pub(super) mod waiting;
+pub(crate) mod tool_definitions;
+pub(crate) mod waiting;
 
 use domain::policy::plain_text;
 use domain::time::Timestamp;

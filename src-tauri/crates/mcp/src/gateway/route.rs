@@ -1,67 +1,49 @@
 //! Which part of the gateway answers a method, by era; nothing else is reachable.
 //!
-//! The tables of protocol.md §1.4, §2.1 and §2.6. Methods that an era removed are not served in it, whatever stands
-//! behind. What is not named here is forwarded where one server stands behind the door, and unknown where many do.
+//! The tables of protocol.md §1.4, §2.1 and §2.6. Methods that an era removed are not served in it, even if a server has
+//! them. A method that is not named here is forwarded at the endpoint of one server, and unknown at that of all servers.
 
 use crate::server::rpc_error::RequestError;
 use crate::server::{Client, Session};
 
-/// A method as the gateway sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Route {
-    /// `initialize` of an older client.
+pub(crate) enum Route {
     Initialize,
-    /// `server/discover`.
     Discover,
-    /// `ping` of an older client.
     Ping,
-    /// `tools/call`.
     Call,
-    /// `tasks/*`.
     Task(TaskVerb),
-    /// A list of what servers have.
     List(ListKind),
-    /// `subscriptions/listen`.
     Listen,
-    /// `resources/subscribe`, or `unsubscribe` when `false`.
+    /// `resources/subscribe`; with `false`, `resources/unsubscribe`.
     Subscribe(bool),
-    /// `logging/setLevel`.
     SetLevel,
-    /// Anything else, raw.
+    /// Anything else, forwarded raw.
     Forward,
 }
 
-/// What is asked about a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TaskVerb {
-    /// `tasks/get`.
+pub(crate) enum TaskVerb {
     Get,
-    /// `tasks/update`, of 2026-07-28.
+    /// Only of 2026-07-28.
     Update,
-    /// `tasks/cancel`.
     Cancel,
-    /// `tasks/result`, of 2025-11-25.
+    /// Only of 2025-11-25.
     Result,
-    /// `tasks/list`, of 2025-11-25.
+    /// Only of 2025-11-25.
     List,
 }
 
-/// What is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum ListKind {
-    /// `tools/list`.
+pub(crate) enum ListKind {
     Tools,
-    /// `prompts/list`.
     Prompts,
-    /// `resources/list`.
     Resources,
-    /// `resources/templates/list`.
     Templates,
 }
 
 impl ListKind {
-    /// The method.
-    pub(super) const fn method(self) -> &'static str {
+    pub(crate) const fn method(self) -> &'static str {
         match self {
             Self::Tools => "tools/list",
             Self::Prompts => "prompts/list",
@@ -70,8 +52,17 @@ impl ListKind {
         }
     }
 
+    /// The member of an entry that is its identity.
+    pub(super) const fn identity(self) -> &'static str {
+        match self {
+            Self::Tools | Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::Templates => "uriTemplate",
+        }
+    }
+
     /// The member of the result that holds the list.
-    pub(super) const fn member(self) -> &'static str {
+    pub(crate) const fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
             Self::Prompts => "prompts",
@@ -85,7 +76,7 @@ impl ListKind {
 ///
 /// # Errors
 /// When its era has no such method.
-pub(super) fn route(client: &Client, method: &str) -> Result<Route, RequestError> {
+pub(crate) fn route(client: &Client, method: &str) -> Result<Route, RequestError> {
     let route = match method {
         "tools/call" => Route::Call,
         "tools/list" => Route::List(ListKind::Tools),
@@ -107,7 +98,7 @@ fn modern(method: &str) -> Result<Route, RequestError> {
         "tasks/get" => Ok(Route::Task(TaskVerb::Get)),
         "tasks/update" => Ok(Route::Task(TaskVerb::Update)),
         "tasks/cancel" => Ok(Route::Task(TaskVerb::Cancel)),
-        // Removed in this era (protocol.md §2.1, §2.6); other members of the family are not ours to guess.
+        // Removed in this era (protocol.md §2.1, §2.6); other methods of tasks are unknown here.
         "initialize" | "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => {
             Err(RequestError::no_method())
         }

@@ -1,23 +1,22 @@
 //! The gateway over a whole engine on a paused clock, with scripted servers and the memory registry.
 //!
-//! `world.rs` is the stage: agents that send requests as a face would hand them over, and what they hear. What passes
-//! through real servers and sockets is tested by the programs of the `tests` crate.
+//! Real servers and sockets are tested by the programs of the `tests` crate. Start with `setup.rs`.
 
-mod budget;
 mod calls;
-mod ends_in_words;
-mod holds;
+mod clipped_results;
+mod elicitation;
+mod error_previews;
+mod final_notes;
+mod forwarding;
+mod held_calls;
+mod held_results;
 mod isolation;
 mod legacy;
-mod legacy_stage;
+mod legacy_setup;
 mod modern_tasks;
-mod passing;
-mod questions;
+mod result_pages;
 mod schemas;
-mod short_errors;
-mod shown_part;
-mod slices;
+mod scripted_servers;
+mod setup;
 mod task_tools;
-mod waiting;
-mod wired;
-mod world;
+mod usage;

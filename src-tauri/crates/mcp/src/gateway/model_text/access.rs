@@ -4,7 +4,7 @@ use domain::ids::AgentId;
 use domain::time::Timestamp;
 use engine::Engine;
 
-use super::{NAME_CHARS, a_person, on, quoted};
+use crate::gateway::model_text::{NAME_CHARS, a_person, on, quoted};
 
 /// The agent lost its access: for its open calls, and for what it asks later.
 #[must_use]

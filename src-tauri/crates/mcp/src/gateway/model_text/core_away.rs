@@ -1,8 +1,8 @@
-//! What the bridge says in place of a core: there is none, it went away, it does not let this agent in.
+//! What the bridge answers when there is no core: none runs, it went away, or it does not admit this agent.
 
 /// Taskwarden is not running, and a person said that agents may not start it.
 #[must_use]
-pub fn may_not_start() -> String {
+pub fn start_not_allowed() -> String {
     "Taskwarden is not running, and its settings do not let agents start it. Ask the user to start it, then try again."
         .to_owned()
 }

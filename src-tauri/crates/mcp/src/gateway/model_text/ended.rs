@@ -1,14 +1,14 @@
 //! How a call ended that has no result of its server to show: cancelled, taken away, withheld, lost.
 //!
 //! A server's work counts as stopped only where the server says so. Which of these ends are errors is decided in
-//! `outcome.rs`, and who sees the end of a task at all in `domain::task::agent_view`.
+//! `results/outcome.rs`, and who sees the end of a task at all in `domain::task::agent_view`.
 
 use domain::task::decider::Decider;
 use domain::task::{OwnFailure, TaskHandle};
 use domain::task::input_request::AskDoor;
 use domain::task::status::{CancelRequest, Delivery, GoneWhy, ServerView, TaskStatus};
 
-use super::{REASON_CHARS, a_person, at, on, quoted};
+use crate::gateway::model_text::{REASON_CHARS, a_person, at, on, quoted};
 
 /// What is known of the work of a cancelled call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(in crate::gateway) fn cancelled(handle: &TaskHandle) -> String {
     cancelled_by(handle.cancel_request(), Work::of(handle))
 }
 
-/// A cancelled task of a client that knows tasks, which asks for no words of ours about what it wanted itself.
+/// A cancelled task of a client that knows tasks, which needs no explanation of its own cancel.
 pub(in crate::gateway) fn cancelled_by_others(handle: &TaskHandle) -> Option<String> {
     let is_agents = handle.cancel_request().is_none_or(|wish| wish.by.agent().is_some());
     (!is_agents).then(|| cancelled(handle))
@@ -166,7 +166,7 @@ pub(in crate::gateway) fn reply_lost() -> String {
     )
 }
 
-/// A call that ended without a word about how.
+/// A call that ended without saying how.
 pub(in crate::gateway) fn without_words() -> &'static str {
     "The server answered this call with an error that can no longer be read."
 }

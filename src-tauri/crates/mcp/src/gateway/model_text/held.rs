@@ -1,7 +1,7 @@
-//! What stands for a result or an error that is held back or given in parts.
+//! The text of a preview: in place of a result or an error that is held or comes in pages.
 //!
-//! Lines of the server stand between words of ours that say where they begin and end. How much of them is shown is
-//! decided in `short.rs` and `short_error.rs`.
+//! The server's lines are framed by sentences that say where they begin and end. How much of them is shown is
+//! decided in `results/preview.rs` and `results/error_preview.rs`.
 
 use domain::task::HoldReason;
 use domain::tokens::grouped;

@@ -1,6 +1,6 @@
 //! Why a call was not sent, or has no answer: limits, faults of this machine, servers that are away.
 //!
-//! None of them quotes a server's process or the registry; those words are for people. `service.rs` chooses the sentence
+//! None of them quotes a server's process or the registry; those words are for people. `engine_errors.rs` chooses the sentence
 //! for what the engine did not do.
 
 use std::time::Duration;

@@ -14,9 +14,9 @@ use domain::task::status::{CancelRequest, Delivery, GoneWhy};
 use domain::time::Timestamp;
 use engine::Quota;
 
-use super::ended::Work;
-use super::held::ShortResult;
-use super::{REASON_CHARS, access, core_away, ended, held, quoted, refused};
+use crate::gateway::model_text::ended::Work;
+use crate::gateway::model_text::held::ShortResult;
+use crate::gateway::model_text::{REASON_CHARS, access, core_away, ended, held, quoted, refused};
 
 const AT: Timestamp = Timestamp::from_millis(1_795_356_120_000);
 
@@ -90,7 +90,7 @@ fn refusals() -> Vec<(&'static str, String)> {
         ("asks without end", refused::asks_without_end().to_owned()),
         ("stopping", refused::stopping().to_owned()),
         ("no registry", refused::no_registry().to_owned()),
-        ("bridge: may not start", core_away::may_not_start()),
+        ("bridge: may not start", core_away::start_not_allowed()),
         ("bridge: could not start", core_away::could_not_start("exit status: 1")),
         ("bridge: call not made", core_away::call_not_made(&core_away::unreachable())),
         ("bridge: call unconfirmed", core_away::call_unconfirmed(&core_away::unreachable())),

@@ -1,4 +1,4 @@
-//! What a model is told of a call that goes on in the background, and of waiting for it.
+//! The text about a call that runs on in the background, and about waiting for it.
 //!
 //! Each text names the next call with arguments that differ from the last ones: some programs end a turn that makes the
 //! same call five times. What programs show people as progress is here, too, because nobody else words it.
@@ -9,7 +9,7 @@ use domain::task::UsualDuration;
 use domain::task::observation::Progress;
 use domain::policy::plain_text;
 
-use crate::gateway::own_tools::{CANCEL, RESULT, WAIT};
+use crate::gateway::model_text::tool_definitions::{CANCEL, RESULT, WAIT};
 
 /// Characters of a server's words that are passed on.
 const SERVER_WORDS: usize = 200;
@@ -22,23 +22,23 @@ pub(in crate::gateway) fn alive(ran: Duration) -> String {
     format!("Running for {}. Follow it in Taskwarden.", span(ran))
 }
 
-/// Why a task is not over, as its model is told.
-pub(in crate::gateway) enum State<'a> {
+/// Why a task has not ended.
+pub(in crate::gateway) enum BackgroundState<'a> {
     /// The server works. The message is what Taskwarden knows about it, if anything.
     Running {
-        /// Words of ours, such as that a person is asked.
+        /// The gateway's own message, such as that a person is asked.
         ours: Option<&'a str>,
         /// The server's last progress.
         progress: Option<&'a Progress>,
-        /// The server's last words.
+        /// The server's last message.
         said: Option<&'a str>,
     },
     /// The work is done and its result held back; a sentence that says why.
     Held(&'a str),
 }
 
-/// A task that goes on.
-pub(in crate::gateway) struct GoingOn<'a> {
+/// A task that has not ended.
+pub(in crate::gateway) struct BackgroundTask<'a> {
     /// The short handle.
     pub(in crate::gateway) task: &'a str,
     /// The tool that was called.
@@ -50,33 +50,33 @@ pub(in crate::gateway) struct GoingOn<'a> {
     /// What this tool usually takes.
     pub(in crate::gateway) usual: Option<UsualDuration>,
     /// Why it is not over.
-    pub(in crate::gateway) state: State<'a>,
+    pub(in crate::gateway) state: BackgroundState<'a>,
     /// What the next `tasks_wait` is to name; `None` where the task tools are not offered.
     pub(in crate::gateway) since: Option<u64>,
 }
 
-impl GoingOn<'_> {
+impl BackgroundTask<'_> {
     /// As the answer to a call, or to a wait, that is not over.
     pub(in crate::gateway) fn text(&self) -> String {
         let tool = self.tool.map_or_else(|| "The call".to_owned(), |tool| format!("`{tool}`"));
         let goes_on = format!("{tool} on `{}` goes on in the background as task {}", self.server, self.task);
         match &self.state {
-            State::Held(why) => format!("{why} The task is {}.{}", self.task, self.next()),
-            State::Running { .. } => format!("{goes_on}.{}{}", self.facts(), self.next()),
+            BackgroundState::Held(why) => format!("{why} The task is {}.{}", self.task, self.next()),
+            BackgroundState::Running { .. } => format!("{goes_on}.{}{}", self.facts(), self.next()),
         }
     }
 
     /// As the answer to whoever wants the result.
     pub(in crate::gateway) fn no_result_yet(&self) -> String {
         match &self.state {
-            State::Held(why) => format!("{why}{}", self.next()),
-            State::Running { .. } => format!("The task still runs.{}{}", self.facts(), self.next()),
+            BackgroundState::Held(why) => format!("{why}{}", self.next()),
+            BackgroundState::Running { .. } => format!("The task still runs.{}{}", self.facts(), self.next()),
         }
     }
 
-    /// How long it has run and usually takes, and what was said last.
+    /// How long it has run and usually takes, and the last message.
     fn facts(&self) -> String {
-        let State::Running { ours, progress, said } = &self.state else { return String::new() };
+        let BackgroundState::Running { ours, progress, said } = &self.state else { return String::new() };
         let mut text = format!(" It has run for {}.", span(self.ran));
         if let Some(UsualDuration { median_ms, p95_ms, .. }) = self.usual {
             let [half, most] = [median_ms, p95_ms].map(|millis| span(Duration::from_millis(millis)));
@@ -132,14 +132,14 @@ fn span(span: Duration) -> String {
 mod tests {
     use super::*;
 
-    fn running<'a>(progress: Option<&'a Progress>, said: Option<&'a str>) -> GoingOn<'a> {
-        GoingOn {
+    fn running<'a>(progress: Option<&'a Progress>, said: Option<&'a str>) -> BackgroundTask<'a> {
+        BackgroundTask {
             task: "hdl_3k9f2m7q",
             tool: Some("hash_tree"),
             server: "files",
             ran: Duration::from_secs(295),
             usual: None,
-            state: State::Running { ours: None, progress, said },
+            state: BackgroundState::Running { ours: None, progress, said },
             since: Some(295),
         }
     }
@@ -149,7 +149,7 @@ mod tests {
         let progress = Progress { done: Some(300.0), total: Some(1_000.0), message: None };
         let usual = UsualDuration { samples: 20, median_ms: 360_000, p90_ms: 600_000, p95_ms: 725_000 };
         let said = format!("hashing\nIgnore all {}", "x".repeat(500));
-        let text = GoingOn { usual: Some(usual), ..running(Some(&progress), Some(&said)) }.text();
+        let text = BackgroundTask { usual: Some(usual), ..running(Some(&progress), Some(&said)) }.text();
         for part in [
             "`hash_tree` on `files` goes on in the background as task hdl_3k9f2m7q.",
             "It has run for 4 min 55 s.",
@@ -167,7 +167,7 @@ mod tests {
     fn what_nobody_knows_is_left_out() {
         let text = running(None, None).text();
         assert!(!text.contains("progress") && !text.contains("95 %"), "{text}");
-        let alone = GoingOn { since: None, ..running(None, None) }.text();
+        let alone = BackgroundTask { since: None, ..running(None, None) }.text();
         assert!(alone.ends_with("A person can follow it in Taskwarden.") && !alone.contains("tasks_wait"), "{alone}");
     }
 

@@ -9,7 +9,7 @@ use domain::task::status::{RpcError, ServerView};
 use serde_json::json;
 use testkit::scripted::{EngineAction, PollReply};
 
-use super::world::{World, task_id};
+use super::setup::{GatewaySetup, task_id};
 use crate::server::CancelReason;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -20,34 +20,34 @@ fn is_stopped(act: &EngineAction) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn a_quick_result_goes_back_byte_for_byte_and_leaves_no_row() {
-    let world = World::new().await;
+    let setup = GatewaySetup::new().await;
     let result =
         r#"{"resultType":"complete","z":1.50,"content":[],"a":123456789012345678901234567890,"_meta":{"v/x":[1e2]}}"#;
-    world.replies("quick", Duration::ZERO, result);
-    let heard = world.modern(1).call("quick").await;
-    assert_eq!(heard.raw(), result, "order of members and spelling of numbers survive (60, 61)");
-    assert!(world.rows(1).await.is_empty(), "a quick call is in no list");
+    setup.replies("quick", Duration::ZERO, result);
+    let outcome = setup.modern(1).call("quick").await;
+    assert_eq!(outcome.raw(), result, "order of members and spelling of numbers survive (60, 61)");
+    assert!(setup.rows(1).await.is_empty(), "a quick call is in no list");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_servers_error_goes_back_as_it_came() {
-    let world = World::new().await;
+    let setup = GatewaySetup::new().await;
     let error = r#"{"code":-32021,"message":"no","data":{"requiredCapabilities":{"sampling":{}}},"vendor":1.0}"#;
     let reply =
         CallReply::Error { error: RpcError { code: -32_021, message: "no".into() }, payload: Payload::new(error) };
-    world.scripted.reply("needy", Duration::ZERO, Ok(reply));
-    let heard = world.modern(1).call("needy").await;
-    let fault = heard.answer.expect_err("an error came");
+    setup.scripted.reply("needy", Duration::ZERO, Ok(reply));
+    let outcome = setup.modern(1).call("needy").await;
+    let fault = outcome.answer.expect_err("an error came");
     assert_eq!(fault.raw.as_deref(), Some(error), "with members that nobody here knows");
     assert_eq!(fault.status(), 400, "and the status of its code (50)");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_plain_call_that_lasts_becomes_a_task_of_the_gateway() {
-    let world = World::new().await;
+    let setup = GatewaySetup::new().await;
     let result = r#"{"content":[{"type":"text","text":"late"}],"n":1.50}"#;
-    world.replies("slow", 30 * SECOND, result);
-    let agent = world.modern(1);
+    setup.replies("slow", 30 * SECOND, result);
+    let agent = setup.modern(1);
     let created = agent.call("slow").await.result();
     let id = task_id(&created);
     assert_eq!(created["status"], "working", "it goes on: {created}");
@@ -57,97 +57,100 @@ async fn a_plain_call_that_lasts_becomes_a_task_of_the_gateway() {
     let read = agent.get(&id).await;
     let whole = r#""result":{"resultType":"complete","content":[{"type":"text","text":"late"}],"n":1.50}"#;
     assert!(read.raw().contains(whole), "the result is as it came, with its kind: {}", read.raw());
-    assert!(world.scripted.times(is_stopped).is_empty(), "nothing was stopped on the way");
+    assert!(setup.scripted.times(is_stopped).is_empty(), "nothing was stopped on the way");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_handle_is_recorded_as_given_before_it_leaves() {
-    let world = World::new().await;
-    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
-    let created = world.modern(1).call("long").await.result();
+    let setup = GatewaySetup::new().await;
+    setup.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
+    let created = setup.modern(1).call("long").await.result();
     let id = task_id(&created).parse().expect("an id");
-    let row = world.registry.handle(id).await.expect("readable").expect("recorded");
+    let row = setup.registry.handle(id).await.expect("readable").expect("recorded");
     assert!(row.given.is_some(), "the registry knows that the agent has it (57)");
     assert!(!created.to_string().contains("upstream-1"), "the server's id does not show (59): {created}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_without_tasks_waits_for_a_task_and_gets_its_result() {
-    let world = World::new().await;
+    let setup = GatewaySetup::new().await;
     let done = r#"{"content":[{"type":"text","text":"done"}]}"#;
-    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Completed(done.into())]);
-    let heard = world.plain(1).call("long").await;
-    assert_eq!(heard.result()["resultType"], "complete", "never a task for this client (51)");
-    assert_eq!(heard.result()["content"][0]["text"], "done", "the task's result");
+    setup.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Completed(done.into())]);
+    let outcome = setup.plain(1).call("long").await;
+    assert_eq!(outcome.result()["resultType"], "complete", "never a task for this client (51)");
+    assert_eq!(outcome.result()["content"][0]["text"], "done", "the task's result");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_held_call_shows_signs_of_life_that_only_grow() {
-    let world = World::new().await;
-    world.replies("slow", 24 * SECOND, r#"{"content":[]}"#);
+    let setup = GatewaySetup::new().await;
+    setup.replies("slow", 24 * SECOND, r#"{"content":[]}"#);
     let params = json!({"name": "slow", "arguments": {}, "_meta": {"progressToken": "mine"}});
-    let heard = world.plain(1).ask("tools/call", params).await;
-    assert!(heard.answer.is_ok(), "the result came within the client's patience");
-    let progress: Vec<f64> = heard.said.iter().filter_map(|said| said["params"]["progress"].as_f64()).collect();
-    assert!(progress.len() >= 2, "about every ten seconds: {:?}", heard.said);
+    let outcome = setup.plain(1).ask("tools/call", params).await;
+    assert!(outcome.answer.is_ok(), "the result came within the client's patience");
+    let progress: Vec<f64> = outcome.said.iter().filter_map(|said| said["params"]["progress"].as_f64()).collect();
+    assert!(progress.len() >= 2, "about every ten seconds: {:?}", outcome.said);
     assert!(progress.windows(2).all(|pair| pair[0] < pair[1]), "progress only grows: {progress:?}");
-    assert!(heard.said.iter().all(|said| said["params"]["progressToken"] == "mine"), "with the agent's own token (62)");
+    assert!(
+        outcome.said.iter().all(|said| said["params"]["progressToken"] == "mine"),
+        "with the agent's own token (62)"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn closing_a_modern_stream_cancels_the_call_and_leaves_created_tasks_alone() {
-    let world = World::new().await;
-    world.replies("slow", 60 * SECOND, r#"{"content":[]}"#);
+    let setup = GatewaySetup::new().await;
+    setup.replies("slow", 60 * SECOND, r#"{"content":[]}"#);
     let call = json!({"name": "slow", "arguments": {}});
-    world.plain(1).give_up("tools/call", call, SECOND, Some(CancelReason::Cancelled)).await;
-    world.until("the server was asked to stop", |world| !world.scripted.times(is_stopped).is_empty()).await;
+    setup.plain(1).give_up("tools/call", call, SECOND, Some(CancelReason::Cancelled)).await;
+    setup.until("the server was asked to stop", |setup| !setup.scripted.times(is_stopped).is_empty()).await;
 
-    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
+    setup.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
     let call = json!({"name": "long", "arguments": {}});
-    world.plain(2).give_up("tools/call", call, SECOND, Some(CancelReason::Cancelled)).await;
+    setup.plain(2).give_up("tools/call", call, SECOND, Some(CancelReason::Cancelled)).await;
     tokio::time::sleep(10 * SECOND).await;
-    let stops = world.scripted.times(|act| matches!(act, EngineAction::Cancel(_)));
+    let stops = setup.scripted.times(|act| matches!(act, EngineAction::Cancel(_)));
     assert!(stops.is_empty(), "a created task lives on (65)");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_repeated_call_joins_the_one_whose_answer_was_lost() {
-    let world = World::new().await;
-    world.replies("slow", 20 * SECOND, r#"{"content":[{"type":"text","text":"once"}]}"#);
-    let agent = world.legacy(1, "2025-06-18", &json!({}));
+    let setup = GatewaySetup::new().await;
+    setup.replies("slow", 20 * SECOND, r#"{"content":[{"type":"text","text":"once"}]}"#);
+    let agent = setup.legacy(1, "2025-06-18", &json!({}));
     agent.give_up("tools/call", json!({"name": "slow", "arguments": {"a": 1}}), 5 * SECOND, None).await;
     tokio::time::sleep(SECOND).await;
     let again = agent.ask("tools/call", json!({"name": "slow", "arguments": {"a": 1}})).await;
     assert_eq!(again.result()["content"][0]["text"], "once", "the first call's result");
-    let calls = world.scripted.times(|act| matches!(act, EngineAction::Call { .. }));
+    let calls = setup.scripted.times(|act| matches!(act, EngineAction::Call { .. }));
     assert_eq!(calls.len(), 1, "the tool ran once (ruling 24)");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_stream_was_closed_is_joined_while_it_goes_on() {
-    let world = World::new().await;
-    world.replies("slow", 20 * SECOND, r#"{"content":[{"type":"text","text":"once"}]}"#);
-    let agent = world.legacy(1, "2025-06-18", &json!({}));
+    let setup = GatewaySetup::new().await;
+    setup.replies("slow", 20 * SECOND, r#"{"content":[{"type":"text","text":"once"}]}"#);
+    let agent = setup.legacy(1, "2025-06-18", &json!({}));
     agent.hang_up("tools/call", json!({"name": "slow", "arguments": {"a": 1}}), 5 * SECOND).await;
     tokio::time::sleep(SECOND).await;
     let again = agent.ask("tools/call", json!({"name": "slow", "arguments": {"a": 1}})).await;
     assert_eq!(again.result()["content"][0]["text"], "once", "the first call's result");
-    assert_eq!(world.scripted.times(|act| matches!(act, EngineAction::Call { .. })).len(), 1, "the tool ran once (ruling 24)");
-    world.replies("slow", SECOND, r#"{"content":[{"type":"text","text":"twice"}]}"#);
+    assert_eq!(setup.scripted.times(|act| matches!(act, EngineAction::Call { .. })).len(), 1, "the tool ran once (ruling 24)");
+    setup.replies("slow", SECOND, r#"{"content":[{"type":"text","text":"twice"}]}"#);
     let third = agent.ask("tools/call", json!({"name": "slow", "arguments": {"a": 1}})).await;
     assert_eq!(third.result()["content"][0]["text"], "twice", "what was delivered is called anew");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_is_recorded_within_a_tenth_of_a_second_when_it_lasts() {
-    let world = World::new().await;
-    world.replies("slow", 60 * SECOND, r#"{"content":[]}"#);
-    let agent = world.plain(1);
+    let setup = GatewaySetup::new().await;
+    setup.replies("slow", 60 * SECOND, r#"{"content":[]}"#);
+    let agent = setup.plain(1);
     let calling = agent.call("slow");
     tokio::pin!(calling);
     let answered = tokio::time::timeout(Duration::from_millis(100), &mut calling).await;
     assert!(answered.is_err(), "the call lasts");
-    let rows: Vec<TaskHandle> = world.rows(1).await;
+    let rows: Vec<TaskHandle> = setup.rows(1).await;
     assert_eq!(rows.len(), 1, "it is in the window");
     assert!(matches!(rows[0].view, ServerView::Awaiting { .. } | ServerView::OwnCall { .. }), "{:?}", rows[0].view);
 }

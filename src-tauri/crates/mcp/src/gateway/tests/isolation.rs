@@ -8,17 +8,17 @@ use serde_json::json;
 use testkit::build::person;
 use testkit::scripted::{EngineAction, PollReply};
 
-use super::world::{World, task_id};
+use super::setup::{GatewaySetup, task_id};
 use crate::server::response_stream::StreamWriter;
 
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
 async fn unknown_foreign_and_malformed_ids_are_one_answer() {
-    let world = World::new().await;
-    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
-    let id = task_id(&world.modern(1).call("long").await.result());
-    let stranger = world.modern(2);
+    let setup = GatewaySetup::new().await;
+    setup.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
+    let id = task_id(&setup.modern(1).call("long").await.result());
+    let stranger = setup.modern(2);
     let mut answers = Vec::new();
     for guess in [id.as_str(), "hdl_00000000000000000000000007", "upstream-1", "", "hdl_"] {
         for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
@@ -29,72 +29,72 @@ async fn unknown_foreign_and_malformed_ids_are_one_answer() {
     answers.dedup();
     assert_eq!(answers.len(), 1, "nothing tells them apart (58): {answers:?}");
     assert!(answers[0].contains("-32602"), "{answers:?}");
-    let stops = world.scripted.times(|act| matches!(act, EngineAction::Cancel(_)));
+    let stops = setup.scripted.times(|act| matches!(act, EngineAction::Cancel(_)));
     assert!(stops.is_empty(), "and nothing was done");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_is_out_is_refused_and_everything_of_it_ends() {
-    let world = World::new().await;
-    world.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
-    let agent = world.modern(1);
+    let setup = GatewaySetup::new().await;
+    setup.scripted.reply_task("long", "upstream-1", vec![PollReply::working()]);
+    let agent = setup.modern(1);
     let id = task_id(&agent.call("long").await.result());
     let mut stream = agent.listen("subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
     stream.next().await;
     let reply = CallReply::Result { payload: Payload::new("{}"), is_error: false };
-    world.scripted.reply("slow", 60 * SECOND, Ok(reply));
-    let held = world.plain(1).listen("tools/call", json!({"name": "slow", "arguments": {}}));
+    setup.scripted.reply("slow", 60 * SECOND, Ok(reply));
+    let held = setup.plain(1).listen("tools/call", json!({"name": "slow", "arguments": {}}));
     tokio::time::sleep(SECOND).await;
 
-    world.engine.revoke_agent(agent.agent, person("ada"), None).await.expect("the agent is out");
+    setup.engine.revoke_agent(agent.agent, person("ada"), None).await.expect("the agent is out");
     assert!(stream.is_over().await, "its stream is closed");
-    world.until("its held call ended", |_| held.ended.lock().is_some()).await;
+    setup.until("its held call ended", |_| held.ended.lock().is_some()).await;
     let refused = agent.get(&id).await.answer.expect_err("it has no access");
     assert_eq!(refused.status(), 403, "as the door answers");
-    world
-        .until("its task was asked to stop", |world| {
-            !world.scripted.times(|act| matches!(act, EngineAction::Cancel(_))).is_empty()
+    setup
+        .until("its task was asked to stop", |setup| {
+            !setup.scripted.times(|act| matches!(act, EngineAction::Cancel(_))).is_empty()
         })
         .await;
-    world.scripted.reply(
+    setup.scripted.reply(
         "quick",
         Duration::ZERO,
         Ok(CallReply::Result { payload: Payload::new("{}"), is_error: false }),
     );
-    assert!(world.modern(2).call("quick").await.answer.is_ok(), "others go on");
+    assert!(setup.modern(2).call("quick").await.answer.is_ok(), "others go on");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_standing_stream_of_an_agent_that_is_out_is_closed() {
-    let world = World::new().await;
-    let agent = world.legacy(1, "2025-11-25", &json!({}));
+    let setup = GatewaySetup::new().await;
+    let agent = setup.legacy(1, "2025-11-25", &json!({}));
     // The scripted server has no greeting to pass on; the session is known all the same.
     drop(agent.ask("initialize", json!({"protocolVersion": "2025-11-25", "capabilities": {}})).await);
     let (outlet, mut standing) = StreamWriter::open();
     agent.session().stand(outlet);
-    world.engine.revoke_agent(agent.agent, person("ada"), None).await.expect("the agent is out");
+    setup.engine.revoke_agent(agent.agent, person("ada"), None).await.expect("the agent is out");
     let ended = tokio::time::timeout(60 * SECOND, async { while standing.recv().await.is_some() {} }).await;
     assert!(ended.is_ok(), "nothing more is said to it");
 }
 
 #[tokio::test(start_paused = true)]
 async fn nobody_comes_in_without_a_door() {
-    let world = World::new().await;
-    let stranger = world.modern(77);
+    let setup = GatewaySetup::new().await;
+    let stranger = setup.modern(77);
     let refused = stranger.call("quick").await.answer.expect_err("no such agent");
     assert_eq!(refused.status(), 403, "unknown agents are out");
-    assert!(world.scripted.times(|act| matches!(act, EngineAction::Call { .. })).is_empty(), "nothing reached the server");
+    assert!(setup.scripted.times(|act| matches!(act, EngineAction::Call { .. })).is_empty(), "nothing reached the server");
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_method_reaches_the_configuration() {
-    let world = World::new().await;
-    let before = world.registry.servers().await.expect("readable");
-    let agent = world.modern(1);
+    let setup = GatewaySetup::new().await;
+    let before = setup.registry.servers().await.expect("readable");
+    let agent = setup.modern(1);
     for method in ["servers.add", "servers.remove", "agents.add", "rules.put", "tasks.answer", "tasks.release"] {
         let at_all = agent.clone().at_all().ask(method, json!({"name": "x", "command": "/bin/sh"})).await;
         assert!(at_all.answer.is_err(), "`{method}` is nothing here (75)");
     }
-    let after = world.registry.servers().await.expect("readable");
+    let after = setup.registry.servers().await.expect("readable");
     assert_eq!(before.len(), after.len(), "nothing was added");
 }

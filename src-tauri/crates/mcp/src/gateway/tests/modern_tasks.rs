@@ -8,35 +8,35 @@ use domain::task::status::RpcError;
 use serde_json::{Value, json};
 use testkit::scripted::{EngineAction, PollReply};
 
-use super::world::{Caller, World, task_id};
+use super::setup::{AgentClient, GatewaySetup, task_id};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-async fn task(world: &World, agent: &Caller, looks: Vec<PollReply>) -> String {
-    world.scripted.reply_task("long", "upstream-1", looks);
+async fn task(setup: &GatewaySetup, agent: &AgentClient, looks: Vec<PollReply>) -> String {
+    setup.scripted.reply_task("long", "upstream-1", looks);
     task_id(&agent.call("long").await.result())
 }
 
 #[tokio::test(start_paused = true)]
 async fn readings_cost_the_server_nothing() {
-    let world = World::new().await;
-    let agent = world.modern(1);
-    let id = task(&world, &agent, vec![PollReply::working()]).await;
+    let setup = GatewaySetup::new().await;
+    let agent = setup.modern(1);
+    let id = task(&setup, &agent, vec![PollReply::working()]).await;
     tokio::time::sleep(SECOND).await;
-    let before = world.scripted.reads("upstream-1").len();
+    let before = setup.scripted.reads("upstream-1").len();
     for _ in 0..1_000 {
         assert_eq!(agent.get(&id).await.result()["status"], "working", "it works");
     }
     // A reading takes a millisecond of the stage's clock, so the engine's own look may fall into it.
-    let after = world.scripted.reads("upstream-1").len();
+    let after = setup.scripted.reads("upstream-1").len();
     assert!(after - before <= 2, "{} looks for a thousand readings", after - before);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_task_says_the_facts_of_this_era() {
-    let world = World::new().await;
-    let agent = world.modern(1);
-    let id = task(&world, &agent, vec![PollReply::working()]).await;
+    let setup = GatewaySetup::new().await;
+    let agent = setup.modern(1);
+    let id = task(&setup, &agent, vec![PollReply::working()]).await;
     let read = agent.get(&id).await.result();
     assert_eq!(read["taskId"], id.as_str(), "under our id");
     for fact in ["createdAt", "lastUpdatedAt"] {
@@ -49,13 +49,13 @@ async fn a_task_says_the_facts_of_this_era() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failed_task_shows_the_servers_error_and_an_is_error_result_is_completed() {
-    let world = World::new().await;
-    let agent = world.modern(1);
+    let setup = GatewaySetup::new().await;
+    let agent = setup.modern(1);
     let error = RpcError { code: -7, message: "broken".into() };
-    let id = task(&world, &agent, vec![PollReply::working(), PollReply::Failed(error)]).await;
+    let id = task(&setup, &agent, vec![PollReply::working(), PollReply::Failed(error)]).await;
     let failed = agent.until_status(&id, "failed").await;
     assert_eq!(failed["error"]["code"], -7, "its own code: {failed}");
-    world.scripted.reply_task(
+    setup.scripted.reply_task(
         "odd",
         "upstream-2",
         vec![PollReply::working(), PollReply::ToolError(r#"{"content":[],"isError":true}"#.into())],
@@ -67,9 +67,9 @@ async fn a_failed_task_shows_the_servers_error_and_an_is_error_result_is_complet
 
 #[tokio::test(start_paused = true)]
 async fn people_are_asked_and_the_agent_sees_honest_work() {
-    let world = World::new().await;
-    let agent = world.modern(1);
-    let id = task(&world, &agent, vec![PollReply::asks(&["name"]), PollReply::Completed(r#"{"content":[]}"#.into())]).await;
+    let setup = GatewaySetup::new().await;
+    let agent = setup.modern(1);
+    let id = task(&setup, &agent, vec![PollReply::asks(&["name"]), PollReply::Completed(r#"{"content":[]}"#.into())]).await;
     let waiting = loop {
         let read = agent.get(&id).await.result();
         assert_ne!(read["status"], "input_required", "people are asked, not the agent (68)");
@@ -83,7 +83,7 @@ async fn people_are_asked_and_the_agent_sees_honest_work() {
     let update = json!({"taskId": id, "inputResponses": {"name": {"action": "accept", "content": {"name": "x"}}}});
     agent.ask("tasks/update", update).await.result();
     tokio::time::sleep(5 * SECOND).await;
-    assert!(world.scripted.answers().is_empty(), "what it answers all the same goes nowhere");
+    assert!(setup.scripted.answers().is_empty(), "what it answers all the same goes nowhere");
     let input = domain::task::AnswerInput {
         key: None,
         action: domain::task::input_request::AnswerAction::Accept,
@@ -91,16 +91,16 @@ async fn people_are_asked_and_the_agent_sees_honest_work() {
         by: testkit::build::person("ada").into(),
         not_before: None,
     };
-    world.engine.answer(id.parse().expect("an id"), input).await.expect("the person answers");
+    setup.engine.answer(id.parse().expect("an id"), input).await.expect("the person answers");
     agent.until_status(&id, "completed").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_is_asked_answers_and_later_answers_are_acknowledged_and_ignored() {
-    let world = World::new().await;
-    world.rule("long", |rule| rule.asked = Some(AudienceRule::Agent)).await;
-    let agent = world.modern(1);
-    let id = task(&world, &agent, vec![PollReply::asks(&["name"]), PollReply::Completed(r#"{"content":[]}"#.into())]).await;
+    let setup = GatewaySetup::new().await;
+    setup.rule("long", |rule| rule.asked = Some(AudienceRule::Agent)).await;
+    let agent = setup.modern(1);
+    let id = task(&setup, &agent, vec![PollReply::asks(&["name"]), PollReply::Completed(r#"{"content":[]}"#.into())]).await;
     let asked = agent.until_status(&id, "input_required").await;
     assert!(asked["inputRequests"].as_object().is_some_and(|asks| asks.len() == 1), "all that is open: {asked}");
     let answer = |name: &str| {
@@ -113,50 +113,50 @@ async fn an_agent_that_is_asked_answers_and_later_answers_are_acknowledged_and_i
     assert_eq!(acked["resultType"], "complete", "an acknowledgement (52)");
     assert!(agent.ask("tasks/update", answer("second")).await.answer.is_ok(), "a late answer is acknowledged too (67)");
     agent.until_status(&id, "completed").await;
-    let sent = world.scripted.answers();
+    let sent = setup.scripted.answers();
     assert_eq!(sent.len(), 1, "one answer reached the server: {sent:?}");
     assert!(sent[0].2.as_deref().is_some_and(|content| content.contains("first")), "the first one: {sent:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_is_acknowledged_at_once_and_obeyed_later() {
-    let world = World::new().await;
-    let agent = world.modern(1);
-    let id = task(&world, &agent, vec![PollReply::working()]).await;
+    let setup = GatewaySetup::new().await;
+    let agent = setup.modern(1);
+    let id = task(&setup, &agent, vec![PollReply::working()]).await;
     let acked = agent.ask("tasks/cancel", json!({"taskId": id})).await.result();
     assert_eq!(acked["resultType"], "complete", "an acknowledgement only: {acked}");
     assert!(acked.get("status").is_none(), "nothing more is said: {acked}");
-    world.until("the stop left", |world| !world.scripted.times(|act| matches!(act, EngineAction::Cancel(_))).is_empty()).await;
-    world.scripted.becomes("upstream-1", PollReply::Cancelled);
+    setup.until("the stop left", |setup| !setup.scripted.times(|act| matches!(act, EngineAction::Cancel(_))).is_empty()).await;
+    setup.scripted.becomes("upstream-1", PollReply::Cancelled);
     agent.until_status(&id, "cancelled").await;
     assert!(agent.ask("tasks/cancel", json!({"taskId": id})).await.answer.is_ok(), "a second one too");
 }
 
 #[tokio::test(start_paused = true)]
 async fn without_the_extension_there_are_no_tasks() {
-    let world = World::new().await;
-    let id = task(&world, &world.modern(1), vec![PollReply::working()]).await;
+    let setup = GatewaySetup::new().await;
+    let id = task(&setup, &setup.modern(1), vec![PollReply::working()]).await;
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
-        let error = world.plain(1).ask(method, json!({"taskId": id, "inputResponses": {}})).await.error();
+        let error = setup.plain(1).ask(method, json!({"taskId": id, "inputResponses": {}})).await.error();
         assert_eq!(error["code"], -32_021, "`{method}` needs it declared (50)");
         let needed = &error["data"]["requiredCapabilities"]["extensions"]["io.modelcontextprotocol/tasks"];
         assert!(needed.is_object(), "and says what: {error}");
     }
     let listen = json!({"notifications": {"taskIds": [id]}});
-    let error = world.plain(1).ask("subscriptions/listen", listen).await.error();
+    let error = setup.plain(1).ask("subscriptions/listen", listen).await.error();
     assert_eq!(error["code"], -32_021, "listening to tasks too (50)");
     for method in ["tasks/result", "tasks/list", "initialize", "ping"] {
-        let error = world.modern(1).ask(method, json!({"taskId": id})).await.error();
+        let error = setup.modern(1).ask(method, json!({"taskId": id})).await.error();
         assert_eq!(error["code"], -32_601, "`{method}` is not of this era (53)");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_listener_hears_every_change_of_its_tasks_and_of_no_others() {
-    let world = World::new().await;
-    let agent = world.modern(1);
-    let id = task(&world, &agent, vec![PollReply::working(), PollReply::Completed(r#"{"content":[],"n":1.50}"#.into())]).await;
-    let stranger = world.modern(2);
+    let setup = GatewaySetup::new().await;
+    let agent = setup.modern(1);
+    let id = task(&setup, &agent, vec![PollReply::working(), PollReply::Completed(r#"{"content":[],"n":1.50}"#.into())]).await;
+    let stranger = setup.modern(2);
     let wanted = json!({"notifications": {"taskIds": [id, "hdl_00000000000000000000000000"]}});
     let mut theirs = stranger.listen("subscriptions/listen", wanted.clone());
     let ack = theirs.next().await;

@@ -7,41 +7,41 @@ use std::time::Duration;
 use domain::rule::{LimitAction, TokenLimit};
 use serde_json::{Value, json};
 
-use super::wired::{Does, Wired, wired};
-use super::world::World;
+use super::scripted_servers::{LinkAnswer, LinkServer, setup_over};
+use super::setup::GatewaySetup;
 
 const TOOLS: &str = r#"{"resultType":"complete","tools":[{"name":"shaped","outputSchema":{"type":"object"},"inputSchema":{"type":"object"},"vendor":1.50},{"name":"slow","inputSchema":{"type":"object"},"outputSchema":{"type":"object","required":["a"]}}],"ttlMs":60000,"cacheScope":"public"}"#;
 
 /// A server whose tools promise structured content; `slow` takes a minute.
-fn server() -> Arc<Wired> {
+fn server() -> Arc<LinkServer> {
     let text = json!([{"type": "text", "text": "x".repeat(5_000)}]);
     let whole = json!({"resultType": "complete", "content": text, "structuredContent": {"a": 1}}).to_string();
-    Wired::modern(11, json!({"tools": {}}), move |method, params| match method {
-        "tools/list" => Does::Result(TOOLS.into()),
+    LinkServer::modern(11, json!({"tools": {}}), move |method, params| match method {
+        "tools/list" => LinkAnswer::Result(TOOLS.into()),
         "tools/call" if params.contains("slow") => {
-            Does::After(Duration::from_secs(60), Box::new(Does::Result(whole.clone())))
+            LinkAnswer::After(Duration::from_secs(60), Box::new(LinkAnswer::Result(whole.clone())))
         }
-        "tools/call" => Does::Result(whole.clone()),
-        _ => Does::Error(r#"{"code":-32601,"message":"no such method"}"#.into()),
+        "tools/call" => LinkAnswer::Result(whole.clone()),
+        _ => LinkAnswer::Error(r#"{"code":-32601,"message":"no such method"}"#.into()),
     })
 }
 
-async fn world() -> World {
-    wired(&[server()]).await
+async fn setup() -> GatewaySetup {
+    setup_over(&[server()]).await
 }
 
 #[tokio::test(start_paused = true)]
 async fn clients_that_know_tasks_keep_output_schemas_byte_for_byte() {
-    let world = world().await;
-    assert_eq!(world.modern(1).ask("tools/list", json!({})).await.raw(), TOOLS);
-    let merged = world.modern(1).at_all().ask("tools/list", json!({})).await;
+    let setup = setup().await;
+    assert_eq!(setup.modern(1).ask("tools/list", json!({})).await.raw(), TOOLS);
+    let merged = setup.modern(1).at_all().ask("tools/list", json!({})).await;
     assert!(merged.raw().contains(r#""outputSchema":{"type":"object","required":["a"]}"#), "{}", merged.raw());
 }
 
 #[tokio::test(start_paused = true)]
 async fn clients_that_know_no_tasks_see_no_output_schema() {
-    let world = world().await;
-    for agent in [world.plain(1), world.plain(1).at_all(), world.legacy(1, "2025-06-18", &json!({}))] {
+    let setup = setup().await;
+    for agent in [setup.plain(1), setup.plain(1).at_all(), setup.legacy(1, "2025-06-18", &json!({}))] {
         let listed = agent.ask("tools/list", json!({})).await;
         assert!(!listed.raw().contains("outputSchema"), "{}", listed.raw());
         assert!(listed.raw().contains(r#""vendor":1.50"#), "and everything else as it came: {}", listed.raw());
@@ -50,13 +50,13 @@ async fn clients_that_know_no_tasks_see_no_output_schema() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_goes_on_and_one_that_is_shortened_have_not_failed() {
-    let world = world().await;
-    let agent = world.plain(1);
+    let setup = setup().await;
+    let agent = setup.plain(1);
     agent.ask("tools/list", json!({})).await.result();
     let goes_on: Value = agent.call("slow").await.result();
     assert!(goes_on["_meta"]["io.taskwarden/task"].is_object(), "{goes_on}");
     assert_eq!(goes_on["isError"], false, "{goes_on}");
-    world.rule("shaped", |rule| rule.result_limit = Some(TokenLimit { tokens: 1_000, at: LimitAction::Hold })).await;
+    setup.rule("shaped", |rule| rule.result_limit = Some(TokenLimit { tokens: 1_000, at: LimitAction::Hold })).await;
     let short = agent.call("shaped").await.result();
     assert!(short["_meta"]["io.taskwarden/held"].is_object(), "{short}");
     assert_eq!(short["isError"], false, "{short}");
@@ -64,6 +64,6 @@ async fn a_call_that_goes_on_and_one_that_is_shortened_have_not_failed() {
 
 #[tokio::test(start_paused = true)]
 async fn structured_content_reaches_clients_that_see_no_schema() {
-    let result = world().await.plain(1).call("shaped").await.result();
+    let result = setup().await.plain(1).call("shaped").await.result();
     assert_eq!(result["structuredContent"], json!({"a": 1}), "{result}");
 }

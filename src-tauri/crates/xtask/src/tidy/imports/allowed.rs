@@ -14,7 +14,7 @@ pub(crate) struct Allowed {
     build: &'static str,
 }
 
-const LIST: [Allowed; 13] = [
+const LIST: [Allowed; 12] = [
     Allowed {
         name: "domain",
         ours: "",
@@ -38,26 +38,19 @@ const LIST: [Allowed; 13] = [
         build: "",
     },
     Allowed {
-        name: "keeper",
-        ours: "domain engine",
-        outside: "bytes getrandom hmac process-wrap rustix serde serde_json sha2 thiserror tokio tokio-util tracing",
-        dev: "",
-        build: "",
-    },
-    Allowed {
         name: "mcp",
-        ours: "domain engine keeper",
-        outside: "axum base64 bytes futures futures-core hmac http hyper hyper-util jiff jsonschema memchr \
-                  parking_lot process-wrap reqwest rmcp serde serde_json serde_json_canonicalizer sha2 thiserror tokio \
+        ours: "domain engine",
+        outside: "axum base64 bytes futures futures-core getrandom hmac http hyper hyper-util jiff jsonschema memchr \
+                  parking_lot process-wrap reqwest rmcp rustix serde serde_json serde_json_canonicalizer sha2 thiserror tokio \
                   tokio-stream tokio-util tracing url",
-        dev: "rustix testkit tokens tracing-subscriber",
+        dev: "testkit tokens tracing-subscriber",
         build: "",
     },
     Allowed { name: "tokens", ours: "domain", outside: "bpe-openai serde serde_json", dev: "", build: "" },
     Allowed {
         name: "demo",
         ours: "domain engine mcp",
-        outside: "axum bytes futures getrandom jiff jsonschema parking_lot rustix serde_json sha2 thiserror tokio tokio-util \
+        outside: "axum bytes futures getrandom jiff parking_lot rustix serde_json sha2 thiserror tokio tokio-util \
                   tracing walkdir",
         dev: "reqwest",
         build: "",
@@ -71,7 +64,7 @@ const LIST: [Allowed; 13] = [
     },
     Allowed {
         name: "host",
-        ours: "api demo domain engine keeper mcp registry tokens",
+        ours: "api demo domain engine mcp registry tokens",
         outside: "anstream anstyle anyhow axum clap clap_complete comfy-table console directories futures getrandom \
                   hyper hyper-util idna indicatif jiff keyring nix notify-rust parking_lot reqwest rust-embed rustix serde \
                   serde_json thiserror tokio tokio-stream tokio-util toml tower tracing tracing-subscriber url",

@@ -1,0 +1,71 @@
+//! Errors for an agent when the engine, the registry or a connection failed.
+//!
+//! Never the words of a server's process or of the registry: those are for people. The sentences are `model_text/`.
+
+use domain::policy::Policy;
+use domain::ports::{RegistryError, UpstreamError};
+use engine::EngineError;
+use serde_json::value::RawValue;
+
+use crate::upstream::upstream_error;
+use crate::gateway::model_text::{access, ended, refused};
+use crate::upstream::transport::link::LinkError;
+use crate::wire::raw_json::member;
+use crate::server::rpc_error::{RequestError, RequestErrorKind};
+
+pub(crate) use crate::wire::view::{INVALID_PARAMS, METHOD_NOT_FOUND};
+
+/// The code of errors that are the gateway's: the range that the specification leaves to implementations.
+pub(crate) const SERVER_ERROR: i64 = -32_000;
+
+/// The code of a raw error.
+pub(crate) fn code(error: &RawValue) -> Option<i64> {
+    member(error.get(), "code")?.parse().ok()
+}
+
+pub(crate) fn fault(error: &EngineError) -> RequestError {
+    let failed = |words: &str| RequestError::new(RequestErrorKind::OfTool(SERVER_ERROR), words);
+    let decided = |words: String| RequestError::new(RequestErrorKind::Decided, words);
+    match error {
+        EngineError::UnknownServer => RequestError::params(access::unknown_server()),
+        EngineError::UnknownAgent => RequestError::revoked(access::revoked(None, None)),
+        EngineError::TooManyConnections { most } => decided(refused::too_many_connections(*most)),
+        EngineError::UnknownHandle => RequestError::unknown_task(),
+        EngineError::NotConnected { .. } => failed(refused::not_connected()),
+        EngineError::Arguments(error) => RequestError::params(error.to_string()),
+        EngineError::Refused(refusal) => RequestError::params(refusal.to_string()),
+        EngineError::OverShare { most } => decided(refused::over_share(*most)),
+        EngineError::TooManyOpenCalls { most } => decided(refused::over_budget(*most)),
+        EngineError::Upstream(error) => upstream(error),
+        EngineError::ReplyLost(_) => failed(&ended::reply_lost()),
+        EngineError::Registry(error) => unreadable(error),
+        EngineError::CannotRecord(fault) => failed(&refused::cannot_record(*fault)),
+        EngineError::OverQuota(quota) => decided(refused::over_quota(*quota)),
+        EngineError::Cancelled => decided(refused::cancelled_unrecorded().to_owned()),
+        EngineError::Stopping => failed(refused::stopping()),
+    }
+}
+
+fn upstream(error: &UpstreamError) -> RequestError {
+    let failed = |words: &str| RequestError::new(RequestErrorKind::OfTool(SERVER_ERROR), words);
+    match error {
+        UpstreamError::Refused(error) => RequestError::new(RequestErrorKind::OfTool(error.code), error.message.clone()),
+        UpstreamError::RateLimited { after } => failed(&refused::rate_limited(*after)),
+        UpstreamError::Unauthorized { .. } => failed(refused::needs_sign_in()),
+        UpstreamError::MissingCapability(_) => failed(refused::needs_capability()),
+        UpstreamError::Unsupported(what) => failed(&refused::unsupported(what)),
+        UpstreamError::Unreachable { .. } | UpstreamError::ChannelGone => failed(refused::unreachable()),
+        UpstreamError::UnknownTask => RequestError::unknown_task(),
+        UpstreamError::Unreadable { .. } => failed(refused::unreadable()),
+    }
+}
+
+/// The registry could not; the details are for people.
+pub(crate) fn unreadable(error: &RegistryError) -> RequestError {
+    tracing::warn!(%error, "the registry could not serve an agent");
+    RequestError::new(RequestErrorKind::Internal, refused::no_registry())
+}
+
+pub(crate) fn unreached(policy: &Policy, failed: LinkError) -> RequestError {
+    fault(&EngineError::Upstream(upstream_error(failed, policy)))
+}
