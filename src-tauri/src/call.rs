@@ -1,26 +1,26 @@
-//! The one command for everything that can be asked: JSON text in, JSON text out.
+//! The one command for all calls: JSON text in, JSON text out.
 //!
-//! Calls whose name begins with `window.` are about this window and are done here; all others go through the door
-//! unread. Nothing of the system can be reached from the page but what stands here: no files, no programs, only
-//! `http` and `https` addresses handed to the system's browser.
+//! Calls whose name begins with `window.` are about this window and handled here; all others pass unread. The page
+//! reaches nothing else of the system: no files, no programs, only `http` and `https` addresses in the system's browser.
 
 use api::{ApiError, Code};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use tauri::{AppHandle, State};
+use tauri::{AppHandle, Manager as _, State};
 use tauri_plugin_opener::OpenerExt as _;
 use url::Url;
 
 use crate::core::Core;
+use crate::tray::Tray;
 use crate::{quit, windows};
 
 #[derive(Deserialize)]
-struct Outside {
+struct OpenOutside {
     url: Url,
 }
 
 #[derive(Deserialize)]
-struct Visible {
+struct SetVisible {
     visible: bool,
 }
 
@@ -37,10 +37,10 @@ pub(crate) async fn call(
 ) -> Result<String, ApiError> {
     match name.as_str() {
         "window.openOutside" => {
-            open_outside(&app, &read::<Outside>(&input)?.url)?;
+            open_outside(&app, &read::<OpenOutside>(&input)?.url)?;
         }
-        "window.visible" if read::<Visible>(&input)?.visible => windows::show(&app),
-        "window.visible" => windows::put_away(&app),
+        "window.visible" if read::<SetVisible>(&input)?.visible => windows::show(&app),
+        "window.visible" => windows::hide_or_minimize(&app, app.state::<Tray>().is_there()),
         "window.quit" => quit::ask(&app),
         _ => return core.door().await?.call(&name, input).await,
     }
@@ -56,8 +56,8 @@ fn open_outside(app: &AppHandle, url: &Url) -> Result<(), ApiError> {
     if !is_web(url) {
         return Err(ApiError::new(
             Code::Refused,
-            format!("addresses of the kind `{}` are not opened", url.scheme()),
-            "Only `http` and `https` addresses are. Copy it if you trust it.",
+            format!("`{}` addresses are not opened", url.scheme()),
+            "Only `http` and `https` addresses are opened. Copy this one if you trust it.",
         ));
     }
     app.opener().open_url(url.as_str(), None::<&str>).map_err(|why| {
@@ -69,7 +69,7 @@ fn open_outside(app: &AppHandle, url: &Url) -> Result<(), ApiError> {
     })
 }
 
-/// Whether it is an address on the web.
+/// Whether a browser should open it.
 fn is_web(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https") && url.has_host()
 }
@@ -91,6 +91,6 @@ mod tests {
         ] {
             assert_eq!(is_web(&address.parse().unwrap()), opens, "{address}");
         }
-        assert!(read::<Outside>(r#"{"url":"--version"}"#).is_err(), "an option is no address");
+        assert!(read::<OpenOutside>(r#"{"url":"--version"}"#).is_err(), "an option is no address");
     }
 }

@@ -1,8 +1,7 @@
-//! The way to the core for as long as the window lives: opened, lost, opened again.
+//! The connection to the core for as long as the window lives: opened, lost, opened again.
 //!
-//! One loop owns it. Calls wait until the first try has ended; a core that cannot be opened is told to whoever calls,
-//! and tried again. When the core of another process ends, this one takes over the data directory. What a call means
-//! is not known here.
+//! One loop owns it. Calls wait for the first attempt; a failed attempt is reported to every caller and repeated. When
+//! the core of another process ends, this process takes over the data directory. What a call means is not known here.
 
 use std::sync::Arc;
 
@@ -13,7 +12,6 @@ use host::door::{Door, Opener};
 use host::watchdog;
 use tokio::sync::watch;
 
-/// What is known of the core.
 #[derive(Clone)]
 enum State {
     Opening,
@@ -46,7 +44,7 @@ impl Core {
         }
     }
 
-    /// The door if it is open now.
+    /// The door, if it is open.
     pub(crate) fn open_door(&self) -> Option<Arc<Door>> {
         match &*self.state.borrow() {
             State::Open(door) => Some(Arc::clone(door)),
@@ -54,7 +52,7 @@ impl Core {
         }
     }
 
-    /// Tries to open the door and tells everybody how it went.
+    /// Tries to open the door and publishes the outcome.
     pub(crate) async fn open(&self, opener: &Opener) -> Option<Arc<Door>> {
         match attempt(opener).await {
             Ok(door) => {
@@ -73,7 +71,7 @@ impl Core {
         }
     }
 
-    /// Nothing can be asked any more, or not now.
+    /// Makes calls fail with this error until the core is open again.
     pub(crate) fn shut(&self, why: ApiError) {
         self.state.send_replace(State::Shut(why));
     }

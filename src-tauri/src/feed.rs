@@ -1,8 +1,7 @@
-//! Pumps the core's frames into the one channel of the window, and adds what only the shell says.
+//! Forwards the core's frames to the window's one channel, and adds the shell's own message.
 //!
-//! Frames pass as the text they are; nothing here reads them. Beside them the shell sends one message of its own:
-//! `{"type":"open","hash":…}` shows a place. The command lasts as long as its feed, so nothing is spawned; a new
-//! subscription takes the place of the old one. `core.rs` knows the door, `links.rs` the places.
+//! Frames pass as text, unread. The shell's message `{"type":"open","hash":…}` opens a page. The command lasts as long
+//! as its feed, so nothing is spawned; a new subscription replaces the old one.
 
 use api::ApiError;
 use futures::StreamExt as _;
@@ -14,43 +13,43 @@ use tokio::sync::oneshot;
 
 use crate::core::Core;
 
-/// What the shell itself says on the channel.
+/// The shell's own message on the channel.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
-enum Said<'a> {
+enum ShellMessage<'a> {
     Open { hash: &'a str },
 }
 
-/// The window's subscription, and the place to show when there is none yet.
+/// The window's subscription, and the page to open once there is one.
 #[derive(Default)]
-pub(crate) struct Line {
-    state: Mutex<LineState>,
+pub(crate) struct PageChannel {
+    state: Mutex<ChannelState>,
 }
 
 #[derive(Default)]
-struct LineState {
+struct ChannelState {
     channel: Option<Channel<InvokeResponseBody>>,
     /// Dropped when another subscription takes this one's place.
     replaced: Option<oneshot::Sender<()>>,
-    waiting: Option<String>,
+    pending_hash: Option<String>,
 }
 
-impl Line {
-    /// Shows a place: at once, or as soon as the page listens.
+impl PageChannel {
+    /// Opens a page: at once, or as soon as the window subscribes.
     pub(crate) fn open(&self, hash: &str) {
         let mut state = self.state.lock();
-        let heard = state.channel.as_ref().is_some_and(|channel| say(channel, &Said::Open { hash }));
-        state.waiting = (!heard).then(|| hash.to_owned());
+        let is_sent = state.channel.as_ref().is_some_and(|channel| send(channel, &ShellMessage::Open { hash }));
+        state.pending_hash = (!is_sent).then(|| hash.to_owned());
     }
 
-    /// Takes the place of the subscription before. The receiver ends when the next one comes.
-    fn take_place(&self, channel: &Channel<InvokeResponseBody>) -> oneshot::Receiver<()> {
+    /// Replaces the previous subscription. The receiver ends when the next one comes.
+    fn replace(&self, channel: &Channel<InvokeResponseBody>) -> oneshot::Receiver<()> {
         let (sender, replaced) = oneshot::channel();
         let mut state = self.state.lock();
         state.channel = Some(channel.clone());
         state.replaced = Some(sender);
-        if let Some(hash) = state.waiting.take() {
-            say(channel, &Said::Open { hash: &hash });
+        if let Some(hash) = state.pending_hash.take() {
+            send(channel, &ShellMessage::Open { hash: &hash });
         }
         replaced
     }
@@ -63,13 +62,13 @@ impl Line {
 #[tauri::command]
 pub(crate) async fn subscribe(
     core: State<'_, Core>,
-    line: State<'_, Line>,
+    page: State<'_, PageChannel>,
     channel: Channel<InvokeResponseBody>,
     input: String,
 ) -> Result<(), ApiError> {
     let mut frames = core.door().await?.feed(input).await?;
     // The receiver never gets a value: its sender is dropped.
-    let mut replaced = line.take_place(&channel);
+    let mut replaced = page.replace(&channel);
     loop {
         let frame = tokio::select! {
             biased;
@@ -78,13 +77,13 @@ pub(crate) async fn subscribe(
         };
         let text = frame.unwrap_or_else(|| Err(ApiError::no_core()))?;
         if channel.send(InvokeResponseBody::Json(text)).is_err() {
-            // The page is gone, and with it whoever would hear.
+            // The page is gone.
             return Ok(());
         }
     }
 }
 
 /// Whether it was handed over.
-fn say(channel: &Channel<InvokeResponseBody>, said: &Said<'_>) -> bool {
-    serde_json::to_string(said).is_ok_and(|text| channel.send(InvokeResponseBody::Json(text)).is_ok())
+fn send(channel: &Channel<InvokeResponseBody>, message: &ShellMessage<'_>) -> bool {
+    serde_json::to_string(message).is_ok_and(|text| channel.send(InvokeResponseBody::Json(text)).is_ok())
 }

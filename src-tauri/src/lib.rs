@@ -1,16 +1,16 @@
 //! The window of Taskwarden: a thin shell around the host.
 //!
-//! It holds no rule about tasks: what can be asked is `api`'s, what runs is `host`'s. This crate carries calls and
-//! frames between them and a web view (`call.rs`, `feed.rs`), keeps the way to the core (`core.rs`), and owns what
-//! only a desktop has: the window, the tray, links, the shortcut, the way out.
+//! It has no rules about tasks: `api` defines the calls, `host` runs the core. This crate carries calls and frames
+//! between them and a web view (`call.rs`, `feed.rs`), keeps the connection to the core (`core.rs`), and owns what only
+//! a desktop has: the window, the tray, links, the shortcut, quitting.
 
 mod call;
 mod core;
 mod feed;
-mod glance;
 mod quit;
 mod settings;
 mod tray;
+mod tray_state;
 mod windows;
 
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ use tauri::{App, AppHandle, Manager as _, RunEvent, WindowEvent};
 use tauri_plugin_deep_link::DeepLinkExt as _;
 
 use crate::core::Core;
-use crate::quit::Leaving;
+use crate::quit::QuitDecision;
 use crate::tray::Tray;
 
 /// Given by the session's start: begin in the tray.
@@ -39,14 +39,14 @@ pub fn run() -> ExitCode {
         return host::cli::run();
     }
     if !has_display() {
-        eprintln!("error: there is no display to open a window on");
-        eprintln!("hint: Run `taskwarden serve`: it shows the same in a browser.");
+        eprintln!("error: no display is available for a window");
+        eprintln!("hint: Run `taskwarden serve` to use Taskwarden in a browser.");
         return ExitCode::FAILURE;
     }
     match app() {
-        Ok(app) => u8::try_from(app.run_return(happened)).map_or(ExitCode::FAILURE, ExitCode::from),
+        Ok(app) => u8::try_from(app.run_return(on_run_event)).map_or(ExitCode::FAILURE, ExitCode::from),
         Err(why) => {
-            eprintln!("error: the window could not be made: {why}");
+            eprintln!("error: the window could not be created: {why}");
             eprintln!("hint: Check that the web view of your system is installed (WebKitGTK 4.1 on Linux).");
             ExitCode::FAILURE
         }
@@ -71,15 +71,15 @@ fn app() -> tauri::Result<App> {
         // No script of the plugin in the page: links are opened by our own command alone.
         .plugin(tauri_plugin_opener::Builder::new().open_js_links_on_click(false).build())
         .manage(Core::new())
-        .manage(feed::Line::default())
-        .manage(Leaving::default())
+        .manage(feed::PageChannel::default())
+        .manage(QuitDecision::default())
         .manage(Tray::default())
-        .manage(settings::Followed::default())
+        .manage(settings::AppliedSettings::default())
         .invoke_handler(tauri::generate_handler![call::call, feed::subscribe])
         .on_window_event(|window, event| match event {
             WindowEvent::CloseRequested { api, .. } => {
                 api.prevent_close();
-                windows::closed(window.app_handle());
+                quit::on_close(window.app_handle());
             }
             WindowEvent::ThemeChanged(_) => window.state::<Tray>().redraw(window.app_handle()),
             _ => {}
@@ -105,10 +105,10 @@ fn single_instance() -> tauri::plugin::TauriPlugin<tauri::Wry> {
 fn set_up(app: &AppHandle) -> tauri::Result<()> {
     app.state::<Tray>().appear(app);
     let begins_hidden = std::env::args().any(|argument| argument == HIDDEN) && app.state::<Tray>().is_there();
-    windows::make(app, begins_hidden)?;
+    windows::create(app, begins_hidden)?;
     follow_links(app);
     // Tauri's own runtime; it ends with the program, which it ends itself.
-    tauri::async_runtime::spawn(attend(app.clone()));
+    tauri::async_runtime::spawn(keep_core_open(app.clone()));
     Ok(())
 }
 
@@ -133,7 +133,7 @@ fn follow_links(app: &AppHandle) {
     });
 }
 
-fn happened(app: &AppHandle, event: RunEvent) {
+fn on_run_event(app: &AppHandle, event: RunEvent) {
     if let RunEvent::ExitRequested { code: None, api, .. } = event {
         api.prevent_exit();
         quit::leave(app);
@@ -141,12 +141,12 @@ fn happened(app: &AppHandle, event: RunEvent) {
 }
 
 /// Keeps the core open until it is time to leave, then drains it and ends the program.
-async fn attend(app: AppHandle) {
+async fn keep_core_open(app: AppHandle) {
     let opener: Opener = Arc::new({
         let app = app.clone();
         move |hash: &str| windows::open(&app, hash)
     });
-    let (core, leaving) = (app.state::<Core>(), app.state::<Leaving>());
+    let (core, leaving) = (app.state::<Core>(), app.state::<QuitDecision>());
     let mut over = std::pin::pin!(async {
         tokio::select! {
             () = leaving.decided() => {}
@@ -171,7 +171,7 @@ async fn attend(app: AppHandle) {
             biased;
             () = &mut over => true,
             () = door.ended() => false,
-            () = watch(&app, &door) => false,
+            () = feed_tray(&app, &door) => false,
         };
         core.shut(api::ApiError::no_core());
         door.stop().await;
@@ -182,15 +182,15 @@ async fn attend(app: AppHandle) {
     app.exit(0);
 }
 
-/// Follows what the tray shows, for as long as the door is open.
-async fn watch(app: &AppHandle, door: &Door) {
+/// Feeds the tray for as long as the core is open.
+async fn feed_tray(app: &AppHandle, door: &Door) {
     const NOTHING_IN_VIEW: &str = r#"{"query":null,"ids":[],"task":null,"visible":false}"#;
     let mut told = None;
     loop {
         match door.feed(NOTHING_IN_VIEW.to_owned()).await {
             Ok(mut frames) => {
                 while let Some(Ok(frame)) = frames.next().await {
-                    if !app.state::<Tray>().hear(app, &frame) {
+                    if !app.state::<Tray>().apply(app, &frame) {
                         break;
                     }
                 }

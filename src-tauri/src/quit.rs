@@ -1,7 +1,7 @@
-//! The way out: asked first, then the core drains, then the program ends.
+//! Quitting: ask, drain the core, end the program.
 //!
-//! Closing the window is not quitting; `windows.rs` decides that. A signal of the system does not ask. The words say
-//! what goes on without us and what does not. Whether agents are served without the window is asked once.
+//! Closing the window quits only where it cannot be hidden in the tray. A signal of the system does not ask. The dialog says
+//! what keeps running and what does not. Whether agents are served without the window is asked once.
 
 use api::calls::agents::AgentList;
 use host::door::Door;
@@ -10,26 +10,36 @@ use tauri_plugin_dialog::{DialogExt as _, MessageDialogButtons, MessageDialogKin
 use tokio::sync::Notify;
 
 use crate::core::Core;
-use crate::settings::Followed;
+use crate::settings::AppliedSettings;
 use crate::tray::Tray;
 use crate::windows;
 
-/// Told once when the program is to end.
+/// The decision that the program ends.
 #[derive(Default)]
-pub(crate) struct Leaving {
+pub(crate) struct QuitDecision {
     decided: Notify,
     asking: parking_lot::Mutex<bool>,
 }
 
-impl Leaving {
+impl QuitDecision {
     /// Returns when it is decided. Cancel-safe: a decision waits for the next who asks.
     pub(crate) async fn decided(&self) {
         self.decided.notified().await;
     }
 
-    /// Whether nobody is being asked yet; from now on somebody is.
-    fn begins_asking(&self) -> bool {
+    /// Marks that the person is being asked; false when they already are.
+    fn begin_asking(&self) -> bool {
         !std::mem::replace(&mut *self.asking.lock(), true)
+    }
+}
+
+/// The person closed the window: hide it where they want that and it is possible, else quit.
+pub(crate) fn on_close(app: &AppHandle) {
+    let tray = app.state::<Tray>();
+    if tray.is_there() && tray.closes_into() {
+        windows::hide_or_minimize(app, true);
+    } else {
+        ask(app);
     }
 }
 
@@ -37,12 +47,12 @@ impl Leaving {
 pub(crate) fn ask(app: &AppHandle) {
     // A core of another process watches on.
     let stays = app.state::<Core>().open_door().is_some_and(|door| door.is_attached());
-    let farewell = app.state::<Tray>().farewell().filter(|_| !stays);
-    let Some(words) = farewell else {
-        part(app, stays);
+    let quit_warning = app.state::<Tray>().quit_warning().filter(|_| !stays);
+    let Some(words) = quit_warning else {
+        ask_about_agents(app, stays);
         return;
     };
-    if !app.state::<Leaving>().begins_asking() {
+    if !app.state::<QuitDecision>().begin_asking() {
         return;
     }
     let asked = app.clone();
@@ -52,16 +62,16 @@ pub(crate) fn ask(app: &AppHandle) {
         .kind(MessageDialogKind::Warning)
         .buttons(MessageDialogButtons::OkCancelCustom("Quit".to_owned(), "Keep watching".to_owned()))
         .show(move |quits| {
-            *asked.state::<Leaving>().asking.lock() = false;
+            *asked.state::<QuitDecision>().asking.lock() = false;
             if quits {
-                part(&asked, stays);
+                ask_about_agents(&asked, stays);
             }
         });
 }
 
 /// Leaves, after the one question about agents, when there are any and this window is their core.
-fn part(app: &AppHandle, stays: bool) {
-    if stays || !app.state::<Followed>().must_ask_about_agents() || !app.state::<Leaving>().begins_asking() {
+fn ask_about_agents(app: &AppHandle, stays: bool) {
+    if stays || !app.state::<AppliedSettings>().may_ask_about_agents() || !app.state::<QuitDecision>().begin_asking() {
         leave(app);
         return;
     }
@@ -80,8 +90,8 @@ fn part(app: &AppHandle, stays: bool) {
         let asked = app.clone();
         app.dialog()
             .message(
-                "Agents can go on without the window: when one of them needs its servers, Taskwarden then runs in the \
-                 background. You can change this in the settings.",
+                "Agents can keep working without the window: Taskwarden then runs in the background when one of them \
+                 needs its servers. You can change this in the settings.",
             )
             .title("Keep serving agents?")
             .kind(MessageDialogKind::Info)
@@ -107,7 +117,7 @@ async fn has_agents(door: &Door) -> bool {
 /// Leaves without asking.
 pub(crate) fn leave(app: &AppHandle) {
     windows::hide(app);
-    app.state::<Leaving>().decided.notify_one();
+    app.state::<QuitDecision>().decided.notify_one();
 }
 
 /// Returns when the system asks this program to end: a closing session, `kill`, Ctrl-C in a terminal.

@@ -1,70 +1,67 @@
-//! The settings that are the desktop's business: the shortcut for the whole system, and starting with the session.
+//! Applies the settings of the desktop: the global shortcut, and starting with the session.
 //!
-//! It follows what the feed says and changes no setting itself. What the desktop refuses is logged once; the setting
-//! stays as the person wished it.
+//! It applies what the feed says and changes no setting itself. What the desktop refuses is logged once; the setting
+//! stays as the person chose it.
 
+use api::dto::SettingsDto;
 use parking_lot::Mutex;
-use tauri::{AppHandle, Manager as _};
+use tauri::AppHandle;
 use tauri_plugin_autostart::ManagerExt as _;
 use tauri_plugin_global_shortcut::{GlobalShortcutExt as _, ShortcutState};
 
-use crate::tray::Tray;
-use crate::windows;
-use api::dto::SettingsDto;
-
-/// Opens the newest waiting item from anywhere.
+/// Opens the newest inbox item from anywhere.
 const SHORTCUT: &str = "Ctrl+Shift+J";
 
-/// What was done last.
+/// The settings applied last.
 #[derive(Default)]
-pub(crate) struct Followed {
+pub(crate) struct AppliedSettings {
     last: Mutex<Option<SettingsDto>>,
 }
 
-impl Followed {
-    /// Whether a person still has to be asked if agents are served after the window is gone (ruling 18).
-    pub(crate) fn must_ask_about_agents(&self) -> bool {
+impl AppliedSettings {
+    /// Whether the person was never asked if agents are served without the window (ruling 18).
+    pub(crate) fn may_ask_about_agents(&self) -> bool {
         self.last.lock().as_ref().is_some_and(|known| known.keep_serving_agents.is_none())
     }
 
-    /// Does what changed since the last time.
-    pub(crate) fn follow(&self, app: &AppHandle, wished: &SettingsDto) {
-        let last = self.last.lock().replace(wished.clone());
+    /// Applies what changed since the last time. `on_shortcut` runs when the global shortcut is pressed.
+    pub(crate) fn apply(&self, app: &AppHandle, wanted: &SettingsDto, on_shortcut: fn(&AppHandle)) {
+        let last = self.last.lock().replace(wanted.clone());
         let was = |setting: fn(&SettingsDto) -> bool| last.as_ref().map(setting);
-        if was(|settings| settings.global_shortcut) != Some(wished.global_shortcut) {
-            shortcut(app, wished.global_shortcut);
+        if was(|settings| settings.global_shortcut) != Some(wanted.global_shortcut) {
+            apply_shortcut(app, wanted.global_shortcut, on_shortcut);
         }
-        if was(|settings| settings.autostart) != Some(wished.autostart) {
-            autostart(app, wished.autostart);
+        if was(|settings| settings.autostart) != Some(wanted.autostart) {
+            apply_autostart(app, wanted.autostart);
         }
     }
 }
 
-fn shortcut(app: &AppHandle, is_wished: bool) {
+fn apply_shortcut(app: &AppHandle, is_wanted: bool, on_shortcut: fn(&AppHandle)) {
     let shortcuts = app.global_shortcut();
-    if shortcuts.is_registered(SHORTCUT) == is_wished {
+    if shortcuts.is_registered(SHORTCUT) == is_wanted {
         return;
     }
-    let done = if is_wished {
-        shortcuts.on_shortcut(SHORTCUT, |app, _, event| {
+    let done = if is_wanted {
+        shortcuts.on_shortcut(SHORTCUT, move |app, _, event| {
             if event.state == ShortcutState::Pressed {
-                windows::open(app, &app.state::<Tray>().newest());
+                on_shortcut(app);
             }
         })
     } else {
         shortcuts.unregister(SHORTCUT)
     };
     if let Err(why) = done {
-        tracing::warn!(%why, "the desktop does not give the shortcut {SHORTCUT}");
+        tracing::warn!(%why, "the desktop refuses the global shortcut {SHORTCUT}");
     }
 }
 
-fn autostart(app: &AppHandle, is_wished: bool) {
+fn apply_autostart(app: &AppHandle, is_wanted: bool) {
     let starts = app.autolaunch();
-    if starts.is_enabled().is_ok_and(|is_enabled| is_enabled == is_wished) {
+    if starts.is_enabled().is_ok_and(|is_enabled| is_enabled == is_wanted) {
         return;
     }
-    let done = if is_wished { starts.enable() } else { starts.disable() };
+    let done = if is_wanted { starts.enable() } else { starts.disable() };
     if let Err(why) = done {
         tracing::warn!(%why, "starting with the session could not be changed");
     }

@@ -1,8 +1,8 @@
-//! The tray: three faces, a tooltip with the counts and the fullest window, a menu of what waits.
+//! The tray: an icon with three states, a tooltip with the counts and the fullest window, a menu of inbox items.
 //!
-//! It is fed by a feed of its own and shows what `glance.rs` says. Where the desktop has no tray there is none, and
-//! closing the window then means quitting. Any program of the session can press what stands in it, so every line only
-//! opens a place, and *Quit…* asks in a window first (ruling 42).
+//! It has its own feed and shows what `tray_state.rs` says. On a desktop without a tray there is none, and closing the
+//! window then quits. Any program of the session can press its entries, so every entry only opens a page, and *Quit…*
+//! asks in a window first (ruling 42).
 
 use host::places;
 use parking_lot::Mutex;
@@ -11,7 +11,7 @@ use tauri::menu::{Menu, MenuItem, PredefinedMenuItem};
 use tauri::tray::{MouseButton, TrayIcon, TrayIconBuilder, TrayIconEvent};
 use tauri::{AppHandle, Manager as _, include_image};
 
-use crate::glance::{Face, Glance, Heard};
+use crate::tray_state::{FrameEffect, TrayFace, TrayState};
 use crate::{quit, settings, windows};
 
 /// Items in the menu; the inbox shows all. Brief of the design: a menu is read at a glance.
@@ -25,8 +25,8 @@ const QUIT: &str = "quit";
 
 /// What the tray looks like.
 #[derive(Clone, PartialEq, Eq)]
-struct Look {
-    face: Face,
+struct TrayAppearance {
+    face: TrayFace,
     is_dark: bool,
     counts: String,
     /// The fullest window, when people are told of it.
@@ -38,9 +38,9 @@ struct Look {
 /// The tray, which may not be there, and what it knows.
 #[derive(Default)]
 pub(crate) struct Tray {
-    glance: Mutex<Glance>,
+    state: Mutex<TrayState>,
     icon: Mutex<Option<TrayIcon>>,
-    look: Mutex<Option<Look>>,
+    appearance: Mutex<Option<TrayAppearance>>,
 }
 
 impl Tray {
@@ -50,7 +50,7 @@ impl Tray {
             return;
         }
         let made = TrayIconBuilder::with_id("taskwarden")
-            .icon(picture(Face::Idle, windows::is_dark(app)))
+            .icon(picture(TrayFace::Idle, windows::is_dark(app)))
             .title("Taskwarden")
             .show_menu_on_left_click(false)
             .on_menu_event(|app, event| chosen(app, event.id().as_ref()))
@@ -63,7 +63,7 @@ impl Tray {
         match made {
             Ok(icon) => {
                 *self.icon.lock() = Some(icon);
-                *self.look.lock() = None;
+                *self.appearance.lock() = None;
                 self.redraw(app);
             }
             Err(why) => tracing::info!(%why, "there is no tray; closing the window quits"),
@@ -77,36 +77,36 @@ impl Tray {
 
     /// Whether closing the window puts it here.
     pub(crate) fn closes_into(&self) -> bool {
-        self.glance.lock().settings().is_none_or(|settings| settings.close_to_tray)
+        self.state.lock().settings().is_none_or(|settings| settings.close_to_tray)
     }
 
-    /// What quitting means, in words; `None` when it costs nothing.
-    pub(crate) fn farewell(&self) -> Option<String> {
-        self.glance.lock().farewell()
+    /// What quitting ends, in words; `None` when it ends nothing.
+    pub(crate) fn quit_warning(&self) -> Option<String> {
+        self.state.lock().quit_warning()
     }
 
     /// The place of the item that came last.
     pub(crate) fn newest(&self) -> String {
-        let glance = self.glance.lock();
-        glance.newest(&host::moment::now()).map_or_else(|| places::INBOX.to_owned(), places::inbox_item)
+        let state = self.state.lock();
+        state.newest(&host::moment::now()).map_or_else(|| places::INBOX.to_owned(), places::inbox_item)
     }
 
-    /// Takes in a frame. False: the feed must be opened anew.
-    pub(crate) fn hear(&self, app: &AppHandle, frame: &str) -> bool {
-        let (heard, wishes) = {
-            let mut glance = self.glance.lock();
-            let heard = glance.hear(frame);
-            (heard, glance.settings().cloned())
+    /// Applies a frame. False: the feed must be opened again.
+    pub(crate) fn apply(&self, app: &AppHandle, frame: &str) -> bool {
+        let (effect, wishes) = {
+            let mut state = self.state.lock();
+            let effect = state.apply(frame);
+            (effect, state.settings().cloned())
         };
-        match heard {
-            Heard::News => {
+        match effect {
+            FrameEffect::Changed => {
                 self.redraw(app);
                 if let Some(wishes) = wishes {
-                    app.state::<settings::Followed>().follow(app, &wishes);
+                    app.state::<settings::AppliedSettings>().apply(app, &wishes, open_newest);
                 }
                 true
             }
-            Heard::Resubscribe => false,
+            FrameEffect::Resubscribe => false,
         }
     }
 
@@ -115,79 +115,87 @@ impl Tray {
         if !self.is_there() {
             return;
         }
-        let look = self.wanted(windows::is_dark(app));
-        if self.look.lock().replace(look.clone()).as_ref() == Some(&look) {
+        let appearance = self.appearance(windows::is_dark(app));
+        if self.appearance.lock().replace(appearance.clone()).as_ref() == Some(&appearance) {
             return;
         }
         let drawn = app.run_on_main_thread({
             let app = app.clone();
-            move || app.state::<Self>().draw(&app, &look)
+            move || app.state::<Self>().draw(&app, &appearance)
         });
         if let Err(why) = drawn {
             tracing::debug!(%why, "the tray was not drawn");
         }
     }
 
-    fn wanted(&self, is_dark: bool) -> Look {
+    fn appearance(&self, is_dark: bool) -> TrayAppearance {
         let now = host::moment::now();
-        let glance = self.glance.lock();
-        Look {
-            face: glance.face(),
+        let state = self.state.lock();
+        TrayAppearance {
+            face: state.face(),
             is_dark,
-            counts: glance.counts(),
-            gauge: glance.gauge(),
-            lines: glance.lines(&now, LINES_MOST),
-            is_paused: glance.is_paused(&now),
+            counts: state.counts(),
+            gauge: state.gauge(),
+            lines: state.lines(&now, LINES_MOST),
+            is_paused: state.is_paused(&now),
         }
     }
 
-    fn draw(&self, app: &AppHandle, look: &Look) {
+    fn draw(&self, app: &AppHandle, appearance: &TrayAppearance) {
         let icon = self.icon.lock();
         let Some(icon) = icon.as_ref() else { return };
         let drawn = icon
-            .set_icon(Some(picture(look.face, look.is_dark)))
-            .and_then(|()| icon.set_tooltip(Some(tooltip(look))))
-            .and_then(|()| icon.set_menu(Some(menu(app, look)?)));
+            .set_icon(Some(picture(appearance.face, appearance.is_dark)))
+            .and_then(|()| icon.set_tooltip(Some(tooltip(appearance))))
+            .and_then(|()| icon.set_menu(Some(menu(app, appearance)?)));
         if let Err(why) = drawn {
             tracing::warn!(%why, "the tray could not be drawn");
         }
     }
 }
 
+/// Opens the newest inbox item.
+fn open_newest(app: &AppHandle) {
+    windows::open(app, &app.state::<Tray>().newest());
+}
+
 /// The counts, and the fullest window below them.
-fn tooltip(look: &Look) -> String {
-    look.gauge.as_ref().map_or_else(|| look.counts.clone(), |gauge| format!("{}\n{gauge}", look.counts))
+fn tooltip(appearance: &TrayAppearance) -> String {
+    appearance
+        .gauge
+        .as_ref()
+        .map_or_else(|| appearance.counts.clone(), |gauge| format!("{}\n{gauge}", appearance.counts))
 }
 
 /// The picture of a face, for a light or a dark panel.
-fn picture(face: Face, is_dark: bool) -> Image<'static> {
+fn picture(face: TrayFace, is_dark: bool) -> Image<'static> {
     match (face, is_dark) {
-        (Face::Idle, false) => include_image!("../icons/tray-idle-light.png"),
-        (Face::Idle, true) => include_image!("../icons/tray-idle-dark.png"),
-        (Face::Working, false) => include_image!("../icons/tray-working-light.png"),
-        (Face::Working, true) => include_image!("../icons/tray-working-dark.png"),
-        (Face::NeedsYou, false) => include_image!("../icons/tray-needs-you-light.png"),
-        (Face::NeedsYou, true) => include_image!("../icons/tray-needs-you-dark.png"),
+        (TrayFace::Idle, false) => include_image!("../icons/tray-idle-light.png"),
+        (TrayFace::Idle, true) => include_image!("../icons/tray-idle-dark.png"),
+        (TrayFace::Working, false) => include_image!("../icons/tray-working-light.png"),
+        (TrayFace::Working, true) => include_image!("../icons/tray-working-dark.png"),
+        (TrayFace::NeedsYou, false) => include_image!("../icons/tray-needs-you-light.png"),
+        (TrayFace::NeedsYou, true) => include_image!("../icons/tray-needs-you-dark.png"),
     }
 }
 
 /// The menu: the counts, the first items, what can be done.
-fn menu(app: &AppHandle, look: &Look) -> tauri::Result<Menu<tauri::Wry>> {
+fn menu(app: &AppHandle, appearance: &TrayAppearance) -> tauri::Result<Menu<tauri::Wry>> {
     // An ampersand would mark the letter after it.
     let entry = |id: &str, text: &str, is_enabled| {
         MenuItem::with_id(app, id, text.replace('&', "&&"), is_enabled, None::<&str>)
     };
     let menu = Menu::new(app)?;
-    menu.append(&entry("counts", &look.counts, false)?)?;
-    if let Some(gauge) = &look.gauge {
+    menu.append(&entry("counts", &appearance.counts, false)?)?;
+    if let Some(gauge) = &appearance.gauge {
         menu.append(&entry(BUDGETS, gauge, true)?)?;
     }
-    for (id, text) in &look.lines {
+    for (id, text) in &appearance.lines {
         menu.append(&entry(&format!("{ITEM}{id}"), text, true)?)?;
     }
     menu.append(&PredefinedMenuItem::separator(app)?)?;
     menu.append(&entry(INBOX, "Open inbox", true)?)?;
-    let notifications = if look.is_paused { "Notifications are paused…" } else { "Pause notifications…" };
+    let notifications = if appearance.is_paused { "Notifications are paused…" } else { "Pause notifications…" };
     menu.append(&entry(NOTIFICATIONS, notifications, true)?)?;
     menu.append(&PredefinedMenuItem::separator(app)?)?;
     menu.append(&entry(QUIT, "Quit…", true)?)?;

@@ -1,28 +1,25 @@
-//! The one window: made, shown, put away.
+//! The one window: created, shown, hidden.
 //!
-//! It shows the pages of this program and no others: it goes nowhere else and opens no second window. Its size and
-//! place come back from the last time. Closing it puts it away where there is a tray to bring it back from; `quit.rs`
-//! ends the program.
+//! It shows only this program's pages and opens no second window. Its size and position are restored. Closing it hides
+//! it where a tray can bring it back; `quit.rs` ends the program.
 
 use tauri::webview::{NewWindowResponse, PageLoadEvent};
 use tauri::{AppHandle, Manager as _, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
 use tauri_plugin_window_state::StateFlags;
 
-use crate::feed::Line;
-use crate::quit;
-use crate::tray::Tray;
+use crate::feed::PageChannel;
 
 /// The label of the window, which the capability names.
 const MAIN: &str = "main";
 
-/// What is remembered of it: never that it was put away.
+/// What is restored: never that it was hidden.
 pub(crate) const REMEMBERED: StateFlags = StateFlags::SIZE.union(StateFlags::POSITION).union(StateFlags::MAXIMIZED);
 
-/// Makes the window. It shows itself when its page is there, unless it begins in the tray.
+/// Creates the window. It appears once its page has loaded, unless it starts in the tray.
 ///
 /// # Errors
 /// When the system has no web view.
-pub(crate) fn make(app: &AppHandle, begins_hidden: bool) -> tauri::Result<WebviewWindow> {
+pub(crate) fn create(app: &AppHandle, begins_hidden: bool) -> tauri::Result<WebviewWindow> {
     WebviewWindowBuilder::new(app, MAIN, WebviewUrl::default())
         .title("Taskwarden")
         .inner_size(1280.0, 800.0)
@@ -56,32 +53,22 @@ pub(crate) fn show(app: &AppHandle) {
     }
 }
 
-/// Brings the window to the front and shows a place in it.
+/// Brings the window to the front and opens a page in it.
 pub(crate) fn open(app: &AppHandle, hash: &str) {
-    app.state::<Line>().open(hash);
+    app.state::<PageChannel>().open(hash);
     show(app);
 }
 
-/// Hides the window where a tray can bring it back; elsewhere it is made small.
-pub(crate) fn put_away(app: &AppHandle) {
+/// Hides the window where a tray can bring it back; minimizes it elsewhere.
+pub(crate) fn hide_or_minimize(app: &AppHandle, has_tray: bool) {
     let Some(window) = app.get_webview_window(MAIN) else { return };
-    let done = if app.state::<Tray>().is_there() { window.hide() } else { window.minimize() };
+    let done = if has_tray { window.hide() } else { window.minimize() };
     if let Err(why) = done {
-        tracing::warn!(%why, "the window could not be put away");
+        tracing::warn!(%why, "the window could not be hidden");
     }
 }
 
-/// The person closed the window: put away where that is wished and possible, else the way out.
-pub(crate) fn closed(app: &AppHandle) {
-    let tray = app.state::<Tray>();
-    if tray.is_there() && tray.closes_into() {
-        put_away(app);
-    } else {
-        quit::ask(app);
-    }
-}
-
-/// Out of sight while the core drains.
+/// Hides the window while the core drains.
 pub(crate) fn hide(app: &AppHandle) {
     if let Some(window) = app.get_webview_window(MAIN) {
         let _ = window.hide();

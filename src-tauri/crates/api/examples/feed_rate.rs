@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use api::dto::{AgentsAt, ListQuery, NoticesGo};
-use api::frame::{Frame, SubscribeInput};
-use api::{Api, BrowserSession, BrowserSessions, Caller, Live, Place};
+use api::feed::frame::{FeedFrame, SubscribeInput};
+use api::{Api, BrowserSession, BrowserSessions, Caller, CoreSurroundings, LiveCore};
 use domain::ids::HostId;
 use domain::policy::Policy;
 use domain::ports::{Clock, Registry, ServerUnit};
@@ -101,7 +101,7 @@ async fn main() {
     })
     .await
     .expect("the engine starts");
-    let live = Live {
+    let live = LiveCore {
         engine,
         secrets: Arc::new(MemorySecrets::default()),
         draw,
@@ -112,7 +112,7 @@ async fn main() {
         agents_at: Arc::new(AgentsAt::default),
         notices: Arc::new(|| NoticesGo::None),
         sessions: Arc::new(NoBrowser),
-        place: Place::default(),
+        place: CoreSurroundings::default(),
     };
     let api = Api::running(registry, clock.clone() as Arc<dyn Clock>, policy, live);
     let caller = Caller::here(person("ada"));
@@ -152,7 +152,7 @@ async fn main() {
             .await;
             cost.busy += spent;
             match frame {
-                Some(Ok(Frame::Delta(delta))) => {
+                Some(Ok(FeedFrame::Delta(delta))) => {
                     cost.frames += 1;
                     cost.longest = cost.longest.max(spent);
                     cost.changes += delta.changes;
@@ -161,8 +161,8 @@ async fn main() {
                     cost.bytes += serde_json::to_string(&delta).map_or(0, |text| text.len());
                     cost.busy += wire_begun.elapsed();
                 }
-                Some(Ok(Frame::Snapshot(_))) => {}
-                Some(Ok(Frame::Resync { why })) => panic!("the reader fell behind: {why}"),
+                Some(Ok(FeedFrame::Snapshot(_))) => {}
+                Some(Ok(FeedFrame::Resync { why })) => panic!("the reader fell behind: {why}"),
                 Some(Err(error)) => panic!("the rows cannot be read: {error}"),
                 None => break,
             }

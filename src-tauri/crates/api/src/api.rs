@@ -1,7 +1,7 @@
 //! The two ways to have an api: beside a running engine, or on a registry that is only read (ruling 17).
 //!
-//! Holds what calls need and, of its own, only which feeds are open: there is no cache here. It starts nothing; `host`
-//! composes it. Read `calls/` for what can be asked, `subscription.rs` for what is told.
+//! Holds what calls need and the list of open feeds; it caches nothing and starts nothing (`host` composes it). Calls are
+//! in `calls/`, feeds in `feed/`.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use domain::time::Timestamp;
 use engine::{Draw, Engine};
 use tokio::sync::watch;
 
-use crate::calls::sessions::BrowserSessions;
+use crate::calls::core::sessions::BrowserSessions;
 use crate::dto::{AgentsAt, CoreDto, NoticesGo};
 use crate::error::ApiError;
-use crate::watching::Feeds;
+use crate::feed::open_feeds::Feeds;
 
 /// What only a running core has.
 #[derive(Clone)]
-pub struct Live {
+pub struct LiveCore {
     /// The engine.
     pub engine: Engine,
     /// Where secret values of servers lie.
@@ -41,7 +41,7 @@ pub struct Live {
     /// Where notices go at this moment.
     pub notices: Arc<dyn Fn() -> NoticesGo + Send + Sync>,
     /// What lies around the core.
-    pub place: Place,
+    pub place: CoreSurroundings,
 }
 
 /// Finds a program by its name, from a folder: its full path.
@@ -49,7 +49,7 @@ pub type Locate = Arc<dyn Fn(&str, Option<&str>) -> Option<String> + Send + Sync
 
 /// What lies around a core, as far as people are told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct CoreSurroundings {
     /// When the core was started; `None` is now.
     pub started: Option<Timestamp>,
     /// Its data directory.
@@ -69,7 +69,7 @@ pub struct Api {
     pub(crate) feeds: Feeds,
     /// How exact each family is; a running core weighs with the same.
     pub(crate) scale: Arc<dyn TokenCounter>,
-    live: Option<Live>,
+    live: Option<LiveCore>,
 }
 
 impl Api {
@@ -81,7 +81,7 @@ impl Api {
 
     /// The api of a running core.
     #[must_use]
-    pub fn running(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Policy, mut live: Live) -> Self {
+    pub fn running(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Policy, mut live: LiveCore) -> Self {
         live.place.started.get_or_insert_with(|| clock.now());
         let scale = Arc::clone(live.engine.scale());
         Self { registry, clock, policy, feeds: Feeds::new(), scale, live: Some(live) }
@@ -101,7 +101,7 @@ impl Api {
 
     /// Moves when views, snoozes or settings change; what they are then is asked by the calls.
     #[must_use]
-    pub fn desk_moves(&self) -> watch::Receiver<u64> {
+    pub fn user_data_changes(&self) -> watch::Receiver<u64> {
         self.feeds.desk()
     }
 
@@ -132,7 +132,7 @@ impl Api {
     }
 
     /// What only a core can do.
-    pub(crate) fn live(&self) -> Result<&Live, ApiError> {
+    pub(crate) fn live(&self) -> Result<&LiveCore, ApiError> {
         self.live.as_ref().ok_or_else(ApiError::no_core)
     }
 }

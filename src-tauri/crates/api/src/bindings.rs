@@ -1,8 +1,7 @@
 //! The types of calls and frames as TypeScript, for the window (`cargo xtask bindings`).
 //!
-//! Written from the same table that dispatches calls and the same types that are serialised, so that names and shapes
-//! cannot drift. It writes text and no file; a test compares it with what is checked in. The words of phases come from
-//! `domain`.
+//! Generated from the table that dispatches calls and the types that are serialised, so that names and shapes cannot drift.
+//! It returns text and writes no file; a test compares it with what is checked in.
 
 use std::any::TypeId;
 use std::collections::{BTreeMap, HashSet};
@@ -12,9 +11,9 @@ use domain::audit::Verb;
 use domain::task::status::{Phase, PhaseGroup};
 use ts_rs::{Config, TS, TypeVisitor};
 
-use crate::dispatch::{EachCall, each_call};
+use crate::dispatch::{CallVisitor, each_call};
 use crate::error::ApiError;
-use crate::frame::{Frame, SubscribeInput};
+use crate::feed::frame::{FeedFrame, SubscribeInput};
 
 const HEAD: &str = "/* Generated from the Rust api by `cargo xtask bindings`. Do not edit.
    Times are ISO 8601 in UTC with milliseconds; durations end in Ms; large numbers are `number`. */
@@ -26,7 +25,7 @@ pub fn typescript() -> String {
     let mut gathered = Gathered { config: Config::new().with_large_int("number"), ..Gathered::default() };
     gathered.visit::<ApiError>();
     gathered.visit::<SubscribeInput>();
-    gathered.visit::<Frame>();
+    gathered.visit::<FeedFrame>();
     each_call(&mut gathered);
     let mut text = String::from(HEAD);
     let words = |words: Vec<&str>| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" | ");
@@ -94,7 +93,7 @@ impl TypeVisitor for Gathered {
     }
 }
 
-impl EachCall for Gathered {
+impl CallVisitor for Gathered {
     fn call<I: TS + 'static, O: TS + 'static>(&mut self, name: &'static str) {
         self.visit::<I>();
         self.visit::<O>();

@@ -1,7 +1,7 @@
-//! Who asks, and what they may ask for (ruling 26).
+//! Who makes a call, and what they may ask for (ruling 26).
 //!
-//! The host fills this from what the operating system says about the peer of a socket, never from what the peer says
-//! of itself. Each call names the ability it needs; `dispatch.rs` checks it before the input is read.
+//! The host fills this from what the operating system says about the peer of a socket, never from what the peer says of
+//! itself. `dispatch.rs` checks the ability a call needs before it reads the input.
 
 use domain::ids::PersonId;
 

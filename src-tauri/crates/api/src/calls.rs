@@ -1,27 +1,16 @@
-//! The calls, one file a noun: input, who may, and a short body.
+//! The calls, one file or folder a noun: input, required ability, and a short body.
 //!
-//! Every call is a method of [`crate::Api`]; `dispatch.rs` gives them their names. Bodies decide nothing that
-//! `domain` decides.
+//! Every call is a method of [`crate::Api`]; `dispatch.rs` gives them their names. Bodies decide nothing that `domain`
+//! decides.
 
 pub mod agents;
 pub mod budgets;
-pub mod content;
-pub mod desk;
-pub mod doctor;
-pub mod flows;
-pub mod holds;
+pub mod core;
 pub mod inbox;
-pub mod limits;
-pub mod lists;
-pub mod ping;
-pub mod requests;
 pub mod rules;
 pub mod servers;
-pub mod sessions;
-pub mod stops;
-pub mod storage;
 pub mod tasks;
-pub mod watching;
+pub mod user_data;
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;

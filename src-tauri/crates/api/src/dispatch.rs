@@ -1,7 +1,7 @@
-//! Name to call, shared by every door: JSON text in, JSON text out, so that payloads pass byte for byte.
+//! Maps a name to its call, for every door: JSON text in, JSON text out, so that payloads pass byte for byte.
 //!
-//! Adding a call is one line of the table here: its name, what its caller must be able to do, the method, and its types. The doors
-//! know names only, and `bindings.rs` writes the same table as TypeScript, so that the window cannot drift from it.
+//! To add a call, add one line to the table: its name, the ability its caller needs, the method, and its types. Doors know
+//! names only, and `bindings.rs` writes the same table as TypeScript, so that the window cannot drift from it.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,23 +9,23 @@ use serde::de::DeserializeOwned;
 use crate::api::Api;
 use crate::caller::{Ability, Caller};
 use crate::calls::agents::{AddAgent, AgentAdded, AgentList, AgentRevoked, RevokeAgent};
-use crate::calls::content::{ReadPiece, ShowContent};
-use crate::calls::desk::{ChangeSettings, DeskList, ListDesk, PutAtDesk};
-use crate::calls::doctor::CoreFacts;
-use crate::calls::holds::ReleaseTask;
+use crate::calls::core::doctor::CoreFacts;
+use crate::calls::core::limits::LimitList;
+use crate::calls::core::sessions::{RevokeSessions, SessionList};
+use crate::calls::core::storage::{CleanStorage, SetStorage, StorageCleaned, VerifyAudit};
 use crate::calls::inbox::ReadInbox;
-use crate::calls::limits::LimitList;
-use crate::calls::lists::{CountTasks, PageTasks, TaskCounts, TaskPageDto};
-use crate::calls::requests::{AnswerGiven, AnswerRequest, UndoAnswer};
+use crate::calls::inbox::answer::{AnswerGiven, AnswerRequest, UndoAnswer};
 use crate::calls::rules::RuleList;
 use crate::calls::servers::{
-    AddServer, LocateProgram, ProgramLocated, RemoveServer, ServerAdded, ServerList, ServerRemoved, ToolList,
+    AddServer, LocateProgram, ProgramLocated, RemoveServer, ServerAdded, ServerList, ServerRemoved, ServerTools,
 };
-use crate::calls::sessions::{RevokeSessions, SessionList};
-use crate::calls::stops::{CancelTasks, RevokeTask, StopList};
-use crate::calls::storage::{CleanStorage, SetStorage, StorageCleaned, VerifyAudit};
+use crate::calls::tasks::cancel::{CancelList, CancelTasks, RevokeTask};
+use crate::calls::tasks::content::{ReadPiece, ShowContent};
+use crate::calls::tasks::history::Unwatch;
+use crate::calls::tasks::page::{CountTasks, PageTasks, TaskCounts, TaskPageDto};
+use crate::calls::tasks::result_hold::ReleaseTask;
 use crate::calls::tasks::{AdoptTask, ListTasks, ShownTask, StartTask, TaskResult};
-use crate::calls::watching::Unwatch;
+use crate::calls::user_data::{ChangeSettings, ListUserData, PutUserData, UserDataList};
 use crate::calls::{Done, Nothing, OneServer, OneTask};
 use crate::dto::{
     AddressDto, AuditVerifiedDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ContentDto, HistoryDto, InboxDto,
@@ -33,11 +33,11 @@ use crate::dto::{
     ShowWaste, StorageDto, TaskDto, TaskListDto, WasteList,
 };
 use crate::error::{ApiError, Code};
-use crate::frame::FocusInput;
-use crate::near::did_you_mean;
+use crate::feed::frame::FocusInput;
+use crate::suggestion::did_you_mean;
 
 /// Something that is told of every call: its name and its types.
-pub(crate) trait EachCall {
+pub(crate) trait CallVisitor {
     /// One call.
     fn call<I: ts_rs::TS + 'static, O: ts_rs::TS + 'static>(&mut self, name: &'static str);
 }
@@ -48,7 +48,7 @@ macro_rules! calls {
         pub const CALLS: [(&str, Ability); [$($name),*].len()] = [$(($name, calls!(@$ability))),*];
 
         /// Tells of every call, in the order of the table.
-        pub(crate) fn each_call(teller: &mut impl EachCall) {
+        pub(crate) fn each_call(teller: &mut impl CallVisitor) {
             $(teller.call::<$input, $output>($name);)*
         }
 
@@ -81,7 +81,7 @@ calls! {
     "servers.locate" acts server_locate: LocateProgram => ProgramLocated;
     "servers.list" reads server_list: Nothing => ServerList;
     "servers.show" reads server_show: OneServer => ServerDto;
-    "servers.tools" acts server_tools: OneServer => ToolList;
+    "servers.tools" acts server_tools: OneServer => ServerTools;
     "servers.remove" acts server_remove: RemoveServer => ServerRemoved;
     "servers.agree" acts server_agree: OneServer => ServerDto;
     "demo.address" acts demo_address: Nothing => AddressDto;
@@ -98,8 +98,8 @@ calls! {
     "tasks.adopt" acts task_adopt: AdoptTask => TaskDto;
     "tasks.answer" acts answer: AnswerRequest => AnswerGiven;
     "tasks.undoAnswer" acts undo_answer: UndoAnswer => TaskDto;
-    "tasks.cancel" acts cancel: CancelTasks => StopList;
-    "tasks.revoke" acts revoke: RevokeTask => StopList;
+    "tasks.cancel" acts cancel: CancelTasks => CancelList;
+    "tasks.revoke" acts revoke: RevokeTask => CancelList;
     "tasks.unwatch" acts unwatch: Unwatch => TaskDto;
     "tasks.lookNow" acts look_now: OneTask => TaskDto;
     "tasks.hold" acts task_hold: OneTask => TaskDto;
@@ -120,8 +120,8 @@ calls! {
     "sessions.list" reads session_list: Nothing => SessionList;
     "sessions.revoke" acts session_revoke: RevokeSessions => SessionList;
     "inbox" reads inbox: ReadInbox => InboxDto;
-    "desk.list" reads desk_list: ListDesk => DeskList;
-    "desk.put" acts desk_put: PutAtDesk => Done;
+    "desk.list" reads desk_list: ListUserData => UserDataList;
+    "desk.put" acts desk_put: PutUserData => Done;
     "settings.change" acts settings_change: ChangeSettings => SettingsDto;
     "recording" reads recording: Nothing => RecordingDto;
     "storage.show" reads storage_show: Nothing => StorageDto;

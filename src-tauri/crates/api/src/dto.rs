@@ -1,54 +1,41 @@
-//! Plain data in the user's vocabulary, as it stands in JSON (ruling 20).
+//! Plain data in the user's vocabulary, as it appears in JSON (ruling 20).
 //!
-//! camelCase keys, ISO 8601 times with milliseconds, durations that end in `Ms`. Nothing here decides: phases come
-//! from `domain`, and upstream ids and sessions never stand here. `task.rs` is a task, `request.rs` its questions,
-//! `server.rs` a server with its tools, `agent.rs` an agent with its rules, `program.rs` what is known of its program and
-//! `program_settings.rs` what to paste there; `kin.rs` what tasks have to do with each other; `budget.rs` what stands in
-//! windows; `row.rs`, `waiting.rs` and `list.rs` are what lists show.
+//! camelCase keys, ISO 8601 times with milliseconds, durations that end in `Ms`. Nothing here decides: phases come from
+//! `domain`. Upstream task ids and session ids never appear. Each file or folder is one noun of `calls/`.
 
 pub mod agent;
 pub mod budget;
-pub mod content;
 pub mod core;
-mod counted;
-pub mod desk;
-pub mod facts;
 pub mod figures;
-pub mod history;
-pub mod kin;
-pub mod list;
-pub mod program;
-pub mod program_settings;
-pub mod request;
-pub mod row;
+pub mod inbox;
 pub mod server;
-pub mod storage;
 pub mod task;
-pub mod waiting;
+pub mod user_data;
+pub mod words;
 
+pub use agent::program::{LongResultDto, ProgramChoice, ProgramDto, ProgramFromDto, ShownPartDto};
+pub use agent::program_settings::{ProgramSettings, ReadySettings, SettingsPlace, SettingsText, SettingsTransport};
 pub use agent::{AgentFacts, AgentsAt, RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
+pub(crate) use budget::from_domain::sources;
 pub use budget::{
-    AtLimitDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ComingDto, ComingState, ExactnessDto, FamilyDto,
-    LimitDto, ModelDto, OneAgent, OverLimitDto, SeriesDto, SeriesPoint, SetBudget, ShowSeries, ShowWaste, SizeFromDto,
-    SourceDto, SourcePart, TokensDto, ToolCost, WasteDto, WasteList, WindowDto,
+    AtLimitDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ExactnessDto, FamilyDto, LimitDto, ModelDto,
+    OneAgent, OverLimitDto, PendingResultDto, PendingResultState, SeriesDto, SeriesPoint, SetBudget, ShowSeries,
+    ShowWaste, SizeFromDto, SourceDto, SourcePart, TokensDto, ToolCost, WasteDto, WasteList, WindowDto,
 };
-pub use content::{ContentDto, PartDto, PieceDto};
+pub use core::storage::{AuditVerifiedDto, RecordingDto, StorageDto};
 pub use core::{CoreDto, NoticesGo};
-pub(crate) use counted::sources;
-pub use desk::{DeskItemDto, SettingsDto, Theme};
-pub use facts::{ContactDto, ErrorDto, IntentDto, ProgressDto, ResultDto, UsualDto};
 pub use figures::{InboxFigures, TaskFigures, Totals};
-pub use history::{ActorDto, DoorDto, HistoryDto, HistoryEvent, OriginDto, RawDto, RawListDto};
-pub use kin::{FormDto, HeldDto, HeldWhy, JobDto, KinDto, ParentDto, VerdictDto};
-pub use list::{Flag, ListGroup, ListQuery, ListView};
-pub use program::{LongResultDto, ProgramChoice, ProgramDto, ProgramFromDto, ShownPartDto};
-pub use program_settings::{ProgramSettings, ReadySettings, SettingsPlace, SettingsText, SettingsTransport};
-pub use request::{AnswerDto, InboxDto, InboxRow, RequestDto};
-pub use row::TaskRow;
+pub use inbox::request::{AnswerDto, InboxDto, InboxQuestion, RequestDto};
+pub use inbox::row::InboxRow;
 pub use server::{AddressDto, CancelsDto, HealthDto, RefusedQuestionsDto, ServerDto, ToolDto};
-pub use storage::{AuditVerifiedDto, RecordingDto, StorageDto};
+pub use task::content::{ContentDto, PartDto, PieceDto};
+pub use task::facts::{ContactDto, ErrorDto, IntentDto, ProgressDto, ResultDto, UsualDto};
+pub use task::history::{ActorDto, DoorDto, HistoryDto, HistoryEvent, OriginDto, RawDto, RawListDto};
+pub use task::list::{ListGroup, ListQuery, ListView, TaskFlag};
+pub use task::related_tasks::{FormDto, HeldDto, HeldWhy, JobDto, ParentDto, RelatedTaskDto, VerdictDto};
+pub use task::row::TaskRow;
 pub use task::{LogLineDto, TaskDto, TaskListDto};
-pub use waiting::WaitingRow;
+pub use user_data::{SettingsDto, Theme, UserDataDto};
 
 use std::time::Duration;
 

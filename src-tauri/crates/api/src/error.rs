@@ -1,7 +1,7 @@
-//! The one kind of error at the edge: a code that callers branch on, a message, and what to do next (style 29-31).
+//! The one error type at the edge: a code that callers branch on, a message, and what to do next (style 29-31).
 //!
-//! The codes are the exit codes of the command line (product.md), and the list is closed. Here is also how errors of
-//! the layers below become words; no layer below knows of codes, and nobody matches on text.
+//! Codes are the exit codes of the command line (product.md); the list is closed. Errors of the layers below are converted
+//! here; those layers know no codes, and nobody matches on text.
 
 use domain::task::Refusal;
 use domain::ports::{ArgumentError, RegistryError, UpstreamError};
@@ -9,7 +9,7 @@ use engine::EngineError;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::near::did_you_mean;
+use crate::suggestion::did_you_mean;
 
 /// What a caller can branch on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -91,7 +91,7 @@ impl ApiError {
         Self::new(
             Code::Failed,
             format!("the answer could not be written as JSON: {why}"),
-            "Report this line; nothing was changed by reading.",
+            "Report this message; run `taskwarden doctor` for more.",
         )
     }
 }
@@ -151,20 +151,19 @@ impl From<Refusal> for ApiError {
                 (Code::Usage, "Name one with `--key=KEY`; `taskwarden inbox` lists the open ones.")
             }
             Refusal::NothingAsked => (Code::Refused, "`taskwarden inbox` lists everything that waits for an answer."),
-            Refusal::AlreadyAnswered { .. } => (Code::Refused, "The first answer counts; there is nothing left to do."),
-            Refusal::Withdrawn => (Code::Refused, "There is nothing left to answer; the task goes on by itself."),
-            Refusal::NotForPeople(_) => (Code::Refused, "The server has to go on without it, or cancel the task."),
-            Refusal::NotForAgent(_) => (Code::Refused, "People are asked; the task goes on when one of them answers."),
-            Refusal::AlreadyHeld => (Code::Refused, "`taskwarden tasks release ID` decides about the result."),
+            Refusal::AlreadyAnswered { .. } => (Code::Refused, "The first answer counts; nothing is left to do."),
+            Refusal::Withdrawn => (Code::Refused, "Nothing is left to answer; the task continues by itself."),
+            Refusal::NotForPeople(_) => (
+                Code::Refused,
+                "People cannot answer this; the server has to continue without it, or you cancel the task.",
+            ),
+            Refusal::NotForAgent(_) => (Code::Refused, "A person has to answer it; the task then continues."),
+            Refusal::AlreadyHeld => (Code::Refused, "Decide about the result with `taskwarden tasks release ID`."),
             Refusal::NotHeld => (Code::Refused, "Only a result that an agent waits for can be held or released."),
-            Refusal::NotAskedToGoOn => {
-                (Code::Refused, "`taskwarden tasks show ID` tells whether it went past a limit, and what happened.")
-            }
+            Refusal::NotAskedToGoOn => (Code::Refused, "`taskwarden tasks show ID` shows whether it exceeded a limit."),
             Refusal::AlreadyDecided { .. } => (Code::Refused, "The first decision counts; it cannot be taken back."),
             Refusal::AlreadyOver(_) => (Code::Refused, "`taskwarden tasks result ID` shows what it left."),
-            Refusal::AlreadyAsked { .. } => {
-                (Code::Refused, "`taskwarden tasks watch ID` shows whether the server obeys.")
-            }
+            Refusal::AlreadyAsked { .. } => (Code::Refused, "`taskwarden tasks watch ID` shows what the server does."),
             Refusal::NeedsContent(_) => (
                 Code::Usage,
                 "Give the fields with `--accept '{\"field\": \"value\"}'`; `taskwarden inbox --json` shows them.",
@@ -186,16 +185,16 @@ impl From<UpstreamError> for ApiError {
             UpstreamError::UnknownTask => Self::new(
                 Code::NotFound,
                 message,
-                "Missing, expired and not permitted are one answer: check the id and whose session it belongs to.",
+                "The task may be missing, expired or not permitted: check its id and the session it belongs to.",
             ),
             UpstreamError::Refused(_) => {
-                Self::new(Code::Refused, message, "The text is the server's; its documentation can say more.")
+                Self::new(Code::Refused, message, "This is the server's own error; see the server's documentation.")
             }
             UpstreamError::MissingCapability(_) | UpstreamError::Unsupported(_) => {
-                Self::new(Code::Refused, message, "Nothing here can change that; the server's maker can.")
+                Self::new(Code::Refused, message, "The server does not support this; ask its maker.")
             }
             UpstreamError::Unreadable { .. } => {
-                Self::new(Code::Failed, message, "Tell the server's maker; Taskwarden goes on with its other tasks.")
+                Self::new(Code::Failed, message, "Report this to the server's maker; its other tasks are not affected.")
             }
             UpstreamError::ChannelGone => {
                 Self::new(Code::Refused, message, "If the server asks again, `taskwarden inbox` shows it.")
@@ -208,31 +207,37 @@ impl From<EngineError> for ApiError {
     fn from(error: EngineError) -> Self {
         let message = error.to_string();
         match error {
-            EngineError::UnknownServer => Self::new(Code::NotFound, message, "`taskwarden servers list` names them."),
-            EngineError::UnknownAgent => Self::new(Code::NotFound, message, "`taskwarden agents list` shows who has."),
+            EngineError::UnknownServer => {
+                Self::new(Code::NotFound, message, "`taskwarden servers list` lists the servers.")
+            }
+            EngineError::UnknownAgent => {
+                Self::new(Code::NotFound, message, "`taskwarden agents list` shows the agents with access.")
+            }
             EngineError::TooManyConnections { .. } => Self::new(
                 Code::Refused,
                 message,
                 "Wait until some of them are idle, or raise `policy.gateway.lines_max`.",
             ),
-            EngineError::UnknownHandle => Self::new(Code::NotFound, message, "`taskwarden tasks list` shows them."),
+            EngineError::UnknownHandle => {
+                Self::new(Code::NotFound, message, "`taskwarden tasks list` lists the tasks.")
+            }
             EngineError::NotConnected { hint, .. } => Self::new(Code::Failed, message, hint),
             EngineError::Arguments(inner) => inner.into(),
             EngineError::Refused(inner) => inner.into(),
-            EngineError::TooManyOpenCalls { .. } | EngineError::OverShare { .. } => Self::new(
-                Code::Refused,
-                message,
-                "Wait until one is over, or cancel one with `taskwarden tasks cancel`.",
-            ),
+            EngineError::TooManyOpenCalls { .. } | EngineError::OverShare { .. } => {
+                Self::new(Code::Refused, message, "Wait until one ends, or cancel one with `taskwarden tasks cancel`.")
+            }
             EngineError::CannotRecord(fault) => Self::new(Code::Failed, message, fault.cure()),
             EngineError::OverQuota(_) => Self::new(
                 Code::Refused,
                 message,
                 "`taskwarden storage` shows what is stored; `taskwarden storage clean` and `taskwarden storage set` change it.",
             ),
-            EngineError::Cancelled => Self::new(Code::Refused, message, "Nothing needs doing."),
+            EngineError::Cancelled => {
+                Self::new(Code::Refused, message, "The call was cancelled; nothing is left to do.")
+            }
             EngineError::ReplyLost(_) => {
-                Self::new(Code::Failed, message, "See with the server what it did before you call again.")
+                Self::new(Code::Failed, message, "Check on the server what the call did before you call again.")
             }
             EngineError::Upstream(inner) => inner.into(),
             EngineError::Registry(inner) => inner.into(),

@@ -1,8 +1,7 @@
-//! The flat schema that servers ask people with, as fields to show and as rules to check (protocol.md §2.8).
+//! The flat schema of a server's question, as fields to show and rules to check (protocol.md §2.8).
 //!
-//! Strings, numbers, booleans, one-of and many-of choices; what is none of these is a field of any JSON value, so
-//! that a strange schema is still answered and never crashes. Checking names the field and the rule, never the value.
-//! It is not a JSON Schema validator: tool arguments are checked in `mcp`.
+//! Supports strings, numbers, booleans, single and multiple choice. Any other field takes any JSON value, so that an unusual
+//! schema can still be answered. This is not a JSON Schema validator: `mcp` checks tool arguments.
 
 mod check;
 #[cfg(test)]
@@ -14,7 +13,7 @@ use serde_json::Value;
 
 /// A choice with its title for people.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Choice {
+pub struct FieldChoice {
     /// What is sent.
     pub value: Value,
     /// What is shown.
@@ -30,7 +29,7 @@ pub enum FieldKind {
         min: Option<u64>,
         /// Most characters.
         max: Option<u64>,
-        /// `email`, `uri`, `date` or `date-time`; others are not checked.
+        /// `email`, `uri` (also `url`), `date` or `date-time`; others are not checked.
         format: Option<String>,
     },
     /// A number.
@@ -41,15 +40,19 @@ pub enum FieldKind {
         min: Option<f64>,
         /// Largest.
         max: Option<f64>,
+        /// It must be greater than this.
+        above: Option<f64>,
+        /// It must be less than this.
+        below: Option<f64>,
     },
     /// Yes or no.
     YesNo,
     /// One of several.
-    One(Vec<Choice>),
+    One(Vec<FieldChoice>),
     /// Some of several.
     Many {
         /// The choices.
-        of: Vec<Choice>,
+        of: Vec<FieldChoice>,
         /// Fewest.
         min: Option<u64>,
         /// Most.
@@ -93,7 +96,7 @@ pub fn fields(schema: &Value) -> Vec<Field> {
             title: rule.get("title").and_then(Value::as_str).unwrap_or(name).to_owned(),
             description: rule.get("description").and_then(Value::as_str).map(str::to_owned),
             required: required.contains(&name.as_str()),
-            kind: kind(rule),
+            kind: kind(without_null(rule)),
             default: rule.get("default").filter(|value| !value.is_null()).cloned(),
             nullable: is_nullable(rule),
         })
@@ -115,6 +118,8 @@ fn kind(rule: &Value) -> FieldKind {
             whole: word == "integer",
             min: rule.get("minimum").and_then(Value::as_f64),
             max: rule.get("maximum").and_then(Value::as_f64),
+            above: rule.get("exclusiveMinimum").and_then(Value::as_f64),
+            below: rule.get("exclusiveMaximum").and_then(Value::as_f64),
         },
         Some("boolean") => FieldKind::YesNo,
         Some("array") => match rule.get("items").and_then(choices) {
@@ -125,11 +130,30 @@ fn kind(rule: &Value) -> FieldKind {
     }
 }
 
-/// `null` among the types or the values.
+/// `null` among the types, the values or the branches.
 fn is_nullable(rule: &Value) -> bool {
     let listed =
         |name: &str, null: &Value| rule.get(name).and_then(Value::as_array).is_some_and(|all| all.contains(null));
-    listed("type", &Value::from("null")) || listed("enum", &Value::Null)
+    listed("type", &Value::from("null")) || listed("enum", &Value::Null) || branches(rule).iter().any(is_null)
+}
+
+fn is_null(branch: &Value) -> bool {
+    branch.get("type").and_then(Value::as_str) == Some("null") || branch.get("const").is_some_and(Value::is_null)
+}
+
+fn branches(rule: &Value) -> &[Value] {
+    let branches = rule.get("oneOf").or_else(|| rule.get("anyOf")).and_then(Value::as_array);
+    branches.map_or(&[], Vec::as_slice)
+}
+
+/// The other branch of `anyOf: [{…}, {"type": "null"}]`, the common way to write a nullable field.
+fn without_null(rule: &Value) -> &Value {
+    match branches(rule) {
+        [one, null] | [null, one] if is_null(null) && !is_null(one) && rule.get("type").is_none() => {
+            if one.get("const").is_none() { one } else { rule }
+        }
+        _ => rule,
+    }
 }
 
 /// The type, also when it is given as a list with `null`.
@@ -146,16 +170,16 @@ fn type_word(rule: &Value) -> Option<&str> {
 }
 
 /// `enum` with or without `enumNames`, `oneOf` or `anyOf` of constants. `None` when a branch is not a plain constant.
-fn choices(rule: &Value) -> Option<Vec<Choice>> {
+fn choices(rule: &Value) -> Option<Vec<FieldChoice>> {
     let plain = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
     let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if let Some(values) = rule.get("enum").and_then(Value::as_array) {
         let names = rule.get("enumNames").and_then(Value::as_array);
-        let all: Vec<Choice> = values
+        let all: Vec<FieldChoice> = values
             .iter()
             .enumerate()
             .filter(|(_, value)| plain(value))
-            .map(|(at, value)| Choice {
+            .map(|(at, value)| FieldChoice {
                 value: value.clone(),
                 title: names
                     .and_then(|names| names.get(at))
@@ -165,13 +189,13 @@ fn choices(rule: &Value) -> Option<Vec<Choice>> {
             .collect();
         return if all.is_empty() { None } else { Some(all) };
     }
-    let branches = rule.get("oneOf").or_else(|| rule.get("anyOf")).and_then(Value::as_array)?;
-    let all: Vec<Choice> = branches
+    let all: Vec<FieldChoice> = branches(rule)
         .iter()
+        .filter(|branch| !is_null(branch))
         .map(|branch| {
             let value = branch.get("const").filter(|value| plain(value))?;
             let title = branch.get("title").and_then(Value::as_str).map_or_else(|| shown(value), str::to_owned);
-            Some(Choice { value: value.clone(), title })
+            Some(FieldChoice { value: value.clone(), title })
         })
         .collect::<Option<_>>()?;
     if all.is_empty() { None } else { Some(all) }

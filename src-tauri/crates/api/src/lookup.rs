@@ -1,6 +1,6 @@
-//! From what a person types to what is meant: servers by name, tasks by any unique beginning of their handle.
+//! Finds what a person names: servers and agents by name, tasks by any unique prefix of their handle.
 //!
-//! Finds and names; it changes nothing. What is not found comes back with the nearest name.
+//! It changes nothing. What is not found is reported with the closest known name (`suggestion.rs`).
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use domain::task::status::Phase;
 use domain::time::Timestamp;
 
 use crate::api::Api;
-use crate::dto::task::Beside;
+use crate::dto::task::TaskContext;
 use crate::dto::{TaskDto, TaskRow};
 use crate::error::{ApiError, Code};
-use crate::near::did_you_mean;
+use crate::suggestion::did_you_mean;
 
 /// Fewest characters after `hdl_` that may name a task. Judgement: a million tasks are told apart by four or five.
 const BEGINNING_CHARS: usize = 4;
@@ -56,7 +56,7 @@ impl Api {
             "No server is configured yet: `taskwarden servers add NAME …` adds one.".into()
         } else {
             did_you_mean(name, servers.iter().map(|server| server.name.as_str()))
-                .unwrap_or_else(|| "`taskwarden servers list` names them.".into())
+                .unwrap_or_else(|| "`taskwarden servers list` lists the servers.".into())
         };
         Err(ApiError::new(Code::NotFound, format!("there is no server `{}`", short(name)), hint))
     }
@@ -145,8 +145,8 @@ impl Api {
         task: &TaskHandle,
         next_poll: Option<Timestamp>,
         names: &mut Names,
-    ) -> Result<Beside, ApiError> {
-        Ok(Beside {
+    ) -> Result<TaskContext, ApiError> {
+        Ok(TaskContext {
             server: self.server_name(task.server, names).await?,
             agent: match task.agent {
                 Some(agent) => Some(self.agent_name(agent, names).await?),

@@ -4,7 +4,7 @@
 //! is one that stops answering while a call waits.
 //! It keeps nothing and never starts a core.
 
-use api::news::{News, Subscribe};
+use api::feed::task_feed::{TaskUpdate, WatchTasks};
 use api::{ApiError, Code};
 use domain::policy::{HostPolicy, Policy};
 use futures::stream::{self, BoxStream};
@@ -139,14 +139,14 @@ impl Attached {
         &self,
         tasks: &[String],
         after: Option<u64>,
-    ) -> Result<BoxStream<'static, Result<News, ApiError>>, ApiError> {
-        let wanted = Subscribe { tasks: tasks.to_vec(), after };
+    ) -> Result<BoxStream<'static, Result<TaskUpdate, ApiError>>, ApiError> {
+        let wanted = WatchTasks { tasks: tasks.to_vec(), after };
         let input = serde_json::to_string(&wanted).map_err(|error| ApiError::unwritable(&error))?;
         let lines = self.lines("feed", input).await?;
         Ok(lines
             .map(|line| {
                 let line = line?;
-                serde_json::from_str::<News>(&line).map_err(|_| {
+                serde_json::from_str::<TaskUpdate>(&line).map_err(|_| {
                     serde_json::from_str::<ApiError>(&line).unwrap_or_else(|_| {
                         ApiError::new(
                             Code::Failed,

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use api::dto::{AgentsAt, NoticesGo};
-use api::{Api, BrowserSessions, Live, Place};
+use api::{Api, BrowserSessions, CoreSurroundings, LiveCore};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::HostId;
 use domain::policy::Policy;
@@ -263,7 +263,7 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
     })
     .await?;
     let seen = (Arc::clone(&registry), Arc::clone(&clock));
-    let place = Place {
+    let place = CoreSurroundings {
         started: Some(clock.now()),
         home: held.config.paths.home().display().to_string(),
         secrets_in_file,
@@ -282,7 +282,7 @@ pub async fn start(held: Held, adapters: Adapters) -> Result<Running, StartError
     let agents = agent_door(&engine, &registry, forwarder, &clock, &policy, parts);
     let sign_in = Arc::new(SignIn::new(&policy.hosting, Arc::new(since_boot)));
     let sessions: Arc<dyn BrowserSessions> = sign_in.clone();
-    let live = Live {
+    let live = LiveCore {
         engine: engine.clone(),
         secrets,
         draw,

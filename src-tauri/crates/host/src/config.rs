@@ -260,7 +260,7 @@ impl Config {
                 return Err(ConfigError::UnknownKey {
                     place: place.to_owned(),
                     key: key.to_owned(),
-                    near: api::near::nearest(key, known).map(str::to_owned),
+                    near: api::suggestion::nearest(key, known).map(str::to_owned),
                 });
             }
         }

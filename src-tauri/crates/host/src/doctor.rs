@@ -12,8 +12,8 @@ mod storage;
 use std::sync::Arc;
 
 use api::calls::Nothing;
-use api::calls::doctor::CoreFacts;
-use api::when::count;
+use api::calls::core::doctor::CoreFacts;
+use api::format::time::count;
 use api::{Api, Caller, Code};
 use engine::SystemClock;
 use serde::Serialize;
@@ -177,7 +177,7 @@ async fn core(config: &Config) -> (Vec<Finding>, Option<CoreFacts>) {
         Ok(Err(error)) => (vec![Finding::broken(area, error.message, error.hint)], None),
         Err(_) => {
             let message =
-                format!("process {process} does not answer within {}", api::when::span(config.policy.reply_limit));
+                format!("process {process} does not answer within {}", api::format::time::span(config.policy.reply_limit));
             (vec![Finding::broken(area, message, restart)], None)
         }
     }

@@ -1,11 +1,11 @@
-//! The feed of a window as lines of text: a `SubscribeInput` in, one `Frame` a line out.
+//! The feed of a window as lines of text: a `SubscribeInput` in, one `FeedFrame` a line out.
 //!
 //! Shared by the socket, the browser's door and the window, so that all three carry the same bytes. What a frame says
 //! and how often one comes is `api`'s; nothing is kept here.
 
 use std::time::Duration;
 
-use api::frame::{Frame, SubscribeInput};
+use api::feed::frame::{FeedFrame, SubscribeInput};
 use api::{Api, ApiError, Caller};
 use axum::body::Bytes;
 use futures::stream::{self, BoxStream, Stream, StreamExt as _};
@@ -17,7 +17,7 @@ pub(crate) type Lines = BoxStream<'static, Result<String, ApiError>>;
 pub(crate) async fn open(api: &Api, caller: &Caller, input: &str) -> Result<Lines, ApiError> {
     let wanted: SubscribeInput = serde_json::from_str(input).map_err(|error| ApiError::bad_input(&error))?;
     let frames = api.open_feed(caller, wanted).await?;
-    let written = |frame: Frame| serde_json::to_string(&frame).map_err(|error| ApiError::unwritable(&error));
+    let written = |frame: FeedFrame| serde_json::to_string(&frame).map_err(|error| ApiError::unwritable(&error));
     Ok(frames.map(move |frame| frame.and_then(written)).boxed())
 }
 

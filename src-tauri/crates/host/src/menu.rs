@@ -3,8 +3,8 @@
 //! Texts of servers and names are cut to one line and lose what could disturb a menu. Which items are shown, and where, is
 //! the shell's; nothing can be answered from a line.
 
-use api::dto::{BudgetList, WaitingRow};
-use api::figures::{share, tokens};
+use api::dto::{BudgetList, InboxRow};
+use api::format::tokens::{share, tokens};
 
 /// Letters of a part of a line; more is cut. Judgement: menus do not wrap.
 const LETTERS: usize = 60;
@@ -20,7 +20,7 @@ pub fn gauge(list: &BudgetList) -> Option<String> {
 
 /// One line about one item of the inbox: the server's words, or ours where it has none, and where it comes from.
 #[must_use]
-pub fn item(row: &WaitingRow) -> String {
+pub fn item(row: &InboxRow) -> String {
     let tool = row.tool.as_deref().unwrap_or("A task");
     let said = row.message.as_deref().map(plain).filter(|said| !said.is_empty());
     let (what, names_tool) = match row.kind.as_str() {

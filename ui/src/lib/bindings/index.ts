@@ -132,7 +132,7 @@ action: "accept" | "decline" | "dismiss",
 by: string,
 /** When. */
 at: string,
-/** `recorded`, `sent`, `acknowledged` or `refused`. */
+/** How far it got on its way to the server. */
 delivery: "recorded" | "sent" | "acknowledged" | "refused",
 /** Why the server refused it. */
 refusedWhy: string | null,
@@ -186,7 +186,7 @@ waitingMs: number,
 moreQuestions?: number,
 /** Names it within its task. */
 key: string,
-/** `form`, `url`, `sampling`, `roots` or `unsupported`. */
+/** What is asked for. */
 kind: "form" | "url" | "sampling" | "roots" | "unsupported",
 /** The server's words. */
 message: string,
@@ -194,7 +194,7 @@ message: string,
 schema?: unknown,
 /** The page to visit. */
 url?: string,
-/** `open`, `answered`, `confirmed` or `withdrawn`. */
+/** Whether it is open, answered or withdrawn. */
 state: "open" | "answered" | "confirmed" | "withdrawn",
 /** When it was first seen. */
 openedAt: string,
@@ -371,7 +371,7 @@ export type ComingState = "held" | "slices" | "working" | "ready";
 
 /** What is known about reaching a task. */
 export type ContactDto = {
-/** `fresh`, `silent`, `gone` or `blocked`. */
+/** Whether it can be reached. */
 kind: "fresh" | "silent" | "gone" | "blocked",
 /** Last heard. */
 since: string,
@@ -487,9 +487,9 @@ views: Array<DeskItem> | null,
 /** Whether the core records changes. */
 recording: RecordingDto | null, };
 
-/** Something at the desk: a saved view, a snooze, a draft. */
+/** A saved view, a snooze, a draft or the settings. */
 export type DeskItem = {
-/** `view`, `snooze` or `draft`. */
+/** `view`, `snooze`, `draft` or `setting`. */
 kind: string,
 /** Names it among those of its kind. */
 key: string,
@@ -498,7 +498,7 @@ value: unknown,
 /** When it was put there. */
 changedAt: string, };
 
-/** What lies at the desk. */
+/** User data of one kind. */
 export type DeskList = {
 /** The last put first. */
 items: Array<DeskItem>, };
@@ -559,7 +559,7 @@ export type Grouping = "need" | "server" | "agent" | "none";
 
 /** Whether a server can be reached now. */
 export type HealthDto = {
-/** `unknown`, `connecting`, `up`, `down` or `blocked`. */
+/** Whether it can. */
 kind: "unknown" | "connecting" | "up" | "down" | "blocked",
 /** Since when. */
 since: string | null,
@@ -601,7 +601,7 @@ log: Array<LogLineDto>,
 /** Moments it was heard of, where known, oldest first. */
 looks: Array<string>, };
 
-/** One fact. */
+/** One audit event. */
 export type HistoryEvent = {
 /** When. */
 at: string,
@@ -687,7 +687,7 @@ moreQuestions?: number, };
 
 /** What people want of a task. */
 export type IntentDto = {
-/** `cancel`, `revoked` or `unwatched`. */
+/** What they want. */
 kind: "cancel" | "revoked" | "unwatched",
 /** When. */
 at: string,
@@ -695,7 +695,7 @@ at: string,
 by: string,
 /** In the person's words. */
 reason: string | null,
-/** `asked`, `acknowledged`, `stopped`, `finishedAnyway` or `refused`; null when nothing was asked of the server. */
+/** How far the server is with it; null when nothing was asked of the server. */
 state: "asked" | "acknowledged" | "stopped" | "finishedAnyway" | "refused" | null,
 /** Why the server refused, when it did. */
 refusedWhy: string | null,
@@ -1008,13 +1008,13 @@ total: number | null,
 /** The server's words. */
 message: string | null, };
 
-/** Something to put there. Has no `Debug`: it carries content. */
+/** User data to store. Has no `Debug`: it carries content. */
 export type PutAtDesk = {
 /** `view`, `snooze` or `draft`. */
 kind: string,
 /** Names it among those of its kind. */
 key: string,
-/** What it is; null takes it away. */
+/** What it is; null deletes it. */
 value: unknown, };
 
 /** A message as it went over the wire, without its body. */
@@ -1132,7 +1132,7 @@ export type RepeatDto = "join" | "new";
 export type RequestDto = {
 /** Names it within its task. */
 key: string,
-/** `form`, `url`, `sampling`, `roots` or `unsupported`. */
+/** What is asked for. */
 kind: "form" | "url" | "sampling" | "roots" | "unsupported",
 /** The server's words. */
 message: string,
@@ -1140,7 +1140,7 @@ message: string,
 schema?: unknown,
 /** The page to visit. */
 url?: string,
-/** `open`, `answered`, `confirmed` or `withdrawn`. */
+/** Whether it is open, answered or withdrawn. */
 state: "open" | "answered" | "confirmed" | "withdrawn",
 /** When it was first seen. */
 openedAt: string,
@@ -1163,7 +1163,7 @@ export type ResultDto = {
 bytes: number | null,
 /** Whether the tool reported an error. */
 isError: boolean,
-/** `stored`, `notFetched` or `unavailable`. */
+/** Where it is. */
 state: "stored" | "notFetched" | "unavailable", };
 
 /** An agent whose access to take away. */
@@ -1261,9 +1261,9 @@ name: string,
 id: string,
 /** How it is reached. */
 address: AddressDto,
-/** `modern`, `legacy` or `legacySse`; null until it was connected once. */
+/** Which handshake it uses; null until it was connected once. */
 era: "modern" | "legacy" | "legacySse" | null,
-/** `2026-07-28`, `2025-11-25` or `none`; null until it was connected once. */
+/** Which tasks it has; null until it was connected once. */
 dialect: "2026-07-28" | "2025-11-25" | "none" | null,
 /** The protocol version as agreed. */
 protocolVersion: string | null,
@@ -1442,18 +1442,15 @@ agent: string | null,
 agentId: string | null,
 /** The tool, where known. */
 tool: string | null,
-/** `started`, `agent`, `discovered` or `adopted`. */
+/** How it came to be. */
 origin: "started" | "agent" | "discovered" | "adopted",
 /** The one word for it. */
 phase: Phase,
-/** Who has to act: `needsYou`, `moving`, `noNews` or `finished`. */
+/** Who has to act. */
 group: PhaseGroup,
 /** Whether it is over. */
 over: boolean,
-/**
- * What the server's view of it is: `task`, `awaiting`, `ownCall`, `asking`, `direct`, `refused`, `notSent`,
- * `unanswered`.
- */
+/** What the server's view of it is. */
 view: string,
 /** The server's own word; null when there is no task on the server. */
 status: string | null,
@@ -1489,7 +1486,7 @@ intent: IntentDto | null,
 tokens: TokensDto | null,
 /** That it said and brought more than it may; null while it did not. */
 overLimit: OverLimitDto | null,
-/** `agreed` or `usual` when the phase is `overdue`. */
+/** Why it is overdue, when the phase is `overdue`. */
 overdueWhy: "agreed" | "usual" | null,
 /** When it should be finished. */
 dueAt: string | null,
@@ -1503,7 +1500,7 @@ contact: ContactDto,
 error: ErrorDto | null,
 /** Its stored result. */
 result: ResultDto | null,
-/** Who is asked when it asks: `people`, `agent`, `agentThenPeople` or `both`. */
+/** Who is asked when it asks. */
 audience: "people" | "agent" | "agentThenPeople" | "both",
 /** With `agentThenPeople`: when people are asked. */
 peopleAt: string | null,
@@ -1590,10 +1587,7 @@ limitMs?: number | null, };
 export type StopDto = {
 /** The task. */
 id: string,
-/**
- * `asked`, `acknowledged`, `stopped`, `finishedAnyway`, `refused`, or `notAsked` when it was over before or a stop
- * was asked before.
- */
+/** How far the request got. */
 state: string,
 /** Why, when it was refused or not asked. */
 why: string | null,
@@ -1704,18 +1698,15 @@ agent: string | null,
 agentId: string | null,
 /** The tool, where known. */
 tool: string | null,
-/** `started`, `agent`, `discovered` or `adopted`. */
+/** How it came to be. */
 origin: "started" | "agent" | "discovered" | "adopted",
 /** The one word for it. */
 phase: Phase,
-/** Who has to act: `needsYou`, `moving`, `noNews` or `finished`. */
+/** Who has to act. */
 group: PhaseGroup,
 /** Whether it is over. */
 over: boolean,
-/**
- * What the server's view of it is: `task`, `awaiting`, `ownCall`, `asking`, `direct`, `refused`, `notSent`,
- * `unanswered`.
- */
+/** What the server's view of it is. */
 view: string,
 /** The server's own word; null when there is no task on the server. */
 status: string | null,
@@ -1751,7 +1742,7 @@ intent: IntentDto | null,
 tokens: TokensDto | null,
 /** That it said and brought more than it may; null while it did not. */
 overLimit: OverLimitDto | null,
-/** `agreed` or `usual` when the phase is `overdue`. */
+/** Why it is overdue, when the phase is `overdue`. */
 overdueWhy: "agreed" | "usual" | null,
 /** When it should be finished. */
 dueAt: string | null,
@@ -1765,7 +1756,7 @@ contact: ContactDto,
 error: ErrorDto | null,
 /** Its stored result. */
 result: ResultDto | null,
-/** Who is asked when it asks: `people`, `agent`, `agentThenPeople` or `both`. */
+/** Who is asked when it asks. */
 audience: "people" | "agent" | "agentThenPeople" | "both",
 /** With `agentThenPeople`: when people are asked. */
 peopleAt: string | null,
@@ -1831,7 +1822,7 @@ export type TaskResult = {
 id: string,
 /** Its phase. */
 phase: Phase,
-/** `result` or `error`. */
+/** Whether it is a result or a JSON-RPC error. */
 kind: "result" | "error",
 /** Whether the tool reported an error. */
 isError: boolean,
@@ -1890,13 +1881,13 @@ nextLookAt: string | null,
 expiresAt: string | null,
 /** When it should be finished. */
 dueAt: string | null,
-/** `agreed` or `usual` when the phase is `overdue`. */
+/** Why it is overdue, when the phase is `overdue`. */
 overdueWhy: "agreed" | "usual" | null,
 /** What this tool on this server usually takes. */
 usual: UsualDto | null,
 /** Questions that wait for a person. */
 openRequests: number,
-/** How far a wish to stop it got. */
+/** How far a request to cancel it got. */
 stopState: "asked" | "acknowledged" | "stopped" | "finishedAnyway" | "refused" | null,
 /** Size of its stored result. */
 resultBytes: number | null,

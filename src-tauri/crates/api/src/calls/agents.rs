@@ -17,14 +17,14 @@ use ts_rs::TS;
 
 use super::Nothing;
 use super::budgets::known_program;
-use super::stops::StopDto;
-use crate::api::{Api, Live};
+use super::tasks::cancel::CancelOutcomeDto;
+use crate::api::{Api, LiveCore};
 use crate::caller::Caller;
 use crate::dto::{AgentFacts, ReadySettings, TaskFigures, iso};
 use crate::error::{ApiError, Code};
+use crate::format::program_settings::{self, SettingsInput};
 use crate::lookup::short;
-use crate::near::did_you_mean;
-use crate::ready::{self, For};
+use crate::suggestion::did_you_mean;
 
 /// An agent to add.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -85,7 +85,7 @@ pub struct AgentRevoked {
     /// Tasks of it that were asked to stop.
     pub stopped: u64,
     /// What became of each of them so far, at most a page.
-    pub stops: Vec<StopDto>,
+    pub stops: Vec<CancelOutcomeDto>,
 }
 
 impl Api {
@@ -106,14 +106,14 @@ impl Api {
             return Err(ApiError::new(
                 Code::Refused,
                 format!("there is an agent `{name}` already"),
-                format!("Choose another name, or take its access away with `taskwarden agents revoke {name}`."),
+                format!("Choose another name, or revoke this one with `taskwarden agents revoke {name}`."),
             ));
         }
         if names.len() >= self.policy.gateway.agents_max {
             return Err(ApiError::new(
                 Code::Refused,
                 format!("there are {} agents already", names.len()),
-                "Take the access of one away with `taskwarden agents revoke`.",
+                "Revoke one with `taskwarden agents revoke`.",
             ));
         }
         let token = new_token(live, self.policy.gateway.token_bytes);
@@ -141,7 +141,7 @@ impl Api {
         self.registry.put_agent(AgentUnit { agent: agent.clone(), audit: vec![fact] }).await?;
         live.engine.agents_changed().await?;
         let url = (live.agents_at)().url;
-        let settings = ready::settings(For {
+        let settings = program_settings::settings(SettingsInput {
             agent: &agent.name,
             token: &token,
             connect: &live.connect,
@@ -171,8 +171,8 @@ impl Api {
         if let Some(at) = agent.revoked {
             return Err(ApiError::new(
                 Code::Refused,
-                format!("agent `{}` lost its access before, at {at}", agent.name),
-                "`taskwarden agents list` shows who has access.",
+                format!("agent `{}` was already revoked at {at}", agent.name),
+                "`taskwarden agents list` shows the agents with access.",
             ));
         }
         let since = self.registry.newest_seq().await?;
@@ -203,7 +203,7 @@ impl Api {
         let hint = if agents.is_empty() {
             "No agent was added yet: `taskwarden agents add NAME` adds one.".into()
         } else {
-            did_you_mean(text, names).unwrap_or_else(|| "`taskwarden agents list` names them.".into())
+            did_you_mean(text, names).unwrap_or_else(|| "`taskwarden agents list` lists the agents.".into())
         };
         Err(ApiError::new(Code::NotFound, format!("there is no agent `{}`", short(text)), hint))
     }
@@ -260,7 +260,7 @@ pub(crate) fn best<'a>(agents: &'a [Agent], text: &str) -> Option<&'a Agent> {
 }
 
 /// A new token: `twa_` and random bytes in base64url.
-fn new_token(live: &Live, bytes: usize) -> String {
+fn new_token(live: &LiveCore, bytes: usize) -> String {
     let mut random = Vec::with_capacity(bytes.saturating_add(16));
     while random.len() < bytes {
         random.extend((live.draw)().to_le_bytes());

@@ -1,7 +1,10 @@
-//! Budgets: what stands in the window of an agent, how it is counted, and when it was emptied.
+//! Budgets: what is in an agent's window, how its tokens are counted, and when it was emptied.
 //!
-//! How an agent is counted, and that its window is empty, are decisions of people: nothing that an agent or a server
-//! started may make them. What flowed and what was wasted over time is `flows.rs`.
+//! Only a person may change how an agent is counted or say that its window is empty. Figures over time are
+//! `budgets/series.rs`.
+
+pub(crate) mod agent_budgets;
+pub mod series;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +26,7 @@ use crate::dto::{
 };
 use crate::error::{ApiError, Code};
 use crate::lookup::{Names, short};
-use crate::near::did_you_mean;
+use crate::suggestion::did_you_mean;
 
 impl Api {
     /// What stands in the windows of agents with access.
@@ -149,8 +152,8 @@ impl Api {
             None => Ok(agent),
             Some(at) => Err(ApiError::new(
                 Code::Refused,
-                format!("agent `{}` lost its access at {at}", agent.name),
-                "`taskwarden agents list` shows who has access.",
+                format!("agent `{}` was revoked at {at}", agent.name),
+                "`taskwarden agents list` shows the agents with access.",
             )),
         }
     }
@@ -163,7 +166,7 @@ fn known_model(name: &str) -> Result<Arc<str>, ApiError> {
     let guess = did_you_mean(name, MODELS.iter().map(|model| model.name)).map_or(String::new(), |guess| guess + " ");
     Err(ApiError::new(
         Code::Usage,
-        format!("no model `{}` is known here", short(name)),
+        format!("unknown model `{}`", short(name)),
         format!("{guess}For any other model, set its tokenizer and the size of its window instead."),
     ))
 }
@@ -173,7 +176,7 @@ fn known_family(word: &str) -> Result<Family, ApiError> {
         let words = Family::ALL.map(Family::word);
         ApiError::new(
             Code::Usage,
-            format!("there is no tokenizer family `{}`", short(word)),
+            format!("unknown tokenizer family `{}`", short(word)),
             did_you_mean(word, words).unwrap_or_else(|| format!("Families are: {}.", words.join(", "))),
         )
     })
@@ -190,7 +193,7 @@ pub(crate) fn known_program(word: &str) -> Result<Arc<str>, ApiError> {
         let all = words.clone().collect::<Vec<_>>().join(", ");
         ApiError::new(
             Code::Usage,
-            format!("no agent program `{}` is known here", short(word)),
+            format!("unknown agent program `{}`", short(word)),
             did_you_mean(&lower, words).unwrap_or_else(|| format!("Programs are: {all}, and `other` for any other.")),
         )
     })

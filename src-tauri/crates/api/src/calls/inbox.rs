@@ -1,7 +1,9 @@
 //! The inbox: everything that waits for a person, oldest first.
 //!
-//! Questions with their forms, and what people decide about tasks that ask nothing. What is wrong with tasks is told by
-//! the feed of the window (`subscription/inbox.rs`) alone.
+//! Lists questions with their forms, and decisions about tasks that ask nothing. Tasks in trouble are shown in the window
+//! only (`feed/inbox.rs`).
+
+pub mod answer;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,8 +16,8 @@ use ts_rs::TS;
 
 use crate::api::Api;
 use crate::caller::Caller;
-use crate::dto::waiting::Asked;
-use crate::dto::{InboxDto, InboxRow, RequestDto, WaitingRow};
+use crate::dto::inbox::row::RowContext;
+use crate::dto::{InboxDto, InboxQuestion, InboxRow, RequestDto};
 use crate::error::ApiError;
 use crate::lookup::Names;
 
@@ -52,7 +54,7 @@ impl Api {
             }
             let is_shared = item.handle.shared.stored.contains_key(&item.request.key);
             last_rows.insert(item.handle.id, (items.len(), item.handle.more_questions));
-            items.push(InboxRow {
+            items.push(InboxQuestion {
                 task: item.handle.id.to_string(),
                 server: self.server_name(item.handle.server, &mut names).await?,
                 // Which of several calls asks is not known: none of them is named.
@@ -76,7 +78,7 @@ impl Api {
     }
 
     /// Held results, and tasks past a limit that asks.
-    async fn decisions(&self, names: &mut Names) -> Result<Vec<WaitingRow>, ApiError> {
+    async fn decisions(&self, names: &mut Names) -> Result<Vec<InboxRow>, ApiError> {
         let mut tasks: BTreeMap<HandleId, TaskHandle> = BTreeMap::new();
         for flag in [TaskFlag::Held, TaskFlag::OverLimit] {
             let query = TaskListQuery { flags: vec![flag], ..TaskListQuery::default() };
@@ -91,10 +93,10 @@ impl Api {
                 None => None,
             };
             let (agent, now) = (agent.as_deref(), self.now());
-            let asked = Asked { server: &server, agent, destructive: false, now, policy: &self.policy };
-            rows.extend(WaitingRow::of_task(task, asked).into_iter().filter(WaitingRow::is_decision));
+            let asked = RowContext { server: &server, agent, destructive: false, now, policy: &self.policy };
+            rows.extend(InboxRow::of_task(task, asked).into_iter().filter(InboxRow::is_decision));
         }
-        rows.sort_by(WaitingRow::before);
+        rows.sort_by(InboxRow::before);
         Ok(rows)
     }
 }

@@ -52,7 +52,7 @@ impl Api {
             return Err(ApiError::new(
                 Code::Refused,
                 format!("there are {} rules already", scopes.len()),
-                "Take one away with `taskwarden rules unset`.",
+                "Remove one with `taskwarden rules unset`.",
             ));
         }
         let fact = AuditEvent {
@@ -122,7 +122,7 @@ impl Api {
                 if tool.is_empty() || tool.len() > self.policy.server_text_cap_chars {
                     return Err(ApiError::new(
                         Code::Usage,
-                        "this cannot be the name of a tool",
+                        "this is not a valid tool name",
                         "`taskwarden servers show NAME` lists the tools of a server.",
                     ));
                 }
@@ -136,14 +136,14 @@ impl Api {
             (Some(WhoIsAsked::AgentThenPeople), None) => {
                 return Err(ApiError::new(
                     Code::Usage,
-                    "it is not said when people are asked too",
+                    "`agent-then-people` needs the time after which people are asked",
                     "Give the time with `--people-after`, such as `5min`.",
                 ));
             }
             (_, Some(_)) => {
                 return Err(ApiError::new(
                     Code::Usage,
-                    "a time until people are asked goes with asking the agent first only",
+                    "a time until people are asked needs `agent-then-people`",
                     "Leave it out, or choose `agent-then-people`.",
                 ));
             }
@@ -164,7 +164,7 @@ impl Api {
         if window_limit.is_some() && !matches!(scope, RuleScope::Agent(_)) {
             return Err(ApiError::new(
                 Code::Usage,
-                "only an agent has a window that can be limited",
+                "a window limit needs a rule of an agent",
                 "Put this limit in a rule of an agent; results and tasks are limited for servers and tools as well.",
             ));
         }
@@ -193,8 +193,8 @@ impl Api {
         let allowed: Vec<_> = allowed.into_iter().filter(|at| limited.allows(*at)).map(LimitAction::word).collect();
         Err(ApiError::new(
             Code::Usage,
-            format!("`{}` cannot happen at the limit of a {word}", at.word()),
-            format!("What can happen there: {}.", allowed.join(", ")),
+            format!("`{}` is not an action for the limit of a {word}", at.word()),
+            format!("Use one of: {}.", allowed.join(", ")),
         ))
     }
 
@@ -206,8 +206,8 @@ impl Api {
         }
         Err(ApiError::new(
             Code::Usage,
-            format!("{what} cannot be {tokens} tokens"),
-            format!("It can be 1 to {most} tokens."),
+            format!("{what} must be 1 to {most} tokens, not {tokens}"),
+            format!("Choose a number from 1 to {most}."),
         ))
     }
 
@@ -217,7 +217,7 @@ impl Api {
             return Err(ApiError::new(
                 Code::Usage,
                 format!("{what} is too long"),
-                format!("It can be {} s at most.", self.policy.gateway.call_limit_ceiling.as_secs()),
+                format!("Choose at most {} s.", self.policy.gateway.call_limit_ceiling.as_secs()),
             ));
         }
         Ok(span)

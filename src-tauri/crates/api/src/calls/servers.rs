@@ -1,7 +1,7 @@
 //! Servers: add, list, show, their tools, remove.
 //!
-//! Adding is agreeing: nothing is contacted before a person saw the address and said yes, and what was agreed to is
-//! recorded with it. Showing and asking is the door's part (the command line, the window).
+//! Nothing is contacted before a person saw the address and agreed, and what was agreed to is recorded with it. Showing the
+//! address and asking is the door's part (the command line, the window).
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::{Nothing, OneServer};
-use crate::api::{Api, Live};
+use crate::api::{Api, LiveCore};
 use crate::caller::Caller;
-use crate::dto::server::Moment;
+use crate::dto::server::ServerContext;
 use crate::dto::{AddressDto, ServerDto, TaskFigures, ToolDto};
 use crate::error::{ApiError, Code};
-use crate::when::count;
+use crate::format::time::count;
 
 /// A server to add. Has no `Debug`: it carries secrets.
 #[derive(Serialize, Deserialize, TS)]
@@ -78,7 +78,8 @@ pub struct ServerList {
 /// A server's tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolList {
+#[ts(rename = "ToolList")]
+pub struct ServerTools {
     /// The tools in the server's order.
     pub tools: Vec<ToolDto>,
 }
@@ -127,8 +128,8 @@ impl Api {
         if !agreed {
             return Err(ApiError::new(
                 Code::Refused,
-                format!("nobody agreed to contact server `{name}`"),
-                "Look at the address and agree, or pass `--yes`.",
+                format!("contacting server `{name}` was not agreed to"),
+                "Check the address and agree, or pass `--yes`.",
             ));
         }
         let id = ServerId::from_random((live.draw)());
@@ -190,11 +191,11 @@ impl Api {
     ///
     /// # Errors
     /// When it cannot be reached.
-    pub async fn server_tools(&self, _caller: &Caller, input: OneServer) -> Result<ToolList, ApiError> {
+    pub async fn server_tools(&self, _caller: &Caller, input: OneServer) -> Result<ServerTools, ApiError> {
         let live = self.live()?;
         let server = self.find_server(&input.name).await?;
         let tools = live.engine.tools(server.id).await?;
-        Ok(ToolList { tools: tools.into_iter().map(ToolDto::from).collect() })
+        Ok(ServerTools { tools: tools.into_iter().map(ToolDto::from).collect() })
     }
 
     /// A person agrees to contact a server, after its address was shown.
@@ -259,7 +260,7 @@ impl Api {
         let engine = self.engine();
         Ok(ServerDto::of(
             server,
-            Moment {
+            ServerContext {
                 health: engine.map_or(ServerHealth::Unknown, |engine| engine.health(server.id)),
                 figures: TaskFigures::of(tallies.iter().filter(|tally| tally.server == server.id)),
                 stderr_tail: engine.map(|engine| engine.stderr_tail(server.id)).unwrap_or_default(),
@@ -273,7 +274,7 @@ impl Api {
 }
 
 /// The address with the full path of its command. A command that is not found stays as it was named; it is not run.
-fn with_full_path(live: &Live, address: ServerAddress) -> ServerAddress {
+fn with_full_path(live: &LiveCore, address: ServerAddress) -> ServerAddress {
     match &address {
         ServerAddress::Stdio { command, cwd, .. } => match (live.locate)(command, cwd.as_deref()) {
             Some(found) => address.with_command(found),
@@ -330,8 +331,8 @@ fn check_address(address: &ServerAddress, secrets: &BTreeMap<String, String>) ->
             match names.iter().find(|name| !secrets.contains_key(*name)) {
                 Some(name) => Err(ApiError::new(
                     Code::Usage,
-                    format!("there is no value for secret `{name}`"),
-                    "Set it in your environment before, or type it when asked.",
+                    format!("secret `{name}` has no value"),
+                    "Set it in your environment, or type it when asked.",
                 )),
                 None => Ok(()),
             }
@@ -347,21 +348,21 @@ fn secret_names(address: &ServerAddress) -> &[String] {
     }
 }
 
-fn keep_secrets(live: &Live, id: ServerId, secrets: &BTreeMap<String, String>) -> Result<(), ApiError> {
+fn keep_secrets(live: &LiveCore, id: ServerId, secrets: &BTreeMap<String, String>) -> Result<(), ApiError> {
     for (name, value) in secrets {
         if let Err(error) = live.secrets.put(id, name, &Secret::new(value.clone())) {
             forget_secrets(live, id, secrets.keys());
             return Err(ApiError::new(
                 Code::Failed,
                 format!("secret `{name}` could not be stored: {error}"),
-                "`taskwarden doctor` says where secrets lie and how to mend it; nothing was added.",
+                "`taskwarden doctor` shows where secrets are stored and how to repair it; nothing was added.",
             ));
         }
     }
     Ok(())
 }
 
-fn forget_secrets<'a>(live: &Live, id: ServerId, names: impl Iterator<Item = &'a String>) {
+fn forget_secrets<'a>(live: &LiveCore, id: ServerId, names: impl Iterator<Item = &'a String>) {
     for name in names {
         // A secret that cannot be forgotten names no server any more; `doctor` tells about the place itself.
         let _ = live.secrets.forget(id, name);

@@ -1,7 +1,16 @@
 //! Tasks: start, list, show, result, adopt.
 //!
-//! Starting returns as soon as the handle is durable; watching is `news.rs`, stopping is `stops.rs`, answering is
-//! `requests.rs`.
+//! Starting returns as soon as the handle is durable. Cancelling is `tasks/cancel.rs`, the window's list `tasks/page.rs`,
+//! answering `inbox/answer.rs`, following `feed/task_feed.rs`.
+
+pub mod cancel;
+pub mod content;
+pub mod history;
+pub(crate) mod list_query;
+pub mod page;
+pub(crate) mod related_tasks;
+pub mod result_hold;
+pub(crate) mod wait_until;
 
 use std::time::Duration;
 
@@ -19,6 +28,8 @@ use ts_rs::TS;
 use super::OneTask;
 use crate::api::Api;
 use crate::caller::Caller;
+use crate::dto::task::facts::ResultState;
+use crate::dto::words::{Word, words};
 use crate::dto::{HistoryEvent, LogLineDto, TaskDto, TaskListDto};
 use crate::error::{ApiError, Code};
 use crate::lookup::{Names, phase, short};
@@ -75,6 +86,16 @@ pub struct ShownTask {
     pub decisions: Vec<HistoryEvent>,
 }
 
+words! {
+    /// What a task left.
+    ResultKind {
+        /// A result.
+        Result = "result",
+        /// A JSON-RPC error.
+        Error = "error",
+    }
+}
+
 /// The terminal payload of a task. Has no `Debug`: it carries a result.
 #[derive(Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -83,10 +104,10 @@ pub struct TaskResult {
     pub id: String,
     /// Its phase.
     #[ts(type = "Phase")]
-    pub phase: String,
-    /// `result` or `error`.
-    #[ts(type = "\"result\" | \"error\"")]
-    pub kind: String,
+    pub phase: Word<Phase>,
+    /// Whether it is a result or a JSON-RPC error.
+    #[ts(inline)]
+    pub kind: ResultKind,
     /// Whether the tool reported an error.
     pub is_error: bool,
     /// Of a JSON-RPC error, what people read of it; it also names a capability that the server misses.
@@ -204,14 +225,14 @@ impl Api {
         let id = self.find_id(&input.id).await?;
         self.await_result(id).await?;
         let task = self.task_show_id(id).await?;
-        for (kind, word) in [(PayloadKind::Result, "result"), (PayloadKind::Error, "error")] {
-            let Some(payload) = self.registry.payload(id, kind).await? else { continue };
+        for (stored, kind) in [(PayloadKind::Result, ResultKind::Result), (PayloadKind::Error, ResultKind::Error)] {
+            let Some(payload) = self.registry.payload(id, stored).await? else { continue };
             let payload = RawValue::from_string(payload.as_str().to_owned()).map_err(|_| {
                 ApiError::new(Code::Failed, "the stored result is not JSON", "Run `taskwarden doctor`.")
             })?;
-            let is_error = word == "error" || task.result.as_ref().is_some_and(|result| result.is_error);
+            let is_error = kind == ResultKind::Error || task.result.as_ref().is_some_and(|result| result.is_error);
             let message = task.error.map(|error| error.message);
-            return Ok(TaskResult { id: task.id, phase: task.phase, kind: word.into(), is_error, message, payload });
+            return Ok(TaskResult { id: task.id, phase: task.phase, kind, is_error, message, payload });
         }
         Err(no_result(&task))
     }
@@ -255,27 +276,27 @@ fn no_result(task: &TaskDto) -> ApiError {
         return ApiError::new(
             Code::Refused,
             format!("task `{}` is not over yet ({})", task.id, task.phase),
-            format!("`taskwarden tasks watch {}` follows it until it is.", task.id),
+            format!("`taskwarden tasks watch {}` follows it to its end.", task.id),
         );
     }
-    if task.result.as_ref().is_some_and(|result| result.state == "notFetched") {
+    if task.result.as_ref().is_some_and(|result| result.state == ResultState::NotFetched) {
         return ApiError::new(
             Code::Refused,
             format!("the result of task `{}` is still being fetched from `{}`", task.id, task.server),
-            "Ask again in a moment; Taskwarden goes on fetching it.",
+            "Try again in a moment; Taskwarden is fetching it.",
         );
     }
-    let why = match (&task.error, &task.contact.last, task.result.as_ref().map(|result| result.state.as_str())) {
-        (_, _, Some("stored")) => ": it was removed, because it was older or more than what is kept".into(),
+    let why = match (&task.error, &task.contact.last, task.result.as_ref().map(|result| result.state)) {
+        (_, _, Some(ResultState::Stored)) => ": it was removed because it exceeded a storage limit".into(),
         (Some(error), ..) => format!(": {}", error.message),
         (None, Some(last), _) => format!(": {last}"),
-        (None, None, Some("unavailable")) => ": the server can no longer give it".into(),
+        (None, None, Some(ResultState::Unavailable)) => ": the server can no longer give it".into(),
         (None, None, _) => String::new(),
     };
     ApiError::new(
         Code::Failed,
         format!("task `{}` left no result ({}){why}", task.id, task.phase),
-        format!("`taskwarden tasks show {}` tells what is known of it.", task.id),
+        format!("`taskwarden tasks show {}` shows what is known of it.", task.id),
     )
 }
 
@@ -287,8 +308,8 @@ fn cursor(text: &str) -> Result<TaskCursor, ApiError> {
         .ok_or_else(|| {
             ApiError::new(
                 Code::Usage,
-                format!("`{}` is not a place in the list", short(text)),
-                "Hand back `next` of the page before, unchanged.",
+                format!("`{}` is not a position in the list", short(text)),
+                "Pass `next` of the previous page unchanged.",
             )
         })
 }

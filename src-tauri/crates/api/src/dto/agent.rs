@@ -1,7 +1,10 @@
-//! An agent, its doors, and the rules for what it starts, as JSON shows them.
+//! An agent, where it connects, and the rules for what it starts, as JSON shows them.
 //!
-//! A token stands in [`AgentAdded`](crate::calls::agents::AgentAdded) alone and only once; nothing here can be used to
-//! act as an agent. What a rule means is `domain::agent`'s.
+//! Only [`AgentAdded`](crate::calls::agents::AgentAdded) ever carries a token, once; nothing here can be used to act as an
+//! agent.
+
+pub mod program;
+pub mod program_settings;
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;

@@ -1,14 +1,18 @@
 //! Windows, spend, waste and limits, as JSON shows them.
 //!
-//! Every figure of tokens stands beside its family and its exactness; a window that is not known has no size, and what is
-//! not seen here is no number. `tokens` is what stands in the window of the model, by the profile of its program; `passed`
-//! is what was passed to the program (decision 0022). What the figures mean is `domain::budget::window` and `domain::tokens`; how they are made is
-//! `counted.rs` and `crate::budgets`.
+//! Every token figure comes with its tokenizer family and its exactness. `tokens` is what is in the model's window, by the
+//! profile of its program; `passed` is what was passed to the program (decision 0022). Figures are defined in `domain` and
+//! converted in `from_domain.rs`.
 
+pub(crate) mod from_domain;
+
+use domain::task::status::Phase;
+use domain::tokens::Family;
 use serde::{Deserialize, Deserializer, Serialize};
 use ts_rs::TS;
 
-use super::program::{ProgramChoice, ProgramDto};
+use super::agent::program::{ProgramChoice, ProgramDto};
+use super::words::Word;
 
 /// How exact a figure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -59,7 +63,8 @@ pub struct SourcePart {
 #[serde(rename_all = "camelCase")]
 pub struct FamilyDto {
     /// Its word: `o200k`, `cl100k`, `claude3`, `claude47`, `gemini`, `llama`, `unknown`.
-    pub id: String,
+    #[ts(type = "string")]
+    pub id: Word<Family>,
     /// For people: `GPT o200k`.
     pub label: String,
     /// How exact its counts of text are.
@@ -83,7 +88,8 @@ pub enum SizeFromDto {
 /// Something that is about to come into a window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub struct ComingDto {
+#[ts(rename = "ComingDto")]
+pub struct PendingResultDto {
     /// The task, `hdl_…`.
     pub id: String,
     /// Its server.
@@ -95,10 +101,10 @@ pub struct ComingDto {
     /// How exact.
     pub exactness: ExactnessDto,
     /// What keeps it.
-    pub state: ComingState,
+    pub state: PendingResultState,
     /// The phase of an open task, as lists of tasks show it; null when its result is here.
     #[ts(type = "Phase | null")]
-    pub phase: Option<String>,
+    pub phase: Option<Word<Phase>>,
     /// How far the task is, in percent, while it works and says so.
     pub percent: Option<u8>,
 }
@@ -106,7 +112,8 @@ pub struct ComingDto {
 /// Why something is not in the window yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
-pub enum ComingState {
+#[ts(rename = "ComingState")]
+pub enum PendingResultState {
     /// A person decides.
     Held,
     /// The agent reads it in slices.
@@ -179,7 +186,7 @@ pub struct BudgetDto {
     /// known, or when it was full already.
     pub full_in_ms: Option<u64>,
     /// What is about to come in, the largest first.
-    pub coming: Vec<ComingDto>,
+    pub coming: Vec<PendingResultDto>,
     /// The limit of its window, where a rule sets one.
     pub limit: Option<LimitDto>,
 }
@@ -406,7 +413,8 @@ pub struct TokensDto {
     /// The call's name and arguments.
     pub arguments: u64,
     /// The family's word.
-    pub family: String,
+    #[ts(type = "string")]
+    pub family: Word<Family>,
     /// The least exact of the figures.
     pub exactness: ExactnessDto,
 }
@@ -432,7 +440,8 @@ pub struct ModelDto {
     /// Its name.
     pub name: String,
     /// Its family's word.
-    pub family: String,
+    #[ts(type = "string")]
+    pub family: Word<Family>,
     /// The size of its window, in tokens.
     pub window_tokens: u64,
     /// Where the size stands.

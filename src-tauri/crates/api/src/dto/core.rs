@@ -1,5 +1,7 @@
 //! The core itself, as the status bar and the settings show it.
 
+pub mod storage;
+
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 

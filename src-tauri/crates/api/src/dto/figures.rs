@@ -1,6 +1,6 @@
-//! How many tasks of which sort there are, in all, of an agent or on a server; and how much lies in the inbox.
+//! How many tasks of each kind there are (in all, per agent, per server), and how many items are in the inbox.
 //!
-//! What a figure counts is `domain::task::figures`'s, and nobody counts for themselves: window, tray and command line show these.
+//! `domain::task::figures` defines what a figure counts; window, tray and command line show these and count nothing themselves.
 //! Figures count tasks, [`InboxFigures`] items: a task with two questions is one task and two items.
 
 use std::collections::BTreeMap;

@@ -1,18 +1,53 @@
 //! A server and its tools as JSON shows them.
 //!
-//! Secret values are not known here, only their names. What was negotiated is the last known; `health` is of the
-//! moment, and `unknown` when no core runs.
+//! Only names of secrets are known here, never their values. What was negotiated is the last known; `health` is current, and
+//! `unknown` when no core runs.
 
 use std::collections::BTreeMap;
 
 use domain::ports::{CancelFacts, ToolFacts};
-use domain::server::{Server, ServerAddress, ServerHealth};
+use domain::server::{Dialect, Era, Server, ServerAddress, ServerHealth};
 use engine::RefusedQuestions;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
+use super::words::words;
 use super::{TaskFigures, iso};
+
+words! {
+    /// Which handshake a server uses.
+    EraDto {
+        /// None: every request stands alone.
+        Modern = "modern",
+        /// `initialize` over stdio or Streamable HTTP.
+        Legacy = "legacy",
+        /// `initialize` over HTTP+SSE of 2024-11-05.
+        LegacySse = "legacySse",
+    }
+    /// Which tasks a server has.
+    DialectDto {
+        /// The 2026-07-28 extension.
+        Extension2026 = "2026-07-28",
+        /// The 2025-11-25 experimental tasks.
+        Experimental2025 = "2025-11-25",
+        /// No tasks: every call is a plain call.
+        NoTasks = "none",
+    }
+    /// Whether a server can be reached.
+    HealthKind {
+        /// Not known: no core runs, or nothing needed it yet.
+        Unknown = "unknown",
+        /// A connection is being opened.
+        Connecting = "connecting",
+        /// It is connected.
+        Up = "up",
+        /// It cannot be reached; it is tried again.
+        Down = "down",
+        /// A person has to act first.
+        Blocked = "blocked",
+    }
+}
 
 /// A configured server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -24,12 +59,12 @@ pub struct ServerDto {
     pub id: String,
     /// How it is reached.
     pub address: AddressDto,
-    /// `modern`, `legacy` or `legacySse`; null until it was connected once.
-    #[ts(type = "\"modern\" | \"legacy\" | \"legacySse\" | null")]
-    pub era: Option<String>,
-    /// `2026-07-28`, `2025-11-25` or `none`; null until it was connected once.
-    #[ts(type = "\"2026-07-28\" | \"2025-11-25\" | \"none\" | null")]
-    pub dialect: Option<String>,
+    /// Which handshake it uses; null until it was connected once.
+    #[ts(inline)]
+    pub era: Option<EraDto>,
+    /// Which tasks it has; null until it was connected once.
+    #[ts(inline)]
+    pub dialect: Option<DialectDto>,
     /// The protocol version as agreed.
     pub protocol_version: Option<String>,
     /// The server's name for itself.
@@ -133,9 +168,9 @@ pub enum AddressDto {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HealthDto {
-    /// `unknown`, `connecting`, `up`, `down` or `blocked`.
-    #[ts(type = "\"unknown\" | \"connecting\" | \"up\" | \"down\" | \"blocked\"")]
-    pub kind: String,
+    /// Whether it can.
+    #[ts(inline)]
+    pub kind: HealthKind,
     /// Since when.
     pub since: Option<String>,
     /// Why not.
@@ -168,7 +203,7 @@ pub struct ToolDto {
 }
 
 /// What is known of a server beyond its configuration.
-pub(crate) struct Moment {
+pub(crate) struct ServerContext {
     pub(crate) health: ServerHealth,
     pub(crate) figures: TaskFigures,
     pub(crate) stderr_tail: String,
@@ -220,9 +255,41 @@ impl From<AddressDto> for ServerAddress {
     }
 }
 
+impl HealthKind {
+    const fn of(health: &ServerHealth) -> Self {
+        match health {
+            ServerHealth::Unknown => Self::Unknown,
+            ServerHealth::Connecting => Self::Connecting,
+            ServerHealth::Up { .. } => Self::Up,
+            ServerHealth::Down { .. } => Self::Down,
+            ServerHealth::Blocked { .. } => Self::Blocked,
+        }
+    }
+}
+
+impl From<Era> for EraDto {
+    fn from(era: Era) -> Self {
+        match era {
+            Era::Modern => Self::Modern,
+            Era::Legacy => Self::Legacy,
+            Era::LegacySse => Self::LegacySse,
+        }
+    }
+}
+
+impl From<Dialect> for DialectDto {
+    fn from(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Extension2026 => Self::Extension2026,
+            Dialect::Experimental2025 => Self::Experimental2025,
+            Dialect::NoTasks => Self::NoTasks,
+        }
+    }
+}
+
 impl From<&ServerHealth> for HealthDto {
     fn from(health: &ServerHealth) -> Self {
-        let kind = health.word().to_owned();
+        let kind = HealthKind::of(health);
         let empty = Self { kind, since: None, why: None, hint: None, retry_at: None };
         match health {
             ServerHealth::Unknown | ServerHealth::Connecting => empty,
@@ -242,16 +309,16 @@ impl From<&ServerHealth> for HealthDto {
 }
 
 impl ServerDto {
-    pub(crate) fn of(server: &Server, moment: Moment) -> Self {
-        let Moment { health, figures, stderr_tail, pushes, tools, cancels, refused_questions } = moment;
+    pub(crate) fn of(server: &Server, moment: ServerContext) -> Self {
+        let ServerContext { health, figures, stderr_tail, pushes, tools, cancels, refused_questions } = moment;
         let known = server.negotiated.as_ref();
         let agreed = server.consent.as_ref().filter(|given| given.fingerprint == server.address.fingerprint());
         Self {
             name: server.name.clone(),
             id: server.id.to_string(),
             address: (&server.address).into(),
-            era: known.map(|n| n.era.word().into()).or_else(|| server.verdict.as_ref().map(|v| v.era.word().into())),
-            dialect: known.map(|n| n.dialect.word().into()),
+            era: known.map(|n| n.era.into()).or_else(|| server.verdict.as_ref().map(|v| v.era.into())),
+            dialect: known.map(|n| n.dialect.into()),
             protocol_version: known.map(|n| n.protocol_version.clone()),
             server_name: known.map(|n| n.server_name.clone()),
             server_version: known.map(|n| n.server_version.clone()),

@@ -1,19 +1,60 @@
 //! A task as JSON shows it.
 //!
-//! Every field of product.md is always present, with null where there is nothing to say. The three truths stay apart:
-//! `status` and `statusMessage` are the server's, `contact` is ours, `intent` is people's.
+//! Every field of product.md is always present, null where there is nothing to say. `status` and `statusMessage` are the
+//! server's word, `contact` is what we know of reaching it, `intent` is what people want.
+
+pub mod content;
+pub mod facts;
+pub mod history;
+pub mod list;
+pub mod related_tasks;
+pub mod row;
 
 use domain::task::figures::CountedState;
-use domain::task::{Audience, TaskHandle};
+use domain::task::{Audience, Origin, TaskHandle};
 use domain::task::observation::LogLine;
-use domain::task::status::ServerView;
+use domain::task::status::{Phase, PhaseGroup, ServerView};
 use domain::time::Timestamp;
 use engine::LiveFacts;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::facts::{self, ContactDto, ErrorDto, IntentDto, ProgressDto, ResultDto, UsualDto};
-use super::{HeldDto, JobDto, KinDto, OverLimitDto, ParentDto, RequestDto, TokensDto, iso, millis};
+use super::task::facts::{ContactDto, ErrorDto, IntentDto, OverdueWhy, ProgressDto, ResultDto, UsualDto};
+use super::words::{Word, words};
+use super::{HeldDto, JobDto, OverLimitDto, ParentDto, RelatedTaskDto, RequestDto, TokensDto, WhoIsAsked, iso, millis};
+
+words! {
+    /// How a task came to be.
+    TaskOrigin {
+        /// A person called the tool here.
+        Started = "started",
+        /// An agent called the tool through the gateway.
+        Agent = "agent",
+        /// The server listed it.
+        Discovered = "discovered",
+        /// A person gave its id.
+        Adopted = "adopted",
+    }
+    /// What the server's view of a task is.
+    ServerViewKind {
+        /// There is a task on the server.
+        Task = "task",
+        /// The call has no reply yet.
+        Awaiting = "awaiting",
+        /// The call has no reply yet and lives on a connection of its own.
+        OwnCall = "ownCall",
+        /// The call waits for answers to its questions.
+        Asking = "asking",
+        /// The server answered directly, without a task.
+        Direct = "direct",
+        /// The server refused the call.
+        Refused = "refused",
+        /// The call was never sent.
+        NotSent = "notSent",
+        /// The reply was lost.
+        Unanswered = "unanswered",
+    }
+}
 
 /// A task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
@@ -29,20 +70,20 @@ pub struct TaskDto {
     pub agent_id: Option<String>,
     /// The tool, where known.
     pub tool: Option<String>,
-    /// `started`, `agent`, `discovered` or `adopted`.
-    #[ts(type = "\"started\" | \"agent\" | \"discovered\" | \"adopted\"")]
-    pub origin: String,
+    /// How it came to be.
+    #[ts(inline)]
+    pub origin: TaskOrigin,
     /// The one word for it.
     #[ts(type = "Phase")]
-    pub phase: String,
-    /// Who has to act: `needsYou`, `moving`, `noNews` or `finished`.
+    pub phase: Word<Phase>,
+    /// Who has to act.
     #[ts(type = "PhaseGroup")]
-    pub group: String,
+    pub group: Word<PhaseGroup>,
     /// Whether it is over.
     pub over: bool,
-    /// What the server's view of it is: `task`, `awaiting`, `ownCall`, `asking`, `direct`, `refused`, `notSent`,
-    /// `unanswered`.
-    pub view: String,
+    /// What the server's view of it is.
+    #[ts(type = "string")]
+    pub view: ServerViewKind,
     /// The server's own word; null when there is no task on the server.
     pub status: Option<String>,
     /// The server's own sentence.
@@ -72,7 +113,7 @@ pub struct TaskDto {
     #[ts(optional, as = "Option<Vec<String>>")]
     pub asked_elsewhere: Vec<String>,
     /// Questions that its server asks beside the open ones of `requests`; they come up as others close.
-    #[serde(skip_serializing_if = "super::request::is_none", default)]
+    #[serde(skip_serializing_if = "crate::dto::inbox::request::is_none", default)]
     #[ts(optional, as = "Option<u32>")]
     pub more_questions: u32,
     /// What people want of it.
@@ -81,9 +122,9 @@ pub struct TaskDto {
     pub tokens: Option<TokensDto>,
     /// That it said and brought more than it may; null while it did not.
     pub over_limit: Option<OverLimitDto>,
-    /// `agreed` or `usual` when the phase is `overdue`.
-    #[ts(type = "\"agreed\" | \"usual\" | null")]
-    pub overdue_why: Option<String>,
+    /// Why it is overdue, when the phase is `overdue`.
+    #[ts(inline)]
+    pub overdue_why: Option<OverdueWhy>,
     /// When it should be finished.
     pub due_at: Option<String>,
     /// What this tool on this server usually takes.
@@ -96,9 +137,9 @@ pub struct TaskDto {
     pub error: Option<ErrorDto>,
     /// Its stored result.
     pub result: Option<ResultDto>,
-    /// Who is asked when it asks: `people`, `agent`, `agentThenPeople` or `both`.
-    #[ts(type = "\"people\" | \"agent\" | \"agentThenPeople\" | \"both\"")]
-    pub audience: String,
+    /// Who is asked when it asks.
+    #[ts(inline)]
+    pub audience: WhoIsAsked,
     /// With `agentThenPeople`: when people are asked.
     pub people_at: Option<String>,
     /// When its agent was given a handle of it; null when it was not.
@@ -112,7 +153,7 @@ pub struct TaskDto {
     /// The task during which it was started; said of a single task, null in lists.
     pub parent: Option<ParentDto>,
     /// Tasks that were started while it was open, newest first; said of a single task, empty in lists.
-    pub children: Vec<KinDto>,
+    pub children: Vec<RelatedTaskDto>,
     /// Its job, when there was more than one attempt; said of a single task, null in lists.
     pub job: Option<JobDto>,
     /// Who started or adopted it, when a person did; said of a single task, null in lists.
@@ -148,7 +189,7 @@ impl From<LogLine> for LogLineDto {
 }
 
 /// What a task is beyond its row: names and what is only in memory.
-pub(crate) struct Beside {
+pub(crate) struct TaskContext {
     pub(crate) server: String,
     /// The name of its agent.
     pub(crate) agent: Option<String>,
@@ -158,8 +199,8 @@ pub(crate) struct Beside {
 }
 
 impl TaskDto {
-    pub(crate) fn of(task: &TaskHandle, beside: Beside) -> Self {
-        let Beside { server, agent, next_poll, live, now } = beside;
+    pub(crate) fn of(task: &TaskHandle, beside: TaskContext) -> Self {
+        let TaskContext { server, agent, next_poll, live, now } = beside;
         let phase = task.phase(now);
         let over = phase.is_over() || task.view.is_terminal();
         let seen = live.map_or(task.contact.seen(), |facts| facts.seen.max(task.contact.seen()));
@@ -173,11 +214,11 @@ impl TaskDto {
             agent,
             agent_id: task.agent.map(|agent| agent.to_string()),
             tool: task.tool.as_deref().map(str::to_owned),
-            origin: task.origin.word().into(),
-            phase: phase.word().into(),
-            group: CountedState::of(task, phase, now).group().word().into(),
+            origin: TaskOrigin::of(task.origin),
+            phase: phase.into(),
+            group: CountedState::of(task, phase, now).group().into(),
             over,
-            view: view_word(&task.view).into(),
+            view: ServerViewKind::of(&task.view),
             status: upstream.map(|known| known.status.word().to_owned()),
             status_message: upstream.and_then(|known| known.message.clone()),
             progress: task.progress.as_ref().map(ProgressDto::of),
@@ -202,7 +243,7 @@ impl TaskDto {
             contact: facts::contact(&task.contact, seen),
             error: facts::error(&task.view),
             result: facts::outcome(&task.view).and_then(facts::result),
-            audience: audience_word(task.audience).into(),
+            audience: who_is_asked(task.audience),
             people_at: people_at(task.audience).map(iso),
             given_at: task.given.map(iso),
             orphaned_at: task.orphaned.map(iso),
@@ -226,12 +267,12 @@ fn elapsed_ms(task: &TaskHandle, over: bool, now: Timestamp) -> u64 {
     millis(end.since(task.created)).saturating_sub(task.paused_ms).saturating_sub(waiting)
 }
 
-const fn audience_word(audience: Audience) -> &'static str {
+const fn who_is_asked(audience: Audience) -> WhoIsAsked {
     match audience {
-        Audience::People => "people",
-        Audience::Agent => "agent",
-        Audience::AgentThenPeople { .. } => "agentThenPeople",
-        Audience::Both => "both",
+        Audience::People => WhoIsAsked::People,
+        Audience::Agent => WhoIsAsked::Agent,
+        Audience::AgentThenPeople { .. } => WhoIsAsked::AgentThenPeople,
+        Audience::Both => WhoIsAsked::Both,
     }
 }
 
@@ -242,15 +283,28 @@ const fn people_at(audience: Audience) -> Option<Timestamp> {
     }
 }
 
-const fn view_word(view: &ServerView) -> &'static str {
-    match view {
-        ServerView::Awaiting { .. } => "awaiting",
-        ServerView::OwnCall { .. } => "ownCall",
-        ServerView::Asking { .. } => "asking",
-        ServerView::NotSent { .. } => "notSent",
-        ServerView::Unanswered { .. } => "unanswered",
-        ServerView::Direct(_) => "direct",
-        ServerView::Refused(_) => "refused",
-        ServerView::Task(_) => "task",
+impl TaskOrigin {
+    const fn of(origin: Origin) -> Self {
+        match origin {
+            Origin::Started => Self::Started,
+            Origin::Agent => Self::Agent,
+            Origin::Discovered => Self::Discovered,
+            Origin::Adopted => Self::Adopted,
+        }
+    }
+}
+
+impl ServerViewKind {
+    const fn of(view: &ServerView) -> Self {
+        match view {
+            ServerView::Awaiting { .. } => Self::Awaiting,
+            ServerView::OwnCall { .. } => Self::OwnCall,
+            ServerView::Asking { .. } => Self::Asking,
+            ServerView::NotSent { .. } => Self::NotSent,
+            ServerView::Unanswered { .. } => Self::Unanswered,
+            ServerView::Direct(_) => Self::Direct,
+            ServerView::Refused(_) => Self::Refused,
+            ServerView::Task(_) => Self::Task,
+        }
     }
 }

@@ -1,6 +1,6 @@
-//! Whether an answer fits the form it answers.
+//! Checks an answer against the form it answers.
 //!
-//! Each finding names the field and the rule in words; it never repeats what was given, because that may be private.
+//! An error names the field and the rule; it never repeats the value, which may be private.
 
 use jiff::civil::Date;
 use serde_json::Value;
@@ -89,7 +89,7 @@ fn broken_rule(kind: &FieldKind, value: &Value) -> Option<String> {
             }
             format.as_deref().and_then(|format| broken_format(format, text))
         }
-        FieldKind::Number { whole, min, max } => {
+        FieldKind::Number { whole, min, max, above, below } => {
             let Some(number) = value.as_f64() else { return Some("must be a number".into()) };
             if *whole && number.fract() != 0.0 {
                 return Some("must be a whole number".into());
@@ -97,7 +97,13 @@ fn broken_rule(kind: &FieldKind, value: &Value) -> Option<String> {
             if let Some(min) = min.filter(|min| number < *min) {
                 return Some(format!("must be {min} or more"));
             }
-            max.filter(|max| number > *max).map(|max| format!("must be {max} or less"))
+            if let Some(max) = max.filter(|max| number > *max) {
+                return Some(format!("must be {max} or less"));
+            }
+            if let Some(above) = above.filter(|above| number <= *above) {
+                return Some(format!("must be more than {above}"));
+            }
+            below.filter(|below| number >= *below).map(|below| format!("must be less than {below}"))
         }
         FieldKind::YesNo => (!value.is_boolean()).then(|| "must be `true` or `false`".into()),
         FieldKind::One(of) => {
@@ -119,7 +125,7 @@ fn broken_rule(kind: &FieldKind, value: &Value) -> Option<String> {
 }
 
 /// The choices, the first ten of them.
-fn listed(of: &[super::Choice]) -> String {
+fn listed(of: &[super::FieldChoice]) -> String {
     /// Enough to find the right one; the form shows all. Judgement.
     const SHOWN: usize = 10;
     let mut words: Vec<String> = of
@@ -136,7 +142,7 @@ fn listed(of: &[super::Choice]) -> String {
 fn broken_format(format: &str, text: &str) -> Option<String> {
     let (fits, rule) = match format {
         "email" => (is_email(text), "must be an e-mail address"),
-        "uri" => (is_uri(text), "must be a URL with its scheme"),
+        "uri" | "url" => (is_uri(text), "must be a URL with its scheme"),
         "date" => (text.parse::<Date>().is_ok() && text.len() == 10, "must be a date such as `2026-11-21`"),
         "date-time" => {
             (text.parse::<jiff::Timestamp>().is_ok(), "must be a time with its zone such as `2026-11-21T03:25:00Z`")

@@ -18,7 +18,10 @@ fn schema() -> Value {
             "size": {"oneOf": [{"const": "s", "title": "Small"}, {"const": "l"}]},
             "extras": {"type": "array", "items": {"anyOf": [{"const": "a"}, {"const": "b"}]}, "minItems": 1},
             "odd": {"oneOf": [{"type": "object"}]},
-            "note": {"type": ["string", "null"], "minLength": 2}
+            "note": {"type": ["string", "null"], "minLength": 2},
+            "ratio": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+            "level": {"anyOf": [{"type": "integer", "maximum": 3}, {"type": "null"}]},
+            "page": {"type": "string", "format": "url"}
         },
         "required": ["name"]
     })
@@ -34,6 +37,15 @@ fn answer(content: Value, expected: Result<(), &str>) {
 fn null_is_an_answer_where_the_form_says_so() {
     answer(json!({"name": "Dana", "note": null}), Ok(()));
     answer(json!({"name": null}), Err("field `name` must be text"));
+}
+
+#[test]
+fn bounds_that_exclude_and_branches_with_null_are_rules_as_well() {
+    answer(json!({"name": "Dana", "ratio": 0.5, "level": null, "page": "https://example.org"}), Ok(()));
+    answer(json!({"name": "Dana", "ratio": 0}), Err("field `ratio` must be more than 0"));
+    answer(json!({"name": "Dana", "ratio": 1}), Err("field `ratio` must be less than 1"));
+    answer(json!({"name": "Dana", "level": 4}), Err("field `level` must be 3 or less"));
+    answer(json!({"name": "Dana", "page": "nowhere"}), Err("field `page` must be a URL with its scheme"));
 }
 
 #[test]

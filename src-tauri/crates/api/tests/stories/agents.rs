@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use api::Code;
 use api::dto::HeldWhy;
-use api::frame::SubscribeInput;
+use api::feed::frame::SubscribeInput;
 use domain::agent::TokenDigest;
 use domain::ids::AgentId;
 use domain::task::payload::Payload;

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use api::figures::grouped;
+use api::format::tokens::grouped;
 use domain::client::profile::{CallTimeout, ClientProfile, LongResult, MissingStructure, PROFILES, ShownPart};
 
 const BEGIN: &str = "<!-- table: domain::client_profile -->\n";

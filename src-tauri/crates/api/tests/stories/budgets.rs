@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::Code;
-use api::frame::SubscribeInput;
+use api::feed::frame::SubscribeInput;
 use domain::ids::{AgentId, ServerId};
 use domain::task::payload::Payload;
 use engine::{AgentTraffic, Passed};

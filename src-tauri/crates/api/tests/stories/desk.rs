@@ -56,7 +56,7 @@ async fn what_cannot_be_kept_is_refused_with_the_reason() {
 #[tokio::test(start_paused = true)]
 async fn settings_change_one_by_one_and_only_to_what_they_can_be() {
     let world = World::new().await;
-    let mut moves = world.api.desk_moves();
+    let mut moves = world.api.user_data_changes();
     let first = world.call("settings.change", json!({})).await;
     assert!(!moves.has_changed().expect("it is open"), "who only reads writes nothing back");
     assert_eq!((&first["theme"], &first["notifyWaiting"]), (&json!("system"), &json!(true)), "defaults: {first:#}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use api::Code;
 use api::dto::ListQuery;
-use api::frame::{Frame, SubscribeInput};
+use api::feed::frame::{FeedFrame, SubscribeInput};
 use domain::ids::RequestKey;
 use domain::ports::{CallReply, Clock as _, UpstreamError, UpstreamEvent, UpstreamSubject};
 use domain::task::input_request::{Ask, LiveQuestion};
@@ -292,7 +292,7 @@ async fn a_reader_that_fell_behind_is_told_to_begin_anew() {
     let id = world.start("build").await;
     world.until(&id, "done").await;
     world.registry.prune(world.clock.now().plus(Duration::from_secs(1))).await.expect("old changes are removed");
-    assert!(matches!(reader.take().await, Some(Frame::Resync { .. })), "it is told why nothing fits any more");
+    assert!(matches!(reader.take().await, Some(FeedFrame::Resync { .. })), "it is told why nothing fits any more");
     assert!(reader.take().await.is_none(), "and nothing follows");
 }
 
@@ -334,6 +334,6 @@ async fn the_feed_ends_with_the_core() {
     let mut reader = Reader::open(&world, plain()).await;
     world.stop().await;
     while let Some(frame) = reader.take().await {
-        assert!(matches!(frame, Frame::Delta(_)), "the last changes may still come: {frame:?}");
+        assert!(matches!(frame, FeedFrame::Delta(_)), "the last changes may still come: {frame:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use api::Code;
 use api::dto::HeldWhy;
-use api::frame::SubscribeInput;
+use api::feed::frame::SubscribeInput;
 use domain::task::payload::Payload;
 use serde_json::{Value, json};
 use testkit::scripted::PollReply;

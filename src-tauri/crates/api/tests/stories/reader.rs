@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use api::ApiError;
-use api::dto::{
-    AgentFacts, BudgetList, ListView, RuleDto, ServerDto, SettingsDto, TaskDto, TaskRow, Totals, WaitingRow,
-};
-use api::frame::{Frame, SubscribeInput};
+use api::dto::{AgentFacts, BudgetList, InboxRow, ListView, RuleDto, ServerDto, SettingsDto, TaskDto, TaskRow, Totals};
+use api::feed::frame::{FeedFrame, SubscribeInput};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use tokio::time::Instant;
@@ -15,7 +13,7 @@ use crate::world::World;
 
 /// What a window would hold.
 pub(crate) struct Reader {
-    frames: BoxStream<'static, Result<Frame, ApiError>>,
+    frames: BoxStream<'static, Result<FeedFrame, ApiError>>,
     pub(crate) feed: String,
     pub(crate) upto: u64,
     pub(crate) servers: BTreeMap<String, ServerDto>,
@@ -23,7 +21,7 @@ pub(crate) struct Reader {
     pub(crate) rules: Vec<RuleDto>,
     pub(crate) budgets: BudgetList,
     pub(crate) totals: Totals,
-    pub(crate) inbox: BTreeMap<String, WaitingRow>,
+    pub(crate) inbox: BTreeMap<String, InboxRow>,
     pub(crate) rows: BTreeMap<String, TaskRow>,
     pub(crate) task: Option<TaskDto>,
     pub(crate) view: Option<ListView>,
@@ -38,7 +36,7 @@ impl Reader {
     /// Opens a feed and takes its snapshot.
     pub(crate) async fn open(world: &World, input: SubscribeInput) -> Self {
         let mut frames = world.api.open_feed(&world.caller, input).await.expect("the feed opens");
-        let Some(Ok(Frame::Snapshot(first))) = frames.next().await else { panic!("a snapshot comes first") };
+        let Some(Ok(FeedFrame::Snapshot(first))) = frames.next().await else { panic!("a snapshot comes first") };
         Self {
             frames,
             feed: first.feed,
@@ -60,9 +58,9 @@ impl Reader {
     }
 
     /// The next frame, applied; `None` when it is no delta or the feed ended.
-    pub(crate) async fn take(&mut self) -> Option<Frame> {
+    pub(crate) async fn take(&mut self) -> Option<FeedFrame> {
         let frame = self.frames.next().await?.expect("the rows can be read");
-        let Frame::Delta(delta) = &frame else { return Some(frame) };
+        let FeedFrame::Delta(delta) = &frame else { return Some(frame) };
         assert_eq!(delta.after, self.upto, "no delta is missing");
         assert!(delta.upto >= delta.after, "places only rise");
         self.came.push(Instant::now());
@@ -95,7 +93,7 @@ impl Reader {
                 return;
             }
             match self.take().await {
-                Some(Frame::Delta(_)) => {}
+                Some(FeedFrame::Delta(_)) => {}
                 Some(other) => panic!("waiting for {what}, but there came {other:?}"),
                 None => panic!("waiting for {what}, but the feed ended"),
             }

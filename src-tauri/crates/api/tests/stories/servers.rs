@@ -1,6 +1,6 @@
 //! Servers: added only with agreement, removed only knowingly, named when mistyped.
 
-use api::frame::SubscribeInput;
+use api::feed::frame::SubscribeInput;
 use api::{Ability, CALLS, Code};
 use domain::ids::ServerId;
 use domain::ports::{Secrets as _, UpstreamEvent};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use api::Code;
 use api::dto::RecordingDto;
-use api::frame::{Frame, SubscribeInput};
+use api::feed::frame::{FeedFrame, SubscribeInput};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use testkit::scripted::PollReply;
@@ -19,13 +19,13 @@ async fn recording(world: &World) -> Value {
 async fn a_window_hears_that_nothing_is_recorded_and_that_it_is_again() {
     let world = World::new().await;
     let mut feed = world.api.open_feed(&world.caller, SubscribeInput::default()).await.expect("a feed opens");
-    let Some(Ok(Frame::Snapshot(first))) = feed.next().await else { panic!("a snapshot comes first") };
+    let Some(Ok(FeedFrame::Snapshot(first))) = feed.next().await else { panic!("a snapshot comes first") };
     assert_eq!(first.recording, RecordingDto::Ok, "at first everything is recorded");
     for (full, cannot) in [(true, true), (false, false)] {
         world.disk.fill_disk(full);
         let told = tokio::time::timeout(Duration::from_secs(60), async {
             loop {
-                if let Some(Ok(Frame::Delta(delta))) = feed.next().await
+                if let Some(Ok(FeedFrame::Delta(delta))) = feed.next().await
                     && let Some(recording) = delta.recording
                 {
                     return recording;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use api::Code;
-use api::news::Subscribe;
+use api::feed::task_feed::WatchTasks;
 use domain::ports::UpstreamError;
 use domain::task::status::RpcError;
 use futures::StreamExt as _;
@@ -250,7 +250,7 @@ async fn news_of_a_task_begin_with_what_it_is_and_lead_to_its_end() {
     world.server.reply_task("other", "t2", vec![PollReply::says("x"), PollReply::says("y"), PollReply::says("z")]);
     let id = world.start("build").await;
     let other = world.start("other").await;
-    let wanted = Subscribe { tasks: vec![id.clone()], after: None };
+    let wanted = WatchTasks { tasks: vec![id.clone()], after: None };
     let mut news = world.api.subscribe(&world.caller, wanted).await.expect("the feed opens");
     let mut phases = Vec::new();
     while let Some(piece) = news.next().await {
@@ -262,5 +262,5 @@ async fn news_of_a_task_begin_with_what_it_is_and_lead_to_its_end() {
             break;
         }
     }
-    assert_eq!(phases.last().map(String::as_str), Some("done"), "the end is among the news: {phases:?}");
+    assert_eq!(phases.last().map(|phase| phase.as_str()), Some("done"), "the end is among the news: {phases:?}");
 }

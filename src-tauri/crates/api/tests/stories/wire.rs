@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use api::frame::SubscribeInput;
+use api::feed::frame::SubscribeInput;
 use futures::StreamExt as _;
 use serde_json::{Map, Value, json};
 use testkit::scripted::{OnCancel, PollReply};

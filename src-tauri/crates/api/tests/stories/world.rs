@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::dto::{AgentsAt, NoticesGo};
-use api::{Api, ApiError, BrowserSession, BrowserSessions, Caller, Code, Live, Place};
+use api::{Api, ApiError, BrowserSession, BrowserSessions, Caller, Code, CoreSurroundings, LiveCore};
 use domain::ids::HostId;
 use domain::policy::Policy;
 use domain::ports::{Clock, Connected, ConnectionSpec, Connector, PortFuture, Registry, ServerUnit, UpstreamError};
@@ -106,7 +106,7 @@ impl World {
         .await
         .expect("the engine starts");
         let sessions = Arc::new(SignedIn::default());
-        let live = Live {
+        let live = LiveCore {
             engine: engine.clone(),
             secrets: secrets.clone(),
             draw,
@@ -117,7 +117,7 @@ impl World {
             agents_at: Arc::new(AgentsAt::default),
             notices: Arc::new(|| NoticesGo::Desktop),
             sessions: sessions.clone(),
-            place: Place { home: "/home/ada/tasks".into(), ..Place::default() },
+            place: CoreSurroundings { home: "/home/ada/tasks".into(), ..CoreSurroundings::default() },
         };
         let api = Api::running(registry.clone(), clock.clone() as Arc<dyn Clock>, policy.clone(), live);
         Self {

@@ -7,9 +7,10 @@ mod add;
 use anstyle::AnsiColor;
 use api::calls::Nothing;
 use api::calls::agents::{AgentList, AgentRevoked, RevokeAgent};
-use api::calls::stops::StopList;
+use api::calls::tasks::cancel::CancelList;
 use api::dto::{AgentFacts, moment};
-use api::{ApiError, Code, when};
+use api::{ApiError, Code};
+use api::format::time;
 use clap::Subcommand;
 
 use super::screen::Screen;
@@ -74,7 +75,7 @@ async fn list(config: &Config, screen: &Screen) -> Ended {
 
 fn row(agent: &AgentFacts) -> Vec<Column> {
     let now = words::now();
-    let seen = agent.seen_at.as_deref().and_then(moment).map_or_else(|| "never".into(), |at| when::ago(at, now));
+    let seen = agent.seen_at.as_deref().and_then(moment).map_or_else(|| "never".into(), |at| time::ago(at, now));
     vec![
         text(agent.name.clone()),
         match (&agent.revoked_at, agent.connected) {
@@ -109,9 +110,9 @@ async fn revoke(name: String, reason: Option<String>, yes: bool, config: &Config
         screen.line("It had no open task.");
         return Ok(DONE);
     }
-    screen.line(&format!("{} asked to stop:", when::count(revoked.stopped, "open task")));
+    screen.line(&format!("{} asked to stop:", time::count(revoked.stopped, "open task")));
     let hidden = revoked.stopped.saturating_sub(u64::try_from(revoked.stops.len()).unwrap_or(u64::MAX));
-    let ended = stop::told(StopList { stops: revoked.stops }, false, &door, config, screen).await?;
+    let ended = stop::told(CancelList { stops: revoked.stops }, false, &door, config, screen).await?;
     if hidden > 0 {
         screen.note(&format!("And {hidden} more: taskwarden tasks list --agent {name}"));
     }
@@ -124,7 +125,7 @@ async fn confirm(name: &str, door: &Door, screen: &Screen) -> Result<(), ApiErro
         // The core says what is near.
         return Ok(());
     };
-    let tasks = when::count(agent.open_tasks, "open task");
+    let tasks = time::count(agent.open_tasks, "open task");
     if !screen.can_ask() {
         return Err(ApiError::new(
             Code::Refused,

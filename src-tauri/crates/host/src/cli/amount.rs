@@ -1,6 +1,6 @@
 //! Numbers of tokens, limits of them and hours as people type them: `20000`, `20k`, `1.5M`, `60k:ask`.
 //!
-//! Reads only; what a limit may do is the core's to say. How such numbers are shown is `api::figures`.
+//! Reads only; what a limit may do is the core's to say. How such numbers are shown is `api::format::tokens`.
 
 use api::dto::{AtLimitDto, LimitDto};
 use api::{ApiError, Code};

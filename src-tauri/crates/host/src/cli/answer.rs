@@ -4,7 +4,7 @@
 //! `ask.rs`.
 
 use api::calls::OneTask;
-use api::calls::requests::{AnswerGiven, AnswerRequest, Choice};
+use api::calls::inbox::answer::{AnswerChoice, AnswerGiven, AnswerRequest};
 use api::calls::tasks::ShownTask;
 use clap::{ArgGroup, Args};
 
@@ -40,14 +40,14 @@ pub(crate) async fn run(command: Answer, config: &Config, screen: &Screen) -> En
     let (action, content) = match accept {
         Some(Some(json)) => {
             let content = input::json(&json, "the answers", config.policy.arguments_cap_bytes)?;
-            (Choice::Accept, Some(content))
+            (AnswerChoice::Accept, Some(content))
         }
-        Some(None) => (Choice::Accept, None),
-        None if decline => (Choice::Decline, None),
-        None => (Choice::Dismiss, None),
+        Some(None) => (AnswerChoice::Accept, None),
+        None if decline => (AnswerChoice::Decline, None),
+        None => (AnswerChoice::Dismiss, None),
     };
     let door = Door::core(config)?;
-    if action == Choice::Accept {
+    if action == AnswerChoice::Accept {
         warn_of_secrets(&door, &id, key.as_deref(), screen).await?;
     }
     let given: AnswerGiven = door.ask("tasks.answer", &AnswerRequest { id, key, action, content, hold: false }).await?;

@@ -4,7 +4,7 @@
 //! of the three outcomes. Where nobody can be asked, the question goes to standard error and the command ends with 6.
 //! A page is shown with its host apart and opened only on consent.
 
-use api::calls::requests::{AnswerGiven, AnswerRequest, Choice};
+use api::calls::inbox::answer::{AnswerChoice, AnswerGiven, AnswerRequest};
 use api::dto::{RequestDto, TaskDto};
 use api::form::{self, Field, FieldKind};
 use api::{ApiError, Code};
@@ -79,7 +79,7 @@ async fn dialogue(
     task: &TaskDto,
     request: &RequestDto,
     screen: &Screen,
-) -> Result<Option<(Choice, Option<Value>)>, ApiError> {
+) -> Result<Option<(AnswerChoice, Option<Value>)>, ApiError> {
     let tool = task.tool.as_deref().map(|tool| format!(" ({})", one_line(tool))).unwrap_or_default();
     screen.note(&format!("\n{}{tool} asks:\n{}", task.server, quoted(&request.message)));
     match (&request.url, &request.schema) {
@@ -98,7 +98,7 @@ async fn dialogue(
     }
 }
 
-async fn visit(task: &TaskDto, url: &str, screen: &Screen) -> Result<Option<(Choice, Option<Value>)>, ApiError> {
+async fn visit(task: &TaskDto, url: &str, screen: &Screen) -> Result<Option<(AnswerChoice, Option<Value>)>, ApiError> {
     let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     let Some((parsed, host)) = parsed.and_then(|url| consent::readable_host(&url).map(|host| (url, host))) else {
         screen.warning(&format!("{} names a page that is no web address; it is not opened", task.server));
@@ -111,14 +111,14 @@ async fn visit(task: &TaskDto, url: &str, screen: &Screen) -> Result<Option<(Cho
     {
         Picked::Yes => {
             open_page(&parsed, screen);
-            Ok(Some((Choice::Accept, None)))
+            Ok(Some((AnswerChoice::Accept, None)))
         }
         Picked::Refusal(choice) => Ok(Some((choice, None))),
         Picked::Leave => Ok(None),
     }
 }
 
-async fn fill(schema: &Value, screen: &Screen) -> Result<Option<(Choice, Option<Value>)>, ApiError> {
+async fn fill(schema: &Value, screen: &Screen) -> Result<Option<(AnswerChoice, Option<Value>)>, ApiError> {
     match choice("[a]nswer, [d]ecline, dis[m]iss, [l]eave open: ", &["a", "answer"], "a", screen).await? {
         Picked::Yes => {}
         Picked::Refusal(choice) => return Ok(Some((choice, None))),
@@ -134,14 +134,14 @@ async fn fill(schema: &Value, screen: &Screen) -> Result<Option<(Choice, Option<
             content.insert(field.name.clone(), value);
         }
     }
-    Ok(Some((Choice::Accept, Some(Value::Object(content)))))
+    Ok(Some((AnswerChoice::Accept, Some(Value::Object(content)))))
 }
 
 /// What a person picked.
 #[derive(Debug, PartialEq)]
 enum Picked {
     Yes,
-    Refusal(Choice),
+    Refusal(AnswerChoice),
     Leave,
 }
 
@@ -150,8 +150,8 @@ fn picked(word: &str, yes: &[&str]) -> Option<Picked> {
     match word {
         "y" | "yes" => Some(Picked::Yes),
         word if yes.contains(&word) => Some(Picked::Yes),
-        "d" | "decline" | "n" | "no" => Some(Picked::Refusal(Choice::Decline)),
-        "m" | "dismiss" => Some(Picked::Refusal(Choice::Dismiss)),
+        "d" | "decline" | "n" | "no" => Some(Picked::Refusal(AnswerChoice::Decline)),
+        "m" | "dismiss" => Some(Picked::Refusal(AnswerChoice::Dismiss)),
         "l" | "leave" | "leave open" => Some(Picked::Leave),
         _ => None,
     }
@@ -235,7 +235,7 @@ fn suggested(field: &Field) -> String {
 }
 
 /// A choice as people read it.
-fn titled(of: &[form::Choice], value: &Value) -> String {
+fn titled(of: &[form::FieldChoice], value: &Value) -> String {
     of.iter().find(|choice| &choice.value == value).map_or_else(|| value.to_string(), |choice| choice.title.clone())
 }
 
@@ -251,7 +251,7 @@ fn understood(field: &Field, typed: &str) -> Result<Option<Value>, String> {
             (None, true) => Err("this field is required".into()),
         };
     }
-    let picked = |of: &[form::Choice], word: &str| -> Result<Value, String> {
+    let picked = |of: &[form::FieldChoice], word: &str| -> Result<Value, String> {
         let by_number = word.trim().parse::<usize>().ok().and_then(|n| n.checked_sub(1)).and_then(|at| of.get(at));
         let by_title = || {
             of.iter()
@@ -332,7 +332,7 @@ mod tests {
         assert_eq!(picked("x", &["o", "open"]), None, "nothing happens by a slip of the finger");
         assert_eq!(picked("a", &["o", "open"]), None, "a letter of another question is unknown here");
         assert_eq!(picked("o", &["o", "open"]), Some(Picked::Yes), "the letter offered");
-        assert_eq!(picked("m", &["o"]), Some(Picked::Refusal(Choice::Dismiss)), "a refusal");
+        assert_eq!(picked("m", &["o"]), Some(Picked::Refusal(AnswerChoice::Dismiss)), "a refusal");
         assert_eq!(picked("l", &["o"]), Some(Picked::Leave), "it stays open");
     }
 }

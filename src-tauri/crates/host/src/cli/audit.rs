@@ -3,9 +3,9 @@
 //! With a core, a long log is verified in several calls; without one, in this process. What is checked is described in
 //! `registry/rows/audit.rs`, what it cannot prove in ruling 29.
 
-use api::calls::storage::VerifyAudit;
+use api::calls::core::storage::VerifyAudit;
 use api::dto::AuditVerifiedDto;
-use api::when::count;
+use api::format::time::count;
 use clap::Subcommand;
 
 use super::screen::Screen;

@@ -8,11 +8,9 @@ mod one;
 
 use anstyle::AnsiColor;
 use api::calls::Nothing;
-use api::dto::{
-    BudgetDto, BudgetList, ComingDto, ExactnessDto, FamilyDto, OneAgent, SetBudget, SizeFromDto, SourcePart, WindowDto,
-};
-use api::figures::{share, short, tokens};
-use api::when;
+use api::dto::{BudgetDto, BudgetList, ExactnessDto, FamilyDto, OneAgent, PendingResultDto, SetBudget, SizeFromDto, SourcePart, WindowDto};
+use api::format::tokens::{share, short, tokens};
+use api::format::time;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Subcommand};
 use domain::tokens::Family;
@@ -200,7 +198,7 @@ fn list(list: &BudgetList, screen: &Screen) -> Ended {
 /// Says that a list is longer than what is shown of it.
 fn note_more(more: u64, screen: &Screen) {
     if more > 0 {
-        screen.note(&format!("And {}: taskwarden budget AGENT", when::count(more, "more agent")));
+        screen.note(&format!("And {}: taskwarden budget AGENT", time::count(more, "more agent")));
     }
 }
 
@@ -226,7 +224,7 @@ fn row(budget: &BudgetDto, list: &BudgetList) -> Vec<Column> {
         text(match budget.full_in_ms {
             _ if was_full(budget) => "full".into(),
             Some(0) => "now".into(),
-            Some(left) => when::span_ms(left),
+            Some(left) => time::span_ms(left),
             None => unknown(),
         }),
     ]
@@ -270,7 +268,7 @@ fn burn(budget: &BudgetDto) -> Option<String> {
 }
 
 /// What is about to come in, as far as it is known.
-fn coming_sum(coming: &[ComingDto]) -> Option<String> {
+fn coming_sum(coming: &[PendingResultDto]) -> Option<String> {
     let known: Vec<(u64, ExactnessDto)> = coming.iter().filter_map(|one| Some((one.tokens?, one.exactness))).collect();
     let sum = known.iter().map(|(tokens, _)| *tokens).fold(0, u64::saturating_add);
     let loosest = known.iter().map(|(_, exactness)| *exactness).max_by_key(|exactness| rank(*exactness));

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use api::dto::TaskDto;
-use api::news::News;
+use api::feed::task_feed::TaskUpdate;
 use api::{ApiError, Code};
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
@@ -21,7 +21,7 @@ pub(crate) struct Follow<'a> {
     attached: Attached,
     tasks: Vec<String>,
     after: Option<u64>,
-    news: Option<BoxStream<'static, Result<News, ApiError>>>,
+    news: Option<BoxStream<'static, Result<TaskUpdate, ApiError>>>,
     waiting: VecDeque<TaskDto>,
     again: Duration,
     screen: &'a Screen,

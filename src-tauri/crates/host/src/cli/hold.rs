@@ -4,7 +4,7 @@
 //! The task itself is not touched: its server does not hear of it.
 
 use api::calls::OneTask;
-use api::calls::holds::ReleaseTask;
+use api::calls::tasks::result_hold::ReleaseTask;
 use api::dto::{FormDto, TaskDto};
 use clap::{ArgGroup, Args};
 

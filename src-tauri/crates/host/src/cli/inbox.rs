@@ -3,9 +3,10 @@
 //! It only shows. `answer.rs` sends answers; `ask.rs` asks at the terminal while another command waits.
 
 use api::calls::inbox::ReadInbox;
-use api::dto::{HeldWhy, InboxDto, InboxRow, WaitingRow, moment};
-use api::figures::{grouped, tokens};
-use api::{form, when};
+use api::dto::{HeldWhy, InboxDto, InboxQuestion, InboxRow, moment};
+use api::format::tokens::{grouped, tokens};
+use api::form;
+use api::format::time;
 
 use super::screen::Screen;
 use super::table::{Layout, text};
@@ -83,7 +84,7 @@ fn questions(inbox: &InboxDto, screen: &Screen) {
         .map(|row| {
             vec![
                 text(short_id(&row.task, whole)),
-                text(when::span_ms(row.waiting_ms)),
+                text(time::span_ms(row.waiting_ms)),
                 text(words::whose(row.agent.as_deref())),
                 text(row.server.clone()),
                 text(match row.request.one_of.len() {
@@ -127,13 +128,13 @@ fn questions(inbox: &InboxDto, screen: &Screen) {
 }
 
 /// Held results and tasks past a limit, each with the command that decides.
-fn decisions(rows: &[WaitingRow], screen: &Screen) {
+fn decisions(rows: &[InboxRow], screen: &Screen) {
     let (whole, now) = (!screen.is_terminal(), words::now());
     screen.line("To decide:");
     for row in rows {
         let id = row.task.as_deref().map_or("", |id| short_id(id, whole));
         let tool = row.tool.as_deref().map_or_else(|| "a task".into(), one_line);
-        let since = moment(&row.opened_at).map(|at| when::ago(at, now)).unwrap_or_default();
+        let since = moment(&row.opened_at).map(|at| time::ago(at, now)).unwrap_or_default();
         let size = row.tokens.zip(row.exactness).map(|(number, exactness)| tokens(number, exactness));
         let allowed = row.limit.map(|limit| format!(", {} are allowed", grouped(limit))).unwrap_or_default();
         let (what, how) = if row.kind == "held" {
@@ -157,7 +158,7 @@ fn decisions(rows: &[WaitingRow], screen: &Screen) {
 }
 
 /// The exact command, with the fields of its form.
-pub(crate) fn how_to_answer(row: &InboxRow, whole: bool) -> String {
+pub(crate) fn how_to_answer(row: &InboxQuestion, whole: bool) -> String {
     answer_command(short_id(&row.task, whole), &row.request)
 }
 

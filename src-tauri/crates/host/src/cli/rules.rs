@@ -6,8 +6,9 @@
 use api::calls::Nothing;
 use api::calls::rules::RuleList;
 use api::dto::{AtLimitDto, RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
-use api::figures::grouped;
-use api::{ApiError, Code, when};
+use api::format::tokens::grouped;
+use api::{ApiError, Code};
+use api::format::time;
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 use super::screen::Screen;
@@ -174,7 +175,7 @@ fn print(list: &RuleList, screen: &Screen) -> Ended {
                 text(asked_words(rule).unwrap_or_else(unsaid)),
                 text(rule.repeat.map_or_else(unsaid, |repeat| repeat_word(repeat).into())),
                 text(rule.hold_results.map_or_else(unsaid, |hold| if hold { "yes" } else { "no" }.into())),
-                text(rule.promote_after_ms.map_or_else(unsaid, when::span_ms)),
+                text(rule.promote_after_ms.map_or_else(unsaid, time::span_ms)),
                 text(limit_words(rule).unwrap_or_else(unsaid)),
             ]
         })
@@ -202,7 +203,7 @@ fn asked_words(rule: &RuleDto) -> Option<String> {
         WhoIsAsked::Agent => "the agent".into(),
         WhoIsAsked::Both => "both".into(),
         WhoIsAsked::AgentThenPeople => {
-            format!("the agent, people after {}", when::span_ms(rule.people_after_ms.unwrap_or_default()))
+            format!("the agent, people after {}", time::span_ms(rule.people_after_ms.unwrap_or_default()))
         }
     })
 }

@@ -7,7 +7,7 @@ use std::io::IsTerminal as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use api::when::count;
+use api::format::time::count;
 use api::{ApiError, Code};
 use clap::Args;
 use domain::policy::{HostPolicy, Policy};
@@ -91,7 +91,7 @@ pub(crate) async fn run(
             }
         },
     };
-    let taken = running.api().taken_up().await?;
+    let taken = running.api().startup_summary().await?;
     if screen.is_json() {
         screen.json_line(&serde_json::json!({
             "listening": paths.socket(),

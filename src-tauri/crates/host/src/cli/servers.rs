@@ -6,10 +6,11 @@
 mod add;
 
 use anstyle::AnsiColor;
-use api::calls::servers::{RemoveServer, ServerList, ServerRemoved, ToolList};
+use api::calls::servers::{RemoveServer, ServerList, ServerRemoved, ServerTools};
 use api::calls::{Nothing, OneServer};
 use api::dto::{AddressDto, HealthDto, ServerDto, ToolDto, moment};
-use api::{ApiError, Code, when};
+use api::{ApiError, Code};
+use api::format::time;
 use clap::Subcommand;
 
 use super::screen::Screen;
@@ -138,7 +139,7 @@ async fn show(name: String, config: &Config, screen: &Screen) -> Ended {
     }
     let now = words::now();
     let since = |text: &Option<String>| {
-        text.as_deref().and_then(moment).map(|at| format!(" since {}", when::ago(at, now))).unwrap_or_default()
+        text.as_deref().and_then(moment).map(|at| format!(" since {}", time::ago(at, now))).unwrap_or_default()
     };
     screen.line(&format!("{}  {}{}", server.name, server.health.kind, since(&server.health.since)));
     for (what, text) in [("why", &server.health.why), ("hint", &server.health.hint)] {
@@ -147,7 +148,7 @@ async fn show(name: String, config: &Config, screen: &Screen) -> Ended {
         }
     }
     if let Some(at) = server.health.retry_at.as_deref().and_then(moment) {
-        screen.line(&format!("  tried again  {}", when::until(at, now)));
+        screen.line(&format!("  tried again  {}", time::until(at, now)));
     }
     screen.line(&format!("  address      {}", address_line(&server.address)));
     for (what, words) in given(&server.address) {
@@ -160,7 +161,7 @@ async fn show(name: String, config: &Config, screen: &Screen) -> Ended {
         screen.line(&format!("  questions    {refused}"));
     }
     screen.line(&match (&server.agreed_by, server.agreed_at.as_deref().and_then(moment)) {
-        (Some(by), Some(at)) => format!("  agreed       by {by}, {}", when::ago(at, now)),
+        (Some(by), Some(at)) => format!("  agreed       by {by}, {}", time::ago(at, now)),
         _ => "  agreed       no: it changed since, or nobody did; remove and add it".into(),
     });
     if !server.stderr_tail.trim().is_empty() {
@@ -186,7 +187,7 @@ fn spoken(server: &ServerDto) -> String {
 }
 
 async fn tools(name: String, config: &Config, screen: &Screen) -> Ended {
-    let list: ToolList = Door::core(config)?.ask("servers.tools", &OneServer { name }).await?;
+    let list: ServerTools = Door::core(config)?.ask("servers.tools", &OneServer { name }).await?;
     if screen.is_json() {
         screen.json(&list)?;
         return Ok(DONE);
@@ -225,11 +226,11 @@ async fn remove(name: String, yes: bool, config: &Config, screen: &Screen) -> En
     let server: ServerDto = door.ask("servers.show", &OneServer { name: name.clone() }).await?;
     if server.figures.open > 0 && !yes {
         let question =
-            format!("{} on `{name}` will be lost. Remove it?", when::count(server.figures.open, "open task"));
+            format!("{} on `{name}` will be lost. Remove it?", time::count(server.figures.open, "open task"));
         if !screen.can_ask() {
             return Err(ApiError::new(
                 Code::Refused,
-                format!("server `{name}` has {}, which would be lost", when::count(server.figures.open, "open task")),
+                format!("server `{name}` has {}, which would be lost", time::count(server.figures.open, "open task")),
                 "Cancel them first with `taskwarden tasks cancel --server`, or pass `--yes`.",
             ));
         }

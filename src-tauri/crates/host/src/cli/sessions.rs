@@ -3,9 +3,9 @@
 //! Signing in is `ui.rs` and the browser's own page; which session counts is decided by the core.
 
 use api::calls::Nothing;
-use api::calls::sessions::{RevokeSessions, SessionDto, SessionList};
+use api::calls::core::sessions::{RevokeSessions, SessionDto, SessionList};
 use api::dto::moment;
-use api::when;
+use api::format::time;
 use clap::{ArgGroup, Subcommand};
 
 use super::screen::Screen;
@@ -55,7 +55,7 @@ fn list(list: &SessionList, screen: &Screen) -> Ended {
 }
 
 fn row(session: &SessionDto) -> Vec<Column> {
-    let ago = |at: &str| moment(at).map_or_else(|| "-".into(), |at| when::ago(at, words::now()));
+    let ago = |at: &str| moment(at).map_or_else(|| "-".into(), |at| time::ago(at, words::now()));
     vec![
         text(session.id.clone()),
         text(ago(&session.signed_in_at)),
@@ -71,7 +71,7 @@ fn revoked(ended: &SessionList, screen: &Screen) -> Ended {
         screen.line("No browser was signed in.");
     } else {
         let many = u64::try_from(ended.sessions.len()).unwrap_or(u64::MAX);
-        screen.line(&format!("Signed out {}.", when::count(many, "browser")));
+        screen.line(&format!("Signed out {}.", time::count(many, "browser")));
     }
     Ok(DONE)
 }

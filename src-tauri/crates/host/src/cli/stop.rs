@@ -5,10 +5,10 @@
 
 use std::collections::HashMap;
 
-use api::calls::stops::{CancelTasks, RevokeTask, StopDto, StopList};
+use api::calls::tasks::cancel::{CancelList, CancelOutcomeDto, CancelTasks, RevokeTask};
 use api::calls::tasks::ListTasks;
 use api::dto::{TaskDto, TaskListDto};
-use api::when::count;
+use api::format::time::count;
 use api::{ApiError, Code};
 use clap::{ArgGroup, Args};
 
@@ -62,7 +62,7 @@ pub(crate) async fn cancel(command: Cancel, config: &Config, screen: &Screen) ->
     let ids = if command.ids.is_empty() { selected(&door, &command).await? } else { command.ids };
     if ids.is_empty() {
         if screen.is_json() {
-            screen.json(&StopList { stops: Vec::new() })?;
+            screen.json(&CancelList { stops: Vec::new() })?;
         } else {
             screen.line("No open task matches; nothing was asked.");
         }
@@ -71,7 +71,7 @@ pub(crate) async fn cancel(command: Cancel, config: &Config, screen: &Screen) ->
     if ids.len() > 1 && !command.yes {
         confirm(ids.len(), screen).await?;
     }
-    let list: StopList =
+    let list: CancelList =
         door.ask("tasks.cancel", &CancelTasks { ids, query: None, reason: command.reason, wait: None }).await?;
     if is_one && let Some(refused) = refusal(&list) {
         return Err(refused);
@@ -81,7 +81,7 @@ pub(crate) async fn cancel(command: Cancel, config: &Config, screen: &Screen) ->
 
 pub(crate) async fn revoke(command: Revoke, config: &Config, screen: &Screen) -> Ended {
     let door = Door::core(config)?;
-    let list: StopList = door.ask("tasks.revoke", &RevokeTask { id: command.id, reason: command.reason }).await?;
+    let list: CancelList = door.ask("tasks.revoke", &RevokeTask { id: command.id, reason: command.reason }).await?;
     if !screen.is_json() {
         screen.line("The handle is taken from its agent.");
     }
@@ -126,7 +126,7 @@ async fn confirm(many: usize, screen: &Screen) -> Result<(), ApiError> {
 }
 
 /// For one task, not being able to ask is the answer.
-fn refusal(list: &StopList) -> Option<ApiError> {
+fn refusal(list: &CancelList) -> Option<ApiError> {
     let only = list.stops.first().filter(|stop| stop.state == "notAsked")?;
     Some(ApiError::new(
         Code::Refused,
@@ -135,7 +135,7 @@ fn refusal(list: &StopList) -> Option<ApiError> {
     ))
 }
 
-pub(crate) async fn told(mut list: StopList, wait: bool, door: &Door, config: &Config, screen: &Screen) -> Ended {
+pub(crate) async fn told(mut list: CancelList, wait: bool, door: &Door, config: &Config, screen: &Screen) -> Ended {
     if wait {
         if !screen.is_json() {
             list.stops.iter().for_each(|stop| tell(stop, screen));
@@ -162,7 +162,7 @@ pub(crate) async fn told(mut list: StopList, wait: bool, door: &Door, config: &C
     Ok(if refused { Code::Refused.exit() } else { DONE })
 }
 
-fn tell(stop: &StopDto, screen: &Screen) {
+fn tell(stop: &CancelOutcomeDto, screen: &Screen) {
     let server = stop.task.as_ref().map_or("the server", |task| task.server.as_str());
     let id = short_id(&stop.id, !screen.is_terminal());
     let why = stop.why.as_deref().map(|why| format!(" ({})", one_line(why))).unwrap_or_default();
@@ -172,7 +172,7 @@ fn tell(stop: &StopDto, screen: &Screen) {
 }
 
 /// `12 stopped, 3 acknowledged, 1 refused`.
-fn summary(list: &StopList) -> String {
+fn summary(list: &CancelList) -> String {
     let states = ["stopped", "finishedAnyway", "acknowledged", "asked", "refused", "notAsked"];
     let names = ["stopped", "finished anyway", "acknowledged", "asked", "refused", "not asked"];
     let parts: Vec<String> = states
@@ -187,7 +187,7 @@ fn summary(list: &StopList) -> String {
 }
 
 /// Follows the tasks until each is over, and brings their states up to date.
-async fn until_over(list: &mut StopList, door: &Door, config: &Config, screen: &Screen) -> Result<(), ApiError> {
+async fn until_over(list: &mut CancelList, door: &Door, config: &Config, screen: &Screen) -> Result<(), ApiError> {
     let mut open: HashMap<String, usize> = list
         .stops
         .iter()

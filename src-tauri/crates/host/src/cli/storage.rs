@@ -5,11 +5,11 @@
 use std::time::Duration;
 
 use api::calls::Nothing;
-use api::calls::storage::{CleanStorage, SetStorage, StorageCleaned};
+use api::calls::core::storage::{CleanStorage, SetStorage, StorageCleaned};
 use api::dto::StorageDto;
-use api::dto::storage::RemovalDto;
-use api::figures::grouped;
-use api::when::{count, span_ms};
+use api::dto::core::storage::RemovalDto;
+use api::format::tokens::grouped;
+use api::format::time::{count, span_ms};
 use api::{ApiError, Code};
 use clap::{ArgGroup, Args, Subcommand};
 

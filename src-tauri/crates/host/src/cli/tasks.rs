@@ -7,7 +7,8 @@ use anstyle::Style;
 use api::calls::tasks::{AdoptTask, ListTasks, ShownTask, TaskResult};
 use api::calls::{Nothing, OneTask};
 use api::dto::{HistoryEvent, RecordingDto, RequestDto, TaskDto, TaskListDto, moment};
-use api::{ApiError, Code, form, when};
+use api::{ApiError, Code, form};
+use api::format::time;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
@@ -156,7 +157,7 @@ async fn list(input: List, config: &Config, screen: &Screen) -> Ended {
                 text(task.server.clone()),
                 text(task.tool.as_deref().map_or_else(|| "-".into(), one_line)),
                 text(elapsed(task)),
-                text(moment(&task.last_seen_at).map(|at| when::ago(at, now)).unwrap_or_default()),
+                text(moment(&task.last_seen_at).map(|at| time::ago(at, now)).unwrap_or_default()),
                 text(saying(task)),
             ]
         })
@@ -204,10 +205,10 @@ async fn show(id: String, config: &Config, screen: &Screen) -> Ended {
     screen.line(&format!("  {}", task.id));
     screen.line(&format!("  {}", truth(task)));
     let now = words::now();
-    let at = |text: &str| moment(text).map(|at| when::ago(at, now)).unwrap_or_default();
+    let at = |text: &str| moment(text).map(|at| time::ago(at, now)).unwrap_or_default();
     screen.line(&format!("  {} {}, {}", words::birth(task), at(&task.created_at), words::work(task)));
     if let Some(expires) = task.expires_at.as_deref().and_then(moment).filter(|_| !task.over) {
-        screen.line(&format!("  the server may forget it {}", when::until(expires, now)));
+        screen.line(&format!("  the server may forget it {}", time::until(expires, now)));
     }
     if let Some(progress) = words::progress(task) {
         screen.line(&format!("  progress {progress}"));
@@ -263,7 +264,7 @@ fn show_decisions(decisions: &[HistoryEvent], screen: &Screen) {
     screen.line("\nWhat people decided:");
     let now = words::now();
     for decision in decisions {
-        let at = moment(&decision.at).map(|at| when::ago(at, now)).unwrap_or_default();
+        let at = moment(&decision.at).map(|at| time::ago(at, now)).unwrap_or_default();
         let way = decision.origin.as_ref().map(words::way_in).unwrap_or_default();
         screen.line(&format!("  {at:<14} {} by {}{way}", words::decided(decision), one_line(&decision.who)));
     }
@@ -272,7 +273,7 @@ fn show_decisions(decisions: &[HistoryEvent], screen: &Screen) {
 /// What the task has to do with its agent and with other tasks.
 fn show_agent(task: &TaskDto, screen: &Screen) {
     let now = words::now();
-    let at = |text: &str| moment(text).map(|at| when::ago(at, now)).unwrap_or_default();
+    let at = |text: &str| moment(text).map(|at| time::ago(at, now)).unwrap_or_default();
     if let Some(agent) = &task.agent {
         let given = if task.given_at.is_some() { "it holds the handle" } else { "it has no handle of it" };
         screen.line(&format!("  agent {}, {given}", one_line(agent)));
@@ -313,7 +314,7 @@ fn show_request(task: &TaskDto, request: &RequestDto, screen: &Screen) {
     }
     match (&request.answer, &request.withdrawn_why) {
         (Some(answer), _) => {
-            let at = moment(&answer.at).map(|at| when::ago(at, words::now())).unwrap_or_default();
+            let at = moment(&answer.at).map(|at| time::ago(at, words::now())).unwrap_or_default();
             screen.line(&format!("  answered by {} {at}: {} ({})", answer.by, answer.action, answer.delivery));
         }
         (None, Some(why)) => screen.line(&format!("  {}", one_line(why))),

@@ -3,8 +3,8 @@
 //! A part of `taskwarden tasks show`. Figures and decisions are the core's.
 
 use api::dto::{ExactnessDto, FormDto, HeldDto, HeldWhy, TaskDto, TokensDto, moment};
-use api::figures::{grouped, tokens};
-use api::when;
+use api::format::tokens::{grouped, tokens};
+use api::format::time;
 
 use super::amount;
 use super::hold::ways;
@@ -16,7 +16,7 @@ pub(crate) fn show(task: &TaskDto, screen: &Screen) {
     if let Some(counted) = &task.tokens {
         screen.line(&format!("  tokens: {}", line(counted)));
     }
-    let ago = |at: &str| moment(at).map(|at| when::ago(at, now())).unwrap_or_default();
+    let ago = |at: &str| moment(at).map(|at| time::ago(at, now())).unwrap_or_default();
     let id = short_id(&task.id, !screen.is_terminal());
     let exactness = task.tokens.as_ref().map_or(ExactnessDto::AtMost, |counted| counted.exactness);
     if let Some(over) = &task.over_limit {

@@ -7,9 +7,9 @@ use anstyle::{AnsiColor, Style};
 use api::dto::{
     DoorDto, HistoryEvent, IntentDto, OriginDto, RefusedQuestionsDto, ResultDto, ServerDto, TaskDto, moment,
 };
-use api::figures::grouped;
-pub(crate) use api::shell::word as shell_word;
-use api::when;
+use api::format::tokens::grouped;
+pub(crate) use api::format::shell_word::shell_quote as shell_word;
+use api::format::time;
 use domain::ports::Clock as _;
 use domain::task::status::Phase;
 use domain::time::Timestamp;
@@ -151,8 +151,8 @@ pub(crate) fn way_in(origin: &OriginDto) -> String {
 /// `12 questions refused since 5 min ago: too many open`.
 pub(crate) fn refused_questions(server: &ServerDto) -> Option<String> {
     let RefusedQuestionsDto { count, since } = server.refused_questions.as_ref()?;
-    let since = moment(since).map(|at| format!(" since {}", when::ago(at, now()))).unwrap_or_default();
-    Some(format!("{} refused{since}: too many open", when::count(*count, "question")))
+    let since = moment(since).map(|at| format!(" since {}", time::ago(at, now()))).unwrap_or_default();
+    Some(format!("{} refused{since}: too many open", time::count(*count, "question")))
 }
 
 /// `server says "working" · last heard 8 s ago · next look in 22 s`.
@@ -169,10 +169,10 @@ pub(crate) fn truth(task: &TaskDto) -> String {
         (None, _) => format!("{} said nothing yet", task.server),
     }];
     if let Some(seen) = moment(&task.last_seen_at) {
-        parts.push(format!("last heard {}", when::ago(seen, now)));
+        parts.push(format!("last heard {}", time::ago(seen, now)));
     }
     if let Some(look) = task.next_look_at.as_deref().and_then(moment) {
-        parts.push(format!("next look {}", when::until(look, now)));
+        parts.push(format!("next look {}", time::until(look, now)));
     }
     if let Some(last) = &task.contact.last {
         parts.push(one_line(last));
@@ -235,9 +235,9 @@ fn wish_line(wish: &IntentDto, server: &str) -> String {
 
 /// `4 min 20 s (usually 3 min)`.
 pub(crate) fn elapsed(task: &TaskDto) -> String {
-    let took = when::span_ms(task.elapsed_ms);
+    let took = time::span_ms(task.elapsed_ms);
     match &task.usual {
-        Some(usual) if !task.over => format!("{took} (usually {})", when::span_ms(usual.median_ms)),
+        Some(usual) if !task.over => format!("{took} (usually {})", time::span_ms(usual.median_ms)),
         Some(_) | None => took,
     }
 }

@@ -105,7 +105,7 @@ macro_rules! numbers {
         fn $set(section: &mut $section, name: &str, text: &str) -> Result<(), Misfit> {
             match name {
                 $(stringify!($name) => put(&mut section.$name, text),)*
-                _ => Err(Misfit::Unknown { near: api::near::nearest(name, $list.iter().copied()) }),
+                _ => Err(Misfit::Unknown { near: api::suggestion::nearest(name, $list.iter().copied()) }),
             }
         }
     };

@@ -4,8 +4,8 @@
 
 use std::fs;
 
-use api::calls::doctor::{CoreFacts, NamedFacts};
-use api::when::count;
+use api::calls::core::doctor::{CoreFacts, NamedFacts};
+use api::format::time::count;
 
 use super::Finding;
 use crate::config::Config;

@@ -2,8 +2,8 @@
 //!
 //! One line where all is well; each limit that is nearly used up is named with what can be done.
 
-use api::calls::doctor::NamedFacts;
-use api::calls::limits::{LimitRow, LimitUnit};
+use api::calls::core::doctor::NamedFacts;
+use api::calls::core::limits::{LimitRow, LimitUnit};
 
 use super::Finding;
 

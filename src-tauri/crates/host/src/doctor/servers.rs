@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use api::calls::doctor::NamedFacts;
+use api::calls::core::doctor::NamedFacts;
 use api::dto::{AddressDto, ServerDto};
 
 use super::Finding;

@@ -2,10 +2,10 @@
 //!
 //! Grades what the core or the registry said (`CoreFacts`); looks at nothing itself.
 
-use api::calls::doctor::CoreFacts;
+use api::calls::core::doctor::CoreFacts;
 use api::dto::RecordingDto;
-use api::figures::grouped;
-use api::when::count;
+use api::format::tokens::grouped;
+use api::format::time::count;
 
 use super::Finding;
 

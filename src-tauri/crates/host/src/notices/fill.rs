@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::dto::ExactnessDto;
-use api::figures;
+use api::format::tokens;
 use domain::task::Attention;
 use domain::ids::{AgentId, WindowId};
 use domain::policy::CountingPolicy;
@@ -112,11 +112,11 @@ fn card(budget: &AgentBudget, window: &Window, level: Level, name: &str) -> Card
     let (title, of) = match (level, budget.limit, size) {
         (Level::Limit, Some(limit), _) => (
             format!("{name} is past the limit of its window"),
-            format!(", {} are allowed", figures::short(limit.tokens)),
+            format!(", {} are allowed", tokens::short(limit.tokens)),
         ),
         (Level::Warn | Level::Full | Level::Limit, _, Some(size)) => {
             let percent = u128::from(count.tokens.min(size)) * 100 / u128::from(size);
-            (format!("{name} used {percent} % of its window"), format!(" of {}", figures::short(size)))
+            (format!("{name} used {percent} % of its window"), format!(" of {}", tokens::short(size)))
         }
         (Level::Warn | Level::Full | Level::Limit, _, None) => (format!("The window of {name} fills"), String::new()),
     };
@@ -125,7 +125,7 @@ fn card(budget: &AgentBudget, window: &Window, level: Level, name: &str) -> Card
         ExactnessDto::About | ExactnessDto::AtMost => "",
     };
     // A window holds no more than its size.
-    let shown = figures::tokens(count.tokens.min(size.unwrap_or(u64::MAX)), exactness);
+    let shown = tokens::tokens(count.tokens.min(size.unwrap_or(u64::MAX)), exactness);
     let body = match level {
         Level::Limit => format!("{shown} tokens{of}{exact}."),
         Level::Warn | Level::Full => format!("{shown}{of} tokens{exact}."),

@@ -35,7 +35,7 @@ pub(crate) async fn run(
 ) {
     desktop.look().await;
     let stopping = sources.supervisor.stopping();
-    let mut desk = sources.api.desk_moves();
+    let mut desk = sources.api.user_data_changes();
     let mut budgets = sources.engine.budgets_watch();
     let mut teller = Teller::new(sources, desktop);
     loop {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use api::figures;
+use api::format::tokens;
 use domain::task::{Attention, TaskHandle};
 use domain::task::input_request::{Ask, InputRequest, RequestState};
 use domain::task::status::{Delivery, Intent, Phase};
@@ -119,14 +119,14 @@ pub(super) fn decision(handle: &TaskHandle, since: Timestamp, around: Around<'_>
 
 /// `index_folder went past 60,000 tokens`.
 fn past_limit(handle: &TaskHandle, tool: &str) -> String {
-    let limit = handle.over_limit.as_ref().map(|over| figures::grouped(over.limit.tokens));
+    let limit = handle.over_limit.as_ref().map(|over| tokens::grouped(over.limit.tokens));
     limit.map_or_else(|| format!("{tool} is large"), |limit| format!("{tool} went past {limit} tokens"))
 }
 
 /// With the mark of its figures; what is not counted further is a bound.
 fn counted_tokens(handle: &TaskHandle, size: u64) -> String {
     let exactness = handle.tokens.map_or(Exactness::AtMost, |tokens| tokens.exactness);
-    figures::tokens(size, exactness.into())
+    tokens::tokens(size, exactness.into())
 }
 
 /// Something is wrong.

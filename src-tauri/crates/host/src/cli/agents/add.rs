@@ -5,7 +5,7 @@
 
 use api::calls::agents::{AddAgent, AgentAdded};
 use api::dto::{ProgramSettings, SettingsPlace, SettingsText, SettingsTransport};
-use api::ready::{self, For, programs};
+use api::format::program_settings::{self, SettingsInput, programs};
 use api::{ApiError, Code};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -60,7 +60,7 @@ pub(super) async fn add(input: Add, config: &Config, screen: &Screen) -> Ended {
     let mut added: AgentAdded = door.ask("agents.add", &asked).await?;
     let saved = if save { Some(token::save(&config.paths, &added.agent.name, &added.token)) } else { None };
     if let Some(Ok(path)) = &saved {
-        added.settings = ready::settings(For {
+        added.settings = program_settings::settings(SettingsInput {
             agent: &added.agent.name,
             token: &added.token,
             connect: &own_connect(),

@@ -7,7 +7,7 @@ use api::dto::{
     BudgetList, BudgetShown, ExactnessDto, OneAgent, SeriesDto, SeriesPoint, ShowSeries, ShowWaste, SourcePart,
     WasteDto, WasteList,
 };
-use api::figures::tokens;
+use api::format::tokens::tokens;
 use api::{ApiError, Code};
 use serde::Serialize;
 

@@ -2,12 +2,9 @@
 //!
 //! Says in words what is not seen here and what only the program knows. How figures are written is `super`'s.
 
-use api::dto::{
-    BudgetDto, BudgetShown, ComingDto, ComingState, ExactnessDto, LongResultDto, ProgramDto, ProgramFromDto,
-    ShownPartDto, WindowDto, moment,
-};
-use api::figures::{grouped, share, tokens};
-use api::when;
+use api::dto::{BudgetDto, BudgetShown, ExactnessDto, LongResultDto, PendingResultDto, PendingResultState, ProgramDto, ProgramFromDto, ShownPartDto, WindowDto, moment};
+use api::format::tokens::{grouped, share, tokens};
+use api::format::time;
 use domain::task::status::Phase;
 
 use super::super::screen::Screen;
@@ -26,7 +23,7 @@ pub(super) fn show(shown: &BudgetShown, screen: &Screen) -> Ended {
     let budget = &shown.budget;
     screen.line(&format!("{}  {}", one_line(&budget.agent), measured(budget)));
     let moments = words::now();
-    let ago = |at: &str| moment(at).map(|at| when::ago(at, moments)).unwrap_or_default();
+    let ago = |at: &str| moment(at).map(|at| time::ago(at, moments)).unwrap_or_default();
     match &budget.now {
         None if shown.spent_today.iter().any(|part| part.tokens > 0) || !shown.earlier.is_empty() => {
             screen.line("  no window of it is open");
@@ -106,7 +103,7 @@ fn show_sources(window: &WindowDto, size: Option<u64>, screen: &Screen) {
     screen.line(&format!("  {:<26}{:>12}", "its own program's", "not seen here"));
 }
 
-fn show_coming(coming: &[ComingDto], screen: &Screen) {
+fn show_coming(coming: &[PendingResultDto], screen: &Screen) {
     if coming.is_empty() {
         return;
     }
@@ -114,13 +111,13 @@ fn show_coming(coming: &[ComingDto], screen: &Screen) {
     for one in coming {
         let size = one.tokens.map_or_else(|| "not known".into(), |number| tokens(number, one.exactness));
         let state = match (one.state, one.percent) {
-            (ComingState::Held, _) => "held: a person decides".into(),
-            (ComingState::Slices, _) => "in slices, as it reads them".into(),
-            (ComingState::Working, percent) => {
+            (PendingResultState::Held, _) => "held: a person decides".into(),
+            (PendingResultState::Slices, _) => "in slices, as it reads them".into(),
+            (PendingResultState::Working, percent) => {
                 let phase = one.phase.as_deref().and_then(Phase::from_word).map_or("open", words::phase_label);
                 percent.map_or_else(|| phase.to_lowercase(), |percent| format!("{}, {percent} %", phase.to_lowercase()))
             }
-            (ComingState::Ready, _) => "arrives at its next read".to_owned(),
+            (PendingResultState::Ready, _) => "arrives at its next read".to_owned(),
         };
         let tool = one.tool.as_deref().map_or_else(|| "a task".into(), one_line);
         let id = words::short_id(&one.id, !screen.is_terminal());
@@ -156,7 +153,7 @@ fn full_times(window: &WindowDto, began: &str) -> Option<String> {
 fn fullness(left_ms: u64) -> String {
     match left_ms {
         0 => "at its limit".into(),
-        left_ms => format!("full in {}", when::span_ms(left_ms)),
+        left_ms => format!("full in {}", time::span_ms(left_ms)),
     }
 }
 

@@ -1,0 +1,9 @@
+//! Calls about the core itself: health, limits in use, storage, the audit log, browser sessions.
+//!
+//! Nothing here is about one task, agent or server.
+
+pub mod doctor;
+pub mod limits;
+pub mod ping;
+pub mod sessions;
+pub mod storage;

@@ -1,0 +1,131 @@
+//! What the core itself can say about its health.
+//!
+//! Facts of the registry and, with a running core, of its servers; `host::doctor` grades them and adds the rest (directory,
+//! disk, keychain, processes). A caller that is not proven to be a person gets no names of servers and agents.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::limits::LimitRow;
+use super::storage::VerifyAudit;
+use crate::api::Api;
+use crate::caller::{Ability, Caller};
+use crate::calls::Nothing;
+use crate::dto::{AgentFacts, AgentsAt, AuditVerifiedDto, RecordingDto, ServerDto, StorageDto};
+use crate::error::ApiError;
+
+/// Facts of a registry and, with a running core, of its servers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CoreFacts {
+    /// The version of the program that answers.
+    pub version: String,
+    /// Its process, when a core runs.
+    pub process: Option<u32>,
+    /// What and where the registry is.
+    pub registry: String,
+    /// Its schema.
+    pub schema: i64,
+    /// Tasks in it.
+    pub tasks: u64,
+    /// Open questions in it.
+    pub open_requests: u64,
+    /// Audit rows in it.
+    pub audit_rows: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// What its check found; empty is good.
+    pub findings: Vec<String>,
+    /// Where secrets lie, when a core runs.
+    pub secrets: Option<String>,
+    /// Facts that name servers and agents; null for a caller that is not proven to be a person.
+    pub named: Option<NamedFacts>,
+    /// Where agents reach it over HTTP, when a core runs.
+    pub agents_at: Option<AgentsAt>,
+    /// Whether it records changes, when a core runs.
+    pub recording: Option<RecordingDto>,
+    /// What is stored.
+    pub storage: StorageDto,
+    /// How far its audit log is verified; what is new since the last check was checked for this.
+    pub audit: AuditVerifiedDto,
+}
+
+/// The part of [`CoreFacts`] that names servers and agents. Shown to people only (ruling 26).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct NamedFacts {
+    /// Every configured server.
+    pub servers: Vec<ServerDto>,
+    /// Every agent, also revoked ones.
+    pub agents: Vec<AgentFacts>,
+    /// What is in use of the limits, when a core runs. Scopes name servers and agents.
+    pub limits: Vec<LimitRow>,
+}
+
+/// What a core has taken up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct StartupSummary {
+    /// Configured servers.
+    pub servers: u64,
+    /// Tasks that are not over.
+    pub open_tasks: u64,
+    /// Open questions, counted up to the rows of a page.
+    pub open_requests: u64,
+}
+
+impl Api {
+    /// What a core has taken up; quick also with a large registry, unlike [`Api::doctor`], which checks it.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub async fn startup_summary(&self) -> Result<StartupSummary, ApiError> {
+        let many = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        Ok(StartupSummary {
+            servers: many(self.registry.servers().await?.len()),
+            open_tasks: self.registry.open_count(None).await?,
+            open_requests: self.registry.inbox(0, 1).await?.total,
+        })
+    }
+
+    /// Facts for `doctor`.
+    ///
+    /// # Errors
+    /// When the registry cannot be read at all.
+    pub async fn doctor(&self, caller: &Caller, input: Nothing) -> Result<CoreFacts, ApiError> {
+        let facts = self.registry.facts().await?;
+        let named = match caller.require(Ability::Read) {
+            Ok(()) => Some(self.named_facts(caller, input).await?),
+            Err(_) => None,
+        };
+        let live = self.live().ok();
+        let recording = match live {
+            Some(_) => Some(self.recording(caller, Nothing {}).await?),
+            None => None,
+        };
+        Ok(CoreFacts {
+            version: env!("CARGO_PKG_VERSION").into(),
+            process: live.map(|_| std::process::id()),
+            registry: facts.place,
+            schema: facts.schema,
+            tasks: facts.tasks,
+            open_requests: facts.open_requests,
+            audit_rows: facts.audit_rows,
+            bytes: facts.bytes,
+            findings: facts.findings,
+            secrets: live.map(|live| live.secrets.describe()),
+            named,
+            agents_at: live.map(|live| (live.agents_at)()),
+            recording,
+            storage: self.storage_show(caller, Nothing {}).await?,
+            audit: self.audit_verify(caller, VerifyAudit::default()).await?,
+        })
+    }
+    async fn named_facts(&self, caller: &Caller, input: Nothing) -> Result<NamedFacts, ApiError> {
+        Ok(NamedFacts {
+            servers: self.server_list(caller, input).await?.servers,
+            agents: self.all_agents().await?,
+            limits: self.limits_show(caller, Nothing {}).await?.rows,
+        })
+    }
+}

@@ -1,0 +1,199 @@
+//! What is stored and for how long, clean-up, and verification of the audit log.
+//!
+//! Anybody may look; only a person sets limits or removes. The engine and the registry find and remove in small steps.
+
+use std::time::Duration;
+
+use domain::policy::{BadPolicy, RetentionPolicy};
+use domain::ports::Recording;
+use engine::RecordingState;
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use ts_rs::TS;
+
+use crate::api::Api;
+use crate::caller::{Ability, Caller};
+use crate::calls::Nothing;
+use crate::dto::core::storage::{
+    AuditVerifiedDto, BrokenRowDto, RecordingDto, RemovalDto, StorageDto, UnrecordedCallDto,
+};
+use crate::dto::iso;
+use crate::error::{ApiError, Code};
+use crate::lookup::Names;
+
+/// Limits to set; what is null stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct SetStorage {
+    /// Payloads of tasks that ended longer ago go.
+    pub payload_age_ms: Option<u64>,
+    /// Payload bytes in all.
+    pub payload_bytes: Option<u64>,
+    /// Payload bytes of one agent.
+    pub agent_payload_bytes: Option<u64>,
+    /// Payload bytes of one server.
+    pub server_payload_bytes: Option<u64>,
+    /// Tasks that ended longer ago go.
+    pub task_age_ms: Option<u64>,
+    /// Audit segments that are older go.
+    pub audit_age_ms: Option<u64>,
+}
+
+/// A clean-up.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct CleanStorage {
+    /// Write the registry anew afterwards, so that all free space goes back to the disk. Changes wait meanwhile.
+    pub compact: bool,
+}
+
+/// What a clean-up removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct StorageCleaned {
+    /// What is gone.
+    pub removed: RemovalDto,
+    /// What is left.
+    pub storage: StorageDto,
+}
+
+/// A check of the audit log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct VerifyAudit {
+    /// From the first row; otherwise from where it was verified before.
+    pub whole: bool,
+}
+
+impl Api {
+    /// Whether changes are recorded, with the calls that have no row meanwhile. Without a core there is nothing to record.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub async fn recording(&self, caller: &Caller, _input: Nothing) -> Result<RecordingDto, ApiError> {
+        let Some(engine) = self.engine() else { return Ok(RecordingDto::Ok) };
+        let mut state = engine.recording();
+        if caller.require(Ability::Read).is_err() {
+            // `doctor` is for everybody; whose calls are in flight is not.
+            state.unrecorded.clear();
+        }
+        self.recording_dto(&state, &mut Names::default()).await
+    }
+
+    /// As it is shown.
+    pub(crate) async fn recording_dto(
+        &self,
+        state: &RecordingState,
+        names: &mut Names,
+    ) -> Result<RecordingDto, ApiError> {
+        let mut calls = Vec::with_capacity(state.unrecorded.len());
+        if state.recording != Recording::Possible {
+            for call in &state.unrecorded {
+                calls.push(UnrecordedCallDto {
+                    id: call.id.to_string(),
+                    server: self.server_name(call.server, names).await?,
+                    agent: self.agent_name(call.agent, names).await?,
+                    tool: call.tool.to_string(),
+                    since: iso(call.since),
+                });
+            }
+        }
+        Ok(RecordingDto::of(state.recording, iso(state.since), calls))
+    }
+
+    /// What is stored, how long it is kept, and what clean-up would remove now.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub async fn storage_show(&self, _caller: &Caller, _input: Nothing) -> Result<StorageDto, ApiError> {
+        let limits = self.storage_limits();
+        let by = self.engine().map_or_else(|| limits.clone(), engine::Engine::clean_up_limits);
+        let facts = self.registry.storage(by, self.now()).await?;
+        Ok(StorageDto::of(&facts, &limits, &self.policy.retention, self.policy.reserve_file_bytes))
+    }
+
+    fn storage_limits(&self) -> RetentionPolicy {
+        self.engine().map_or_else(|| self.policy.retention.clone(), engine::Engine::storage_limits)
+    }
+
+    /// Sets how long what is stored is kept.
+    ///
+    /// # Errors
+    /// When the limits do not fit together, or it cannot be recorded.
+    pub async fn storage_set(&self, caller: &Caller, input: SetStorage) -> Result<StorageDto, ApiError> {
+        let live = self.live()?;
+        let now = self.storage_limits();
+        let age = |ms: Option<u64>, otherwise| ms.map_or(otherwise, Duration::from_millis);
+        let limits = RetentionPolicy {
+            payload_age: age(input.payload_age_ms, now.payload_age),
+            task_age: age(input.task_age_ms, now.task_age),
+            audit_age: age(input.audit_age_ms, now.audit_age),
+            payload_bytes: input.payload_bytes.unwrap_or(now.payload_bytes),
+            agent_payload_bytes: input.agent_payload_bytes.unwrap_or(now.agent_payload_bytes),
+            server_payload_bytes: input.server_payload_bytes.unwrap_or(now.server_payload_bytes),
+            ..now
+        };
+        limits.check().map_err(|bad| misfit(&bad))?;
+        live.engine.set_storage_limits(limits, &caller.person).await?;
+        self.storage_show(caller, Nothing {}).await
+    }
+
+    /// Removes what is over its limit now.
+    ///
+    /// # Errors
+    /// When the registry cannot be written.
+    pub async fn storage_clean(&self, caller: &Caller, input: CleanStorage) -> Result<StorageCleaned, ApiError> {
+        let live = self.live()?;
+        let removed = live.engine.clean_storage(input.compact).await?.into();
+        Ok(StorageCleaned { removed, storage: self.storage_show(caller, Nothing {}).await? })
+    }
+
+    /// Verifies the audit log, in stretches; a long one in several calls, each of which goes on where the last ended.
+    ///
+    /// # Errors
+    /// When the registry cannot be read.
+    pub async fn audit_verify(&self, _caller: &Caller, input: VerifyAudit) -> Result<AuditVerifiedDto, ApiError> {
+        let until = Instant::now() + self.policy.asking.verify_limit;
+        let mut after = if input.whole { None } else { self.registry.audit_verified().await? };
+        let mut checked = 0_u64;
+        loop {
+            let check = self.registry.verify_audit(after, self.policy.retention.verified_at_once).await?;
+            checked = checked.saturating_add(check.rows);
+            after = Some(check.upto);
+            // Without a core nothing remembers how far it came.
+            let is_late = self.is_running() && Instant::now() >= until;
+            if check.is_complete() || is_late {
+                return Ok(AuditVerifiedDto {
+                    checked,
+                    verified_to: check.upto,
+                    last: check.last,
+                    first: check.first,
+                    complete: check.is_complete() && check.broken.is_none(),
+                    broken: check.broken.map(|link| BrokenRowDto { number: link.number, why: link.why }),
+                });
+            }
+        }
+    }
+}
+
+/// Why limits do not fit together, in the words of people, with the flag that sets the one that is wrong.
+fn misfit(bad: &BadPolicy) -> ApiError {
+    let (flag, why) = match bad.field {
+        "retention.payload_age" => ("--payload-age", "payloads are kept for a day or more"),
+        "retention.task_age" => ("--task-age", "tasks are kept at least as long as their payloads"),
+        "retention.audit_age" => ("--audit-age", "audit rows are kept at least as long as tasks"),
+        "retention.payload_bytes" => ("--payload-size", "some space is needed for payloads"),
+        "retention.agent_payload_bytes" => {
+            ("--agent-size", "the payloads of one agent need some space, and no more than all payloads have")
+        }
+        "retention.server_payload_bytes" => {
+            ("--server-size", "the payloads of one server need some space, and no more than all payloads have")
+        }
+        field => (field, bad.why),
+    };
+    ApiError::new(
+        Code::Usage,
+        format!("this limit cannot be set: {why}"),
+        format!("In a terminal the option is `{flag}`; `taskwarden storage` shows all limits."),
+    )
+}

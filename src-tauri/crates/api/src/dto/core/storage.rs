@@ -1,0 +1,269 @@
+//! Whether changes are recorded, what is stored, and whether the audit log is intact.
+//!
+//! Figures and states only; `calls/core/storage.rs` reads and changes them.
+
+use domain::policy::RetentionPolicy;
+use domain::ports::{Recording, RecordingFault, Removal, StorageFacts, StoredKind};
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::dto::{iso, millis};
+
+/// Why changes are not recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum RecordingReason {
+    /// The disk has no room; decisions of people are recorded from the reserve.
+    DiskFull,
+    /// The file system or the file cannot be written.
+    ReadOnly,
+    /// The database file is damaged.
+    Damaged,
+    /// Commits take seconds.
+    SlowDisk,
+    /// Another program holds the database.
+    Locked,
+    /// Writing fails for another reason.
+    Failing,
+}
+
+impl From<RecordingFault> for RecordingReason {
+    fn from(fault: RecordingFault) -> Self {
+        match fault {
+            RecordingFault::DiskFull => Self::DiskFull,
+            RecordingFault::ReadOnly => Self::ReadOnly,
+            RecordingFault::Damaged => Self::Damaged,
+            RecordingFault::SlowDisk => Self::SlowDisk,
+            RecordingFault::Locked => Self::Locked,
+            RecordingFault::Failing => Self::Failing,
+        }
+    }
+}
+
+/// A call of an agent that is in flight and has no row, because it could not be recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct UnrecordedCallDto {
+    /// The handle it will have; `tasks.cancel` takes it.
+    pub id: String,
+    /// Where.
+    pub server: String,
+    /// Whose.
+    pub agent: String,
+    /// Which tool.
+    pub tool: String,
+    /// When it left.
+    pub since: String,
+}
+
+/// Whether changes are recorded. While they are not, calls of agents are refused before they leave.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(tag = "state", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum RecordingDto {
+    /// They are.
+    #[default]
+    Ok,
+    /// They are not.
+    Cannot {
+        /// Why.
+        reason: RecordingReason,
+        /// Why, as a sentence without its full stop.
+        message: String,
+        /// What a person can do.
+        cure: String,
+        /// Since when.
+        since: String,
+        /// Calls that left before and have no row.
+        calls: Vec<UnrecordedCallDto>,
+    },
+}
+
+impl RecordingDto {
+    /// With calls as they are shown.
+    pub(crate) fn of(recording: Recording, since: String, calls: Vec<UnrecordedCallDto>) -> Self {
+        match recording {
+            Recording::Possible => Self::Ok,
+            Recording::Impossible(fault) => Self::Cannot {
+                reason: fault.into(),
+                message: format!("nothing new is recorded, because {}", fault.reason()),
+                cure: fault.cure().into(),
+                since,
+                calls,
+            },
+        }
+    }
+}
+
+/// How much is stored of one kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredKindDto {
+    /// Rows.
+    pub rows: u64,
+    /// Bytes; null where they are not summed up.
+    pub bytes: Option<u64>,
+}
+
+impl StoredKindDto {
+    fn rows(kind: StoredKind) -> Self {
+        Self { rows: kind.rows, bytes: None }
+    }
+
+    fn sized(kind: StoredKind) -> Self {
+        Self { rows: kind.rows, bytes: Some(kind.bytes) }
+    }
+}
+
+/// What is stored, by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredDto {
+    /// Tasks.
+    pub tasks: StoredKindDto,
+    /// Arguments, results, answers and errors.
+    pub payloads: StoredKindDto,
+    /// Payloads that no limit removes: their task is open, held, unanswered or undelivered.
+    pub kept_payloads: StoredKindDto,
+    /// Raw messages.
+    pub raw_messages: StoredKindDto,
+    /// Status lines.
+    pub status_lines: StoredKindDto,
+    /// Change rows.
+    pub changes: StoredKindDto,
+    /// Audit rows that are still there.
+    pub audit: StoredKindDto,
+}
+
+/// How long and how much is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct StorageLimitsDto {
+    /// Payloads of tasks that ended longer ago go.
+    pub payload_age_ms: u64,
+    /// Payload bytes in all; beyond it the oldest go.
+    pub payload_bytes: u64,
+    /// Payload bytes of one agent.
+    pub agent_payload_bytes: u64,
+    /// Payload bytes of one server.
+    pub server_payload_bytes: u64,
+    /// Tasks that ended longer ago go.
+    pub task_age_ms: u64,
+    /// Audit segments that are older go.
+    pub audit_age_ms: u64,
+}
+
+impl From<&RetentionPolicy> for StorageLimitsDto {
+    fn from(limits: &RetentionPolicy) -> Self {
+        Self {
+            payload_age_ms: millis(limits.payload_age),
+            payload_bytes: limits.payload_bytes,
+            agent_payload_bytes: limits.agent_payload_bytes,
+            server_payload_bytes: limits.server_payload_bytes,
+            task_age_ms: millis(limits.task_age),
+            audit_age_ms: millis(limits.audit_age),
+        }
+    }
+}
+
+/// What clean-up removes, or removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RemovalDto {
+    /// Tasks that lose their payloads and stay.
+    pub payload_tasks: u64,
+    /// Bytes of these payloads.
+    pub payload_bytes: u64,
+    /// Tasks that go with all that belongs to them.
+    pub tasks: u64,
+    /// Audit rows that go, in whole segments.
+    pub audit_rows: u64,
+}
+
+impl From<Removal> for RemovalDto {
+    fn from(removal: Removal) -> Self {
+        let Removal { payload_tasks, payload_bytes, tasks, audit_rows } = removal;
+        Self { payload_tasks, payload_bytes, tasks, audit_rows }
+    }
+}
+
+/// What is stored, how long it is kept, and what clean-up would remove now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct StorageDto {
+    /// Bytes of the database file.
+    pub file_bytes: u64,
+    /// Bytes of it that are free.
+    pub free_bytes: u64,
+    /// Whether free bytes go back to the disk by themselves; where not, `storage.clean` with `compact` does it once.
+    pub shrinks: bool,
+    /// Bytes of the reserve file that are there.
+    pub reserve_bytes: u64,
+    /// Bytes that the reserve file should have.
+    pub reserve_wanted_bytes: u64,
+    /// When the oldest task was created.
+    pub oldest_task: Option<String>,
+    /// What is stored.
+    pub stored: StoredDto,
+    /// Audit segments that were removed, each with a tombstone.
+    pub removed_segments: u64,
+    /// The limits that hold.
+    pub limits: StorageLimitsDto,
+    /// The limits that are built in or configured.
+    pub built_in: StorageLimitsDto,
+    /// What clean-up would remove now.
+    pub due: RemovalDto,
+}
+
+impl StorageDto {
+    pub(crate) fn of(facts: &StorageFacts, limits: &RetentionPolicy, built_in: &RetentionPolicy, reserve: u64) -> Self {
+        Self {
+            file_bytes: facts.file_bytes,
+            free_bytes: facts.free_bytes,
+            shrinks: facts.shrinks,
+            reserve_bytes: facts.reserve_bytes,
+            reserve_wanted_bytes: reserve,
+            oldest_task: facts.oldest_task.map(iso),
+            stored: StoredDto {
+                tasks: StoredKindDto::rows(facts.tasks),
+                payloads: StoredKindDto::sized(facts.payloads),
+                kept_payloads: StoredKindDto::sized(facts.kept_payloads),
+                raw_messages: StoredKindDto::sized(facts.raw_messages),
+                status_lines: StoredKindDto::rows(facts.status_lines),
+                changes: StoredKindDto::rows(facts.changes),
+                audit: StoredKindDto::rows(facts.audit),
+            },
+            removed_segments: facts.removed_segments,
+            limits: limits.into(),
+            built_in: built_in.into(),
+            due: facts.due.into(),
+        }
+    }
+}
+
+/// How far the audit log is verified.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditVerifiedDto {
+    /// Rows checked now.
+    pub checked: u64,
+    /// Everything up to this row fits.
+    pub verified_to: u64,
+    /// The last row.
+    pub last: u64,
+    /// The first row that is still there.
+    pub first: u64,
+    /// Whether everything was checked.
+    pub complete: bool,
+    /// The first row that does not fit.
+    pub broken: Option<BrokenRowDto>,
+}
+
+/// An audit row that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct BrokenRowDto {
+    /// Its number.
+    pub number: u64,
+    /// What is wrong with it.
+    pub why: String,
+}

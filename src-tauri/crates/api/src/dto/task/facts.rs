@@ -1,0 +1,318 @@
+//! The pieces that a task and its row share: progress, intent, contact, error, result.
+//!
+//! Each is made from one of the three truths alone and decides nothing.
+
+use domain::task::decider::Decider;
+use domain::task::{TaskHandle, UsualDuration};
+use domain::task::observation::Progress;
+use domain::task::status::{CancelState, Contact, Delivery, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, Phase, ServerView, TaskStatus};
+use domain::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::dto::iso;
+use crate::dto::words::words;
+
+words! {
+    /// What people want of a task.
+    IntentKind {
+        /// The server was asked to cancel it.
+        Cancel = "cancel",
+        /// It was taken from its agent, and the server was asked to cancel it.
+        Revoked = "revoked",
+        /// Nobody watches it any more.
+        Unwatched = "unwatched",
+    }
+    /// How far a request to cancel got.
+    CancelStateDto {
+        /// Recorded, and sent or about to be sent.
+        Asked = "asked",
+        /// The server acknowledged the request.
+        Acknowledged = "acknowledged",
+        /// The server says that it ended the task.
+        Stopped = "stopped",
+        /// The task ended by itself all the same.
+        FinishedAnyway = "finishedAnyway",
+        /// The server refused.
+        Refused = "refused",
+        /// The server was not asked: the task was over, or a cancel had been asked before.
+        NotAsked = "notAsked",
+    }
+    /// Why a task is overdue.
+    OverdueWhy {
+        /// It is past the limit agreed for it.
+        Agreed = "agreed",
+        /// It takes longer than this tool usually does.
+        UsualDuration = "usual",
+    }
+    /// Whether a task can be reached.
+    ContactKind {
+        /// It answers.
+        Fresh = "fresh",
+        /// The last polls brought nothing.
+        Silent = "silent",
+        /// It is gone from its server, or the server is gone.
+        Gone = "gone",
+        /// A person has to act before the server can be reached.
+        Blocked = "blocked",
+    }
+    /// Where a result is.
+    ResultState {
+        /// Kept here.
+        Stored = "stored",
+        /// Still on its server.
+        NotFetched = "notFetched",
+        /// The server can no longer give it.
+        Unavailable = "unavailable",
+    }
+}
+
+impl From<CancelState> for CancelStateDto {
+    fn from(state: CancelState) -> Self {
+        match state {
+            CancelState::Asked => Self::Asked,
+            CancelState::Acknowledged => Self::Acknowledged,
+            CancelState::Stopped => Self::Stopped,
+            CancelState::FinishedAnyway => Self::FinishedAnyway,
+            CancelState::Refused => Self::Refused,
+        }
+    }
+}
+
+/// How far a task is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgressDto {
+    /// Done so far, in the server's unit.
+    pub done: Option<f64>,
+    /// Of how much.
+    pub total: Option<f64>,
+    /// The server's words.
+    pub message: Option<String>,
+}
+
+/// What people want of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct IntentDto {
+    /// What they want.
+    #[ts(inline)]
+    pub kind: IntentKind,
+    /// When.
+    pub at: String,
+    /// Who.
+    pub by: String,
+    /// In the person's words.
+    pub reason: Option<String>,
+    /// How far the server is with it; null when nothing was asked of the server.
+    #[ts(type = "\"asked\" | \"acknowledged\" | \"stopped\" | \"finishedAnyway\" | \"refused\" | null")]
+    pub state: Option<CancelStateDto>,
+    /// Why the server refused, when it did.
+    pub refused_why: Option<String>,
+    /// When the wish was first sent, where known.
+    pub sent_at: Option<String>,
+    /// When the server acknowledged it, where it did.
+    pub acknowledged_at: Option<String>,
+}
+
+/// What a tool usually takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct UsualDto {
+    /// Half of the calls took at most this.
+    pub median_ms: u64,
+    /// Nine of ten took at most this.
+    pub p90_ms: u64,
+    /// 95 of 100 took at most this: past it a task is overdue.
+    pub p95_ms: u64,
+    /// Finished calls behind the figures.
+    pub samples: u32,
+}
+
+/// What is known about reaching a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ContactDto {
+    /// Whether it can be reached.
+    #[ts(inline)]
+    pub kind: ContactKind,
+    /// Last heard.
+    pub since: String,
+    /// Looks in a row that brought nothing.
+    pub failures: u32,
+    /// Why nothing was heard, as a sentence.
+    pub last: Option<String>,
+}
+
+/// An error a task ended with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ErrorDto {
+    /// JSON-RPC code; null when the error is not the server's.
+    pub code: Option<i64>,
+    /// What it says.
+    pub message: String,
+}
+
+/// A stored result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ResultDto {
+    /// Its size; null while it is being fetched or when it can no longer be had.
+    pub bytes: Option<u64>,
+    /// Whether the tool reported an error.
+    pub is_error: bool,
+    /// Where it is.
+    #[ts(inline)]
+    pub state: ResultState,
+}
+
+impl ProgressDto {
+    pub(crate) fn of(progress: &Progress) -> Self {
+        Self { done: progress.done, total: progress.total, message: progress.message.clone() }
+    }
+}
+
+impl UsualDto {
+    pub(crate) fn of(usual: UsualDuration) -> Self {
+        let UsualDuration { samples, median_ms, p90_ms, p95_ms } = usual;
+        Self { median_ms, p90_ms, p95_ms, samples }
+    }
+}
+
+/// Why it is overdue, when it is.
+pub(crate) fn overdue_why(task: &TaskHandle, phase: Phase) -> Option<OverdueWhy> {
+    let due = task.due.filter(|_| phase == Phase::Overdue)?;
+    Some(match due.why {
+        DueWhy::Agreed => OverdueWhy::Agreed,
+        DueWhy::Usual => OverdueWhy::Usual,
+    })
+}
+
+pub(crate) fn intent(task: &TaskHandle) -> Option<IntentDto> {
+    let (kind, wish) = match &task.intent {
+        Intent::None => return None,
+        Intent::Unwatched { by, at } => {
+            return Some(IntentDto {
+                kind: IntentKind::Unwatched,
+                at: iso(*at),
+                by: by.to_string(),
+                reason: None,
+                state: None,
+                refused_why: None,
+                sent_at: None,
+                acknowledged_at: None,
+            });
+        }
+        Intent::Cancel(wish) => (IntentKind::Cancel, wish),
+        Intent::Revoked(wish) => (IntentKind::Revoked, wish),
+    };
+    Some(IntentDto {
+        kind,
+        at: iso(wish.at),
+        by: match &wish.by {
+            Decider::Limit => "a limit".into(),
+            by @ (Decider::Person(_) | Decider::Agent(_)) => by.to_string(),
+        },
+        reason: wish.reason.clone(),
+        state: task.stop_state().map(CancelStateDto::from),
+        refused_why: match &wish.delivery {
+            Delivery::Refused { why, .. } => Some(why.clone()),
+            Delivery::Recorded | Delivery::Sent { .. } | Delivery::Acknowledged { .. } => None,
+        },
+        sent_at: wish.sent.map(iso),
+        acknowledged_at: wish.acknowledged_at().map(iso),
+    })
+}
+
+pub(crate) fn contact(contact: &Contact, seen: Timestamp) -> ContactDto {
+    let dto = |kind, failures, last| ContactDto { kind, since: iso(seen), failures, last };
+    match contact {
+        Contact::Fresh { .. } => dto(ContactKind::Fresh, 0, None),
+        Contact::Silent { failures, last, .. } => dto(ContactKind::Silent, *failures, Some(miss_words(last))),
+        Contact::Gone { why, .. } => dto(ContactKind::Gone, 0, Some(gone_words(why))),
+        Contact::Blocked { needs, .. } => dto(
+            ContactKind::Blocked,
+            0,
+            Some(match needs {
+                Needs::SignIn(hint) => format!("the server asks for sign-in: {hint}"),
+                Needs::Upgrade(what) => format!("the server needs what this version cannot do: {what}"),
+            }),
+        ),
+    }
+}
+
+fn miss_words(miss: &Miss) -> String {
+    match miss {
+        Miss::Unreachable(why) => why.clone(),
+        Miss::UnknownTask => "the server does not know the task".into(),
+        Miss::Unreadable { path, why } => format!("the server's answer could not be read at `{path}`: {why}"),
+        Miss::Refused(error) => format!("the server answered with error {}: {}", error.code, error.message),
+    }
+}
+
+fn gone_words(why: &GoneWhy) -> String {
+    match why {
+        GoneWhy::Unknown => "the server no longer knows the task".into(),
+        GoneWhy::Expired => "its time on the server ran out".into(),
+        GoneWhy::ProcessEnded(end) => format!("the process that ran it ended: {end}"),
+        GoneWhy::Replaced => "the server shows another task under the same id".into(),
+        GoneWhy::ServerRemoved => "the server was removed".into(),
+    }
+}
+
+pub(crate) fn error(view: &ServerView) -> Option<ErrorDto> {
+    let rpc = |error: &domain::task::status::RpcError| ErrorDto { code: Some(error.code), message: error.message.clone() };
+    let ours = |why: &str| ErrorDto { code: None, message: why.to_owned() };
+    match view {
+        ServerView::Refused(refusal) => Some(rpc(refusal)),
+        ServerView::NotSent { why } | ServerView::Unanswered { why, .. } => Some(ours(why)),
+        ServerView::Task(task) => match &task.status {
+            TaskStatus::Failed(Some(failure)) | TaskStatus::Completed(Outcome::Error(failure)) => Some(rpc(failure)),
+            TaskStatus::Failed(None) => Some(ours(task.message.as_deref().unwrap_or("the server gave no reason"))),
+            TaskStatus::Working
+            | TaskStatus::InputRequired
+            | TaskStatus::Completed(_)
+            | TaskStatus::Cancelled
+            | TaskStatus::Other(_) => None,
+        },
+        ServerView::Awaiting { .. }
+        | ServerView::OwnCall { .. }
+        | ServerView::Asking { .. }
+        | ServerView::Direct(_) => None,
+    }
+}
+
+pub(crate) fn outcome(view: &ServerView) -> Option<&Outcome> {
+    match view {
+        ServerView::Direct(outcome) => Some(outcome),
+        ServerView::Task(task) => match &task.status {
+            TaskStatus::Completed(outcome) => Some(outcome),
+            TaskStatus::Working
+            | TaskStatus::InputRequired
+            | TaskStatus::Failed(_)
+            | TaskStatus::Cancelled
+            | TaskStatus::Other(_) => None,
+        },
+        ServerView::Awaiting { .. }
+        | ServerView::OwnCall { .. }
+        | ServerView::Asking { .. }
+        | ServerView::NotSent { .. }
+        | ServerView::Unanswered { .. }
+        | ServerView::Refused(_) => None,
+    }
+}
+
+/// What is known of the result; `None` when the call ended with an error instead.
+pub(crate) fn result(outcome: &Outcome) -> Option<ResultDto> {
+    let dto = |bytes, is_error, state| Some(ResultDto { bytes, is_error, state });
+    match outcome {
+        Outcome::Ok(stored) => dto(Some(stored.bytes), false, ResultState::Stored),
+        Outcome::ToolError(stored) | Outcome::FailedWithResult(stored) => {
+            dto(Some(stored.bytes), true, ResultState::Stored)
+        }
+        Outcome::NotFetched => dto(None, false, ResultState::NotFetched),
+        Outcome::Unavailable => dto(None, false, ResultState::Unavailable),
+        Outcome::Error(_) => None,
+    }
+}

@@ -1,0 +1,107 @@
+//! What the task list asks for and how it is grouped, in the window's words.
+//!
+//! Servers are named, not identified; `calls/tasks/list_query.rs` translates. Counting is the registry's.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+/// Which tasks a list shows; an empty list is no condition.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ListQuery {
+    /// In any of these phases.
+    #[ts(type = "Array<Phase>")]
+    pub phases: Vec<String>,
+    /// On any of these servers, by name.
+    pub servers: Vec<String>,
+    /// Of any of these agents, by name or id.
+    pub agents: Vec<String>,
+    /// With all of these flags.
+    pub flags: Vec<TaskFlag>,
+    /// Any of these tools.
+    pub tools: Vec<String>,
+    /// In the id, tool, server or agent name; case does not matter.
+    pub text: Option<String>,
+    /// Changed within this time.
+    pub changed_within_ms: Option<u64>,
+    /// Created longer ago than this.
+    pub older_than_ms: Option<u64>,
+    /// By what it is divided.
+    pub group_by: Grouping,
+    /// Which come first.
+    pub sort: Sorting,
+}
+
+/// What is said of a task beside its phase (ruling 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(rename = "Flag")]
+pub enum TaskFlag {
+    /// Its agent is gone.
+    Orphaned,
+    /// Its result is there and waits for a person.
+    Held,
+    /// A person has to act on it.
+    NeedsYou,
+}
+
+impl From<TaskFlag> for domain::ports::TaskFlag {
+    fn from(flag: TaskFlag) -> Self {
+        match flag {
+            TaskFlag::Orphaned => Self::Orphaned,
+            TaskFlag::Held => Self::Held,
+            TaskFlag::NeedsYou => Self::NeedsYou,
+        }
+    }
+}
+
+/// By what a list is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum Grouping {
+    /// By who has to act.
+    #[default]
+    Need,
+    /// By server.
+    Server,
+    /// By agent.
+    Agent,
+    /// Not at all.
+    None,
+}
+
+/// Which tasks come first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum Sorting {
+    /// Created last.
+    #[default]
+    Newest,
+    /// Created first.
+    Oldest,
+    /// Changed last.
+    Changed,
+}
+
+/// A group of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ListGroup {
+    /// Its word or name; empty for tasks of nobody.
+    pub group: String,
+    /// Its tasks.
+    pub count: u64,
+}
+
+/// How a list is divided.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ListView {
+    /// Tasks in all groups together.
+    pub total: u64,
+    /// Tasks that there are, whatever the query; counted at the same moment.
+    #[serde(default)]
+    pub all: u64,
+    /// Groups that are not empty.
+    pub groups: Vec<ListGroup>,
+}

@@ -1,0 +1,464 @@
+//! One open feed: what it watches, what it has sent, and how the next frame is built.
+//!
+//! Reads rows from memory where the engine has the task, else from the registry. A frame costs in proportion to what changed
+//! and is on screen. Counts are the registry's. `window_feed/servers.rs` is the part about servers.
+
+mod servers;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use domain::task::figures::TaskTally;
+use domain::task::TaskHandle;
+use domain::ids::{HandleId, PersonId, ServerId};
+use domain::ports::{TaskFlag, TaskListQuery};
+use engine::{Engine, FeedFrame as ChangeFrame, LiveFacts, RecordingState};
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::{BoxStream, FuturesUnordered};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::agents::FeedAgents;
+use super::budgets::FeedBudgets;
+use super::inbox::FeedInbox;
+use crate::api::Api;
+use crate::dto::inbox::row::{self, InboxKind, RowContext};
+use crate::dto::user_data::UserDataKind;
+use crate::dto::{InboxRow, RecordingDto, ServerDto, SettingsDto, Totals, UserDataDto};
+use crate::error::ApiError;
+use crate::feed::frame::{FeedDelta, FeedFrame, FeedSnapshot};
+use crate::feed::open_feeds::{FeedFocus, FeedRegistration};
+use crate::lookup::Names;
+
+/// One open feed.
+pub(crate) struct WindowFeed {
+    api: Api,
+    person: PersonId,
+    engine: Engine,
+    seat: FeedRegistration,
+    news: BoxStream<'static, ChangeFrame>,
+    /// What the reader holds.
+    upto: u64,
+    interest: FeedFocus,
+    /// The rows on screen.
+    rows: HashSet<HandleId>,
+    names: Names,
+    inbox: FeedInbox,
+    /// Servers as told, by id.
+    servers: BTreeMap<ServerId, ServerDto>,
+    /// Servers whose counts may have moved.
+    stale_servers: BTreeSet<ServerId>,
+    agents: FeedAgents,
+    budgets: FeedBudgets,
+    totals: Totals,
+    /// All tasks as they were counted last: totals, agents and servers are told from them, so that they agree.
+    tallies: Vec<TaskTally>,
+    settings: SettingsDto,
+    views: Vec<UserDataDto>,
+    recording: RecordingDto,
+    recording_moves: watch::Receiver<RecordingState>,
+    /// Something changed since the counts were read.
+    stale_counts: bool,
+    counts_at: Instant,
+    /// When what is on screen was last heard of, as told.
+    heard: HashMap<HandleId, LiveFacts>,
+    heard_at: Instant,
+    agents_heard_at: Instant,
+    deadlines_at: Instant,
+    /// Servers whose tools are not known yet are asked for them once: whether a question is about something that
+    /// destroys is said by the tool. One a server at most.
+    unlisted: FuturesUnordered<BoxFuture<'static, ServerId>>,
+    asked_for_tools: HashSet<ServerId>,
+    /// No frame before this.
+    rest_until: Instant,
+}
+
+/// Why a frame may be due.
+enum WakeReason {
+    News(ChangeFrame),
+    Focus,
+    Desk,
+    Listed(ServerId),
+    Counted,
+    Recording,
+    Clock,
+    End,
+}
+
+impl WindowFeed {
+    pub(crate) fn new(api: Api, person: PersonId, engine: Engine, mut seat: FeedRegistration) -> Self {
+        let now = Instant::now();
+        let interest = seat.interest.borrow_and_update().clone();
+        seat.desk.mark_unchanged();
+        Self {
+            person,
+            news: futures::stream::empty().boxed(),
+            upto: 0,
+            rows: interest.ids.iter().copied().collect(),
+            interest,
+            names: Names::default(),
+            inbox: FeedInbox::new(&api.policy),
+            servers: BTreeMap::new(),
+            stale_servers: BTreeSet::new(),
+            agents: FeedAgents::default(),
+            budgets: FeedBudgets::new(engine.budgets_watch(), now),
+            totals: Totals::default(),
+            tallies: Vec::new(),
+            settings: SettingsDto::default(),
+            views: Vec::new(),
+            recording: RecordingDto::Ok,
+            recording_moves: engine.recording_watch(),
+            stale_counts: false,
+            counts_at: now,
+            heard: HashMap::new(),
+            heard_at: now,
+            agents_heard_at: now,
+            deadlines_at: now,
+            unlisted: FuturesUnordered::new(),
+            asked_for_tools: HashSet::new(),
+            rest_until: now,
+            seat,
+            engine,
+            api,
+        }
+    }
+
+    /// Everything, as it is. The place in the change log is taken first, so that nothing falls between.
+    pub(crate) async fn snapshot(&mut self) -> Result<FeedFrame, ApiError> {
+        let start = self.api.registry.newest_seq().await?;
+        self.news = self.engine.feed(Some(start));
+        self.upto = start.0;
+        self.names = self.api.names().await?;
+        let limit = self.api.policy.inbox_rows_max;
+        let mut waiting: BTreeMap<HandleId, Arc<TaskHandle>> = BTreeMap::new();
+        for item in self.api.registry.inbox(0, limit).await?.items {
+            waiting.entry(item.handle.id).or_insert(item.handle);
+        }
+        for task in self.api.registry.attention(limit).await? {
+            waiting.entry(task.id).or_insert_with(|| Arc::new(task));
+        }
+        let held = TaskListQuery { flags: vec![TaskFlag::Held], ..TaskListQuery::default() };
+        for (task, _) in self.api.registry.page(held, 0, limit).await?.rows {
+            waiting.entry(task.id).or_insert_with(|| Arc::new(task));
+        }
+        self.inbox.snooze(self.api.snoozes().await?);
+        for task in waiting.values() {
+            self.put_task(task).await?;
+        }
+        self.tallies = self.api.registry.tallies().await?;
+        let configured = self.api.registry.servers().await?;
+        for server in &configured {
+            // All of them are told by the snapshot itself.
+            self.put_server(server.id, &configured, &mut FeedDelta::default()).await?;
+        }
+        self.agents.read(&self.api, &self.tallies).await?;
+        let budgets = self.budgets.read(&self.api, &mut self.names).await?;
+        self.totals = Totals::of(&self.tallies, self.inbox.figures(self.api.now()));
+        self.counts_at = Instant::now();
+        self.settings = self.api.settings().await?;
+        self.views = self.api.desk_items(UserDataKind::View).await?;
+        self.read_recording(&mut FeedDelta::default()).await?;
+        let task = self.task_on_screen().await?;
+        Ok(FeedFrame::Snapshot(Box::new(FeedSnapshot {
+            feed: self.seat.name.clone(),
+            upto: self.upto,
+            core: self.api.core(&self.person)?,
+            recording: self.recording.clone(),
+            settings: self.settings.clone(),
+            servers: self.servers.values().cloned().collect(),
+            agents: self.agents.all(),
+            rules: self.agents.rules(),
+            budgets,
+            totals: self.totals.clone(),
+            inbox: self.inbox.all(),
+            views: self.views.clone(),
+            view: self.view().await?,
+            task,
+        })))
+    }
+
+    /// The next frame that says something; `None` when the core has ended. Cancel-safe: what was heard and not told is
+    /// kept.
+    pub(crate) async fn next(&mut self) -> Result<Option<FeedFrame>, ApiError> {
+        loop {
+            tokio::time::sleep_until(self.rest_until).await;
+            let mut delta = FeedDelta { after: self.upto, ..FeedDelta::default() };
+            match self.woken().await {
+                WakeReason::End => return Ok(None),
+                WakeReason::News(changes) if changes.resync => {
+                    return Ok(Some(FeedFrame::Resync {
+                        why: "more changed than is kept; everything is read again".into(),
+                    }));
+                }
+                WakeReason::News(changes) => self.news(changes, &mut delta).await?,
+                WakeReason::Focus => self.refocus(&mut delta).await?,
+                WakeReason::Desk => self.read_desk(&mut delta).await?,
+                WakeReason::Listed(server) => self.reread_waiting(server).await?,
+                WakeReason::Counted => self.budgets.stale(),
+                WakeReason::Recording => self.read_recording(&mut delta).await?,
+                WakeReason::Clock => {}
+            }
+            self.clocks(&mut delta).await?;
+            delta.upto = self.upto;
+            if !delta.is_empty() {
+                self.rest_until = Instant::now() + self.api.policy.feed_frame;
+                return Ok(Some(FeedFrame::Delta(Box::new(delta))));
+            }
+        }
+    }
+
+    async fn woken(&mut self) -> WakeReason {
+        let clock = self.next_clock();
+        let Self { seat: FeedRegistration { interest, desk, .. }, news, unlisted, budgets, recording_moves, .. } = self;
+        // Each arm may be dropped: watches keep their mark, the streams keep their place.
+        tokio::select! {
+            changed = interest.changed() => if changed.is_ok() { WakeReason::Focus } else { WakeReason::End },
+            changed = desk.changed() => if changed.is_ok() { WakeReason::Desk } else { WakeReason::End },
+            changes = news.next() => changes.map_or(WakeReason::End, WakeReason::News),
+            Some(server) = unlisted.next() => WakeReason::Listed(server),
+            () = budgets.changed() => WakeReason::Counted,
+            changed = recording_moves.changed() => if changed.is_ok() { WakeReason::Recording } else { WakeReason::End },
+            () = tokio::time::sleep_until(clock) => WakeReason::Clock,
+        }
+    }
+
+    fn next_clock(&mut self) -> Instant {
+        let asking = &self.api.policy.asking;
+        let is_stale = self.stale_counts || !self.stale_servers.is_empty() || self.agents.is_stale();
+        let counts = is_stale.then(|| self.counts_at + asking.counts_rest);
+        let now = self.api.now();
+        let wakes = self.inbox.next_wake(now).map(|at| Instant::now() + at.since(now));
+        let heard = self.watches_contact().then(|| self.heard_at + asking.heard_tick);
+        let deadlines = self.deadlines_at + asking.deadline_tick;
+        let agents = self.interest.visible.then(|| self.agents_heard_at + asking.agents_tick);
+        let budgets = self.budgets.due(&self.api);
+        [counts, heard, agents, budgets, wakes, self.inbox.next_sweep()]
+            .into_iter()
+            .flatten()
+            .fold(deadlines, Instant::min)
+    }
+
+    fn watches_contact(&self) -> bool {
+        self.interest.visible && (self.interest.task.is_some() || !self.rows.is_empty())
+    }
+
+    async fn news(&mut self, changes: ChangeFrame, delta: &mut FeedDelta) -> Result<(), ApiError> {
+        self.upto = changes.upto.0;
+        delta.changes = u64::try_from(changes.handles.len()).unwrap_or(u64::MAX);
+        self.stale_counts |= !changes.handles.is_empty();
+        for id in changes.handles {
+            let task = match self.engine.task(id) {
+                Some(task) => Some(task),
+                None => self.api.registry.handle(id).await?.map(Arc::new),
+            };
+            let Some(task) = task else { continue };
+            self.stale_servers.insert(task.server);
+            self.agents.task_changed(task.agent);
+            if task.agent.is_some() {
+                // What is about to come in may be another.
+                self.budgets.stale();
+            }
+            self.put_task(&task).await?;
+            if self.interest.task == Some(id) {
+                delta.task = self.task_on_screen().await?;
+            }
+            if self.rows.contains(&id) {
+                delta.rows.push(self.api.row(&task, &mut self.names).await?);
+            }
+        }
+        if !changes.agents.is_empty() {
+            self.names.forget_agents();
+            self.budgets.stale();
+            self.agents.changed(&self.api, changes.agents, &self.tallies, delta).await?;
+        }
+        let is_of_servers = !changes.servers.is_empty();
+        self.put_servers(changes.servers, delta).await?;
+        if is_of_servers {
+            // A rule of a server is a change of the server.
+            self.agents.reread_rules(&self.api, delta).await?;
+        }
+        Ok(())
+    }
+
+    /// The rows of a task in the inbox, as it is now.
+    async fn put_task(&mut self, task: &TaskHandle) -> Result<(), ApiError> {
+        let about = task.id.to_string();
+        let now = self.api.now();
+        // Most changes are of tasks that nobody has to look at: they cost a look at two words.
+        let matters = task.phase(now).needs_attention()
+            || task.is_held()
+            || task.asks_to_go_on()
+            || task.requests.values().any(|request| request.state.is_open());
+        if !matters && !self.inbox.knows(&about) {
+            return Ok(());
+        }
+        let server = self.api.server_name(task.server, &mut self.names).await?;
+        let agent = match task.agent {
+            Some(agent) => Some(self.api.agent_name(agent, &mut self.names).await?),
+            None => None,
+        };
+        let destructive = is_destructive(&self.engine, &self.api, task).await?;
+        let asked = RowContext { server: &server, agent: agent.as_deref(), destructive, now, policy: &self.api.policy };
+        let mut rows = InboxRow::of_task(task, asked);
+        if servers::is_blocked(&self.engine.health(task.server)) {
+            // One row for the server stands for all of them.
+            rows.retain(|row| row.kind != InboxKind::Blocked);
+        }
+        self.inbox.put(&about, rows, |row| row::answered_by(task, row), Instant::now());
+        Ok(())
+    }
+
+    async fn refocus(&mut self, delta: &mut FeedDelta) -> Result<(), ApiError> {
+        self.interest = self.seat.interest.borrow_and_update().clone();
+        let now: HashSet<HandleId> = self.interest.ids.iter().copied().collect();
+        let before = std::mem::replace(&mut self.rows, now);
+        self.heard.retain(|id, _| self.rows.contains(id) || self.interest.task == Some(*id));
+        // Between the page that brought a row and this moment it may have changed.
+        for id in self.rows.difference(&before).copied().collect::<Vec<_>>() {
+            self.push_row(id, delta).await?;
+        }
+        delta.view = self.view().await?;
+        delta.task = self.task_on_screen().await?;
+        Ok(())
+    }
+
+    /// Whether changes are recorded, where that is news.
+    async fn read_recording(&mut self, delta: &mut FeedDelta) -> Result<(), ApiError> {
+        let state = self.recording_moves.borrow_and_update().clone();
+        let recording = self.api.recording_dto(&state, &mut self.names).await?;
+        if recording != self.recording {
+            self.recording = recording.clone();
+            delta.recording = Some(recording);
+        }
+        Ok(())
+    }
+
+    async fn read_desk(&mut self, delta: &mut FeedDelta) -> Result<(), ApiError> {
+        self.seat.desk.mark_unchanged();
+        let settings = self.api.settings().await?;
+        if settings != self.settings {
+            self.settings = settings.clone();
+            delta.settings = Some(settings);
+        }
+        let views = self.api.desk_items(UserDataKind::View).await?;
+        if views != self.views {
+            self.views = views.clone();
+            delta.views = Some(views);
+        }
+        self.inbox.snooze(self.api.snoozes().await?);
+        Ok(())
+    }
+
+    /// What is due by the clock, and what the inbox has to tell.
+    async fn clocks(&mut self, delta: &mut FeedDelta) -> Result<(), ApiError> {
+        let now = Instant::now();
+        let asking = self.api.policy.asking.clone();
+        if now >= self.counts_at + asking.counts_rest {
+            self.read_counts(delta).await?;
+        }
+        if self.watches_contact() && now >= self.heard_at + asking.heard_tick {
+            self.heard_at = now;
+            self.read_heard(delta).await?;
+        }
+        if now >= self.agents_heard_at + asking.agents_tick {
+            self.agents_heard_at = now;
+            self.agents.listen(&self.api, delta);
+        }
+        if now >= self.deadlines_at + asking.deadline_tick {
+            self.deadlines_at = now;
+            self.inbox.approach(self.api.now(), &self.api.policy);
+        }
+        self.budgets.listen(&self.api, &mut self.names, delta).await?;
+        self.inbox.sweep(now);
+        let told = self.inbox.take();
+        delta.inbox = told.rows.into_values().collect();
+        delta.gone_inbox = told.gone.into_iter().collect();
+        self.tell_totals(delta);
+        Ok(())
+    }
+
+    /// Tells what is counted, where it may have moved: all of it as of one moment.
+    async fn read_counts(&mut self, delta: &mut FeedDelta) -> Result<(), ApiError> {
+        if !self.stale_counts && self.stale_servers.is_empty() && !self.agents.is_stale() {
+            return Ok(());
+        }
+        self.counts_at = Instant::now();
+        if self.stale_counts {
+            self.stale_counts = false;
+            self.tallies = self.api.registry.tallies().await?;
+            if delta.view.is_none() {
+                delta.view = self.view().await?;
+            }
+        }
+        let stale = std::mem::take(&mut self.stale_servers).into_iter().collect();
+        self.put_servers(stale, delta).await?;
+        self.agents.count(&self.api, &self.tallies, delta).await
+    }
+
+    /// Tells the totals, where they are others: those of tasks as counted last, the inbox's as it is now.
+    fn tell_totals(&mut self, delta: &mut FeedDelta) {
+        let totals = Totals::of(&self.tallies, self.inbox.figures(self.api.now()));
+        if totals != self.totals {
+            self.totals = totals.clone();
+            delta.totals = Some(totals);
+        }
+    }
+
+    /// Contact is no change of a task, but people read it on screen.
+    async fn read_heard(&mut self, delta: &mut FeedDelta) -> Result<(), ApiError> {
+        for id in self.rows.iter().copied().chain(self.interest.task).collect::<Vec<_>>() {
+            let Some(facts) = self.engine.live(id) else { continue };
+            if self.heard.insert(id, facts) == Some(facts) {
+                continue;
+            }
+            if self.rows.contains(&id) && !delta.rows.iter().any(|row| row.id == id.to_string()) {
+                self.push_row(id, delta).await?;
+            }
+            if self.interest.task == Some(id) && delta.task.is_none() {
+                delta.task = self.task_on_screen().await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn push_row(&mut self, id: HandleId, delta: &mut FeedDelta) -> Result<(), ApiError> {
+        let task = match self.engine.task(id) {
+            Some(task) => Some(task),
+            None => self.api.registry.handle(id).await?.map(Arc::new),
+        };
+        if let Some(task) = task {
+            delta.rows.push(self.api.row(&task, &mut self.names).await?);
+        }
+        Ok(())
+    }
+
+    async fn task_on_screen(&mut self) -> Result<Option<crate::dto::TaskDto>, ApiError> {
+        match self.interest.task {
+            Some(id) => self.api.task_if_there(id, &mut self.names).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn view(&mut self) -> Result<Option<crate::dto::ListView>, ApiError> {
+        match &self.interest.query {
+            Some(query) => Ok(Some(self.api.list_view(query, &mut self.names).await?)),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Whether the tool of this task may destroy something, or that of another call that may be asking its questions.
+async fn is_destructive(engine: &Engine, api: &Api, task: &TaskHandle) -> Result<bool, ApiError> {
+    let says = |task: &TaskHandle| task.tool.as_deref().is_some_and(|tool| engine.says_destructive(task.server, tool));
+    if says(task) {
+        return Ok(true);
+    }
+    let others: HashSet<HandleId> = task.shared.stored.values().flatten().copied().collect();
+    for other in others {
+        if api.registry.handle(other).await?.is_some_and(|other| says(&other)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,10 @@
+//! Text for people and terminals: times, token figures, hosts, shell words, settings to paste, parts of a result.
+//!
+//! Pure functions, shared by every door; nothing here reads the registry. JSON times and durations are `dto.rs`.
+
+pub(crate) mod content_parts;
+pub(crate) mod pretty_json;
+pub mod program_settings;
+pub mod shell_word;
+pub mod time;
+pub mod tokens;
