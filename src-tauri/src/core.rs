@@ -6,16 +6,16 @@
 use std::sync::Arc;
 
 use api::{ApiError, Code};
-use host::compose::Adapters;
+use host::app::compose::Adapters;
 use host::config::Config;
-use host::door::{Door, Opener};
-use host::watchdog;
+use host::app::core_client::{CoreClient, Opener};
+use host::app::watchdog;
 use tokio::sync::watch;
 
 #[derive(Clone)]
 enum State {
     Opening,
-    Open(Arc<Door>),
+    Open(Arc<CoreClient>),
     Shut(ApiError),
 }
 
@@ -34,7 +34,7 @@ impl Core {
     ///
     /// # Errors
     /// Why the core could not be opened.
-    pub(crate) async fn door(&self) -> Result<Arc<Door>, ApiError> {
+    pub(crate) async fn door(&self) -> Result<Arc<CoreClient>, ApiError> {
         let mut state = self.state.subscribe();
         let known = state.wait_for(|state| !matches!(state, State::Opening)).await;
         match known.as_deref() {
@@ -45,7 +45,7 @@ impl Core {
     }
 
     /// The door, if it is open.
-    pub(crate) fn open_door(&self) -> Option<Arc<Door>> {
+    pub(crate) fn open_door(&self) -> Option<Arc<CoreClient>> {
         match &*self.state.borrow() {
             State::Open(door) => Some(Arc::clone(door)),
             State::Opening | State::Shut(_) => None,
@@ -53,7 +53,7 @@ impl Core {
     }
 
     /// Tries to open the door and publishes the outcome.
-    pub(crate) async fn open(&self, opener: &Opener) -> Option<Arc<Door>> {
+    pub(crate) async fn open(&self, opener: &Opener) -> Option<Arc<CoreClient>> {
         match attempt(opener).await {
             Ok(door) => {
                 let door = Arc::new(door);
@@ -77,10 +77,10 @@ impl Core {
     }
 }
 
-async fn attempt(opener: &Opener) -> Result<Door, ApiError> {
+async fn attempt(opener: &Opener) -> Result<CoreClient, ApiError> {
     let config = Config::load().map_err(|why| ApiError::new(Code::Usage, why.to_string(), why.hint()))?;
     // Nobody starts a window again but itself.
     let wrap = |adapters| Adapters { on_hang: Arc::new(watchdog::restart_process), ..adapters };
-    let door = Door::open(config, Some(Arc::clone(opener)), wrap).await;
+    let door = CoreClient::open(config, Some(Arc::clone(opener)), wrap).await;
     door.map_err(|why| ApiError::new(Code::NoCore, why.to_string(), why.hint()))
 }

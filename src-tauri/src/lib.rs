@@ -17,8 +17,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use host::door::{Door, Opener};
-use host::places;
+use host::app::core_client::{CoreClient, Opener};
+use host::window::routes;
 use tauri::{App, AppHandle, Manager as _, RunEvent, WindowEvent};
 use tauri_plugin_deep_link::DeepLinkExt as _;
 
@@ -115,10 +115,10 @@ fn set_up(app: &AppHandle) -> tauri::Result<()> {
 /// Opens the place of the link we were started with and of those that come later.
 fn follow_links(app: &AppHandle) {
     let started_with = app.deep_link().get_current().ok().flatten().unwrap_or_default();
-    started_with.iter().filter_map(places::place).for_each(|hash| windows::open(app, &hash));
+    started_with.iter().filter_map(routes::place).for_each(|hash| windows::open(app, &hash));
     app.deep_link().on_open_url({
         let app = app.clone();
-        move |event| event.urls().iter().filter_map(places::place).for_each(|hash| windows::open(&app, &hash))
+        move |event| event.urls().iter().filter_map(routes::place).for_each(|hash| windows::open(&app, &hash))
     });
     // Programs of the system are run for it.
     let app = app.clone();
@@ -164,7 +164,7 @@ async fn keep_core_open(app: AppHandle) {
             tokio::select! {
                 biased;
                 () = &mut over => break,
-                () = host::moment::before_another_try() => continue,
+                () = host::window::window_clock::before_another_try() => continue,
             }
         };
         let is_over = tokio::select! {
@@ -174,7 +174,7 @@ async fn keep_core_open(app: AppHandle) {
             () = feed_tray(&app, &door) => false,
         };
         core.shut(api::ApiError::no_core());
-        door.stop().await;
+        door.shutdown().await;
         if is_over {
             break;
         }
@@ -183,7 +183,7 @@ async fn keep_core_open(app: AppHandle) {
 }
 
 /// Feeds the tray for as long as the core is open.
-async fn feed_tray(app: &AppHandle, door: &Door) {
+async fn feed_tray(app: &AppHandle, door: &CoreClient) {
     const NOTHING_IN_VIEW: &str = r#"{"query":null,"ids":[],"task":null,"visible":false}"#;
     let mut told = None;
     loop {
@@ -202,6 +202,6 @@ async fn feed_tray(app: &AppHandle, door: &Door) {
                 }
             }
         }
-        host::moment::before_another_try().await;
+        host::window::window_clock::before_another_try().await;
     }
 }

@@ -4,7 +4,7 @@
 //! what keeps running and what does not. Whether agents are served without the window is asked once.
 
 use api::calls::agents::AgentList;
-use host::door::Door;
+use host::app::core_client::CoreClient;
 use tauri::{AppHandle, Manager as _};
 use tauri_plugin_dialog::{DialogExt as _, MessageDialogButtons, MessageDialogKind};
 use tokio::sync::Notify;
@@ -108,7 +108,7 @@ fn ask_about_agents(app: &AppHandle, stays: bool) {
     });
 }
 
-async fn has_agents(door: &Door) -> bool {
+async fn has_agents(door: &CoreClient) -> bool {
     let Ok(text) = door.call("agents.list", "{}".to_owned()).await else { return false };
     let list = serde_json::from_str::<AgentList>(&text).map(|list| list.agents).unwrap_or_default();
     list.iter().any(|agent| agent.revoked_at.is_none())
@@ -122,7 +122,7 @@ pub(crate) fn leave(app: &AppHandle) {
 
 /// Returns when the system asks this program to end: a closing session, `kill`, Ctrl-C in a terminal.
 pub(crate) async fn signalled() {
-    match host::signals::Signals::listen_with_defaults() {
+    match host::app::shutdown_signals::ShutdownSignals::listen_with_defaults() {
         Ok(mut signals) => signals.next().await,
         Err(why) => {
             tracing::warn!("{}", why.message);

@@ -4,7 +4,7 @@
 //! window then quits. Any program of the session can press its entries, so every entry only opens a page, and *Quit…*
 //! asks in a window first (ruling 42).
 
-use host::places;
+use host::window::routes;
 use parking_lot::Mutex;
 use tauri::image::Image;
 use tauri::menu::{Menu, MenuItem, PredefinedMenuItem};
@@ -88,7 +88,7 @@ impl Tray {
     /// The place of the item that came last.
     pub(crate) fn newest(&self) -> String {
         let state = self.state.lock();
-        state.newest(&host::moment::now()).map_or_else(|| places::INBOX.to_owned(), places::inbox_item)
+        state.newest(&host::window::window_clock::now()).map_or_else(|| routes::INBOX.to_owned(), routes::inbox_item)
     }
 
     /// Applies a frame. False: the feed must be opened again.
@@ -129,7 +129,7 @@ impl Tray {
     }
 
     fn appearance(&self, is_dark: bool) -> TrayAppearance {
-        let now = host::moment::now();
+        let now = host::window::window_clock::now();
         let state = self.state.lock();
         TrayAppearance {
             face: state.face(),
@@ -204,13 +204,13 @@ fn menu(app: &AppHandle, appearance: &TrayAppearance) -> tauri::Result<Menu<taur
 
 fn chosen(app: &AppHandle, id: &str) {
     match id {
-        INBOX => windows::open(app, places::INBOX),
-        BUDGETS => windows::open(app, places::BUDGETS),
-        NOTIFICATIONS => windows::open(app, places::SETTINGS),
+        INBOX => windows::open(app, routes::INBOX),
+        BUDGETS => windows::open(app, routes::BUDGETS),
+        NOTIFICATIONS => windows::open(app, routes::SETTINGS),
         QUIT => quit::ask(app),
         other => {
             if let Some(item) = other.strip_prefix(ITEM) {
-                windows::open(app, &places::inbox_item(item));
+                windows::open(app, &routes::inbox_item(item));
             }
         }
     }

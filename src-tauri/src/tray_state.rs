@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use api::dto::{AddressDto, BudgetList, InboxRow, ServerDto, SettingsDto, Totals};
 use api::feed::frame::{FeedDelta, FeedFrame, FeedSnapshot};
-use host::menu;
+use host::window::menu_labels;
 
 /// What a frame asks of its reader.
 #[derive(Debug, PartialEq, Eq)]
@@ -120,12 +120,12 @@ impl TrayState {
 
     /// The fullest window, once it is so full that people are told.
     pub(crate) fn gauge(&self) -> Option<String> {
-        menu::gauge(&self.budgets)
+        menu_labels::gauge(&self.budgets)
     }
 
     /// The first items of the inbox as lines of a menu, each with its id.
     pub(crate) fn lines(&self, now: &str, most: usize) -> Vec<(String, String)> {
-        self.waiting(now).into_iter().take(most).map(|row| (row.id.clone(), menu::item(row))).collect()
+        self.waiting(now).into_iter().take(most).map(|row| (row.id.clone(), menu_labels::item(row))).collect()
     }
 
     /// Whether notifications are paused at this moment.

@@ -52,7 +52,7 @@ export class Desktop {
 
   /** Another client of the bus sends the service's signals; they have passed the bus when this returns. */
   async forge(number, actions) {
-    const script = join(import.meta.dirname, '../../src-tauri/crates/host/tests/cli/notices/forger.py');
+    const script = join(import.meta.dirname, '../../src-tauri/crates/host/tests/cli/notifications/forger.py');
     const forger = spawn('/usr/bin/python3', [script, String(number), ...actions], { stdio: 'inherit' });
     const [code] = await once(forger, 'exit');
     if (code !== 0) throw new Error(`the forger ended with ${code}`);

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use domain::policy::Policy;
-use host::attach::Attached;
-use host::paths::Paths;
+use host::app::socket_client::SocketClient;
+use host::config::paths::Paths;
 use serde_json::{Value, json};
 
 use crate::home::Home;
@@ -21,18 +21,18 @@ pub fn program() -> PathBuf {
 
 /// A way to the core of a data directory.
 #[must_use]
-pub fn attach(home: &Home) -> Attached {
-    Attached::new(&Paths::new(home.data()), &Policy::default()).expect("a way to the core")
+pub fn attach(home: &Home) -> SocketClient {
+    SocketClient::new(&Paths::new(home.data()), &Policy::default()).expect("a way to the core")
 }
 
 /// Makes a call of the api and reads its JSON.
-pub async fn call(core: &Attached, name: &str, input: &Value) -> Value {
+pub async fn call(core: &SocketClient, name: &str, input: &Value) -> Value {
     let text = core.call(name, input.to_string()).await.unwrap_or_else(|e| panic!("`{name}` failed: {e}"));
     serde_json::from_str(&text).expect("JSON of the api")
 }
 
 /// Starts a call on a server and returns its handle.
-pub async fn start(core: &Attached, server: &str, tool: &str, nonce: &str) -> String {
+pub async fn start(core: &SocketClient, server: &str, tool: &str, nonce: &str) -> String {
     let input = json!({"server": server, "tool": tool, "arguments": {"nonce": nonce}});
     let task = call(core, "tasks.start", &input).await;
     task.get("id").and_then(Value::as_str).expect("an id").to_owned()

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use host::compose::Adapters;
+use host::app::compose::Adapters;
 use testkit::kill::{Fate, KillPointCallIntents, KillPointConnector, KillPointRegistry, KillPoints};
 
 fn with_kill_points(adapters: Adapters) -> Adapters {

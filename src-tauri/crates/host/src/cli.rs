@@ -1,38 +1,19 @@
 //! The `taskwarden` command line: arguments in, text or JSON and an exit code out (product.md).
 //!
-//! One file a group of commands. Commands speak to the core through its socket, or, where they only read, to the
-//! registry itself when no core runs (ruling 17). Errors are one line and a hint on standard error; with `--json` one
-//! object. Nothing here decides what may be done.
+//! One folder per group of commands. Commands call the core through its socket; those that only read use the registry
+//! itself when no core runs (ruling 17). Errors are one line and a hint on standard error, or one object with `--json`.
+//! Nothing here decides what may be done.
 
 mod agents;
-mod amount;
-mod answer;
-mod ask;
-mod audit;
 mod budget;
-mod call;
-mod connect;
-mod consent;
-mod doctor;
-mod follow;
-mod hold;
+mod core_commands;
 mod inbox;
 mod input;
-mod keep;
-mod prompt;
+mod output;
 mod rules;
-mod screen;
-mod serve;
 mod servers;
-mod sessions;
-mod stop;
 mod storage;
-mod table;
 mod tasks;
-mod ui;
-mod watch;
-mod weigh;
-pub(crate) mod words;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -41,15 +22,16 @@ use api::{ApiError, Code};
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use crate::compose::Adapters;
+use crate::app::compose::Adapters;
 use crate::config::{Config, ConfigError};
-use screen::Screen;
+use output::exit_code::{CommandResult, DONE, INTERRUPTED};
+use output::screen::Screen;
 
 /// Watch, answer and stop the long-running work that MCP servers do for you and your agents.
 #[derive(Debug, Parser)]
 #[command(name = "taskwarden", bin_name = "taskwarden", version, max_term_width = 100)]
 struct Cli {
-    /// Print JSON: one document, or one a line where a command streams.
+    /// Print JSON: one document, or one per line where a command streams.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -58,61 +40,51 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the core in this terminal until Ctrl-C, for agents and the window in the browser.
-    Serve(serve::Serve),
-    /// Show the window of the running core in the browser: prints its address and a one-time code.
+    /// Run the core in this terminal until Ctrl-C. It serves agents and the window in the browser.
+    Serve(core_commands::serve::ServeArgs),
+    /// Print the address of the running core's window in the browser, and a one-time code for it.
     Ui,
-    /// List browsers that are signed in, and sign them out.
+    /// List signed-in browsers, and sign them out.
     #[command(subcommand)]
-    Sessions(sessions::Sessions),
+    Sessions(core_commands::sessions::SessionsCommand),
     /// Add, list, show and remove MCP servers.
     #[command(subcommand)]
-    Servers(servers::Servers),
+    Servers(servers::ServersCommand),
     /// Add, list and revoke agents: programs that reach servers through Taskwarden.
     #[command(subcommand)]
-    Agents(agents::Agents),
-    /// Carry an agent's standard input and output to its servers; for the settings of agents' programs.
-    Connect(connect::Connect),
-    /// Show what stands in the windows of agents, and set how it is counted.
-    Budget(budget::Budget),
-    /// List and set what holds for calls of agents.
+    Agents(agents::AgentsCommand),
+    /// Connect an agent to its servers over standard input and output. The agent's program runs this.
+    Connect(agents::connect::ConnectArgs),
+    /// Show how full the context windows of agents are, and set how tokens are counted.
+    Budget(budget::BudgetArgs),
+    /// List and set rules for the calls of agents.
     #[command(subcommand)]
-    Rules(rules::Rules),
-    /// Call a tool; prints the handle of its task at once.
-    Call(call::Call),
+    Rules(rules::RulesCommand),
+    /// Call a tool, and print the handle of its task at once.
+    Call(tasks::call::CallArgs),
     /// List, show, watch, answer and cancel tasks.
     #[command(subcommand)]
-    Tasks(tasks::Tasks),
-    /// Show everything that waits for your answer, oldest first.
-    Inbox(inbox::Inbox),
-    /// Show what is stored and how long it is kept, change that, and clean up.
-    Storage(storage::Storage),
+    Tasks(tasks::TasksCommand),
+    /// Show everything that waits for you, oldest first.
+    Inbox(inbox::InboxArgs),
+    /// Show what is stored and for how long, change the limits, and clean up.
+    Storage(storage::StorageArgs),
     /// Check the audit log.
     #[command(subcommand)]
-    Audit(audit::Audit),
-    /// Check the set-up; each finding comes with its cure.
+    Audit(storage::audit::AuditCommand),
+    /// Check the installation, and say how to fix each problem.
     Doctor,
-    /// Run the built-in MCP server whose tools do real long work on local files.
-    DemoServer(serve::DemoServer),
-    /// Hold one server's process beyond the core that started it; cores start this themselves.
+    /// Run the built-in MCP server, whose tools do long work on local files.
+    DemoServer(core_commands::serve::DemoServerArgs),
+    /// Keep one server's process running when its core ends. Only cores start this.
     #[command(hide = true)]
-    Keep(keep::Keep),
-    /// Print completions for a shell.
+    Keep(core_commands::keeper::KeeperArgs),
+    /// Print shell completions.
     Completions {
-        /// Which shell.
+        /// The shell to complete for.
         shell: clap_complete::Shell,
     },
 }
-
-/// How a command ended: an exit code, or an error that has its own.
-pub(crate) type Ended = Result<u8, ApiError>;
-
-/// Done, exit code 0.
-pub(crate) const DONE: u8 = 0;
-/// The task failed, was cancelled or is gone.
-pub(crate) const FAILED: u8 = 1;
-/// Interrupted by Ctrl-C.
-pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Runs the command line of this process.
 #[must_use]
@@ -120,33 +92,33 @@ pub fn run() -> ExitCode {
     run_with(std::env::args_os(), |adapters| adapters)
 }
 
-/// Runs the command line with these arguments; `wrap` may replace adapters of a core that is started.
+/// Runs the command line with these arguments. `wrap` may replace adapters of a core that is started.
 pub fn run_with(args: impl IntoIterator<Item = OsString>, wrap: impl FnOnce(Adapters) -> Adapters) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let wants_json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
     let screen = Screen::new(wants_json);
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        Err(error) => return ExitCode::from(misread(&screen, &error, &args)),
+        Err(error) => return ExitCode::from(report_usage(&screen, &error, &args)),
     };
     let runtime = match runtime(matches!(cli.command, Command::Serve(_) | Command::DemoServer(_))) {
         Ok(runtime) => runtime,
         Err(error) => {
             let error = ApiError::new(
                 Code::Failed,
-                format!("the system gave no threads: {error}"),
-                "Close programs or raise the limits of your user, then try again.",
+                format!("a thread could not be started: {error}"),
+                "Close some programs or raise the limits of your user, then try again.",
             );
-            return ExitCode::from(told(&screen, &error));
+            return ExitCode::from(print_error(&screen, &error));
         }
     };
-    // Large because every command is in it; one allocation for a process.
+    // Boxed because every command is in the future; one allocation in a process.
     let ended = runtime.block_on(Box::pin(interruptible(cli.command, &screen, wrap)));
-    // A question may still wait for a line that nobody will type; nothing of ours runs on.
+    // A prompt may still wait for a line that nobody will type; do not wait for it.
     runtime.shutdown_background();
     ExitCode::from(match ended {
         Ok(code) => code,
-        Err(error) => told(&screen, &error),
+        Err(error) => print_error(&screen, &error),
     })
 }
 
@@ -159,13 +131,13 @@ fn runtime(is_core: bool) -> std::io::Result<tokio::runtime::Runtime> {
     builder.enable_all().build()
 }
 
-/// Ends a command at Ctrl-C. A command that has something to say about it does so first; cores end in their own way.
-async fn interruptible(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) -> Adapters) -> Ended {
+/// Ends a command at Ctrl-C, unless the command handles it first. Cores shut down in their own way.
+async fn interruptible(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) -> Adapters) -> CommandResult {
     if matches!(command, Command::Serve(_) | Command::DemoServer(_) | Command::Keep(_)) {
         return perform(command, screen, wrap).await;
     }
     let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
-    // The signal is ours from now on, before anything is shown that invites it.
+    // Register the handler now, before anything on the screen mentions Ctrl-C.
     let _ = futures::poll!(interrupted.as_mut());
     tokio::select! {
         biased;
@@ -174,7 +146,7 @@ async fn interruptible(command: Command, screen: &Screen, wrap: impl FnOnce(Adap
     }
 }
 
-async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) -> Adapters) -> Ended {
+async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) -> Adapters) -> CommandResult {
     if let Command::Completions { shell } = command {
         let mut script = Vec::new();
         clap_complete::generate(shell, &mut Cli::command(), "taskwarden", &mut script);
@@ -182,50 +154,50 @@ async fn perform(command: Command, screen: &Screen, wrap: impl FnOnce(Adapters) 
         return Ok(DONE);
     }
     if let Command::DemoServer(demo) = command {
-        return Box::pin(serve::demo(demo, screen)).await;
+        return Box::pin(core_commands::serve::demo(demo, screen)).await;
     }
     if let Command::Keep(command) = command {
-        return keep::run(command).await;
+        return core_commands::keeper::run(command).await;
     }
     if let Command::Doctor = command {
-        // It must speak even when the configuration cannot be read.
-        return Box::pin(doctor::run(Config::load(), screen)).await;
+        // It must work even when the configuration cannot be read.
+        return Box::pin(core_commands::doctor::run(Config::load(), screen)).await;
     }
     let config = match &command {
         Command::Serve(command) if command.is_background() => Config::load_for_background(),
         _ => Config::load(),
     };
-    let config = config.map_err(|error| unconfigured(&error))?;
+    let config = config.map_err(|error| config_error(&error))?;
     match command {
-        Command::Serve(command) => serve::run(command, config, screen, wrap).await,
-        Command::Ui => ui::run(&config, screen).await,
-        Command::Sessions(command) => sessions::run(command, &config, screen).await,
+        Command::Serve(command) => core_commands::serve::run(command, config, screen, wrap).await,
+        Command::Ui => core_commands::ui::run(&config, screen).await,
+        Command::Sessions(command) => core_commands::sessions::run(command, &config, screen).await,
         Command::Servers(command) => servers::run(command, &config, screen).await,
         Command::Agents(command) => agents::run(command, &config, screen).await,
-        Command::Connect(command) => Box::pin(connect::run(command, config, screen)).await,
+        Command::Connect(command) => Box::pin(agents::connect::run(command, config, screen)).await,
         Command::Budget(command) => budget::run(command, &config, screen).await,
         Command::Rules(command) => rules::run(command, &config, screen).await,
-        Command::Call(command) => call::run(command, &config, screen).await,
+        Command::Call(command) => tasks::call::run(command, &config, screen).await,
         Command::Tasks(command) => tasks::run(command, &config, screen).await,
         Command::Inbox(command) => inbox::run(&command, &config, screen).await,
         Command::Storage(command) => storage::run(command, &config, screen).await,
-        Command::Audit(command) => audit::run(command, &config, screen).await,
+        Command::Audit(command) => storage::audit::run(command, &config, screen).await,
         Command::Doctor | Command::DemoServer(_) | Command::Keep(_) | Command::Completions { .. } => Ok(DONE),
     }
 }
 
-fn unconfigured(error: &ConfigError) -> ApiError {
+fn config_error(error: &ConfigError) -> ApiError {
     ApiError::new(Code::Usage, error.to_string(), error.hint())
 }
 
 /// Prints an error and gives its exit code.
-fn told(screen: &Screen, error: &ApiError) -> u8 {
+fn print_error(screen: &Screen, error: &ApiError) -> u8 {
     screen.error(error);
     error.code.exit()
 }
 
 /// Help and version are answers; everything else is a usage error in our words.
-fn misread(screen: &Screen, error: &clap::Error, args: &[OsString]) -> u8 {
+fn report_usage(screen: &Screen, error: &clap::Error, args: &[OsString]) -> u8 {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             screen.line(&error.render().ansi().to_string().trim_end().replace("\r\n", "\n"));
@@ -237,14 +209,14 @@ fn misread(screen: &Screen, error: &clap::Error, args: &[OsString]) -> u8 {
         }
         _ => {
             let text = error.render().to_string();
-            let (message, hint) = usage(&text, &meant(args));
-            told(screen, &ApiError::new(Code::Usage, message, hint))
+            let (message, hint) = usage(&text, &intended_command(args));
+            print_error(screen, &ApiError::new(Code::Usage, message, hint))
         }
     }
 }
 
-/// The command that was meant, as far as its words are known: `taskwarden budget set`.
-fn meant(args: &[OsString]) -> String {
+/// The command that was intended, as far as its words are known: `taskwarden budget set`.
+fn intended_command(args: &[OsString]) -> String {
     let mut words = vec!["taskwarden"];
     let mut command = &Cli::command();
     for word in args.iter().skip(1).filter_map(|arg| arg.to_str()).filter(|word| !word.starts_with('-')) {
@@ -255,8 +227,8 @@ fn meant(args: &[OsString]) -> String {
     words.join(" ")
 }
 
-/// Clap's paragraphs as one line and a hint.
-fn usage(text: &str, meant: &str) -> (String, String) {
+/// Turns clap's paragraphs into one line and a hint.
+fn usage(text: &str, command: &str) -> (String, String) {
     let mut message = Vec::new();
     let mut tips = Vec::new();
     let mut usage = None;
@@ -265,20 +237,21 @@ fn usage(text: &str, meant: &str) -> (String, String) {
             tips.push(sentence(tip));
         } else if let Some(form) = line.strip_prefix("Usage: ") {
             usage = Some(if form.ends_with("<COMMAND>") && tips.is_empty() {
-                format!("`{meant} --help` lists the commands.")
+                format!("`{command} --help` lists the commands.")
             } else {
                 format!("Write it as `{form}`.")
             });
         } else if line.starts_with("For more information") || usage.is_some() {
-            // A command with two forms has a line of usage for each: one is told.
+            // A command with two forms has a usage line for each; one is enough.
         } else {
             message.push(line.strip_prefix("error: ").unwrap_or(line));
         }
     }
     tips.extend(usage);
     if tips.is_empty() {
-        let told = if meant.contains(' ') { "says what belongs there, with units" } else { "lists the commands" };
-        tips.push(format!("`{meant} --help` {told}."));
+        let purpose =
+            if command.contains(' ') { "explains the arguments and their units" } else { "lists the commands" };
+        tips.push(format!("`{command} --help` {purpose}."));
     }
     (message.join(" ").replace('\'', "`"), tips.join(" ").replace('\'', "`"))
 }

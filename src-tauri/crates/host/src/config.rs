@@ -1,14 +1,14 @@
-//! What can be set, in three layers: built in, `config.toml` in the data directory, environment `TASKWARDEN_…`.
+//! Settings in three layers: built in, `config.toml` in the data directory, environment `TASKWARDEN_…`.
 //!
-//! `log` (a tracing filter), `secrets` (`auto`, `keychain`, `file`), `notifications` (true or false), `listen` (where
-//! agents and the browser's window come in, or `off`), `strict_agents` (whether what started a bridge may decide nothing
-//! at the socket; true or false) and every number of `domain::policy` under `[policy]`. A key that is not known is an
-//! error that names the file and the key, because a misspelt limit that is silently ignored is worse than none. Nothing
-//! is written here.
+//! `log` (a tracing filter), `secrets` (`auto`, `keychain`, `file`), `notifications`, `listen` (an address or `off`),
+//! `strict_agents` (whether what started a bridge may decide nothing at the socket), and every number of
+//! `domain::policy` under `[policy]`. An unknown key is an error that names the file and the key, because a misspelt
+//! limit that is ignored is worse than none. Nothing is written here.
 
-mod keys;
+pub mod paths;
+mod policy_keys;
 
-pub(crate) use keys::span;
+pub(crate) use policy_keys::span;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,12 +17,12 @@ use std::path::PathBuf;
 
 use domain::policy::{BadPolicy, Policy};
 
-use crate::paths::{HomeError, Paths};
+use crate::config::paths::{HomeError, Paths};
 
-/// Where secrets should lie.
+/// Where secrets are to be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SecretsWish {
-    /// In the keychain when it works, else in the file.
+pub enum SecretsChoice {
+    /// In the keychain if it works, otherwise in the file.
     Auto,
     /// Only in the keychain.
     Keychain,
@@ -30,16 +30,16 @@ pub enum SecretsWish {
     File,
 }
 
-/// Where the window is shown in the browser.
+/// Where agents and the window in the browser are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listen {
-    /// Nowhere.
+pub enum ListenSetting {
+    /// Not at all; `off` in the file.
     Off,
-    /// At this address of this machine.
+    /// At this loopback address.
     At(SocketAddr),
 }
 
-impl std::str::FromStr for Listen {
+impl std::str::FromStr for ListenSetting {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -56,64 +56,64 @@ impl std::str::FromStr for Listen {
 /// The port of the product. Ruling 18 and product.md.
 const PORT: u16 = 7717;
 
-/// Everything that can be set.
+/// All settings of a core or a command.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The data directory.
     pub paths: Paths,
     /// What is logged, as a tracing filter; `None` is the built-in choice.
     pub log: Option<String>,
-    /// Where secrets should lie.
-    pub secrets: SecretsWish,
-    /// Whether the desktop is told.
+    /// Where secrets are to be stored.
+    pub secrets: SecretsChoice,
+    /// Whether desktop notifications are shown.
     pub notifications: bool,
-    /// Where `serve` shows the window in the browser.
-    pub listen: Listen,
+    /// Where `serve` serves agents and the window in the browser.
+    pub listen: ListenSetting,
     /// Whether the program that started a bridge, and what that program starts, may decide nothing at the socket
     /// (decision 0013).
     pub strict_agents: bool,
-    /// All numbers.
+    /// Limits, intervals and sizes.
     pub policy: Policy,
 }
 
 /// What is wrong with the configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The data directory.
+    /// The data directory cannot be used.
     #[error(transparent)]
     Home(#[from] HomeError),
     /// The file cannot be read.
     #[error("the configuration `{path}` cannot be read: {source}")]
     Unreadable {
-        /// The file.
+        /// The configuration file.
         path: PathBuf,
-        /// Why.
+        /// The cause of it.
         source: std::io::Error,
     },
     /// The file is not TOML.
     #[error("the configuration `{path}` is not TOML: {why}")]
     NotToml {
-        /// The file.
+        /// The configuration file.
         path: PathBuf,
         /// Where and why, in one line.
         why: String,
     },
-    /// A key that there is not.
+    /// There is no such key.
     #[error("{place}: there is no key `{key}`")]
     UnknownKey {
         /// File or environment.
         place: String,
-        /// The key.
+        /// The key as written.
         key: String,
-        /// The nearest that there is.
+        /// The most similar key that exists.
         near: Option<String>,
     },
-    /// A value that does not fit.
+    /// The value is not of the right kind.
     #[error("{place}: `{key}` must be {expected}")]
     BadValue {
         /// File or environment.
         place: String,
-        /// The key.
+        /// The key as written.
         key: String,
         /// What would fit.
         expected: String,
@@ -130,12 +130,12 @@ impl ConfigError {
         match self {
             Self::Home(inner) => inner.hint(),
             Self::Unreadable { .. } => "Check its owner and permissions.".into(),
-            Self::NotToml { .. } => "Mend that line, or move the file aside.".into(),
+            Self::NotToml { .. } => "Fix that line, or move the file away.".into(),
             Self::UnknownKey { near: Some(near), .. } => format!("Did you mean `{near}`?"),
             Self::UnknownKey { near: None, .. } => {
-                "Known are `log`, `secrets`, `notifications`, `listen`, `strict_agents` and the numbers under `[policy]`.".into()
+                "The keys are `log`, `secrets`, `notifications`, `listen`, `strict_agents` and the numbers under `[policy]`.".into()
             }
-            Self::BadValue { .. } | Self::Policy(_) => "Change the value, or leave the key out.".into(),
+            Self::BadValue { .. } | Self::Policy(_) => "Change the value, or remove the key.".into(),
         }
     }
 }
@@ -176,12 +176,12 @@ impl Config {
         for (name, value) in env {
             let place = format!("environment variable `{name}`");
             if let Some(key) = name.strip_prefix(POLICY_PREFIX) {
-                keys::set(&mut config.policy, &key.to_lowercase(), value)
+                policy_keys::set(&mut config.policy, &key.to_lowercase(), value)
                     .map_err(|misfit| misfit.at(&place, &key.to_lowercase()))?;
             } else if let Some(key @ ("LOG" | "SECRETS" | "NOTIFICATIONS" | "LISTEN")) = name.strip_prefix(PREFIX) {
                 config.set(&place, &key.to_lowercase(), value)?;
             }
-            // Others may belong to other programs of the family; only what can be set is read.
+            // Other names may belong to other programs of the family.
         }
         config.policy.check()?;
         Ok(config)
@@ -190,8 +190,8 @@ impl Config {
     /// The built-in layer for a data directory.
     #[must_use]
     pub fn built_in(paths: Paths) -> Self {
-        let listen = Listen::At(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)));
-        let (log, secrets, policy) = (None, SecretsWish::Auto, Policy::default());
+        let listen = ListenSetting::At(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)));
+        let (log, secrets, policy) = (None, SecretsChoice::Auto, Policy::default());
         Self { paths, log, secrets, notifications: true, listen, strict_agents: false, policy }
     }
 
@@ -216,7 +216,7 @@ impl Config {
                             number => vec![(name, number)],
                         };
                         for (name, number) in parts {
-                            keys::set(&mut self.policy, &name, &plain(&number))
+                            policy_keys::set(&mut self.policy, &name, &plain(&number))
                                 .map_err(|misfit| misfit.at(&place, &format!("policy.{name}")))?;
                         }
                     }
@@ -246,9 +246,9 @@ impl Config {
             }
             "secrets" => {
                 self.secrets = match value {
-                    "auto" => SecretsWish::Auto,
-                    "keychain" => SecretsWish::Keychain,
-                    "file" => SecretsWish::File,
+                    "auto" => SecretsChoice::Auto,
+                    "keychain" => SecretsChoice::Keychain,
+                    "file" => SecretsChoice::File,
                     _ => return Err(bad("`auto`, `keychain` or `file`")),
                 }
             }
@@ -300,7 +300,7 @@ mod tests {
         let file = "log = \"debug\"\nsecrets = \"file\"\n[policy]\npoll_first = \"2s\"\nsilent_misses = 5\n";
         let config = load(file, &[("TASKWARDEN_POLICY_POLL_FIRST", "500ms")]).expect("it fits");
         assert_eq!(config.policy.poll_first, Duration::from_millis(500));
-        assert_eq!((config.policy.silent_misses, config.secrets), (5, SecretsWish::File));
+        assert_eq!((config.policy.silent_misses, config.secrets), (5, SecretsChoice::File));
         assert_eq!(config.policy.poll_last, Policy::default().poll_last);
     }
 

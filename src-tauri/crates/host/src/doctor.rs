@@ -1,12 +1,13 @@
-//! What can be wrong with a set-up, and the cure for each (issue: `doctor` names each problem and its cure).
+//! Checks an installation and says how to fix each problem.
 //!
-//! Works without a core, without a readable configuration and with a damaged registry: each check stands alone and
+//! Works without a core, without a readable configuration and with a damaged registry: each check is independent and
 //! says what it could not see. It changes nothing but a probe item in the keychain.
 
 mod agents;
+mod data_dir;
+pub(crate) mod finding;
 mod limits;
-mod place;
-mod servers;
+pub(crate) mod servers;
 mod storage;
 
 use std::sync::Arc;
@@ -16,55 +17,16 @@ use api::calls::core::doctor::CoreFacts;
 use api::format::time::count;
 use api::{Api, Caller, Code};
 use engine::SystemClock;
-use serde::Serialize;
 
-use crate::attach::Attached;
-use crate::config::{Config, ConfigError, SecretsWish};
-use crate::lock::CoreLock;
+use crate::app::compose;
+use crate::app::lock::CoreLock;
+use crate::app::socket_client::SocketClient;
+use crate::config::{Config, ConfigError, SecretsChoice};
+use crate::os::user;
 use crate::secrets::{Vault, keychain_works};
-use crate::{compose, person};
+use finding::Finding;
 
-/// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) enum Grade {
-    /// As it should be.
-    Fine,
-    /// Worth knowing.
-    Note,
-    /// Something does not work.
-    Broken,
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Finding {
-    /// What it is about.
-    pub(crate) area: String,
-    /// How bad it is.
-    pub(crate) grade: Grade,
-    /// What was found.
-    pub(crate) message: String,
-    /// What a person can do; null when nothing needs doing.
-    pub(crate) cure: Option<String>,
-}
-
-impl Finding {
-    pub(crate) fn fine(area: &str, message: impl Into<String>) -> Self {
-        Self { area: area.into(), grade: Grade::Fine, message: message.into(), cure: None }
-    }
-
-    pub(crate) fn note(area: &str, message: impl Into<String>, cure: impl Into<String>) -> Self {
-        Self { area: area.into(), grade: Grade::Note, message: message.into(), cure: Some(cure.into()) }
-    }
-
-    pub(crate) fn broken(area: &str, message: impl Into<String>, cure: impl Into<String>) -> Self {
-        Self { area: area.into(), grade: Grade::Broken, message: message.into(), cure: Some(cure.into()) }
-    }
-}
-
-/// Looks at everything.
+/// Runs all checks.
 pub(crate) async fn examine(config: Result<Config, ConfigError>) -> Vec<Finding> {
     let config = match config {
         Ok(config) => config,
@@ -72,7 +34,7 @@ pub(crate) async fn examine(config: Result<Config, ConfigError>) -> Vec<Finding>
             return vec![Finding::broken("config", error.to_string(), error.hint())];
         }
     };
-    let mut found = place::examine(&config);
+    let mut found = data_dir::examine(&config);
     found.push(secrets(&config));
     let (core, facts) = core(&config).await;
     found.extend(core);
@@ -87,49 +49,49 @@ fn secrets(config: &Config) -> Finding {
     let area = "secrets";
     match Vault::find(config) {
         Ok(Some(vault)) => match vault.probe() {
-            Ok(()) if vault.is_keychain() => Finding::fine(area, "secrets and the registry's key lie in the keychain"),
+            Ok(()) if vault.is_keychain() => Finding::fine(area, "secrets and the registry's key are in the keychain"),
             Ok(()) => {
                 let said = domain::ports::Secrets::describe(&vault);
                 let why = match keychain_works(config.policy.hosting.keychain_limit) {
-                    Ok(()) => "a keychain is there now, but the choice was made when the data directory was new".into(),
+                    Ok(()) => {
+                        "a keychain is available now, but the choice was made when the data directory was new".into()
+                    }
                     Err(why) => why,
                 };
                 Finding::note(
                     area,
-                    format!("secrets and the registry's key lie in {said} ({why})"),
+                    format!("secrets and the registry's key are in {said} ({why})"),
                     "Keep the data directory out of shared backups. Nothing else is needed.",
                 )
             }
-            Err(why) if vault.is_keychain() => Finding::broken(
-                area,
-                why,
-                "Unlock the keychain of your desktop session; the registry's key lies there.",
-            ),
+            Err(why) if vault.is_keychain() => {
+                Finding::broken(area, why, "Unlock the keychain of your desktop session; the registry's key is in it.")
+            }
             Err(why) => Finding::broken(area, why, secrets_cure(config)),
         },
         Ok(None) => Finding::fine(
             area,
             match config.secrets {
-                SecretsWish::Auto => "no secret yet; the place is chosen when the core first starts",
-                SecretsWish::Keychain => "no secret yet; they will lie in the keychain",
-                SecretsWish::File => "no secret yet; they will lie in a file that only you can read",
+                SecretsChoice::Auto => "no secrets yet; where they are stored is chosen when the core first starts",
+                SecretsChoice::Keychain => "no secrets yet; they will be in the keychain",
+                SecretsChoice::File => "no secrets yet; they will be in a file that only you can read",
             },
         ),
         Err(error) => Finding::broken(area, error.to_string(), error.hint()),
     }
 }
 
-/// The cure for a secrets file that cannot be used.
+/// How to fix a secrets file that cannot be used.
 fn secrets_cure(config: &Config) -> String {
     let path = config.paths.secrets();
     let shown = path.display();
     match std::fs::read(&path) {
         Ok(bytes) if serde_json::from_slice::<std::collections::BTreeMap<String, String>>(&bytes).is_err() => format!(
-            "Restore `{shown}` from a backup: the registry's key lies in it. Without one, move the whole data \
-             directory aside and begin anew."
+            "Restore `{shown}` from a backup: the registry's key is in it. Without a backup, move the whole data \
+             directory away and start over."
         ),
-        Ok(_) => format!("Run `chmod 600 {shown}`; the core does it too when it starts."),
-        Err(_) => format!("Run `chmod 600 {shown}`, or give it back to your user."),
+        Ok(_) => format!("Run `chmod 600 {shown}`; the core also does it when it starts."),
+        Err(_) => format!("Run `chmod 600 {shown}`, or make your user its owner."),
     }
 }
 
@@ -144,7 +106,7 @@ async fn core(config: &Config) -> (Vec<Finding>, Option<CoreFacts>) {
     let process = pid.map_or_else(|| "of unknown number".into(), |pid| pid.to_string());
     let restart = "Stop it with Ctrl-C in its terminal (or `kill` its process) and start it again.";
     let asked = async {
-        let attached = Attached::new(&config.paths, &config.policy)?;
+        let attached = SocketClient::new(&config.paths, &config.policy)?;
         attached.call("doctor", "{}".into()).await
     };
     match tokio::time::timeout(config.policy.reply_limit, asked).await {
@@ -155,14 +117,14 @@ async fn core(config: &Config) -> (Vec<Finding>, Option<CoreFacts>) {
             }
             Ok(facts) => {
                 let message = format!(
-                    "process {process} has version {}, this command {}",
+                    "process {process} has version {}, this command has {}",
                     facts.version,
                     env!("CARGO_PKG_VERSION")
                 );
                 (vec![Finding::note(area, message, restart)], Some(facts))
             }
             Err(_) => {
-                let message = format!("process {process} is of a version that this command does not understand");
+                let message = format!("process {process} has a version that this command does not understand");
                 (vec![Finding::broken(area, message, restart)], None)
             }
         },
@@ -186,10 +148,10 @@ async fn core(config: &Config) -> (Vec<Finding>, Option<CoreFacts>) {
 /// Without an answering core: what the registry itself says.
 async fn registry_alone(config: &Config) -> Vec<Finding> {
     if !config.paths.registry().exists() {
-        return vec![Finding::fine("registry", "there is none yet; the core makes it when it first starts")];
+        return vec![Finding::fine("registry", "there is none yet; the core creates it when it first starts")];
     }
     if std::fs::metadata(config.paths.registry()).is_ok_and(|facts| facts.len() == 0) {
-        // Told with the files of the data directory.
+        // Reported with the files of the data directory.
         return Vec::new();
     }
     let registry = match compose::open_to_read(config).await {
@@ -197,7 +159,7 @@ async fn registry_alone(config: &Config) -> Vec<Finding> {
         Err(error) => return vec![Finding::broken("registry", error.to_string(), error.hint())],
     };
     let api = Api::reading(registry, Arc::new(SystemClock), config.policy.clone(), compose::scale());
-    match api.doctor(&Caller::here(person::here()), Nothing {}).await {
+    match api.doctor(&Caller::here(user::here()), Nothing {}).await {
         Ok(facts) => with_facts(config, &facts),
         Err(error) => vec![Finding::broken("registry", error.message, error.hint)],
     }
@@ -232,7 +194,7 @@ fn with_facts(config: &Config, facts: &CoreFacts) -> Vec<Finding> {
         }
         None => found.push(Finding::note(
             "names",
-            "servers, agents and the use of limits are shown to people only",
+            "servers, agents and the use of limits are only shown to people",
             "Run `taskwarden doctor` in a terminal of your own.",
         )),
     }

@@ -1,15 +1,18 @@
-//! The listener and its doors: the window in the browser, and the gateway for agents (`agents.rs`) (ruling 27).
+//! The HTTP listener: the window in the browser, and the gateway for agents (ruling 27).
 //!
-//! `listen.rs` takes connections and bounds them. The page and its files are for everyone who can reach the port; calls
-//! and the feed need a session (`sign_in.rs`) and a request from the page itself (`guard.rs`). There is no other address than a loopback one, because nothing here is
-//! encrypted. A TCP peer has no process that the kernel names, so what a server started cannot be told from a person by
-//! its descent as at the socket (ruling 26): the code, which only the socket gives out, stands in for it.
+//! `listener.rs` accepts and bounds connections. The page and its files are for everyone who can reach the port; calls
+//! and the feed need a session (`sign_in.rs`) and a request from our own page. Only loopback addresses are served,
+//! because nothing here is encrypted. The kernel names no process for a TCP peer, so what a server started cannot be
+//! told from a person by its descent as at the socket (ruling 26): the sign-in code, which only the socket gives out,
+//! stands in for it.
 
-mod agents;
-mod guard;
-pub(crate) mod line;
-pub(crate) mod listen;
-mod page;
+mod agent_routes;
+pub(crate) mod connection;
+pub(crate) mod feed_lines;
+pub(crate) mod listener;
+mod page_files;
+mod page_headers;
+pub(crate) mod sign_in;
 
 use std::convert::Infallible;
 use std::io;
@@ -27,45 +30,40 @@ use axum::{Extension, Router};
 use domain::policy::{HostPolicy, Policy};
 use engine::runtime::supervisor::Supervisor;
 use futures::StreamExt as _;
+use mcp::server::{check_fetch_site, check_host_and_origin};
 use serde::Deserialize;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::agents::AgentDoor;
-use crate::files;
-use crate::frames;
-use crate::person;
-use crate::reply::{json, refused};
-use crate::request_budget::{Holder, RequestBudget};
-use crate::sign_in::{SignIn, SignedIn};
+use crate::agent_access::entry::AgentEntry;
+use crate::agent_access::request_budget::{Holder, RequestBudget};
+use crate::http::sign_in::{SignIn, SignedIn};
+use crate::json_reply::{json, refused};
+use crate::os::open_files;
+use crate::os::user;
 
-/// The header that only our page can send, with its word of the session.
+/// The header with the page's secret of the session; only our page can send it.
 const WORD: &str = "x-taskwarden";
 
 /// Why the listener is not open.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum HttpError {
+pub(crate) enum ListenError {
     /// The address can be reached from other machines.
     #[error("`{0}` is not a loopback address")]
     NotLoopback(SocketAddr),
-    /// The port is taken, or may not be used.
-    #[error("`{address}` cannot be listened on: {source}")]
-    Bind {
-        /// Where.
-        address: SocketAddr,
-        /// Why.
-        source: io::Error,
-    },
+    /// The port is in use, or not permitted.
+    #[error("cannot listen on `{address}`: {source}")]
+    Bind { address: SocketAddr, source: io::Error },
 }
 
-impl HttpError {
+impl ListenError {
     /// What a person can do next.
     #[must_use]
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::NotLoopback(address) => format!(
-                "Use `--listen 127.0.0.1:{}`; from another machine, bring that port here with `ssh -L`.",
+                "Use `--listen 127.0.0.1:{}`; from another machine, forward that port with `ssh -L`.",
                 address.port()
             ),
             Self::Bind { .. } => {
@@ -75,61 +73,61 @@ impl HttpError {
     }
 }
 
-/// What every request needs.
-struct Behind {
+/// Shared state of the page's routes.
+struct PageState {
     api: Api,
     sign_in: Arc<SignIn>,
     hosting: HostPolicy,
     stop: CancellationToken,
-    /// The name of the cookie: cookies know no ports, so the port is in it.
+    /// The name of the cookie. It contains the port, because cookies apply to all ports of a host.
     cookie: String,
     in_work: Semaphore,
     port: u16,
 }
 
-/// What a browser must show to call.
+/// The body of a sign-in request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TypedCode {
     code: String,
 }
 
-/// Where agents reach all servers of the listener at this address.
+/// The URL at which agents reach all servers through the listener at this address.
 pub(crate) fn agents_url(bound: SocketAddr) -> String {
-    format!("http://{bound}{}", agents::ALL)
+    format!("http://{bound}{}", agent_routes::ALL)
 }
 
-/// What stands behind the doors.
-pub(crate) struct Doors {
-    /// Behind the page.
+/// What the listener serves.
+pub(crate) struct ListenerServices {
+    /// Serves the page.
     pub(crate) api: Api,
-    /// Who may use it.
+    /// Decides which browsers may use it.
     pub(crate) sign_in: Arc<SignIn>,
-    /// Behind `/mcp`.
-    pub(crate) agents: AgentDoor,
+    /// Serves `/mcp` for agents.
+    pub(crate) agents: AgentEntry,
 }
 
-/// Opens the listener and serves until the scope ends. Returns where it is.
+/// Opens the listener and serves until the scope ends. Returns the bound address.
 ///
 /// # Errors
-/// When the address is not a loopback one or cannot be had.
+/// When the address is not a loopback address or cannot be bound.
 pub(crate) async fn open(
     address: SocketAddr,
-    doors: Doors,
+    services: ListenerServices,
     policy: &Policy,
     supervisor: &Supervisor,
-) -> Result<SocketAddr, HttpError> {
-    let Doors { api, sign_in, agents } = doors;
+) -> Result<SocketAddr, ListenError> {
+    let ListenerServices { api, sign_in, agents } = services;
     let hosting = &policy.hosting;
     if !address.ip().is_loopback() {
-        return Err(HttpError::NotLoopback(address));
+        return Err(ListenError::NotLoopback(address));
     }
-    let bind = |source| HttpError::Bind { address, source };
+    let bind = |source| ListenError::Bind { address, source };
     let listener = TcpListener::bind(address).await.map_err(bind)?;
     let bound = listener.local_addr().map_err(bind)?;
     sign_in.opened_at(bound);
     let stop = supervisor.stopping();
-    let behind = Arc::new(Behind {
+    let state = Arc::new(PageState {
         api,
         sign_in,
         hosting: hosting.clone(),
@@ -139,70 +137,70 @@ pub(crate) async fn open(
         port: bound.port(),
     });
     let (requests, gauges) = (agents.requests.clone(), agents.engine.gauges().clone());
-    let router = router(behind, requests.clone()).merge(agents::router(agents, bound));
-    let limits = line::Limits::of(policy, files::raise_limit());
+    let router = router(state, requests.clone()).merge(agent_routes::router(agents, bound));
+    let limits = connection::ConnectionLimits::of(policy, open_files::raise_limit());
     let connections = u64::try_from(limits.connections_max).unwrap_or(u64::MAX);
     requests.set_connections_of_one_agent(policy.shares.of_one_agent(connections));
-    let open = listen::serve(listener, router, limits, supervisor);
-    listen::register(&open, "connections at the listener", &gauges);
+    let open = listener::serve(listener, router, limits, supervisor);
+    listener::register(&open, "connections at the listener", &gauges);
     Ok(bound)
 }
 
-fn router(behind: Arc<Behind>, requests: RequestBudget) -> Router {
+fn router(state: Arc<PageState>, requests: RequestBudget) -> Router {
     let signed_in = Router::new()
         .route("/ui/session", get(|| async { StatusCode::NO_CONTENT }))
         .route("/ui/call/{name}", post(call))
         .route("/ui/feed", post(feed))
-        .route_layer(middleware::from_fn_with_state(behind.clone(), only_signed_in));
+        .route_layer(middleware::from_fn_with_state(state.clone(), only_signed_in));
     Router::new()
         .merge(signed_in)
         .route("/ui/sign-in", post(sign_in))
-        .fallback(get(page::file))
-        .layer(DefaultBodyLimit::max(behind.hosting.call_body_bytes))
-        .layer(middleware::from_fn_with_state(requests, of_a_person))
-        .layer(middleware::from_fn_with_state(behind.clone(), only_our_page))
-        .with_state(behind)
+        .fallback(get(page_files::file))
+        .layer(DefaultBodyLimit::max(state.hosting.call_body_bytes))
+        .layer(middleware::from_fn_with_state(requests, count_for_person))
+        .layer(middleware::from_fn_with_state(state.clone(), only_own_page))
+        .with_state(state)
 }
 
-/// Counts the body of a request for people.
-async fn of_a_person(State(requests): State<RequestBudget>, request: Request, next: Next) -> Response {
+/// Counts the body of a request against the budget of people.
+async fn count_for_person(State(requests): State<RequestBudget>, request: Request, next: Next) -> Response {
     requests.run(Holder::Person, request, next).await
 }
 
-/// Refuses strangers, and puts the strict headers on everything.
-async fn only_our_page(State(behind): State<Arc<Behind>>, request: Request, next: Next) -> Response {
+/// Refuses foreign requests, and adds the strict headers to every response.
+async fn only_own_page(State(state): State<Arc<PageState>>, request: Request, next: Next) -> Response {
     let is_call = request.uri().path().starts_with("/ui/");
-    let checked = guard::check(request.headers(), behind.port)
-        .and_then(|()| if is_call { guard::may_call(request.headers()) } else { Ok(()) });
+    let checked = check_host_and_origin(request.headers(), state.port)
+        .and_then(|()| if is_call { check_fetch_site(request.headers()) } else { Ok(()) });
     let mut response = match checked {
         Ok(()) => next.run(request).await,
         Err(why) => {
-            tracing::info!(?why, "a request that is not from a page of this core was refused");
+            tracing::info!(?why, "refused a request that does not come from this core's page");
             let error = ApiError::new(
                 Code::Refused,
                 "this request does not come from the window of this core",
-                format!("Open http://127.0.0.1:{}/ in the browser.", behind.port),
+                format!("Open http://127.0.0.1:{}/ in the browser.", state.port),
             );
             refused(&error)
         }
     };
-    guard::harden(response.headers_mut());
+    page_headers::harden(response.headers_mut());
     if is_call {
         response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     response
 }
 
-async fn only_signed_in(State(behind): State<Arc<Behind>>, mut request: Request, next: Next) -> Response {
+async fn only_signed_in(State(state): State<Arc<PageState>>, mut request: Request, next: Next) -> Response {
     let headers = request.headers();
-    let cookie = guard::cookie(headers, &behind.cookie).unwrap_or_default();
+    let cookie = page_headers::cookie(headers, &state.cookie).unwrap_or_default();
     let word = headers.get(WORD).and_then(|word| word.to_str().ok()).unwrap_or_default();
-    match behind.sign_in.session(cookie, word) {
+    match state.sign_in.session(cookie, word) {
         Some(session) => {
             request.extensions_mut().insert(session);
             next.run(request).await
         }
-        None => unsigned(&ApiError::new(
+        None => unauthorized(&ApiError::new(
             Code::Refused,
             "this browser is not signed in",
             "Run `taskwarden ui` and enter the code it prints.",
@@ -210,24 +208,24 @@ async fn only_signed_in(State(behind): State<Arc<Behind>>, mut request: Request,
     }
 }
 
-async fn sign_in(State(behind): State<Arc<Behind>>, headers: HeaderMap, body: Bytes) -> Response {
+async fn sign_in(State(state): State<Arc<PageState>>, headers: HeaderMap, body: Bytes) -> Response {
     let typed: TypedCode = match serde_json::from_slice(&body) {
         Ok(typed) => typed,
         Err(error) => return refused(&ApiError::bad_input(&error)),
     };
     let browser =
         headers.get(header::USER_AGENT).map_or("unnamed".into(), |name| String::from_utf8_lossy(name.as_bytes()));
-    let Some(proof) = behind.sign_in.redeem(&typed.code, &browser) else {
-        tracing::info!("a code of the browser's door was refused");
-        return unsigned(&ApiError::new(
+    let Some(proof) = state.sign_in.redeem(&typed.code, &browser) else {
+        tracing::info!("refused a sign-in code");
+        return unauthorized(&ApiError::new(
             Code::Refused,
-            "this code does not count, or no longer",
+            "this code is invalid or has expired",
             "Run `taskwarden ui` and enter the code it prints.",
         ));
     };
     tracing::info!("a browser signed in");
-    let age = behind.sign_in.session_span().as_secs();
-    let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/ui; Max-Age={age}", behind.cookie, proof.cookie);
+    let age = state.sign_in.session_span().as_secs();
+    let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/ui; Max-Age={age}", state.cookie, proof.cookie);
     let mut response = StatusCode::NO_CONTENT.into_response();
     for (name, value) in [(header::SET_COOKIE.as_str(), cookie), (WORD, proof.word)] {
         if let Ok(mut value) = HeaderValue::from_str(&value) {
@@ -239,21 +237,21 @@ async fn sign_in(State(behind): State<Arc<Behind>>, headers: HeaderMap, body: By
 }
 
 async fn call(
-    State(behind): State<Arc<Behind>>,
+    State(state): State<Arc<PageState>>,
     Extension(session): Extension<SignedIn>,
     Path(name): Path<String>,
     body: Bytes,
 ) -> Response {
     let outcome = async {
-        let _turn = behind.in_work.try_acquire().map_err(|_| {
-            ApiError::new(Code::Refused, "too many calls are in work", "Wait until some of them are done.")
+        let _turn = state.in_work.try_acquire().map_err(|_| {
+            ApiError::new(Code::Refused, "too many calls are in progress", "Wait until some of them are done.")
         })?;
         let input = text(&body)?;
-        let caller = Caller::here(person::in_browser()).in_session(session.id);
+        let caller = Caller::here(user::in_browser()).in_session(session.id);
         if CALLS.iter().any(|(known, ability)| *known == name && ability.changes()) {
             tracing::info!(call.name = %name, person = %caller.person, "asked in the browser");
         }
-        behind.api.dispatch(&caller, &name, input).await
+        state.api.dispatch(&caller, &name, input).await
     };
     match outcome.await {
         Ok(text) => json(text),
@@ -261,19 +259,19 @@ async fn call(
     }
 }
 
-async fn feed(State(behind): State<Arc<Behind>>, Extension(session): Extension<SignedIn>, body: Bytes) -> Response {
+async fn feed(State(state): State<Arc<PageState>>, Extension(session): Extension<SignedIn>, body: Bytes) -> Response {
     let opened = async {
-        let caller = Caller::here(person::in_browser()).in_session(session.id.clone());
-        frames::open(&behind.api, &caller, text(&body)?).await
+        let caller = Caller::here(user::in_browser()).in_session(session.id.clone());
+        feed_lines::open(&state.api, &caller, text(&body)?).await
     };
     let lines = match opened.await {
-        Ok(lines) => frames::with_heartbeat(frames::as_bytes(lines), behind.hosting.feed_heartbeat),
+        Ok(lines) => feed_lines::with_heartbeat(feed_lines::as_bytes(lines), state.hosting.feed_heartbeat),
         Err(error) => return refused(&error),
     };
-    let stop = behind.stop.clone();
+    let stop = state.stop.clone();
     let over = Box::pin(async move {
         tokio::select! {
-            () = behind.sign_in.ended(session) => {}
+            () = state.sign_in.ended(session) => {}
             () = stop.cancelled() => {}
         }
     });
@@ -287,7 +285,7 @@ fn text(body: &Bytes) -> Result<&str, ApiError> {
         .map_err(|_| ApiError::new(Code::Usage, "the input of the call is not UTF-8", "Reload the page."))
 }
 
-fn unsigned(error: &ApiError) -> Response {
+fn unauthorized(error: &ApiError) -> Response {
     let mut response = refused(error);
     *response.status_mut() = StatusCode::UNAUTHORIZED;
     response

@@ -1,11 +1,10 @@
 //! Logs: to standard error for the person at the terminal, and to a bounded set of files in the data directory.
 //!
-//! Types that carry secrets, arguments, answers, results or upstream ids redact themselves in `Debug`, so nothing has to
-//! be filtered here; there is no layer that searches text. A log that cannot be written never stops the core, and no
-//! place of the program can fill it (`limit.rs`).
+//! Types with secrets, arguments, answers, results or upstream ids redact themselves in `Debug`, so nothing is filtered
+//! here. A log that cannot be written never stops the core, and no place in the program can fill it (`rate_limit.rs`).
 
-mod limit;
-mod rotating;
+mod rate_limit;
+mod rotating_file;
 
 use std::io;
 
@@ -15,8 +14,8 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt};
 
 use crate::config::Config;
-use limit::LineLimit;
-use rotating::RotatingFile;
+use rate_limit::LineLimit;
+use rotating_file::RotatingFile;
 
 /// Starts logging for a core. Standard error shows warnings unless a filter is configured; the file shows lifecycle.
 ///

@@ -1,8 +1,8 @@
-//! Where secrets lie: the operating system's keychain, or a file that only the user can read (ruling 9).
+//! Where secrets are stored: the operating system's keychain, or a file that only the user can read (ruling 9).
 //!
-//! The choice is made once per data directory and written to `secrets.place`, because the registry's seal key lies there
-//! too: a keychain that appears later must not hide the key that the registry was sealed with. The keychain is probed
-//! by a real set, get and delete; a locked one that says it is fine fails there. Values never stand in errors.
+//! The choice is made once per data directory and written to `secrets.place`, because the registry's seal key is stored
+//! there too: a keychain that appears later must not hide the key that the registry was sealed with. The keychain is
+//! probed by a real set, get and delete; a locked one that claims to work fails there. Errors never contain values.
 
 mod file;
 mod keychain;
@@ -16,8 +16,8 @@ use domain::ids::ServerId;
 use domain::ports::{Secret, SecretError, Secrets};
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Config, SecretsWish};
-use crate::paths::Paths;
+use crate::config::paths::Paths;
+use crate::config::{Config, SecretsChoice};
 use file::SecretFile;
 pub(crate) use file::write_private;
 use keychain::Keychain;
@@ -25,13 +25,16 @@ use keychain::Keychain;
 /// The name of the registry's key beside the servers' secrets.
 const SEAL_KEY: &str = "registry-seal-key";
 
-/// Which place was chosen for a data directory.
+/// Letters of a vault's name: 64 random bits, so that two data directories never share one.
+const VAULT_LETTERS: usize = 16;
+
+/// The choice made for a data directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Place {
     /// `keychain` or `file`.
     place: Kind,
-    /// Names this data directory in the keychain, so that it can be moved.
+    /// Names this data directory in the keychain, so that the directory can be moved.
     vault: String,
 }
 
@@ -42,10 +45,10 @@ enum Kind {
     File,
 }
 
-/// What keeps secrets for one data directory.
-pub struct Vault {
+/// The secrets of one data directory.
+pub(crate) struct Vault {
     store: Store,
-    /// Why the keychain was not chosen, or where things lie.
+    /// Where secrets are, for people.
     said: String,
 }
 
@@ -54,21 +57,15 @@ enum Store {
     File(SecretFile),
 }
 
-/// Why secrets cannot be kept. Without a secret in it.
+/// Why secrets cannot be stored. Contains no secret.
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
-    /// The place file.
+    /// The file that says where secrets are.
     #[error("`{path}` cannot be read or written: {why}")]
-    Place {
-        /// Which.
-        path: String,
-        /// Why.
-        why: String,
-    },
-    /// The keychain.
+    Place { path: String, why: String },
     #[error("the keychain cannot be used: {0}")]
     Keychain(String),
-    /// The secrets file or the keychain has something wrong in it.
+    /// The secrets file or the keychain contains something invalid.
     #[error(transparent)]
     Secret(#[from] SecretError),
     /// The registry is there and its key is not.
@@ -81,7 +78,7 @@ impl VaultError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::Place { .. } => "Check its owner and permissions; it must hold what Taskwarden wrote.".into(),
+            Self::Place { .. } => "Check its owner and permissions, and that it is as Taskwarden wrote it.".into(),
             Self::Keychain(_) => "Unlock the keychain of your desktop session and try again.".into(),
             Self::Secret(_) => {
                 "Run `taskwarden doctor`: it says whether the keychain is locked, or the secrets file is \
@@ -90,7 +87,7 @@ impl VaultError {
             }
             Self::KeyGone(_) => {
                 "Restore it from a backup. Without it the arguments, answers and results in the registry stay sealed; \
-                 to begin anew, move the data directory aside."
+                 to start over, move the data directory away."
                     .into()
             }
         }
@@ -102,20 +99,21 @@ impl Vault {
     ///
     /// # Errors
     /// When the chosen place cannot be used now.
-    pub fn open(config: &Config) -> Result<Self, VaultError> {
+    pub(crate) fn open(config: &Config) -> Result<Self, VaultError> {
         let path = config.paths.secrets_place();
         match read_place(&path)? {
             Some(place) => Self::at(&place, config),
             None => {
-                let vault: String = crate::random::key().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+                let mut vault = hex::encode(crate::os::random::key());
+                vault.truncate(VAULT_LETTERS);
                 let keychain = Keychain::new(&vault, config.policy.hosting.keychain_limit);
                 let (kind, why) = match config.secrets {
-                    SecretsWish::File => (Kind::File, "as configured".to_owned()),
-                    SecretsWish::Keychain => {
+                    SecretsChoice::File => (Kind::File, "as configured".to_owned()),
+                    SecretsChoice::Keychain => {
                         keychain.probe().map_err(VaultError::Keychain)?;
                         (Kind::Keychain, String::new())
                     }
-                    SecretsWish::Auto => match keychain.probe() {
+                    SecretsChoice::Auto => match keychain.probe() {
                         Ok(()) => (Kind::Keychain, String::new()),
                         Err(why) => (Kind::File, why),
                     },
@@ -123,14 +121,14 @@ impl Vault {
                 let place = Place { place: kind, vault };
                 write_place(&path, &place)?;
                 if kind == Kind::File {
-                    tracing::info!(why, "secrets lie in a file that only the user can read");
+                    tracing::info!(why, "secrets are in a file that only the user can read");
                 }
                 Self::at(&place, config)
             }
         }
     }
 
-    /// Whether secrets lie in a file that only the user can read.
+    /// Whether secrets are in a file that only the user can read.
     pub(crate) fn is_in_file(&self) -> bool {
         match self.store {
             Store::File(_) => true,
@@ -142,7 +140,7 @@ impl Vault {
     ///
     /// # Errors
     /// When the place file cannot be read.
-    pub fn find(config: &Config) -> Result<Option<Self>, VaultError> {
+    pub(crate) fn find(config: &Config) -> Result<Option<Self>, VaultError> {
         match read_place(&config.paths.secrets_place())? {
             Some(place) => Self::at(&place, config).map(Some),
             None => Ok(None),
@@ -167,7 +165,7 @@ impl Vault {
     ///
     /// # Errors
     /// When it cannot be read or stored, or the registry is there and its key is not.
-    pub fn seal_key(&self, paths: &Paths) -> Result<[u8; 32], VaultError> {
+    pub(crate) fn seal_key(&self, paths: &Paths) -> Result<[u8; 32], VaultError> {
         if let Some(text) = self.read(SEAL_KEY)? {
             return key_from_text(text.reveal())
                 .ok_or_else(|| SecretError("the registry's key is damaged".into()).into());
@@ -178,26 +176,25 @@ impl Vault {
                 Store::File(_) => "secrets file",
             }));
         }
-        let key = crate::random::key();
-        let text: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.write(SEAL_KEY, Some(&Secret::new(text)))?;
+        let key = crate::os::random::key();
+        self.write(SEAL_KEY, Some(&Secret::new(hex::encode(key))))?;
         Ok(key)
     }
 
-    /// Tries a real set, get and delete at the chosen place.
+    /// Tries a real set, get and delete in the chosen store.
     ///
     /// # Errors
     /// One line, without a secret.
-    pub fn probe(&self) -> Result<(), String> {
+    pub(crate) fn probe(&self) -> Result<(), String> {
         match &self.store {
             Store::Keychain(keychain) => keychain.probe(),
             Store::File(file) => file.check(),
         }
     }
 
-    /// Whether secrets lie in the keychain.
+    /// Whether secrets are in the keychain.
     #[must_use]
-    pub fn is_keychain(&self) -> bool {
+    pub(crate) fn is_keychain(&self) -> bool {
         matches!(self.store, Store::Keychain(_))
     }
 
@@ -256,13 +253,7 @@ fn write_place(path: &Path, place: &Place) -> Result<(), VaultError> {
 
 fn key_from_text(text: &str) -> Option<[u8; 32]> {
     let mut key = [0_u8; 32];
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    for (at, byte) in key.iter_mut().enumerate() {
-        let from = at.checked_mul(2)?;
-        *byte = u8::from_str_radix(text.get(from..from.checked_add(2)?)?, 16).ok()?;
-    }
+    hex::decode_to_slice(text, &mut key).ok()?;
     Some(key)
 }
 
@@ -270,17 +261,17 @@ fn key_from_text(text: &str) -> Option<[u8; 32]> {
 mod tests {
     use super::*;
 
-    fn config(dir: &Path, wish: SecretsWish) -> Config {
+    fn config(dir: &Path, wish: SecretsChoice) -> Config {
         Config { secrets: wish, ..Config::built_in(Paths::new(dir)) }
     }
 
     #[test]
     fn the_place_of_secrets_is_chosen_once_and_the_key_of_the_registry_stays_the_same() {
         let dir = tempfile::tempdir().expect("a folder");
-        let first = config(dir.path(), SecretsWish::File);
+        let first = config(dir.path(), SecretsChoice::File);
         let key = Vault::open(&first).expect("a vault").seal_key(&first.paths).expect("a key");
         // Somebody now wishes for the keychain: the place stays, else the registry could not be read any more.
-        let later = config(dir.path(), SecretsWish::Keychain);
+        let later = config(dir.path(), SecretsChoice::Keychain);
         let vault = Vault::open(&later).expect("the same vault");
         assert!(!vault.is_keychain(), "the choice is sticky");
         assert_eq!(vault.seal_key(&later.paths).expect("a key"), key, "and the key is the same");
@@ -289,7 +280,7 @@ mod tests {
     #[test]
     fn a_registry_whose_key_is_gone_is_not_given_a_new_one() {
         let dir = tempfile::tempdir().expect("a folder");
-        let config = config(dir.path(), SecretsWish::File);
+        let config = config(dir.path(), SecretsChoice::File);
         fs::write(config.paths.registry(), "not empty").expect("a registry");
         let lost = Vault::open(&config).expect("a vault").seal_key(&config.paths);
         assert!(matches!(lost, Err(VaultError::KeyGone(_))), "sealed fields would be lost without a word");
@@ -298,7 +289,7 @@ mod tests {
     #[test]
     fn secrets_of_servers_are_kept_apart_and_forgotten_one_by_one() {
         let dir = tempfile::tempdir().expect("a folder");
-        let vault = Vault::open(&config(dir.path(), SecretsWish::File)).expect("a vault");
+        let vault = Vault::open(&config(dir.path(), SecretsChoice::File)).expect("a vault");
         let (one, two) = (ServerId::from_random(1), ServerId::from_random(2));
         vault.put(one, "TOKEN", &Secret::new("a")).expect("kept");
         vault.put(two, "TOKEN", &Secret::new("b")).expect("kept");
@@ -306,7 +297,7 @@ mod tests {
         assert_eq!(vault.get(one, "TOKEN"), Ok(None));
         assert_eq!(vault.get(two, "TOKEN").map(|found| found.map(|s| s.reveal().to_owned())), Ok(Some("b".into())));
         assert!(
-            crate::paths::is_private(&dir.path().join("secrets.json")).expect("the file"),
+            crate::config::paths::is_private(&dir.path().join("secrets.json")).expect("the file"),
             "only the user reads it"
         );
     }

@@ -1,13 +1,12 @@
-//! The core's door: a unix socket that only its user can open, with the api and the gateway behind it.
+//! The core's unix socket, which only its user can open, with the api and the gateway state it.
 //!
-//! `POST /call/NAME` takes and gives JSON; `POST /feed` streams news and `POST /frames` what a window shows, one JSON
-//! document a line; `POST /code` gives a one-time code for the browser's door; `POST /agent` becomes a stream of lines
-//! for a bridge whose agent has shown its token. The kernel says who the peer is
-//! (`peer.rs`); other users are refused even if they reach the socket. There is no network here.
+//! `POST /call/NAME` takes and returns JSON; `POST /feed` streams changes and `POST /frames` what a window shows, one
+//! JSON document per line; `POST /code` returns a sign-in code; `POST /agent` becomes a stream of lines for a bridge
+//! whose agent has shown its token. The kernel says who the peer is (`peer.rs`); other users are refused even if they
+//! reach the socket. There is no network here.
 
-mod ancestry;
 mod peer;
-pub(crate) mod process_table;
+mod process_ancestry;
 
 use std::convert::Infallible;
 use std::fs;
@@ -30,51 +29,51 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::agents::{AgentDoor, NotLetIn};
-use crate::files;
-use crate::frames;
-use crate::http::line::Limits;
-use crate::http::listen::{self, Accept};
-use crate::paths::Paths;
-use crate::reply::{json, refused};
-use crate::request_budget::{ConnectionOwner, CountedPipe, Holder, RequestBudget, too_many_connections};
-use crate::sign_in::SignIn;
-use ancestry::Ancestry;
-pub(crate) use ancestry::Starters;
+use crate::agent_access::entry::{AgentEntry, EntryRefusal};
+use crate::agent_access::request_budget::{ConnectionOwner, CountedPipe, Holder, RequestBudget, too_many_connections};
+use crate::config::paths::Paths;
+use crate::http::connection::ConnectionLimits;
+use crate::http::feed_lines;
+use crate::http::listener::{self, ConnectionSource};
+use crate::http::sign_in::SignIn;
+use crate::json_reply::{json, refused};
+use crate::os::open_files;
+use crate::os::process_table::ProcessTable;
 use peer::Peer;
-use process_table::ProcessTable;
+use process_ancestry::Ancestry;
+pub(crate) use process_ancestry::Starters;
 
-/// What a stream of a bridge is upgraded to.
+/// The protocol that a bridge upgrades its connection to.
 pub(crate) const PROTOCOL: &str = "taskwarden-agent";
-/// Names the agent, so that a token of another one is noticed.
+/// Names the agent, so that the token of another agent is noticed.
 pub(crate) const AGENT_HEADER: &str = "x-taskwarden-agent";
-/// Names the one server that is wanted; without it all are.
+/// Names the only server that is wanted; without it, all servers.
 pub(crate) const SERVER_HEADER: &str = "x-taskwarden-server";
 
-/// What every request needs.
+/// Shared state of the routes.
 #[derive(Clone)]
-struct Behind {
+struct SocketState {
     api: Api,
     sign_in: Arc<SignIn>,
-    agents: AgentDoor,
+    agents: AgentEntry,
     streams: Arc<Semaphore>,
     ancestry: Arc<Ancestry>,
     supervisor: Supervisor,
     stop: CancellationToken,
 }
 
-/// What a core's proof of persons begins with.
-pub(crate) struct Starting {
-    /// Whether what started a bridge is an agent's as well.
+/// What recognising persons by their process starts from.
+pub(crate) struct AncestryOptions {
+    /// Whether processes that started a bridge count as an agent's as well.
     pub(crate) is_strict: bool,
-    /// What started the core, when it is no child of that any more.
+    /// What started the core, if the core is no longer a child of it.
     pub(crate) starters: Option<Starters>,
 }
 
-/// Opens the door. A socket left by a core that was killed is replaced: the lock says that nobody else serves it.
+/// Opens the socket. One that a killed core left is replaced: the lock proves that nobody serves it.
 ///
 /// # Errors
-/// When the socket cannot be made.
+/// When the socket cannot be created.
 pub(crate) fn open(paths: &Paths) -> io::Result<UnixListener> {
     let path = paths.socket();
     match fs::remove_file(&path) {
@@ -90,26 +89,26 @@ pub(crate) fn open(paths: &Paths) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Serves the api until the scope ends; calls in work are finished, feeds are ended.
+/// Serves until the scope ends; active calls are finished, feeds are ended.
 pub(crate) fn serve(
     listener: UnixListener,
     api: Api,
     sign_in: Arc<SignIn>,
-    agents: AgentDoor,
-    starting: Starting,
+    agents: AgentEntry,
+    starting: AncestryOptions,
     supervisor: &Supervisor,
 ) {
     let stop = supervisor.stopping();
     let policy = &agents.parts.policy;
-    let (hosting, mut limits) = (policy.hosting.clone(), Limits::of(policy, files::raise_limit()));
+    let (hosting, mut limits) = (policy.hosting.clone(), ConnectionLimits::of(policy, open_files::raise_limit()));
     let (requests, gauges) = (agents.requests.clone(), agents.engine.gauges().clone());
     let processes_max = hosting.doorway.agent_processes_max;
-    let Starting { is_strict, starters } = starting;
+    let AncestryOptions { is_strict, starters } = starting;
     let mut ancestry = Ancestry::new(ProcessTable::of_system(), std::process::id(), processes_max, is_strict);
     if let Some(starters) = starters {
         ancestry.set_detached(starters);
     }
-    let behind = Behind {
+    let state = SocketState {
         api,
         sign_in,
         agents,
@@ -121,55 +120,55 @@ pub(crate) fn serve(
     let router = Router::new()
         .route("/call/{name}", post(call))
         .route("/feed", post(feed))
-        .route("/frames", post(frames))
+        .route("/frames", post(frames_for_window))
         .route("/code", post(code))
         .layer(DefaultBodyLimit::max(hosting.call_body_bytes))
         .route("/agent", post(agent))
-        .layer(middleware::from_fn_with_state(requests, of_a_person))
-        .with_state(behind);
+        .layer(middleware::from_fn_with_state(requests, count_for_person))
+        .with_state(state);
     limits.connections_max = limits.connections_max.min(hosting.doorway.streams_max);
-    let open = listen::serve(listener, router, limits, supervisor);
-    listen::register(&open, "connections at the core's socket", &gauges);
+    let open = listener::serve(listener, router, limits, supervisor);
+    listener::register(&open, "connections at the core's socket", &gauges);
 }
 
-/// Counts the body of a request at the socket. What an agent says on its stream is no body.
-async fn of_a_person(State(requests): State<RequestBudget>, request: Request, next: Next) -> Response {
+/// Counts the body of a request against the budget of people. Lines of an agent's stream are no body.
+async fn count_for_person(State(requests): State<RequestBudget>, request: Request, next: Next) -> Response {
     requests.run(Holder::Person, request, next).await
 }
 
-impl Accept for UnixListener {
+impl ConnectionSource for UnixListener {
     type Stream = UnixStream;
     type Peer = Peer;
 
     async fn next(&self) -> io::Result<(UnixStream, Option<Peer>)> {
         let (stream, _) = self.accept().await?;
         let peer = Peer::of(&stream);
-        // Nothing is read from another user, and nothing is answered.
+        // Another user gets no reply, and nothing is read from them.
         let peer = Some(peer).filter(|peer| peer.is_of_our_user());
         Ok((stream, peer))
     }
 
-    async fn heard(stream: &UnixStream) -> io::Result<()> {
+    async fn wait_for_data(stream: &UnixStream) -> io::Result<()> {
         stream.readable().await
     }
 }
 
 async fn call(
-    State(behind): State<Behind>,
+    State(state): State<SocketState>,
     ConnectInfo(peer): ConnectInfo<Peer>,
     Path(name): Path<String>,
     body: Bytes,
 ) -> Response {
     let outcome = async {
-        let caller = peer.caller(&behind.ancestry)?;
+        let caller = peer.caller(&state.ancestry)?;
         let input = std::str::from_utf8(&body).map_err(|_| {
             ApiError::new(Code::Usage, "the input of the call is not UTF-8", "Use the `taskwarden` command line.")
         })?;
-        // Who decided through which process; what was decided is in the audit log (ruling 26).
+        // Logs who decided through which process; what was decided is in the audit log (ruling 26).
         if CALLS.iter().any(|(known, ability)| *known == name && ability.changes()) {
             tracing::info!(call.name = %name, person = %caller.person, origin = %peer.origin(), "asked at the socket");
         }
-        behind.api.dispatch(&caller, &name, input).await
+        state.api.dispatch(&caller, &name, input).await
     };
     match outcome.await {
         Ok(text) => json(text),
@@ -177,11 +176,11 @@ async fn call(
     }
 }
 
-async fn feed(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer>, body: Bytes) -> Response {
+async fn feed(State(state): State<SocketState>, ConnectInfo(peer): ConnectInfo<Peer>, body: Bytes) -> Response {
     let news = async {
-        let caller = peer.caller(&behind.ancestry)?;
+        let caller = peer.caller(&state.ancestry)?;
         let wanted = serde_json::from_slice(&body).map_err(|error| ApiError::bad_input(&error))?;
-        behind.api.subscribe(&caller, wanted).await
+        state.api.subscribe(&caller, wanted).await
     };
     match news.await {
         Ok(news) => {
@@ -193,7 +192,7 @@ async fn feed(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer>
                     };
                     Ok::<_, Infallible>(Bytes::from(text.unwrap_or_default() + "\n"))
                 })
-                .take_until(behind.stop.clone().cancelled_owned());
+                .take_until(state.stop.clone().cancelled_owned());
             let head = [(header::CONTENT_TYPE, "application/x-ndjson")];
             (StatusCode::OK, head, Body::from_stream(lines)).into_response()
         }
@@ -201,15 +200,19 @@ async fn feed(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer>
     }
 }
 
-async fn frames(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer>, body: Bytes) -> Response {
+async fn frames_for_window(
+    State(state): State<SocketState>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    body: Bytes,
+) -> Response {
     let opened = async {
         let input = std::str::from_utf8(&body)
             .map_err(|_| ApiError::new(Code::Usage, "the input of the feed is not UTF-8", "Restart the window."))?;
-        frames::open(&behind.api, &peer.caller(&behind.ancestry)?, input).await
+        feed_lines::open(&state.api, &peer.caller(&state.ancestry)?, input).await
     };
     match opened.await {
         Ok(lines) => {
-            let lines = frames::as_bytes(lines).take_until(behind.stop.clone().cancelled_owned());
+            let lines = feed_lines::as_bytes(lines).take_until(state.stop.clone().cancelled_owned());
             let head = [(header::CONTENT_TYPE, "application/x-ndjson")];
             (StatusCode::OK, head, Body::from_stream(lines.map(Ok::<_, Infallible>))).into_response()
         }
@@ -217,32 +220,36 @@ async fn frames(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Pee
     }
 }
 
-/// A code makes its bearer the person: only a person gets one, never what a server started.
-async fn code(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer>) -> Response {
-    match peer.caller(&behind.ancestry).and_then(|caller| behind.sign_in.invite(&caller)) {
+/// Whoever enters a code is treated as the person, so only a person gets one, never what a server started.
+async fn code(State(state): State<SocketState>, ConnectInfo(peer): ConnectInfo<Peer>) -> Response {
+    match peer.caller(&state.ancestry).and_then(|caller| state.sign_in.invite(&caller)) {
         Ok(invitation) => json(serde_json::to_string(&invitation).unwrap_or_default()),
         Err(error) => refused(&error),
     }
 }
 
-/// A bridge: its stream is the agent's from now on, and what it descends from is known as an agent's.
-async fn agent(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer>, mut request: Request) -> Response {
+/// Turns the connection of a bridge into its agent's stream, and remembers its process as an agent's.
+async fn agent(
+    State(state): State<SocketState>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    mut request: Request,
+) -> Response {
     let headers = request.headers();
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let wanted = (header("authorization"), header(AGENT_HEADER), header(SERVER_HEADER));
-    let visit = peer.caller(&behind.ancestry).and_then(|_| {
+    let visit = peer.caller(&state.ancestry).and_then(|_| {
         if let Some(process) = peer.process() {
-            // Also one that is refused below: it came as a bridge.
-            behind.ancestry.remember(process);
+            // Even if it is refused below: it came as a bridge.
+            state.ancestry.remember(process);
         }
         let (authorization, named, server) = wanted;
-        let let_in = behind.agents.agent(authorization).and_then(|agent| {
+        let let_in = state.agents.agent(authorization).and_then(|agent| {
             let is_named =
-                behind.agents.engine.agents().get(agent).is_some_and(|known| named.is_none_or(|n| n == known.name));
+                state.agents.engine.agents().get(agent).is_some_and(|known| named.is_none_or(|n| n == known.name));
             if !is_named {
-                return Err(NotLetIn::WrongToken);
+                return Err(EntryRefusal::WrongToken);
             }
-            behind.agents.visit(agent, server)
+            state.agents.visit(agent, server)
         });
         let_in.map_err(|why| why.error())
     });
@@ -253,15 +260,15 @@ async fn agent(State(behind): State<Behind>, ConnectInfo(peer): ConnectInfo<Peer
     let (true, Some(upgrade)) = (is_upgrade(request.headers()), request.extensions_mut().remove::<OnUpgrade>()) else {
         return (StatusCode::UPGRADE_REQUIRED, [(header::UPGRADE, PROTOCOL)]).into_response();
     };
-    let Ok(place) = Arc::clone(&behind.streams).try_acquire_owned() else {
+    let Ok(place) = Arc::clone(&state.streams).try_acquire_owned() else {
         return StatusCode::TOO_MANY_REQUESTS.into_response();
     };
-    let agents = behind.agents.clone();
+    let agents = state.agents.clone();
     let owner = ConnectionOwner::default();
     if !owner.claim(&agents.requests, principal.agent) {
         return too_many_connections();
     }
-    behind.supervisor.spawn_draining("agent stream", async move {
+    state.supervisor.spawn_draining("agent stream", async move {
         let (_place, _owner) = (place, owner);
         let Ok(stream) = upgrade.await else { return };
         let (input, output) = tokio::io::split(TokioIo::new(stream));

@@ -1,8 +1,9 @@
-//! `taskwarden agents`: add, list, revoke.
+//! `taskwarden agents`: add, list and revoke agents.
 //!
-//! Adding is in `add.rs`. What an agent may do is not decided here.
+//! Adding is in `add.rs`, the bridge of an agent's program in `connect.rs`. What an agent may do is not decided here.
 
 mod add;
+pub(crate) mod connect;
 
 use anstyle::AnsiColor;
 use api::calls::Nothing;
@@ -13,68 +14,70 @@ use api::{ApiError, Code};
 use api::format::time;
 use clap::Subcommand;
 
-use super::screen::Screen;
-use super::table::{Column, Layout, text, toned};
-use super::words::one_line;
-use super::{DONE, Ended, prompt, stop, table, words};
+use super::input::prompt;
+use super::output::screen::Screen;
+use super::output::sentences::one_line;
+use super::output::table::{TableCell, TableLayout, text, toned};
+use super::output::{sentences, table};
+use super::tasks::cancel;
+use crate::agent_access::token_file;
+use crate::app::core_client::CoreClient;
+use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::config::Config;
-use crate::door::Door;
-use crate::token;
 
 /// Commands about agents.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Agents {
-    /// Add an agent; prints its token once, with settings for its program.
-    Add(add::Add),
+pub(crate) enum AgentsCommand {
+    /// Add an agent, and print its token once with settings for its program.
+    Add(add::AddAgentArgs),
     /// List all agents.
     List,
-    /// Take an agent's access away at once, and ask all its tasks to stop.
+    /// Revoke an agent's access at once, and ask servers to cancel all its tasks.
     Revoke {
-        /// Its name or id.
+        /// The agent's name or id.
         name: String,
-        /// Why, for the record and for servers that take it.
+        /// The reason, for the audit log and for servers that accept one.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
-        /// Do not ask.
+        /// Do not ask for confirmation.
         #[arg(long, short)]
         yes: bool,
     },
 }
 
-pub(crate) async fn run(command: Agents, config: &Config, screen: &Screen) -> Ended {
+pub(crate) async fn run(command: AgentsCommand, config: &Config, screen: &Screen) -> CommandResult {
     match command {
-        Agents::Add(input) => add::add(input, config, screen).await,
-        Agents::List => list(config, screen).await,
-        Agents::Revoke { name, reason, yes } => revoke(name, reason, yes, config, screen).await,
+        AgentsCommand::Add(input) => add::add(input, config, screen).await,
+        AgentsCommand::List => list(config, screen).await,
+        AgentsCommand::Revoke { name, reason, yes } => revoke(name, reason, yes, config, screen).await,
     }
 }
 
-async fn list(config: &Config, screen: &Screen) -> Ended {
-    let door = Door::any(config).await?;
-    let list: AgentList = door.ask("agents.list", &Nothing {}).await?;
+async fn list(config: &Config, screen: &Screen) -> CommandResult {
+    let core = CoreClient::attach_or_read(config).await?;
+    let list: AgentList = core.request("agents.list", &Nothing {}).await?;
     if screen.is_json() {
-        screen.json(&list)?;
-        return Ok(DONE);
+        return screen.json(&list);
     }
     if list.agents.is_empty() {
         screen.line("No agent yet. Add one: taskwarden agents add NAME");
         return Ok(DONE);
     }
     let rows = list.agents.iter().map(row).collect();
-    let layout = Layout {
+    let layout = TableLayout {
         header: &["NAME", "STATE", "SEEN", "CALLS", "OPEN", "NEEDS YOU", "CLIENT"],
         cut: &["CLIENT"],
         spare: &["CLIENT", "CALLS"],
     };
     table::print(screen, layout, rows);
-    if door.is_reading() {
-        screen.note("No core is running: who is connected is not known. Start one with `taskwarden serve`.");
+    if core.is_read_only() {
+        screen.note("No core is running, so it is not known who is connected. Start one with `taskwarden serve`.");
     }
     Ok(DONE)
 }
 
-fn row(agent: &AgentFacts) -> Vec<Column> {
-    let now = words::now();
+fn row(agent: &AgentFacts) -> Vec<TableCell> {
+    let now = sentences::now();
     let seen = agent.seen_at.as_deref().and_then(moment).map_or_else(|| "never".into(), |at| time::ago(at, now));
     vec![
         text(agent.name.clone()),
@@ -91,51 +94,41 @@ fn row(agent: &AgentFacts) -> Vec<Column> {
     ]
 }
 
-async fn revoke(name: String, reason: Option<String>, yes: bool, config: &Config, screen: &Screen) -> Ended {
-    let door = Door::core(config)?;
+async fn revoke(name: String, reason: Option<String>, yes: bool, config: &Config, screen: &Screen) -> CommandResult {
+    let core = CoreClient::attach(config)?;
     if !yes {
-        confirm(&name, &door, screen).await?;
+        confirm(&name, &core, screen).await?;
     }
     let input = RevokeAgent { agent: name, reason };
-    let revoked: AgentRevoked = door.ask("agents.revoke", &input).await?;
+    let revoked: AgentRevoked = core.request("agents.revoke", &input).await?;
     let name = &revoked.agent.name;
-    token::forget(&config.paths, name);
+    token_file::forget(&config.paths, name);
     if screen.is_json() {
         screen.json(&revoked)?;
         let refused = revoked.stops.iter().any(|stop| stop.state == "refused");
         return Ok(if refused { Code::Refused.exit() } else { DONE });
     }
-    screen.line(&format!("Agent `{name}` has no access any more."));
+    screen.line(&format!("Agent `{name}` no longer has access."));
     if revoked.stopped == 0 {
-        screen.line("It had no open task.");
+        screen.line("It had no open tasks.");
         return Ok(DONE);
     }
-    screen.line(&format!("{} asked to stop:", time::count(revoked.stopped, "open task")));
+    screen.line(&format!("Asked servers to cancel {}:", time::count(revoked.stopped, "open task")));
     let hidden = revoked.stopped.saturating_sub(u64::try_from(revoked.stops.len()).unwrap_or(u64::MAX));
-    let ended = stop::told(CancelList { stops: revoked.stops }, false, &door, config, screen).await?;
+    let ended = cancel::report(CancelList { stops: revoked.stops }, false, &core, config, screen).await?;
     if hidden > 0 {
-        screen.note(&format!("And {hidden} more: taskwarden tasks list --agent {name}"));
+        screen.note(&format!("{hidden} more: taskwarden tasks list --agent {name}"));
     }
     Ok(ended)
 }
 
-async fn confirm(name: &str, door: &Door, screen: &Screen) -> Result<(), ApiError> {
-    let list: AgentList = door.ask("agents.list", &Nothing {}).await?;
+async fn confirm(name: &str, core: &CoreClient, screen: &Screen) -> Result<(), ApiError> {
+    let list: AgentList = core.request("agents.list", &Nothing {}).await?;
     let Some(agent) = list.agents.iter().find(|agent| agent.name == name || agent.id == name) else {
-        // The core says what is near.
+        // The core reports the unknown name, with a suggestion.
         return Ok(());
     };
     let tasks = time::count(agent.open_tasks, "open task");
-    if !screen.can_ask() {
-        return Err(ApiError::new(
-            Code::Refused,
-            format!("agent `{}` was kept: nobody confirmed", agent.name),
-            "Run it in a terminal, or pass `--yes`.",
-        ));
-    }
-    let question = format!("Take the access of `{}` away and ask {tasks} of it to stop?", agent.name);
-    if prompt::yes(&question).await? {
-        return Ok(());
-    }
-    Err(ApiError::new(Code::Refused, format!("agent `{}` was kept", agent.name), "Nothing was changed."))
+    let question = format!("Revoke the access of `{}` and cancel {tasks}?", agent.name);
+    prompt::confirm(&question, &format!("agent `{}` was not revoked", agent.name), screen).await
 }

@@ -1,10 +1,10 @@
-//! `taskwarden budget`: what stands in the windows of agents, what it costs, and how it is counted.
+//! `taskwarden budget`: how full the context windows of agents are, and how tokens are counted.
 //!
-//! Every figure stands with its mark (`≈` measured error, `≤` upper bound) or is exact. What an agent's program puts into
-//! its window besides is not seen here, and that is said. `budget/history.rs` has what flowed and what was wasted.
+//! Every figure carries its mark (`≈` measured error, `≤` upper bound) or is exact. What an agent's program adds to its
+//! window is not visible here, and the output says so. History and waste are in `budget/history.rs`.
 
+mod agent_budget;
 mod history;
-mod one;
 
 use anstyle::AnsiColor;
 use api::calls::Nothing;
@@ -15,84 +15,85 @@ use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Subcommand};
 use domain::tokens::Family;
 
-use super::screen::Screen;
-use super::table::{Column, Layout, text, toned};
-use super::words::one_line;
-use super::{DONE, Ended, amount, table};
+use super::input::amount;
+use super::output::screen::Screen;
+use super::output::sentences::one_line;
+use super::output::table;
+use super::output::table::{TableCell, TableLayout, text, toned};
+use crate::app::core_client::CoreClient;
+use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::config::Config;
-use crate::door::Door;
 
 /// Letters of a gauge. Judgement: a tenth of a window each.
 const GAUGE: u64 = 10;
 
-/// How the figures are used, below the help.
+/// Examples below the help.
 const EXAMPLES: &str = "\
 Examples:
-  taskwarden budget                        what stands in all windows now
-  taskwarden budget claude                 in one of them, by source
-  taskwarden budget claude --history 48    what came in over two days
-  taskwarden budget --history 720 --csv    a month, for a spreadsheet
+  taskwarden budget                        how full all windows are now
+  taskwarden budget claude                 one window, by source
+  taskwarden budget claude --history 48    what it received over two days
+  taskwarden budget --history 720 --csv    one month, for a spreadsheet
   taskwarden budget set claude --model claude-opus-4-7
 
-All figures are tokens. `taskwarden rules set` sets limits of them.";
+All figures are tokens. `taskwarden rules set` sets limits.";
 
-/// How an agent's tokens are told, below the help.
+/// Examples below the help of `set`.
 const SET_EXAMPLES: &str = "\
 Examples:
   taskwarden budget set claude --program claude-code --model claude-opus-4-7
   taskwarden budget set codex --tokenizer o200k --window 272k
   taskwarden budget set claude --window auto
 
-`auto` in place of a value leaves it to what the agent's program says.";
+`auto` instead of a value means: as the agent's program reports it.";
 
 /// What to show, or to change.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
-pub(crate) struct Budget {
+pub(crate) struct BudgetArgs {
     #[command(subcommand)]
     change: Option<Change>,
-    /// Only this agent, by name or id, with its sources, its tools and what is about to come in.
+    /// Show one agent, by name or id: sources, tools, and results that will arrive.
     agent: Option<String>,
-    /// What came in over the last day, in place of what stands there now.
+    /// Show what came in over the last day instead of the current state.
     #[arg(long, conflicts_with_all = ["history", "waste"])]
     today: bool,
-    /// What came in over the last so many hours, such as `48`, by the hour; by the day when they are many.
+    /// Show what came in over this many hours, such as `48`: hour by hour, or day by day for long periods.
     #[arg(long, value_name = "HOURS", value_parser = amount::hours, allow_negative_numbers = true)]
     history: Option<u64>,
-    /// Print the history as comma-separated values.
+    /// Print the history as comma-separated values (CSV).
     #[arg(long, requires = "history", conflicts_with_all = ["json", "today", "waste"])]
     csv: bool,
-    /// What cost tokens or time over the last day and brought nothing, by server.
+    /// Show what cost tokens or time over the last day without any use, by server.
     #[arg(long, conflicts_with = "history")]
     waste: bool,
 }
 
-/// Changes.
 #[derive(Debug, Subcommand)]
 enum Change {
-    /// Set how an agent is counted.
+    /// Set how tokens of an agent are counted.
     #[command(after_help = SET_EXAMPLES)]
     Set(Set),
-    /// Say that an agent's window is empty, because its program began anew.
+    /// Record that an agent's window is empty because its program started over.
     Empty {
-        /// Its name or id.
+        /// The agent's name or id.
         agent: String,
     },
 }
 
-/// How an agent is counted; `auto` leaves it to what its client says.
+/// How tokens of an agent are counted; `auto` means as its client reports it.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true).multiple(true).args(["program", "model", "tokenizer", "window"])))]
 struct Set {
-    /// Its name or id.
+    /// The agent's name or id.
     agent: String,
-    /// The program that it is, such as `codex`: says what of a result its model sees, and the usual tokenizer and window.
+    /// Its program, such as `codex`: decides which part of a result its model sees, and the usual tokenizer and window.
     #[arg(long, value_name = "PROGRAM")]
     program: Option<String>,
-    /// The model that it uses, such as `claude-opus-4-7` or `gpt-5`: gives tokenizer and window.
+    /// Its model, such as `claude-opus-4-7` or `gpt-5`: decides tokenizer and window size.
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// The family of its tokenizer; `unknown` counts most cautiously.
+    /// The family of its tokenizer. `unknown` counts most cautiously.
     #[arg(long, value_name = "FAMILY", value_parser = families())]
     tokenizer: Option<String>,
     /// The size of its window in tokens, such as `200k`.
@@ -105,31 +106,31 @@ fn families() -> PossibleValuesParser {
     PossibleValuesParser::new(Family::ALL.map(Family::word).into_iter().chain(["auto"]))
 }
 
-pub(crate) async fn run(command: Budget, config: &Config, screen: &Screen) -> Ended {
-    let Budget { change, agent, today, history, csv, waste } = command;
+pub(crate) async fn run(command: BudgetArgs, config: &Config, screen: &Screen) -> CommandResult {
+    let BudgetArgs { change, agent, today, history, csv, waste } = command;
     match change {
         Some(Change::Set(input)) => return set(input, config, screen).await,
         Some(Change::Empty { agent }) => {
-            let budget: BudgetDto = Door::core(config)?.ask("budgets.empty", &OneAgent { agent }).await?;
-            return changed(&budget, "Its window is empty from now on.", screen);
+            let budget: BudgetDto = CoreClient::attach(config)?.request("budgets.empty", &OneAgent { agent }).await?;
+            return changed(&budget, "Its window now counts as empty.", screen);
         }
         None => {}
     }
-    let door = Door::any(config).await?;
+    let core = CoreClient::attach_or_read(config).await?;
     match (history, agent) {
-        (Some(hours), agent) => history::series(agent, hours, csv, &door, config, screen).await?,
-        (None, agent) if waste => history::waste(agent, &door, config, screen).await?,
-        (None, agent) if today => history::today(agent, &door, screen).await?,
-        (None, Some(agent)) => one::show(&door.ask("budgets.show", &OneAgent { agent }).await?, screen)?,
-        (None, None) => list(&door.ask("budgets.list", &Nothing {}).await?, screen)?,
+        (Some(hours), agent) => history::series(agent, hours, csv, &core, config, screen).await?,
+        (None, agent) if waste => history::waste(agent, &core, config, screen).await?,
+        (None, agent) if today => history::today(agent, &core, screen).await?,
+        (None, Some(agent)) => agent_budget::show(&core.request("budgets.show", &OneAgent { agent }).await?, screen)?,
+        (None, None) => list(&core.request("budgets.list", &Nothing {}).await?, screen)?,
     };
-    if door.is_reading() && !screen.is_json() {
-        screen.note("No core is running: this is what was last counted. Start one with `taskwarden serve`.");
+    if core.is_read_only() && !screen.is_json() {
+        screen.note("No core is running; these are the last counts. Start one with `taskwarden serve`.");
     }
     Ok(DONE)
 }
 
-async fn set(input: Set, config: &Config, screen: &Screen) -> Ended {
+async fn set(input: Set, config: &Config, screen: &Screen) -> CommandResult {
     let Set { agent, program, model, tokenizer, window } = input;
     let said = |text: String| if text == "auto" { None } else { Some(text) };
     let window_tokens = match window {
@@ -144,11 +145,11 @@ async fn set(input: Set, config: &Config, screen: &Screen) -> Ended {
         window_tokens,
         program: program.map(said),
     };
-    let budget: BudgetDto = Door::core(config)?.ask("budgets.set", &input).await?;
+    let budget: BudgetDto = CoreClient::attach(config)?.request("budgets.set", &input).await?;
     changed(&budget, &format!("Counted as {}.", measured(&budget)), screen)
 }
 
-fn changed(budget: &BudgetDto, text: &str, screen: &Screen) -> Ended {
+fn changed(budget: &BudgetDto, text: &str, screen: &Screen) -> CommandResult {
     if screen.is_json() {
         screen.json(budget)?;
     } else {
@@ -157,18 +158,17 @@ fn changed(budget: &BudgetDto, text: &str, screen: &Screen) -> Ended {
     Ok(DONE)
 }
 
-fn list(list: &BudgetList, screen: &Screen) -> Ended {
+fn list(list: &BudgetList, screen: &Screen) -> CommandResult {
     if screen.is_json() {
-        screen.json(list)?;
-        return Ok(DONE);
+        return screen.json(list);
     }
     if list.budgets.is_empty() {
         screen
-            .line("Nothing was counted yet. Budgets appear here when an agent reaches its servers through Taskwarden.");
+            .line("Nothing has been counted yet. Budgets appear here when an agent uses a server through Taskwarden.");
         return Ok(DONE);
     }
     let rows = list.budgets.iter().map(|budget| row(budget, list)).collect();
-    let layout = Layout {
+    let layout = TableLayout {
         header: &[
             "AGENT",
             "TOKENIZER",
@@ -187,10 +187,10 @@ fn list(list: &BudgetList, screen: &Screen) -> Ended {
     table::print(screen, layout, rows);
     note_more(list.more, screen);
     screen.note(
-        "No mark: counted exactly; ≈ measured error; ≤ upper bound. + was full before: its program compacted it.",
+        "No mark: exact. ≈: measured error. ≤: upper bound. +: the window was full before, and its program compacted it.",
     );
     screen.note(
-        "IN IT is what its program shows its model of what was PASSED. Its own prompt and compaction are not seen here.",
+        "IN IT is the part of PASSED that the program shows its model. Its own prompt and compaction are not visible here.",
     );
     Ok(DONE)
 }
@@ -198,11 +198,11 @@ fn list(list: &BudgetList, screen: &Screen) -> Ended {
 /// Says that a list is longer than what is shown of it.
 fn note_more(more: u64, screen: &Screen) {
     if more > 0 {
-        screen.note(&format!("And {}: taskwarden budget AGENT", time::count(more, "more agent")));
+        screen.note(&format!("{}: taskwarden budget AGENT", time::count(more, "more agent")));
     }
 }
 
-fn row(budget: &BudgetDto, list: &BudgetList) -> Vec<Column> {
+fn row(budget: &BudgetDto, list: &BudgetList) -> Vec<TableCell> {
     let unknown = || "-".to_owned();
     let now = budget.now.as_ref();
     vec![
@@ -215,10 +215,10 @@ fn row(budget: &BudgetDto, list: &BudgetList) -> Vec<Column> {
             Some(percent) => text(gauge(percent)),
             None => text("-"),
         },
-        text(now.map_or_else(unknown, |window| stands(window, budget.window_tokens))),
+        text(now.map_or_else(unknown, |window| occupancy(window, budget.window_tokens))),
         text(budget.window_tokens.map_or_else(unknown, short)),
         text(now.map_or_else(unknown, |window| tokens(window.passed, window.passed_exactness))),
-        text(coming_sum(&budget.coming).unwrap_or_else(unknown)),
+        text(pending_sum(&budget.coming).unwrap_or_else(unknown)),
         text(now.map_or_else(unknown, |window| tokens(window.kept_out, window.kept_out_exactness))),
         text(burn(budget).unwrap_or_else(unknown)),
         text(match budget.full_in_ms {
@@ -230,13 +230,13 @@ fn row(budget: &BudgetDto, list: &BudgetList) -> Vec<Column> {
     ]
 }
 
-/// Whether it took in as much as its window holds, or more.
+/// Whether more came in than its window holds.
 fn was_full(budget: &BudgetDto) -> bool {
     budget.now.as_ref().is_some_and(|window| window.full_times > 0)
 }
 
-/// What stands in a window: never more than its size, and at most that where it was full.
-fn stands(window: &WindowDto, size: Option<u64>) -> String {
+/// The tokens in a window: never more than its size, and an upper bound once it was full.
+fn occupancy(window: &WindowDto, size: Option<u64>) -> String {
     let exactness = if window.full_times > 0 { ExactnessDto::AtMost } else { window.exactness };
     tokens(window.tokens.min(size.unwrap_or(u64::MAX)), exactness)
 }
@@ -267,8 +267,8 @@ fn burn(budget: &BudgetDto) -> Option<String> {
     Some(format!("{}/min", tokens(budget.burn_per_minute, exactness)))
 }
 
-/// What is about to come in, as far as it is known.
-fn coming_sum(coming: &[PendingResultDto]) -> Option<String> {
+/// The size of results that will arrive, as far as it is known.
+fn pending_sum(coming: &[PendingResultDto]) -> Option<String> {
     let known: Vec<(u64, ExactnessDto)> = coming.iter().filter_map(|one| Some((one.tokens?, one.exactness))).collect();
     let sum = known.iter().map(|(tokens, _)| *tokens).fold(0, u64::saturating_add);
     let loosest = known.iter().map(|(_, exactness)| *exactness).max_by_key(|exactness| rank(*exactness));
@@ -279,9 +279,9 @@ fn coming_sum(coming: &[PendingResultDto]) -> Option<String> {
 fn measured(budget: &BudgetDto) -> String {
     let size = match (budget.window_tokens, budget.window_from) {
         (Some(size), Some(SizeFromDto::Set)) => format!("in a window of {}", short(size)),
-        (Some(size), Some(SizeFromDto::Model)) => format!("in a window of {} as its model has", short(size)),
+        (Some(size), Some(SizeFromDto::Model)) => format!("in a window of {}, as for its model", short(size)),
         (Some(size), Some(SizeFromDto::Client) | None) => {
-            format!("in a window of {} as its client usually has", short(size))
+            format!("in a window of {}, as usual for its client", short(size))
         }
         (None, _) => "in a window of unknown size".into(),
     };

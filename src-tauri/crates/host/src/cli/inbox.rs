@@ -1,6 +1,9 @@
 //! `taskwarden inbox`: everything that waits for a person, oldest first, with the command that answers it.
 //!
-//! It only shows. `answer.rs` sends answers; `ask.rs` asks at the terminal while another command waits.
+//! It only shows. `answer.rs` sends answers; `question_dialogue.rs` asks at the terminal while another command waits.
+
+pub(crate) mod answer;
+pub(crate) mod question_dialogue;
 
 use api::calls::inbox::ReadInbox;
 use api::dto::{HeldWhy, InboxDto, InboxQuestion, InboxRow, moment};
@@ -8,27 +11,26 @@ use api::format::tokens::{grouped, tokens};
 use api::form;
 use api::format::time;
 
-use super::screen::Screen;
-use super::table::{Layout, text};
-use super::words::{one_line, shell_word, short_id};
-use super::{DONE, Ended, consent, hold, table, words};
+use super::output::screen::Screen;
+use super::output::sentences::{one_line, release_command, shell_word, short_id};
+use super::output::table::{TableLayout, text};
+use super::output::{sentences, table, web_address};
+use crate::app::core_client::CoreClient;
+use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::config::Config;
-use crate::door::Door;
 
-/// Which page of the questions.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Inbox {
-    /// Show this page of the questions, counted from 1.
+pub(crate) struct InboxArgs {
+    /// Show this page of the questions; the first is 1.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     page: Option<u32>,
 }
 
-pub(crate) async fn run(command: &Inbox, config: &Config, screen: &Screen) -> Ended {
-    let door = Door::any(config).await?;
-    let inbox: InboxDto = door.ask("inbox", &command.page(config, screen)).await?;
+pub(crate) async fn run(command: &InboxArgs, config: &Config, screen: &Screen) -> CommandResult {
+    let core = CoreClient::attach_or_read(config).await?;
+    let inbox: InboxDto = core.request("inbox", &command.page(config, screen)).await?;
     if screen.is_json() {
-        screen.json(&inbox)?;
-        return Ok(DONE);
+        return screen.json(&inbox);
     }
     if inbox.total == 0 && inbox.decisions.is_empty() {
         screen.line("Nothing waits for you. Questions of tasks appear here as soon as a server asks.");
@@ -41,14 +43,14 @@ pub(crate) async fn run(command: &Inbox, config: &Config, screen: &Screen) -> En
     if !inbox.decisions.is_empty() {
         decisions(&inbox.decisions, screen);
     }
-    if door.is_reading() {
-        screen.note("No core is running: answers need one. Start it with `taskwarden serve`.");
+    if core.is_read_only() {
+        screen.note("No core is running, so you cannot answer. Start one with `taskwarden serve`.");
     }
     Ok(DONE)
 }
 
-impl Inbox {
-    /// What to ask for. Without a page, a script gets as much as one answer may hold.
+impl InboxArgs {
+    /// The page to request. Without a page number, a script gets as much as one reply may hold.
     fn page(&self, config: &Config, screen: &Screen) -> ReadInbox {
         let limit = match self.page {
             None if screen.is_json() => config.policy.page_rows_max,
@@ -59,7 +61,7 @@ impl Inbox {
     }
 }
 
-/// Says which part of the open questions is shown when it is not all of them.
+/// Prints which part of the open questions is shown, unless it is all of them.
 fn pages(inbox: &InboxDto, page: u32, screen: &Screen) {
     let shown = u64::try_from(inbox.items.len()).unwrap_or(u64::MAX);
     let upto = inbox.offset.saturating_add(shown);
@@ -67,12 +69,12 @@ fn pages(inbox: &InboxDto, page: u32, screen: &Screen) {
         screen.line(&format!("This page is empty. {} questions are open.", inbox.total));
     } else if shown < inbox.total {
         let next = if upto < inbox.total {
-            format!(" `taskwarden inbox --page {}` shows the next.", page.saturating_add(1))
+            format!(" Next page: `taskwarden inbox --page {}`.", page.saturating_add(1))
         } else {
             String::new()
         };
         let first = inbox.offset.saturating_add(1);
-        screen.line(&format!("\nQuestions {first} to {upto} of {} are shown.{next}", inbox.total));
+        screen.line(&format!("\nShowing questions {first} to {upto} of {}.{next}", inbox.total));
     }
 }
 
@@ -85,7 +87,7 @@ fn questions(inbox: &InboxDto, screen: &Screen) {
             vec![
                 text(short_id(&row.task, whole)),
                 text(time::span_ms(row.waiting_ms)),
-                text(words::whose(row.agent.as_deref())),
+                text(sentences::whose(row.agent.as_deref())),
                 text(row.server.clone()),
                 text(match row.request.one_of.len() {
                     0 => row.tool.as_deref().map_or_else(|| "-".into(), one_line),
@@ -95,7 +97,7 @@ fn questions(inbox: &InboxDto, screen: &Screen) {
             ]
         })
         .collect();
-    let layout = Layout {
+    let layout = TableLayout {
         header: &["TASK", "WAITING", "AGENT", "SERVER", "TOOL", "QUESTION"],
         cut: &["AGENT", "TOOL", "QUESTION"],
         spare: &["AGENT", "TOOL"],
@@ -113,15 +115,12 @@ fn questions(inbox: &InboxDto, screen: &Screen) {
     for row in inbox.items.iter().filter(|row| row.more_questions > 0) {
         let (id, server) = (short_id(&row.task, whole), one_line(&row.server));
         let noun = if row.more_questions == 1 { "question" } else { "questions" };
-        screen.line(&format!(
-            "and {} more {noun} of {id} on {server}, which come up as others are answered",
-            row.more_questions
-        ));
+        screen.line(&format!("{} more {noun} of {id} on {server}, shown as others are answered", row.more_questions));
     }
     screen.line("\nTo answer:");
     for row in &inbox.items {
         if let Some(url) = &row.request.url {
-            screen.line(&consent::page(url));
+            screen.line(&web_address::page(url));
         }
         screen.line(&format!("  {}", how_to_answer(row, whole)));
     }
@@ -129,27 +128,27 @@ fn questions(inbox: &InboxDto, screen: &Screen) {
 
 /// Held results and tasks past a limit, each with the command that decides.
 fn decisions(rows: &[InboxRow], screen: &Screen) {
-    let (whole, now) = (!screen.is_terminal(), words::now());
+    let (whole, now) = (!screen.is_terminal(), sentences::now());
     screen.line("To decide:");
     for row in rows {
         let id = row.task.as_deref().map_or("", |id| short_id(id, whole));
         let tool = row.tool.as_deref().map_or_else(|| "a task".into(), one_line);
         let since = moment(&row.opened_at).map(|at| time::ago(at, now)).unwrap_or_default();
         let size = row.tokens.zip(row.exactness).map(|(number, exactness)| tokens(number, exactness));
-        let allowed = row.limit.map(|limit| format!(", {} are allowed", grouped(limit))).unwrap_or_default();
+        let allowed = row.limit.map(|limit| format!(", at most {} are allowed", grouped(limit))).unwrap_or_default();
         let (what, how) = if row.kind == "held" {
             let size = size.map(|size| format!(" of {size} tokens")).unwrap_or_default();
             let why = match row.why {
-                Some(HeldWhy::DoesNotFit) => ", it does not fit into what is left of the window".to_owned(),
-                Some(HeldWhy::Review) => " until somebody has looked at it".to_owned(),
+                Some(HeldWhy::DoesNotFit) => ", it does not fit into the rest of the window".to_owned(),
+                Some(HeldWhy::Review) => " for review".to_owned(),
                 Some(HeldWhy::WouldBeCut) => ", its agent's program would cut it".to_owned(),
                 Some(HeldWhy::TooLarge) | None => allowed,
             };
-            (format!("a result{size} is held{why}"), hold::ways(id))
+            (format!("a result{size} is held{why}"), release_command(id))
         } else {
             let size = size.map(|size| format!(": {size} tokens")).unwrap_or_default();
             let how = format!("taskwarden tasks go-on {id}, or taskwarden tasks cancel {id}");
-            (format!("it went past its limit{size}{allowed}"), how)
+            (format!("it exceeded its limit{size}{allowed}"), how)
         };
         let whose = row.agent.as_deref().map(|agent| format!(" for {}", one_line(agent))).unwrap_or_default();
         screen.line(&format!("  {tool} on {}{whose}, {since}: {what}", one_line(&row.server)));
@@ -157,12 +156,12 @@ fn decisions(rows: &[InboxRow], screen: &Screen) {
     }
 }
 
-/// The exact command, with the fields of its form.
+/// The exact command that answers this row, with the fields of its form.
 pub(crate) fn how_to_answer(row: &InboxQuestion, whole: bool) -> String {
     answer_command(short_id(&row.task, whole), &row.request)
 }
 
-/// The exact command for one question.
+/// The exact command that answers one question.
 pub(crate) fn answer_command(id: &str, request: &api::dto::RequestDto) -> String {
     let accept = match &request.schema {
         Some(schema) => format!("--accept {}", shell_word(&example(schema))),
@@ -171,9 +170,9 @@ pub(crate) fn answer_command(id: &str, request: &api::dto::RequestDto) -> String
     format!("taskwarden tasks answer {id} --key={} {accept}", shell_word(&request.key))
 }
 
-/// An answer that shows the fields: the defaults, else what kind of value belongs there.
+/// An example answer with the fields of the form: defaults, or a value of the right kind.
 fn example(schema: &serde_json::Value) -> String {
-    /// More fields make the line unreadable; `tasks show` lists all.
+    /// More fields would make the line unreadable; `tasks show` lists all.
     const SHOWN: usize = 6;
     let fields: serde_json::Map<String, serde_json::Value> = form::fields(schema)
         .into_iter()

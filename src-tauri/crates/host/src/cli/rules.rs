@@ -1,7 +1,7 @@
-//! `taskwarden rules`: who is asked, what a repeated call means, whether results are held, when a call becomes a task, and
-//! limits of tokens.
+//! `taskwarden rules`: who is asked, what a repeated call means, whether results are held, when a call becomes a task,
+//! and token limits.
 //!
-//! Setting one field leaves the others of the same rule as they are. Which rule wins is not decided here.
+//! Setting one field leaves the other fields of the rule as they are. Which rule wins is not decided here.
 
 use api::calls::Nothing;
 use api::calls::rules::RuleList;
@@ -11,29 +11,31 @@ use api::{ApiError, Code};
 use api::format::time;
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
-use super::screen::Screen;
-use super::table::{Layout, text};
-use super::words::one_line;
-use super::{DONE, Ended, amount, table};
+use super::input::amount;
+use super::output::screen::Screen;
+use super::output::sentences::one_line;
+use super::output::table;
+use super::output::table::{TableLayout, text};
+use crate::app::core_client::CoreClient;
+use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::config::{self, Config};
-use crate::door::Door;
 
 /// Commands about rules.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Rules {
+pub(crate) enum RulesCommand {
     /// List all rules.
     List,
     /// Set fields of the rule for an agent, a server or a tool.
-    Set(Set),
-    /// Take the rule for an agent, a server or a tool away.
-    Unset(Scope),
+    Set(SetRuleArgs),
+    /// Remove the rule for an agent, a server or a tool.
+    Unset(RuleScopeArgs),
 }
 
-/// For what a rule holds.
+/// What a rule applies to.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("scope").required(true).args(["agent", "server"]).multiple(false)))]
-pub(crate) struct Scope {
-    /// Everything this agent starts.
+pub(crate) struct RuleScopeArgs {
+    /// Everything that this agent starts.
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
     /// Everything on this server.
@@ -44,43 +46,43 @@ pub(crate) struct Scope {
     tool: Option<String>,
 }
 
-/// What a rule says.
+/// The fields of a rule.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true).multiple(true).args([
     "ask", "repeat", "hold_results", "task_after", "hold_cut", "result_tokens", "task_tokens", "window_tokens",
 ])))]
-pub(crate) struct Set {
+pub(crate) struct SetRuleArgs {
     #[command(flatten)]
-    scope: Scope,
-    /// Who is asked when a task asks.
+    scope: RuleScopeArgs,
+    /// Who is asked when a task has a question.
     #[arg(long, value_name = "WHO")]
     ask: Option<Who>,
-    /// With `agent-then-people`: when people are asked too, such as `5min`.
+    /// With `agent-then-people`: the time after which people are asked too, such as `5min`.
     #[arg(long, value_name = "TIME", requires = "ask")]
     people_after: Option<String>,
-    /// What a repeated call means while the first is open and its reply could not be delivered.
+    /// What a repeated call does while the first one is open and its reply could not be delivered.
     #[arg(long, value_name = "HOW")]
     repeat: Option<How>,
-    /// Whether results wait for a person before the agent gets them.
+    /// Whether results are held until a person releases them.
     #[arg(long, value_name = "BOOL")]
     hold_results: Option<bool>,
-    /// How long a call lasts before it becomes a task, for agents that know tasks, such as `2s`.
+    /// How long a call runs before it becomes a task, for agents with task support, such as `2s`.
     #[arg(long, value_name = "TIME")]
     task_after: Option<String>,
-    /// Whether a result that the agent's program would cut without telling anybody is held and given in slices; yes when
-    /// nothing says so. A limit of `--result-tokens` counts in its place.
+    /// Whether to hold a result that the agent's program would silently cut, and give it in slices. Default: true. A
+    /// limit set with `--result-tokens` takes precedence.
     #[arg(long, value_name = "BOOL")]
     hold_cut: Option<bool>,
-    /// How many tokens one result may have, or the error in its place, and what happens with more: `warn`, `ask` or `hold`
-    /// (in slices), such as `20k:ask`; `hold` when left out. `none` takes a limit away.
+    /// Most tokens in one result or error, and the action above it: `warn`, `ask` or `hold` (in slices), such as
+    /// `20k:ask`. Default action: `hold`. `none` removes the limit.
     #[arg(long, value_name = "TOKENS[:WHAT]", allow_negative_numbers = true)]
     result_tokens: Option<String>,
-    /// How many tokens one task may say and bring, and what happens then: `warn`, `ask` or `stop`, such as `60k:stop`; `ask`
-    /// when left out.
+    /// Most tokens that one task may produce, and the action above it: `warn`, `ask` or `stop`, such as `60k:stop`.
+    /// Default action: `ask`.
     #[arg(long, value_name = "TOKENS[:WHAT]", allow_negative_numbers = true)]
     task_tokens: Option<String>,
-    /// How many tokens may stand in the window of an agent, and what happens with a result that does not fit: `warn`, `ask`
-    /// or `hold`, such as `160k:hold`; `ask` when left out.
+    /// Most tokens in the window of an agent, and the action for a result that does not fit: `warn`, `ask` or `hold`,
+    /// such as `160k:hold`. Default action: `ask`.
     #[arg(long, value_name = "TOKENS[:WHAT]", conflicts_with = "server", allow_negative_numbers = true)]
     window_tokens: Option<String>,
 }
@@ -101,27 +103,27 @@ enum How {
     New,
 }
 
-pub(crate) async fn run(command: Rules, config: &Config, screen: &Screen) -> Ended {
+pub(crate) async fn run(command: RulesCommand, config: &Config, screen: &Screen) -> CommandResult {
     match command {
-        Rules::List => {
-            let list: RuleList = Door::any(config).await?.ask("rules.list", &Nothing {}).await?;
+        RulesCommand::List => {
+            let list: RuleList = CoreClient::attach_or_read(config).await?.request("rules.list", &Nothing {}).await?;
             print(&list, screen)
         }
-        Rules::Set(input) => set(input, config, screen).await,
-        Rules::Unset(scope) => {
+        RulesCommand::Set(input) => set(input, config, screen).await,
+        RulesCommand::Unset(scope) => {
             let rule = blank(scope.named());
-            let list: RuleList = Door::core(config)?.ask("rules.put", &rule).await?;
+            let list: RuleList = CoreClient::attach(config)?.request("rules.put", &rule).await?;
             print(&list, screen)
         }
     }
 }
 
-async fn set(input: Set, config: &Config, screen: &Screen) -> Ended {
-    let Set { scope, ask, people_after, repeat, hold_results, task_after, hold_cut, .. } = input;
-    let Set { result_tokens, task_tokens, window_tokens, .. } = input;
-    let door = Door::core(config)?;
+async fn set(input: SetRuleArgs, config: &Config, screen: &Screen) -> CommandResult {
+    let SetRuleArgs { scope, ask, people_after, repeat, hold_results, task_after, hold_cut, .. } = input;
+    let SetRuleArgs { result_tokens, task_tokens, window_tokens, .. } = input;
+    let core = CoreClient::attach(config)?;
     let scope = scope.named();
-    let kept: RuleList = door.ask("rules.list", &Nothing {}).await?;
+    let kept: RuleList = core.request("rules.list", &Nothing {}).await?;
     let mut rule = kept.rules.into_iter().find(|rule| rule.scope == scope).unwrap_or_else(|| blank(scope));
     if let Some(who) = ask {
         rule.asked = Some(match who {
@@ -143,26 +145,25 @@ async fn set(input: Set, config: &Config, screen: &Screen) -> Ended {
     if let Some(after) = task_after {
         rule.promote_after_ms = Some(span(&after)?);
     }
-    for (said, usually, limit) in [
+    for (said, fallback, limit) in [
         (result_tokens, AtLimitDto::Hold, &mut rule.result_limit),
         (task_tokens, AtLimitDto::Ask, &mut rule.task_limit),
         (window_tokens, AtLimitDto::Ask, &mut rule.window_limit),
     ] {
         if let Some(said) = said {
-            *limit = amount::limit(&said, usually)?;
+            *limit = amount::limit(&said, fallback)?;
         }
     }
-    let list: RuleList = door.ask("rules.put", &rule).await?;
+    let list: RuleList = core.request("rules.put", &rule).await?;
     print(&list, screen)
 }
 
-fn print(list: &RuleList, screen: &Screen) -> Ended {
+fn print(list: &RuleList, screen: &Screen) -> CommandResult {
     if screen.is_json() {
-        screen.json(list)?;
-        return Ok(DONE);
+        return screen.json(list);
     }
     if list.rules.is_empty() {
-        screen.line("No rule: people are asked, an undelivered call is joined, results are delivered at once.");
+        screen.line("No rules: people are asked, a repeated call joins the first one, results are delivered at once.");
         return Ok(DONE);
     }
     let rows = list
@@ -180,7 +181,7 @@ fn print(list: &RuleList, screen: &Screen) -> Ended {
             ]
         })
         .collect();
-    let layout = Layout {
+    let layout = TableLayout {
         header: &["FOR", "ASKS", "REPEAT", "HOLDS RESULTS", "TASK AFTER", "LIMITS OF TOKENS"],
         cut: &["FOR"],
         spare: &["TASK AFTER", "REPEAT", "HOLDS RESULTS", "ASKS"],
@@ -203,7 +204,7 @@ fn asked_words(rule: &RuleDto) -> Option<String> {
         WhoIsAsked::Agent => "the agent".into(),
         WhoIsAsked::Both => "both".into(),
         WhoIsAsked::AgentThenPeople => {
-            format!("the agent, people after {}", time::span_ms(rule.people_after_ms.unwrap_or_default()))
+            format!("the agent, then people after {}", time::span_ms(rule.people_after_ms.unwrap_or_default()))
         }
     })
 }
@@ -234,7 +235,7 @@ fn span(text: &str) -> Result<u64, ApiError> {
     let span = config::span(text).ok_or_else(|| {
         ApiError::new(
             Code::Usage,
-            format!("`{}` is not a time", one_line(text)),
+            format!("`{}` is not a duration", one_line(text)),
             "Give a number and a unit, such as `500ms`, `2s` or `5min`.",
         )
     })?;
@@ -256,8 +257,8 @@ fn blank(scope: ScopeDto) -> RuleDto {
     }
 }
 
-impl Scope {
-    /// Clap sees to it that one of them is given.
+impl RuleScopeArgs {
+    /// Clap makes sure that one of them is given.
     fn named(self) -> ScopeDto {
         match (self.agent, self.server.unwrap_or_default(), self.tool) {
             (Some(agent), ..) => ScopeDto::Agent { agent },

@@ -1,9 +1,10 @@
-//! `taskwarden servers`: add, list, show, tools, remove.
+//! `taskwarden servers`: add, list, show, tools and remove.
 //!
-//! Adding is in `add.rs`. Health is of the moment and only known while a core runs; everything else is as last
-//! negotiated. Nothing is contacted from here.
+//! Adding is in `add.rs`. Health is current and only known while a core runs; everything else is as last negotiated.
+//! Nothing is contacted from here.
 
 mod add;
+pub(crate) mod consent;
 
 use anstyle::AnsiColor;
 use api::calls::servers::{RemoveServer, ServerList, ServerRemoved, ServerTools};
@@ -13,76 +14,77 @@ use api::{ApiError, Code};
 use api::format::time;
 use clap::Subcommand;
 
-use super::screen::Screen;
-use super::table::{Column, Layout, text, toned};
-use super::words::{one_line, quoted, shell_word};
-use super::{DONE, Ended, consent, prompt, table, words};
+use super::input::prompt;
+use super::output::screen::Screen;
+use super::output::sentences::{one_line, quoted, shell_word};
+use super::output::table::{TableCell, TableLayout, text, toned};
+use super::output::{sentences, table};
+use crate::app::core_client::CoreClient;
+use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::config::Config;
-use crate::door::Door;
 
 /// Commands about servers.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Servers {
-    /// Add a server; shows what will run or be contacted, and asks.
-    Add(add::Add),
-    /// List all servers with era, dialect and health.
+pub(crate) enum ServersCommand {
+    /// Add a server. Shows what will be run or contacted, and asks first.
+    Add(add::AddServerArgs),
+    /// List all servers with their protocol version and health.
     List,
     /// Show one server.
     Show {
-        /// Its name.
+        /// The server's name.
         name: String,
     },
     /// List a server's tools.
     Tools {
-        /// Its name.
+        /// The server's name.
         name: String,
     },
-    /// Remove a server; its tasks stay for the record.
+    /// Remove a server. Its tasks stay on record.
     Remove {
-        /// Its name.
+        /// The server's name.
         name: String,
-        /// Do not ask.
+        /// Do not ask for confirmation.
         #[arg(long, short)]
         yes: bool,
     },
 }
 
-pub(crate) async fn run(command: Servers, config: &Config, screen: &Screen) -> Ended {
+pub(crate) async fn run(command: ServersCommand, config: &Config, screen: &Screen) -> CommandResult {
     match command {
-        Servers::Add(input) => add::add(input, config, screen).await,
-        Servers::List => list(config, screen).await,
-        Servers::Show { name } => show(name, config, screen).await,
-        Servers::Tools { name } => tools(name, config, screen).await,
-        Servers::Remove { name, yes } => remove(name, yes, config, screen).await,
+        ServersCommand::Add(input) => add::add(input, config, screen).await,
+        ServersCommand::List => list(config, screen).await,
+        ServersCommand::Show { name } => show(name, config, screen).await,
+        ServersCommand::Tools { name } => tools(name, config, screen).await,
+        ServersCommand::Remove { name, yes } => remove(name, yes, config, screen).await,
     }
 }
 
-async fn list(config: &Config, screen: &Screen) -> Ended {
-    let door = Door::any(config).await?;
-    let list: ServerList = door.ask("servers.list", &Nothing {}).await?;
+async fn list(config: &Config, screen: &Screen) -> CommandResult {
+    let core = CoreClient::attach_or_read(config).await?;
+    let list: ServerList = core.request("servers.list", &Nothing {}).await?;
     if screen.is_json() {
-        screen.json(&list)?;
-        return Ok(DONE);
+        return screen.json(&list);
     }
     if list.servers.is_empty() {
-        screen.line("No server yet. Add one: taskwarden servers add NAME -- COMMAND, or --url URL");
+        screen.line("No servers yet. Add one: taskwarden servers add NAME -- COMMAND, or --url URL");
         screen.line("To try it out: taskwarden servers add demo -- taskwarden demo-server");
         return Ok(DONE);
     }
     let rows = list.servers.iter().map(row).collect();
-    let layout = Layout {
+    let layout = TableLayout {
         header: &["NAME", "HEALTH", "ERA", "TASKS", "OPEN", "SERVER", "ADDRESS"],
         cut: &["SERVER", "ADDRESS"],
         spare: &["ERA", "TASKS", "SERVER"],
     };
     table::print(screen, layout, rows);
-    if door.is_reading() {
-        screen.note("No core is running: health is not known. Start one with `taskwarden serve`.");
+    if core.is_read_only() {
+        screen.note("No core is running, so health is not known. Start one with `taskwarden serve`.");
     }
     Ok(DONE)
 }
 
-fn row(server: &ServerDto) -> Vec<Column> {
+fn row(server: &ServerDto) -> Vec<TableCell> {
     let unknown = || "-".to_owned();
     vec![
         text(server.name.clone()),
@@ -99,7 +101,7 @@ fn row(server: &ServerDto) -> Vec<Column> {
     ]
 }
 
-fn health_cell(health: &HealthDto) -> Column {
+fn health_cell(health: &HealthDto) -> TableCell {
     match health.kind.as_str() {
         "up" => toned("up", AnsiColor::Green),
         "connecting" => toned("connecting", AnsiColor::Blue),
@@ -116,8 +118,8 @@ pub(crate) fn address_line(address: &AddressDto) -> String {
     }
 }
 
-/// What goes with the address: names only, never a value.
-fn given(address: &AddressDto) -> Vec<(&'static str, String)> {
+/// Environment, secrets and folder: names only, never a value.
+fn address_details(address: &AddressDto) -> Vec<(&'static str, String)> {
     let named = |names: Vec<&String>| names.into_iter().map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
     let lines = match address {
         AddressDto::Stdio { env, secret_env, cwd, .. } => vec![
@@ -130,14 +132,13 @@ fn given(address: &AddressDto) -> Vec<(&'static str, String)> {
     lines.into_iter().filter(|(_, words)| !words.is_empty()).collect()
 }
 
-async fn show(name: String, config: &Config, screen: &Screen) -> Ended {
-    let door = Door::any(config).await?;
-    let server: ServerDto = door.ask("servers.show", &OneServer { name }).await?;
+async fn show(name: String, config: &Config, screen: &Screen) -> CommandResult {
+    let core = CoreClient::attach_or_read(config).await?;
+    let server: ServerDto = core.request("servers.show", &OneServer { name }).await?;
     if screen.is_json() {
-        screen.json(&server)?;
-        return Ok(DONE);
+        return screen.json(&server);
     }
-    let now = words::now();
+    let now = sentences::now();
     let since = |text: &Option<String>| {
         text.as_deref().and_then(moment).map(|at| format!(" since {}", time::ago(at, now))).unwrap_or_default()
     };
@@ -148,30 +149,30 @@ async fn show(name: String, config: &Config, screen: &Screen) -> Ended {
         }
     }
     if let Some(at) = server.health.retry_at.as_deref().and_then(moment) {
-        screen.line(&format!("  tried again  {}", time::until(at, now)));
+        screen.line(&format!("  next try     {}", time::until(at, now)));
     }
     screen.line(&format!("  address      {}", address_line(&server.address)));
-    for (what, words) in given(&server.address) {
+    for (what, words) in address_details(&server.address) {
         screen.line(&format!("  {what:<12} {words}"));
     }
-    screen.line(&format!("  speaks       {}", spoken(&server)));
+    screen.line(&format!("  speaks       {}", protocol(&server)));
     screen.line(&format!("  open tasks   {}", server.figures.open));
     screen.line(&format!("  need you     {}", server.figures.needs_you));
-    if let Some(refused) = words::refused_questions(&server) {
+    if let Some(refused) = crate::doctor::servers::refused_questions(&server) {
         screen.line(&format!("  questions    {refused}"));
     }
     screen.line(&match (&server.agreed_by, server.agreed_at.as_deref().and_then(moment)) {
         (Some(by), Some(at)) => format!("  agreed       by {by}, {}", time::ago(at, now)),
-        _ => "  agreed       no: it changed since, or nobody did; remove and add it".into(),
+        _ => "  agreed       no: nobody agreed, or the address changed; remove the server and add it again".into(),
     });
     if !server.stderr_tail.trim().is_empty() {
-        screen.line(&format!("  last words on its standard error:\n{}", quoted(last_lines(&server.stderr_tail))));
+        screen.line(&format!("  last lines of its standard error:\n{}", quoted(last_lines(&server.stderr_tail))));
     }
     Ok(DONE)
 }
 
 /// `modern (2026-07-28), tasks 2026-07-28, name 1.0`.
-fn spoken(server: &ServerDto) -> String {
+fn protocol(server: &ServerDto) -> String {
     let era = server.era.as_deref().unwrap_or("not known yet");
     let version = server.protocol_version.as_deref().map(|v| format!(" ({})", one_line(v))).unwrap_or_default();
     let tasks = match server.dialect.as_deref() {
@@ -186,11 +187,10 @@ fn spoken(server: &ServerDto) -> String {
     format!("{era}{version}{tasks}{name}")
 }
 
-async fn tools(name: String, config: &Config, screen: &Screen) -> Ended {
-    let list: ServerTools = Door::core(config)?.ask("servers.tools", &OneServer { name }).await?;
+async fn tools(name: String, config: &Config, screen: &Screen) -> CommandResult {
+    let list: ServerTools = CoreClient::attach(config)?.request("servers.tools", &OneServer { name }).await?;
     if screen.is_json() {
-        screen.json(&list)?;
-        return Ok(DONE);
+        return screen.json(&list);
     }
     if list.tools.is_empty() {
         screen.line("This server has no tools.");
@@ -204,10 +204,10 @@ async fn tools(name: String, config: &Config, screen: &Screen) -> Ended {
             vec![text(one_line(&tool.name)), text(tool.task_support.clone()), text(effect(tool)), text(one_line(words))]
         })
         .collect();
-    let layout = Layout {
-        header: &["TOOL", "TASK", "SAYS IT", "DESCRIPTION"],
+    let layout = TableLayout {
+        header: &["TOOL", "TASK", "EFFECT", "DESCRIPTION"],
         cut: &["DESCRIPTION"],
-        spare: &["TASK", "SAYS IT"],
+        spare: &["TASK", "EFFECT"],
     };
     table::print(screen, layout, rows);
     Ok(DONE)
@@ -215,15 +215,15 @@ async fn tools(name: String, config: &Config, screen: &Screen) -> Ended {
 
 fn effect(tool: &ToolDto) -> &'static str {
     match (tool.read_only, tool.destructive) {
-        (Some(true), _) => "only reads",
-        (_, Some(true)) => "destroys",
+        (Some(true), _) => "read only",
+        (_, Some(true)) => "destructive",
         _ => "-",
     }
 }
 
-async fn remove(name: String, yes: bool, config: &Config, screen: &Screen) -> Ended {
-    let door = Door::core(config)?;
-    let server: ServerDto = door.ask("servers.show", &OneServer { name: name.clone() }).await?;
+async fn remove(name: String, yes: bool, config: &Config, screen: &Screen) -> CommandResult {
+    let core = CoreClient::attach(config)?;
+    let server: ServerDto = core.request("servers.show", &OneServer { name: name.clone() }).await?;
     if server.figures.open > 0 && !yes {
         let question =
             format!("{} on `{name}` will be lost. Remove it?", time::count(server.figures.open, "open task"));
@@ -235,20 +235,24 @@ async fn remove(name: String, yes: bool, config: &Config, screen: &Screen) -> En
             ));
         }
         if !prompt::yes(&question).await? {
-            return Err(ApiError::new(Code::Refused, format!("server `{name}` was kept"), "Nothing was changed."));
+            return Err(ApiError::new(
+                Code::Refused,
+                format!("server `{name}` was not removed"),
+                "Nothing was changed.",
+            ));
         }
     }
     let removed: ServerRemoved =
-        door.ask("servers.remove", &RemoveServer { name, even_with_open_tasks: server.figures.open > 0 }).await?;
+        core.request("servers.remove", &RemoveServer { name, even_with_open_tasks: server.figures.open > 0 }).await?;
     if screen.is_json() {
         screen.json(&removed)?;
     } else {
-        screen.line(&format!("Removed `{}`. Its tasks stay for the record.", removed.name));
+        screen.line(&format!("Removed `{}`. Its tasks stay on record.", removed.name));
     }
     Ok(DONE)
 }
 
-/// The end of a text, a few lines of it.
+/// The last few lines of a text.
 fn last_lines(text: &str) -> &str {
     /// Enough for an error with its context. Judgement.
     const LINES: usize = 10;

@@ -1,6 +1,8 @@
-//! `taskwarden storage`: what is stored, how long it is kept, and clean-up.
+//! `taskwarden storage`: what is stored, for how long, and clean-up.
 //!
-//! Clean-up first shows what it removes and asks. What goes is decided by the limits alone.
+//! Clean-up first shows what it removes, and asks. Only the limits decide what is removed.
+
+pub(crate) mod audit;
 
 use std::time::Duration;
 
@@ -13,75 +15,76 @@ use api::format::time::{count, span_ms};
 use api::{ApiError, Code};
 use clap::{ArgGroup, Args, Subcommand};
 
-use super::screen::Screen;
-use super::table::{Layout, text};
-use super::words::one_line;
-use super::{DONE, Ended, prompt, table};
+use super::input::prompt;
+use super::output::screen::Screen;
+use super::output::sentences::one_line;
+use super::output::table;
+use super::output::table::{TableLayout, text};
+use crate::app::core_client::CoreClient;
+use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::config::{self, Config};
-use crate::door::Door;
 
-/// What is stored, and how long.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Storage {
+pub(crate) struct StorageArgs {
     #[command(subcommand)]
-    command: Option<Act>,
+    command: Option<StorageAction>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Act {
-    /// Show what is stored, the limits, and what clean-up would remove now.
+enum StorageAction {
+    /// Show what is stored, the limits, and what cleaning up would remove now.
     Show,
-    /// Set how long and how much is kept.
+    /// Set how long, and how much, is kept.
     Set(Set),
-    /// Remove what is over its limit now; shows it first and asks.
+    /// Remove what exceeds the limits. Shows it and asks first.
     Clean {
-        /// Do not ask.
+        /// Do not ask for confirmation.
         #[arg(long)]
         yes: bool,
-        /// Write the registry anew afterwards, so that all free space goes back to the disk. Changes wait meanwhile.
+        /// Rewrite the registry afterwards, so that free space is returned to the disk. Changes wait until it is done.
         #[arg(long)]
         compact: bool,
     },
 }
 
-/// Limits to set.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("limit").required(true).multiple(true).args([
     "payload_age", "payload_size", "agent_size", "server_size", "task_age", "audit_age",
 ])))]
 struct Set {
-    /// How long arguments, results and answers are kept after a task ended, such as `30d`.
+    /// How long arguments, results and answers are kept after their task has ended, such as `30d`.
     #[arg(long, value_name = "TIME")]
     payload_age: Option<String>,
-    /// How much of them is kept in all, such as `2GiB`; the oldest go first.
+    /// How many bytes of them are kept in total, such as `2GiB`. The oldest are removed first.
     #[arg(long, value_name = "SIZE")]
     payload_size: Option<String>,
-    /// How much of them is kept of one agent.
+    /// How many bytes of them are kept per agent.
     #[arg(long, value_name = "SIZE")]
     agent_size: Option<String>,
-    /// How much of them is kept of one server.
+    /// How many bytes of them are kept per server.
     #[arg(long, value_name = "SIZE")]
     server_size: Option<String>,
-    /// How long tasks are kept after they ended, such as `400d`.
+    /// How long tasks are kept after they have ended, such as `400d`.
     #[arg(long, value_name = "TIME")]
     task_age: Option<String>,
-    /// How long the audit log is kept, such as `400d`; it goes in sealed segments.
+    /// How long the audit log is kept, such as `400d`. It is removed in sealed segments.
     #[arg(long, value_name = "TIME")]
     audit_age: Option<String>,
 }
 
-pub(crate) async fn run(storage: Storage, config: &Config, screen: &Screen) -> Ended {
-    match storage.command.unwrap_or(Act::Show) {
-        Act::Show => {
-            let shown: StorageDto = Door::any(config).await?.ask("storage.show", &Nothing {}).await?;
+pub(crate) async fn run(storage: StorageArgs, config: &Config, screen: &Screen) -> CommandResult {
+    match storage.command.unwrap_or(StorageAction::Show) {
+        StorageAction::Show => {
+            let shown: StorageDto =
+                CoreClient::attach_or_read(config).await?.request("storage.show", &Nothing {}).await?;
             print(&shown, screen)
         }
-        Act::Set(input) => {
-            let shown: StorageDto = Door::core(config)?.ask("storage.set", &input.read()?).await?;
+        StorageAction::Set(input) => {
+            let shown: StorageDto = CoreClient::attach(config)?.request("storage.set", &input.read()?).await?;
             print(&shown, screen)
         }
-        Act::Clean { yes, compact } => clean(yes, compact, config, screen).await,
+        StorageAction::Clean { yes, compact } => clean(yes, compact, config, screen).await,
     }
 }
 
@@ -104,8 +107,8 @@ fn age(flag: &str, text: Option<String>) -> Result<Option<u64>, ApiError> {
     config::span(&text).map(ms).map(Some).ok_or_else(|| {
         ApiError::new(
             Code::Usage,
-            format!("`{flag}` needs a time, and `{}` is none", one_line(&text)),
-            "Give a time with its unit, such as `30d` or `12h`.",
+            format!("`{flag}` needs a duration; `{}` is not one", one_line(&text)),
+            "Give a number and a unit, such as `30d` or `12h`.",
         )
     })
 }
@@ -119,42 +122,33 @@ fn size(flag: &str, text: Option<String>) -> Result<Option<u64>, ApiError> {
     bytes.map(Some).ok_or_else(|| {
         ApiError::new(
             Code::Usage,
-            format!("`{flag}` needs a size, and `{}` is none", one_line(&text)),
-            "Give a whole number of bytes, also such as `500MiB` or `2GiB`.",
+            format!("`{flag}` needs a size; `{}` is not one", one_line(&text)),
+            "Give a number of bytes, `500MiB` or `2GiB`.",
         )
     })
 }
 
-async fn clean(yes: bool, compact: bool, config: &Config, screen: &Screen) -> Ended {
-    let door = Door::core(config)?;
-    let before: StorageDto = door.ask("storage.show", &Nothing {}).await?;
+async fn clean(yes: bool, compact: bool, config: &Config, screen: &Screen) -> CommandResult {
+    let core = CoreClient::attach(config)?;
+    let before: StorageDto = core.request("storage.show", &Nothing {}).await?;
     if is_nothing(&before.due) && !compact {
         if screen.is_json() {
             screen.json(&StorageCleaned { removed: before.due, storage: before })?;
         } else {
-            screen.line("Nothing is over its limit. `taskwarden storage` shows the limits.");
+            screen.line("Nothing exceeds the limits. `taskwarden storage` shows them.");
         }
         return Ok(DONE);
     }
     if !yes {
         let what = removal(&before.due);
-        if !screen.can_ask() {
-            return Err(ApiError::new(
-                Code::Refused,
-                format!("nothing was removed, because nobody confirmed; it would be {what}"),
-                "Run it in a terminal, or pass `--yes`.",
-            ));
-        }
-        if !prompt::yes(&format!("Remove {what}?")).await? {
-            return Err(ApiError::new(Code::Refused, "everything was kept", "Nothing was changed."));
-        }
+        prompt::confirm(&format!("Remove {what}?"), &format!("{what} not removed"), screen).await?;
     }
-    let cleaned: StorageCleaned = door.ask("storage.clean", &CleanStorage { compact }).await?;
+    let cleaned: StorageCleaned = core.request("storage.clean", &CleanStorage { compact }).await?;
     if screen.is_json() {
         screen.json(&cleaned)?;
     } else {
         screen.line(&format!(
-            "Removed {}. The registry has {} now.",
+            "Removed {}. The registry now has {}.",
             removal(&cleaned.removed),
             bytes(cleaned.storage.file_bytes)
         ));
@@ -172,7 +166,7 @@ fn removal(of: &RemovalDto) -> String {
         parts.push(format!("payloads of {} ({})", count(of.payload_tasks, "task"), bytes(of.payload_bytes)));
     }
     if of.tasks > 0 {
-        parts.push(format!("{} with all that belongs to them", count(of.tasks, "task")));
+        parts.push(format!("{} with everything that belongs to them", count(of.tasks, "task")));
     }
     if of.audit_rows > 0 {
         parts.push(count(of.audit_rows, "audit row"));
@@ -188,26 +182,25 @@ fn bytes(of: u64) -> String {
     }
 }
 
-fn print(shown: &StorageDto, screen: &Screen) -> Ended {
+fn print(shown: &StorageDto, screen: &Screen) -> CommandResult {
     if screen.is_json() {
-        screen.json(shown)?;
-        return Ok(DONE);
+        return screen.json(shown);
     }
     let stored = &shown.stored;
     let kinds = [
-        ("tasks", stored.tasks, format!("{} after they ended", span_ms(shown.limits.task_age_ms))),
+        ("tasks", stored.tasks, format!("{} after they have ended", span_ms(shown.limits.task_age_ms))),
         (
             "payloads",
             stored.payloads,
             format!(
-                "{} after their task ended, {} in all, {} of an agent, {} of a server",
+                "{} after their task has ended; {} in total, {} per agent, {} per server",
                 span_ms(shown.limits.payload_age_ms),
                 bytes(shown.limits.payload_bytes),
                 bytes(shown.limits.agent_payload_bytes),
                 bytes(shown.limits.server_payload_bytes)
             ),
         ),
-        ("  of these kept", stored.kept_payloads, "open, held, unanswered or undelivered".into()),
+        ("  protected", stored.kept_payloads, "while open, held, unanswered or undelivered".into()),
         ("raw messages", stored.raw_messages, "with their task".into()),
         ("status lines", stored.status_lines, "with their task".into()),
         ("change rows", stored.changes, "for feeds".into()),
@@ -220,7 +213,7 @@ fn print(shown: &StorageDto, screen: &Screen) -> Ended {
             vec![text(name), text(grouped(kind.rows)), text(size), text(limit)]
         })
         .collect();
-    table::print(screen, Layout { header: &["KIND", "ROWS", "SIZE", "KEPT"], cut: &["KEPT"], spare: &[] }, rows);
+    table::print(screen, TableLayout { header: &["KIND", "ROWS", "SIZE", "KEPT"], cut: &["KEPT"], spare: &[] }, rows);
     screen.line(&format!(
         "\nThe registry has {}, {} of it free; the reserve has {} of {}.",
         bytes(shown.file_bytes),
@@ -229,13 +222,12 @@ fn print(shown: &StorageDto, screen: &Screen) -> Ended {
         bytes(shown.reserve_wanted_bytes)
     ));
     if !shown.shrinks {
-        screen
-            .line("Free space does not go back to the disk yet: `taskwarden storage clean --compact` does that once.");
+        screen.line("Free space is not returned to the disk yet. Run `taskwarden storage clean --compact` once.");
     }
     screen.line(&if is_nothing(&shown.due) {
-        "Nothing is over its limit.".into()
+        "Nothing exceeds the limits.".into()
     } else {
-        format!("Over its limit: {}. `taskwarden storage clean` removes it now.", removal(&shown.due))
+        format!("Exceeds the limits: {}. `taskwarden storage clean` removes it now.", removal(&shown.due))
     });
     Ok(DONE)
 }
@@ -258,7 +250,10 @@ mod tests {
     #[test]
     fn what_goes_is_told_in_full() {
         let all = RemovalDto { payload_tasks: 2, payload_bytes: 3 << 20, tasks: 1, audit_rows: 4_096 };
-        assert_eq!(removal(&all), "payloads of 2 tasks (3 MiB), 1 task with all that belongs to them, 4096 audit rows");
+        assert_eq!(
+            removal(&all),
+            "payloads of 2 tasks (3 MiB), 1 task with everything that belongs to them, 4096 audit rows"
+        );
         assert_eq!(removal(&RemovalDto::default()), "nothing");
     }
 }

@@ -24,7 +24,7 @@ fn a_usage_error_names_the_help_of_the_command_that_was_meant() {
     let told = |args: &[&str]| {
         let error = Cli::try_parse_from(args).expect_err("not as it is written");
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-        usage(&error.render().to_string(), &meant(&args))
+        usage(&error.render().to_string(), &intended_command(&args))
     };
     let (message, hint) = told(&["taskwarden", "--json", "tasks", "list", "--limit", "many"]);
     assert!(message.contains("`many`") && hint.contains("`taskwarden tasks list --help`"), "{message} {hint}");

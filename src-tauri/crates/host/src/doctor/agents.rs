@@ -1,15 +1,15 @@
-//! Agents: where they are served, who has access, and whether their saved tokens are theirs alone.
+//! Agents: where they are served, who has access, and whether their saved tokens are private.
 //!
-//! No token is read here, only who could read its file. Whether an agent is connected is the core's word.
+//! Reads no token, only who could read its file. Whether an agent is connected is the core's word.
 
 use std::fs;
 
 use api::calls::core::doctor::{CoreFacts, NamedFacts};
 use api::format::time::count;
 
-use super::Finding;
+use super::finding::Finding;
 use crate::config::Config;
-use crate::paths::is_private;
+use crate::config::paths::is_private;
 
 const AREA: &str = "agents";
 
@@ -19,7 +19,7 @@ pub(super) fn examine(config: &Config, facts: &NamedFacts) -> Vec<Finding> {
     found
 }
 
-/// Where agents reach the core; names none of them.
+/// Where agents reach the core, without naming any.
 pub(super) fn listener(facts: &CoreFacts) -> Option<Finding> {
     let at = facts.agents_at.as_ref()?;
     Some(match (&at.url, &at.why) {
@@ -28,7 +28,7 @@ pub(super) fn listener(facts: &CoreFacts) -> Option<Finding> {
             AREA,
             format!("no HTTP address is open: {why}"),
             "Set `listen` in `config.toml` to a free port, such as `127.0.0.1:7718`, and restart the core; \
-             `taskwarden connect` works meanwhile.",
+             `taskwarden connect` works in any case.",
         ),
         (None, None) => Finding::fine(AREA, "served at the socket only; `listen` is off"),
     })
@@ -46,7 +46,7 @@ fn access(facts: &NamedFacts) -> Finding {
     Finding::fine(AREA, format!("{} with access, {connected} connected", count(with_access, "agent")))
 }
 
-/// Tokens that lie in files.
+/// Tokens that are saved in files.
 fn saved(config: &Config, facts: &NamedFacts) -> Vec<Finding> {
     let Ok(folder) = fs::read_dir(config.paths.agents()) else { return Vec::new() };
     let mut found = Vec::new();
@@ -56,7 +56,7 @@ fn saved(config: &Config, facts: &NamedFacts) -> Vec<Finding> {
             found.push(Finding::broken(
                 AREA,
                 format!("the token in `{}` can be read by other users", path.display()),
-                format!("Run `taskwarden agents revoke {name}` and add it anew; then nobody has the old token."),
+                format!("Run `taskwarden agents revoke {name}` and add it again; the old token is then worthless."),
             ));
         } else if !facts.agents.iter().any(|agent| agent.name == name && agent.revoked_at.is_none()) {
             found.push(Finding::note(

@@ -1,15 +1,15 @@
 //! How full the limits of a running core are.
 //!
-//! One line where all is well; each limit that is nearly used up is named with what can be done.
+//! One line if all is well; otherwise each limit that is nearly used up, with what can be done.
 
 use api::calls::core::doctor::NamedFacts;
 use api::calls::core::limits::{LimitRow, LimitUnit};
 
-use super::Finding;
+use super::finding::Finding;
 
 const KIB: u64 = domain::policy::KIB as u64;
 const AREA: &str = "limits";
-/// From this part of a limit on, people are told. Issue 11: above 80 %.
+/// Limits above this share are reported. Issue 11: above 80 %.
 const NEARLY_FULL_PERCENT: u64 = 80;
 
 pub(super) fn examine(facts: &NamedFacts) -> Vec<Finding> {
@@ -17,7 +17,7 @@ pub(super) fn examine(facts: &NamedFacts) -> Vec<Finding> {
     let found: Vec<Finding> = facts.limits.iter().filter(nearly).map(finding).collect();
     match facts.limits.iter().max_by_key(|row| row.used.saturating_mul(100) / row.most.max(1)) {
         Some(fullest) if found.is_empty() => {
-            vec![Finding::fine(AREA, format!("every limit has room; the fullest: {}", told(fullest)))]
+            vec![Finding::fine(AREA, format!("every limit has room; the fullest: {}", describe(fullest)))]
         }
         Some(_) | None => found,
     }
@@ -26,12 +26,12 @@ pub(super) fn examine(facts: &NamedFacts) -> Vec<Finding> {
 fn finding(row: &LimitRow) -> Finding {
     Finding::note(
         AREA,
-        told(row),
-        "What comes beyond it is refused until something ends. `taskwarden tasks list` shows what is open.",
+        describe(row),
+        "Anything beyond it is refused until something ends. `taskwarden tasks list` shows what is open.",
     )
 }
 
-fn told(row: &LimitRow) -> String {
+fn describe(row: &LimitRow) -> String {
     let figure = |value: u64| match row.unit {
         LimitUnit::Count => value.to_string(),
         LimitUnit::Bytes => format!("{} KiB", value.div_ceil(KIB)),
@@ -52,8 +52,8 @@ mod tests {
             most: 1_000,
             unit: LimitUnit::Count,
         };
-        assert_eq!(told(&row(801)), "open calls, server demo: 801 of 1000");
+        assert_eq!(describe(&row(801)), "open calls, server demo: 801 of 1000");
         let bytes = LimitRow { unit: LimitUnit::Bytes, used: 4_096, most: 8_192, ..row(0) };
-        assert_eq!(told(&bytes), "open calls, server demo: 4 KiB of 8 KiB");
+        assert_eq!(describe(&bytes), "open calls, server demo: 4 KiB of 8 KiB");
     }
 }

@@ -1,17 +1,19 @@
-//! Each configured server: whether a person agreed, its command is there, and it can be reached.
+//! Each configured server: whether a person agreed, its command exists, and it can be reached.
 //!
-//! Reachability is the core's word; without a core only what lies on this machine is checked. No server is contacted
+//! Whether it can be reached is the core's word; without a core only this machine is checked. No server is contacted
 //! from here.
 
 use std::path::Path;
 
 use api::calls::core::doctor::NamedFacts;
-use api::dto::{AddressDto, ServerDto};
+use api::dto::{AddressDto, RefusedQuestionsDto, ServerDto, moment};
+use api::format::time;
+use domain::ports::Clock as _;
+use engine::SystemClock;
 
-use super::Finding;
-use crate::cli::words;
+use super::finding::Finding;
 use crate::config::Config;
-use crate::programs;
+use crate::os::program_lookup;
 
 pub(super) fn examine(config: &Config, facts: &NamedFacts, has_core: bool) -> Vec<Finding> {
     if facts.servers.is_empty() {
@@ -27,11 +29,11 @@ fn one(config: &Config, server: &ServerDto, has_core: bool) -> Vec<Finding> {
     if !server.agreed {
         found.push(Finding::broken(
             &area,
-            "nobody agreed to contact this address, or it changed since",
+            "nobody agreed to this address, or it has changed since",
             format!("Remove it and add it again: `taskwarden servers remove {}`.", server.name),
         ));
     }
-    // Where the core has tried, its word counts: its PATH is not that of this command.
+    // The core's own attempt decides where there was one: its PATH differs from that of this command.
     let is_told = match server.health.kind.as_str() {
         "up" => true,
         "connecting" | "down" | "blocked" => has_core,
@@ -41,13 +43,13 @@ fn one(config: &Config, server: &ServerDto, has_core: bool) -> Vec<Finding> {
     if let AddressDto::Stdio { command, cwd, .. } = &server.address
         && !is_told
     {
-        if programs::locate(command, programs::folder_of(cwd.as_deref()).as_deref()).is_none() {
+        if program_lookup::locate(command, program_lookup::folder_of(cwd.as_deref()).as_deref()).is_none() {
             lacks = true;
             found.push(Finding::broken(
                 &area,
-                format!("its command `{command}` is not there"),
+                format!("its command `{command}` was not found"),
                 format!(
-                    "Install it; if it is somewhere else now, `taskwarden servers remove {}` and add it again.",
+                    "Install it. If it has moved, run `taskwarden servers remove {}` and add it again.",
                     server.name
                 ),
             ));
@@ -56,16 +58,16 @@ fn one(config: &Config, server: &ServerDto, has_core: bool) -> Vec<Finding> {
             lacks = true;
             found.push(Finding::broken(
                 &area,
-                format!("its folder `{cwd}` is not there"),
-                "Make it, or add the server anew.",
+                format!("its folder `{cwd}` does not exist"),
+                "Create it, or add the server again.",
             ));
         }
     }
-    // A server that is down because something of it is missing is counted once, with the cure for that.
+    // A server that is down because something is missing is reported once, with the fix for that.
     if !lacks {
         found.extend(reach(config, server, has_core, &area));
     }
-    if let Some(refused) = words::refused_questions(server) {
+    if let Some(refused) = refused_questions(server) {
         found.push(Finding::note(&area, refused, "Answer or cancel what waits in `taskwarden inbox`."));
     }
     found
@@ -73,29 +75,36 @@ fn one(config: &Config, server: &ServerDto, has_core: bool) -> Vec<Finding> {
 
 fn reach(config: &Config, server: &ServerDto, has_core: bool, area: &str) -> Option<Finding> {
     let health = &server.health;
-    let spoken = match (&server.era, &server.dialect) {
+    let protocol = match (&server.era, &server.dialect) {
         (Some(era), Some(dialect)) => format!("{era}, tasks {dialect}"),
         (Some(era), None) => era.clone(),
-        (None, _) => "never reached yet".into(),
+        (None, _) => "never reached".into(),
     };
     let why = health.why.clone().unwrap_or_else(|| "no reason is known".into());
-    let hint = health.hint.clone().unwrap_or_else(|| "It is tried again by itself.".into());
-    let last = last_words(config, &server.stderr_tail);
+    let hint = health.hint.clone().unwrap_or_else(|| "It will be tried again automatically.".into());
+    let last = last_output(config, &server.stderr_tail);
     match health.kind.as_str() {
-        "up" => Some(Finding::fine(area, format!("up ({spoken})"))),
-        "connecting" => Some(Finding::note(area, format!("being connected ({spoken})"), "Look again in a moment.")),
+        "up" => Some(Finding::fine(area, format!("up ({protocol})"))),
+        "connecting" => Some(Finding::note(area, format!("connecting ({protocol})"), "Check again in a moment.")),
         "down" | "blocked" => Some(Finding::broken(area, format!("{}: {why}{last}", health.kind), hint)),
-        _ if has_core => Some(Finding::note(area, "not tried yet", "Look again in a moment.")),
+        _ if has_core => Some(Finding::note(area, "not tried yet", "Check again in a moment.")),
         _ => None,
     }
 }
 
+/// `12 questions refused since 5 min ago: too many open`.
+pub(crate) fn refused_questions(server: &ServerDto) -> Option<String> {
+    let RefusedQuestionsDto { count, since } = server.refused_questions.as_ref()?;
+    let since = moment(since).map(|at| format!(" since {}", time::ago(at, SystemClock.now()))).unwrap_or_default();
+    Some(format!("{} refused{since}: too many open", time::count(*count, "question")))
+}
+
 /// The last line of its standard error.
-fn last_words(config: &Config, tail: &str) -> String {
+fn last_output(config: &Config, tail: &str) -> String {
     match tail.trim_end().lines().last() {
         Some(line) if !line.trim().is_empty() => {
             format!(
-                "; its last words: `{}`",
+                "; its last output: `{}`",
                 domain::policy::plain_text(line.trim(), config.policy.server_text_cap_chars)
             )
         }
@@ -117,9 +126,13 @@ mod tests {
     }
 
     fn broken(kind: &str, has_core: bool) -> Vec<String> {
-        let config = Config::built_in(crate::paths::Paths::new("/data"));
+        let config = Config::built_in(crate::config::paths::Paths::new("/data"));
         let found = one(&config, &server(kind), has_core);
-        found.into_iter().filter(|one| one.grade == crate::doctor::Grade::Broken).map(|one| one.message).collect()
+        found
+            .into_iter()
+            .filter(|one| one.grade == crate::doctor::finding::Grade::Broken)
+            .map(|one| one.message)
+            .collect()
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Whether the core records, what is stored, the reserve, and the audit log.
 //!
-//! Grades what the core or the registry said (`CoreFacts`); looks at nothing itself.
+//! Grades what the core or the registry reported (`CoreFacts`); looks at nothing itself.
 
 use api::calls::core::doctor::CoreFacts;
 use api::dto::RecordingDto;
 use api::format::tokens::grouped;
 use api::format::time::count;
 
-use super::Finding;
+use super::finding::Finding;
 
 pub(super) fn examine(facts: &CoreFacts) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -39,7 +39,7 @@ fn stored(facts: &CoreFacts) -> Finding {
     let (payloads, kept) = (storage.stored.payloads, storage.stored.kept_payloads);
     let mib = |bytes: u64| grouped(bytes >> 20);
     let message = format!(
-        "{} MiB of payloads of at most {} MiB ({} MiB must stay), {}, {}",
+        "{} MiB of payloads of at most {} MiB ({} MiB protected), {}, {}",
         mib(payloads.bytes.unwrap_or_default()),
         mib(storage.limits.payload_bytes),
         mib(kept.bytes.unwrap_or_default()),
@@ -52,13 +52,13 @@ fn stored(facts: &CoreFacts) -> Finding {
         return Finding::broken("storage", message, cure);
     }
     if !storage.shrinks {
-        let message = format!("{message}; free space does not go back to the disk");
+        let message = format!("{message}; free space is not returned to the disk");
         return Finding::note("storage", message, "Run `taskwarden storage clean --compact` once, at a quiet moment.");
     }
     Finding::fine("storage", message)
 }
 
-/// With recording impossible, the reserve is in use; that is told above.
+/// While nothing can be recorded the reserve is in use, which is reported above.
 fn reserve(facts: &CoreFacts) -> Option<Finding> {
     let is_ok = facts.recording.as_ref().is_some_and(|recording| *recording == RecordingDto::Ok);
     let (there, wanted) = (facts.storage.reserve_bytes, facts.storage.reserve_wanted_bytes);
@@ -66,7 +66,7 @@ fn reserve(facts: &CoreFacts) -> Option<Finding> {
         Finding::note(
             "reserve",
             format!("the reserve file has {} of {} KiB", there >> 10, wanted >> 10),
-            "Free some space: on a full disk, cancels and answers are recorded from the reserve.",
+            "Free some space. On a full disk, cancellations and answers are recorded in the reserve.",
         )
     })
 }

@@ -1,7 +1,8 @@
-//! Secrets in a JSON file that only the user can read, where there is no keychain.
+//! Secrets in a JSON file that only the user can read, for systems without a keychain.
 //!
-//! Sealed by permissions (0600 in a 0700 directory), not by encryption: the key would have to lie beside it. Each change
-//! writes a new file and renames it over the old one, so that a kill or a power cut leaves the old or the new one whole.
+//! Protected by permissions (0600 in a 0700 directory), not by encryption: the key would have to be beside it. Each
+//! change writes a new file and renames it over the old one, so that a kill or a power cut leaves the old or the new
+//! one whole.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -44,7 +45,7 @@ impl SecretFile {
     /// Whether it can be read, and is closed to others.
     pub(super) fn check(&self) -> Result<(), String> {
         self.read().map_err(|error| error.to_string())?;
-        match crate::paths::is_private(&self.path) {
+        match crate::config::paths::is_private(&self.path) {
             Ok(false) => Err(format!("`{}` can be read by other users", self.path.display())),
             Ok(true) | Err(_) => Ok(()),
         }

@@ -23,7 +23,7 @@ impl Keychain {
     }
 
     pub(super) fn get(&self, name: &str) -> Result<Option<Secret>, SecretError> {
-        self.apart(name, |entry| match entry.get_password() {
+        self.on_thread(name, |entry| match entry.get_password() {
             Ok(text) => Ok(Some(Secret::new(text))),
             Err(keyring::Error::NoEntry) => Ok(None),
             Err(error) => Err(said(&error)),
@@ -33,7 +33,7 @@ impl Keychain {
 
     pub(super) fn set(&self, name: &str, secret: Option<&Secret>) -> Result<(), SecretError> {
         let secret = secret.cloned();
-        self.apart(name, move |entry| {
+        self.on_thread(name, move |entry| {
             let done = match &secret {
                 Some(secret) => entry.set_password(secret.reveal()),
                 None => entry.delete_credential(),
@@ -49,19 +49,19 @@ impl Keychain {
     /// A real set, get and delete: a locked keychain says that it is fine and fails at `set`.
     pub(super) fn probe(&self) -> Result<(), String> {
         let name = format!("probe-{}", std::process::id());
-        let word = format!("{:x}", (crate::random::draw())());
-        self.apart(&name, move |entry| {
+        let word = format!("{:x}", (crate::os::random::draw())());
+        self.on_thread(&name, move |entry| {
             entry.set_password(&word).map_err(|error| said(&error))?;
             let back = entry.get_password().map_err(|error| said(&error));
             let gone = entry.delete_credential().map_err(|error| said(&error));
             if back? != word {
-                return Err("the keychain gave back something else than was put in".into());
+                return Err("the keychain returned something other than what was stored".into());
             }
             gone
         })
     }
 
-    fn apart<T: Send + 'static>(
+    fn on_thread<T: Send + 'static>(
         &self,
         name: &str,
         work: impl FnOnce(&Entry) -> Result<T, String> + Send + 'static,
@@ -74,19 +74,19 @@ impl Keychain {
                 Err(error) => Err(said(error)),
                 Ok(()) => Entry::new(SERVICE, &user).map_err(|error| said(&error)).and_then(|entry| work(&entry)),
             };
-            // The asker may have given up; then nobody needs the answer.
+            // The caller may have timed out; then nobody needs the answer.
             let _ = answer.send(outcome);
         });
-        started.map_err(|error| format!("no thread for the keychain: {error}"))?;
+        started.map_err(|error| format!("a thread for the keychain could not be started: {error}"))?;
         match answered.recv_timeout(self.limit) {
             Ok(outcome) => outcome,
             Err(mpsc::RecvTimeoutError::Timeout) => Err("the keychain did not answer".into()),
-            Err(mpsc::RecvTimeoutError::Disconnected) => Err("the keychain's client fell over".into()),
+            Err(mpsc::RecvTimeoutError::Disconnected) => Err("the keychain's client crashed".into()),
         }
     }
 }
 
-/// The keychain's words; the variants that could carry bytes of a secret are named, not printed.
+/// The keychain's error as text; variants that could contain bytes of a secret are named, not printed.
 fn said(error: &keyring::Error) -> String {
     match error {
         keyring::Error::NoStorageAccess(why) => format!("the keychain is locked or closed: {why}"),

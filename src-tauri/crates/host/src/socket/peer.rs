@@ -1,7 +1,7 @@
-//! Who is at the other end of the socket, as the kernel says it (ruling 26, decision 0016).
+//! Who is at the other end of the socket, as the kernel reports it (ruling 26, decision 0016).
 //!
-//! The process is pinned when its connection is accepted and looked at again with every call. Another user is refused
-//! everything; what is not proven to be a person's gets the facts of `doctor` and nothing else.
+//! The process is pinned when its connection is accepted, and checked again with every call. Another user is refused
+//! everything; a process that is not proven to be a person's gets the facts of `doctor` and nothing else.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use api::{ApiError, Caller, Code};
 use domain::audit::decision_origin::{DecisionDoor, DecisionOrigin, ProcessStamp};
 use tokio::net::UnixStream;
 
-use super::ancestry::{Ancestry, Gap, Standing};
-use super::process_table::{ProcessId, ProcessTable};
-use crate::person;
+use super::process_ancestry::{Ancestry, AncestryGap, PeerStanding};
+use crate::os::process_table::{ProcessId, ProcessTable};
+use crate::os::user;
 
-/// The program of the window.
+/// The file name of the window's program.
 const WINDOW_PROGRAM: &str = "taskwarden-desktop";
 
 /// The peer of one connection.
@@ -42,7 +42,7 @@ impl Peer {
         let credentials = match stream.peer_cred() {
             Ok(credentials) => credentials,
             Err(error) => {
-                tracing::warn!(%error, "the kernel does not say who is at the socket; refused");
+                tracing::warn!(%error, "the kernel does not say who is at the socket; the connection is refused");
                 return Self { uid: None, process: Pinned::Unseen, executable: None };
             }
         };
@@ -56,7 +56,7 @@ impl Peer {
 
     /// Whether it is a process of the user of this core.
     pub(super) fn is_of_our_user(&self) -> bool {
-        self.uid == Some(person::own_uid())
+        self.uid == Some(user::own_uid())
     }
 
     /// The process, as far as the kernel tells it.
@@ -67,7 +67,7 @@ impl Peer {
         }
     }
 
-    /// How what it decides came in. A window that uses a running core is known by its program.
+    /// The origin of its decisions. A window attached to a running core is recognised by its program.
     pub(super) fn origin(&self) -> DecisionOrigin {
         let executable = self.executable.as_deref();
         let is_window = executable.and_then(Path::file_name).is_some_and(|name| name == WINDOW_PROGRAM);
@@ -78,9 +78,9 @@ impl Peer {
         }
     }
 
-    /// The caller, with what it may ask for; other users may ask for nothing.
+    /// The caller with its abilities; other users have none.
     pub(super) fn caller(&self, ancestry: &Ancestry) -> Result<Caller, ApiError> {
-        let own = person::own_uid();
+        let own = user::own_uid();
         if self.uid != Some(own) {
             tracing::warn!(peer.uid = self.uid, peer.process = ?self.process(), "another user was refused at the socket");
             return Err(ApiError::new(
@@ -91,14 +91,14 @@ impl Peer {
         }
         let standing = match self.process {
             Pinned::Process(process) => ancestry.standing(process),
-            Pinned::Gone => Standing::Unproven(Gap::Gone),
-            Pinned::Unseen => Standing::Unproven(Gap::Unseen),
+            Pinned::Gone => PeerStanding::Unproven(AncestryGap::Gone),
+            Pinned::Unseen => PeerStanding::Unproven(AncestryGap::Unseen),
         };
-        let (person, process) = (person::of(own).through(self.origin()), self.process().map(|id| id.pid));
+        let (person, process) = (user::of(own).through(self.origin()), self.process().map(|id| id.pid));
         let refusal = match standing {
-            Standing::Person => return Ok(Caller::person(person, process)),
-            Standing::Descendant => descendant(),
-            Standing::Unproven(gap) => unproven(gap),
+            PeerStanding::Person => return Ok(Caller::person(person, process)),
+            PeerStanding::Descendant => descendant(),
+            PeerStanding::Unproven(gap) => unproven(gap),
         };
         Ok(Caller::restricted(person, process, refusal))
     }
@@ -107,7 +107,7 @@ impl Peer {
 /// The process with its start time, if it is certain that this process opened the connection.
 fn pin(stream: &UnixStream, pid: u32, table: &ProcessTable) -> Pinned {
     let Some(process) = table.process(pid) else { return Pinned::Gone };
-    // Asked after the start time was read: then the number was the peer's all the while.
+    // Asked after the start time was read, which proves that the number was the peer's all the time.
     match pidfd_pid(stream) {
         Pidfd::Of(same) if same == pid => Pinned::Process(process.identity()),
         Pidfd::Of(_) | Pidfd::Ended => Pinned::Gone,
@@ -150,36 +150,37 @@ fn pidfd_pid(_stream: &UnixStream) -> Pidfd {
 fn descendant() -> ApiError {
     ApiError::new(
         Code::Refused,
-        "a process that a server or an agent started may not ask for this",
-        "Run the command in a terminal of your own, or use the window. Servers, agents and what they start get the facts \
-         of `taskwarden doctor`; an agent's token opens what is the agent's.",
+        "processes started by a server or an agent may not do this",
+        "Run the command in a terminal of your own, or use the window. Servers, agents and what they start may only run \
+         `taskwarden doctor`; agents use their token for everything else.",
     )
 }
 
-fn unproven(gap: Gap) -> ApiError {
+fn unproven(gap: AncestryGap) -> ApiError {
     let (missing, hint) = match gap {
-        Gap::Gone => (
+        AncestryGap::Gone => (
             "the process that opened this connection has ended".into(),
-            "Run the command again, directly in a terminal's own shell.",
+            "Run the command again, directly in the shell of a terminal.",
         ),
-        Gap::Unseen => (
-            "the system does not say which process asks: it is in another pid namespace, or there is no /proc".into(),
+        AncestryGap::Unseen => (
+            "the system does not say which process runs it: it is in another pid namespace, or there is no /proc"
+                .into(),
             "Run the command outside of the container, or use the window or a browser that is signed in.",
         ),
-        Gap::Container => (
+        AncestryGap::Container => (
             "the process runs in a container".into(),
             "Run the command outside of the container, or use the window or a browser that is signed in.",
         ),
-        Gap::Unreadable(pid) => (
+        AncestryGap::Unreadable(pid) => (
             format!("process {pid}, from which the command descends, cannot be read"),
             "Run the command in a terminal of your own, or use the window or a browser that is signed in.",
         ),
-        Gap::Orphan(pid) => (
+        AncestryGap::Orphan(pid) => (
             format!("what started process {pid}, from which the command descends, is gone"),
             "Run the command in a shell that a terminal or a login started, not in the background, under `nohup` or in a \
              terminal multiplexer; or use the window or a browser that is signed in. Commands of a multiplexer are \
              trusted where `taskwarden serve` was started in it.",
         ),
     };
-    ApiError::new(Code::Refused, format!("it is not certain that a person asks: {missing}"), hint)
+    ApiError::new(Code::Refused, format!("it is not certain that a person runs this command: {missing}"), hint)
 }

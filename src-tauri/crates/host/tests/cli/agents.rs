@@ -1,4 +1,4 @@
-//! Agents on the command line: a token once, settings that can be pasted, and a door that closes.
+//! Agents on the command line: a token once, settings that can be pasted, and access that ends.
 
 use std::io::Write as _;
 use std::process::Stdio;

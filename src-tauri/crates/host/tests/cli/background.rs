@@ -33,15 +33,15 @@ __attribute__((constructor)) static void loaded(void) {
     if (!path || !heard) return;
     struct sockaddr_un at = { .sun_family = AF_UNIX };
     strncpy(at.sun_path, path, sizeof at.sun_path - 1);
-    int door = socket(AF_UNIX, SOCK_STREAM, 0);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     struct timeval patience = { .tv_sec = 3 };
-    setsockopt(door, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (connect(door, (struct sockaddr *)&at, sizeof at)) return;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect(fd, (struct sockaddr *)&at, sizeof at)) return;
     char first[65536], end[13] = { 6 };
     int out = open(heard, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if ((size = read(door, first, sizeof first)) > 0 && write(out, first, size) < 0) return;
-    if (write(door, end, sizeof end) < 0) return;
-    while ((size = read(door, first, sizeof first)) > 0) if (write(out, first, size) < 0) return;
+    if ((size = read(fd, first, sizeof first)) > 0 && write(out, first, size) < 0) return;
+    if (write(fd, end, sizeof end) < 0) return;
+    while ((size = read(fd, first, sizeof first)) > 0) if (write(out, first, size) < 0) return;
     close(out);
 }
 "#;

@@ -163,7 +163,7 @@ fn what_a_server_started_gets_no_code() {
     let env = format!("TASKWARDEN_HOME={}", home.data().display());
     home.run(&["servers", "add", "fooled", "--yes", "--env", &env, "--", "sh", "-c", &script]);
     let said = std::fs::read_to_string(out.join("said")).expect("its try");
-    assert!(said.contains("code 5") && said.contains("a server or an agent started"), "it is refused: {said}");
+    assert!(said.contains("code 5") && said.contains("started by a server or an agent"), "it is refused: {said}");
 }
 
 #[test]

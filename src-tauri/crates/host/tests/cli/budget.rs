@@ -53,7 +53,7 @@ fn a_large_result_is_held_with_its_cost_and_reaches_its_agent_in_the_form_that_w
     let page = home.ok(&["tasks", "list", "--server", "demo", "--limit", "1"]).err;
     assert!(page.contains("tasks list --server demo --limit 1 --before "), "the next page is of the same list: {page}");
     let shown = home.ok(&["tasks", "show", &id]).out;
-    assert!(shown.contains("its result is held back by a limit") && shown.contains("2,000 are allowed"), "{shown}");
+    assert!(shown.contains("its result is held by a limit") && shown.contains("at most 2,000 allowed"), "{shown}");
 
     let unsaid = home.run(&["tasks", "release", &id, "--deliver", "--reason", "too dear"]);
     assert_eq!(unsaid.code, Some(2), "a reason that nobody would read decides nothing: {unsaid:?}");
@@ -74,7 +74,10 @@ fn a_large_result_is_held_with_its_cost_and_reaches_its_agent_in_the_form_that_w
     let table = home.ok(&["budget"]).out;
     assert!(table.contains("claude") && table.contains("GPT o200k, exact") && table.contains("200k"), "{table}");
     let one = home.ok(&["budget", "claude"]).out;
-    assert!(one.contains("not seen here") && one.contains("About to come in") && one.contains("huge_report"), "{one}");
+    assert!(
+        one.contains("not seen here") && one.contains("Results that will arrive") && one.contains("huge_report"),
+        "{one}"
+    );
     let today = home.ok(&["budget", "--today"]).out;
     assert!(today.contains("CAME IN") && today.contains("claude"), "{today}");
     let csv = home.ok(&["budget", "--history", "3", "--csv"]).out;
@@ -82,9 +85,9 @@ fn a_large_result_is_held_with_its_cost_and_reaches_its_agent_in_the_form_that_w
     assert_eq!(lines.len(), 5, "a head, three whole hours and the one that runs: {csv}");
     assert!(lines[0].starts_with("at,tools,ownTools,") && lines[4].ends_with("exact,o200k"), "{csv}");
     let hours = home.ok(&["budget", "--history", "3"]).err;
-    assert!(hours.contains("Counted as: GPT o200k. Hours in which"), "{hours}");
+    assert!(hours.contains("Counted as: GPT o200k. Hours without traffic"), "{hours}");
     let days = home.ok(&["budget", "--history", "5000"]).err;
-    assert!(days.contains("Days in which"), "a point is what was left out: {days}");
+    assert!(days.contains("Days without traffic"), "a point is what was left out: {days}");
     let all = home.ok(&["budget", "--today", "--json"]).json();
     assert_eq!((&all["agents"][0]["budget"]["agent"], &all["more"]), (&json!("claude"), &json!(0)), "{all}");
     let one = home.ok(&["budget", "claude", "--today", "--json"]).json();
@@ -126,7 +129,7 @@ fn how_an_agent_is_counted_is_set_and_taken_back() {
     let (home, core) = Home::with_demo();
     home.ok(&["agents", "add", "claude"]);
     let told = home.ok(&["budget"]).out;
-    assert!(told.contains("Nothing was counted yet"), "an empty screen says what will be there: {told}");
+    assert!(told.contains("Nothing has been counted yet"), "an empty screen says what will be there: {told}");
     let told = home.ok(&["budget", "set", "claude", "--tokenizer", "cl100k", "--window", "128k"]).out;
     assert!(told.contains("GPT cl100k, exact, in a window of 128k"), "{told}");
     let back = home.ok(&["budget", "set", "claude", "--tokenizer", "auto", "--json"]).json();
@@ -152,7 +155,7 @@ fn how_an_agent_is_counted_is_set_and_taken_back() {
         (vec!["budget", "set", "claude", "--window", "-5"], "`-5` is not a number of tokens"),
         (vec!["budget", "set", "claude", "--tokenizer", "gpt-9"], "possible values: o200k, cl100k"),
         (vec!["rules", "set", "--agent", "claude", "--result-tokens", "-5"], "`-5` is not a number of tokens"),
-        (vec!["rules", "set", "--agent", "claude", "--result-tokens", "off"], "`none` to take the limit away"),
+        (vec!["rules", "set", "--agent", "claude", "--result-tokens", "off"], "`none` to remove the limit"),
     ] {
         let ran = home.run(&args);
         assert!(ran.code == Some(2) && ran.err.contains(told), "the place and what belongs there: {ran:?}");

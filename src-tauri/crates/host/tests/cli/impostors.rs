@@ -32,13 +32,13 @@ fn what_a_server_started_learns_how_the_core_is_and_nothing_else() {
     add_server(&home, "fooled", &script);
     until("the server tried everything", || out.join("finished").exists());
     let read = told(&out, "read");
-    assert!(read.contains("code 5") && read.contains("a server or an agent started"), "no tasks of others: {read}");
+    assert!(read.contains("code 5") && read.contains("started by a server or an agent"), "no tasks of others: {read}");
     let decided = told(&out, "decided");
     assert!(decided.contains("code 5") && decided.contains("terminal of your own"), "the way on is told: {decided}");
     assert!(told(&out, "sessions").contains("code 5"), "no browser is signed out");
     let health = told(&out, "health");
     assert!(health.contains("answers, version"), "how the core is may be known: {health}");
-    assert!(health.contains("are shown to people only"), "and that more is known: {health}");
+    assert!(health.contains("are only shown to people"), "and that more is known: {health}");
     for text in [&health, &told(&out, "facts")] {
         for name in ["quiet-colleague", "other-server", "server fooled", "agent has access", "every limit"] {
             assert!(!text.contains(name), "nobody is named and nothing else is claimed, such as `{name}`: {text}");
@@ -65,7 +65,7 @@ fn an_orphan_of_a_server_stays_the_servers() {
     for name in ["plain", "session"] {
         until("the orphan tried", || out.join(name).exists());
         let said = told(&out, name);
-        assert!(said.contains("code 5") && said.contains("a server or an agent started"), "{name}: {said}");
+        assert!(said.contains("code 5") && said.contains("started by a server or an agent"), "{name}: {said}");
     }
     assert_no_agent(&home);
 }
@@ -81,7 +81,7 @@ fn an_orphan_of_an_agents_shell_is_not_taken_for_a_person() {
         assert!(ended.success());
         until("the orphan tried", || out.join(name).exists());
         let said = told(&out, name);
-        assert!(said.contains("code 5") && said.contains("not certain that a person asks"), "{name}: {said}");
+        assert!(said.contains("code 5") && said.contains("not certain that a person runs this"), "{name}: {said}");
         assert!(said.contains("terminal") && said.contains("window"), "the way on is told: {said}");
     }
     assert_no_agent(&home);

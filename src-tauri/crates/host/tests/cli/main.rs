@@ -2,17 +2,17 @@
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests may fall over")]
 
+mod access;
 mod agents;
 mod background;
 mod bridge;
 mod broken;
 mod browser;
 mod budget;
-mod doors;
 mod home;
 mod impostors;
 mod listener;
-mod notices;
+mod notifications;
 mod story;
 mod survival;
 mod window;

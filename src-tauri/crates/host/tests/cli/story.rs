@@ -66,7 +66,7 @@ fn a_task_that_obeys_is_stopped_and_one_that_does_not_is_told_to_go_on() {
     let (home, _core) = Home::with_demo();
     let runaway = home.call("runaway", "{}");
     let stopped = home.ok(&["tasks", "cancel", &runaway, "--reason", "enough", "--wait"]);
-    assert!(stopped.out.contains("stopped, demo says so"), "{}", stopped.out);
+    assert!(stopped.out.contains("cancelled, confirmed by demo"), "{}", stopped.out);
     let task = home.task(&runaway);
     assert_eq!((&task["phase"], &task["intent"]["state"]), (&json!("cancelled"), &json!("stopped")));
     assert_eq!(task["intent"]["reason"], "enough");
@@ -75,7 +75,7 @@ fn a_task_that_obeys_is_stopped_and_one_that_does_not_is_told_to_go_on() {
 
     let stubborn = home.call("stubborn", r#"{"seconds": 2}"#);
     let asked = home.ok(&["tasks", "cancel", &stubborn]);
-    assert!(asked.out.contains("acknowledged by demo; it has not said that it stopped"), "{}", asked.out);
+    assert!(asked.out.contains("acknowledged by demo, which has not reported the end yet"), "{}", asked.out);
     assert_eq!(home.watch(&stubborn), Some(0));
     assert_eq!(home.task(&stubborn)["intent"]["state"], "finishedAnyway");
 }
@@ -91,7 +91,7 @@ fn many_tasks_are_cancelled_only_after_a_count_was_confirmed() {
     let states: Vec<_> = list["stops"].as_array().expect("a list").iter().map(|stop| stop["state"].clone()).collect();
     assert_eq!(states, vec![json!("stopped"); ids.len()], "each has its own state: {list}");
     let none = home.ok(&["tasks", "cancel", "--all", "--yes"]);
-    assert!(none.out.contains("nothing was asked"), "{}", none.out);
+    assert!(none.out.contains("Nothing was cancelled"), "{}", none.out);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn waiting_for_a_call_ends_with_the_code_of_its_end() {
     assert_eq!((told.code, told.json()["phase"].as_str()), (Some(1), Some("failed")), "the task is the document");
     let late = home.run(&["call", "demo", "runaway", "--wait", "--timeout", "0.5"]);
     assert_eq!(late.code, Some(7));
-    assert!(late.err.contains("It goes on"), "a timeout cancels nothing: {}", late.err);
+    assert!(late.err.contains("It continues"), "a timeout cancels nothing: {}", late.err);
     let folder = home.folder("downloads", &["a.jpg"]);
     let args = json!({ "folder": folder }).to_string();
     let asks = home.run(&["call", "demo", "tidy_downloads", "--args", &args, "--wait", "--json"]);

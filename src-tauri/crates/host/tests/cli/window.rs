@@ -1,10 +1,10 @@
-//! What a window holds: a core of its own or the running one, and the same frames over every door.
+//! What a window holds: a core of its own or the running one, and the same frames on every way.
 
 use std::collections::BTreeMap;
 
 use futures::StreamExt as _;
+use host::app::core_client::CoreClient;
 use host::config::Config;
-use host::door::Door;
 use serde_json::{Value, json};
 
 use crate::home::{Home, PROGRAM};
@@ -19,15 +19,15 @@ pub(crate) fn config(home: &Home) -> Config {
     Config::from_env(&env).expect("a configuration")
 }
 
-/// The door of a window beside a running core.
-pub(crate) async fn window(home: &Home) -> Door {
-    let door = Door::open(config(home), None, |adapters| adapters).await.expect("the running core");
-    assert!(door.is_attached(), "one core a directory");
-    door
+/// The client of a window beside a running core.
+pub(crate) async fn window(home: &Home) -> CoreClient {
+    let core = CoreClient::open(config(home), None, |adapters| adapters).await.expect("the running core");
+    assert!(core.is_attached(), "one core a directory");
+    core
 }
 
-pub(crate) async fn call(door: &Door, name: &str, input: Value) -> Value {
-    let text = door.call(name, input.to_string()).await.unwrap_or_else(|error| panic!("`{name}`: {error:?}"));
+pub(crate) async fn call(core: &CoreClient, name: &str, input: Value) -> Value {
+    let text = core.call(name, input.to_string()).await.unwrap_or_else(|error| panic!("`{name}`: {error:?}"));
     serde_json::from_str(&text).expect("JSON")
 }
 
@@ -38,18 +38,18 @@ pub(crate) fn watching(task: Option<&str>) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_window_without_a_core_starts_one_and_a_second_one_attaches_to_it() {
     let home = Home::new();
-    let first = Door::open(config(&home), None, |adapters| adapters).await.expect("a core");
+    let first = CoreClient::open(config(&home), None, |adapters| adapters).await.expect("a core");
     assert!(!first.is_attached(), "nobody had the directory");
     let second = window(&home).await;
     let address = json!({ "kind": "stdio", "command": PROGRAM, "args": ["demo-server"] });
-    for door in [&first, &second] {
-        let mut frames = door.feed(watching(None).to_string()).await.expect("a feed");
+    for core in [&first, &second] {
+        let mut frames = core.feed(watching(None).to_string()).await.expect("a feed");
         let snapshot = frames.next().await.expect("a frame").expect("no error");
         let snapshot: Value = serde_json::from_str(&snapshot).expect("JSON");
         assert_eq!(snapshot["type"], "snapshot", "it begins with everything: {snapshot}");
         assert_eq!(snapshot["core"]["process"], std::process::id(), "of one core");
         assert_eq!(snapshot["core"]["notifications"], "off", "as configured");
-        let name = if door.is_attached() { "second" } else { "first" };
+        let name = if core.is_attached() { "second" } else { "first" };
         let added = json!({ "name": name, "address": address, "agreed": true });
         call(&first, "servers.add", added).await;
         loop {
@@ -65,7 +65,7 @@ async fn a_window_without_a_core_starts_one_and_a_second_one_attaches_to_it() {
     assert_eq!(demo["args"], json!(["demo-server"]), "the demo is in the program: {demo}");
     let refused = second.call("nothing", "{}".into()).await.expect_err("there is no such call");
     assert_eq!(refused.code, api::Code::NotFound);
-    first.stop().await;
+    first.shutdown().await;
     second.ended().await;
     let gone = second.call("servers.list", "{}".into()).await.expect_err("the core is gone");
     assert_eq!(gone.code, api::Code::NoCore, "a window can tell");

@@ -1,7 +1,7 @@
 //! `taskwarden agents add`: prints the token once, with settings for the agent's program.
 //!
-//! With `--save` the token also lies in a file that only the user can read, where `connect` finds it (ruling 25). The
-//! settings are the api's, as the window shows them.
+//! With `--save` the token is also written to a file that only the user can read, where `connect` finds it (ruling 25).
+//! The settings are the api's, the same as in the window.
 
 use api::calls::agents::{AddAgent, AgentAdded};
 use api::dto::{ProgramSettings, SettingsPlace, SettingsText, SettingsTransport};
@@ -10,27 +10,27 @@ use api::{ApiError, Code};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
-use crate::cli::screen::Screen;
-use crate::cli::{DONE, Ended};
+use crate::agent_access::token_file;
+use crate::app::core_client::CoreClient;
+use crate::cli::output::exit_code::{CommandResult, DONE};
+use crate::cli::output::screen::Screen;
 use crate::config::Config;
-use crate::door::Door;
-use crate::token;
 
 /// An agent to add.
 #[derive(Debug, Args)]
-pub(crate) struct Add {
-    /// A name for it: a-z, 0-9, dot, dash, underscore.
+pub(crate) struct AddAgentArgs {
+    /// A name for the agent: a-z, 0-9, dot, dash and underscore.
     name: String,
-    /// The agent's program: its results are counted as this program shows them, and only its settings are printed.
+    /// The agent's program. Results are counted as this program shows them, and only its settings are printed.
     #[arg(long = "for", value_name = "PROGRAM", value_parser = PossibleValuesParser::new(programs::words()))]
     program: Option<String>,
-    /// Print the settings for one way alone.
+    /// Print the settings for one transport only.
     #[arg(long, value_name = "WAY")]
     transport: Option<Transport>,
-    /// Keep the token in a file that only you can read, for `taskwarden connect`.
+    /// Save the token in a file that only you can read, for `taskwarden connect`.
     #[arg(long)]
     save: bool,
-    /// Do not offer the four task tools to a client that knows no tasks.
+    /// Do not offer the four task tools to clients without task support.
     #[arg(long)]
     no_task_tools: bool,
 }
@@ -53,12 +53,12 @@ impl Transport {
     }
 }
 
-pub(super) async fn add(input: Add, config: &Config, screen: &Screen) -> Ended {
-    let Add { name, program, transport, save, no_task_tools } = input;
-    let door = Door::core(config)?;
+pub(super) async fn add(input: AddAgentArgs, config: &Config, screen: &Screen) -> CommandResult {
+    let AddAgentArgs { name, program, transport, save, no_task_tools } = input;
+    let core = CoreClient::attach(config)?;
     let asked = AddAgent { name, task_tools: Some(!no_task_tools), program: program.clone() };
-    let mut added: AgentAdded = door.ask("agents.add", &asked).await?;
-    let saved = if save { Some(token::save(&config.paths, &added.agent.name, &added.token)) } else { None };
+    let mut added: AgentAdded = core.request("agents.add", &asked).await?;
+    let saved = if save { Some(token_file::save(&config.paths, &added.agent.name, &added.token)) } else { None };
     if let Some(Ok(path)) = &saved {
         added.settings = program_settings::settings(SettingsInput {
             agent: &added.agent.name,
@@ -80,11 +80,11 @@ pub(super) async fn add(input: Add, config: &Config, screen: &Screen) -> Ended {
     } else {
         print(&added, screen);
         if let Some(Ok(path)) = &saved {
-            screen.note(&format!("Saved in `{}`, readable by you alone.", path.display()));
+            screen.note(&format!("Saved in `{}`, which only you can read.", path.display()));
         }
     }
     match saved {
-        // The token was shown: it is not lost with its file.
+        // The token was printed above, so it is not lost.
         Some(Err(error)) => Err(ApiError::new(
             Code::Failed,
             format!("the agent was added, but its token could not be saved: {error}"),
@@ -101,17 +101,17 @@ fn own_connect() -> Vec<String> {
 }
 
 fn print(added: &AgentAdded, screen: &Screen) {
-    screen.note(&format!("Added agent `{}`. This is its token; nobody can show it again:", added.agent.name));
+    screen.note(&format!("Added agent `{}`. This is its token; it cannot be shown again:", added.agent.name));
     screen.line(&added.token);
     for program in &added.settings.programs {
         print_program(program, screen);
     }
     if added.url.is_none() {
-        screen.note("\nNo HTTP address is open; programs that start a command can still be connected.");
+        screen.note("\nNo HTTP address is open. Programs that start a command can still connect.");
     }
     screen.note(
-        "\nOne of the texts for your program is enough. Restart the program after it. It then reaches all servers of \
-         `taskwarden servers list`; for one alone, put its name after `/mcp/` or after `connect`.",
+        "\nUse one of the settings for your program, then restart the program. It reaches all servers of \
+         `taskwarden servers list`; for a single server, put its name after `/mcp/` or after `connect`.",
     );
 }
 
@@ -124,7 +124,7 @@ fn print_program(program: &ProgramSettings, screen: &Screen) {
         screen.note(&format!("\n{}:\n{}", heading(text), text.text));
     }
     if let Some(check) = &program.check {
-        screen.note(&format!("\nTo check it: {check}"));
+        screen.note(&format!("\nTo check: {check}"));
     }
     for note in &program.notes {
         screen.note(note);

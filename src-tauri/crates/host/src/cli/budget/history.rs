@@ -1,6 +1,6 @@
-//! What flowed into windows over hours and days, and what was wasted, as tables and as comma-separated values.
+//! What came into windows over hours and days, and what was wasted, as tables and as comma-separated values.
 //!
-//! A part of `budget.rs`. Sums are the core's; points lie at whole hours in UTC.
+//! Sums are the core's; points are at whole hours in UTC. The current state is in `budget.rs`.
 
 use api::calls::Nothing;
 use api::dto::{
@@ -11,47 +11,47 @@ use api::format::tokens::tokens;
 use api::{ApiError, Code};
 use serde::Serialize;
 
-use super::super::screen::Screen;
-use super::super::table::{Layout, text};
-use super::super::words::one_line;
-use super::super::{DONE, Ended, table, words};
+use super::super::output::screen::Screen;
+use super::super::output::sentences::one_line;
+use super::super::output::table::{TableLayout, text};
+use super::super::output::{sentences, table};
 use super::{loosest, note_more};
+use crate::app::core_client::CoreClient;
+use crate::cli::output::exit_code::{CommandResult, DONE};
 use crate::config::Config;
-use crate::door::Door;
 
-/// An hour, in which the core sums what flowed.
+/// The core sums by the hour.
 const HOUR_MS: u64 = 3_600_000;
-/// Hours of a point that is a day.
+/// Hours in a point that stands for a day.
 const DAY: u64 = 24;
 /// Days that are shown by the hour on a screen. Judgement: a screenful. Files have as many points as the core gives.
 const DAYS_BY_HOUR: u64 = 3;
 
-/// What flowed over the last so many whole hours and the one that runs.
+/// What came in over this many whole hours and the current one.
 pub(super) async fn series(
     agent: Option<String>,
     hours: u64,
     csv: bool,
-    door: &Door,
+    core: &CoreClient,
     config: &Config,
     screen: &Screen,
-) -> Ended {
+) -> CommandResult {
     let counting = &config.policy.counting;
     let kept = u64::try_from(counting.series_kept.as_millis()).unwrap_or(u64::MAX) / HOUR_MS;
     if hours > kept {
         return Err(ApiError::new(
             Code::Usage,
-            format!("{hours} hours are more than are kept"),
-            format!("What flowed is kept for {kept} hours: ask for fewer."),
+            format!("{hours} hours of history are not kept"),
+            format!("History is kept for {kept} hours; ask for at most that many."),
         ));
     }
     let points = u64::try_from(counting.points_max).unwrap_or(u64::MAX);
     let by_hour = if csv || screen.is_json() { points } else { points.min(DAYS_BY_HOUR * DAY) };
     let step = if hours <= by_hour { 1 } else { DAY };
     let query = ShowSeries { agent, span_ms: hours * HOUR_MS, step_ms: step * HOUR_MS };
-    let series: SeriesDto = door.ask("budgets.series", &query).await?;
+    let series: SeriesDto = core.request("budgets.series", &query).await?;
     if screen.is_json() {
-        screen.json(&series)?;
-        return Ok(DONE);
+        return screen.json(&series);
     }
     if csv {
         print_csv(&series, screen);
@@ -60,7 +60,7 @@ pub(super) async fn series(
     let shown: Vec<&SeriesPoint> =
         series.points.iter().filter(|point| point.messages > 0 || point.kept_out > 0).collect();
     if shown.is_empty() {
-        screen.line("Nothing came in over this time.");
+        screen.line("Nothing came in during this time.");
         return Ok(DONE);
     }
     let rows = shown
@@ -81,7 +81,7 @@ pub(super) async fn series(
             ]
         })
         .collect();
-    let layout = Layout {
+    let layout = TableLayout {
         header: &[
             "FROM (UTC)",
             "CAME IN",
@@ -98,8 +98,8 @@ pub(super) async fn series(
     };
     table::print(screen, layout, rows);
     let each = if step == 1 { "Hours" } else { "Days" };
-    let families: Vec<&str> = series.families.iter().map(|word| words::family(word)).collect();
-    screen.note(&format!("Counted as: {}. {each} in which nothing came in are left out.", families.join("; ")));
+    let families: Vec<&str> = series.families.iter().map(|word| sentences::family(word)).collect();
+    screen.note(&format!("Counted as: {}. {each} without traffic are left out.", families.join("; ")));
     Ok(DONE)
 }
 
@@ -118,17 +118,17 @@ fn print_csv(series: &SeriesDto, screen: &Screen) {
     screen.line("at,tools,ownTools,arguments,results,handles,prompts,keptOut,messages,exactness,families");
     for point in &series.points {
         let sources: Vec<String> = point.sources.iter().map(|part| part.tokens.to_string()).collect();
-        // Words of ours alone: nothing in a line needs quotes.
+        // Only our own words, none of which needs quoting: no CSV library is needed.
         let families = series.families.join(" ");
         let (at, kept_out, messages) = (&point.at, point.kept_out, point.messages);
         screen.line(&format!("{at},{},{kept_out},{messages},{exactness},{families}", sources.join(",")));
     }
 }
 
-pub(super) async fn waste(agent: Option<String>, door: &Door, config: &Config, screen: &Screen) -> Ended {
+pub(super) async fn waste(agent: Option<String>, core: &CoreClient, config: &Config, screen: &Screen) -> CommandResult {
     let day = config.policy.counting.day.as_millis();
     let query = ShowWaste { agent, span_ms: u64::try_from(day).unwrap_or(u64::MAX) };
-    let list: WasteList = door.ask("budgets.waste", &query).await?;
+    let list: WasteList = core.request("budgets.waste", &query).await?;
     if screen.is_json() {
         screen.json(&list)?;
     } else if list.servers.is_empty() {
@@ -162,7 +162,7 @@ pub(super) fn print_waste(servers: &[WasteDto], head: &str, screen: &Screen) {
             ]
         })
         .collect();
-    let layout = Layout {
+    let layout = TableLayout {
         header: &[
             "SERVER",
             "LOOKS",
@@ -194,9 +194,9 @@ struct Today {
     more: u64,
 }
 
-pub(super) async fn today(agent: Option<String>, door: &Door, screen: &Screen) -> Ended {
+pub(super) async fn today(agent: Option<String>, core: &CoreClient, screen: &Screen) -> CommandResult {
     if let Some(agent) = agent {
-        let shown: BudgetShown = door.ask("budgets.show", &OneAgent { agent }).await?;
+        let shown: BudgetShown = core.request("budgets.show", &OneAgent { agent }).await?;
         if screen.is_json() {
             screen.json(&shown)?;
         } else {
@@ -204,15 +204,15 @@ pub(super) async fn today(agent: Option<String>, door: &Door, screen: &Screen) -
         }
         return Ok(DONE);
     }
-    let list: BudgetList = door.ask("budgets.list", &Nothing {}).await?;
+    let list: BudgetList = core.request("budgets.list", &Nothing {}).await?;
     let mut today = Today { agents: Vec::with_capacity(list.budgets.len()), more: list.more };
     for budget in list.budgets {
-        today.agents.push(door.ask("budgets.show", &OneAgent { agent: budget.agent }).await?);
+        today.agents.push(core.request("budgets.show", &OneAgent { agent: budget.agent }).await?);
     }
     if screen.is_json() {
         screen.json(&today)?;
     } else if today.agents.is_empty() {
-        screen.line("Nothing was counted yet.");
+        screen.line("Nothing has been counted yet.");
     } else {
         print_today(&today.agents, screen);
         note_more(today.more, screen);
@@ -238,11 +238,11 @@ fn print_today(shown: &[BudgetShown], screen: &Screen) {
             ]
         })
         .collect();
-    let layout = Layout {
+    let layout = TableLayout {
         header: &["AGENT", "CAME IN", "TOOLS", "ARGUMENTS", "RESULTS", "HANDLES", "PROMPTS", "KEPT OUT"],
         cut: &[],
         spare: &["PROMPTS", "ARGUMENTS", "HANDLES", "TOOLS"],
     };
     table::print(screen, layout, rows);
-    screen.note("What came in over the last day, in all windows together: spend, not what stands in one now.");
+    screen.note("What came in over the last day, all windows together. This is usage over time, not the current state of a window.");
 }

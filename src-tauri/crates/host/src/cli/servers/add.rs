@@ -1,7 +1,7 @@
-//! `taskwarden servers add`: shows what will run or be contacted, asks, and tells what was found.
+//! `taskwarden servers add`: shows what will be run or contacted, asks, and prints what was found.
 //!
-//! What was agreed to is recorded by the core; the words of the question are in `consent.rs`. Secret values are taken
-//! from the environment or typed unseen, never from arguments, which other users of the machine can read.
+//! The core records the agreement; the text of the question is in `consent.rs`. Secret values come from the environment
+//! or a hidden prompt, never from arguments, which other users of the machine can read.
 
 use std::collections::BTreeMap;
 
@@ -12,33 +12,34 @@ use api::{ApiError, Code};
 use clap::Args;
 use url::Url;
 
-use super::{last_lines, spoken};
-use crate::cli::screen::Screen;
-use crate::cli::words::{one_line, quoted};
-use crate::cli::{DONE, Ended, FAILED, consent, prompt};
+use super::{last_lines, protocol};
+use crate::app::core_client::CoreClient;
+use crate::cli::input::prompt;
+use crate::cli::output::exit_code::{CommandResult, DONE, FAILED};
+use crate::cli::output::screen::Screen;
+use crate::cli::output::sentences::{one_line, quoted};
+use crate::cli::servers::consent;
 use crate::config::Config;
-use crate::door::Door;
-use crate::programs;
+use crate::os::program_lookup;
 
-/// A server to add.
 #[derive(Debug, Args)]
-pub(crate) struct Add {
-    /// A name for it: 1 to 40 of a-z, 0-9, dot, dash and underscore.
+pub(crate) struct AddServerArgs {
+    /// A name for the server: 1 to 40 of a-z, 0-9, dot, dash and underscore.
     name: String,
-    /// Address of a server over HTTP.
+    /// The address of an HTTP server.
     #[arg(long, value_name = "URL", conflicts_with_all = ["command", "env", "secret_env", "cwd"])]
     url: Option<String>,
-    /// Name of an HTTP header with a secret, such as `Authorization`; its value is taken from the environment variable
-    /// after `=`, or asked.
+    /// The name of an HTTP header with a secret value, such as `Authorization`. The value is read from this environment
+    /// variable, or asked for.
     #[arg(long = "header", value_name = "NAME[=VARIABLE]", requires = "url", conflicts_with = "command")]
     headers: Vec<String>,
-    /// Environment variable for the command.
+    /// An environment variable for the command.
     #[arg(long, value_name = "NAME=VALUE")]
     env: Vec<String>,
-    /// Secret environment variable for the command; its value is taken from your environment, or asked.
+    /// A secret environment variable for the command. The value is read from your environment, or asked for.
     #[arg(long, value_name = "NAME[=VARIABLE]")]
     secret_env: Vec<String>,
-    /// Folder in which the command runs; your home folder when left out.
+    /// The folder in which the command runs. Default: your home folder.
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<String>,
     /// Agree without being asked.
@@ -49,11 +50,11 @@ pub(crate) struct Add {
     command: Vec<String>,
 }
 
-pub(super) async fn add(input: Add, config: &Config, screen: &Screen) -> Ended {
-    let door = Door::core(config)?;
+pub(super) async fn add(input: AddServerArgs, config: &Config, screen: &Screen) -> CommandResult {
+    let core = CoreClient::attach(config)?;
     domain::server::check_server_name(&input.name)
         .map_err(|bad| ApiError::new(Code::Usage, bad.to_string(), "Choose a name such as `files` or `ci-2`."))?;
-    let Add { name, url, headers, env, secret_env, cwd, yes, command } = input;
+    let AddServerArgs { name, url, headers, env, secret_env, cwd, yes, command } = input;
     let mut secrets = BTreeMap::new();
     let address = match url {
         Some(url) => AddressDto::Http {
@@ -66,12 +67,12 @@ pub(super) async fn add(input: Add, config: &Config, screen: &Screen) -> Ended {
                 .ok_or_else(|| ApiError::new(Code::Usage, "the command is empty", "Give the program after `--`."))?;
             let folder = match &cwd {
                 Some(folder) => Some(std::path::PathBuf::from(folder)),
-                // What is typed here means what lies here.
+                // A relative path is meant from the current folder.
                 None => std::env::current_dir().ok(),
             };
             AddressDto::Stdio {
-                // Not found, it is said by the core as any other reason why it cannot be reached.
-                command: programs::locate(program, folder.as_deref()).unwrap_or_else(|| program.clone()),
+                // If it is not found, the core reports it like any other reason why a server is down.
+                command: program_lookup::locate(program, folder.as_deref()).unwrap_or_else(|| program.clone()),
                 args: args.to_vec(),
                 env: plain_env(&env)?,
                 secret_env: take_secrets(&secret_env, &mut secrets, screen).await?,
@@ -79,15 +80,15 @@ pub(super) async fn add(input: Add, config: &Config, screen: &Screen) -> Ended {
             }
         }
     };
-    // Without a core nobody should be asked in vain.
-    let known: ServerList = door.ask("servers.list", &Nothing {}).await?;
+    // Fails without a core, before anybody is asked.
+    let known: ServerList = core.request("servers.list", &Nothing {}).await?;
     let is_new = known.servers.iter().all(|server| server.name != name);
     if is_new && !yes {
         if !screen.can_ask() {
             return Err(ApiError::new(
                 Code::Refused,
                 format!("server `{name}` was not added: nobody agreed"),
-                "Run it in a terminal to see what will run and agree, or pass `--yes`.",
+                "Run it in a terminal to see what will run and agree to it, or pass `--yes`.",
             ));
         }
         if !consent::ask(&name, &address, screen).await? {
@@ -100,11 +101,11 @@ pub(super) async fn add(input: Add, config: &Config, screen: &Screen) -> Ended {
     }
     let waiting = Waiting::new(&name, &address, config, screen);
     let input = AddServer { name, address, secrets, agreed: true };
-    let added: ServerAdded = waiting.until(door.ask("servers.add", &input)).await?;
-    told(&added, screen)
+    let added: ServerAdded = waiting.until(core.request("servers.add", &input)).await?;
+    print_added(&added, screen)
 }
 
-fn told(added: &ServerAdded, screen: &Screen) -> Ended {
+fn print_added(added: &ServerAdded, screen: &Screen) -> CommandResult {
     let server = &added.server;
     if screen.is_json() {
         screen.json(added)?;
@@ -112,7 +113,7 @@ fn told(added: &ServerAdded, screen: &Screen) -> Ended {
     }
     match server.health.kind.as_str() {
         "up" => {
-            screen.line(&format!("Added `{}`: {}.", server.name, spoken(server)));
+            screen.line(&format!("Added `{}`: {}.", server.name, protocol(server)));
             if let Some(tools) = &added.tools {
                 let names: Vec<String> = tools.iter().map(|tool| one_line(&tool.name)).collect();
                 screen.line(&format!("{} tools: {}", names.len(), names.join(", ")));
@@ -121,21 +122,21 @@ fn told(added: &ServerAdded, screen: &Screen) -> Ended {
         }
         _ => {
             let why = server.health.why.as_deref().map_or_else(|| "it has not answered yet".into(), one_line);
-            let hint = server.health.hint.as_deref().unwrap_or("It is tried again by itself.");
+            let hint = server.health.hint.as_deref().unwrap_or("It will be tried again automatically.");
             screen.line(&format!("Added `{}`, but it cannot be reached.", server.name));
             if !server.stderr_tail.trim().is_empty() {
-                screen.note(&format!("Its last words:\n{}", quoted(last_lines(&server.stderr_tail))));
+                screen.note(&format!("Last lines of its standard error:\n{}", quoted(last_lines(&server.stderr_tail))));
             }
             Err(ApiError::new(
                 Code::Failed,
                 format!("server `{}` cannot be reached: {why}", server.name),
-                format!("{} To take it away: `taskwarden servers remove {}`.", one_line(hint), server.name),
+                format!("{} To remove it: `taskwarden servers remove {}`.", one_line(hint), server.name),
             ))
         }
     }
 }
 
-/// Says what is waited for, and how long at most, when a server does not answer soon.
+/// Shows what is waited for, and for how long at most, when a server does not answer soon.
 struct Waiting<'a> {
     words: String,
     config: &'a Config,
@@ -145,10 +146,10 @@ struct Waiting<'a> {
 impl<'a> Waiting<'a> {
     fn new(name: &str, address: &AddressDto, config: &'a Config, screen: &'a Screen) -> Self {
         let what = match address {
-            AddressDto::Stdio { .. } => "its program to speak MCP",
+            AddressDto::Stdio { .. } => "its program to answer",
             AddressDto::Http { .. } => "its address to answer",
         };
-        // As long as the core waits for a server that it does not know.
+        // The longest time the core waits for a new server.
         let limit = config.policy.probe_first_output.saturating_add(config.policy.initialize_limit);
         Self { words: format!("Waiting for `{name}`: {what}, at most {} s", limit.as_secs()), config, screen }
     }
@@ -175,14 +176,14 @@ impl<'a> Waiting<'a> {
 }
 
 fn checked_url(text: &str) -> Result<String, ApiError> {
-    let bad = |why: String| ApiError::new(Code::Usage, why, "Give the whole address, such as `https://host/mcp`.");
-    // Never quoted: it may carry a password.
+    let bad = |why: String| ApiError::new(Code::Usage, why, "Give the full address, such as `https://host/mcp`.");
+    // Never quoted, because it may contain a password.
     let url = Url::parse(text).map_err(|error| bad(format!("the address is not a URL: {error}")))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(ApiError::new(
             Code::Usage,
-            "the URL carries a name or a password",
-            "Leave out what stands before `@` and pass `--header Authorization`: its value is kept as a secret.",
+            "the URL contains a user name or password",
+            "Remove the part before `@` and pass `--header Authorization`; its value is stored as a secret.",
         ));
     }
     match (url.scheme(), url.host_str()) {
@@ -218,7 +219,7 @@ fn secret_name(word: &str) -> Result<(&str, Option<&str>), ApiError> {
 fn secret_in_arguments() -> ApiError {
     ApiError::new(
         Code::Usage,
-        "a secret is given by its name, or by the name of a variable that holds it; there is no such variable",
+        "pass the name of a secret, or of an environment variable that holds it; there is no such variable",
         "Pass only the name, such as `--header Authorization` or `--secret-env TOKEN`, and type the value when asked.",
     )
 }
@@ -235,7 +236,7 @@ async fn take_secrets(
         let found = std::env::var(variable.unwrap_or(name)).ok().filter(|value| !value.is_empty());
         let value = match (found, variable) {
             (Some(value), _) => value,
-            // What stands there may be the secret itself: it is not repeated.
+            // Not repeated in the error, because it may be the secret itself.
             (None, Some(_)) => return Err(secret_in_arguments()),
             (None, None) if screen.can_ask() => {
                 prompt::hidden(&format!("Value of {name} (not shown): ")).await?.unwrap_or_default()
@@ -245,8 +246,8 @@ async fn take_secrets(
         if value.is_empty() {
             return Err(ApiError::new(
                 Code::Usage,
-                format!("there is no value for secret `{}`", one_line(name)),
-                format!("Set the environment variable `{}` before, or type it when asked.", one_line(name)),
+                format!("secret `{}` has no value", one_line(name)),
+                format!("Set the environment variable `{}` first, or type the value when asked.", one_line(name)),
             ));
         }
         secrets.insert(name.to_owned(), value);

@@ -66,8 +66,8 @@ const LIST: [Allowed; 12] = [
         name: "host",
         ours: "api demo domain engine mcp registry tokens",
         outside: "anstream anstyle anyhow axum clap clap_complete comfy-table console directories futures getrandom \
-                  hyper hyper-util idna indicatif jiff keyring nix notify-rust parking_lot reqwest rust-embed rustix serde \
-                  serde_json thiserror tokio tokio-stream tokio-util toml tower tracing tracing-subscriber url",
+                  hex hyper hyper-util idna indicatif jiff keyring nix notify-rust parking_lot percent-encoding \
+                  reqwest rust-embed rustix serde serde_json thiserror tokio tokio-stream tokio-util toml tower tracing tracing-subscriber url",
         dev: "testkit",
         build: "",
     },

@@ -1,0 +1,16 @@
+//! The running program: composes a core from its adapters, starts it once per data directory, and reaches a running
+//! one.
+//!
+//! `compose.rs` wires ports to adapters; `core_client.rs` is what the command line and the window call;
+//! `socket_client.rs` reaches a core in another process. Nothing here decides what is true of a task.
+
+pub mod compose;
+pub mod core_client;
+pub(crate) mod environment;
+pub(crate) mod lock;
+pub(crate) mod locked_data_dir;
+pub(crate) mod running_core;
+pub mod shutdown_signals;
+pub mod socket_client;
+pub(crate) mod start_error;
+pub mod watchdog;

@@ -1,0 +1,51 @@
+//! The data directory while this process holds it: its lock is taken, and logging has begun.
+//!
+//! Holding it is what makes a process the core; nothing is opened in it here.
+
+use super::lock::CoreLock;
+use super::start_error::StartError;
+use crate::config::Config;
+use crate::logging;
+use crate::socket::Starters;
+
+/// The data directory, held by this process: the lock is taken and logging has begun.
+pub struct LockedDataDir {
+    pub(super) config: Config,
+    /// What started this core, if that was read before the core detached from it.
+    pub(super) starters: Option<Starters>,
+    _lock: CoreLock,
+}
+
+impl LockedDataDir {
+    /// Takes the data directory for a core.
+    ///
+    /// # Errors
+    /// When it cannot be used, or another core has it.
+    pub fn take(config: Config) -> Result<Self, StartError> {
+        conceal();
+        config.paths.prepare()?;
+        let lock = CoreLock::take(&config.paths.lock(), &config.policy.hosting)?;
+        config.paths.close_files()?;
+        logging::start(&config)
+            .map_err(|source| StartError::Logs { folder: config.paths.logs().display().to_string(), source })?;
+        Ok(Self { config, starters: None, _lock: lock })
+    }
+
+    /// Sets what started this core, for a core that is no longer a child of it.
+    pub(crate) fn set_starters(&mut self, starters: Option<Starters>) {
+        self.starters = starters;
+    }
+}
+
+/// Keeps other processes of this user from reading the memory of the core, which holds the keys, or tracing it. For the
+/// same reason a crash leaves no core dump.
+#[cfg(target_os = "linux")]
+fn conceal() {
+    if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable) {
+        tracing::warn!(%error, "other programs of this user can read the memory of the core");
+    }
+}
+
+// Not run here.
+#[cfg(not(target_os = "linux"))]
+fn conceal() {}

@@ -1,0 +1,251 @@
+//! Detects, on a thread beside the runtime, that the runtime hangs.
+//!
+//! A task of the runtime beats at intervals. When beats stay away for `watchdog_limit`, the thread logs what every
+//! worker is doing and ends or restarts the process; nothing is lost, because state is in rows. Only time in which this
+//! thread itself ran counts: a suspended laptop or a stopped process is no hang. One busy worker among others is not
+//! detected.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use domain::policy::HostPolicy;
+use engine::runtime::supervisor::Supervisor;
+use engine::{ThreadActivity, activities};
+
+use crate::app::shutdown_signals;
+
+/// The exit code of a process whose runtime hung: start it again. `EX_TEMPFAIL` of sysexits.h.
+pub(crate) const HUNG: u8 = 75;
+/// Threads named in the log at most. Judgement: workers are as many as processors.
+const THREADS_LOGGED: usize = 64;
+
+/// Called once when the runtime hangs, on the watchdog's thread, with how long it was watched.
+pub type OnHang = Arc<dyn Fn(Duration) + Send + Sync>;
+
+/// Watches until it is dropped.
+pub(crate) struct Watchdog {
+    /// Never sent to: its end ends the thread.
+    _stop: SyncSender<()>,
+}
+
+impl Watchdog {
+    /// Begins to watch the runtime that this is called on.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub(crate) fn start(limits: &HostPolicy, on_hang: OnHang) -> std::io::Result<Self> {
+        let (every, limit) = (limits.watchdog_every, limits.watchdog_limit);
+        let beats = Arc::new(AtomicU64::new(0));
+        let (stop, stopped) = sync_channel(1);
+        let watched = Arc::clone(&beats);
+        std::thread::Builder::new().name("watchdog".into()).spawn(move || {
+            let begun = Instant::now();
+            if watch(&watched, &stopped, every, limit) {
+                log_threads("the runtime hangs; the process ends so that it can be started again");
+                on_hang(begun.elapsed());
+            }
+        })?;
+        // A scope of its own: shutdown is watched too, and must not wait for the heartbeat.
+        Supervisor::new().spawn_draining("heartbeat", beat(Arc::downgrade(&beats), every));
+        Ok(Self { _stop: stop })
+    }
+}
+
+/// Beats until nobody watches.
+async fn beat(beats: std::sync::Weak<AtomicU64>, every: Duration) {
+    while let Some(beats) = beats.upgrade() {
+        beats.fetch_add(1, Ordering::Relaxed);
+        drop(beats);
+        tokio::time::sleep(every).await;
+    }
+}
+
+/// Returns when nobody needs the watch any more (false), or the runtime hangs (true).
+fn watch(beats: &AtomicU64, stopped: &Receiver<()>, every: Duration, limit: Duration) -> bool {
+    let mut silence = Silence::default();
+    let mut before = Instant::now();
+    loop {
+        match stopped.recv_timeout(every) {
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return false,
+        }
+        let now = Instant::now();
+        let slept = now.duration_since(before);
+        before = now;
+        if silence.after(beats.load(Ordering::Relaxed), slept, every) >= limit {
+            return true;
+        }
+    }
+}
+
+/// How long the runtime has been silent, as far as this process was running.
+#[derive(Default)]
+struct Silence {
+    beats: u64,
+    lasts: Duration,
+}
+
+impl Silence {
+    /// The silence after one more sleep of the watchdog, which was to last `every`.
+    fn after(&mut self, beats: u64, slept: Duration, every: Duration) -> Duration {
+        let counted = slept.min(every.saturating_mul(2));
+        self.lasts = if beats == self.beats { self.lasts.saturating_add(counted) } else { Duration::ZERO };
+        self.beats = beats;
+        self.lasts
+    }
+}
+
+/// Ends this process, so that whoever started it starts it again: a bridge, a service manager.
+pub(crate) fn end_hung(_watched: Duration) {
+    end_process(if shutdown_signals::has_asked_to_end() { 130 } else { HUNG });
+}
+
+/// Ends this process with this code; aborts it if exit handlers hang as well.
+pub(crate) fn end_process(code: u8) {
+    let ender = std::thread::Builder::new().spawn(move || std::process::exit(i32::from(code)));
+    if ender.is_ok() {
+        std::thread::park_timeout(HostPolicy::default().watchdog_farewell);
+    }
+    std::process::abort();
+}
+
+/// Replaces this process by a new one with the same arguments, for a window that nothing else would restart. A process
+/// that hangs right after its start ends instead, so that it does not restart for ever.
+pub fn restart_process(watched: Duration) {
+    if shutdown_signals::has_asked_to_end() || watched < HostPolicy::default().restart_least_life {
+        end_hung(watched);
+    }
+    #[cfg(unix)]
+    if let Ok(program) = std::env::current_exe() {
+        use std::os::unix::process::CommandExt as _;
+        // Returns only when it failed. Files, locks and sockets of this process close with it.
+        let error = std::process::Command::new(program).args(std::env::args_os().skip(1)).exec();
+        tracing::error!(%error, "the program could not be started again");
+    }
+    end_hung(watched);
+}
+
+/// Logs what every worker does, on a thread of its own with a limit, because the log may be what hangs.
+pub(crate) fn log_threads(why: &'static str) {
+    let (limits, before) = (HostPolicy::default(), activities());
+    let farewell = limits.watchdog_farewell;
+    let (written, is_written) = sync_channel(1);
+    let logging = std::thread::Builder::new().spawn(move || {
+        std::thread::park_timeout(limits.watchdog_reading_gap);
+        tracing::error!(threads = %describe(&before, &activities()), "{why}");
+        let _ = written.send(());
+    });
+    if logging.is_ok() {
+        let _ = is_written.recv_timeout(farewell);
+    }
+}
+
+fn describe(before: &[ThreadActivity], now: &[ThreadActivity]) -> String {
+    let mut text = String::new();
+    for thread in now.iter().take(THREADS_LOGGED) {
+        let is_held = thread.task.is_some() && before.contains(thread);
+        let task = thread.task.unwrap_or("nothing");
+        let number = thread.thread.map_or_else(|| "?".to_owned(), |number| number.to_string());
+        let held = if is_held { ", in one turn" } else { "" };
+        let system = thread.thread.map(system_state).unwrap_or_default();
+        // Writing to a text never fails.
+        let _ = write!(text, "[thread {number}: {task}{held}{system}] ");
+    }
+    text
+}
+
+/// State and place of a thread as the kernel reports them: `R` runs, `S` sleeps, `D` waits for a device.
+fn system_state(thread: u32) -> String {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/self/task/{thread}/{name}")).unwrap_or_default();
+    let stat = read("stat");
+    let state = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).unwrap_or("?").to_owned();
+    let call = read("syscall");
+    let call = call.split_whitespace().next().unwrap_or("?");
+    let place = read("wchan");
+    let place = if place.is_empty() || place == "0" { "-" } else { place.as_str() };
+    format!(", state {state}, system call {call}, waits in {place}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    const EVERY: Duration = Duration::from_millis(20);
+
+    fn limits() -> HostPolicy {
+        HostPolicy { watchdog_every: EVERY, watchdog_limit: EVERY * 10, ..HostPolicy::default() }
+    }
+
+    fn two_workers() -> tokio::runtime::Runtime {
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
+    }
+
+    /// What a hang told.
+    fn told(tell: SyncSender<()>) -> OnHang {
+        Arc::new(move |_| {
+            let _ = tell.try_send(());
+        })
+    }
+
+    #[test]
+    fn tasks_that_hold_every_worker_are_noticed_and_named() {
+        let runtime = two_workers();
+        let supervisor = Supervisor::new();
+        let (tell, is_told) = sync_channel(1);
+        let over = Arc::new(AtomicBool::new(false));
+        let guard = runtime.enter();
+        let watchdog = Watchdog::start(&limits(), told(tell)).expect("a thread");
+        for _ in 0..2 {
+            let over = Arc::clone(&over);
+            supervisor.spawn("spins", async move {
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let noticed = is_told.recv_timeout(Duration::from_secs(60));
+        let named = describe(&activities(), &activities());
+        over.store(true, Ordering::Relaxed);
+        drop(guard);
+        assert_eq!(noticed, Ok(()), "the hang is noticed");
+        assert!(named.matches("spins, in one turn").count() >= 2, "both are named: {named}");
+        drop(watchdog);
+    }
+
+    #[test]
+    fn a_runtime_that_works_hard_and_yields_does_not_hang() {
+        let runtime = two_workers();
+        let supervisor = Supervisor::new();
+        let (tell, is_told) = sync_channel(1);
+        let guard = runtime.enter();
+        let limits = HostPolicy { watchdog_limit: Duration::from_secs(2), ..limits() };
+        let watchdog = Watchdog::start(&limits, told(tell)).expect("a thread");
+        for _ in 0..8 {
+            supervisor.spawn("works", async {
+                loop {
+                    tokio::task::yield_now().await;
+                }
+            });
+        }
+        let noticed = is_told.recv_timeout(limits.watchdog_limit * 2);
+        assert!(noticed.is_err(), "it turns");
+        drop(watchdog);
+        supervisor.cancel();
+        drop(guard);
+    }
+
+    #[test]
+    fn a_pause_of_the_whole_process_is_not_taken_for_a_hang() {
+        let mut silence = Silence::default();
+        silence.after(1, EVERY, EVERY);
+        let hour = Duration::from_secs(3_600);
+        assert_eq!(silence.after(1, hour, EVERY), EVERY * 2, "a laptop that slept has lost two intervals at most");
+        assert_eq!(silence.after(1, EVERY, EVERY), EVERY * 3, "from then on it counts again");
+        assert_eq!(silence.after(2, EVERY, EVERY), Duration::ZERO, "until the next beat");
+    }
+}

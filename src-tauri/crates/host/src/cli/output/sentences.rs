@@ -1,0 +1,278 @@
+//! The words that several commands print: phases, states, times and commands to run next (style 86-92).
+//!
+//! Read this file to proofread them. Server text passes through [`plain`] or [`one_line`] before it reaches a terminal.
+//! Colour only ever accompanies a word.
+
+use anstyle::{AnsiColor, Style};
+use api::dto::{DoorDto, HistoryEvent, IntentDto, OriginDto, ResultDto, TaskDto, moment};
+use api::format::tokens::grouped;
+pub(crate) use api::format::shell_word::shell_quote as shell_word;
+use api::format::time;
+use domain::ports::Clock as _;
+use domain::task::status::Phase;
+use domain::time::Timestamp;
+use domain::tokens::Family;
+use engine::SystemClock;
+
+/// Longest text of a server in one line. Judgement: a wide terminal.
+const LINE_CHARS: usize = 300;
+/// Longest text of a server in a paragraph. Judgement: a screenful.
+const PARAGRAPH_CHARS: usize = 4_000;
+
+pub(crate) fn now() -> Timestamp {
+    SystemClock.now()
+}
+
+/// Server text as one harmless line.
+pub(crate) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    domain::policy::plain_text(&words.join(" "), LINE_CHARS)
+}
+
+/// Server text as harmless lines, each behind a bar that marks it as a quotation.
+pub(crate) fn quoted(text: &str) -> String {
+    let plain = domain::policy::plain_text(text, PARAGRAPH_CHARS);
+    plain.lines().map(|line| format!("  │ {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// Harmless server text of any length, printed whole.
+pub(crate) fn plain(text: &str) -> String {
+    domain::policy::plain_text(text, usize::MAX)
+}
+
+/// The label of a task's phase.
+pub(crate) fn phase(task: &TaskDto) -> String {
+    match Phase::from_word(&task.phase) {
+        Some(Phase::Overdue) if task.overdue_why.as_deref() == Some("usual") => "Later than usual".into(),
+        Some(phase) => phase_label(phase).into(),
+        None => one_line(&task.phase),
+    }
+}
+
+/// The label of a phase.
+pub(crate) const fn phase_label(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Waiting => "Waiting for you",
+        Phase::Overdue => "Later than agreed",
+        Phase::Unconfirmed => "Not confirmed",
+        Phase::Blocked => "Server needs sign-in",
+        Phase::Running => "Working",
+        Phase::Answering => "Sending answer",
+        Phase::Cancelling => "Cancellation asked",
+        Phase::Done => "Done",
+        Phase::DoneWithError => "Finished with an error",
+        Phase::Failed => "Failed",
+        Phase::Cancelled => "Cancelled",
+        Phase::Revoked => "Access revoked",
+        Phase::Unwatched => "Not watched",
+        Phase::Silent => "No news",
+        Phase::Lost => "Lost by the server",
+        Phase::Expired => "Expired",
+    }
+}
+
+/// The agent of a task, in a table; `-` for a person's own task or one that was found.
+pub(crate) fn whose(agent: Option<&str>) -> String {
+    agent.map_or_else(|| "-".into(), one_line)
+}
+
+/// The label of a tokenizer family; its own word if we do not know it.
+pub(crate) fn family(word: &str) -> &str {
+    Family::from_word(word).map_or(word, |family| family.label())
+}
+
+/// The colour that goes with a phase.
+pub(crate) fn tone(phase: &str) -> AnsiColor {
+    match Phase::from_word(phase) {
+        Some(Phase::Waiting | Phase::Overdue | Phase::Unconfirmed | Phase::Blocked) => AnsiColor::Yellow,
+        Some(Phase::Running | Phase::Answering) => AnsiColor::Blue,
+        Some(Phase::Done) => AnsiColor::Green,
+        Some(Phase::DoneWithError | Phase::Failed) => AnsiColor::Red,
+        Some(Phase::Silent | Phase::Lost | Phase::Expired) => AnsiColor::Magenta,
+        Some(Phase::Cancelling | Phase::Cancelled | Phase::Revoked | Phase::Unwatched) | None => AnsiColor::White,
+    }
+}
+
+/// The phase with its colour, for lines (tables colour by themselves).
+pub(crate) fn coloured_phase(task: &TaskDto) -> String {
+    let style = Style::new().fg_color(Some(tone(&task.phase).into()));
+    format!("{style}{}{style:#}", phase(task))
+}
+
+/// The state of a cancel request. `sent` says whether it ever left for the server.
+pub(crate) fn cancel_state(state: &str, server: &str, sent: bool) -> String {
+    match state {
+        "asked" if !sent => format!("recorded, not sent to {server} yet"),
+        "asked" => format!("sent, {server} has not answered yet"),
+        "acknowledged" => format!("acknowledged by {server}, which has not reported the end yet"),
+        "stopped" => format!("cancelled, confirmed by {server}"),
+        "finishedAnyway" => "finished anyway, before it could be cancelled".into(),
+        "refused" if !sent => format!("could not be sent to {server}"),
+        "refused" => format!("refused by {server}"),
+        "notAsked" => "not asked to cancel".into(),
+        other => one_line(other),
+    }
+}
+
+/// What a person decided: `answered question-1`.
+pub(crate) fn decided(event: &HistoryEvent) -> String {
+    let key = event.key.as_deref().map(|key| format!(" `{}`", one_line(key))).unwrap_or_default();
+    match event.verb.as_str() {
+        "admitted" => "started".into(),
+        "answerBegun" => format!("answered{key}"),
+        "answerUndone" => format!("answer to{key} withdrawn"),
+        "stopBegun" => "asked to cancel".into(),
+        "revoked" => "taken from its agent".into(),
+        "unwatched" => "stopped watching".into(),
+        "resultHeld" => "result held".into(),
+        "resultReleased" => "result released".into(),
+        "resultWithheld" => "result withheld".into(),
+        "limitLifted" => "allowed to continue past its limit".into(),
+        other => format!("{}{key}", one_line(other)),
+    }
+}
+
+/// Where a decision came from: ` in a terminal (process 4711, /usr/bin/taskwarden)`.
+pub(crate) fn decision_origin(origin: &OriginDto) -> String {
+    let door = match origin.door {
+        DoorDto::Window => "in the window",
+        DoorDto::Browser => "in a browser",
+        DoorDto::Terminal => "in a terminal",
+    };
+    let process = origin.process.map(|process| format!("process {process}"));
+    let file = origin.executable.as_deref().map(one_line);
+    let proof: Vec<String> = process.into_iter().chain(file).collect();
+    if proof.is_empty() { format!(" {door}") } else { format!(" {door} ({})", proof.join(", ")) }
+}
+
+/// `server says "working" · last heard 8 s ago · next poll in 22 s`.
+pub(crate) fn status_line(task: &TaskDto) -> String {
+    let now = now();
+    let mut parts = vec![match (&task.status, task.view.as_str()) {
+        (Some(word), _) => format!("{} says `{}`", task.server, one_line(word)),
+        (None, "awaiting" | "ownCall") => format!("{} has not replied yet", task.server),
+        (None, "asking") => format!("{} asks before it starts", task.server),
+        (None, "direct") => format!("{} answered at once", task.server),
+        (None, "refused") => format!("{} answered with an error", task.server),
+        (None, "notSent") => "nothing was sent".into(),
+        (None, "unanswered") => "the reply can no longer arrive".into(),
+        (None, _) => format!("{} has said nothing yet", task.server),
+    }];
+    if let Some(seen) = moment(&task.last_seen_at) {
+        parts.push(format!("last heard {}", time::ago(seen, now)));
+    }
+    if let Some(look) = task.next_look_at.as_deref().and_then(moment) {
+        parts.push(format!("next poll {}", time::until(look, now)));
+    }
+    if let Some(last) = &task.contact.last {
+        parts.push(one_line(last));
+    }
+    parts.join(" · ")
+}
+
+/// `71 %`, `3 of 8`, or the server's words.
+pub(crate) fn progress(task: &TaskDto) -> Option<String> {
+    let progress = task.progress.as_ref()?;
+    let number = match (progress.done, progress.total) {
+        (Some(done), Some(total)) if total > 0.0 => Some(format!("{:.0} %", (done / total * 100.0).clamp(0.0, 100.0))),
+        (Some(done), _) => Some(format!("{done}")),
+        (None, _) => None,
+    };
+    let words = progress.message.as_deref().map(one_line).filter(|words| !words.is_empty());
+    match (number, words) {
+        (Some(number), Some(words)) => Some(format!("{number} {words}")),
+        (number, words) => number.or(words),
+    }
+}
+
+/// The most important news of a task in one line: its question, error, progress or message.
+pub(crate) fn saying(task: &TaskDto) -> String {
+    if let Some(open) = task.requests.iter().find(|request| request.is_open()) {
+        return one_line(&open.message);
+    }
+    if let Some(error) = &task.error {
+        return one_line(&error.message);
+    }
+    if let Some(intent) = task.intent.as_ref().filter(|_| task.phase == "cancelling" || task.phase == "revoked") {
+        return cancel_line(intent, &task.server);
+    }
+    if task.phase == "done" {
+        // The server's last message is about the work; what matters now is the result.
+        return task.result.as_ref().map(result_line).unwrap_or_default();
+    }
+    if task.over {
+        return task.contact.last.as_deref().or(task.status_message.as_deref()).map(one_line).unwrap_or_default();
+    }
+    let message = task.status_message.as_deref().map(one_line).filter(|text| !text.is_empty());
+    match (progress(task), message) {
+        (Some(progress), Some(message)) => format!("{progress} · {message}"),
+        (progress, message) => progress.or(message).unwrap_or_default(),
+    }
+}
+
+fn result_line(result: &ResultDto) -> String {
+    match (result.state.as_str(), result.bytes) {
+        ("stored", Some(bytes)) => format!("result of {} bytes", grouped(bytes)),
+        ("notFetched", _) => "the result is being fetched".into(),
+        ("unavailable", _) => "the server no longer has the result".into(),
+        _ => String::new(),
+    }
+}
+
+fn cancel_line(intent: &IntentDto, server: &str) -> String {
+    intent.state.as_deref().map(|state| cancel_state(state, server, intent.sent_at.is_some())).unwrap_or_default()
+}
+
+/// `4 min 20 s (usually 3 min)`.
+pub(crate) fn elapsed(task: &TaskDto) -> String {
+    let took = time::span_ms(task.elapsed_ms);
+    match &task.usual {
+        Some(usual) if !task.over => format!("{took} (usually {})", time::span_ms(usual.median_ms)),
+        Some(_) | None => took,
+    }
+}
+
+/// How the task came to Taskwarden.
+pub(crate) fn how_it_began(task: &TaskDto) -> &'static str {
+    match task.origin.as_str() {
+        "agent" => "started by an agent",
+        "discovered" => "found in the server's list",
+        "adopted" => "adopted by its id",
+        _ => "started here",
+    }
+}
+
+/// How long it worked, without the time it waited for people.
+pub(crate) fn time_worked(task: &TaskDto) -> String {
+    let asked = if task.requests.is_empty() { "" } else { ", not counting the time it waited for people" };
+    if task.over { format!("took {}{asked}", elapsed(task)) } else { format!("worked {} so far{asked}", elapsed(task)) }
+}
+
+/// The command that decides about a held result, with its four outcomes.
+pub(crate) fn release_command(id: &str) -> String {
+    format!("taskwarden tasks release {id} --slices, --deliver, --trim TOKENS or --withhold")
+}
+
+/// A handle, cut to what is unique on a screen; whole where no person reads it.
+pub(crate) fn short_id(id: &str, whole: bool) -> &str {
+    /// `hdl_` and ten characters: 50 random bits. Judgement.
+    const SHOWN: usize = 14;
+    if whole { id } else { id.get(..SHOWN).unwrap_or(id) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cancel_that_was_never_sent_is_not_shown_as_the_servers_refusal() {
+        assert_eq!(cancel_state("refused", "ci", false), "could not be sent to ci");
+        assert_eq!(cancel_state("refused", "ci", true), "refused by ci");
+        assert_eq!(cancel_state("asked", "ci", false), "recorded, not sent to ci yet");
+    }
+
+    #[test]
+    fn text_of_servers_stays_one_line() {
+        assert_eq!(one_line("a\n\u{1b}[31mb\tc"), "a [31mb c");
+    }
+}

@@ -1,0 +1,70 @@
+//! `taskwarden audit verify`: whether every row of the audit log still fits the row before it.
+//!
+//! With a core, a long log is verified in several calls; without one, in this process. What is checked is described in
+//! the registry's audit rows, what it cannot prove in ruling 29.
+
+use api::calls::core::storage::VerifyAudit;
+use api::dto::AuditVerifiedDto;
+use api::format::time::count;
+use clap::Subcommand;
+
+use crate::app::core_client::CoreClient;
+use crate::cli::output::exit_code::{CommandResult, DONE, FAILED};
+use crate::cli::output::screen::Screen;
+use crate::cli::output::sentences::one_line;
+use crate::config::Config;
+
+/// Commands about the audit log.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Recompute the hash of every row and report the first that does not match. Exits with 1 if one does not match.
+    Verify,
+}
+
+pub(crate) async fn run(command: AuditCommand, config: &Config, screen: &Screen) -> CommandResult {
+    match command {
+        AuditCommand::Verify => verify(config, screen).await,
+    }
+}
+
+async fn verify(config: &Config, screen: &Screen) -> CommandResult {
+    let core = CoreClient::attach_or_read(config).await?;
+    let mut checked = 0_u64;
+    let mut whole = true;
+    let found: AuditVerifiedDto = loop {
+        let found: AuditVerifiedDto = core.request("audit.verify", &VerifyAudit { whole }).await?;
+        whole = false;
+        checked = checked.saturating_add(found.checked);
+        if found.complete || found.broken.is_some() {
+            break AuditVerifiedDto { checked, ..found };
+        }
+        screen.note(&format!("Verified up to row {} of {} …", found.verified_to, found.last));
+    };
+    let is_whole = found.broken.is_none();
+    if screen.is_json() {
+        screen.json(&found)?;
+    } else {
+        screen.line(&report(&found));
+    }
+    Ok(if is_whole { DONE } else { FAILED })
+}
+
+fn report(found: &AuditVerifiedDto) -> String {
+    let rows = count(found.checked, "row");
+    match &found.broken {
+        Some(broken) => format!(
+            "The audit log is broken at row {}: {}. Rows up to {} are verified. Keep a copy of the data directory as \
+             evidence; its `backups` folder may have the row as it was.",
+            broken.number,
+            one_line(&broken.why),
+            found.verified_to
+        ),
+        None if found.last == 0 => "The audit log is empty.".into(),
+        None if found.first > 1 => format!(
+            "The audit log is intact: {rows} verified, up to row {}. Rows before {} were removed by retention; their \
+             tombstones are verified.",
+            found.last, found.first
+        ),
+        None => format!("The audit log is intact: {rows} verified, up to row {}.", found.last),
+    }
+}

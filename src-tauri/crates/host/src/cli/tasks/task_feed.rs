@@ -1,0 +1,111 @@
+//! Watches tasks through the core's feed, across restarts of the core, for `watch`, `call --wait` and `cancel --wait`.
+//!
+//! A core that ends or does not answer is reported once and waited for; the feed then continues after the last change,
+//! so nothing is missed. It never ends by itself: the caller decides what counts as the end.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use api::dto::TaskDto;
+use api::feed::task_feed::TaskUpdate;
+use api::{ApiError, Code};
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
+
+use crate::app::socket_client::{self, SILENT_HINT, SocketClient};
+use crate::cli::output::screen::Screen;
+use crate::config::Config;
+
+/// Changes of some tasks, or of all.
+pub(crate) struct TaskFeed<'a> {
+    attached: SocketClient,
+    tasks: Vec<String>,
+    after: Option<u64>,
+    news: Option<BoxStream<'static, Result<TaskUpdate, ApiError>>>,
+    waiting: VecDeque<TaskDto>,
+    retry_after: Duration,
+    screen: &'a Screen,
+    lost: bool,
+    /// The first connection has to work: without a core there is nothing to wait for.
+    begun: bool,
+}
+
+impl<'a> TaskFeed<'a> {
+    /// Watches these tasks, or all if there are none.
+    pub(crate) fn new(attached: &SocketClient, tasks: Vec<String>, config: &Config, screen: &'a Screen) -> Self {
+        Self {
+            attached: attached.clone(),
+            tasks,
+            after: None,
+            news: None,
+            waiting: VecDeque::new(),
+            retry_after: config.policy.hosting.attach_again,
+            screen,
+            lost: false,
+            begun: false,
+        }
+    }
+
+    /// The next task that changed, as it is now. Cancel-safe.
+    pub(crate) async fn next(&mut self) -> Result<TaskDto, ApiError> {
+        loop {
+            if let Some(task) = self.waiting.pop_front() {
+                return Ok(task);
+            }
+            match &mut self.news {
+                Some(news) => match news.next().await {
+                    Some(Ok(piece)) => {
+                        self.after = Some(piece.upto);
+                        self.waiting.extend(piece.tasks);
+                    }
+                    Some(Err(error)) if error.code != Code::NoCore => return Err(error),
+                    Some(Err(error)) => self.lose(Some(&error)).await,
+                    None => self.lose(None).await,
+                },
+                None => self.connect().await?,
+            }
+        }
+    }
+
+    async fn connect(&mut self) -> Result<(), ApiError> {
+        match self.attached.feed(&self.tasks, self.after).await {
+            Ok(news) => {
+                if self.lost {
+                    self.lost = false;
+                    self.screen.note("The core is back.");
+                }
+                self.begun = true;
+                self.news = Some(news);
+                Ok(())
+            }
+            Err(error) if error.code == Code::NoCore && self.begun => {
+                self.lose(Some(&error)).await;
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The core cannot be reached: says so once, and waits before the next attempt.
+    async fn lose(&mut self, error: Option<&ApiError>) {
+        self.news = None;
+        if !self.lost {
+            self.lost = true;
+            if error.is_some_and(socket_client::is_silent) {
+                self.screen.note(&format!("The core does not answer; waiting for it. {SILENT_HINT}"));
+            } else {
+                self.screen.note("The core ended; waiting for a new one. Nothing that was recorded is lost.");
+            }
+        }
+        tokio::time::sleep(self.retry_after).await;
+    }
+}
+
+/// The exit code of a task from which nothing more can come; `None` while it is open.
+pub(crate) fn ended(task: &TaskDto) -> Option<u8> {
+    if task.phase == "done" {
+        return Some(crate::cli::DONE);
+    }
+    // The reply of an unanswered call can no longer arrive; waiting for it would never end.
+    (task.over || task.view == "unanswered").then_some(crate::cli::output::exit_code::FAILED)
+}

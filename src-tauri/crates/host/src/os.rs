@@ -1,0 +1,11 @@
+//! What the operating system provides: clock, randomness, signals, users, processes and the search path.
+//!
+//! Each file hides one difference between systems. Nothing here knows tasks or decides who may do what.
+
+pub(crate) mod observed_clock;
+pub(crate) mod open_files;
+pub(crate) mod orphans;
+pub(crate) mod process_table;
+pub(crate) mod program_lookup;
+pub(crate) mod random;
+pub(crate) mod user;
