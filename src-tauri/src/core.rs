@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use api::{ApiError, Code};
 use host::app::compose::Adapters;
-use host::config::Config;
 use host::app::core_client::{CoreClient, Opener};
 use host::app::watchdog;
+use host::config::Config;
 use tokio::sync::watch;
 
 #[derive(Clone)]

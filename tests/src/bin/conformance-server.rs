@@ -7,31 +7,35 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use demo::script_server::ScriptServer;
+use demo::script_server::script::{
+    CallOrder, Elicitation, ElicitationReply, JobOwner, JobRetention, JobRevision, JobSnapshot, JobStage, Question,
+    ScriptJob, ServerCard, ToolCard, ToolLength, ToolNeeds, ToolScript,
+};
 use domain::policy::Policy;
 use domain::ports::Clock;
 use domain::time::Timestamp;
 use engine::SystemClock;
 use engine::runtime::supervisor::Supervisor;
-use mcp::server::desk::{Ask, Card, Desk, Job, Kept, Length, Needs, Order, Owner, Pulse, Question, Reply, Sheet, Stage, ToolCard};
 use mcp::server::rpc_error::{RequestError, RequestErrorKind};
-use mcp::server::{Front, ServerParts, serve_http};
+use mcp::server::{ServerParts, serve_http};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-type Replies = Mutex<HashMap<String, oneshot::Sender<Reply>>>;
+type Replies = Mutex<HashMap<String, oneshot::Sender<ElicitationReply>>>;
 
 struct Work {
     id: String,
-    snapshot: Mutex<Sheet>,
+    snapshot: Mutex<JobSnapshot>,
     replies: Replies,
-    revision: watch::Sender<Pulse>,
+    revision: watch::Sender<JobRevision>,
     stop: CancellationToken,
 }
 
 impl Work {
-    fn change(&self, change: impl FnOnce(&mut Sheet)) {
+    fn change(&self, change: impl FnOnce(&mut JobSnapshot)) {
         let mut snapshot = self.snapshot.lock();
         if !snapshot.stage.is_over() {
             change(&mut snapshot);
@@ -48,20 +52,20 @@ impl Work {
         let (to, from) = oneshot::channel();
         self.replies.lock().insert(key.to_owned(), to);
         let schema = json!({"type": "object", "properties": {field: {"type": kind}}, "required": [field]});
-        let ask = Ask::Form { message: format!("What is `{field}`?"), schema };
+        let ask = Elicitation::Form { message: format!("What is `{field}`?"), schema };
         self.change(|snapshot| {
             snapshot.questions.push(Question { key: key.to_owned(), ask });
-            snapshot.stage = Stage::Asking;
+            snapshot.stage = JobStage::Asking;
         });
         match from.await.ok()? {
-            Reply::Accept(content) => content.get(field).cloned(),
-            Reply::Decline | Reply::Dismiss => None,
+            ElicitationReply::Accept(content) => content.get(field).cloned(),
+            ElicitationReply::Decline | ElicitationReply::Dismiss => None,
         }
     }
 
-    async fn run(&self, tool: &str, arguments: Map<String, Value>) -> Stage {
+    async fn run(&self, tool: &str, arguments: Map<String, Value>) -> JobStage {
         let text = |text: String, is_error: bool| {
-            Stage::Done(Arc::new(json!({"content": [{"type": "text", "text": text}], "isError": is_error})))
+            JobStage::Done(Arc::new(json!({"content": [{"type": "text", "text": text}], "isError": is_error})))
         };
         let said = |value: Option<Value>| value.map_or_else(|| "nobody".to_owned(), |value| value.to_string());
         match tool {
@@ -77,7 +81,7 @@ impl Work {
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 text("it always fails".to_owned(), true)
             }
-            "protocol_error_job" => Stage::Failed(RequestError::new(RequestErrorKind::Internal, "it broke")),
+            "protocol_error_job" => JobStage::Failed(RequestError::new(RequestErrorKind::Internal, "it broke")),
             "confirm_delete" => {
                 let yes = self.ask("confirm", "confirm", "boolean").await;
                 text(format!("confirmed: {}", said(yes)), false)
@@ -103,22 +107,22 @@ impl Work {
     }
 }
 
-impl Job for Work {
+impl ScriptJob for Work {
     fn id(&self) -> &str {
         &self.id
     }
-    fn snapshot(&self) -> Sheet {
+    fn snapshot(&self) -> JobSnapshot {
         self.snapshot.lock().clone()
     }
-    fn revision(&self) -> watch::Receiver<Pulse> {
+    fn revision(&self) -> watch::Receiver<JobRevision> {
         self.revision.subscribe()
     }
-    fn answer(&self, key: &str, reply: Reply) {
+    fn answer(&self, key: &str, reply: ElicitationReply) {
         let Some(waiting) = self.replies.lock().remove(key) else { return };
         self.change(|snapshot| {
             snapshot.questions.retain(|question| question.key != key);
             if snapshot.questions.is_empty() {
-                snapshot.stage = Stage::Working;
+                snapshot.stage = JobStage::Working;
             }
         });
         waiting.send(reply).ok();
@@ -128,7 +132,7 @@ impl Job for Work {
     }
     fn declare_cancelled(&self) {
         self.stop.cancel();
-        self.change(|snapshot| snapshot.stage = Stage::Cancelled);
+        self.change(|snapshot| snapshot.stage = JobStage::Cancelled);
     }
 }
 
@@ -138,7 +142,7 @@ struct Fixtures {
     supervisor: Supervisor,
 }
 
-fn tool(name: &'static str, length: Length, needs: Needs) -> ToolCard {
+fn tool(name: &'static str, length: ToolLength, needs: ToolNeeds) -> ToolCard {
     ToolCard {
         name,
         title: name,
@@ -157,17 +161,17 @@ fn random() -> u128 {
     u128::from_le_bytes(bytes)
 }
 
-impl Desk for Fixtures {
-    fn card(&self) -> Card {
-        Card { name: "fixtures", title: "Fixtures", version: "0", instructions: "For the conformance runner." }
+impl ToolScript for Fixtures {
+    fn card(&self) -> ServerCard {
+        ServerCard { name: "fixtures", title: "Fixtures", version: "0", instructions: "For the conformance runner." }
     }
     fn tools(&self) -> &[ToolCard] {
         &self.tools
     }
-    fn begin(&self, order: Order) -> Result<Arc<dyn Job>, RequestError> {
+    fn begin(&self, order: CallOrder) -> Result<Arc<dyn ScriptJob>, RequestError> {
         let now: Timestamp = SystemClock.now();
-        let snapshot = Sheet {
-            stage: Stage::Working,
+        let snapshot = JobSnapshot {
+            stage: JobStage::Working,
             message: None,
             progress: None,
             questions: Vec::new(),
@@ -183,14 +187,14 @@ impl Desk for Fixtures {
             revision: watch::Sender::default(),
             stop: CancellationToken::new(),
         });
-        if order.kept != Kept::WhileHeld {
+        if order.kept != JobRetention::WhileHeld {
             self.kept.lock().insert(work.id.clone(), work.clone());
         }
         let running = work.clone();
         self.supervisor.spawn("fixture", async move {
             let stage = tokio::select! {
                 stage = running.run(order.tool, order.arguments) => stage,
-                () = running.stop.cancelled() => Stage::Cancelled,
+                () = running.stop.cancelled() => JobStage::Cancelled,
             };
             running.change(|snapshot| {
                 snapshot.questions.clear();
@@ -199,38 +203,38 @@ impl Desk for Fixtures {
         });
         Ok(work)
     }
-    fn job(&self, _owner: &Owner, id: &str) -> Option<Arc<dyn Job>> {
+    fn job(&self, _owner: &JobOwner, id: &str) -> Option<Arc<dyn ScriptJob>> {
         let work = self.kept.lock().get(id).cloned()?;
         Some(work)
     }
-    fn jobs(&self, _owner: &Owner, _after: Option<&str>, _most: usize) -> Option<Vec<Arc<dyn Job>>> {
+    fn jobs(&self, _owner: &JobOwner, _after: Option<&str>, _most: usize) -> Option<Vec<Arc<dyn ScriptJob>>> {
         Some(Vec::new())
     }
-    fn is_busy(&self, _owner: &Owner) -> bool {
+    fn is_busy(&self, _owner: &JobOwner) -> bool {
         false
     }
-    fn forget(&self, _owner: &Owner) {}
+    fn forget(&self, _owner: &JobOwner) {}
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let supervisor = Supervisor::new();
     let tools = vec![
-        tool("greet", Length::Short, Needs::Nobody),
-        tool("slow_compute", Length::Long, Needs::Nobody),
-        tool("failing_job", Length::Endless, Needs::Nobody),
-        tool("protocol_error_job", Length::Long, Needs::Nobody),
-        tool("confirm_delete", Length::Long, Needs::Forms),
-        tool("multi_input", Length::Long, Needs::Forms),
-        tool("test_input_required_result_elicitation", Length::Short, Needs::Forms),
-        tool("test_input_required_result_request_state", Length::Short, Needs::Forms),
-        tool("test_input_required_result_tampered_state", Length::Short, Needs::Forms),
-        tool("test_input_required_result_multi_round", Length::Short, Needs::Forms),
+        tool("greet", ToolLength::Short, ToolNeeds::Nobody),
+        tool("slow_compute", ToolLength::Long, ToolNeeds::Nobody),
+        tool("failing_job", ToolLength::Endless, ToolNeeds::Nobody),
+        tool("protocol_error_job", ToolLength::Long, ToolNeeds::Nobody),
+        tool("confirm_delete", ToolLength::Long, ToolNeeds::Forms),
+        tool("multi_input", ToolLength::Long, ToolNeeds::Forms),
+        tool("test_input_required_result_elicitation", ToolLength::Short, ToolNeeds::Forms),
+        tool("test_input_required_result_request_state", ToolLength::Short, ToolNeeds::Forms),
+        tool("test_input_required_result_tampered_state", ToolLength::Short, ToolNeeds::Forms),
+        tool("test_input_required_result_multi_round", ToolLength::Short, ToolNeeds::Forms),
     ];
     let desk = Arc::new(Fixtures { tools, kept: Mutex::default(), supervisor: supervisor.clone() });
     let policy = Policy::default();
     let draw: engine::Draw = Arc::new(random);
-    let front = Front::new(desk, policy.serving.clone(), draw.clone(), &supervisor)?;
+    let front = ScriptServer::new(desk, policy.serving.clone(), draw.clone(), &supervisor)?;
     let parts = ServerParts { policy, draw, supervisor, key: None };
     serve_http(Arc::new(front), parts, ([127, 0, 0, 1], 0).into(), |url| println!("{url}")).await?;
     Ok(())

@@ -28,9 +28,9 @@ use testkit::build::{http_server, person, sequential_bits};
 use testkit::call_intents::MemoryCallIntents;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
-use testkit::token_counter::ByteTokenCounter;
 use testkit::scripted::{PollReply, ScriptedConnector, ScriptedServer};
 use testkit::secrets::MemorySecrets;
+use testkit::token_counter::ByteTokenCounter;
 
 const TASKS: usize = 1_000;
 const ON_SCREEN: usize = 40;

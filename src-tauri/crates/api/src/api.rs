@@ -75,7 +75,12 @@ pub struct Api {
 impl Api {
     /// An api that only reads, on a registry without a core beside it.
     #[must_use]
-    pub fn reading(registry: Arc<dyn Registry>, clock: Arc<dyn Clock>, policy: Policy, scale: Arc<dyn TokenCounter>) -> Self {
+    pub fn reading(
+        registry: Arc<dyn Registry>,
+        clock: Arc<dyn Clock>,
+        policy: Policy,
+        scale: Arc<dyn TokenCounter>,
+    ) -> Self {
         Self { registry, clock, policy, feeds: Feeds::new(), scale, live: None }
     }
 

@@ -19,7 +19,7 @@ pub use agent::{AgentFacts, AgentsAt, RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
 pub(crate) use budget::from_domain::sources;
 pub use budget::{
     AtLimitDto, BudgetChoices, BudgetDto, BudgetList, BudgetShown, ExactnessDto, FamilyDto, LimitDto, ModelDto,
-    OneAgent, OverLimitDto, PendingResultDto, PendingResultState, SeriesDto, SeriesPoint, SetBudget, ShowSeries,
+    OneAgent, OverLimitDto, PendingResultDto, PendingStateDto, SeriesDto, SeriesPoint, SetBudget, ShowSeries,
     ShowWaste, SizeFromDto, SourceDto, SourcePart, TokensDto, ToolCost, WasteDto, WasteList, WindowDto,
 };
 pub use core::storage::{AuditVerifiedDto, RecordingDto, StorageDto};

@@ -3,8 +3,8 @@
 //! Codes are the exit codes of the command line (product.md); the list is closed. Errors of the layers below are converted
 //! here; those layers know no codes, and nobody matches on text.
 
-use domain::task::Refusal;
 use domain::ports::{ArgumentError, RegistryError, UpstreamError};
+use domain::task::Refusal;
 use engine::EngineError;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;

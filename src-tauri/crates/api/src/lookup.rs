@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 
-use domain::task::TaskHandle;
 use domain::ids::{AgentId, HandleId, ServerId};
 use domain::server::Server;
+use domain::task::TaskHandle;
 use domain::task::status::Phase;
 use domain::time::Timestamp;
 

@@ -16,15 +16,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use domain::agent::{Agent, TokenDigest};
+use domain::budget::window::CountingSettings;
 use domain::ids::{AgentId, ConnectionId, HandleId, HostId, ServerId, UpstreamTaskId};
-use domain::task::observation::{Observation, ObservationDoor};
-use domain::task::payload::Payload;
 use domain::policy::{CountingPolicy, Policy};
-use domain::ports::{Abilities, AgentUnit, AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Clock, Connected, ConnectionSpec, Connector, ListedTasks, PortFuture, Registry, ServerUnit, ToolFacts, Upstream, UpstreamError};
+use domain::ports::{
+    Abilities, AgentUnit, AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Clock, Connected,
+    ConnectionSpec, Connector, ListedTasks, PortFuture, Registry, ServerUnit, ToolFacts, Upstream, UpstreamError,
+};
 use domain::raw_message::RawText;
 use domain::server::{Dialect, Era, Negotiated, Server};
+use domain::task::observation::{Observation, ObservationDoor};
+use domain::task::payload::Payload;
 use domain::task::status::{TaskStatus, Ttl};
-use domain::budget::window::CountingSettings;
 use engine::runtime::supervisor::Supervisor;
 use engine::{AgentCall, AgentTraffic, CallOutcome, Engine, EngineParts, HangUp, Passed, SystemClock};
 use futures::future::join_all;
@@ -92,7 +95,10 @@ impl Upstream for Instantly {
     fn call(&self, request: CallRequest) -> PortFuture<'_, Result<CallReply, CallError>> {
         Box::pin(async move {
             Ok(if &*request.tool == "task" {
-                CallReply::Task { id: UpstreamTaskId::new(request.ticket.to_string()), seen: seen(ObservationDoor::Create) }
+                CallReply::Task {
+                    id: UpstreamTaskId::new(request.ticket.to_string()),
+                    seen: seen(ObservationDoor::Create),
+                }
             } else {
                 CallReply::Result { payload: Payload::new(RESULT), is_error: false }
             })

@@ -22,15 +22,15 @@ mod tests;
 use std::sync::Arc;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::task::TaskHandle;
-use domain::ids::{AgentId, HandleId, PersonId, WindowId};
 use domain::budget::models::{self, CountingMethod};
-use domain::task::payload::Payload;
+use domain::budget::window::{Burn, CountingSettings, ToolListScope, Window};
+use domain::ids::{AgentId, HandleId, PersonId, WindowId};
 use domain::policy::{CountingPolicy, Policy};
 use domain::ports::TokenCounter;
 use domain::rule::{RuleScope, TokenLimit};
+use domain::task::TaskHandle;
+use domain::task::payload::Payload;
 use domain::time::Timestamp;
-use domain::budget::window::{Burn, CountingSettings, ToolListScope, Window};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -196,7 +196,9 @@ impl Engine {
     pub fn budgets(&self) -> Vec<AgentBudget> {
         let snapshot = self.core.access.snapshot();
         let agents = snapshot.all().into_iter().filter(|agent| agent.revoked.is_none());
-        agents.filter_map(|agent| self.budget_of(&snapshot, agent.id, agent.meter != CountingSettings::default())).collect()
+        agents
+            .filter_map(|agent| self.budget_of(&snapshot, agent.id, agent.meter != CountingSettings::default()))
+            .collect()
     }
 
     fn budget_of(&self, snapshot: &AccessSnapshot, agent: AgentId, is_set: bool) -> Option<AgentBudget> {

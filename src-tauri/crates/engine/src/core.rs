@@ -5,10 +5,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use domain::task::{TaskHandle, Transition};
 use domain::ids::{HandleId, HostId, ServerId};
 use domain::policy::Policy;
 use domain::ports::{CallIntents, Connector, Notifier, Registry, RegistryError, UpstreamError};
+use domain::task::{TaskHandle, Transition};
 use domain::time::Timestamp;
 use tokio::sync::Semaphore;
 

@@ -40,7 +40,7 @@ pub type Draw = Arc<dyn Fn() -> u128 + Send + Sync>;
 pub struct EngineParts {
     /// The durable store of tasks, servers, agents and rules.
     pub registry: Arc<dyn Registry>,
-    /// CallIntents of agent calls, written before they leave.
+    /// Call intents of agent calls, written before they leave.
     pub intents: Arc<dyn CallIntents>,
     /// Opens connections to servers.
     pub connector: Arc<dyn Connector>,

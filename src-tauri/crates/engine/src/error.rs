@@ -2,9 +2,9 @@
 //!
 //! Hints for people are added at the edge (`api`). Refusals are the domain's.
 
-use domain::task::Refusal;
 use domain::ids::HandleId;
 use domain::ports::{ArgumentError, RecordingFault, RegistryError, UpstreamError};
+use domain::task::Refusal;
 
 use crate::tasks::retention::Quota;
 

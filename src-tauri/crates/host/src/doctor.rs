@@ -138,8 +138,10 @@ async fn core(config: &Config) -> (Vec<Finding>, Option<CoreFacts>) {
         }
         Ok(Err(error)) => (vec![Finding::broken(area, error.message, error.hint)], None),
         Err(_) => {
-            let message =
-                format!("process {process} does not answer within {}", api::format::time::span(config.policy.reply_limit));
+            let message = format!(
+                "process {process} does not answer within {}",
+                api::format::time::span(config.policy.reply_limit)
+            );
             (vec![Finding::broken(area, message, restart)], None)
         }
     }

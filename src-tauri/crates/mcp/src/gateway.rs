@@ -29,7 +29,6 @@ use engine::runtime::supervisor::Supervisor;
 use engine::{Draw, Engine};
 use tokio::sync::Semaphore;
 
-use crate::upstream::Forwarder;
 use crate::gateway::clients::polls::PollHistory;
 use crate::gateway::clients::rate_limit::RequestLimits;
 use crate::gateway::results::cutting;
@@ -38,6 +37,7 @@ use crate::gateway::state::GatewayState;
 use crate::gateway::subscriptions::session_state::SessionStates;
 use crate::gateway::tasks::elicitation_claims::ElicitationClaims;
 use crate::gateway::tasks::notified_tasks::NotifiedTasks;
+use crate::upstream::Forwarder;
 
 /// What the gateway is built from.
 pub struct GatewayParts {

@@ -24,7 +24,7 @@ pub mod version;
 mod tests;
 
 pub use client_requests::ClientRequestError;
-pub use http::{PATH, ServeHttpError, router, serve_http};
+pub use http::{ForeignRequest, PATH, ServeHttpError, check_fetch_site, check_host_and_origin, router, serve_http};
 pub use in_flight::CancelReason;
 pub use principal::{ClientProgram, ModernClient, Principal};
 pub use raw_result::RawResult;

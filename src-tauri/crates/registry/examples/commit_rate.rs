@@ -11,9 +11,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use domain::audit::Verb;
-use domain::task::TaskHandle;
 use domain::policy::Policy;
 use domain::ports::{Commit, Registry};
+use domain::task::TaskHandle;
 use domain::task::status::Phase;
 use domain::time::Timestamp;
 use futures::future::join_all;

@@ -9,9 +9,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use domain::task::TaskHandle;
 use domain::policy::Policy;
 use domain::ports::{GroupBy, Registry, TaskListQuery, TaskOrder, TaskQuery};
+use domain::task::TaskHandle;
 use domain::task::status::Phase;
 use domain::time::Timestamp;
 use futures::future::join_all;

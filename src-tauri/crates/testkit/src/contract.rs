@@ -36,7 +36,11 @@ pub fn policy() -> Policy {
         desk_value_bytes: 8_000,
         desk_kind_bytes: 10_000,
         raw_messages_per_task: 4,
-        counting: CountingPolicy { windows_shown: 2, series_kept: Duration::from_secs(10 * 3_600), ..CountingPolicy::default() },
+        counting: CountingPolicy {
+            windows_shown: 2,
+            series_kept: Duration::from_secs(10 * 3_600),
+            ..CountingPolicy::default()
+        },
         ..Policy::default()
     }
 }

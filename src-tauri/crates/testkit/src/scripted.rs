@@ -12,11 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::{ConnectionId, HandleId, RequestKey, ServerId, SessionKey, UpstreamTaskId};
+use domain::ports::{CallError, CallReply, Clock, Closure, ToolFacts, UpstreamError, UpstreamEvent};
+use domain::server::{Dialect, Era, Negotiated};
+use domain::task::input_request::AnswerAction;
 use domain::task::observation::Observation;
 use domain::task::payload::Payload;
-use domain::ports::{CallError, CallReply, Clock, Closure, ToolFacts, UpstreamError, UpstreamEvent};
-use domain::task::input_request::AnswerAction;
-use domain::server::{Dialect, Era, Negotiated};
 use domain::time::Timestamp;
 use futures::channel::mpsc;
 use parking_lot::Mutex;
@@ -318,7 +318,10 @@ impl ScriptedServer {
     pub fn push(&self, task: &str, look: &PollReply) -> bool {
         self.becomes(task, look.clone());
         let id = UpstreamTaskId::new(task);
-        let seen = Observation { door: domain::task::observation::ObservationDoor::Push, ..self.sighting(&id, look, self.clock.now()) };
+        let seen = Observation {
+            door: domain::task::observation::ObservationDoor::Push,
+            ..self.sighting(&id, look, self.clock.now())
+        };
         self.say(UpstreamEvent::Seen(id, Box::new(seen)))
     }
 

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::task::payload::Payload;
 use domain::ports::{Cut, MessagePart, PartCount, TokenCounter};
+use domain::task::payload::Payload;
 use domain::tokens::{Count, Exactness, Family};
 use serde_json::{Map, Value};
 
@@ -114,9 +114,12 @@ impl TokenCounter for ByteTokenCounter {
         | MessagePart::Text(raw)) = load;
         let read = match load {
             MessagePart::Text(_) => None,
-            MessagePart::Call(_) | MessagePart::Result(_) | MessagePart::Error(_) | MessagePart::Task(_) | MessagePart::Prompt(_) | MessagePart::Resource(_) => {
-                serde_json::from_str::<Value>(raw).ok()
-            }
+            MessagePart::Call(_)
+            | MessagePart::Result(_)
+            | MessagePart::Error(_)
+            | MessagePart::Task(_)
+            | MessagePart::Prompt(_)
+            | MessagePart::Resource(_) => serde_json::from_str::<Value>(raw).ok(),
         };
         let Some(value) = read else { return PartCount { count: count(raw.len()), ..PartCount::default() } };
         let bytes = match load {
@@ -136,18 +139,31 @@ impl TokenCounter for ByteTokenCounter {
         };
         let reported = match load {
             MessagePart::Result(_) => value.pointer("/_meta/usage/output_tokens").and_then(Value::as_u64),
-            MessagePart::Call(_) | MessagePart::Error(_) | MessagePart::Task(_) | MessagePart::Prompt(_) | MessagePart::Resource(_) | MessagePart::Text(_) => {
-                None
-            }
+            MessagePart::Call(_)
+            | MessagePart::Error(_)
+            | MessagePart::Task(_)
+            | MessagePart::Prompt(_)
+            | MessagePart::Resource(_)
+            | MessagePart::Text(_) => None,
         };
         let instead = match load {
             MessagePart::Result(_) => count(text(value.get("structuredContent"))).tokens,
             MessagePart::Error(_) if value.get("data").is_some() => count(raw.len()).tokens,
-            MessagePart::Call(_) | MessagePart::Error(_) | MessagePart::Task(_) | MessagePart::Prompt(_) | MessagePart::Resource(_) | MessagePart::Text(_) => 0,
+            MessagePart::Call(_)
+            | MessagePart::Error(_)
+            | MessagePart::Task(_)
+            | MessagePart::Prompt(_)
+            | MessagePart::Resource(_)
+            | MessagePart::Text(_) => 0,
         };
         let media = match load {
             MessagePart::Result(_) => count(result_media(&value)).tokens,
-            MessagePart::Call(_) | MessagePart::Error(_) | MessagePart::Task(_) | MessagePart::Prompt(_) | MessagePart::Resource(_) | MessagePart::Text(_) => 0,
+            MessagePart::Call(_)
+            | MessagePart::Error(_)
+            | MessagePart::Task(_)
+            | MessagePart::Prompt(_)
+            | MessagePart::Resource(_)
+            | MessagePart::Text(_) => 0,
         };
         PartCount { count: count(bytes), reported, instead, media }
     }
@@ -198,7 +214,11 @@ mod tests {
         let result = r#"{"content":[{"type":"text","text":"abc"},{"type":"text","text":"é"}],"_meta":{"x":"long"}}"#;
         let count_part = |load| ByteTokenCounter.count_part(Family::O200k, load).count.tokens;
         assert_eq!(count_part(MessagePart::Result(result)), 5, "three bytes, and two of the accent");
-        assert_eq!(count_part(MessagePart::Call(r#"{"name":"add","arguments":{"a":1}}"#)), 3 + 7, "the name and the raw arguments");
+        assert_eq!(
+            count_part(MessagePart::Call(r#"{"name":"add","arguments":{"a":1}}"#)),
+            3 + 7,
+            "the name and the raw arguments"
+        );
         assert_eq!(count_part(MessagePart::Text("{}")), 2);
         assert_eq!(ByteTokenCounter.words(result), "abcé");
         assert_eq!(ByteTokenCounter.cut(Family::O200k, "éé", 1).bytes, 2, "at least one character");

@@ -7,11 +7,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::agent::{Agent, TokenDigest, check_agent_name};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::task::figures::TaskTally;
-use domain::ids::AgentId;
-use domain::client::learned_timeout::LearnedTimeout;
-use domain::ports::{AgentUnit, TaskListQuery};
 use domain::budget::window::CountingSettings;
+use domain::client::learned_timeout::LearnedTimeout;
+use domain::ids::AgentId;
+use domain::ports::{AgentUnit, TaskListQuery};
+use domain::task::figures::TaskTally;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 

@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use domain::agent::Agent;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::client::profile::{self, PROFILES};
 use domain::budget::models::{self, MODELS};
+use domain::budget::window::CountingSettings;
+use domain::client::profile::{self, PROFILES};
 use domain::ports::AgentUnit;
 use domain::tokens::{Count, Family};
-use domain::budget::window::CountingSettings;
 
 use super::Nothing;
 use crate::api::Api;

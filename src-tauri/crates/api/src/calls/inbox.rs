@@ -7,9 +7,9 @@ pub mod answer;
 
 use std::collections::{BTreeMap, HashMap};
 
-use domain::task::TaskHandle;
 use domain::ids::HandleId;
 use domain::ports::{TaskFlag, TaskListQuery};
+use domain::task::TaskHandle;
 use domain::task::input_request::RequestState;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;

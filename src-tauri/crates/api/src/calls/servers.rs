@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::task::figures::TaskTally;
 use domain::ids::ServerId;
 use domain::ports::{Secret, ServerUnit};
 use domain::server::{Consent, Server, ServerAddress, ServerHealth, check_server_name};
+use domain::task::figures::TaskTally;
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;

@@ -14,10 +14,10 @@ pub(crate) mod wait_until;
 
 use std::time::Duration;
 
-use domain::task::TaskHandle;
 use domain::ids::{HandleId, UpstreamTaskId};
-use domain::task::payload::{Payload, PayloadKind};
 use domain::ports::{TaskCursor, TaskQuery};
+use domain::task::TaskHandle;
+use domain::task::payload::{Payload, PayloadKind};
 use domain::task::status::{Outcome, Phase, TaskStatus};
 use domain::time::Timestamp;
 use engine::StartCall;

@@ -101,7 +101,7 @@ pub struct PendingResultDto {
     /// How exact.
     pub exactness: ExactnessDto,
     /// What keeps it.
-    pub state: PendingResultState,
+    pub state: PendingStateDto,
     /// The phase of an open task, as lists of tasks show it; null when its result is here.
     #[ts(type = "Phase | null")]
     pub phase: Option<Word<Phase>>,
@@ -113,7 +113,7 @@ pub struct PendingResultDto {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 #[ts(rename = "ComingState")]
-pub enum PendingResultState {
+pub enum PendingStateDto {
     /// A person decides.
     Held,
     /// The agent reads it in slices.

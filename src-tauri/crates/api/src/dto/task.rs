@@ -11,9 +11,9 @@ pub mod related_tasks;
 pub mod row;
 
 use domain::task::figures::CountedState;
-use domain::task::{Audience, Origin, TaskHandle};
 use domain::task::observation::LogLine;
 use domain::task::status::{Phase, PhaseGroup, ServerView};
+use domain::task::{Audience, Origin, TaskHandle};
 use domain::time::Timestamp;
 use engine::LiveFacts;
 use serde::{Deserialize, Serialize};

@@ -6,8 +6,8 @@
 use std::fmt;
 
 use domain::audit::Verb;
-use domain::task::ParentWhy;
 use domain::raw_message::Direction;
+use domain::task::ParentWhy;
 use domain::task::input_request::AnswerAction;
 use domain::task::status::{Phase, PhaseGroup};
 use domain::tokens::Family;

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::task::figures::TaskTally;
 use domain::ids::AgentId;
+use domain::task::figures::TaskTally;
 
 use crate::api::Api;
 use crate::dto::{AgentFacts, RuleDto};
@@ -82,7 +82,12 @@ impl FeedAgents {
     }
 
     /// Tells the figures of agents that may have moved.
-    pub(crate) async fn count(&mut self, api: &Api, tallies: &[TaskTally], delta: &mut FeedDelta) -> Result<(), ApiError> {
+    pub(crate) async fn count(
+        &mut self,
+        api: &Api,
+        tallies: &[TaskTally],
+        delta: &mut FeedDelta,
+    ) -> Result<(), ApiError> {
         let stale = std::mem::take(&mut self.stale);
         if stale.is_empty() {
             return Ok(());

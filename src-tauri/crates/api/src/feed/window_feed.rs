@@ -8,10 +8,10 @@ mod servers;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use domain::task::figures::TaskTally;
-use domain::task::TaskHandle;
 use domain::ids::{HandleId, PersonId, ServerId};
 use domain::ports::{TaskFlag, TaskListQuery};
+use domain::task::TaskHandle;
+use domain::task::figures::TaskTally;
 use engine::{Engine, FeedFrame as ChangeFrame, LiveFacts, RecordingState};
 use futures::StreamExt;
 use futures::future::BoxFuture;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use domain::task::Origin;
 use domain::raw_message::Direction;
+use domain::task::Origin;
 use domain::task::status::{CancelState, Phase, PhaseGroup};
 
 #[test]
@@ -19,8 +19,13 @@ fn the_types_of_the_window_are_those_of_this_core() {
 fn words_that_the_window_switches_on_are_those_of_the_domain() {
     let union = |words: &[&str]| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" | ");
     let text = api::bindings::typescript();
-    let stops =
-        [CancelState::Asked, CancelState::Acknowledged, CancelState::Stopped, CancelState::FinishedAnyway, CancelState::Refused];
+    let stops = [
+        CancelState::Asked,
+        CancelState::Acknowledged,
+        CancelState::Stopped,
+        CancelState::FinishedAnyway,
+        CancelState::Refused,
+    ];
     let origins = [Origin::Started, Origin::Agent, Origin::Discovered, Origin::Adopted];
     for words in [
         union(&stops.map(CancelState::word)),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use api::{Api, CALLS, Code};
 use domain::ports::Clock;
 use serde_json::json;
-use testkit::token_counter::ByteTokenCounter;
 use testkit::scripted::PollReply;
+use testkit::token_counter::ByteTokenCounter;
 
 use crate::world::World;
 

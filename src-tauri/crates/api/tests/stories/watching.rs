@@ -11,7 +11,11 @@ use crate::world::{World, descendant};
 #[tokio::test(start_paused = true)]
 async fn the_history_of_a_task_says_who_did_what_and_when() {
     let world = World::new().await;
-    world.server.reply_task("tidy", "t1", vec![PollReply::says("reading"), PollReply::asks(&["go"]), PollReply::done()]);
+    world.server.reply_task(
+        "tidy",
+        "t1",
+        vec![PollReply::says("reading"), PollReply::asks(&["go"]), PollReply::done()],
+    );
     let id = world.start("tidy").await;
     world.until(&id, "waiting").await;
     world.call("tasks.answer", json!({"id": id, "action": "accept", "content": {"name": "Dana"}})).await;

@@ -14,14 +14,14 @@ use engine::{Engine, EngineParts};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use testkit::build::{http_server, person, sequential_bits};
-use testkit::clock::TestClock;
 use testkit::call_intents::MemoryCallIntents;
+use testkit::clock::TestClock;
 use testkit::kill::{KillPointRegistry, KillPoints};
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
-use testkit::token_counter::ByteTokenCounter;
 use testkit::scripted::{ScriptedConnector, ScriptedServer};
 use testkit::secrets::MemorySecrets;
+use testkit::token_counter::ByteTokenCounter;
 
 /// Every server that is added turns out to be the scripted one.
 struct AnyServer {
@@ -136,7 +136,7 @@ impl World {
 
     /// Ends the core.
     pub(crate) async fn stop(&self) {
-        self.engine.stop().await;
+        self.engine.shutdown().await;
     }
 
     /// Makes a call that may be refused.

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use domain::task::{TaskHandle, Transition};
-use domain::ids::AgentId;
 use domain::client::learned_timeout::{AbandonedCall, LearnedTimeout, learn};
+use domain::ids::AgentId;
 use domain::policy::plain_text;
 use domain::ports::{AgentNote, RegistryError};
+use domain::task::{TaskHandle, Transition};
 use domain::time::Timestamp;
 use futures::stream::{self, StreamExt};
 use parking_lot::Mutex;

@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use domain::task::{Attention, TaskHandle};
 use domain::ids::{HandleId, ServerId};
 use domain::ports::Notice;
 use domain::task::status::Phase;
+use domain::task::{Attention, TaskHandle};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;

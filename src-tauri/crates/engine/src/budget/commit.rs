@@ -3,13 +3,13 @@
 //! Runs after every commit, so it only queues; nothing here waits or counts. Waste is read off the change itself, so
 //! that it is counted once, whatever restarts in between.
 
-use domain::task::{TaskHandle, Told, Transition};
+use domain::budget::waste::Waste;
 use domain::ids::AgentId;
 use domain::task::payload::{Payload, PayloadKind};
 use domain::task::status::{Contact, GoneWhy};
+use domain::task::{TaskHandle, Told, Transition};
 use domain::time::Timestamp;
 use domain::tokens::Count;
-use domain::budget::waste::Waste;
 
 use super::Budget;
 use super::limits::IncomingResult;

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use domain::task::payload::PayloadKind;
 use domain::policy::CountingPolicy;
 use domain::ports::{BudgetNote, RegistryError};
+use domain::task::payload::PayloadKind;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::counting::queue::{CountingItem, TaskText};

@@ -10,13 +10,13 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use domain::task::{HoldReason, TaskHandle, Transition};
-use domain::ids::{AgentId, HandleId};
 use domain::budget::models::CountingMethod;
-use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
+use domain::ids::{AgentId, HandleId};
 use domain::ports::PartCount;
 use domain::rule::{LimitAction, TokenLimit};
+use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::task::status::{Outcome, TaskStatus};
+use domain::task::{HoldReason, TaskHandle, Transition};
 use domain::time::Timestamp;
 use domain::tokens::Family;
 use parking_lot::Mutex;
@@ -362,8 +362,8 @@ impl Budget {
         let counted = visible::counted(&measure, &weight, bytes, kind);
         let step = then(step, |next| task_costs::with_result_cost(next, family, counted));
         let large = case.bounds.one.filter(|limit| size.most > limit.tokens);
-        let too_large =
-            large.map(|limit| (limit.at, HoldReason::TooLarge { tokens: size.shown(limit.tokens), limit: limit.tokens }));
+        let too_large = large
+            .map(|limit| (limit.at, HoldReason::TooLarge { tokens: size.shown(limit.tokens), limit: limit.tokens }));
         let full = case.bounds.window.and_then(|limit| match self.reservation(&case, limit, size) {
             Ok(reservation) => {
                 incoming.reservation = Some(reservation);

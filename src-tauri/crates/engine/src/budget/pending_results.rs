@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use domain::task::{ResultForm, TaskHandle};
 use domain::ids::{HandleId, ServerId, WindowId};
 use domain::task::status::{Intent, Phase};
+use domain::task::{ResultForm, TaskHandle};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Intake};
 

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use domain::budget::models::{self, CountingMethod};
-use domain::time::Timestamp;
-use domain::tokens::{Count, Family, Intake};
 use domain::budget::waste::Waste;
 use domain::budget::window::{CountingSettings, TokenSource};
+use domain::time::Timestamp;
+use domain::tokens::{Count, Family, Intake};
 
 use super::Budget;
 use crate::budget::conversations::conversation::Conversation;
@@ -122,8 +122,12 @@ impl Budget {
             // A list is counted by tool; a task's call is counted at its birth.
             Passed::Tools { .. } => (TokenSource::Tools, None, None),
             Passed::Call(_) => (TokenSource::Arguments, None, None),
-            Passed::Result(_) => (TokenSource::Results, Some(CostPart::Delivered(stands.tokens)), Some(ReadExtent::Whole)),
-            Passed::Slice(_) => (TokenSource::Results, Some(CostPart::Delivered(stands.tokens)), Some(ReadExtent::Part)),
+            Passed::Result(_) => {
+                (TokenSource::Results, Some(CostPart::Delivered(stands.tokens)), Some(ReadExtent::Whole))
+            }
+            Passed::Slice(_) => {
+                (TokenSource::Results, Some(CostPart::Delivered(stands.tokens)), Some(ReadExtent::Part))
+            }
             Passed::Error(_) => (TokenSource::Results, Some(CostPart::Delivered(stands.tokens)), None),
             Passed::Handle(_) | Passed::Look { .. } => {
                 (TokenSource::Handles, Some(CostPart::Handle), Some(ReadExtent::Handle))

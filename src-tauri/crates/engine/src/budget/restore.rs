@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use domain::task::TaskHandle;
 use domain::ports::RegistryError;
+use domain::task::TaskHandle;
 use domain::task::status::{Outcome, ServerView, TaskStatus};
 use domain::tokens::{Count, Intake, TaskTokens};
 

@@ -3,8 +3,8 @@
 //! Nothing is counted here: these are bounds that cost no more than a search.
 
 use domain::ids::{AgentId, ServerId};
-use domain::task::payload::Payload;
 use domain::ports::MessagePart;
+use domain::task::payload::Payload;
 
 use crate::budget::conversations::conversation::Conversation;
 use crate::budget::counting::visible::MessageKind;

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::task::{TaskHandle, Transition};
 use domain::ids::HandleId;
 use domain::ports::{RegistryError, with_error};
 use domain::rule::TokenLimit;
+use domain::task::{TaskHandle, Transition};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, TaskTokens};
 use futures::stream::{self, StreamExt};

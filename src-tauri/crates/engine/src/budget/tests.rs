@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use domain::ids::{AgentId, HandleId, ServerId, WindowId};
 use domain::budget::models::{self, CountingMethod};
-use domain::task::payload::Payload;
+use domain::budget::window::{CountingSettings, TokenFlow, TokenSource, Window};
+use domain::ids::{AgentId, HandleId, ServerId, WindowId};
 use domain::policy::CountingPolicy;
+use domain::task::payload::Payload;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, Intake};
-use domain::budget::window::{CountingSettings, TokenFlow, TokenSource, Window};
 use futures::FutureExt;
 use proptest::prelude::*;
 
@@ -42,8 +42,12 @@ enum Act {
 }
 
 fn act() -> impl Strategy<Value = Act> {
-    let source =
-        prop_oneof![Just(TokenSource::Arguments), Just(TokenSource::Results), Just(TokenSource::Handles), Just(TokenSource::Prompts)];
+    let source = prop_oneof![
+        Just(TokenSource::Arguments),
+        Just(TokenSource::Results),
+        Just(TokenSource::Handles),
+        Just(TokenSource::Prompts)
+    ];
     let session = || proptest::option::of(0..3_u8);
     let state =
         prop_oneof![Just(PendingResultState::Held), Just(PendingResultState::Slices), Just(PendingResultState::Ready)];

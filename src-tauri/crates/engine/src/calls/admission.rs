@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::audit::Actor;
-use domain::task::{Audience, NewCall, TaskHandle};
 use domain::ids::{HandleId, JobKey, PersonId, ServerId};
-use domain::task::payload::Payload;
 use domain::ports::{Abilities, CallError, CallReply, CallRequest, CommitError, RegistryError};
 use domain::rule::{AudienceRule, RepeatRule, ResolvedRule};
+use domain::task::payload::Payload;
+use domain::task::{Audience, NewCall, TaskHandle};
 use sha2::{Digest, Sha256};
 
 use crate::calls::agent_call::{AgentCall, CallOutcome};

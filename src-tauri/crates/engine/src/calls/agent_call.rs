@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::task::payload::Payload;
 use domain::ports::{Abilities, CallListener, Continuation};
+use domain::task::payload::Payload;
 
 use crate::budget::Conversation;
 

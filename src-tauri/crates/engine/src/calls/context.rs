@@ -5,10 +5,10 @@
 
 use std::collections::HashMap;
 
-use domain::task::TaskHandle;
 use domain::ids::HandleId;
-use domain::task::payload::Payload;
 use domain::ports::{Abilities, CallListener};
+use domain::task::TaskHandle;
+use domain::task::payload::Payload;
 use domain::task::status::ServerView;
 use parking_lot::Mutex;
 

@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use domain::task::TaskHandle;
 use domain::ids::{AgentId, HandleId, JobKey};
+use domain::task::TaskHandle;
 use domain::time::Timestamp;
 use parking_lot::Mutex;
 

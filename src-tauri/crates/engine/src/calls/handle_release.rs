@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use domain::task::decider::Decider;
-use domain::task::{TaskHandle, Transition};
 use domain::ids::{AgentId, HandleId};
 use domain::ports::RegistryError;
+use domain::task::decider::Decider;
 use domain::task::status::ServerView;
+use domain::task::{TaskHandle, Transition};
 
 use crate::calls::agent_call::HangUp;
 use crate::connections::call_reply::released;

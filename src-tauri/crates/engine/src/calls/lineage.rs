@@ -3,8 +3,8 @@
 //! Guesses for display only: no right and no wait follows from them, so a read that fails leaves them out. The agent's
 //! trace comes first; without one, a call made while a task of the same agent is open counts as its child.
 
-use domain::task::{Parent, ParentWhy, TaskHandle, UsualDuration};
 use domain::ids::JobKey;
+use domain::task::{Parent, ParentWhy, TaskHandle, UsualDuration};
 
 use crate::calls::agent_call::AgentCall;
 use crate::core::EngineCore;

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use domain::audit::Actor;
-use domain::task::{Home, NewCall, TaskHandle, Transition};
 use domain::ids::{HandleId, JobKey, PersonId};
 use domain::ports::{CallError, CallIntent, CallReply, CallRequest, CommitError, RegistryError, UpstreamError};
 use domain::rule::{AudienceRule, ResolvedRule};
+use domain::task::{Home, NewCall, TaskHandle, Transition};
 use domain::time::Timestamp;
 use futures::future::{Either, select};
 use parking_lot::Mutex;

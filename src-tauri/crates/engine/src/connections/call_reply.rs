@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use domain::task::{Home, TaskHandle, Transition};
 use domain::ids::HandleId;
+use domain::ports::{CallError, CallReply, CallRequest, Continuation};
 use domain::task::observation::Observation;
 use domain::task::payload::Payload;
-use domain::ports::{CallError, CallReply, CallRequest, Continuation};
 use domain::task::status::{GoneWhy, Intent, TaskStatus};
+use domain::task::{Home, TaskHandle, Transition};
 use domain::time::Timestamp;
 use futures::future::BoxFuture;
 use tokio::time::Instant;

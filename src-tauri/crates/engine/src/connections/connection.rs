@@ -7,10 +7,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::task::observation::Progress;
 use domain::policy::Policy;
 use domain::ports::{ToolFacts, UpstreamError};
 use domain::server::{Era, Server, ServerHealth};
+use domain::task::observation::Progress;
 use domain::time::Timestamp;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Notify, Semaphore, watch};

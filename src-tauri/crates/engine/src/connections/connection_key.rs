@@ -3,8 +3,8 @@
 //!
 //! When an agent's own connection is opened is decided in `servers/open_connection.rs`.
 
-use domain::task::TaskHandle;
 use domain::ids::{AgentId, ServerId};
+use domain::task::TaskHandle;
 
 /// A server, and on whose connection it is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -5,10 +5,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use domain::task::{Home, TaskHandle};
 use domain::ids::{ConnectionId, HandleId, SessionKey};
 use domain::ports::Upstream;
 use domain::server::{Negotiated, Server, ServerAddress};
+use domain::task::{Home, TaskHandle};
 use parking_lot::Mutex;
 
 /// One live connection.

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::task::TaskHandle;
 use domain::ids::{AgentId, ServerId};
+use domain::task::TaskHandle;
 use parking_lot::RwLock;
 
 use crate::connections::connection::ServerConnection;

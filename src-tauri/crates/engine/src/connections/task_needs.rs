@@ -2,8 +2,8 @@
 //!
 //! Questions only; nothing is changed or sent here.
 
-use domain::task::TaskHandle;
 use domain::ids::{ConnectionId, HostId};
+use domain::task::TaskHandle;
 use domain::task::input_request::{AskDoor, RequestState};
 use domain::task::status::{Outcome, ServerView, TaskStatus};
 use domain::time::Timestamp;

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
+use domain::ids::{AgentId, HandleId, PersonId, RequestKey};
 use domain::task::decider::Decider;
 use domain::task::{AnswerInput, Refusal, ResultForm, TaskHandle, Transition};
-use domain::ids::{AgentId, HandleId, PersonId, RequestKey};
 use domain::time::Timestamp;
 
 use crate::core::{EngineCore, then};

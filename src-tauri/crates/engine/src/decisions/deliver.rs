@@ -12,8 +12,8 @@ mod route;
 
 use std::sync::Arc;
 
-use domain::task::TaskHandle;
 use domain::ids::HandleId;
+use domain::task::TaskHandle;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::Instant;

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use domain::agent::Agent;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::task::{Refusal, Transition};
 use domain::ids::{AgentId, HandleId, PersonId};
 use domain::ports::{AgentUnit, RegistryError};
+use domain::task::{Refusal, Transition};
 use futures::stream::{self, StreamExt};
 
 use crate::core::EngineCore;

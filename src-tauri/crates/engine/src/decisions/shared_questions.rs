@@ -7,10 +7,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use domain::task::{LiveOutcome, QuestionRef, TaskHandle};
 use domain::ids::{HandleId, RequestKey};
 use domain::ports::AnswerToSend;
 use domain::task::input_request::{AnswerAction, AskDoor, LiveQuestion, RequestState};
+use domain::task::{LiveOutcome, QuestionRef, TaskHandle};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 

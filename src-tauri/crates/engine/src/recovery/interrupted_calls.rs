@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::audit::Actor;
-use domain::task::{Audience, Home, NewCall, TaskHandle};
 use domain::ids::{JobKey, ServerId};
-use domain::task::payload::{Payload, PayloadKind};
 use domain::ports::{CallIntent, CommitError, RegistryError};
 use domain::server::Server;
+use domain::task::payload::{Payload, PayloadKind};
 use domain::task::status::GoneWhy;
+use domain::task::{Audience, Home, NewCall, TaskHandle};
 use domain::time::Timestamp;
 use futures::stream::{self, StreamExt, TryStreamExt};
 

@@ -7,11 +7,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::task::{TaskHandle, Transition};
 use domain::ids::ServerId;
 use domain::ports::RegistryError;
 use domain::server::{Server, ServerAddress};
 use domain::task::status::GoneWhy;
+use domain::task::{TaskHandle, Transition};
 use domain::time::Timestamp;
 use futures::stream::{self, StreamExt};
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::policy::Policy;
-use domain::ports::Clock;
 use domain::policy::schedule::next_reconnect;
+use domain::ports::Clock;
 use domain::time::Timestamp;
 use parking_lot::Mutex;
 use tokio::time::Instant;

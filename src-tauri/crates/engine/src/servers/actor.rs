@@ -7,10 +7,10 @@
 
 use std::sync::Arc;
 
-use domain::task::TaskHandle;
 use domain::ids::{HandleId, UpstreamTaskId};
 use domain::ports::UpstreamEvent;
 use domain::server::{Server, ServerHealth};
+use domain::task::TaskHandle;
 use domain::task::status::Contact;
 use domain::time::Timestamp;
 use futures::future::BoxFuture;

@@ -7,11 +7,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use domain::audit::Actor;
-use domain::task::{FoundTask, Home, Origin, TaskHandle};
 use domain::ids::{HandleId, PersonId, ServerId, UpstreamTaskId};
-use domain::task::observation::Observation;
 use domain::ports::{CommitError, UpstreamError};
 use domain::server::ServerAddress;
+use domain::task::observation::Observation;
+use domain::task::{FoundTask, Home, Origin, TaskHandle};
 
 use crate::connections::connection::ServerConnection;
 use crate::connections::connection_key::ConnectionKey;

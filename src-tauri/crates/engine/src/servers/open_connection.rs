@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use domain::task::TaskHandle;
 use domain::ids::{AgentId, ConnectionId, ServerId};
 use domain::ports::Abilities;
 use domain::server::{Era, Negotiated, Server};
+use domain::task::TaskHandle;
 
 use crate::connections::connection::ServerConnection;
 use crate::connections::connection_key::ConnectionKey;

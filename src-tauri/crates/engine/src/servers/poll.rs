@@ -7,12 +7,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::task::{MissCount, TaskHandle};
 use domain::ids::{HandleId, UpstreamTaskId};
-use domain::task::observation::Observation;
 use domain::ports::UpstreamError;
 use domain::server::{ServerAddress, ServerHealth};
+use domain::task::observation::Observation;
 use domain::task::status::{GoneWhy, Miss, Needs};
+use domain::task::{MissCount, TaskHandle};
 use tokio::time::Instant;
 
 use crate::connections::connection::PollRequest;

@@ -7,11 +7,11 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::task::LiveOutcome;
 use domain::ids::{HandleId, UpstreamTaskId};
-use domain::task::observation::Progress;
 use domain::ports::{AnswerToSend, UpstreamEvent, UpstreamSubject};
+use domain::task::LiveOutcome;
 use domain::task::input_request::{AnswerAction, Ask, AskDoor, LiveQuestion, RequestState};
+use domain::task::observation::Progress;
 use domain::task::status::TaskStatus;
 use tokio::time::Instant;
 

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use domain::task::Transition;
 use domain::ids::HandleId;
+use domain::task::Transition;
 use tokio::time::Instant;
 
 use crate::connections::call_reply;

@@ -6,9 +6,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use domain::task::TaskHandle;
 use domain::ids::HandleId;
 use domain::ports::RegistryError;
+use domain::task::TaskHandle;
 use futures::stream::{self, StreamExt};
 use parking_lot::Mutex;
 

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use domain::task::{Effect, TaskHandle, Transition};
 use domain::ids::Seq;
+use domain::task::{Effect, TaskHandle, Transition};
 use domain::time::Timestamp;
 
 use crate::attention::notices::AttentionQueue;

@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use domain::ports::change::{Change, Changes, Entity};
 use domain::ids::{AgentId, HandleId, Seq, ServerId};
 use domain::ports::RegistryError;
+use domain::ports::change::{Change, Changes, Entity};
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::watch;
 use tokio::time::Instant;

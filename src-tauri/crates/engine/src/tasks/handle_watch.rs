@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::task::TaskHandle;
 use domain::ids::HandleId;
+use domain::task::TaskHandle;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use domain::task::{TaskHandle, Transition};
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::task::payload::{Payload, PayloadKind};
 use domain::policy::Policy;
 use domain::ports::{CommitError, ContactNote, Registry, RegistryError};
+use domain::task::payload::{Payload, PayloadKind};
+use domain::task::{TaskHandle, Transition};
 use domain::time::Timestamp;
 use parking_lot::Mutex;
 

@@ -7,8 +7,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
-use domain::task::TaskHandle;
 use domain::ids::{AgentId, HandleId, ServerId};
+use domain::task::TaskHandle;
 use domain::time::Timestamp;
 
 use crate::connections::connection_key::ConnectionKey;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use domain::agent::{Agent, TokenDigest};
-use domain::task::TaskHandle;
+use domain::budget::window::CountingSettings;
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::task::payload::Payload;
 use domain::ports::{Abilities, AgentUnit, CallReply, RuleUnit};
 use domain::rule::{Rule, RuleScope};
-use domain::budget::window::CountingSettings;
+use domain::task::TaskHandle;
+use domain::task::payload::Payload;
 use engine::{AgentCall, CallOutcome, EngineError, HangUp};
 use testkit::scripted::payload;
 

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use domain::task::decider::Decider;
-use domain::task::{AgentView, AnswerInput, Audience, ParentWhy, Refusal, agent_view};
 use domain::ids::{AgentId, RequestKey};
-use domain::task::payload::Payload;
 use domain::ports::{CallError, CallReply, UpstreamEvent, UpstreamSubject};
-use domain::task::input_request::{AnswerAction, Ask, LiveQuestion};
 use domain::rule::{AudienceRule, RuleScope};
+use domain::task::decider::Decider;
+use domain::task::input_request::{AnswerAction, Ask, LiveQuestion};
+use domain::task::payload::Payload;
 use domain::task::status::{Phase, RpcError, ServerView};
+use domain::task::{AgentView, AnswerInput, Audience, ParentWhy, Refusal, agent_view};
 use engine::{CallOutcome, EngineError, HangUp};
 use futures::future::join_all;
 use testkit::scripted::{EngineAction, PollReply, payload, unreachable};

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::ids::AgentId;
-use domain::task::payload::Payload;
-use domain::policy::{CountingPolicy, Policy};
-use domain::ports::SeriesQuery;
-use domain::time::Timestamp;
-use domain::tokens::{Count, Exactness, Family};
 use domain::budget::waste::Waste;
 use domain::budget::window::{CountingSettings, TokenFlow, TokenSource, ToolListScope, Window};
+use domain::ids::AgentId;
+use domain::policy::{CountingPolicy, Policy};
+use domain::ports::SeriesQuery;
+use domain::task::payload::Payload;
+use domain::time::Timestamp;
+use domain::tokens::{Count, Exactness, Family};
 use engine::{AgentBudget, AgentTraffic, CallOutcome, Passed, PendingResultState};
 use testkit::build::{http_server, person};
 use testkit::scripted::PollReply;
@@ -276,7 +276,11 @@ async fn another_family_marks_what_was_counted_before() {
 async fn what_a_task_says_on_the_way_is_kept_out_and_its_figures_survive_a_restart() {
     let (mut world, server, id) = World::new().await;
     let agent = world.agent(1).await;
-    server.reply_task("index", "t1", vec![PollReply::says("half"), PollReply::says("nearly"), PollReply::Completed(sized(500))]);
+    server.reply_task(
+        "index",
+        "t1",
+        vec![PollReply::says("half"), PollReply::says("nearly"), PollReply::Completed(sized(500))],
+    );
     let task = world.handle_of(call(agent, id, "index")).await;
     let handle = Passed::Handle(Payload::new(r#"{"taskId":"t1"}"#));
     world.engine.saw(AgentTraffic { handle: Some(task), ..seen(agent, (Some(id), Some("s1")), handle) });

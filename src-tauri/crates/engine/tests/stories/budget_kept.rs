@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use domain::task::{ResultForm, TaskHandle};
-use domain::ids::{AgentId, HandleId, ServerId};
-use domain::task::payload::Payload;
-use domain::rule::{LimitAction, RuleScope, TokenLimit};
 use domain::budget::waste::Waste;
+use domain::ids::{AgentId, HandleId, ServerId};
+use domain::rule::{LimitAction, RuleScope, TokenLimit};
+use domain::task::payload::Payload;
+use domain::task::{ResultForm, TaskHandle};
 use engine::{AgentTraffic, Passed, PendingResultState};
 use testkit::build::person;
 use testkit::scripted::{PollReply, ScriptedServer};

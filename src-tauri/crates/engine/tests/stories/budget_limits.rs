@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use domain::task::{AgentView, HoldReason, ResultForm, TaskHandle, agent_view};
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::task::payload::Payload;
 use domain::policy::{CountingPolicy, Policy};
 use domain::ports::{CallError, CallReply};
 use domain::rule::{LimitAction, RuleScope, TokenLimit};
+use domain::task::payload::Payload;
 use domain::task::status::{Phase, RpcError};
+use domain::task::{AgentView, HoldReason, ResultForm, TaskHandle, agent_view};
 use engine::{CallOutcome, PendingResultState};
 use testkit::build::{http_server, person};
 use testkit::scripted::{EngineAction, PollReply, ScriptedServer};
@@ -178,7 +178,11 @@ async fn a_result_that_does_not_fit_into_the_window_is_held() {
     let task = world.handle_of(call(agent, id, "report")).await;
     let held = world.until(task, "held", TaskHandle::is_held).await;
     let why = held.hold.map(|hold| hold.why);
-    assert_eq!(why, Some(HoldReason::DoesNotFit { tokens: 1_200, free: 500 }), "the first one comes in whatever happens");
+    assert_eq!(
+        why,
+        Some(HoldReason::DoesNotFit { tokens: 1_200, free: 500 }),
+        "the first one comes in whatever happens"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -239,7 +243,11 @@ async fn what_was_delivered_before_its_end_meets_its_limit_all_the_same() {
     world.rule(review).await;
     server.reply_task("report", "t1", vec![PollReply::working()]);
     let task = world.handle_of(call(agent, id, "report")).await;
-    world.engine.release(task, person("ada"), Some(ResultForm::Whole), None).await.expect("it is held from the beginning");
+    world
+        .engine
+        .release(task, person("ada"), Some(ResultForm::Whole), None)
+        .await
+        .expect("it is held from the beginning");
     server.becomes("t1", PollReply::Completed(large()));
     let handle = world.until(task, "over", |handle| handle.view.is_terminal()).await;
     assert_eq!(handle.hold.map(|hold| hold.why), Some(HoldReason::TooLarge { tokens: 5_000, limit: LIMIT }));

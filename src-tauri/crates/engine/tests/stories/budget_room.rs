@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::task::{HoldReason, TaskHandle};
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::task::payload::Payload;
 use domain::rule::{LimitAction, RuleScope, TokenLimit};
+use domain::task::payload::Payload;
 use domain::task::status::Phase;
+use domain::task::{HoldReason, TaskHandle};
 use engine::{AgentCall, CallOutcome, Conversation, Passed};
 use testkit::scripted::{PollReply, ScriptedServer};
 

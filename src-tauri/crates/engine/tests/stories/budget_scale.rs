@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use domain::task::HoldReason;
 use domain::rule::{LimitAction, RuleScope, TokenLimit};
+use domain::task::HoldReason;
 use domain::task::status::Phase;
 use domain::tokens::{Count, Exactness};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use domain::task::payload::Payload;
 use domain::ports::{CallError, CallReply};
+use domain::task::payload::Payload;
 use domain::task::status::{Phase, RpcError, ServerView};
 use testkit::scripted::{EngineAction, PollReply, payload, unreachable};
 
@@ -16,7 +16,11 @@ fn plain(text: &str) -> CallReply {
 #[tokio::test(start_paused = true)]
 async fn a_called_task_is_followed_to_its_result() {
     let (world, server, id) = World::new().await;
-    server.reply_task("index", "t1", vec![PollReply::says("a third"), PollReply::says("two thirds"), PollReply::done()]);
+    server.reply_task(
+        "index",
+        "t1",
+        vec![PollReply::says("a third"), PollReply::says("two thirds"), PollReply::done()],
+    );
     let task = world.call(id, "index").await;
     let done = world.until_phase(task, Phase::Done).await;
     assert_eq!(world.result(task).await.as_deref(), Some(r#"{"content":[]}"#), "the result is stored at once");

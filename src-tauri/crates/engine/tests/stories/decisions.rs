@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use domain::task::{AnswerInput, Refusal};
 use domain::ids::RequestKey;
-use domain::task::payload::Payload;
 use domain::ports::{CallReply, UpstreamError, UpstreamEvent, UpstreamSubject};
 use domain::task::input_request::{AnswerAction, LiveQuestion, RequestState};
+use domain::task::payload::Payload;
 use domain::task::status::{CancelState, Delivery, Phase, RpcError, ServerView};
+use domain::task::{AnswerInput, Refusal};
 use engine::EngineError;
 use testkit::build::person;
 use testkit::scripted::{EngineAction, OnCancel, PollReply, form, hung_up, payload, unreachable};
@@ -122,7 +122,8 @@ async fn a_call_that_asks_before_it_starts_is_called_again_with_all_answers() {
     world.until_phase(task, Phase::Waiting).await;
     world.engine.answer(task, acceptance(Some("call.1:a"), "ada")).await.expect("the first answer");
     world.pass(60 * SECOND).await;
-    let calls = |server: &testkit::scripted::ScriptedServer| server.times(|act| matches!(act, EngineAction::Call { .. })).len();
+    let calls =
+        |server: &testkit::scripted::ScriptedServer| server.times(|act| matches!(act, EngineAction::Call { .. })).len();
     assert_eq!(calls(&server), 1, "half the answers are not a round");
     world.engine.answer(task, acceptance(Some("call.1:b"), "ada")).await.expect("the second answer");
     world.until_phase(task, Phase::Done).await;

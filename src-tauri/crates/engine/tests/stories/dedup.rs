@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use domain::task::{AgentView, agent_view};
-use domain::task::payload::Payload;
 use domain::rule::{RepeatRule, RuleScope};
+use domain::task::payload::Payload;
 use domain::task::status::{Phase, ServerView};
+use domain::task::{AgentView, agent_view};
 use engine::{CallOutcome, HangUp};
 use testkit::scripted::{EngineAction, PollReply, ScriptedServer};
 
@@ -130,7 +130,11 @@ async fn a_call_in_the_air_at_a_kill_is_unconfirmed_and_joined_and_never_sent_ag
     let task = world.only("recorded", |_| true).await;
     assert!(matches!(task.view, ServerView::Unanswered { .. }), "its reply cannot come: {:?}", task.view);
     assert_eq!((task.agent, task.tool.as_deref()), (Some(agent), Some("pay")), "it says whose it was, and what");
-    assert_eq!(world.registry.payload(task.id, domain::task::payload::PayloadKind::Arguments).await, Ok(None), "and no more");
+    assert_eq!(
+        world.registry.payload(task.id, domain::task::payload::PayloadKind::Arguments).await,
+        Ok(None),
+        "and no more"
+    );
     let joined = world.engine.agent_call(call(agent, id, "pay")).await.expect("the call is made");
     assert_eq!(joined, CallOutcome::Joined(task.id), "the agent is told of that one");
     assert_eq!(sent(&server), 1, "the tool did not run twice");
@@ -146,7 +150,10 @@ async fn a_task_that_was_given_just_before_a_kill_is_known_and_joined_after_it()
     let task = world.handle_of(call(agent, id, "index")).await;
     world.restart().await;
     let handle = world.handle(task).await;
-    assert!(handle.given.is_some() && matches!(agent_view(&handle, world.now()), AgentView::Working { .. }), "it goes on");
+    assert!(
+        handle.given.is_some() && matches!(agent_view(&handle, world.now()), AgentView::Working { .. }),
+        "it goes on"
+    );
     let joined = world.engine.agent_call(call(agent, id, "index")).await.expect("the call is made");
     assert_eq!(joined, CallOutcome::Joined(task), "whether its agent got it is not known, so the same call joins it");
     world.engine.delivered(task);

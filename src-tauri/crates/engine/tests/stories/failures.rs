@@ -5,18 +5,23 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use domain::ids::{ServerId, UpstreamTaskId};
-use domain::task::payload::{Payload, PayloadKind};
 use domain::policy::Policy;
-use domain::ports::{CallReply, Connected, ConnectionSpec, Connector, PortFuture, Registry, RegistryError, ServerUnit, UpstreamError, UpstreamEvent, UpstreamSubject};
-use domain::task::input_request::RequestState;
+use domain::ports::{
+    CallReply, Connected, ConnectionSpec, Connector, PortFuture, Registry, RegistryError, ServerUnit, UpstreamError,
+    UpstreamEvent, UpstreamSubject,
+};
 use domain::server::{Server, ServerHealth};
+use domain::task::input_request::RequestState;
+use domain::task::payload::{Payload, PayloadKind};
 use domain::task::status::{Contact, GoneWhy, Phase, ServerView};
 use engine::{AgentTraffic, EngineError, Passed};
 use testkit::build::{http_server, person};
 use testkit::clock::TestClock;
 use testkit::kill::{KillPointRegistry, KillPoints};
 use testkit::memory_registry::MemoryRegistry;
-use testkit::scripted::{EngineAction, PollReply, ScriptedConnector, ScriptedServer, form, hung_up, payload, unreachable};
+use testkit::scripted::{
+    EngineAction, PollReply, ScriptedConnector, ScriptedServer, form, hung_up, payload, unreachable,
+};
 
 use crate::agent_world::call as agents_call;
 use crate::budget::seen;
@@ -150,7 +155,11 @@ async fn a_call_in_flight_keeps_its_connection_while_reads_fail() {
     world.until_phase(task, Phase::Running).await;
     world.until_up(id).await;
     world.until_phase(slow, Phase::Done).await;
-    assert_eq!(server.times(|act| matches!(act, EngineAction::Connect)).len(), 1, "the connection was kept for the call");
+    assert_eq!(
+        server.times(|act| matches!(act, EngineAction::Connect)).len(),
+        1,
+        "the connection was kept for the call"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use domain::agent::TokenDigest;
 use domain::audit::Verb;
-use domain::task::{AgentView, ResultForm, agent_view};
 use domain::ports::AuditPage;
 use domain::rule::RuleScope;
 use domain::task::status::{CancelState, GoneWhy, Phase};
+use domain::task::{AgentView, ResultForm, agent_view};
 use engine::{EngineError, HangUp};
 use testkit::build::person;
 use testkit::scripted::{EngineAction, OnCancel, PollReply};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use domain::task::{AgentView, agent_view};
 use domain::ids::{AgentId, HandleId, ServerId};
 use domain::policy::Policy;
 use domain::ports::{Registry, ServerUnit};
+use domain::task::{AgentView, agent_view};
 use engine::runtime::supervisor::Supervisor;
 use engine::{CallOutcome, EngineError};
 use parking_lot::Mutex;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use domain::task::AnswerInput;
 use domain::ids::RequestKey;
 use domain::ports::{UpstreamEvent, UpstreamSubject};
+use domain::task::AnswerInput;
 use domain::task::input_request::LiveQuestion;
 use domain::task::status::Phase;
 use testkit::scripted::{PollReply, form, hung_up};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use domain::task::Attention;
 use domain::ids::{HandleId, Seq};
+use domain::task::Attention;
 use domain::task::status::Phase;
 use futures::StreamExt;
 use testkit::scripted::{PollReply, hung_up, unreachable};

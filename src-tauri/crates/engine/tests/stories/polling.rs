@@ -357,7 +357,11 @@ async fn a_server_that_flaps_is_connected_to_ever_more_rarely() {
     server.clear_acts();
     server.close_connection(hung_up());
     world.pass(3 * SECOND).await;
-    assert_eq!(server.times(|act| *act == EngineAction::Connect).len(), 1, "a connection that lasted is taken up at once");
+    assert_eq!(
+        server.times(|act| *act == EngineAction::Connect).len(),
+        1,
+        "a connection that lasted is taken up at once"
+    );
 }
 
 fn reads_before_kill(server: &ScriptedServer) -> usize {

@@ -137,7 +137,11 @@ async fn a_person_cancels_a_call_that_has_no_row() {
     let id = stage.world.engine.recording().unrecorded[0].id;
     stage.world.engine.cancel(id, PersonId::new("ada"), None).await.expect("it is cancelled from memory");
     assert_eq!(asked.await.expect("it was not cut off"), Err(EngineError::Cancelled), "its agent is told");
-    assert_eq!(stage.server.times(|act| matches!(act, EngineAction::CancelCall { .. })).len(), 1, "and so is the server");
+    assert_eq!(
+        stage.server.times(|act| matches!(act, EngineAction::CancelCall { .. })).len(),
+        1,
+        "and so is the server"
+    );
     stage.disk.fill_disk(false);
     stage.world.pass(60 * SECOND).await;
     stage.world.until_phase(id, Phase::Unconfirmed).await;
@@ -207,6 +211,10 @@ async fn an_agent_is_revoked_at_once_though_its_calls_have_no_row() {
     assert_eq!(asked_to_stop, Ok(1), "the call is counted");
     assert!(begun.elapsed() < SECOND, "a revocation waits for no room: {:?}", begun.elapsed());
     stage.world.pass(SECOND).await;
-    assert_eq!(stage.server.times(|act| matches!(act, EngineAction::CancelCall { .. })).len(), 1, "its server is asked to stop");
+    assert_eq!(
+        stage.server.times(|act| matches!(act, EngineAction::CancelCall { .. })).len(),
+        1,
+        "its server is asked to stop"
+    );
     assert!(!matches!(asked.await, Ok(Ok(_))), "and the agent gets nothing of it");
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::audit::Verb;
-use domain::task::TaskHandle;
 use domain::ids::{HandleId, RequestKey, ServerId};
-use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::{CallReply, Registry, ServerUnit, TaskQuery, UpstreamEvent, UpstreamSubject};
+use domain::task::TaskHandle;
 use domain::task::input_request::{LiveQuestion, RequestState};
+use domain::task::payload::Payload;
 use domain::task::status::{CancelState, Phase, ServerView};
 use engine::runtime::supervisor::Supervisor;
 use parking_lot::Mutex;
@@ -186,7 +186,11 @@ impl Stage {
         let server = ScriptedServer::new(clock.clone());
         match story {
             Story::Listed => {
-                server.reply_task("work", "t1", vec![PollReply::asks(&["a"]), PollReply::asks(&["b"]), PollReply::done()]);
+                server.reply_task(
+                    "work",
+                    "t1",
+                    vec![PollReply::asks(&["a"]), PollReply::asks(&["b"]), PollReply::done()],
+                );
             }
             Story::Round => {
                 let one = [(RequestKey::new("a"), form())];

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::task::payload::Payload;
 use domain::ports::{Cut, MessagePart, PartCount, TokenCounter};
+use domain::task::payload::Payload;
 use domain::tokens::{Count, Family};
 use parking_lot::{Condvar, Mutex};
 use testkit::token_counter::ByteTokenCounter;

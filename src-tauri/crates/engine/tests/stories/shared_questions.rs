@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use domain::task::TaskHandle;
 use domain::ids::{HandleId, RequestKey};
 use domain::ports::{CallReply, UpstreamEvent, UpstreamSubject};
+use domain::task::TaskHandle;
 use domain::task::input_request::LiveQuestion;
 use domain::task::status::Phase;
 use testkit::build::person;

@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::task::{AnswerInput, TaskHandle};
 use domain::ids::{HandleId, HostId, RequestKey, ServerId};
-use domain::task::payload::{Payload, PayloadKind};
 use domain::policy::Policy;
 use domain::ports::{CallReply, Clock, Connector, Registry, ServerUnit, TokenCounter};
-use domain::task::input_request::{AnswerAction, Ask, RequestState};
 use domain::server::{Server, ServerHealth};
+use domain::task::input_request::{AnswerAction, Ask, RequestState};
+use domain::task::payload::{Payload, PayloadKind};
 use domain::task::status::Phase;
+use domain::task::{AnswerInput, TaskHandle};
 use domain::time::Timestamp;
 use engine::runtime::supervisor::Supervisor;
 use engine::{Draw, Engine, EngineError, EngineParts, StartCall};
 use testkit::build::{http_server, person, sequential_bits};
-use testkit::clock::TestClock;
 use testkit::call_intents::MemoryCallIntents;
+use testkit::clock::TestClock;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
-use testkit::token_counter::ByteTokenCounter;
 use testkit::scripted::{ScriptedConnector, ScriptedServer};
+use testkit::token_counter::ByteTokenCounter;
 
 /// Longest wait on a level, by the paused clock.
 const LIMIT: Duration = Duration::from_secs(4 * 3_600);

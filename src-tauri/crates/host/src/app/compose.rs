@@ -15,10 +15,10 @@ use domain::ports::{CallIntents, Clock, Connector, Notifier, Registry, RegistryE
 use domain::server::ServerAddress;
 use engine::runtime::supervisor::Supervisor;
 use engine::{Draw, Engine, EngineParts, SystemClock};
-use mcp::upstream::{ConnectorParts, Forwarder, McpConnector};
+use keeper::{KeeperKey, KeeperProgram};
 use mcp::gateway::{Gateway, GatewayParts};
 use mcp::server::{ServerParts, SigningKey};
-use mcp::upstream::transport::{KeeperKey, KeeperProgram};
+use mcp::upstream::{ConnectorParts, Forwarder, McpConnector};
 use parking_lot::Mutex;
 use registry::{CallIntentsOptions, RegistryOptions, SealKey, SqliteCallIntents, SqliteRegistry};
 use tokens::FamilyCounter;
@@ -273,8 +273,8 @@ pub async fn open_to_read(config: &Config) -> Result<Arc<dyn Registry>, StartErr
 
 /// Ends server processes that an earlier, killed core left running, and records it (ruling 15).
 async fn end_leftovers(config: &Config, registry: &Arc<dyn Registry>, clock: &dyn Clock) -> Result<(), RegistryError> {
-    let mut ended = mcp::upstream::transport::end_leftovers(&config.paths.children(), &config.policy).await;
-    ended.extend(mcp::upstream::transport::end_unkept(&config.paths.keepers(), &config.policy).await);
+    let mut ended = keeper::end_recorded_children(&config.paths.children(), &config.policy).await;
+    ended.extend(keeper::end_abandoned_children(&config.paths.keepers(), &config.policy).await);
     if ended.is_empty() {
         return Ok(());
     }

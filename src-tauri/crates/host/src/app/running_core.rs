@@ -81,7 +81,7 @@ impl RunningCore {
     pub async fn shutdown(self) {
         // The socket goes first, so that a new core can start as soon as the lock is free.
         let _ = std::fs::remove_file(self.held.config.paths.socket());
-        self.engine.stop().await;
+        self.engine.shutdown().await;
         if !self.supervisor.stop(self.policy.drain_limit).await {
             tracing::warn!("some work did not end in time and was aborted");
         }

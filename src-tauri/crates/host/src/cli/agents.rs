@@ -10,8 +10,8 @@ use api::calls::Nothing;
 use api::calls::agents::{AgentList, AgentRevoked, RevokeAgent};
 use api::calls::tasks::cancel::CancelList;
 use api::dto::{AgentFacts, moment};
-use api::{ApiError, Code};
 use api::format::time;
+use api::{ApiError, Code};
 use clap::Subcommand;
 
 use super::input::prompt;

@@ -8,9 +8,12 @@ mod history;
 
 use anstyle::AnsiColor;
 use api::calls::Nothing;
-use api::dto::{BudgetDto, BudgetList, ExactnessDto, FamilyDto, OneAgent, PendingResultDto, SetBudget, SizeFromDto, SourcePart, WindowDto};
-use api::format::tokens::{share, short, tokens};
+use api::dto::{
+    BudgetDto, BudgetList, ExactnessDto, FamilyDto, OneAgent, PendingResultDto, SetBudget, SizeFromDto, SourcePart,
+    WindowDto,
+};
 use api::format::time;
+use api::format::tokens::{share, short, tokens};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Subcommand};
 use domain::tokens::Family;

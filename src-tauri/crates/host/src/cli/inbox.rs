@@ -7,9 +7,9 @@ pub(crate) mod question_dialogue;
 
 use api::calls::inbox::ReadInbox;
 use api::dto::{HeldWhy, InboxDto, InboxQuestion, InboxRow, moment};
-use api::format::tokens::{grouped, tokens};
 use api::form;
 use api::format::time;
+use api::format::tokens::{grouped, tokens};
 
 use super::output::screen::Screen;
 use super::output::sentences::{one_line, release_command, shell_word, short_id};

@@ -6,9 +6,9 @@
 use api::calls::Nothing;
 use api::calls::rules::RuleList;
 use api::dto::{AtLimitDto, RepeatDto, RuleDto, ScopeDto, WhoIsAsked};
+use api::format::time;
 use api::format::tokens::grouped;
 use api::{ApiError, Code};
-use api::format::time;
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 use super::input::amount;

@@ -10,8 +10,8 @@ use anstyle::AnsiColor;
 use api::calls::servers::{RemoveServer, ServerList, ServerRemoved, ServerTools};
 use api::calls::{Nothing, OneServer};
 use api::dto::{AddressDto, HealthDto, ServerDto, ToolDto, moment};
-use api::{ApiError, Code};
 use api::format::time;
+use api::{ApiError, Code};
 use clap::Subcommand;
 
 use super::input::prompt;
@@ -89,8 +89,8 @@ fn row(server: &ServerDto) -> Vec<TableCell> {
     vec![
         text(server.name.clone()),
         health_cell(&server.health),
-        text(server.era.clone().unwrap_or_else(unknown)),
-        text(server.dialect.clone().unwrap_or_else(unknown)),
+        text(server.era.as_ref().map_or_else(unknown, ToString::to_string)),
+        text(server.dialect.as_ref().map_or_else(unknown, ToString::to_string)),
         text(server.figures.open.to_string()),
         text(one_line(&match (&server.server_name, &server.server_version) {
             (Some(name), Some(version)) => format!("{name} {version}"),

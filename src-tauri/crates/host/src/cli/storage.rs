@@ -10,8 +10,8 @@ use api::calls::Nothing;
 use api::calls::core::storage::{CleanStorage, SetStorage, StorageCleaned};
 use api::dto::StorageDto;
 use api::dto::core::storage::RemovalDto;
-use api::format::tokens::grouped;
 use api::format::time::{count, span_ms};
+use api::format::tokens::grouped;
 use api::{ApiError, Code};
 use clap::{ArgGroup, Args, Subcommand};
 

@@ -77,7 +77,7 @@ fn reach(config: &Config, server: &ServerDto, has_core: bool, area: &str) -> Opt
     let health = &server.health;
     let protocol = match (&server.era, &server.dialect) {
         (Some(era), Some(dialect)) => format!("{era}, tasks {dialect}"),
-        (Some(era), None) => era.clone(),
+        (Some(era), None) => era.to_string(),
         (None, _) => "never reached".into(),
     };
     let why = health.why.clone().unwrap_or_else(|| "no reason is known".into());

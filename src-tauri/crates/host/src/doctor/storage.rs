@@ -4,8 +4,8 @@
 
 use api::calls::core::doctor::CoreFacts;
 use api::dto::RecordingDto;
-use api::format::tokens::grouped;
 use api::format::time::count;
+use api::format::tokens::grouped;
 
 use super::finding::Finding;
 

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use domain::task::Attention;
 use domain::ids::{AgentId, HandleId};
 use domain::ports::Notice;
+use domain::task::Attention;
 use domain::time::Timestamp;
 use futures::StreamExt as _;
 use futures::stream::BoxStream;

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api::dto::ExactnessDto;
 use api::format::tokens;
-use domain::task::Attention;
+use domain::budget::window::Window;
 use domain::ids::{AgentId, WindowId};
 use domain::policy::CountingPolicy;
-use domain::budget::window::Window;
+use domain::task::Attention;
 use engine::AgentBudget;
 
 use crate::notifications::card_plan::{CardChange, CardKey, NotificationCard};

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use domain::task::Attention;
 use domain::ids::{AgentId, HandleId};
 use domain::policy::HostPolicy;
+use domain::task::Attention;
 use domain::time::Timestamp;
 
 use crate::notifications::card_text::{self, LocalTime};

@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 
 use api::format::tokens;
-use domain::task::{Attention, TaskHandle};
 use domain::task::input_request::{Ask, InputRequest, RequestState};
 use domain::task::status::{Delivery, Intent, Phase};
+use domain::task::{Attention, TaskHandle};
 use domain::time::Timestamp;
 use domain::tokens::Exactness;
 use jiff::tz::TimeZone;

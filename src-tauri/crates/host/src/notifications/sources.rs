@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api::{Api, Caller};
-use domain::task::Attention;
 use domain::ids::HandleId;
 use domain::policy::Policy;
 use domain::ports::{Clock, Registry};
+use domain::task::Attention;
 use domain::time::Timestamp;
 use engine::Engine;
 use engine::runtime::supervisor::Supervisor;

@@ -3,10 +3,10 @@
 //! It is made when it is shown, not when it was decided to notify: what was answered in between makes none. It contains
 //! no argument, answer or result. `card_text.rs` has the text, `card_plan.rs` decides when it is shown.
 
-use domain::task::{Attention, TaskHandle};
 use domain::ids::HandleId;
 use domain::task::input_request::InputRequest;
 use domain::task::status::{Phase, ServerView};
+use domain::task::{Attention, TaskHandle};
 use domain::time::Timestamp;
 
 use crate::notifications::card_text::{self, LocalTime};

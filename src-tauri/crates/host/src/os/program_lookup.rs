@@ -79,8 +79,10 @@ fn completed(server: &Server, locate: impl Fn(&str, Option<&Path>) -> Option<Str
     let address = server.address.with_command(found);
     let fingerprint = address.fingerprint();
     // What was learnt about the program still applies: it is the same program.
-    let verdict =
-        server.verdict.clone().map(|verdict| domain::server::EraVerdict { fingerprint: fingerprint.clone(), ..verdict });
+    let verdict = server
+        .verdict
+        .clone()
+        .map(|verdict| domain::server::EraVerdict { fingerprint: fingerprint.clone(), ..verdict });
     let consent = Some(Consent { fingerprint, ..agreed.clone() });
     Some(Server { address, consent, verdict, ..server.clone() })
 }

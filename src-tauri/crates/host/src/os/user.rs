@@ -2,8 +2,8 @@
 //!
 //! The name comes from the system's user list, never from what a program says about itself. Nothing is authorised here.
 
-use domain::ids::PersonId;
 use domain::audit::decision_origin::{DecisionDoor, DecisionOrigin, ProcessStamp};
+use domain::ids::PersonId;
 
 use crate::os::process_table::ProcessTable;
 

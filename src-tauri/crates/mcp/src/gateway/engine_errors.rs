@@ -7,16 +7,13 @@ use domain::ports::{RegistryError, UpstreamError};
 use engine::EngineError;
 use serde_json::value::RawValue;
 
-use crate::upstream::upstream_error;
 use crate::gateway::model_text::{access, ended, refused};
-use crate::upstream::transport::link::LinkError;
-use crate::wire::raw_json::member;
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::upstream::transport::link::LinkError;
+use crate::upstream::upstream_error;
+use crate::wire::raw_json::member;
 
-pub(crate) use crate::wire::view::{INVALID_PARAMS, METHOD_NOT_FOUND};
-
-/// The code of errors that are the gateway's: the range that the specification leaves to implementations.
-pub(crate) const SERVER_ERROR: i64 = -32_000;
+pub(crate) use crate::wire::error_codes::{INVALID_PARAMS, METHOD_NOT_FOUND, SERVER_ERROR};
 
 /// The code of a raw error.
 pub(crate) fn code(error: &RawValue) -> Option<i64> {

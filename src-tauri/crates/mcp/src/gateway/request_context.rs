@@ -29,7 +29,13 @@ impl RequestContext {
     pub(crate) fn of_session(state: &Arc<GatewayState>, session: &Arc<Session>) -> Option<Self> {
         let principal = session.principal()?;
         let client = Client::Legacy(Arc::clone(session));
-        Some(Self { state: Arc::clone(state), agent: principal.agent, server: principal.server, task_tools: false, client })
+        Some(Self {
+            state: Arc::clone(state),
+            agent: principal.agent,
+            server: principal.server,
+            task_tools: false,
+            client,
+        })
     }
 
     /// The servers at the endpoint: one, or all of them.

@@ -26,11 +26,21 @@ use crate::server::rpc_error::{RequestError, RequestErrorKind};
 use crate::server::{Client, Principal, RawResult, Request, ResponseStream, ResumeRequest, Service, Session};
 
 impl Service for Gateway {
-    fn request(&self, client: Client, request: Request, stream: ResponseStream) -> PortFuture<'_, Result<RawResult, RequestError>> {
+    fn request(
+        &self,
+        client: Client,
+        request: Request,
+        stream: ResponseStream,
+    ) -> PortFuture<'_, Result<RawResult, RequestError>> {
         Box::pin(self.answer(client, request, None, stream))
     }
 
-    fn resume(&self, client: Client, resumed: ResumeRequest, stream: ResponseStream) -> PortFuture<'_, Result<RawResult, RequestError>> {
+    fn resume(
+        &self,
+        client: Client,
+        resumed: ResumeRequest,
+        stream: ResponseStream,
+    ) -> PortFuture<'_, Result<RawResult, RequestError>> {
         Box::pin(async move {
             let (request, call) = resumption::read(resumed)?;
             self.answer(client, request, call, stream).await

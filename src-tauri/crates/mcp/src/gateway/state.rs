@@ -6,14 +6,13 @@
 use std::sync::Arc;
 
 use domain::ids::{HandleId, ServerId};
-use domain::task::payload::{Payload, PayloadKind};
 use domain::policy::Policy;
 use domain::ports::{Clock, Registry};
+use domain::task::payload::{Payload, PayloadKind};
 use engine::runtime::supervisor::Supervisor;
 use engine::{Draw, Engine, Gauge, HandleWatch};
 use tokio::sync::Semaphore;
 
-use crate::upstream::Forwarder;
 use crate::gateway::clients::polls::PollHistory;
 use crate::gateway::clients::rate_limit::{RequestLimits, wide};
 use crate::gateway::engine_errors;
@@ -25,6 +24,7 @@ use crate::gateway::tasks::elicitation_claims::ElicitationClaims;
 use crate::gateway::tasks::notified_tasks::NotifiedTasks;
 use crate::server::rpc_error::RequestError;
 use crate::server::{Client, Request};
+use crate::upstream::Forwarder;
 
 /// Shared by all requests.
 pub(crate) struct GatewayState {
@@ -53,7 +53,8 @@ impl GatewayState {
     /// # Errors
     /// When the request carries no agent, or there is no such agent.
     pub(crate) fn context(self: &Arc<Self>, client: Client, request: &Request) -> Result<RequestContext, RequestError> {
-        let agent = request.principal.and_then(|principal| Some((principal, self.engine.agents().get(principal.agent)?)));
+        let agent =
+            request.principal.and_then(|principal| Some((principal, self.engine.agents().get(principal.agent)?)));
         let (principal, agent) = agent.ok_or_else(|| RequestError::revoked(access::revoked(None, None)))?;
         let mut task_tools = false;
         if agent.revoked.is_none() {

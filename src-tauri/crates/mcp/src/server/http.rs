@@ -24,7 +24,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use self::exchange::{json_response, plain, refusal};
-use self::guard::Guard;
+pub use self::guard::{ForeignRequest, check_fetch_site, check_host_and_origin};
 use self::sessions::SESSION_HEADER;
 use super::principal::Principal;
 use super::service::{Client, Request, ResumeRequest, Service};
@@ -99,7 +99,7 @@ pub fn router(service: Arc<dyn Service>, parts: ServerParts, bound: SocketAddr, 
     let sessions = SessionTable::new(&parts.policy);
     let in_flight = Arc::new(Semaphore::new(parts.policy.serving.requests_in_work_max));
     let endpoint =
-        Arc::new(Endpoint { service, limits, sessions, in_flight, guard: Guard::of(bound), parts: parts.clone() });
+        Arc::new(Endpoint { service, limits, sessions, in_flight, port: bound.port(), parts: parts.clone() });
     let swept = endpoint.clone();
     parts.supervisor.spawn("http sessions", async move {
         loop {
@@ -117,12 +117,12 @@ struct Endpoint {
     limits: MessageLimits,
     sessions: SessionTable,
     in_flight: Arc<Semaphore>,
-    guard: Guard,
+    port: u16,
 }
 
 async fn any(State(endpoint): State<Arc<Endpoint>>, request: HttpRequest<Body>) -> Response<Body> {
     let (head, body) = request.into_parts();
-    if let Err((status, why)) = endpoint.guard.check(&head) {
+    if let Err((status, why)) = guard::check(&head, endpoint.port) {
         return plain(status, why);
     }
     match head.method {

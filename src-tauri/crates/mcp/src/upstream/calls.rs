@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use domain::ids::HandleId;
-use domain::task::observation::ObservationDoor;
-use domain::task::payload::Payload;
 use domain::ports::{AnswerToSend, CallError, CallReply, CallRequest, UpstreamError};
 use domain::task::input_request::AskDoor;
+use domain::task::observation::ObservationDoor;
+use domain::task::payload::Payload;
 use domain::task::status::RpcError;
 use domain::time::Timestamp;
 use serde_json::Value;

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::ids::{ConnectionId, HandleId, UpstreamTaskId};
-use domain::task::observation::ObservationDoor;
 use domain::policy::Policy;
 use domain::ports::{Abilities, CallReply, Clock, Closure};
 use domain::server::{Era, Negotiated};
+use domain::task::observation::ObservationDoor;
 use domain::task::status::{Outcome, TaskStatus};
 use domain::time::Timestamp;
 use engine::runtime::supervisor::Supervisor;

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use domain::ids::ConnectionId;
 use domain::policy::Policy;
-use domain::ports::{Abilities, Clock, Connected, ConnectionSpec, Connector, PortFuture, Secret, Secrets, UpstreamError};
+use domain::ports::{
+    Abilities, Clock, Connected, ConnectionSpec, Connector, PortFuture, Secret, Secrets, UpstreamError,
+};
 use domain::server::{Era, Server, ServerAddress};
 use engine::runtime::supervisor::Supervisor;
 use keeper::KeeperProgram;

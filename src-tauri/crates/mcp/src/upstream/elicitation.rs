@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use domain::ids::{ConnectionId, UpstreamTaskId};
-use domain::task::payload::Payload;
 use domain::ports::{AnswerToSend, UpstreamError, UpstreamEvent, UpstreamSubject};
 use domain::task::input_request::{AnswerAction, Ask, LiveQuestion};
+use domain::task::payload::Payload;
 use domain::task::status::TaskStatus;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

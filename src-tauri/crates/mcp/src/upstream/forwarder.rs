@@ -9,9 +9,9 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use domain::ids::ConnectionId;
-use domain::task::payload::Payload;
 use domain::ports::PortFuture;
 use domain::server::Era;
+use domain::task::payload::Payload;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -112,7 +112,12 @@ impl Connection {
             tag,
             limit,
             param_headers: Vec::new(),
-            agent_params: Some(ForwardedParams { params, without: &[], declares: Some(declares), cancel_on_drop: true }),
+            agent_params: Some(ForwardedParams {
+                params,
+                without: &[],
+                declares: Some(declares),
+                cancel_on_drop: true,
+            }),
         };
         self.link.request(outgoing).await
     }

@@ -7,8 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use domain::ids::UpstreamTaskId;
-use domain::task::observation::{Observation, ObservationDoor, Progress};
 use domain::ports::{Closure, UpstreamEvent, UpstreamSubject};
+use domain::task::observation::{Observation, ObservationDoor, Progress};
 use domain::task::status::{Outcome, TaskStatus};
 use futures::StreamExt;
 use futures_core::Stream;

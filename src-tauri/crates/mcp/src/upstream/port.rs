@@ -6,11 +6,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use domain::ids::{ConnectionId, HandleId, UpstreamTaskId};
-use domain::task::observation::Observation;
-use domain::task::payload::Payload;
-use domain::ports::{AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, ListedTasks, PortFuture, ToolFacts, Upstream, UpstreamError, UpstreamEvent};
+use domain::ports::{
+    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, ListedTasks, PortFuture, ToolFacts, Upstream,
+    UpstreamError, UpstreamEvent,
+};
 use domain::raw_message::RawText;
 use domain::server::Negotiated;
+use domain::task::observation::Observation;
+use domain::task::payload::Payload;
 use futures_core::Stream;
 
 use super::connection::{Connection, ConnectionParts, NewConnection};

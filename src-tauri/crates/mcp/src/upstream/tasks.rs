@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::ids::UpstreamTaskId;
-use domain::task::observation::{Observation, ObservationDoor};
 use domain::ports::{AnswerToSend, ListedTasks, UpstreamError};
 use domain::raw_message::RawText;
 use domain::task::input_request::AskDoor;
+use domain::task::observation::{Observation, ObservationDoor};
 use domain::task::status::TaskStatus;
 use domain::time::Timestamp;
 use serde_json::value::RawValue;

@@ -20,10 +20,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use domain::ids::{ConnectionId, HandleId, UpstreamTaskId};
-use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::{Abilities, CallRequest, Clock, Closure, PortFuture, Upstream, UpstreamEvent};
 use domain::server::{Era, Negotiated};
+use domain::task::payload::Payload;
 use domain::time::Timestamp;
 use engine::runtime::supervisor::Supervisor;
 use futures::StreamExt;

@@ -11,9 +11,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::{ArgumentError, ToolFacts, UpstreamError};
+use domain::task::payload::Payload;
 use jsonschema::Validator;
 use parking_lot::Mutex;
 

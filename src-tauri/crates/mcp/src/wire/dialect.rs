@@ -7,9 +7,9 @@ pub(crate) mod experimental2025;
 pub(crate) mod extension2026;
 
 use domain::ids::UpstreamTaskId;
-use domain::task::payload::Payload;
 use domain::ports::AnswerToSend;
 use domain::task::input_request::AnswerAction;
+use domain::task::payload::Payload;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 

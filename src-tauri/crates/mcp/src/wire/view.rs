@@ -13,9 +13,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::UpstreamError;
+use domain::task::payload::Payload;
 use domain::time::Timestamp;
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -8,9 +8,9 @@
 
 use std::collections::BTreeSet;
 
+use domain::audit::decision_origin::DecisionOrigin;
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::ids::{HandleId, PersonId, RequestKey};
-use domain::audit::decision_origin::DecisionOrigin;
 use domain::time::Timestamp;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};

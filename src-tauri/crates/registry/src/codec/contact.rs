@@ -2,8 +2,8 @@
 //!
 //! Reasons that people gave are in here, so these are parts of sealed columns only.
 
-use domain::task::decider::Decider;
 use domain::ids::PersonId;
+use domain::task::decider::Decider;
 use domain::task::status::{CancelRequest, Contact, Delivery, GoneWhy, Intent, Miss, Needs, RpcError};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};

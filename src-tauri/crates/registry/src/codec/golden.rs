@@ -7,15 +7,15 @@ mod fixtures;
 
 use std::collections::BTreeMap;
 
+use domain::budget::window::{CountingSettings, Window};
 use domain::client::profile::ToolListCost;
-use domain::task::TaskHandle;
 use domain::ids::{AgentId, HandleId, RequestKey, ServerId};
-use domain::ports::CallIntent as CallIntent;
-use domain::task::input_request::InputRequest;
+use domain::ports::CallIntent;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::task::TaskHandle;
+use domain::task::input_request::InputRequest;
 use domain::tokens::{Count, Exactness};
-use domain::budget::window::{CountingSettings, Window};
 use serde_json::{Value, json};
 
 use fixtures::{ada, at, bare_task, call_intents, meters, requests, rules, servers, tasks, windows};
@@ -280,8 +280,8 @@ fn encodings_from_before_their_newest_fields_are_read() {
 #[test]
 fn the_audit_chain_of_a_fixed_history_ends_in_the_same_hash() {
     use super::audit::{hash, hex};
-    use domain::audit::{Actor, AuditEvent, Subject, Verb};
     use domain::audit::decision_origin::DecisionOrigin;
+    use domain::audit::{Actor, AuditEvent, Subject, Verb};
 
     let origin = DecisionOrigin::from_text("window 7@99 /usr/bin/taskwarden").expect("an origin");
     let actors = [

@@ -10,16 +10,16 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::budget::window::TokenSource;
 use domain::client::profile::{self, ClientProfile};
-use domain::task::decider::Decider;
-use domain::task::{Origin, ParentWhy, Told};
 use domain::ids::{JobKey, PersonId, RequestKey, SessionKey, UpstreamTaskId};
-use domain::task::input_request::AnswerAction;
 use domain::rule::LimitAction;
 use domain::server::{Dialect, Era};
+use domain::task::decider::Decider;
+use domain::task::input_request::AnswerAction;
+use domain::task::{Origin, ParentWhy, Told};
 use domain::time::Timestamp;
 use domain::tokens::{Exactness, Family};
-use domain::budget::window::TokenSource;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -2,8 +2,8 @@
 //!
 //! The words and address a server asks with are private, so the body is sealed. Answers are payloads, not here.
 
-use domain::task::decider::Decider;
 use domain::ids::{ConnectionId, RequestKey};
+use domain::task::decider::Decider;
 use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, RecordedAnswer, RequestState};
 use domain::task::status::Delivery;
 use domain::time::Timestamp;

@@ -7,11 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::task::{Audience, Home, InputRequests, Origin, OverLimit, Parent, ResultHold, SharedQuestions, TaskHandle, Told, UsualDuration};
 use domain::ids::{AgentId, HandleId, JobKey, RequestKey, ServerId, SessionKey};
-use domain::task::observation::Progress;
 use domain::task::input_request::InputRequest;
+use domain::task::observation::Progress;
 use domain::task::status::{Contact, Due, DueWhy, Intent, ServerView};
+use domain::task::{
+    Audience, Home, InputRequests, Origin, OverLimit, Parent, ResultHold, SharedQuestions, TaskHandle, Told,
+    UsualDuration,
+};
 use domain::time::Timestamp;
 use domain::tokens::TaskTokens;
 use serde::de::Error as _;
@@ -61,7 +64,7 @@ struct UsualDef {
 #[serde(remote = "DueWhy", rename_all = "camelCase")]
 enum DueWhyDef {
     Agreed,
-    UsualDuration,
+    Usual,
 }
 
 #[derive(Serialize, Deserialize)]

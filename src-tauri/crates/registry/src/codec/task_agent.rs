@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use domain::client::profile::ClientProfile;
-use domain::task::{HoldReason, HoldVerdict, Parent, ParentWhy, QuestionRef, ResultForm, ResultHold, SharedQuestions};
 use domain::ids::{HandleId, PersonId, RequestKey};
+use domain::task::{HoldReason, HoldVerdict, Parent, ParentWhy, QuestionRef, ResultForm, ResultHold, SharedQuestions};
 use domain::time::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

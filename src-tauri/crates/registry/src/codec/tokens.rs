@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use domain::task::OverLimit;
+use domain::budget::window::CountingSettings;
 use domain::ids::PersonId;
 use domain::rule::{LimitAction, TokenLimit};
+use domain::task::OverLimit;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, TaskTokens};
-use domain::budget::window::CountingSettings;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::form::{As, Encoded, Maybe, Mirror, mirrors, zero_if_null};

@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use domain::budget::window::{ListedTools, MinuteSum, TokenSource, ToolListScope, Window};
 use domain::client::profile::ToolListCost;
 use domain::ids::{AgentId, ServerId, WindowId};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Family};
-use domain::budget::window::{ListedTools, MinuteSum, TokenSource, ToolListScope, Window};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 

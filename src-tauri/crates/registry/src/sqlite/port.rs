@@ -5,20 +5,25 @@
 
 use domain::agent::Agent;
 use domain::audit::AuditEvent;
-use domain::ports::change::Changes;
-use domain::task::figures::TaskTally;
-use domain::task::{Home, TaskHandle, UsualDuration};
+use domain::budget::window::Window;
 use domain::ids::{AgentId, HandleId, JobKey, Seq, ServerId, SessionKey, UpstreamTaskId};
-use domain::task::observation::LogLine;
-use domain::task::payload::{Payload, PayloadKind};
 use domain::policy::RetentionPolicy;
-use domain::ports::{AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, InboxPage, PayloadUse, PortFuture, Recorded, Recording, Registry, RegistryError, RegistryFacts, Removal, RuleUnit, SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows, UserDataItem, WasteRow};
+use domain::ports::change::Changes;
+use domain::ports::{
+    AgentNote, AgentUnit, AuditCheck, AuditPage, BudgetNote, CancelFacts, Commit, CommitError, ContactNote, InboxPage,
+    PayloadUse, PortFuture, Recorded, Recording, Registry, RegistryError, RegistryFacts, Removal, RuleUnit,
+    SeriesQuery, ServerUnit, SpendRow, StorageFacts, TaskGroups, TaskListQuery, TaskPage, TaskQuery, TaskRows,
+    UserDataItem, WasteRow,
+};
 use domain::raw_message::RawNote;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::task::figures::TaskTally;
+use domain::task::observation::LogLine;
+use domain::task::payload::{Payload, PayloadKind};
 use domain::task::status::Phase;
+use domain::task::{Home, TaskHandle, UsualDuration};
 use domain::time::Timestamp;
-use domain::budget::window::Window;
 
 use super::SqliteRegistry;
 use super::tables::agents::{self, AgentRow};

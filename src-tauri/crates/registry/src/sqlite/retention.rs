@@ -46,7 +46,11 @@ fn fact(at: Timestamp, verb: Verb, note: String) -> AuditEvent {
 
 impl SqliteRegistry {
     /// Removes one stretch.
-    pub(crate) async fn clean_stretch(&self, limits: &RetentionPolicy, now: Timestamp) -> Result<Removal, RegistryError> {
+    pub(crate) async fn clean_stretch(
+        &self,
+        limits: &RetentionPolicy,
+        now: Timestamp,
+    ) -> Result<Removal, RegistryError> {
         // Refused here already when there is no writer.
         let writer = self.writer()?;
         let mut reader = self.reader().await?;
@@ -190,7 +194,11 @@ impl SqliteRegistry {
     }
 
     /// Figures, and what clean-up would remove now.
-    pub(crate) async fn read_storage(&self, limits: &RetentionPolicy, now: Timestamp) -> Result<StorageFacts, RegistryError> {
+    pub(crate) async fn read_storage(
+        &self,
+        limits: &RetentionPolicy,
+        now: Timestamp,
+    ) -> Result<StorageFacts, RegistryError> {
         let failed = || self.base.failed("sum up what is stored");
         let mut reader = self.reader().await?;
         let sums = format!(

@@ -4,22 +4,28 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::budget::window::{ListedTools, TokenSource, Window};
 use domain::client::profile::{PROFILES, ToolListCost};
-use domain::task::decider::Decider;
-use domain::task::{self, Audience, HoldReason, Home, Origin, OverLimit, Parent, ParentWhy, ResultForm, ResultHold, TaskHandle, Told, UsualDuration};
 use domain::ids::{
     AgentId, ConnectionId, HandleId, HostId, JobKey, PersonId, RequestKey, ServerId, SessionKey, UpstreamTaskId,
     WindowId,
 };
-use domain::task::observation::Progress;
-use domain::task::payload::ResultRef;
-use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, RecordedAnswer, RequestState};
 use domain::rule::{LimitAction, TokenLimit};
 use domain::server::{Consent, Dialect, Era, EraVerdict, Negotiated, Server, ServerAddress};
-use domain::task::status::{CancelRequest, Contact, Delivery, Due, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, RpcError, ServerView, TaskStatus, TaskView, Ttl};
+use domain::task::decider::Decider;
+use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, RecordedAnswer, RequestState};
+use domain::task::observation::Progress;
+use domain::task::payload::ResultRef;
+use domain::task::status::{
+    CancelRequest, Contact, Delivery, Due, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, RpcError, ServerView,
+    TaskStatus, TaskView, Ttl,
+};
+use domain::task::{
+    self, Audience, HoldReason, Home, Origin, OverLimit, Parent, ParentWhy, ResultForm, ResultHold, TaskHandle, Told,
+    UsualDuration,
+};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, TaskTokens};
-use domain::budget::window::{ListedTools, TokenSource, Window};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -150,13 +156,8 @@ fn delivery() -> BoxedStrategy<Delivery> {
 
 fn intent() -> BoxedStrategy<Intent> {
     let wish = || {
-        (decider(), time(), of(text()), delivery(), of(time())).prop_map(|(by, at, reason, delivery, sent)| CancelRequest {
-            by,
-            at,
-            reason,
-            delivery,
-            sent,
-        })
+        (decider(), time(), of(text()), delivery(), of(time()))
+            .prop_map(|(by, at, reason, delivery, sent)| CancelRequest { by, at, reason, delivery, sent })
     };
     prop_oneof![
         Just(Intent::None),
@@ -249,7 +250,8 @@ pub(crate) fn family() -> impl Strategy<Value = Family> {
 }
 
 pub(crate) fn limit() -> impl Strategy<Value = TokenLimit> {
-    let at = prop_oneof![Just(LimitAction::Warn), Just(LimitAction::Ask), Just(LimitAction::Hold), Just(LimitAction::Stop)];
+    let at =
+        prop_oneof![Just(LimitAction::Warn), Just(LimitAction::Ask), Just(LimitAction::Hold), Just(LimitAction::Stop)];
     (any::<u64>(), at).prop_map(|(tokens, at)| TokenLimit { tokens, at })
 }
 
@@ -323,8 +325,11 @@ type Dealings = (
 );
 
 fn any_dealings() -> BoxedStrategy<Dealings> {
-    let form =
-        prop_oneof![Just(ResultForm::Whole), Just(ResultForm::Slices), any::<u64>().prop_map(|tokens| ResultForm::Trimmed { tokens }),];
+    let form = prop_oneof![
+        Just(ResultForm::Whole),
+        Just(ResultForm::Slices),
+        any::<u64>().prop_map(|tokens| ResultForm::Trimmed { tokens }),
+    ];
     let verdict =
         prop_oneof![
             time().prop_map(|at| task::HoldVerdict::ByLimit { at }),
@@ -342,8 +347,12 @@ fn any_dealings() -> BoxedStrategy<Dealings> {
             program: &PROFILES[line],
         }),
     ];
-    let hold =
-        (of(person()), time(), reason, of(verdict)).prop_map(|(by, at, why, verdict)| ResultHold { by, at, why, verdict });
+    let hold = (of(person()), time(), reason, of(verdict)).prop_map(|(by, at, why, verdict)| ResultHold {
+        by,
+        at,
+        why,
+        verdict,
+    });
     let why = prop_oneof![Just(ParentWhy::Trace), Just(ParentWhy::OpenTask)];
     let parent = (any::<u128>(), why).prop_map(|(id, why)| Parent { id: HandleId::from_random(id), why });
     let moments = (of(time()), of(time()), of(time()), of(time()));
@@ -402,8 +411,7 @@ pub(crate) fn any_handle() -> impl Strategy<Value = TaskHandle> {
             requests: requests.into(),
             shared: task::SharedQuestions {
                 stored: [(RequestKey::new("k"), [HandleId::from_random(id.wrapping_add(1))].into())].into(),
-                elsewhere: [task::QuestionRef { task: HandleId::from_random(id), key: RequestKey::new("k/1") }]
-                    .into(),
+                elsewhere: [task::QuestionRef { task: HandleId::from_random(id), key: RequestKey::new("k/1") }].into(),
             },
             more_questions: attempt / 2,
             progress,

@@ -1,8 +1,8 @@
 //! Any rule, and any way in which an agent is counted.
 
+use domain::budget::window::CountingSettings;
 use domain::ids::{AgentId, ServerId};
 use domain::rule::{Rule, RuleScope};
-use domain::budget::window::CountingSettings;
 use proptest::option::of;
 use proptest::prelude::*;
 
@@ -30,10 +30,7 @@ pub(crate) fn any_rule() -> impl Strategy<Value = Rule> {
 
 /// How any agent is counted.
 pub(crate) fn any_meter() -> impl Strategy<Value = CountingSettings> {
-    (of(text()), of(family()), of(any::<u64>()), of(text())).prop_map(|(model, family, window, program)| CountingSettings {
-        model: model.map(Into::into),
-        family,
-        window,
-        program: program.map(Into::into),
+    (of(text()), of(family()), of(any::<u64>()), of(text())).prop_map(|(model, family, window, program)| {
+        CountingSettings { model: model.map(Into::into), family, window, program: program.map(Into::into) }
     })
 }

@@ -66,8 +66,10 @@ fn any_server_reads_back_as_it_was_written() {
 fn any_window_reads_back_as_it_was_written() {
     check(any_window(), async |registry, mut window| {
         window.ended = None;
-        let note =
-            |window: &domain::budget::window::Window| BudgetNote { windows: vec![window.clone()], ..BudgetNote::default() };
+        let note = |window: &domain::budget::window::Window| BudgetNote {
+            windows: vec![window.clone()],
+            ..BudgetNote::default()
+        };
         registry.note_budget(note(&window)).await.expect("noted");
         let open = registry.windows(0).await.expect("reads");
         prop_assert_eq!(open, vec![window.clone()]);

@@ -2,17 +2,17 @@
 
 use std::fs;
 
-use domain::task::{HoldReason, HoldVerdict, ResultHold};
+use domain::budget::window::{ListedTools, Window};
 use domain::ids::{PersonId, SessionKey, WindowId};
+use domain::ports::{BudgetNote, Commit, Registry, RegistryError, ServerUnit};
+use domain::server::{Dialect, Era, Negotiated};
+use domain::task::input_request::{Ask, AskDoor, InputRequest, RequestState};
 use domain::task::observation::LogLine;
 use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
-use domain::ports::{BudgetNote, Commit, Registry, RegistryError, ServerUnit};
-use domain::task::input_request::{Ask, AskDoor, InputRequest, RequestState};
-use domain::server::{Dialect, Era, Negotiated};
 use domain::task::status::{CancelRequest, Delivery, Intent, Phase};
+use domain::task::{HoldReason, HoldVerdict, ResultHold};
 use domain::time::Timestamp;
 use domain::tokens::Family;
-use domain::budget::window::{ListedTools, Window};
 use testkit::build::http_server;
 use testkit::contract::{ContractFixtures, commit_of};
 
@@ -42,7 +42,8 @@ fn private_commit() -> Commit {
         reason: Some(CANARY.into()),
         shown: false,
     };
-    handle.hold = Some(ResultHold { by: None, at: Timestamp::from_millis(1), why: HoldReason::Review, verdict: Some(verdict) });
+    handle.hold =
+        Some(ResultHold { by: None, at: Timestamp::from_millis(1), why: HoldReason::Review, verdict: Some(verdict) });
     let request = InputRequest {
         key: domain::ids::RequestKey::new("key"),
         ask: Ask::Visit {

@@ -6,9 +6,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use domain::audit::Verb;
-use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::policy::{Policy, RetentionPolicy};
 use domain::ports::{Commit, Recording, RecordingFault, Registry, RegistryError};
+use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::task::status::Phase;
 use domain::time::Timestamp;
 use registry::SqliteRegistry;

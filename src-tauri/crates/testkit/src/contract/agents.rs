@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use domain::agent::{Agent, TokenDigest};
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::ports::change::Entity;
-use domain::task::decider::Decider;
-use domain::task::{Audience, HoldReason, HoldVerdict, Origin, Parent, ParentWhy, ResultHold, TaskHandle};
-use domain::ids::{AgentId, HandleId, JobKey, PersonId, Seq};
 use domain::client::learned_timeout::LearnedTimeout;
+use domain::ids::{AgentId, HandleId, JobKey, PersonId, Seq};
+use domain::ports::change::Entity;
 use domain::ports::{AgentNote, AgentUnit, GroupBy, Registry, RegistryError, RuleUnit, TaskFlag, TaskListQuery};
-use domain::task::input_request::{Ask, InputRequest};
 use domain::rule::{AudienceRule, LimitAction, RepeatRule, Rule, RuleScope, TokenLimit};
+use domain::task::decider::Decider;
+use domain::task::input_request::{Ask, InputRequest};
 use domain::task::status::{CancelRequest, Delivery, Intent, Phase};
+use domain::task::{Audience, HoldReason, HoldVerdict, Origin, Parent, ParentWhy, ResultHold, TaskHandle};
 use domain::time::Timestamp;
 
 use super::fixtures::{ContractFixtures, commit_of};
@@ -222,12 +222,17 @@ async fn check_repeats(registry: &dyn Registry) {
 
 async fn check_flags(registry: &dyn Registry) {
     let servers = vec![FIXTURES.server(1)];
-    let query = |flags: &[TaskFlag]| TaskListQuery { servers: servers.clone(), flags: flags.to_vec(), ..TaskListQuery::default() };
+    let query = |flags: &[TaskFlag]| TaskListQuery {
+        servers: servers.clone(),
+        flags: flags.to_vec(),
+        ..TaskListQuery::default()
+    };
     let found = async |query: TaskListQuery| registry.matching_ids(query, 9).await;
     for number in [11, 13] {
         let task = registry.handle(FIXTURES.id(number)).await.expect("reads").expect("is here");
         let gone = task.agent_gone(at(300)).next;
-        let hold = Some(ResultHold { by: Some(PersonId::new("ada")), at: at(300), why: HoldReason::Review, verdict: None });
+        let hold =
+            Some(ResultHold { by: Some(PersonId::new("ada")), at: at(300), why: HoldReason::Review, verdict: None });
         let next = TaskHandle { hold: hold.filter(|_| number == 13), ..gone };
         let phase = if number == 13 { Phase::Done } else { Phase::Running };
         registry.commit(commit_of(&next, phase)).await.expect("its agent is gone");
@@ -243,7 +248,8 @@ async fn check_flags(registry: &dyn Registry) {
     assert_eq!(found(by_id).await, Ok(ids(&[13])), "and of text");
     let by_name = TaskListQuery { text: Some("ZED".into()), ..query(&[]) };
     assert_eq!(found(by_name).await, Ok(ids(&[13, 12, 11, 10])), "an agent's tasks are found by its name");
-    let everywhere = TaskListQuery { group_by: GroupBy::Agent, flags: vec![TaskFlag::Orphaned], ..TaskListQuery::default() };
+    let everywhere =
+        TaskListQuery { group_by: GroupBy::Agent, flags: vec![TaskFlag::Orphaned], ..TaskListQuery::default() };
     let view = registry.view(everywhere).await.expect("counts");
     assert_eq!(view.groups, [(FIXTURES.agent(1).to_string(), 2)], "they are counted as they are listed");
     assert_eq!(view.total, 2, "all of them");

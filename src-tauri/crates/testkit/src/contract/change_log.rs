@@ -1,8 +1,8 @@
 //! The change log never skips, and the audit chain holds.
 
 use domain::audit::Verb;
-use domain::ports::change::{Change, Entity};
 use domain::ids::Seq;
+use domain::ports::change::{Change, Entity};
 use domain::ports::{AuditLink, Commit, CommitError, Registry};
 use domain::task::status::Phase;
 use domain::time::Timestamp;

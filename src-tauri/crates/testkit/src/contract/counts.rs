@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use domain::task::figures::{CountedState, Figure, Figures, TaskTally};
-use domain::task::{HoldReason, OverLimit, ResultHold, TaskHandle};
 use domain::ids::{HandleId, PersonId};
 use domain::ports::{GroupBy, Registry, TaskFlag, TaskListQuery, TaskOrder};
 use domain::rule::{LimitAction, TokenLimit};
+use domain::task::figures::{CountedState, Figure, Figures, TaskTally};
 use domain::task::status::Phase;
+use domain::task::{HoldReason, OverLimit, ResultHold, TaskHandle};
 use domain::time::Timestamp;
 
 use super::fixtures::{ContractFixtures, commit_of};
@@ -101,7 +101,8 @@ async fn check_listed(registry: &dyn Registry, parts: &[(TaskHandle, Phase)]) {
         kept.sort_unstable_by_key(|task| std::cmp::Reverse((task.created, task.id)));
         kept.into_iter().map(|task| task.id).collect()
     };
-    let of_figures = [(TaskFlag::NeedsYou, Figure::NeedsYou), (TaskFlag::Held, Figure::Held), (TaskFlag::Orphaned, Figure::Gone)];
+    let of_figures =
+        [(TaskFlag::NeedsYou, Figure::NeedsYou), (TaskFlag::Held, Figure::Held), (TaskFlag::Orphaned, Figure::Gone)];
     for (flag, figure) in of_figures {
         let query = TaskListQuery { flags: vec![flag], ..ours() };
         let want = ids(&|state| figure.counts(state));

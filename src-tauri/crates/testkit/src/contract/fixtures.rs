@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::task::{Audience, Home, InputRequests, Origin, TaskHandle};
 use domain::ids::{AgentId, HandleId, HostId, PersonId, RequestKey, ServerId, UpstreamTaskId};
 use domain::ports::Commit;
 use domain::task::input_request::{Ask, AskDoor, InputRequest, RequestState};
 use domain::task::status::{Contact, Intent, Phase, ServerView, TaskStatus, TaskView, Ttl};
+use domain::task::{Audience, Home, InputRequests, Origin, TaskHandle};
 use domain::time::Timestamp;
 
 /// Makes the tasks of one chapter: on one server, with ids of their own.

@@ -1,10 +1,10 @@
 //! Questions, answers, payloads and the status log.
 
 use domain::ids::{PersonId, RequestKey};
-use domain::task::observation::LogLine;
-use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::ports::{Commit, InboxPage, Registry};
 use domain::task::input_request::{AnswerAction, RecordedAnswer, RequestState};
+use domain::task::observation::LogLine;
+use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::task::status::{Delivery, Phase};
 use domain::time::Timestamp;
 

@@ -1,11 +1,11 @@
 //! Servers are added, changed and removed, and durations are learned from their tasks.
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::ports::change::Entity;
-use domain::task::UsualDuration;
 use domain::ids::{PersonId, SessionKey};
+use domain::ports::change::Entity;
 use domain::ports::{Commit, Registry, RegistryError, ServerUnit};
 use domain::server::{Dialect, Era, EraVerdict, Negotiated};
+use domain::task::UsualDuration;
 use domain::task::status::Phase;
 use domain::time::Timestamp;
 

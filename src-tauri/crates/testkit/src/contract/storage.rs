@@ -1,11 +1,11 @@
 //! What is stored is counted, retention removes the right things, and the audit chain is verified.
 
 use domain::audit::Verb;
-use domain::task::{HoldReason, ResultHold, TaskHandle};
-use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::policy::RetentionPolicy;
 use domain::ports::{Commit, Recording, Registry, Removal};
+use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::task::status::Phase;
+use domain::task::{HoldReason, ResultHold, TaskHandle};
 use domain::time::Timestamp;
 
 use super::fixtures::{ContractFixtures, commit_of};

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use domain::task::TaskHandle;
 use domain::ids::{HandleId, PersonId};
-use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::{CancelFacts, Commit, GroupBy, Registry, RegistryError, ServerUnit, TaskListQuery, TaskOrder};
 use domain::raw_message::{Direction, RawMessage, RawText};
 use domain::server::Server;
+use domain::task::TaskHandle;
+use domain::task::payload::Payload;
 use domain::task::status::{CancelRequest, Delivery, Intent, Phase, TaskStatus};
 use domain::time::Timestamp;
 

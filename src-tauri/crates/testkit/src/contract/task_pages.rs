@@ -1,8 +1,8 @@
 //! Pages by cursor, counts, and the lists that the reconcilers work through.
 
-use domain::task::TaskHandle;
 use domain::ids::HandleId;
 use domain::ports::{Commit, Registry, TaskQuery};
+use domain::task::TaskHandle;
 use domain::task::status::Phase;
 use domain::time::Timestamp;
 

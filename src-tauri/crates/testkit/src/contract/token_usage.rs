@@ -5,17 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::agent::{Agent, TokenDigest};
-use domain::client::profile::{self, ToolListCost};
-use domain::task::{HoldReason, Origin, ResultForm, TaskHandle};
-use domain::ids::{HandleId, PersonId, WindowId};
-use domain::task::payload::ResultRef;
-use domain::ports::{AgentNote, AgentUnit, BudgetNote, GroupBy, Registry, RuleUnit, SeriesQuery, SpendRow, TaskFlag, TaskListQuery, WasteRow};
-use domain::rule::{LimitAction, Rule, RuleScope, TokenLimit};
-use domain::task::status::{Outcome, Phase, ServerView};
-use domain::time::Timestamp;
-use domain::tokens::{Count, Exactness, Family, Intake, TaskTokens};
 use domain::budget::waste::Waste;
 use domain::budget::window::{CountingSettings, ListedTools, TokenFlow, TokenSource, Window};
+use domain::client::profile::{self, ToolListCost};
+use domain::ids::{HandleId, PersonId, WindowId};
+use domain::ports::{
+    AgentNote, AgentUnit, BudgetNote, GroupBy, Registry, RuleUnit, SeriesQuery, SpendRow, TaskFlag, TaskListQuery,
+    WasteRow,
+};
+use domain::rule::{LimitAction, Rule, RuleScope, TokenLimit};
+use domain::task::payload::ResultRef;
+use domain::task::status::{Outcome, Phase, ServerView};
+use domain::task::{HoldReason, Origin, ResultForm, TaskHandle};
+use domain::time::Timestamp;
+use domain::tokens::{Count, Exactness, Family, Intake, TaskTokens};
 
 use super::fixtures::{ContractFixtures, commit_of};
 
@@ -166,7 +169,8 @@ async fn check_windows(registry: &dyn Registry) {
     let tools: BTreeMap<Arc<str>, Count> = BTreeMap::from([(Arc::from("zoo__feed \"all\""), count(120))]);
     open.put_tools(Some(FIXTURES.server(1)), tools.clone(), count(0), at(1));
     open.put_tools(None, tools, count(900), at(1));
-    open.shelves.insert(Some(FIXTURES.server(2)), ListedTools { session: Some("s-1".into()), ..ListedTools::default() });
+    open.shelves
+        .insert(Some(FIXTURES.server(2)), ListedTools { session: Some("s-1".into()), ..ListedTools::default() });
     let cut = Intake { passed: count(61_402), window: count(370) };
     open.take_in(TokenSource::Results, cut, at(2), Duration::from_secs(600));
     open.tool_list = ToolListCost { percent: 72, searched: true };
@@ -327,7 +331,8 @@ async fn check_decisions(registry: &dyn Registry) {
     assert_eq!(read.2.over_limit, over.over_limit, "so is by how much");
     assert_eq!(registry.attention(1).await.map(|found| found.len()), Ok(1), "at most as many as asked for");
 
-    let released = read.0.release(&ada, Some(ResultForm::Trimmed { tokens: 900 }), None, at(130)).expect("it is held").next;
+    let released =
+        read.0.release(&ada, Some(ResultForm::Trimmed { tokens: 900 }), None, at(130)).expect("it is held").next;
     registry.commit(commit_of(&released, Phase::Done)).await.expect("it is released");
     let lifted = read.2.let_go_on(&ada, at(140)).expect("it asks").next;
     registry.commit(commit_of(&lifted, Phase::Running)).await.expect("it goes on");

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use domain::ids::{HandleId, UpstreamTaskId};
-use domain::task::observation::Observation;
-use domain::task::payload::Payload;
-use domain::ports::{AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Connected, ConnectionSpec, Connector, ListedTasks, PortFuture, ToolFacts, Upstream, UpstreamError};
+use domain::ports::{
+    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Connected, ConnectionSpec, Connector, ListedTasks,
+    PortFuture, ToolFacts, Upstream, UpstreamError,
+};
 use domain::raw_message::RawText;
 use domain::server::Server;
+use domain::task::observation::Observation;
+use domain::task::payload::Payload;
 
 use super::KillPoints;
 

@@ -3,11 +3,11 @@
 //! Names and tokens are unique, as the indexes of the real registry make them.
 
 use domain::agent::Agent;
-use domain::ports::change::Entity;
-use domain::task::TaskHandle;
 use domain::ids::{AgentId, HandleId, Seq};
+use domain::ports::change::Entity;
 use domain::ports::{AgentNote, AgentUnit, RegistryError, RuleUnit};
 use domain::rule::RuleScope;
+use domain::task::TaskHandle;
 
 use super::store::{MemoryStore, StoredTask};
 

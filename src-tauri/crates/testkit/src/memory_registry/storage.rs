@@ -3,11 +3,11 @@
 //! Sizes are those of the plain payloads, so figures in bytes differ from SQLite's; there are no pages to give back.
 
 use domain::audit::{Actor, AuditEvent, Subject, Verb};
-use domain::ports::change::Entity;
-use domain::task::TaskHandle;
 use domain::ids::HandleId;
 use domain::policy::RetentionPolicy;
+use domain::ports::change::Entity;
 use domain::ports::{AuditCheck, AuditLink, BrokenLink, PayloadUse, Removal, StorageFacts, StoredKind};
+use domain::task::TaskHandle;
 use domain::task::input_request::RequestState;
 use domain::time::Timestamp;
 

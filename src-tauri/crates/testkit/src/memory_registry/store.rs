@@ -6,17 +6,17 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use domain::agent::Agent;
 use domain::audit::AuditEvent;
-use domain::ports::change::{Change, Entity};
-use domain::task::{TaskHandle, UsualDuration};
 use domain::ids::{AgentId, HandleId, Seq, ServerId, SessionKey, UpstreamTaskId};
-use domain::task::observation::LogLine;
-use domain::task::payload::{Payload, PayloadKind};
 use domain::policy::Policy;
+use domain::ports::change::{Change, Entity};
 use domain::ports::{AuditLink, Commit, CommitError, ContactNote, Recorded, RegistryError, ServerUnit};
 use domain::raw_message::RawMessage;
 use domain::rule::Rule;
 use domain::server::Server;
+use domain::task::observation::LogLine;
+use domain::task::payload::{Payload, PayloadKind};
 use domain::task::status::{Contact, Phase};
+use domain::task::{TaskHandle, UsualDuration};
 use domain::time::Timestamp;
 
 use crate::memory_registry::audit_chain;

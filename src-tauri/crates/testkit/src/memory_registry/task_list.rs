@@ -2,10 +2,10 @@
 //!
 //! Everything is filtered and sorted anew for each question; the real registry must give the same without reading it all.
 
-use domain::task::figures::{CountedState, TaskTally};
 use domain::policy::Policy;
 use domain::ports::{AlikeTasks, CancelFacts, RegistryError, TaskListQuery, TaskOrder, UserDataItem};
 use domain::raw_message::{RawMessage, RawNote};
+use domain::task::figures::{CountedState, TaskTally};
 use domain::task::status::{CancelState, Intent};
 use domain::time::Timestamp;
 

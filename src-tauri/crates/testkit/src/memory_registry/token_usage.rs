@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
+use domain::budget::waste::Waste;
+use domain::budget::window::{TokenFlow, Window};
 use domain::ids::{AgentId, ServerId, WindowId};
 use domain::policy::CountingPolicy;
 use domain::ports::{BudgetNote, SeriesQuery, SpendRow, WasteRow};
 use domain::time::Timestamp;
 use domain::tokens::Family;
-use domain::budget::waste::Waste;
-use domain::budget::window::{TokenFlow, Window};
 
 type SpendKey = (Timestamp, AgentId, Option<ServerId>, TokenFlow, Family);
 type WasteKey = (Timestamp, Option<AgentId>, ServerId, Waste);

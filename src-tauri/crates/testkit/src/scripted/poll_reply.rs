@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::ids::{RequestKey, UpstreamTaskId};
-use domain::task::observation::{Observation, ObservationDoor};
-use domain::task::payload::{Payload, ResultRef};
 use domain::ports::UpstreamError;
 use domain::task::input_request::Ask;
+use domain::task::observation::{Observation, ObservationDoor};
+use domain::task::payload::{Payload, ResultRef};
 use domain::task::status::{Outcome, RpcError, TaskStatus, Ttl};
 use domain::time::Timestamp;
 
@@ -148,7 +148,11 @@ impl ScriptedServer {
     }
 
     /// Takes answers under keys: when all that is asked is answered, the task goes on.
-    pub(crate) fn take_answers(&self, task: &UpstreamTaskId, keys: &[(RequestKey, domain::task::input_request::AnswerAction)]) {
+    pub(crate) fn take_answers(
+        &self,
+        task: &UpstreamTaskId,
+        keys: &[(RequestKey, domain::task::input_request::AnswerAction)],
+    ) {
         let mut state = self.state.lock();
         let Some(known) = state.tasks.get_mut(task) else { return };
         for (key, action) in keys {

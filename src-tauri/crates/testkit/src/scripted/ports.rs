@@ -4,12 +4,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use domain::ids::{ConnectionId, HandleId, RequestKey, ServerId, SessionKey, UpstreamTaskId};
+use domain::ports::{
+    AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Closure, Connected, ConnectionSpec, Connector,
+    ListedTasks, PortFuture, ToolFacts, Upstream, UpstreamError, UpstreamEvent,
+};
+use domain::raw_message::RawText;
+use domain::server::Server;
+use domain::task::input_request::AskDoor;
 use domain::task::observation::{Observation, ObservationDoor};
 use domain::task::payload::Payload;
-use domain::ports::{AnswerToSend, ArgumentError, CallError, CallReply, CallRequest, Closure, Connected, ConnectionSpec, Connector, ListedTasks, PortFuture, ToolFacts, Upstream, UpstreamError, UpstreamEvent};
-use domain::raw_message::RawText;
-use domain::task::input_request::AskDoor;
-use domain::server::Server;
 use futures::channel::mpsc;
 use tokio::time::sleep;
 

@@ -7,7 +7,7 @@ use super::shipped::Shipped;
 use super::source::Source;
 
 /// The one place that spawns.
-const SUPERVISOR: &str = "src-tauri/crates/engine/src/supervisor.rs";
+const SUPERVISOR: &str = "src-tauri/crates/engine/src/runtime/supervisor.rs";
 
 const EVERYWHERE: [(&str, &str); 6] = [
     ("todo!(", "finish it, or leave it out and say so in the issue"),
@@ -29,8 +29,8 @@ const SHIPPED: [(&str, &str); 7] = [
 ];
 
 const ONLY_SUPERVISOR: [(&str, &str); 2] = [
-    ("JoinSet::new", "start it through `engine::supervisor` (style 20)"),
-    ("tokio::spawn(", "start it through `engine::supervisor` (style 20)"),
+    ("JoinSet::new", "start it through `engine::runtime::supervisor` (style 20)"),
+    ("tokio::spawn(", "start it through `engine::runtime::supervisor` (style 20)"),
 ];
 
 /// Finds them.

@@ -7,16 +7,16 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use domain::agent::{Agent, Rules};
-use domain::ids::AgentId;
 use domain::budget::models;
-use domain::rule::{Rule, RuleScope};
 use domain::budget::window::{Burn, Window, time_to_limit};
+use domain::ids::AgentId;
+use domain::rule::{Rule, RuleScope};
 use engine::{AgentBudget, PendingResult, PendingResultState};
 
 use crate::api::Api;
 use crate::dto::words::Word;
 use crate::dto::{
-    BudgetDto, BudgetList, ExactnessDto, FamilyDto, LimitDto, PendingResultDto, PendingResultState, ProgramDto,
+    BudgetDto, BudgetList, ExactnessDto, FamilyDto, LimitDto, PendingResultDto, PendingStateDto, ProgramDto,
     SizeFromDto, WindowDto, millis,
 };
 use crate::error::ApiError;
@@ -106,10 +106,10 @@ impl Api {
             tokens: coming.tokens.map(|count| count.tokens),
             exactness: coming.tokens.map_or(ExactnessDto::AtMost, |count| count.exactness.into()),
             state: match coming.state {
-                PendingResultState::Held => PendingResultState::Held,
-                PendingResultState::Slices => PendingResultState::Slices,
-                PendingResultState::Working => PendingResultState::Working,
-                PendingResultState::Ready => PendingResultState::Ready,
+                PendingResultState::Held => PendingStateDto::Held,
+                PendingResultState::Slices => PendingStateDto::Slices,
+                PendingResultState::Working => PendingStateDto::Working,
+                PendingResultState::Ready => PendingStateDto::Ready,
             },
             phase: coming.phase.map(Word),
             percent: coming.percent,

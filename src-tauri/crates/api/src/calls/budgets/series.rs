@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::budget::waste::Waste;
+use domain::budget::window::{TokenFlow, TokenSource};
 use domain::ids::{AgentId, ServerId};
 use domain::ports::SeriesQuery;
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Intake};
-use domain::budget::waste::Waste;
-use domain::budget::window::{TokenFlow, TokenSource};
 
 use crate::api::Api;
 use crate::caller::Caller;

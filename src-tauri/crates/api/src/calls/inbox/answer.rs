@@ -3,10 +3,10 @@
 //! Checks the content against the server's form before the engine records it, then waits a moment for the server's
 //! acknowledgement, so that a person learns what became of it.
 
-use domain::task::{AnswerInput, QuestionRef, TaskHandle};
 use domain::ids::RequestKey;
-use domain::task::payload::Payload;
 use domain::task::input_request::{AnswerAction, Ask, InputRequest, RequestState};
+use domain::task::payload::Payload;
+use domain::task::{AnswerInput, QuestionRef, TaskHandle};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -6,9 +6,9 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use domain::task::{Refusal, TaskHandle};
 use domain::ids::HandleId;
 use domain::task::status::{CancelState, Intent};
+use domain::task::{Refusal, TaskHandle};
 use engine::EngineError;
 use futures::StreamExt;
 use serde::{Deserialize, Serialize};
@@ -224,8 +224,7 @@ fn is_settled(task: &TaskHandle) -> bool {
             Intent::Cancel(wish) | Intent::Revoked(wish) => !wish.delivery.is_pending(),
             Intent::None | Intent::Unwatched { .. } => true,
         },
-        Some(CancelState::Acknowledged | CancelState::Stopped | CancelState::FinishedAnyway | CancelState::Refused) | None => {
-            true
-        }
+        Some(CancelState::Acknowledged | CancelState::Stopped | CancelState::FinishedAnyway | CancelState::Refused)
+        | None => true,
     }
 }

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use domain::audit::Actor;
-use domain::task::Origin;
 use domain::ids::HandleId;
+use domain::task::Origin;
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;

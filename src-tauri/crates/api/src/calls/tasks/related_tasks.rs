@@ -2,8 +2,8 @@
 //!
 //! Read from the registry for a single task on screen; lists carry only the parent's id and the attempt number.
 
-use domain::task::TaskHandle;
 use domain::ids::HandleId;
+use domain::task::TaskHandle;
 
 use crate::api::Api;
 use crate::dto::{JobDto, ParentDto, RelatedTaskDto, iso};

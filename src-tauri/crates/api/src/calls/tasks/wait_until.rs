@@ -6,10 +6,10 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use domain::task::TaskHandle;
 use domain::ids::{HandleId, Seq, ServerId};
 use domain::ports::Recording;
 use domain::server::ServerHealth;
+use domain::task::TaskHandle;
 use engine::{Engine, RecordingState};
 use futures::StreamExt;
 

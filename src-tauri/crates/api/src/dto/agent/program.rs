@@ -2,8 +2,8 @@
 //!
 //! One to one from `domain::client::profile`; what follows from it for figures and limits is decision 0022.
 
-use domain::client::profile::{ClientProfile, LongResult, ShownPart};
 use domain::budget::models::{CountingMethod, ProgramFrom};
+use domain::client::profile::{ClientProfile, LongResult, ShownPart};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 

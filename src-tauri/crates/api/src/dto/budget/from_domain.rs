@@ -2,11 +2,11 @@
 //!
 //! One to one and without a decision. Whole budgets are built in `calls/budgets/agent_budgets.rs`.
 
-use domain::task::OverLimit;
 use domain::budget::models::{Model, SizeFrom};
-use domain::rule::{LimitAction, TokenLimit};
-use domain::tokens::{Count, Exactness, Family, Intake, TaskTokens};
 use domain::budget::window::{TokenSource, Window};
+use domain::rule::{LimitAction, TokenLimit};
+use domain::task::OverLimit;
+use domain::tokens::{Count, Exactness, Family, Intake, TaskTokens};
 
 use crate::dto::budget::{
     AtLimitDto, ExactnessDto, FamilyDto, LimitDto, ModelDto, OverLimitDto, SizeFromDto, SourceDto, SourcePart,

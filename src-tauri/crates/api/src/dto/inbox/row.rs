@@ -3,12 +3,12 @@
 //! Rows are made from the task's current state; the feed decides which are sent. A question is identified by its key, a task
 //! by its phase, a server by its name. The command line's inbox is `request.rs`.
 
-use domain::task::{HoldReason, TaskHandle};
 use domain::ids::RequestKey;
 use domain::policy::{Policy, plain_text};
-use domain::task::input_request::{Ask, InputRequest, RequestState};
 use domain::server::ServerHealth;
+use domain::task::input_request::{Ask, InputRequest, RequestState};
 use domain::task::status::{Contact, Phase, ServerView};
+use domain::task::{HoldReason, TaskHandle};
 use domain::time::Timestamp;
 use domain::tokens::Exactness;
 use serde::{Deserialize, Serialize};

@@ -3,9 +3,11 @@
 //! Each is made from one of the three truths alone and decides nothing.
 
 use domain::task::decider::Decider;
-use domain::task::{TaskHandle, UsualDuration};
 use domain::task::observation::Progress;
-use domain::task::status::{CancelState, Contact, Delivery, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, Phase, ServerView, TaskStatus};
+use domain::task::status::{
+    CancelState, Contact, Delivery, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, Phase, ServerView, TaskStatus,
+};
+use domain::task::{TaskHandle, UsualDuration};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -43,7 +45,7 @@ words! {
         /// It is past the limit agreed for it.
         Agreed = "agreed",
         /// It takes longer than this tool usually does.
-        UsualDuration = "usual",
+        Usual = "usual",
     }
     /// Whether a task can be reached.
     ContactKind {
@@ -262,7 +264,8 @@ fn gone_words(why: &GoneWhy) -> String {
 }
 
 pub(crate) fn error(view: &ServerView) -> Option<ErrorDto> {
-    let rpc = |error: &domain::task::status::RpcError| ErrorDto { code: Some(error.code), message: error.message.clone() };
+    let rpc =
+        |error: &domain::task::status::RpcError| ErrorDto { code: Some(error.code), message: error.message.clone() };
     let ours = |why: &str| ErrorDto { code: None, message: why.to_owned() };
     match view {
         ServerView::Refused(refusal) => Some(rpc(refusal)),

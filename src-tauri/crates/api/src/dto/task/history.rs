@@ -2,8 +2,8 @@
 //!
 //! Audit events carry no content by their own rule; bodies of raw messages are read in pieces (`tasks.piece`).
 
-use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::audit::decision_origin::{DecisionDoor, DecisionOrigin};
+use domain::audit::{Actor, AuditEvent, Subject, Verb};
 use domain::raw_message::{Direction, RawNote};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;

@@ -2,8 +2,8 @@
 //!
 //! Each is just enough to show and to open the other task. The registry finds and counts them.
 
-use domain::task::{HoldReason, HoldVerdict, ParentWhy, ResultForm, ResultHold};
 use domain::task::status::Phase;
+use domain::task::{HoldReason, HoldVerdict, ParentWhy, ResultForm, ResultHold};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
@@ -171,7 +171,9 @@ impl VerdictDto {
             HoldVerdict::Deliver { form, .. } => match form {
                 ResultForm::Whole => Self { form: Some(FormDto::Whole), ..plain },
                 ResultForm::Slices => Self { form: Some(FormDto::Slices), ..plain },
-                ResultForm::Trimmed { tokens } => Self { form: Some(FormDto::Trimmed), trim_tokens: Some(*tokens), ..plain },
+                ResultForm::Trimmed { tokens } => {
+                    Self { form: Some(FormDto::Trimmed), trim_tokens: Some(*tokens), ..plain }
+                }
             },
         }
     }

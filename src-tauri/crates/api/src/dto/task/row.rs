@@ -3,9 +3,9 @@
 //! Brief on purpose: hundreds of them are sent many times a second. Texts are capped and questions only counted. The whole
 //! task is `task.rs`.
 
-use domain::task::figures::CountedState;
-use domain::task::TaskHandle;
 use domain::policy::{Policy, plain_text};
+use domain::task::TaskHandle;
+use domain::task::figures::CountedState;
 use domain::task::status::{Outcome, Phase, PhaseGroup};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;

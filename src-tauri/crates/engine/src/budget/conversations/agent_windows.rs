@@ -6,11 +6,11 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::budget::window::{ToolListScope, Window};
 use domain::client::profile::ToolListCost;
 use domain::ids::HandleId;
 use domain::time::Timestamp;
 use domain::tokens::{Exactness, Family};
-use domain::budget::window::{ToolListScope, Window};
 
 use crate::budget::conversations::conversation::Conversation;
 use crate::budget::conversations::tool_paging::ToolPaging;

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use domain::ids::AgentId;
 use domain::budget::window::ToolListScope;
+use domain::ids::AgentId;
 use sha2::{Digest, Sha256};
 
 use crate::runtime::hex::hex;

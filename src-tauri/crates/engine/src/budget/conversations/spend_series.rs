@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use domain::budget::waste::Waste;
+use domain::budget::window::TokenFlow;
 use domain::ids::{AgentId, ServerId};
 use domain::ports::{SpendRow, WasteRow};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, Intake};
-use domain::budget::waste::Waste;
-use domain::budget::window::TokenFlow;
 
 type SpendKey = (Timestamp, AgentId, Option<ServerId>, TokenFlow, Family);
 type WasteKey = (Timestamp, Option<AgentId>, ServerId, Waste);

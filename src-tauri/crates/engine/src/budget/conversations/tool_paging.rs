@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use domain::budget::window::ToolListScope;
 use domain::policy::plain_text;
 use domain::tokens::Count;
-use domain::budget::window::ToolListScope;
 
 /// Tools of a door that are known by name; the rest count as one. As many as the engine itself reads.
 const TOOLS_MAX: usize = 10_000;

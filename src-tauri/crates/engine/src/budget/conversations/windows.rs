@@ -6,14 +6,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::ids::{AgentId, HandleId, ServerId, WindowId};
 use domain::budget::models::CountingMethod;
+use domain::budget::waste::Waste;
+use domain::budget::window::{TokenFlow, TokenSource, Window};
+use domain::ids::{AgentId, HandleId, ServerId, WindowId};
 use domain::policy::CountingPolicy;
 use domain::ports::{BudgetNote, with_error};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Family, Intake};
-use domain::budget::waste::Waste;
-use domain::budget::window::{TokenFlow, TokenSource, Window};
 
 use crate::budget::conversations::agent_windows::{AgentWindows, OpenWindow};
 use crate::budget::conversations::conversation::Conversation;
@@ -162,7 +162,9 @@ impl ConversationWindows {
         let next = Window { shelves, tool_list, ..Window::new((self.draw)(), agent, family, now) };
         for (door, shelf) in &next.shelves {
             let tools: Count = shelf.tools.values().copied().sum();
-            for (server, source, count) in [(*door, TokenSource::Tools, tools), (None, TokenSource::OwnTools, shelf.own)] {
+            for (server, source, count) in
+                [(*door, TokenSource::Tools, tools), (None, TokenSource::OwnTools, shelf.own)]
+            {
                 if count.tokens > 0 {
                     let both = Intake { passed: count, window: tool_list.of(count) };
                     self.series.flowed(now, (agent, server, family), TokenFlow::In(source), both, 1);

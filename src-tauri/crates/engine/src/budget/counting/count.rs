@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::budget::models::CountingMethod;
-use domain::task::payload::Payload;
 use domain::ports::{MessagePart, PartCount, TokenCounter};
+use domain::task::payload::Payload;
 use domain::tokens::{Count, Exactness, Family};
 use serde_json::value::RawValue;
 
@@ -131,7 +131,9 @@ fn count_item(scale: &dyn TokenCounter, item: &CountingItem, measure: &CountingM
             let name = scale.count_part(family, MessagePart::Text(name)).count;
             ItemCount::own(name + scale.count_part(family, MessagePart::Text(matter.text.as_str())).count)
         }
-        CountingItem::Result(matter, _) => of(MessagePart::Result(matter.text.as_str()), &matter.text, MessageKind::Result),
+        CountingItem::Result(matter, _) => {
+            of(MessagePart::Result(matter.text.as_str()), &matter.text, MessageKind::Result)
+        }
         CountingItem::Error(matter) => of(MessagePart::Error(matter.text.as_str()), &matter.text, MessageKind::Error),
         CountingItem::KeptOut(matter) | CountingItem::Status(matter) => {
             of(MessagePart::Text(matter.text.as_str()), &matter.text, MessageKind::Other)

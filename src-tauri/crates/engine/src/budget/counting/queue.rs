@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use domain::ids::{AgentId, HandleId, ServerId};
-use domain::task::payload::Payload;
 use domain::policy::CountingPolicy;
+use domain::task::payload::Payload;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, oneshot};
 

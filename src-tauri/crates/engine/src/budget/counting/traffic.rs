@@ -5,9 +5,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use domain::budget::window::ToolListScope;
 use domain::ids::{AgentId, HandleId, ServerId};
 use domain::task::payload::Payload;
-use domain::budget::window::ToolListScope;
 
 /// Something that an agent saw, or said.
 #[derive(Clone)]

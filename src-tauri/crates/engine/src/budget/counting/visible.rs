@@ -3,8 +3,8 @@
 //! First the part that the program shows, then its cap. A program name that no person confirmed is good enough for what
 //! people are shown; limits then count the larger of both figures. Counting itself is `count.rs`.
 
-use domain::client::profile::ShownPart;
 use domain::budget::models::CountingMethod;
+use domain::client::profile::ShownPart;
 use domain::ports::{PartCount, with_error};
 use domain::tokens::{Count, Exactness, Intake};
 
@@ -105,7 +105,12 @@ pub(crate) fn limited(measure: &CountingMethod, weight: &PartCount, bytes: u64, 
 
 /// The text of a result that its program would cut: its size by our own count and with the error of an estimate on top,
 /// and what the program shows of it.
-pub(crate) fn would_be_cut(measure: &CountingMethod, weight: &PartCount, kind: MessageKind, error: u8) -> Option<(u64, u64)> {
+pub(crate) fn would_be_cut(
+    measure: &CountingMethod,
+    weight: &PartCount,
+    kind: MessageKind,
+    error: u8,
+) -> Option<(u64, u64)> {
     let cap = measure.profile.long_result.cap()?;
     let text = part(measure, weight, kind).tokens.saturating_sub(weight.media);
     let most = with_error(text, error);
@@ -115,14 +120,17 @@ pub(crate) fn would_be_cut(measure: &CountingMethod, weight: &PartCount, kind: M
 #[cfg(test)]
 mod tests {
     use domain::budget::models;
-    use domain::tokens::Family;
     use domain::budget::window::CountingSettings;
+    use domain::tokens::Family;
 
     use super::*;
 
     /// How an agent is measured that a person said to be this program.
     fn of(program: &str) -> CountingMethod {
-        models::counting_method(&CountingSettings { program: Some(program.into()), ..CountingSettings::default() }, None)
+        models::counting_method(
+            &CountingSettings { program: Some(program.into()), ..CountingSettings::default() },
+            None,
+        )
     }
 
     fn claimed(name: &str) -> CountingMethod {

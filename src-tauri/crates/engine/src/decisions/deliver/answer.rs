@@ -4,13 +4,13 @@
 //! which is safe because it is never changed (rule 14). A live answer is sent once per channel: when the channel is
 //! gone, it waits until the question is asked again (ruling 10). Answers of rounds are in `input_round.rs`.
 
-use domain::task::{TaskHandle, Transition};
 use domain::ids::RequestKey;
-use domain::task::payload::PayloadKind;
 use domain::ports::{AnswerToSend, RegistryError, UpstreamError};
 use domain::raw_message::RawText;
 use domain::task::input_request::{AskDoor, InputRequest, RequestState};
+use domain::task::payload::PayloadKind;
 use domain::task::status::Delivery;
+use domain::task::{TaskHandle, Transition};
 use domain::time::Timestamp;
 
 use super::route::{DeliveryOutcome, DeliveryRoute, retry};

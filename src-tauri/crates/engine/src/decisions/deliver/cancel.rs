@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use domain::task::TaskHandle;
 use domain::ids::UpstreamTaskId;
 use domain::ports::UpstreamError;
+use domain::task::TaskHandle;
 use domain::task::status::{Delivery, Intent, ServerView};
 
 use super::route::{DeliveryOutcome, DeliveryRoute, retry};

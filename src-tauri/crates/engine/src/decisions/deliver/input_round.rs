@@ -4,11 +4,11 @@
 //! call whose reply is lost, never one that is sent twice, which could run the tool twice (protocol.md §7.5). A round
 //! without questions is answered after a short wait.
 
-use domain::task::{TaskHandle, Transition};
-use domain::task::payload::PayloadKind;
 use domain::ports::Continuation;
 use domain::task::input_request::{AskDoor, InputRequest};
+use domain::task::payload::PayloadKind;
 use domain::task::status::ServerView;
+use domain::task::{TaskHandle, Transition};
 
 use super::answer;
 use super::route::{DeliveryOutcome, DeliveryRoute};

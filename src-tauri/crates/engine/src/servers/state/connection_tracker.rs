@@ -4,9 +4,9 @@
 
 use std::pin::Pin;
 
-use domain::task::Home;
 use domain::ids::SessionKey;
 use domain::ports::UpstreamEvent;
+use domain::task::Home;
 use domain::time::Timestamp;
 use futures::stream::{Stream, StreamExt};
 use tokio::time::Instant;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::{ConnectionId, HandleId};
-use domain::task::observation::Observation;
 use domain::ports::{Connected, UpstreamError};
+use domain::task::observation::Observation;
 
 use crate::connections::live_connection::LiveConnection;
 use crate::servers::state::task_lane::AppliedUpdate;

@@ -15,7 +15,7 @@ use crate::runtime::due_queue::{DueQueue, HasDueTime};
 
 /// What is remembered between two polls of one task.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct PollState {
+pub(crate) struct TaskPolling {
     /// When it is polled next; `None` while a poll is under way.
     pub(crate) due: Option<Instant>,
     /// When the last poll began.
@@ -36,7 +36,7 @@ pub(crate) struct PollState {
     pub(crate) unknown: u32,
 }
 
-impl PollState {
+impl TaskPolling {
     /// A person acted: two polls are earned, unless the ones of an act a moment ago are still to come.
     pub(crate) fn earn(&mut self, now: Instant, after: [Duration; 2]) {
         if self.earned.iter().all(Option::is_none) {
@@ -59,7 +59,7 @@ impl PollState {
 
 #[derive(Debug)]
 struct PollEntry {
-    state: PollState,
+    state: TaskPolling,
     task: UpstreamTaskId,
 }
 
@@ -82,11 +82,11 @@ impl PollQueue {
         self.tasks.get(task).copied()
     }
 
-    pub(crate) fn state(&self, id: HandleId) -> Option<PollState> {
+    pub(crate) fn state(&self, id: HandleId) -> Option<TaskPolling> {
         self.queue.get(id).map(|entry| entry.state)
     }
 
-    pub(crate) fn change<R>(&mut self, id: HandleId, change: impl FnOnce(&mut PollState) -> R) -> Option<R> {
+    pub(crate) fn change<R>(&mut self, id: HandleId, change: impl FnOnce(&mut TaskPolling) -> R) -> Option<R> {
         self.queue.change(id, |entry| change(&mut entry.state))
     }
 
@@ -96,7 +96,7 @@ impl PollQueue {
             return false;
         }
         self.tasks.insert(task.clone(), id);
-        let state = PollState { due: Some(due), ..PollState::default() };
+        let state = TaskPolling { due: Some(due), ..TaskPolling::default() };
         self.queue.insert(id, PollEntry { state, task: task.clone() });
         true
     }
@@ -144,7 +144,7 @@ impl PollQueue {
     pub(crate) fn subscribed(
         &mut self,
         pushed: &HashSet<HandleId>,
-        mut due: impl FnMut(HandleId, &PollState) -> Instant,
+        mut due: impl FnMut(HandleId, &TaskPolling) -> Instant,
     ) {
         for id in self.handles() {
             let now = pushed.contains(&id);
@@ -166,7 +166,7 @@ fn begin_poll(id: HandleId, entry: &mut PollEntry) -> HandleId {
 
 /// How long to wait until the next poll.
 pub(crate) fn poll_delay(
-    state: &PollState,
+    state: &TaskPolling,
     hint: Option<Duration>,
     retry_after: Option<Duration>,
     random: f64,
@@ -179,7 +179,7 @@ pub(crate) fn poll_delay(
 }
 
 /// The interval between polls without failures, for counting intervals without news.
-pub(crate) fn poll_interval(state: &PollState, hint: Option<Duration>, policy: &Policy) -> Duration {
-    let calm = PollState { failures: 0, ..*state };
+pub(crate) fn poll_interval(state: &TaskPolling, hint: Option<Duration>, policy: &Policy) -> Duration {
+    let calm = TaskPolling { failures: 0, ..*state };
     poll_delay(&calm, hint, None, 0.0, policy)
 }

@@ -8,12 +8,12 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use domain::task::{LiveOutcome, MissCount, TaskHandle, Transition};
 use domain::ids::{ConnectionId, HandleId};
+use domain::task::input_request::LiveQuestion;
 use domain::task::observation::{Observation, Progress};
 use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
-use domain::task::input_request::LiveQuestion;
 use domain::task::status::{Contact, GoneWhy, Miss, Needs, TaskStatus};
+use domain::task::{LiveOutcome, MissCount, TaskHandle, Transition};
 
 use crate::connections::connection::ServerConnection;
 use crate::core::{EngineCore, then};

@@ -2,9 +2,12 @@
 //!
 //! Says what is not visible here and what only the program knows. How figures are written is in `budget.rs`.
 
-use api::dto::{BudgetDto, BudgetShown, ExactnessDto, LongResultDto, PendingResultDto, PendingResultState, ProgramDto, ProgramFromDto, ShownPartDto, WindowDto, moment};
-use api::format::tokens::{grouped, share, tokens};
+use api::dto::{
+    BudgetDto, BudgetShown, ExactnessDto, LongResultDto, PendingResultDto, PendingStateDto, ProgramDto, ProgramFromDto,
+    ShownPartDto, WindowDto, moment,
+};
 use api::format::time;
+use api::format::tokens::{grouped, share, tokens};
 use domain::task::status::Phase;
 
 use super::{burn, gauge, history, loosest, measured, occupancy, was_full};
@@ -111,13 +114,13 @@ fn show_coming(coming: &[PendingResultDto], screen: &Screen) {
     for one in coming {
         let size = one.tokens.map_or_else(|| "not known".into(), |number| tokens(number, one.exactness));
         let state = match (one.state, one.percent) {
-            (PendingResultState::Held, _) => "held: waits for your decision".into(),
-            (PendingResultState::Slices, _) => "in slices, as it reads them".into(),
-            (PendingResultState::Working, percent) => {
+            (PendingStateDto::Held, _) => "held: waits for your decision".into(),
+            (PendingStateDto::Slices, _) => "in slices, as it reads them".into(),
+            (PendingStateDto::Working, percent) => {
                 let phase = one.phase.as_deref().and_then(Phase::from_word).map_or("open", sentences::phase_label);
                 percent.map_or_else(|| phase.to_lowercase(), |percent| format!("{}, {percent} %", phase.to_lowercase()))
             }
-            (PendingResultState::Ready, _) => "delivered when the agent next reads".to_owned(),
+            (PendingStateDto::Ready, _) => "delivered when the agent next reads".to_owned(),
         };
         let tool = one.tool.as_deref().map_or_else(|| "a task".into(), one_line);
         let id = sentences::short_id(&one.id, !screen.is_terminal());

@@ -1,7 +1,7 @@
 //! `taskwarden keep`: holds one server's process beyond the core that started it (ruling 16).
 //!
 //! Cores start it; nobody types it. What to start is read from standard input, because it holds secrets; one line on
-//! standard output says whether it runs. It reads no configuration and writes no log. Read `mcp::upstream::transport` next.
+//! standard output says whether it runs. It reads no configuration and writes no log. Read the crate `keeper` next.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub(crate) struct KeeperArgs {
 }
 
 pub(crate) async fn run(command: KeeperArgs) -> CommandResult {
-    match mcp::upstream::transport::keep(&command.folder, tokio::io::stdin(), std::io::stdout()).await {
+    match keeper::serve(&command.folder, tokio::io::stdin(), std::io::stdout()).await {
         Ok(()) => Ok(DONE),
         Err(error) => Err(ApiError::new(
             Code::Failed,

@@ -5,9 +5,9 @@
 
 use anstyle::{AnsiColor, Style};
 use api::dto::{DoorDto, HistoryEvent, IntentDto, OriginDto, ResultDto, TaskDto, moment};
-use api::format::tokens::grouped;
 pub(crate) use api::format::shell_word::shell_quote as shell_word;
 use api::format::time;
+use api::format::tokens::grouped;
 use domain::ports::Clock as _;
 use domain::task::status::Phase;
 use domain::time::Timestamp;

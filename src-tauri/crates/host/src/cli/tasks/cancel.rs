@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 
-use api::calls::tasks::cancel::{CancelList, CancelOutcomeDto, CancelTasks, RevokeTask};
 use api::calls::tasks::ListTasks;
+use api::calls::tasks::cancel::{CancelList, CancelOutcomeDto, CancelTasks, RevokeTask};
 use api::dto::{TaskDto, TaskListDto};
 use api::format::time::count;
 use api::{ApiError, Code};
@@ -186,7 +186,12 @@ fn summary(list: &CancelList) -> String {
 }
 
 /// Watches the tasks until each has ended, and updates their states.
-async fn until_over(list: &mut CancelList, core: &CoreClient, config: &Config, screen: &Screen) -> Result<(), ApiError> {
+async fn until_over(
+    list: &mut CancelList,
+    core: &CoreClient,
+    config: &Config,
+    screen: &Screen,
+) -> Result<(), ApiError> {
     let mut open: HashMap<String, usize> = list
         .stops
         .iter()
@@ -201,7 +206,7 @@ async fn until_over(list: &mut CancelList, core: &CoreClient, config: &Config, s
     let mut feed = TaskFeed::new(core.attached()?, open.keys().cloned().collect(), config, screen);
     while !open.is_empty() {
         let task = feed.next().await?;
-        let state = task.intent.as_ref().and_then(|wish| wish.state.clone());
+        let state = task.intent.as_ref().and_then(|wish| wish.state);
         let refused = state.as_deref() == Some("refused");
         if ended(&task).is_none() && !refused {
             continue;
@@ -209,7 +214,7 @@ async fn until_over(list: &mut CancelList, core: &CoreClient, config: &Config, s
         let Some(at) = open.remove(&task.id) else { continue };
         if let Some(stop) = list.stops.get_mut(at) {
             stop.why = task.intent.as_ref().and_then(|wish| wish.refused_why.clone());
-            stop.state = state.unwrap_or_else(|| stop.state.clone());
+            stop.state = state.unwrap_or(stop.state);
             stop.task = Some(task);
             if !screen.is_json() {
                 print_state(stop, screen);

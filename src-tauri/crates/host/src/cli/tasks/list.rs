@@ -2,10 +2,10 @@
 //!
 //! Filters and order are the core's.
 
+use api::ApiError;
 use api::calls::Nothing;
 use api::calls::tasks::ListTasks;
 use api::dto::{RecordingDto, TaskListDto, moment};
-use api::ApiError;
 use api::format::time;
 use clap::Args;
 

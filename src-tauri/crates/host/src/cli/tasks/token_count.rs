@@ -3,8 +3,8 @@
 //! A part of `taskwarden tasks show`. Figures and decisions are the core's.
 
 use api::dto::{ExactnessDto, FormDto, HeldDto, HeldWhy, TaskDto, TokensDto, moment};
-use api::format::tokens::{grouped, tokens};
 use api::format::time;
+use api::format::tokens::{grouped, tokens};
 
 use crate::cli::input::amount;
 use crate::cli::output::screen::Screen;

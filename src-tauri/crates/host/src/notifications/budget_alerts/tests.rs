@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::budget::models::{CountingMethod, SizeFrom};
+use domain::budget::window::TokenSource;
 use domain::rule::{LimitAction, TokenLimit};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family};
-use domain::budget::window::TokenSource;
 
 use super::*;
 

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use domain::audit::Actor;
-use domain::task::decider::Decider;
-use domain::task::{Audience, HoldReason, HoldVerdict, Home, NewCall, OverLimit, ResultHold, UsualDuration};
 use domain::ids::{HandleId, HostId, PersonId, RequestKey, ServerId};
-use domain::task::payload::{Payload, ResultRef};
-use domain::task::input_request::AskDoor;
 use domain::rule::{LimitAction, TokenLimit};
+use domain::task::decider::Decider;
+use domain::task::input_request::AskDoor;
+use domain::task::payload::{Payload, ResultRef};
 use domain::task::status::{CancelRequest, Contact, Due, DueWhy, GoneWhy, Outcome, ServerView};
+use domain::task::{Audience, HoldReason, HoldVerdict, Home, NewCall, OverLimit, ResultHold, UsualDuration};
 use domain::tokens::{Family, TaskTokens};
 
 use super::*;
@@ -128,7 +128,8 @@ fn a_held_result_says_how_large_it_is_and_goes_when_it_is_decided() {
     assert_eq!(title, "A result of 61,402 tokens is held");
     assert!(body.starts_with("rebuild_stats on warehouse finished at "), "{body}");
     assert!(place.ends_with("%2Fheld"), "it opens its item: {place}");
-    held.hold = Some(ResultHold { by: None, at: at("14:20"), why, verdict: Some(HoldVerdict::ByLimit { at: at("14:20") }) });
+    held.hold =
+        Some(ResultHold { by: None, at: at("14:20"), why, verdict: Some(HoldVerdict::ByLimit { at: at("14:20") }) });
     assert_eq!(told(&held, Attention::Waiting), None, "in slices nobody has to decide");
 }
 

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::task::TaskHandle;
-use domain::task::payload::Payload;
 use domain::ports::{AnswerToSend, CallListener, Continuation};
+use domain::task::TaskHandle;
 use domain::task::input_request::{AnswerAction, AskDoor};
+use domain::task::payload::Payload;
 use engine::{AgentCall, CallOutcome, HangUp, Passed};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -27,8 +27,8 @@ use crate::gateway::servers::names::TargetTool;
 use crate::gateway::servers::{identities, targets};
 use crate::gateway::state::GatewayState;
 use crate::gateway::tasks::modern_elicitation;
-use crate::server::rpc_error::RequestError;
 use crate::server::request_params::members;
+use crate::server::rpc_error::RequestError;
 use crate::server::{RawResult, Request, RequestParams, ResponseStream, SessionTransport};
 
 /// Calls a tool for an agent.

@@ -15,7 +15,6 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use crate::upstream::{Forwarding, RequestEvent};
 use crate::gateway::clients::usage::UsageReport;
 use crate::gateway::conversion::result_dialect;
 use crate::gateway::engine_errors::{INVALID_PARAMS, METHOD_NOT_FOUND, SERVER_ERROR, code, unreached};
@@ -25,11 +24,12 @@ use crate::gateway::servers::connection::{ServerConnection, connect, connect_in_
 use crate::gateway::servers::{identities, targets};
 use crate::gateway::state::GatewayState;
 use crate::gateway::tasks::modern_elicitation;
-use crate::upstream::transport::link::{Answer, LinkError, Response};
-use crate::wire::raw_json::{member, text_member, with_members};
-use crate::wire::rewrite::{Identity, MessagePart, rewrite_raw};
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
 use crate::server::{RawResult, Request, ResponseStream, Session};
+use crate::upstream::transport::link::{Answer, LinkError, Response};
+use crate::upstream::{Forwarding, RequestEvent};
+use crate::wire::raw_json::{member, text_member, with_members};
+use crate::wire::rewrite::{Identity, MessagePart, rewrite_raw};
 use crate::wire::view::ELICITATION;
 
 /// Notifications that wait for one client. Judgement: progress replaces itself, so a few are enough.
@@ -199,7 +199,13 @@ async fn send(
 }
 
 /// Passes a notification on. A client that is gone drops the request.
-async fn notify(context: &RequestContext, server: ServerId, said: RequestEvent, token: Option<&Value>, stream: &ResponseStream) {
+async fn notify(
+    context: &RequestContext,
+    server: ServerId,
+    said: RequestEvent,
+    token: Option<&Value>,
+    stream: &ResponseStream,
+) {
     let (method, params) = match said {
         RequestEvent::Progress(params) => ("notifications/progress".to_owned(), params),
         RequestEvent::Log(params) => ("notifications/message".to_owned(), params),

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::task::{AgentView, TaskHandle, agent_view};
 use domain::ids::HandleId;
+use domain::task::{AgentView, TaskHandle, agent_view};
 use engine::HangUp;
 use tokio::time::Instant;
 

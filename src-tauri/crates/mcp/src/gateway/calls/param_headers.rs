@@ -6,12 +6,12 @@
 
 use serde_json::Value;
 
-use crate::upstream::{ANNOTATION, header_values};
-use crate::upstream::tool_cache::param_headers;
 use crate::gateway::servers::names::TargetTool;
 use crate::gateway::state::GatewayState;
 use crate::server::Request;
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::upstream::tool_cache::param_headers;
+use crate::upstream::{ANNOTATION, header_values};
 
 /// Whether the headers say what the arguments say.
 ///

@@ -7,12 +7,12 @@
 
 use std::sync::Arc;
 
-use domain::task::TaskHandle;
 use domain::ids::ServerId;
-use domain::task::observation::Progress;
-use domain::task::payload::Payload;
 use domain::policy::plain_text;
 use domain::ports::{CallListener, CallObserver};
+use domain::task::TaskHandle;
+use domain::task::observation::Progress;
+use domain::task::payload::Payload;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -22,9 +22,9 @@ use crate::gateway::conversion::raw_json::ObjectWriter;
 use crate::gateway::model_text::waiting;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::servers::identities;
-use crate::wire::raw_json::{member, text_member};
 use crate::server::ResponseStream;
 use crate::server::request_params::members;
+use crate::wire::raw_json::{member, text_member};
 
 /// Notifications of one call that wait for its client. Judgement: progress replaces itself, so a few are enough.
 const QUEUE_MAX: usize = 32;
@@ -128,7 +128,12 @@ impl ProgressSender {
     }
 
     /// Sends the progress that the engine knows, where the server sent none to the call itself.
-    pub(crate) async fn send_progress_of(&mut self, handle: &TaskHandle, message: Option<&str>, stream: &ResponseStream) {
+    pub(crate) async fn send_progress_of(
+        &mut self,
+        handle: &TaskHandle,
+        message: Option<&str>,
+        stream: &ResponseStream,
+    ) {
         let progress = handle.progress.as_ref();
         let done = progress.and_then(|progress| progress.done);
         let (false, Some(token), Some(done)) = (self.has_forwarded, &self.token, done) else { return };

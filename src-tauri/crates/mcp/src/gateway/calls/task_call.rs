@@ -73,8 +73,10 @@ pub(crate) async fn call(
 
 /// How long the agent wants the task kept (`params.task.ttl`); `None` when it does not say.
 fn requested_ttl(params: &RequestParams, policy: &Policy) -> Result<Option<Duration>, RequestError> {
-    let task =
-        params.value("task").filter(Value::is_object).ok_or_else(|| RequestError::params("`task` must be an object"))?;
+    let task = params
+        .value("task")
+        .filter(Value::is_object)
+        .ok_or_else(|| RequestError::params("`task` must be an object"))?;
     let ttl = match task.get("ttl") {
         None | Some(Value::Null) => return Ok(None),
         Some(ttl) => ttl.as_f64().filter(|ttl| ttl.is_finite() && *ttl >= 0.0),

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use domain::task::{AgentView, ResultForm, TaskHandle, agent_view};
 use domain::task::payload::Payload;
+use domain::task::{AgentView, ResultForm, TaskHandle, agent_view};
 use engine::Passed;
 use serde_json::{Map, Value};
 use tokio::time::Instant;

@@ -8,9 +8,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::task::{AgentView, ResultForm, TaskHandle, agent_task_times, agent_view};
 use domain::ids::{HandleId, ServerId};
 use domain::task::payload::Payload;
+use domain::task::{AgentView, ResultForm, TaskHandle, agent_task_times, agent_view};
 use engine::{AgentCall, AgentTraffic, Passed};
 use serde_json::value::RawValue;
 
@@ -193,7 +193,11 @@ impl<'a> UsageReport<'a> {
         let sight = agent_view(handle, self.context.state.clock.now());
         let keys = match &sight {
             AgentView::InputRequired { keys } => keys.as_slice(),
-            AgentView::Working { .. } | AgentView::Completed | AgentView::Failed | AgentView::Cancelled | AgentView::Gone => &[],
+            AgentView::Working { .. }
+            | AgentView::Completed
+            | AgentView::Failed
+            | AgentView::Cancelled
+            | AgentView::Gone => &[],
         };
         let form = handle.form().filter(|_| sight == AgentView::Completed);
         hash((modern_task::status(&sight), modern_task::message(handle, &sight), keys, form))

@@ -3,17 +3,17 @@
 //! Pure functions over raw text. Identities are exchanged before (`rewrite.rs`); nothing is asked or recorded here.
 
 use domain::ids::HandleId;
-use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest};
+use domain::task::payload::Payload;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::wire::dialect::experimental2025::RELATED_TASK;
 use crate::gateway::conversion::legacy_task::tied;
 use crate::gateway::conversion::raw_json::{raw, without_meta};
-use crate::wire::raw_json::{JsonMembers, member, text_member, with_members};
 use crate::server::version;
+use crate::wire::dialect::experimental2025::RELATED_TASK;
+use crate::wire::raw_json::{JsonMembers, member, text_member, with_members};
 use crate::wire::view::{ELICITATION, JsonFields, ask};
 
 /// A question as a request to a session.

@@ -5,17 +5,17 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use domain::task::{AgentFailure, AgentView, TaskHandle, agent_failure, agent_task_times, agent_view};
 use domain::ids::HandleId;
 use domain::policy::Policy;
 use domain::task::status::{Outcome, ServerView, TaskStatus, Ttl};
+use domain::task::{AgentFailure, AgentView, TaskHandle, agent_failure, agent_task_times, agent_view};
 use domain::time::Timestamp;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::wire::dialect::experimental2025::RELATED_TASK;
 use crate::gateway::conversion::raw_json::{raw, with_meta};
 use crate::gateway::model_text::ended;
+use crate::wire::dialect::experimental2025::RELATED_TASK;
 use crate::wire::raw_json::{text_member, with_members};
 
 /// A task of 2025-11-25 as its agent sees it.

@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
-use domain::task::{AgentView, ResultForm, TaskHandle, agent_task_times, agent_view};
-use domain::task::payload::Payload;
 use domain::policy::Policy;
+use domain::task::payload::Payload;
 use domain::task::status::Ttl;
+use domain::task::{AgentView, ResultForm, TaskHandle, agent_task_times, agent_view};
 use domain::time::Timestamp;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -16,8 +16,8 @@ use serde_json::value::RawValue;
 use crate::gateway::conversion::meta::{META_SERVER, server_info};
 use crate::gateway::conversion::raw_json::ObjectWriter;
 use crate::gateway::model_text::ended;
-use crate::server::rpc_error::RequestError;
 use crate::server::request_params::members;
+use crate::server::rpc_error::RequestError;
 
 /// The members of a task object that the gateway writes.
 const OWN_MEMBERS: [&str; 11] = [

@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::wire::raw_json::{JsonMembers, member, with_members};
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::wire::raw_json::{JsonMembers, member, with_members};
 
 /// An object written member by member, each value as it is.
 pub(crate) struct ObjectWriter(String);

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use crate::gateway::conversion::meta::{META_SERVER, META_SUBSCRIPTION, server_info};
 use crate::gateway::conversion::raw_json::{ObjectWriter, serialize, without_meta};
 use crate::gateway::request_context::RequestContext;
-use crate::wire::raw_json::{member, text_member, with_members};
-use crate::server::rpc_error::RequestError;
 use crate::server::request_params::members;
+use crate::server::rpc_error::RequestError;
+use crate::wire::raw_json::{member, text_member, with_members};
 
 /// The kinds of result of 2026-07-28. Any other is a server's own and stays.
 const KINDS: [&str; 3] = ["complete", "task", "input_required"];

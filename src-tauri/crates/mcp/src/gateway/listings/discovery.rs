@@ -11,9 +11,9 @@ use crate::gateway::conversion::{raw_json, result_dialect};
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::servers::connection::{ServerConnection, connect, connect_in_time};
 use crate::gateway::servers::names::name_servers;
-use crate::wire::raw_json::{member, text_member};
 use crate::server::rpc_error::{RequestError, TASKS_EXTENSION};
 use crate::server::version;
+use crate::wire::raw_json::{member, text_member};
 
 /// Characters of a server's instructions that are passed on.
 const INSTRUCTIONS_CHARS: usize = 8_000;

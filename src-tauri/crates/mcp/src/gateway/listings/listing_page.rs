@@ -20,8 +20,8 @@ use crate::gateway::servers::listing_cache::Listing;
 use crate::gateway::servers::names::{NamedServer, prefixed, wrap_template, wrap_uri};
 use crate::gateway::servers::{listing_cache, names};
 use crate::gateway::state::GatewayState;
-use crate::wire::rewrite::{Identity, MessagePart, json_text, meaning, rewrite};
 use crate::server::rpc_error::RequestError;
+use crate::wire::rewrite::{Identity, MessagePart, json_text, meaning, rewrite};
 
 /// What one server adds to a merged list.
 pub(crate) struct ServerListing {

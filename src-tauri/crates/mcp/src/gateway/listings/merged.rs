@@ -19,9 +19,9 @@ use crate::gateway::route::ListKind;
 use crate::gateway::servers::connection::connect_in_time;
 use crate::gateway::servers::names::{NamedServer, name_servers};
 use crate::gateway::servers::{listing, names};
-use crate::wire::rewrite::meaning;
 use crate::server::rpc_error::RequestError;
 use crate::server::{Request, ResponseStream};
+use crate::wire::rewrite::meaning;
 
 /// Answers a list. The gateway's own tools and templates follow on its last page.
 ///
@@ -102,7 +102,12 @@ async fn server_listing(context: &RequestContext, kind: ListKind, server: NamedS
 }
 
 /// Says which servers are not in the list, where log messages are wanted.
-async fn log_servers_away(context: &RequestContext, request: &Request, servers: &[ServerListing], stream: &ResponseStream) {
+async fn log_servers_away(
+    context: &RequestContext,
+    request: &Request,
+    servers: &[ServerListing],
+    stream: &ResponseStream,
+) {
     let away: Vec<&str> = servers.iter().filter(|server| server.is_away).map(|server| &*server.server.name).collect();
     if away.is_empty() {
         return;

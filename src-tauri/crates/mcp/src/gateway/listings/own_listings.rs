@@ -18,9 +18,9 @@ use crate::gateway::request_context::RequestContext;
 use crate::gateway::route::ListKind;
 use crate::gateway::servers::connection::connect;
 use crate::gateway::servers::listing_cache;
-use crate::wire::raw_json::{JsonMembers, member, text_member, with_members};
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
 use crate::server::{Request, ResponseStream};
+use crate::wire::raw_json::{JsonMembers, member, text_member, with_members};
 
 const SCHEMA: &str = "outputSchema";
 /// Tools of one server that are remembered. As the engine's own list of them.
@@ -75,7 +75,8 @@ pub(crate) async fn resources(
             Ok(page) if is_last(&page) => return Ok(append(page, kind, &own)),
             Ok(page) => return Ok(page),
             // Some servers have resources and no templates.
-            Err(fault) if kind == ListKind::Templates && is_first && fault.kind == RequestErrorKind::MethodNotFound => {}
+            Err(fault) if kind == ListKind::Templates && is_first && fault.kind == RequestErrorKind::MethodNotFound => {
+            }
             Err(fault) => return Err(fault),
         }
     }

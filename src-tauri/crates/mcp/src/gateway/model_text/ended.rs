@@ -4,9 +4,9 @@
 //! `results/outcome.rs`, and who sees the end of a task at all in `domain::task::agent_view`.
 
 use domain::task::decider::Decider;
-use domain::task::{OwnFailure, TaskHandle};
 use domain::task::input_request::AskDoor;
 use domain::task::status::{CancelRequest, Delivery, GoneWhy, ServerView, TaskStatus};
+use domain::task::{OwnFailure, TaskHandle};
 
 use crate::gateway::model_text::{REASON_CHARS, a_person, at, on, quoted};
 

@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use domain::task::decider::Decider;
-use domain::task::{HoldReason, OwnFailure};
 use domain::ids::{AgentId, PersonId};
 use domain::ports::RecordingFault;
+use domain::task::decider::Decider;
 use domain::task::status::{CancelRequest, Delivery, GoneWhy};
+use domain::task::{HoldReason, OwnFailure};
 use domain::time::Timestamp;
 use engine::Quota;
 

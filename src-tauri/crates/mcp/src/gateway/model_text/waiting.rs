@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
+use domain::policy::plain_text;
 use domain::task::UsualDuration;
 use domain::task::observation::Progress;
-use domain::policy::plain_text;
 
 use crate::gateway::model_text::tool_definitions::{CANCEL, RESULT, WAIT};
 

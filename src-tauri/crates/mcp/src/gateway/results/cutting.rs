@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use domain::task::TaskHandle;
 use domain::ids::HandleId;
-use domain::task::payload::Payload;
 use domain::ports::TokenCounter;
+use domain::task::TaskHandle;
+use domain::task::payload::Payload;
 use domain::tokens::Family;
 
 use crate::gateway::request_context::RequestContext;

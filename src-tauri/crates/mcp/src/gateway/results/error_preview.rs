@@ -3,8 +3,8 @@
 //! It follows from the stored error and the hold alone, as a result's does (`preview.rs`). Nobody reads an error in
 //! pages: what is left out a person sees with the task.
 
-use domain::task::{HoldReason, ResultForm, TaskHandle};
 use domain::ports::MessagePart;
+use domain::task::{HoldReason, ResultForm, TaskHandle};
 use domain::tokens::Count;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -13,8 +13,8 @@ use crate::gateway::conversion::raw_json;
 use crate::gateway::model_text::held;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::results::{cutting, hold_limit};
-use crate::wire::raw_json::{member, text_member};
 use crate::server::rpc_error::RequestError;
+use crate::wire::raw_json::{member, text_member};
 
 /// The error as its agent gets it.
 ///

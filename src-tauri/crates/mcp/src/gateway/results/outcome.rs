@@ -4,11 +4,13 @@
 //! ends. Stored results are cut the same way each time. An end that a person or a rule decided is an ordinary result where
 //! it answers a call (decision 0021); its words are `model_text/`.
 
-use domain::task::{AgentFailure, AgentView, HoldVerdict, OwnFailure, ResultForm, ResultHold, TaskHandle, agent_failure, agent_view};
 use domain::ids::ServerId;
-use domain::task::payload::{Payload, PayloadKind};
 use domain::ports::TokenCounter;
+use domain::task::payload::{Payload, PayloadKind};
 use domain::task::status::{CancelRequest, Contact, GoneWhy, Intent, RpcError, ServerView, TaskStatus};
+use domain::task::{
+    AgentFailure, AgentView, HoldVerdict, OwnFailure, ResultForm, ResultHold, TaskHandle, agent_failure, agent_view,
+};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -20,14 +22,18 @@ use crate::gateway::model_text::ended;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::results::{cutting, error_preview, preview};
 use crate::gateway::servers::identities;
-use crate::wire::raw_json::member;
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::wire::raw_json::member;
 
 /// How this task ended, as a part of the task: an end without a result is an error. `sight` is terminal.
 ///
 /// # Errors
 /// The one answer when the agent does not see it; an internal error when the registry cannot be read.
-pub(crate) async fn of_task(context: &RequestContext, handle: &TaskHandle, sight: &AgentView) -> Result<TaskEnd, RequestError> {
+pub(crate) async fn of_task(
+    context: &RequestContext,
+    handle: &TaskHandle,
+    sight: &AgentView,
+) -> Result<TaskEnd, RequestError> {
     match sight {
         AgentView::Completed => match result(context, handle).await? {
             Some((text, form @ (ResultForm::Whole | ResultForm::Trimmed { .. }))) => Ok(TaskEnd::Result { text, form }),
@@ -55,7 +61,11 @@ pub(crate) async fn of_task(context: &RequestContext, handle: &TaskHandle, sight
 ///
 /// # Errors
 /// As [`of_task`], and why the task is lost.
-pub(crate) async fn of_call(context: &RequestContext, handle: &TaskHandle, sight: &AgentView) -> Result<TaskEnd, RequestError> {
+pub(crate) async fn of_call(
+    context: &RequestContext,
+    handle: &TaskHandle,
+    sight: &AgentView,
+) -> Result<TaskEnd, RequestError> {
     match (sight, agent_failure(handle, context.state.clock.now())) {
         (AgentView::Cancelled, _) => Ok(TaskEnd::Note(note_on(context, handle, &ended::cancelled(handle)))),
         (AgentView::Failed, Some(AgentFailure::Ours(OwnFailure::Withheld { reason }))) => {
@@ -119,7 +129,9 @@ fn note_on(context: &RequestContext, handle: &TaskHandle, words: &str) -> Payloa
 
 /// What an agent reads in place of a result that a person withheld.
 pub(crate) fn withheld(handle: &TaskHandle) -> Option<String> {
-    let Some(ResultHold { verdict: Some(HoldVerdict::Withhold { reason, .. }), .. }) = &handle.hold else { return None };
+    let Some(ResultHold { verdict: Some(HoldVerdict::Withhold { reason, .. }), .. }) = &handle.hold else {
+        return None;
+    };
     Some(ended::withheld(reason.as_deref()))
 }
 
@@ -128,12 +140,17 @@ pub(crate) fn withheld(handle: &TaskHandle) -> Option<String> {
 ///
 /// # Errors
 /// When the registry cannot be read.
-pub(crate) async fn readable(context: &RequestContext, handle: &TaskHandle) -> Result<Option<(Payload, ResultForm)>, RequestError> {
+pub(crate) async fn readable(
+    context: &RequestContext,
+    handle: &TaskHandle,
+) -> Result<Option<(Payload, ResultForm)>, RequestError> {
     match agent_view(handle, context.state.clock.now()) {
         AgentView::Completed => result(context, handle).await,
-        AgentView::Working { .. } | AgentView::InputRequired { .. } | AgentView::Failed | AgentView::Cancelled | AgentView::Gone => {
-            Ok(None)
-        }
+        AgentView::Working { .. }
+        | AgentView::InputRequired { .. }
+        | AgentView::Failed
+        | AgentView::Cancelled
+        | AgentView::Gone => Ok(None),
     }
 }
 

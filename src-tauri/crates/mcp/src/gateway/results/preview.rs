@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use domain::task::TaskHandle;
 use domain::ids::HandleId;
-use domain::task::payload::Payload;
 use domain::policy::CountingPolicy;
 use domain::ports::{MessagePart, TokenCounter};
+use domain::task::TaskHandle;
+use domain::task::payload::Payload;
 use domain::tokens::{Count, Family};
 use serde_json::json;
 
@@ -21,8 +21,8 @@ use crate::gateway::model_text::held::ShortResult;
 use crate::gateway::model_text::tool_definitions::RESULT;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::results::{cutting, hold_limit};
-use crate::wire::raw_json::{JsonMembers, member, text_member};
 use crate::server::rpc_error::RequestError;
+use crate::wire::raw_json::{JsonMembers, member, text_member};
 
 /// The first version that knows links to resources in results.
 const WITH_LINKS: &str = "2025-06-18";
@@ -43,7 +43,11 @@ struct ResultBeginning {
 ///
 /// # Errors
 /// When Taskwarden is stopping.
-pub(crate) async fn of(context: &RequestContext, handle: &TaskHandle, whole: &Payload) -> Result<Payload, RequestError> {
+pub(crate) async fn of(
+    context: &RequestContext,
+    handle: &TaskHandle,
+    whole: &Payload,
+) -> Result<Payload, RequestError> {
     let state = &context.state;
     let family = cutting::family(context, handle);
     let counted = hold_limit::reason(handle).tokens();

@@ -7,21 +7,21 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use domain::ids::{AgentId, ConnectionId, ServerId};
-use domain::task::payload::Payload;
 use domain::server::Era;
+use domain::task::payload::Payload;
 use engine::OpenConnection;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::upstream::{Forward, Forwarding, SubscriptionFilter};
 use crate::gateway::engine_errors;
 use crate::gateway::engine_errors::SERVER_ERROR;
 use crate::gateway::model_text::refused;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::route::ListKind;
-use crate::upstream::transport::link::{Answer, LinkError};
-use crate::wire::raw_json::member;
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::upstream::transport::link::{Answer, LinkError};
+use crate::upstream::{Forward, Forwarding, SubscriptionFilter};
+use crate::wire::raw_json::member;
 
 /// One server as one agent reaches it.
 pub(crate) struct ServerConnection {

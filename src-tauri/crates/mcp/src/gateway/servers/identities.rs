@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 
-use domain::task::TaskHandle;
 use domain::ids::{HandleId, ServerId};
+use domain::task::TaskHandle;
 use domain::task::payload::Payload;
 use serde_json::value::RawValue;
 
@@ -15,9 +15,9 @@ use crate::gateway::conversion::raw_json::with_meta;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::servers::connection::ServerConnection;
 use crate::gateway::servers::targets;
-use crate::wire::rewrite::{Identity, MessagePart, json_text, meaning, rewrite, rewrite_raw};
 use crate::server::Request;
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
+use crate::wire::rewrite::{Identity, MessagePart, json_text, meaning, rewrite, rewrite_raw};
 
 /// Stands for a task that is not the agent's.
 const UNKNOWN: &str = "unknown";

@@ -15,10 +15,10 @@ use crate::gateway::request_context::RequestContext;
 use crate::gateway::route::ListKind;
 use crate::gateway::servers::connection::ServerConnection;
 use crate::gateway::servers::listing_cache::Listing;
+use crate::server::rpc_error::RequestError;
 use crate::upstream::transport::link::Answer;
 use crate::wire::raw_json::{member, text_member};
 use crate::wire::rewrite::json_text;
-use crate::server::rpc_error::RequestError;
 
 /// A server's listing, cached or read now; `None` when it has nothing of this kind.
 ///

@@ -13,10 +13,10 @@ use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use crate::upstream::{Broadcast, BroadcastReceiver, SubscriptionFilter, SubscriptionLease};
 use crate::gateway::route::ListKind;
 use crate::gateway::servers::connection::ServerConnection;
 use crate::gateway::servers::names::NamedServer;
+use crate::upstream::{Broadcast, BroadcastReceiver, SubscriptionFilter, SubscriptionLease};
 use crate::wire::raw_json::{JsonMembers, member, text_member};
 
 /// One list of one server, as it came.

@@ -25,8 +25,9 @@ use crate::server::rpc_error::RequestError;
 /// # Errors
 /// When there is none of this name.
 pub(crate) async fn tool(context: &RequestContext, name: &str) -> Result<TargetTool, RequestError> {
-    let (server, tool) =
-        by_name(context, ListKind::Tools, name).await.ok_or_else(|| RequestError::params(access::unknown_tool(name)))?;
+    let (server, tool) = by_name(context, ListKind::Tools, name)
+        .await
+        .ok_or_else(|| RequestError::params(access::unknown_tool(name)))?;
     Ok(TargetTool { server, tool: Arc::from(tool) })
 }
 

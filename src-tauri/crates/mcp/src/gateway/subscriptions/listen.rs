@@ -12,7 +12,6 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::upstream::SubscriptionFilter;
 use crate::gateway::conversion::raw_json;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::servers::targets;
@@ -20,6 +19,7 @@ use crate::gateway::subscriptions::server_listener::{NotificationSink, ServerLis
 use crate::gateway::tasks::task_subscription::TaskSubscription;
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
 use crate::server::{Request, ResponseStream};
+use crate::upstream::SubscriptionFilter;
 
 /// Serves one subscription for as long as its stream is open.
 ///

@@ -10,10 +10,10 @@ use crate::gateway::conversion::{meta, raw_json};
 use crate::gateway::engine_errors::unreached;
 use crate::gateway::request_context::RequestContext;
 use crate::gateway::servers::connection::connect_in_time;
-use crate::upstream::transport::link::Answer;
-use crate::wire::rewrite::{Identity, MessagePart, rewrite_raw};
 use crate::server::Request;
 use crate::server::rpc_error::RequestError;
+use crate::upstream::transport::link::Answer;
+use crate::wire::rewrite::{Identity, MessagePart, rewrite_raw};
 
 /// Sets the level for the session.
 ///

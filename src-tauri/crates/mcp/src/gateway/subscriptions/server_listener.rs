@@ -15,7 +15,6 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::upstream::{Broadcast, SubscriptionFilter};
 use crate::gateway::conversion::meta::META_SUBSCRIPTION;
 use crate::gateway::conversion::raw_json::with_meta;
 use crate::gateway::conversion::{raw_json, result_dialect};
@@ -23,10 +22,11 @@ use crate::gateway::request_context::RequestContext;
 use crate::gateway::servers::connection::{ServerConnection, connect, own_request};
 use crate::gateway::servers::identities;
 use crate::gateway::state::GatewayState;
+use crate::server::{ResponseStream, Session};
 use crate::upstream::transport::link::{Answer, LinkError};
+use crate::upstream::{Broadcast, SubscriptionFilter};
 use crate::wire::raw_json::text_member;
 use crate::wire::rewrite::{MessagePart, rewrite_raw};
-use crate::server::{ResponseStream, Session};
 
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
@@ -220,7 +220,13 @@ impl<'a> ServerListener<'a> {
         rewrite_raw(MessagePart::Params(method), params, &identities::for_agent(self.context, self.server, None))
     }
 
-    fn is_wanted(&self, connection: &ServerConnection, accepted: &SubscriptionFilter, method: &str, params: &RawValue) -> bool {
+    fn is_wanted(
+        &self,
+        connection: &ServerConnection,
+        accepted: &SubscriptionFilter,
+        method: &str,
+        params: &RawValue,
+    ) -> bool {
         match (method, self.sink) {
             (TOOLS_CHANGED, _) => accepted.tools,
             (PROMPTS_CHANGED, _) => accepted.prompts,

@@ -18,9 +18,9 @@ use crate::gateway::servers::targets;
 use crate::gateway::state::GatewayState;
 use crate::gateway::subscriptions::server_listener;
 use crate::gateway::subscriptions::server_listener::{NotificationSink, ServerListener, all_lists, servers_changed};
-use crate::upstream::transport::link::Answer;
 use crate::server::rpc_error::RequestError;
 use crate::server::{Request, Session};
+use crate::upstream::transport::link::Answer;
 
 /// Listens to all servers of the session's endpoint, for as long as it lives.
 pub(crate) fn start(state: &Arc<GatewayState>, session: &Arc<Session>) {
@@ -57,7 +57,11 @@ fn listen(context: &RequestContext, session: &Arc<Session>, server: ServerId) {
 ///
 /// # Errors
 /// The server's own, raw.
-pub(crate) async fn subscribe(context: &RequestContext, request: Request, on: bool) -> Result<Box<RawValue>, RequestError> {
+pub(crate) async fn subscribe(
+    context: &RequestContext,
+    request: Request,
+    on: bool,
+) -> Result<Box<RawValue>, RequestError> {
     let session = context.session().ok_or_else(RequestError::no_method)?;
     let uri = request.params.text("uri").ok_or_else(|| RequestError::params("`uri` must be a text"))?;
     let (server, uri) = match context.server {

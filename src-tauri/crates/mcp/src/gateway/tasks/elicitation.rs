@@ -4,11 +4,11 @@
 //! standing stream may want to ask the same question: whoever holds its claim does. A question that somebody else
 //! settles is withdrawn from the agent. Modern agents are `modern_elicitation.rs`.
 
-use domain::task::decider::Decider;
-use domain::task::{AgentView, AnswerInput, TaskHandle, agent_view};
 use domain::ids::{AgentId, HandleId, RequestKey};
-use domain::task::payload::{Payload, PayloadKind};
+use domain::task::decider::Decider;
 use domain::task::input_request::{AnswerAction, Ask, InputRequest};
+use domain::task::payload::{Payload, PayloadKind};
+use domain::task::{AgentView, AnswerInput, TaskHandle, agent_view};
 use domain::time::Timestamp;
 use engine::EngineError;
 use serde_json::Value;
@@ -17,9 +17,9 @@ use crate::gateway::conversion::input_requests;
 use crate::gateway::conversion::input_requests::LegacyQuestion;
 use crate::gateway::engine_errors;
 use crate::gateway::state::GatewayState;
-use crate::wire::message::Answer;
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
 use crate::server::{ClientRequestError, ResponseStream, Session};
+use crate::wire::message::Answer;
 
 /// The stream on which an agent is asked.
 #[derive(Clone, Copy)]
@@ -110,7 +110,9 @@ async fn ask(
             ElicitationReply::Answer(action, content)
         }
         // A client that refuses to show a question has dismissed it.
-        Ok(Answer::Error(_)) | Err(ClientRequestError::Refused(_)) => ElicitationReply::Answer(AnswerAction::Dismiss, None),
+        Ok(Answer::Error(_)) | Err(ClientRequestError::Refused(_)) => {
+            ElicitationReply::Answer(AnswerAction::Dismiss, None)
+        }
         Err(ClientRequestError::Gone | ClientRequestError::TooMany) => ElicitationReply::StreamLost,
     })
 }
@@ -128,7 +130,11 @@ async fn settled(state: &GatewayState, handle: HandleId, key: &RequestKey) -> Re
 pub(crate) fn open_questions(handle: &TaskHandle, now: Timestamp) -> Vec<RequestKey> {
     match agent_view(handle, now) {
         AgentView::InputRequired { keys } => keys,
-        AgentView::Working { .. } | AgentView::Completed | AgentView::Failed | AgentView::Cancelled | AgentView::Gone => Vec::new(),
+        AgentView::Working { .. }
+        | AgentView::Completed
+        | AgentView::Failed
+        | AgentView::Cancelled
+        | AgentView::Gone => Vec::new(),
     }
 }
 
@@ -175,7 +181,12 @@ pub(crate) async fn pass_on(
     question: &str,
     link: &str,
 ) -> Result<String, RequestError> {
-    let cannot = || RequestError::new(RequestErrorKind::Internal, "the server asks what this client did not declare that it answers");
+    let cannot = || {
+        RequestError::new(
+            RequestErrorKind::Internal,
+            "the server asks what this client did not declare that it answers",
+        )
+    };
     let passed = input_requests::passed_on(question, link, session.version(), &state.policy);
     let (kind, question) = passed.filter(|(kind, _)| can_ask(session.capabilities(), kind)).ok_or_else(cannot)?;
     match (stream.ask_raw(&question.method, &*question.params).await, kind) {

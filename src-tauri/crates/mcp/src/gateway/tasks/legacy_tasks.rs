@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use domain::task::{AgentView, agent_view};
 use domain::ids::HandleId;
 use domain::task::payload::Payload;
+use domain::task::{AgentView, agent_view};
 use engine::HandleWatch;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -147,7 +147,9 @@ pub(crate) async fn cancel(
     let handle = watch.now();
     match agent_view(&handle, context.state.clock.now()) {
         AgentView::Working { .. } | AgentView::InputRequired { .. } => {}
-        AgentView::Completed | AgentView::Failed | AgentView::Cancelled => return Err(RequestError::params("the task is over already")),
+        AgentView::Completed | AgentView::Failed | AgentView::Cancelled => {
+            return Err(RequestError::params("the task is over already"));
+        }
         AgentView::Gone => return Err(RequestError::unknown_task()),
     }
     context

@@ -1,8 +1,8 @@
 //! A task as a session of 2025-11-25 sees it, and waiting until it would see something else.
 
+use domain::policy::LATE_REPLY_WAIT;
 use domain::task::TaskHandle;
 use domain::task::payload::PayloadKind;
-use domain::policy::LATE_REPLY_WAIT;
 use domain::task::status::{ServerView, TaskStatus};
 use engine::HandleWatch;
 
@@ -23,7 +23,8 @@ pub(crate) async fn task(context: &RequestContext, handle: &TaskHandle) -> Resul
         None => None,
     };
     let now = context.state.clock.now();
-    legacy_task::legacy_task(handle, theirs.as_deref(), now, &context.state.policy).ok_or_else(RequestError::unknown_task)
+    legacy_task::legacy_task(handle, theirs.as_deref(), now, &context.state.policy)
+        .ok_or_else(RequestError::unknown_task)
 }
 
 /// Waits until the agent may see something else: the task changed, or the wait for a late reply is over.

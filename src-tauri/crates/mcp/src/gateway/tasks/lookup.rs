@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use domain::task::{AgentView, TaskHandle, agent_view};
 use domain::ids::HandleId;
 use domain::ports::RegistryError;
+use domain::task::{AgentView, TaskHandle, agent_view};
 
 use crate::gateway::engine_errors;
 use crate::gateway::model_text::access;

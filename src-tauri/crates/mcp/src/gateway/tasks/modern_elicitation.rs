@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use domain::task::TaskHandle;
 use domain::ids::{HandleId, RequestKey};
-use domain::task::payload::{Payload, PayloadKind};
+use domain::task::TaskHandle;
 use domain::task::input_request::{InputRequest, RequestState};
+use domain::task::payload::{Payload, PayloadKind};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -20,9 +20,9 @@ use crate::gateway::servers::names::TargetTool;
 use crate::gateway::state::GatewayState;
 use crate::gateway::tasks::elicitation::{ElicitationOutcome, ElicitationStream};
 use crate::gateway::tasks::{elicitation, lookup};
-use crate::wire::raw_json::{JsonMembers, member};
 use crate::server::rpc_error::{RequestError, RequestErrorKind};
 use crate::server::{RequestParams, ResponseStream};
+use crate::wire::raw_json::{JsonMembers, member};
 
 /// Asks the agent of a held call: a session on `stream`, until one question is settled or withdrawn (`None`); a modern
 /// client by the `input_required` result that this returns.
@@ -51,7 +51,9 @@ pub(crate) async fn on_call(
                 }
             }
         }
-        ElicitationOutcome::StreamLost => return Err(RequestError::new(RequestErrorKind::Internal, "the client's stream is gone")),
+        ElicitationOutcome::StreamLost => {
+            return Err(RequestError::new(RequestErrorKind::Internal, "the client's stream is gone"));
+        }
     }
     Ok(None)
 }
@@ -107,7 +109,11 @@ const STATE: &str = "taskwarden.1.";
 
 /// The reply to a call that asks before it answers, for a modern agent that gets no handle. Its state names the row, so
 /// the row is durable first.
-async fn input_required(state: &Arc<GatewayState>, id: HandleId, keys: &[RequestKey]) -> Result<Box<RawValue>, RequestError> {
+async fn input_required(
+    state: &Arc<GatewayState>,
+    id: HandleId,
+    keys: &[RequestKey],
+) -> Result<Box<RawValue>, RequestError> {
     let handle = state.engine.give(id).await.map_err(|failed| engine_errors::fault(&failed))?;
     let questions = requests(state, &handle, keys, KeyScope::Round).await?;
     let request_state = Value::from(format!("{STATE}{id}.{}", handle.requests.len()));
@@ -157,7 +163,12 @@ pub(crate) async fn answer(context: &RequestContext, handle: &TaskHandle, respon
 }
 
 /// Records answers, after all of those to open questions could be read.
-async fn record(context: &RequestContext, handle: &TaskHandle, responses: &str, scope: KeyScope) -> Result<(), RequestError> {
+async fn record(
+    context: &RequestContext,
+    handle: &TaskHandle,
+    responses: &str,
+    scope: KeyScope,
+) -> Result<(), RequestError> {
     if JsonMembers::object(responses).is_none() {
         return Err(RequestError::params("`inputResponses` must be an object"));
     }

@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use domain::task::decider::Decider;
-use domain::task::{AgentView, TaskHandle, agent_view};
 use domain::ids::HandleId;
+use domain::task::decider::Decider;
 use domain::task::payload::PayloadKind;
+use domain::task::{AgentView, TaskHandle, agent_view};
 use engine::EngineError;
 use serde_json::json;
 use serde_json::value::RawValue;

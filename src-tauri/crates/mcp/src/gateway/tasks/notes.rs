@@ -35,7 +35,10 @@ pub(crate) async fn still_running(
 ///
 /// # Errors
 /// When it cannot be written.
-pub(crate) async fn no_result_yet(context: &RequestContext, handle: &TaskHandle) -> Result<Box<RawValue>, RequestError> {
+pub(crate) async fn no_result_yet(
+    context: &RequestContext,
+    handle: &TaskHandle,
+) -> Result<Box<RawValue>, RequestError> {
     let words = background(context, handle, None, |task| task.no_result_yet()).await;
     text(context, &words, Some(handle))
 }
@@ -72,7 +75,11 @@ async fn background(
 ///
 /// # Errors
 /// When it cannot be written.
-pub(crate) fn page(context: &RequestContext, handle: &TaskHandle, page: ResultPage) -> Result<Box<RawValue>, RequestError> {
+pub(crate) fn page(
+    context: &RequestContext,
+    handle: &TaskHandle,
+    page: ResultPage,
+) -> Result<Box<RawValue>, RequestError> {
     let ResultPage { mut text, offset, next, of } = page;
     if let Some(next) = next {
         text.push_str(&format!("\n[{next} of {of} characters; continue with offset {next}]"));
@@ -115,7 +122,11 @@ pub(crate) fn refusal(
 ///
 /// # Errors
 /// When it cannot be written.
-pub(crate) fn text(context: &RequestContext, words: &str, task: Option<&TaskHandle>) -> Result<Box<RawValue>, RequestError> {
+pub(crate) fn text(
+    context: &RequestContext,
+    words: &str,
+    task: Option<&TaskHandle>,
+) -> Result<Box<RawValue>, RequestError> {
     result(context, words, false, task, json!({META_BRINGS: false}))
 }
 

@@ -3,8 +3,8 @@
 //! Only the task's own agent reads it, and only in the form that it may have: withheld, held, foreign and unknown are one
 //! answer. Pages are cut in `results/pages.rs`.
 
-use domain::task::ResultForm;
 use domain::ids::HandleId;
+use domain::task::ResultForm;
 use engine::Passed;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

@@ -7,8 +7,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use domain::task::TaskHandle;
 use domain::ids::{HandleId, RequestKey};
+use domain::task::TaskHandle;
 use domain::task::input_request::{Ask, RequestState};
 use engine::HandleWatch;
 use serde_json::{Map, Value, json};

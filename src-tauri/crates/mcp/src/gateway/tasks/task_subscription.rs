@@ -30,7 +30,10 @@ pub(crate) struct TaskSubscription {
 ///
 /// # Errors
 /// When the client did not declare the extension.
-pub(crate) async fn subscribe(context: &RequestContext, request: &Request) -> Result<Option<TaskSubscription>, RequestError> {
+pub(crate) async fn subscribe(
+    context: &RequestContext,
+    request: &Request,
+) -> Result<Option<TaskSubscription>, RequestError> {
     let wanted = request.params.value("notifications");
     let Some(ids) = wanted.as_ref().and_then(|wanted| wanted.get("taskIds")) else { return Ok(None) };
     if !context.accepts_tasks() {

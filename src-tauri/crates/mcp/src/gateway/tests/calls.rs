@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use domain::ports::CallReply;
 use domain::task::TaskHandle;
 use domain::task::payload::Payload;
-use domain::ports::CallReply;
 use domain::task::status::{RpcError, ServerView};
 use serde_json::json;
 use testkit::scripted::{EngineAction, PollReply};
@@ -135,7 +135,11 @@ async fn a_call_whose_stream_was_closed_is_joined_while_it_goes_on() {
     tokio::time::sleep(SECOND).await;
     let again = agent.ask("tools/call", json!({"name": "slow", "arguments": {"a": 1}})).await;
     assert_eq!(again.result()["content"][0]["text"], "once", "the first call's result");
-    assert_eq!(setup.scripted.times(|act| matches!(act, EngineAction::Call { .. })).len(), 1, "the tool ran once (ruling 24)");
+    assert_eq!(
+        setup.scripted.times(|act| matches!(act, EngineAction::Call { .. })).len(),
+        1,
+        "the tool ran once (ruling 24)"
+    );
     setup.replies("slow", SECOND, r#"{"content":[{"type":"text","text":"twice"}]}"#);
     let third = agent.ask("tools/call", json!({"name": "slow", "arguments": {"a": 1}})).await;
     assert_eq!(third.result()["content"][0]["text"], "twice", "what was delivered is called anew");

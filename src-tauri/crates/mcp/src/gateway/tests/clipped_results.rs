@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use domain::client::profile;
-use domain::task::HoldReason;
-use domain::ids::AgentId;
 use domain::budget::window::{TokenSource, Window};
+use domain::client::profile;
+use domain::ids::AgentId;
+use domain::task::HoldReason;
 use serde_json::{Value, json};
 
 use crate::gateway::tests::setup::{AgentClient, GatewaySetup};

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::task::decider::Decider;
-use domain::task::{AnswerInput, TaskHandle};
 use domain::ids::{AgentId, HandleId, RequestKey};
+use domain::ports::{CallReply, UpstreamEvent, UpstreamSubject};
+use domain::rule::AudienceRule;
+use domain::task::decider::Decider;
+use domain::task::input_request::{AnswerAction, Ask, RequestState};
 use domain::task::observation::Progress;
 use domain::task::payload::Payload;
-use domain::ports::{CallReply, UpstreamEvent, UpstreamSubject};
-use domain::task::input_request::{AnswerAction, Ask, RequestState};
-use domain::rule::AudienceRule;
+use domain::task::{AnswerInput, TaskHandle};
 use futures::future::join_all;
 use serde_json::{Value, json};
 use testkit::build::person;
@@ -28,6 +28,10 @@ const DONE: &str = r#"{"content":[{"type":"text","text":"done"}]}"#;
 
 async fn asked_by_rule(setup: &GatewaySetup, tool: &str, asked: AudienceRule) {
     setup.rule(tool, |rule| rule.asked = Some(asked)).await;
+}
+
+fn works_waits_ends() -> Vec<PollReply> {
+    vec![PollReply::working(), PollReply::Waits, PollReply::Completed(DONE.into())]
 }
 
 fn asks_then_ends() -> Vec<PollReply> {
@@ -94,7 +98,7 @@ async fn a_2025_question_reaches_a_2025_agent_raw_and_only_its_identities_change
     let setup = legacy_gateway().await;
     asked_by_rule(&setup, "long", AudienceRule::Agent).await;
     let session_client = SessionClient::new(&setup);
-    setup.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Waits, PollReply::Completed(DONE.into())]);
+    setup.scripted.reply_task("long", "upstream-1", works_waits_ends());
     let id = session_client.task("long").await;
     let mut waiting = session_client.awaits(&id);
     until_task(&setup, &id, "recorded", |handle| handle.view.task().is_some()).await;
@@ -262,7 +266,7 @@ async fn a_modern_agent_answers_a_live_question_of_a_2025_server() {
     let setup = legacy_gateway().await;
     asked_by_rule(&setup, "long", AudienceRule::Agent).await;
     let agent = setup.modern(1);
-    setup.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Waits, PollReply::Completed(DONE.into())]);
+    setup.scripted.reply_task("long", "upstream-1", works_waits_ends());
     let id = task_id(&agent.call("long").await.result());
     asks_live(&setup, "7", its_task());
     let read = agent.until_status(&id, "input_required").await;
@@ -282,7 +286,11 @@ async fn a_modern_agent_answers_a_live_question_of_a_2025_server() {
 /// A modern agent without tasks whose held call asks.
 async fn held_question(setup: &GatewaySetup, agent: &AgentClient) -> Value {
     let asking = agent.listen("tools/call", json!({"name": "plain", "arguments": {"n": 1}}));
-    setup.until("the call left", |setup| !setup.scripted.times(|act| matches!(act, EngineAction::Call { .. })).is_empty()).await;
+    setup
+        .until("the call left", |setup| {
+            !setup.scripted.times(|act| matches!(act, EngineAction::Call { .. })).is_empty()
+        })
+        .await;
     tokio::time::sleep(SECOND).await;
     let ticket = setup.rows(1).await.first().expect("it lasts, so it has a row").id;
     asks_live(setup, "7", UpstreamSubject::Call(ticket));
@@ -404,7 +412,7 @@ async fn a_modern_servers_first_question_is_a_request_to_a_2025_agent_and_the_to
 async fn sampling_is_passed_to_the_agent_that_declared_it_and_never_shown_to_people() {
     let setup = legacy_gateway().await;
     let session_client = SessionClient::new(&setup);
-    setup.scripted.reply_task("long", "upstream-1", vec![PollReply::working(), PollReply::Waits, PollReply::Completed(DONE.into())]);
+    setup.scripted.reply_task("long", "upstream-1", works_waits_ends());
     let id = session_client.task("long").await;
     let mut waiting = session_client.awaits(&id);
     until_task(&setup, &id, "recorded", |handle| handle.view.task().is_some()).await;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use domain::task::ResultForm;
 use domain::ids::AgentId;
-use domain::task::payload::Payload;
 use domain::ports::CallReply;
 use domain::rule::{LimitAction, RuleScope, TokenLimit};
+use domain::task::ResultForm;
+use domain::task::payload::Payload;
 use domain::task::status::RpcError;
 use testkit::build::person;
 

@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 
 use crate::gateway::tests::scripted_servers::{LinkAnswer, LinkServer, setup_over, setup_with_policy};
 use crate::gateway::tests::setup::{AgentClient, GatewaySetup, LIMIT};
-use crate::wire::message::{Answer, Id};
 use crate::server::Service;
 use crate::server::response_stream::{StreamMessage, StreamWriter};
+use crate::wire::message::{Answer, Id};
 
 fn tools(names: &[&str]) -> String {
     let tools: Vec<String> = names

@@ -203,7 +203,10 @@ async fn a_person_who_interrupts_a_program_teaches_nothing() {
         gives_up(&setup, &agent, after, CancelReason::Cancelled).await;
     }
     let (one, two) = (setup.program(1, "codex-mcp-client", SessionTransport::Stdio), agent.clone());
-    tokio::join!(gives_up(&setup, &one, 90, CancelReason::Cancelled), gives_up(&setup, &two, 90, CancelReason::Cancelled),);
+    tokio::join!(
+        gives_up(&setup, &one, 90, CancelReason::Cancelled),
+        gives_up(&setup, &two, 90, CancelReason::Cancelled),
+    );
     assert_eq!(setup.engine.learned_timeout(agent.agent), None);
     assert_eq!(called(&setup, &agent).await.0, 295);
 }

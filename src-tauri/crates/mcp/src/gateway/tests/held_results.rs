@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use domain::task::ResultForm;
 use domain::ids::HandleId;
 use domain::rule::{LimitAction, TokenLimit};
+use domain::task::ResultForm;
 use serde_json::{Value, json};
 use testkit::build::person;
 use testkit::scripted::PollReply;

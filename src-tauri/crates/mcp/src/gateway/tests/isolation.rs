@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use domain::task::payload::Payload;
 use domain::ports::CallReply;
+use domain::task::payload::Payload;
 use serde_json::json;
 use testkit::build::person;
 use testkit::scripted::{EngineAction, PollReply};
@@ -83,7 +83,10 @@ async fn nobody_comes_in_without_a_door() {
     let stranger = setup.modern(77);
     let refused = stranger.call("quick").await.answer.expect_err("no such agent");
     assert_eq!(refused.status(), 403, "unknown agents are out");
-    assert!(setup.scripted.times(|act| matches!(act, EngineAction::Call { .. })).is_empty(), "nothing reached the server");
+    assert!(
+        setup.scripted.times(|act| matches!(act, EngineAction::Call { .. })).is_empty(),
+        "nothing reached the server"
+    );
 }
 
 #[tokio::test(start_paused = true)]

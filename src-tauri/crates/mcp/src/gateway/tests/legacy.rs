@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use domain::ports::CallReply;
 use domain::task::TaskHandle;
 use domain::task::payload::Payload;
-use domain::ports::CallReply;
 use domain::task::status::{RpcError, ServerView};
 use serde_json::{Value, json};
 use testkit::scripted::{EngineAction, OnCancel, PollReply};
@@ -35,7 +35,11 @@ async fn status_of(session_client: &SessionClient, id: &str) -> Value {
 async fn a_modern_task_is_nested_waited_for_and_related_to_its_2025_agent() {
     let setup = GatewaySetup::new().await;
     let mut session_client = SessionClient::new(&setup);
-    setup.scripted.reply_task("long", "upstream-1", vec![PollReply::says("half way"), PollReply::Completed(DONE.into())]);
+    setup.scripted.reply_task(
+        "long",
+        "upstream-1",
+        vec![PollReply::says("half way"), PollReply::Completed(DONE.into())],
+    );
     let id = session_client.task("long").await;
     let working = status_of(&session_client, &id).await;
     assert_eq!(working["status"], "working", "as it begins: {working}");
@@ -124,7 +128,11 @@ async fn a_2025_task_of_a_2025_server_is_relayed_under_our_id() {
     let result = result_of(&session_client, &id).await.expect("a result");
     assert_eq!(result["_meta"]["io.modelcontextprotocol/related-task"], related(&id), "by our id");
     assert!(!result.to_string().contains("upstream-1"), "never by the server's (59): {result}");
-    setup.scripted.reply_task("odd", "upstream-2", vec![PollReply::ToolError(r#"{"content":[],"isError":true}"#.into())]);
+    setup.scripted.reply_task(
+        "odd",
+        "upstream-2",
+        vec![PollReply::ToolError(r#"{"content":[],"isError":true}"#.into())],
+    );
     let odd = session_client.task("odd").await;
     assert_eq!(
         result_of(&session_client, &odd).await.expect("a result")["isError"],
@@ -286,7 +294,8 @@ async fn progress_goes_on_under_the_original_token_after_the_handle_was_returned
     let params = json!({"name": "long", "arguments": {}, "task": {}, "_meta": {"progressToken": "mine"}});
     let id = session_client.caller.ask("tools/call", params).await.result()["task"]["taskId"].clone();
     let subject = super::legacy_setup::its_task();
-    let progress = domain::task::observation::Progress { done: Some(3.0), total: Some(9.0), message: Some("three".into()) };
+    let progress =
+        domain::task::observation::Progress { done: Some(3.0), total: Some(9.0), message: Some("three".into()) };
     assert!(setup.scripted.say(domain::ports::UpstreamEvent::Progress(subject, progress)), "the line is up");
     let told = session_client.hears("notifications/progress").await["params"].clone();
     let expected = json!({"progressToken": "mine", "progress": 3, "total": 9, "message": "three",

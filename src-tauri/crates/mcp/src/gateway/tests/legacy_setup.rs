@@ -5,13 +5,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::task::TaskHandle;
 use domain::ids::{ConnectionId, HandleId, UpstreamTaskId};
-use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::{Connected, ConnectionSpec, Connector, PortFuture, UpstreamError, UpstreamEvent, UpstreamSubject};
-use domain::task::input_request::{Ask, LiveQuestion};
 use domain::server::Server;
+use domain::task::TaskHandle;
+use domain::task::input_request::{Ask, LiveQuestion};
+use domain::task::payload::Payload;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use testkit::clock::TestClock;
@@ -19,9 +19,9 @@ use testkit::scripted::{ScriptedConnector, ScriptedServer, form};
 use tokio::sync::mpsc;
 
 use crate::gateway::tests::setup::{AgentClient, GatewaySetup, Stream};
-use crate::wire::message::{Answer, Id};
 use crate::server::response_stream::{StreamMessage, StreamWriter};
 use crate::server::session::SessionTransport;
+use crate::wire::message::{Answer, Id};
 
 /// The newest version that begins with `initialize`.
 pub(crate) const WITH_TASKS: &str = "2025-11-25";

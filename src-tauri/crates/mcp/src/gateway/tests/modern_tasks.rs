@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use domain::task::payload::Payload;
 use domain::rule::AudienceRule;
+use domain::task::payload::Payload;
 use domain::task::status::RpcError;
 use serde_json::{Value, json};
 use testkit::scripted::{EngineAction, PollReply};
@@ -69,7 +69,8 @@ async fn a_failed_task_shows_the_servers_error_and_an_is_error_result_is_complet
 async fn people_are_asked_and_the_agent_sees_honest_work() {
     let setup = GatewaySetup::new().await;
     let agent = setup.modern(1);
-    let id = task(&setup, &agent, vec![PollReply::asks(&["name"]), PollReply::Completed(r#"{"content":[]}"#.into())]).await;
+    let id =
+        task(&setup, &agent, vec![PollReply::asks(&["name"]), PollReply::Completed(r#"{"content":[]}"#.into())]).await;
     let waiting = loop {
         let read = agent.get(&id).await.result();
         assert_ne!(read["status"], "input_required", "people are asked, not the agent (68)");
@@ -100,7 +101,8 @@ async fn an_agent_that_is_asked_answers_and_later_answers_are_acknowledged_and_i
     let setup = GatewaySetup::new().await;
     setup.rule("long", |rule| rule.asked = Some(AudienceRule::Agent)).await;
     let agent = setup.modern(1);
-    let id = task(&setup, &agent, vec![PollReply::asks(&["name"]), PollReply::Completed(r#"{"content":[]}"#.into())]).await;
+    let id =
+        task(&setup, &agent, vec![PollReply::asks(&["name"]), PollReply::Completed(r#"{"content":[]}"#.into())]).await;
     let asked = agent.until_status(&id, "input_required").await;
     assert!(asked["inputRequests"].as_object().is_some_and(|asks| asks.len() == 1), "all that is open: {asked}");
     let answer = |name: &str| {
@@ -126,7 +128,9 @@ async fn a_stop_is_acknowledged_at_once_and_obeyed_later() {
     let acked = agent.ask("tasks/cancel", json!({"taskId": id})).await.result();
     assert_eq!(acked["resultType"], "complete", "an acknowledgement only: {acked}");
     assert!(acked.get("status").is_none(), "nothing more is said: {acked}");
-    setup.until("the stop left", |setup| !setup.scripted.times(|act| matches!(act, EngineAction::Cancel(_))).is_empty()).await;
+    setup
+        .until("the stop left", |setup| !setup.scripted.times(|act| matches!(act, EngineAction::Cancel(_))).is_empty())
+        .await;
     setup.scripted.becomes("upstream-1", PollReply::Cancelled);
     agent.until_status(&id, "cancelled").await;
     assert!(agent.ask("tasks/cancel", json!({"taskId": id})).await.answer.is_ok(), "a second one too");
@@ -155,7 +159,9 @@ async fn without_the_extension_there_are_no_tasks() {
 async fn a_listener_hears_every_change_of_its_tasks_and_of_no_others() {
     let setup = GatewaySetup::new().await;
     let agent = setup.modern(1);
-    let id = task(&setup, &agent, vec![PollReply::working(), PollReply::Completed(r#"{"content":[],"n":1.50}"#.into())]).await;
+    let id =
+        task(&setup, &agent, vec![PollReply::working(), PollReply::Completed(r#"{"content":[],"n":1.50}"#.into())])
+            .await;
     let stranger = setup.modern(2);
     let wanted = json!({"notifications": {"taskIds": [id, "hdl_00000000000000000000000000"]}});
     let mut theirs = stranger.listen("subscriptions/listen", wanted.clone());

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use domain::task::decider::Decider;
-use domain::task::{ResultForm, TaskHandle};
 use domain::ids::{AgentId, HandleId};
 use domain::ports::AgentUnit;
 use domain::rule::{LimitAction, RuleScope, TokenLimit};
+use domain::task::decider::Decider;
+use domain::task::{ResultForm, TaskHandle};
 use domain::tokens::Family;
 use serde_json::{Value, json};
 use testkit::build::person;
@@ -296,7 +296,11 @@ async fn a_trimmed_result_is_valid_json_and_always_the_same() {
     let members: Vec<(String, Value)> = (0..200).map(|n| (format!("m{n}"), json!({"text": "蜜".repeat(20)}))).collect();
     let members: serde_json::Map<String, Value> = members.into_iter().collect();
     let whole = json!({"content": [{"type": "text", "text": report()}], "structuredContent": members});
-    setup.scripted.reply_task("huge", "upstream-1", vec![PollReply::working(), PollReply::Completed(whole.to_string())]);
+    setup.scripted.reply_task(
+        "huge",
+        "upstream-1",
+        vec![PollReply::working(), PollReply::Completed(whole.to_string())],
+    );
     limited(&setup, "huge", 2_000, LimitAction::Ask).await;
     let agent = setup.modern(1);
     let id = task_id(&agent.call("huge").await.result());
@@ -306,7 +310,11 @@ async fn a_trimmed_result_is_valid_json_and_always_the_same() {
         assert!(begun.elapsed() < 60 * SECOND, "it is held");
         tokio::time::sleep(SECOND / 10).await;
     }
-    setup.engine.release(handle, person("ada"), Some(ResultForm::Trimmed { tokens: 1_000 }), None).await.expect("trimmed");
+    setup
+        .engine
+        .release(handle, person("ada"), Some(ResultForm::Trimmed { tokens: 1_000 }), None)
+        .await
+        .expect("trimmed");
     let done = agent.until_status(&id, "completed").await;
     let text = done["result"]["content"][0]["text"].as_str().expect("a text");
     assert!(text.starts_with("0: bees") && text.len() < 1_200, "cut: {} bytes", text.len());
@@ -441,7 +449,11 @@ async fn a_stop_by_a_limit_is_read_by_the_agent() {
 async fn an_end_stays_as_it_was_shown_when_its_agent_is_counted_otherwise() {
     let setup = GatewaySetup::new().await;
     let whole = json!({"content": [{"type": "text", "text": report()}]});
-    setup.scripted.reply_task("huge", "upstream-1", vec![PollReply::working(), PollReply::Completed(whole.to_string())]);
+    setup.scripted.reply_task(
+        "huge",
+        "upstream-1",
+        vec![PollReply::working(), PollReply::Completed(whole.to_string())],
+    );
     limited(&setup, "huge", 20_000, LimitAction::Hold).await;
     let agent = setup.modern(1);
     let id = task_id(&agent.call("huge").await.result());

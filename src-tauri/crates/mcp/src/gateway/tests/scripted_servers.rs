@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use domain::ids::{AgentId, ServerId};
 use domain::policy::Policy;
-use domain::ports::{AgentUnit, Connected, ConnectionSpec, Connector, PortFuture, Registry, Secret, SecretError, Secrets, ServerUnit, UpstreamError};
+use domain::ports::{
+    AgentUnit, Connected, ConnectionSpec, Connector, PortFuture, Registry, Secret, SecretError, Secrets, ServerUnit,
+    UpstreamError,
+};
 use domain::server::{Era, Server, ServerHealth};
 use engine::runtime::supervisor::Supervisor;
 use engine::{Draw, Engine, EngineParts};
@@ -22,11 +25,13 @@ use testkit::notifier::RecordingNotifier;
 use testkit::scripted::ScriptedServer;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::upstream::{ConnectorParts, McpConnector};
 use crate::gateway::tests::setup::{GatewaySetup, agent};
 use crate::gateway::{Gateway, GatewayParts};
-use crate::upstream::transport::link::{Answer, InboundMessage, LinkError, McpLink, NotificationListener, OpenedLink, OutgoingRequest, RequestTag, Response};
+use crate::upstream::transport::link::{
+    Answer, InboundMessage, LinkError, McpLink, NotificationListener, OpenedLink, OutgoingRequest, RequestTag, Response,
+};
 use crate::upstream::transport::request_params::OutgoingParams;
+use crate::upstream::{ConnectorParts, McpConnector};
 
 /// What a server does with a request.
 pub(crate) enum LinkAnswer {
@@ -273,7 +278,10 @@ impl Connector for Wires {
             let said = tokio_stream::wrappers::ReceiverStream::new(said);
             let opened = OpenedLink {
                 link,
-                inbound: Box::pin(futures::StreamExt::chain(said, futures::stream::iter([InboundMessage::Closed(closure)]))),
+                inbound: Box::pin(futures::StreamExt::chain(
+                    said,
+                    futures::stream::iter([InboundMessage::Closed(closure)]),
+                )),
                 era: if link_server.modern { Era::Modern } else { Era::Legacy },
                 version: if link_server.modern { "2026-07-28" } else { "2025-11-25" }.into(),
                 hello: RawValue::from_string(link_server.hello.to_string()).expect("JSON"),

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use domain::agent::{Agent, TokenDigest};
 use domain::ids::{AgentId, HandleId, HostId, ServerId};
-use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::{AgentUnit, CallReply, Clock, Connector, Registry, RuleUnit, ServerUnit};
 use domain::rule::{Rule, RuleScope};
 use domain::server::ServerHealth;
+use domain::task::payload::Payload;
 use domain::time::Timestamp;
 use engine::runtime::supervisor::Supervisor;
 use engine::{Draw, Engine, EngineParts};
@@ -22,16 +22,16 @@ use testkit::build::{http_server, sequential_bits};
 use testkit::clock::TestClock;
 use testkit::memory_registry::MemoryRegistry;
 use testkit::notifier::RecordingNotifier;
-use testkit::token_counter::ByteTokenCounter;
 use testkit::scripted::{ScriptedConnector, ScriptedServer};
+use testkit::token_counter::ByteTokenCounter;
 
 use crate::gateway::{Gateway, GatewayParts};
-use crate::wire::message::Id;
-use crate::server::rpc_error::RequestError;
 use crate::server::request_params::RequestParams;
 use crate::server::response_stream::{CancelReason, CancelReasonCell, ResponseStream, StreamMessage, StreamWriter};
+use crate::server::rpc_error::RequestError;
 use crate::server::session::{Session, SessionStart, SessionTransport};
 use crate::server::{Client, ClientProgram, ModernClient, Principal, RawResult, Request, Service};
+use crate::wire::message::Id;
 
 /// The longest wait for a condition, by the paused clock.
 pub(crate) const LIMIT: Duration = Duration::from_secs(600);
@@ -185,7 +185,13 @@ impl GatewaySetup {
     }
 
     /// Agent `n` with a session of `version` over this transport.
-    pub(crate) fn legacy_through(&self, door: SessionTransport, n: u128, version: &str, capabilities: &Value) -> AgentClient {
+    pub(crate) fn legacy_through(
+        &self,
+        door: SessionTransport,
+        n: u128,
+        version: &str,
+        capabilities: &Value,
+    ) -> AgentClient {
         self.session(format!("session-{n}"), door, n, version, capabilities, "tester")
     }
 
@@ -349,7 +355,13 @@ impl AgentClient {
         Stream { frames, ended }
     }
 
-    async fn send(&self, method: &str, params: &str, outlet: StreamWriter, given_up: CancelReasonCell) -> Result<RawResult, RequestError> {
+    async fn send(
+        &self,
+        method: &str,
+        params: &str,
+        outlet: StreamWriter,
+        given_up: CancelReasonCell,
+    ) -> Result<RawResult, RequestError> {
         let (session, closing_cancels) = match &self.client {
             Client::Modern(_) => (None, true),
             Client::Legacy(session) => (Some(Arc::clone(session)), false),

@@ -60,7 +60,10 @@ async fn giving_up_the_waiting_does_not_stop_the_work() {
     let wait = json!({"name": "tasks_wait", "arguments": {"task": short}});
     agent.give_up("tools/call", wait, SECOND, Some(crate::server::CancelReason::Cancelled)).await;
     tokio::time::sleep(5 * SECOND).await;
-    assert!(setup.scripted.times(|act| matches!(act, EngineAction::CancelCall(_))).is_empty(), "only the waiting ended");
+    assert!(
+        setup.scripted.times(|act| matches!(act, EngineAction::CancelCall(_))).is_empty(),
+        "only the waiting ended"
+    );
     tool(&agent, "tasks_cancel", json!({"task": short})).await;
     setup
         .until("the call was asked to stop", |setup| {

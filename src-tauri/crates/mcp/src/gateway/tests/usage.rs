@@ -5,15 +5,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::task::ResultForm;
+use domain::budget::waste::Waste;
+use domain::budget::window::{TokenFlow, TokenSource};
 use domain::ids::AgentId;
 use domain::ports::{CallReply, SeriesQuery};
 use domain::rule::{LimitAction, TokenLimit};
+use domain::task::ResultForm;
 use domain::task::status::RpcError;
 use domain::time::Timestamp;
 use domain::tokens::TaskTokens;
-use domain::budget::waste::Waste;
-use domain::budget::window::{TokenFlow, TokenSource};
 use serde_json::{Value, json};
 use testkit::build::person;
 use testkit::scripted::PollReply;

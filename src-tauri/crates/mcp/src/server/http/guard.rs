@@ -1,66 +1,87 @@
-//! Keeps strangers out before a body is read: web pages of other origins, rebound names, wrong media types.
+//! Refuses requests of foreign web pages and rebound names before a body is read, and checks media types.
 //!
-//! A browser page of any other origin carries an `Origin`, and a rebound name shows in `Host`; both are refused
-//! (protocol.md §2.3, §6.3). Programs send no `Origin`. Tokens are not checked here.
-
-use std::net::SocketAddr;
+//! A page of another origin carries its own `Origin`, a rebound name shows in `Host` (protocol.md §2.3, §6.3); programs
+//! send no `Origin`. The listener of `host` uses the same two checks for its page. Tokens are not checked here.
 
 use axum::http::{HeaderMap, Method, StatusCode, header};
 
 use super::Head;
 
-/// Knows where we listen.
-pub(crate) struct Guard {
-    port: u16,
+/// Names of this machine that a request may be sent to. Anything else may be a name that was rebound to it.
+const OWN_NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
+
+/// Why a request may not come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForeignRequest {
+    /// Its `Host` is not a name of this machine with our port.
+    Host,
+    /// A page of another origin sent it.
+    Origin,
 }
 
-impl Guard {
-    pub(crate) fn of(bound: SocketAddr) -> Self {
-        Self { port: bound.port() }
+/// Checks that a request was sent to this port of this machine, and by no page but one of this very address.
+///
+/// # Errors
+/// Names the header that says otherwise.
+pub fn check_host_and_origin(headers: &HeaderMap, port: u16) -> Result<(), ForeignRequest> {
+    let host = single(headers, header::HOST).ok_or(ForeignRequest::Host)?;
+    if !OWN_NAMES.iter().any(|name| host == format!("{name}:{port}")) {
+        return Err(ForeignRequest::Host);
     }
-
-    /// Whether a request may come in.
-    pub(crate) fn check(&self, head: &Head) -> Result<(), (StatusCode, &'static str)> {
-        let host = text(&head.headers, header::HOST).or_else(|| head.uri.authority().map(|named| named.as_str()));
-        if !host.is_some_and(|host| self.is_ours(host)) {
-            return Err((StatusCode::FORBIDDEN, "the `Host` header does not name this machine"));
-        }
-        if head.headers.contains_key(header::ORIGIN) {
-            let origin = text(&head.headers, header::ORIGIN).and_then(|origin| origin.strip_prefix("http://"));
-            if !origin.is_some_and(|origin| self.is_ours(origin)) {
-                return Err((StatusCode::FORBIDDEN, "the `Origin` header names another place"));
-            }
-        }
-        match head.method {
-            Method::POST if !says_json(&head.headers) => {
-                Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body must be `application/json`"))
-            }
-            Method::POST if !accepts(&head.headers, "application/json") => {
-                Err((StatusCode::NOT_ACCEPTABLE, "`Accept` must hold `application/json` and `text/event-stream`"))
-            }
-            Method::POST | Method::GET if !accepts(&head.headers, "text/event-stream") => {
-                Err((StatusCode::NOT_ACCEPTABLE, "`Accept` must hold `text/event-stream`"))
-            }
-            _ => Ok(()),
-        }
+    if headers.contains_key(header::ORIGIN)
+        && single(headers, header::ORIGIN) != Some(format!("http://{host}").as_str())
+    {
+        return Err(ForeignRequest::Origin);
     }
+    Ok(())
+}
 
-    fn is_ours(&self, authority: &str) -> bool {
-        let (host, port) = match authority.rsplit_once(':') {
-            Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()),
-            _ => (authority, Some(80)),
+/// Refuses a call that a browser says comes from another site. Programs that are no browser say nothing.
+///
+/// # Errors
+/// When `Sec-Fetch-Site` names anything but the same origin.
+pub fn check_fetch_site(headers: &HeaderMap) -> Result<(), ForeignRequest> {
+    match headers.get("sec-fetch-site") {
+        Some(site) if site != "same-origin" => Err(ForeignRequest::Origin),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The value of a header that occurs exactly once: two readers may pick different ones of several.
+fn single(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next()?;
+    if values.next().is_some() {
+        return None;
+    }
+    first.to_str().ok()
+}
+
+/// Checks the head of a request to the endpoint on this port.
+pub(crate) fn check(head: &Head, port: u16) -> Result<(), (StatusCode, &'static str)> {
+    check_host_and_origin(&head.headers, port).and_then(|()| check_fetch_site(&head.headers)).map_err(|foreign| {
+        let why = match foreign {
+            ForeignRequest::Host => "the `Host` header does not name this machine",
+            ForeignRequest::Origin => "the `Origin` header names another place",
         };
-        let names_loopback = host.eq_ignore_ascii_case("localhost") || host == "[::1]" || host == "127.0.0.1";
-        names_loopback && port == Some(self.port)
+        (StatusCode::FORBIDDEN, why)
+    })?;
+    match head.method {
+        Method::POST if !says_json(&head.headers) => {
+            Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body must be `application/json`"))
+        }
+        Method::POST if !accepts(&head.headers, "application/json") => {
+            Err((StatusCode::NOT_ACCEPTABLE, "`Accept` must hold `application/json` and `text/event-stream`"))
+        }
+        Method::POST | Method::GET if !accepts(&head.headers, "text/event-stream") => {
+            Err((StatusCode::NOT_ACCEPTABLE, "`Accept` must hold `text/event-stream`"))
+        }
+        _ => Ok(()),
     }
-}
-
-fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
-    headers.get(name)?.to_str().ok()
 }
 
 fn says_json(headers: &HeaderMap) -> bool {
-    let kind = text(headers, header::CONTENT_TYPE).unwrap_or_default();
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
@@ -79,26 +100,53 @@ fn accepts(headers: &HeaderMap, kind: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
-    #[test]
-    fn only_names_of_this_machine_with_our_port_come_in() {
-        let guard = Guard { port: 7717 };
-        for (authority, ours) in [
-            ("127.0.0.1:7717", true),
-            ("localhost:7717", true),
-            ("LOCALHOST:7717", true),
-            ("[::1]:7717", true),
-            ("127.0.0.1:80", false),
-            ("127.0.0.1", false),
-            ("evil.example:7717", false),
-            ("localhost.evil.example:7717", false),
-            ("127.0.0.1:7717.evil.example", false),
-            ("evil.example@127.0.0.1:7717", false),
-            ("", false),
-            ("[::1]", false),
-        ] {
-            assert_eq!(guard.is_ours(authority), ours, "`{authority}`");
+    fn with(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, HeaderValue::from_static(value));
         }
+        headers
+    }
+
+    #[test]
+    fn only_names_of_this_machine_with_our_port_are_served() {
+        for host in ["127.0.0.1:7717", "localhost:7717", "[::1]:7717"] {
+            assert_eq!(check_host_and_origin(&with(&[("host", host)]), 7717), Ok(()), "{host}");
+        }
+        for host in [
+            "127.0.0.1",
+            "[::1]",
+            "LOCALHOST:7717",
+            "evil.example@127.0.0.1:7717",
+            "127.0.0.1:7718",
+            "evil.example:7717",
+            "127.0.0.1.evil.example:7717",
+            "",
+        ] {
+            assert_eq!(check_host_and_origin(&with(&[("host", host)]), 7717), Err(ForeignRequest::Host), "{host}");
+        }
+        assert_eq!(check_host_and_origin(&with(&[]), 7717), Err(ForeignRequest::Host), "no name at all");
+        let twice = with(&[("host", "localhost:7717"), ("host", "evil.example")]);
+        assert_eq!(check_host_and_origin(&twice, 7717), Err(ForeignRequest::Host), "two names");
+    }
+
+    #[test]
+    fn a_page_of_another_place_is_a_stranger() {
+        let from = |origin| check_host_and_origin(&with(&[("host", "localhost:7717"), ("origin", origin)]), 7717);
+        assert_eq!(from("http://localhost:7717"), Ok(()));
+        for origin in ["http://localhost:9999", "http://127.0.0.1:7717", "https://localhost:7717", "null"] {
+            assert_eq!(from(origin), Err(ForeignRequest::Origin), "{origin}");
+        }
+        assert_eq!(
+            check_fetch_site(&with(&[("sec-fetch-site", "same-site")])),
+            Err(ForeignRequest::Origin),
+            "another port"
+        );
+        assert_eq!(check_fetch_site(&with(&[("sec-fetch-site", "same-origin")])), Ok(()));
+        assert_eq!(check_fetch_site(&with(&[])), Ok(()), "a program that is no browser says nothing");
     }
 }

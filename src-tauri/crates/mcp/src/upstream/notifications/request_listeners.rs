@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use domain::task::payload::Payload;
 use domain::ports::CallListener;
+use domain::task::payload::Payload;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;

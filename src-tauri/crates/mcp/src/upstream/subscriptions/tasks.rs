@@ -107,10 +107,7 @@ pub(crate) async fn keep_tasks_subscribed(connection: Arc<Connection>, mut wante
                 if let Some(mut old) = running.replace(new) {
                     // The old one ended before the new one began: what happened in between was not pushed.
                     if old.has_ended() {
-                        want.iter()
-                            .cloned()
-                            .map(UpstreamEvent::PollSoon)
-                            .for_each(|look| connection.events.push(look));
+                        want.iter().cloned().map(UpstreamEvent::PollSoon).for_each(|look| connection.events.push(look));
                     }
                     old.close(&connection).await;
                 }

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use domain::ids::UpstreamTaskId;
+use domain::ports::UpstreamEvent;
 use domain::task::observation::{Observation, ObservationDoor};
 use domain::task::payload::Payload;
-use domain::ports::UpstreamEvent;
 use domain::task::status::{Outcome, TaskStatus};
 use domain::time::Timestamp;
 use serde_json::value::RawValue;

@@ -3,8 +3,8 @@
 //! `tests/fixtures/wire/forward-4.2.txt` holds a message for each row of protocol.md §4.2 that a typed SDK loses parts
 //! of: what goes out is what came in, but for the keys that are the link's; what comes back is byte for byte.
 
-use domain::task::payload::Payload;
 use domain::ports::{Abilities, CallListener, CallObserver, CallRequest};
+use domain::task::payload::Payload;
 use tokio::sync::mpsc;
 
 use super::*;
@@ -237,7 +237,11 @@ async fn what_only_an_agent_can_answer_is_asked_on_its_own_connection_and_answer
     let said = r#"{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m","n":1.50}"#;
     let connection = rig.id;
     let answer = |token: &str, action, content: Option<&str>| domain::ports::AnswerToSend {
-        door: domain::task::input_request::AskDoor::Live { connection, token: token.to_owned(), digest: question.digest.clone() },
+        door: domain::task::input_request::AskDoor::Live {
+            connection,
+            token: token.to_owned(),
+            digest: question.digest.clone(),
+        },
         action,
         content: content.map(Payload::new),
     };

@@ -1,8 +1,8 @@
 //! Tasks of 2026: looks, answers, cancels, and what was agreed.
 
 use domain::ports::{AnswerToSend, UpstreamError};
-use domain::task::input_request::{AnswerAction, AskDoor};
 use domain::server::Dialect;
+use domain::task::input_request::{AnswerAction, AskDoor};
 use domain::task::status::{Outcome, TaskStatus};
 
 use super::*;

@@ -4,9 +4,9 @@
 //! is left to the server as a whole, because part of a schema can mean something else. References are never fetched. It
 //! runs off the runtime's workers, because a server's schema may be slow.
 
-use domain::task::payload::Payload;
 use domain::policy::{Policy, plain_text};
 use domain::ports::ArgumentError;
+use domain::task::payload::Payload;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::{Map, Value};

@@ -8,9 +8,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use domain::ids::HandleId;
-use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::PortFuture;
+use domain::task::payload::Payload;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::HandleId;
-use domain::task::payload::Payload;
 use domain::ports::{Closure, PortFuture};
 use domain::server::Era;
+use domain::task::payload::Payload;
 use futures_core::Stream;
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use domain::task::payload::Payload;
 use domain::ports::Abilities;
+use domain::task::payload::Payload;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 

@@ -5,10 +5,10 @@
 //! `upstream/elicitation.rs`.
 
 use domain::ids::UpstreamTaskId;
-use domain::task::observation::{Observation, ObservationDoor};
-use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::{CallReply, ListedTasks};
+use domain::task::observation::{Observation, ObservationDoor};
+use domain::task::payload::Payload;
 use domain::task::status::{Outcome, RpcError, TaskStatus};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -77,7 +77,11 @@ pub(crate) fn read_pushed(
 }
 
 /// Reads one page of `tasks/list`. An entry that cannot be read does not hide the others; their number is returned.
-pub(crate) fn read_list(raw: &RawValue, glimpse: SightingTimes, policy: &Policy) -> Result<(ListedTasks, usize), Misread> {
+pub(crate) fn read_list(
+    raw: &RawValue,
+    glimpse: SightingTimes,
+    policy: &Policy,
+) -> Result<(ListedTasks, usize), Misread> {
     let result = JsonFields::of(raw, "$.result")?;
     let entries = result.list("tasks")?;
     let count = entries.len();

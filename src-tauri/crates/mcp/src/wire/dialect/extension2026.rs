@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 
 use domain::ids::{RequestKey, UpstreamTaskId};
-use domain::task::observation::{Observation, ObservationDoor};
 use domain::policy::{Policy, plain_text};
 use domain::ports::CallReply;
 use domain::raw_message::RawText;
 use domain::task::input_request::Ask;
+use domain::task::observation::{Observation, ObservationDoor};
 use domain::task::status::{Outcome, TaskStatus};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

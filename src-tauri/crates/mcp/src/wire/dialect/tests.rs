@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use domain::ids::UpstreamTaskId;
-use domain::task::observation::{Observation, ObservationDoor};
 use domain::policy::Policy;
 use domain::ports::CallReply;
 use domain::task::input_request::Ask;
+use domain::task::observation::{Observation, ObservationDoor};
 use domain::task::status::{Outcome, TaskStatus, Ttl};
 use domain::time::Timestamp;
 use proptest::prelude::*;
@@ -83,12 +83,16 @@ fn read(reader: &str, message: &RawValue) -> Result<String, Misread> {
             let fault = ServerError::read(error, &policy);
             format!("{} `{}` missing={:?}", fault.error.code, fault.error.message, fault.missing())
         }
-        "call-2025" | "call-2025-augmented" => {
-            reply(experimental2025::read_call(result, reader.ends_with("augmented"), glimpse(ObservationDoor::Create), &policy)?)
-        }
-        "get-2025" => {
-            seen(&experimental2025::read_task(result, &asked(result), &policy)?.seen(glimpse(ObservationDoor::Poll), &policy))
-        }
+        "call-2025" | "call-2025-augmented" => reply(experimental2025::read_call(
+            result,
+            reader.ends_with("augmented"),
+            glimpse(ObservationDoor::Create),
+            &policy,
+        )?),
+        "get-2025" => seen(
+            &experimental2025::read_task(result, &asked(result), &policy)?
+                .seen(glimpse(ObservationDoor::Poll), &policy),
+        ),
         "list-2025" => {
             let (listed, unread) = experimental2025::read_list(result, glimpse(ObservationDoor::List), &policy)?;
             let tasks: Vec<String> =

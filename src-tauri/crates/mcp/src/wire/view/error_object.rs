@@ -3,9 +3,9 @@
 //! It tells apart what callers branch on: by code, or by the shape of `data` where servers number differently
 //! (protocol.md §2.1). Only the server's own message is quoted, capped.
 
-use domain::task::payload::Payload;
 use domain::policy::{Policy, plain_text};
 use domain::ports::UpstreamError;
+use domain::task::payload::Payload;
 use domain::task::status::RpcError;
 use serde_json::Value;
 use serde_json::value::RawValue;

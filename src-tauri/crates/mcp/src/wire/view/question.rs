@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use domain::ids::RequestKey;
-use domain::task::payload::Payload;
 use domain::policy::{Policy, plain_text};
 use domain::task::input_request::Ask;
+use domain::task::payload::Payload;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::ids::{RequestKey, UpstreamTaskId};
-use domain::task::observation::{Observation, ObservationDoor};
-use domain::task::payload::{Payload, ResultRef};
 use domain::policy::{Policy, plain_text};
 use domain::task::input_request::Ask;
+use domain::task::observation::{Observation, ObservationDoor};
+use domain::task::payload::{Payload, ResultRef};
 use domain::task::status::{Outcome, TaskStatus, Ttl};
 use domain::time::Timestamp;
 use serde_json::value::RawValue;

@@ -4,23 +4,29 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::budget::window::{CountingSettings, ListedTools, TokenSource, Window};
 use domain::client::profile::{self, ToolListCost};
-use domain::task::decider::Decider;
-use domain::task::{Audience, HoldReason, HoldVerdict as HoldVerdict, Home, InputRequests, Origin, OverLimit, Parent, ParentWhy, QuestionRef, ResultForm, ResultHold, SharedQuestions, TaskHandle, Told, UsualDuration};
 use domain::ids::{
     AgentId, ConnectionId, HandleId, HostId, JobKey, PersonId, RequestKey, ServerId, SessionKey, UpstreamTaskId,
     WindowId,
 };
-use domain::task::observation::Progress;
-use domain::task::payload::ResultRef;
-use domain::ports::CallIntent as CallIntent;
-use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, RecordedAnswer, RequestState};
+use domain::ports::CallIntent;
 use domain::rule::{AudienceRule, LimitAction, RepeatRule, Rule, RuleScope, TokenLimit};
 use domain::server::{Consent, Dialect, Era, EraVerdict, Negotiated, Server, ServerAddress};
-use domain::task::status::{CancelRequest, Contact, Delivery, Due, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, RpcError, ServerView, TaskStatus, TaskView, Ttl};
+use domain::task::decider::Decider;
+use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, RecordedAnswer, RequestState};
+use domain::task::observation::Progress;
+use domain::task::payload::ResultRef;
+use domain::task::status::{
+    CancelRequest, Contact, Delivery, Due, DueWhy, GoneWhy, Intent, Miss, Needs, Outcome, RpcError, ServerView,
+    TaskStatus, TaskView, Ttl,
+};
+use domain::task::{
+    Audience, HoldReason, HoldVerdict, Home, InputRequests, Origin, OverLimit, Parent, ParentWhy, QuestionRef,
+    ResultForm, ResultHold, SharedQuestions, TaskHandle, Told, UsualDuration,
+};
 use domain::time::Timestamp;
 use domain::tokens::{Count, Exactness, Family, TaskTokens};
-use domain::budget::window::{CountingSettings, ListedTools, TokenSource, Window};
 use serde_json::{Value, json};
 
 pub(crate) fn at(millis: i64) -> Timestamp {
@@ -219,7 +225,8 @@ pub(crate) fn deciders() -> Vec<Decider> {
 }
 
 pub(crate) fn intents() -> Vec<Intent> {
-    let wish = |by: Decider, delivery| CancelRequest { by, at: at(54), reason: Some("enough".into()), delivery, sent: None };
+    let wish =
+        |by: Decider, delivery| CancelRequest { by, at: at(54), reason: Some("enough".into()), delivery, sent: None };
     let mut intents: Vec<Intent> =
         deliveries().into_iter().map(|way| Intent::Cancel(wish(Decider::Limit, way))).collect();
     intents.extend(deciders().into_iter().map(|by| {
@@ -245,7 +252,8 @@ pub(crate) fn holds() -> Vec<ResultHold> {
         HoldVerdict::Withhold { by: ada(), at: at(62), reason: Some("secret".into()), shown: true },
         HoldVerdict::Withhold { by: ada(), at: at(62), reason: None, shown: false },
     ];
-    let mut holds: Vec<ResultHold> = whys.into_iter().map(|why| ResultHold { by: None, at: at(63), why, verdict: None }).collect();
+    let mut holds: Vec<ResultHold> =
+        whys.into_iter().map(|why| ResultHold { by: None, at: at(63), why, verdict: None }).collect();
     holds.extend(verdicts.into_iter().map(|verdict| ResultHold {
         by: None,
         at: at(64),

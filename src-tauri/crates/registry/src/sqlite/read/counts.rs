@@ -5,8 +5,8 @@
 
 use std::sync::LazyLock;
 
-use domain::task::figures::{CountedState, TaskTally};
 use domain::ports::RegistryError;
+use domain::task::figures::{CountedState, TaskTally};
 use domain::task::status::{Phase, PhaseGroup};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection, Row};

@@ -2,9 +2,9 @@
 //!
 //! Each list has an index that holds only such tasks. What makes a task a child or a repeat is decided elsewhere.
 
-use domain::task::TaskHandle;
 use domain::ids::{AgentId, HandleId, JobKey};
 use domain::ports::RegistryError;
+use domain::task::TaskHandle;
 use domain::time::Timestamp;
 
 use crate::sqlite::SqliteRegistry;

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use domain::task::TaskHandle;
 use domain::ids::{HandleId, ServerId};
 use domain::ports::{CancelFacts, GroupBy, RegistryError, TaskGroups, TaskListQuery, TaskRows};
+use domain::task::TaskHandle;
 use domain::task::status::{Phase, PhaseGroup};
 use domain::time::Timestamp;
 use serde_json::Value;
@@ -81,7 +81,12 @@ impl SqliteRegistry {
     }
 
     /// The rows of a list on a screen, from an offset on.
-    pub(crate) async fn read_screen(&self, query: TaskListQuery, offset: u64, limit: u32) -> Result<TaskRows, RegistryError> {
+    pub(crate) async fn read_screen(
+        &self,
+        query: TaskListQuery,
+        offset: u64,
+        limit: u32,
+    ) -> Result<TaskRows, RegistryError> {
         let failed = || self.base.failed("find tasks");
         let limit = limit.min(self.base.limits.page_rows_max);
         let mut reader = self.reader().await?;

@@ -3,9 +3,9 @@
 //! A page is found by its key (created, id), newest first. With a condition on server or agent it is merged from one short
 //! stretch of an index for each phase, so the time it takes does not depend on how many tasks there are.
 
-use domain::task::TaskHandle;
 use domain::ids::{HandleId, ServerId};
 use domain::ports::{RegistryError, TaskCursor, TaskPage, TaskQuery};
+use domain::task::TaskHandle;
 use domain::task::status::Phase;
 use domain::time::Timestamp;
 use sqlx::Row;

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use domain::agent::{Agent, TokenDigest};
 use domain::audit::AuditEvent;
+use domain::budget::window::CountingSettings;
 use domain::client::learned_timeout::LearnedTimeout;
 use domain::ports::{AgentNote, AgentUnit, RegistryError};
 use domain::time::Timestamp;
-use domain::budget::window::CountingSettings;
 use serde_json::{Value, json};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;

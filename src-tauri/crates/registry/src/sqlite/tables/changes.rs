@@ -3,9 +3,9 @@
 //! Places are given out inside the transaction (`write/transaction.rs`), so a cursor cannot step over a row that commits
 //! late. Old rows are removed by `maintenance.rs`.
 
-use domain::ports::change::{Change, Changes, Entity};
 use domain::ids::Seq;
 use domain::ports::RegistryError;
+use domain::ports::change::{Change, Changes, Entity};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 

@@ -2,9 +2,9 @@
 //!
 //! A percentile is the nearest rank: the smallest duration that at least that share of the samples does not exceed.
 
-use domain::task::UsualDuration;
 use domain::ids::ServerId;
 use domain::ports::RegistryError;
+use domain::task::UsualDuration;
 
 use crate::sqlite::batch::StatementBatch;
 use crate::sqlite::{SqliteRegistry, unsigned};

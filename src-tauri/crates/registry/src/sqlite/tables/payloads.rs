@@ -3,8 +3,8 @@
 //! Erasing removes the row; what may remain of it in free pages is sealed (ruling 9).
 
 use domain::ids::HandleId;
-use domain::task::payload::{Payload, PayloadKind};
 use domain::ports::RegistryError;
+use domain::task::payload::{Payload, PayloadKind};
 use sqlx::Row;
 
 use super::row_name;

@@ -3,9 +3,9 @@
 //! What is worth keeping is decided in the domain; the cap holds at every insertion.
 
 use domain::ids::HandleId;
-use domain::task::payload::Payload;
 use domain::ports::RegistryError;
 use domain::raw_message::{Direction, RawMessage, RawNote};
+use domain::task::payload::Payload;
 use domain::time::Timestamp;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;

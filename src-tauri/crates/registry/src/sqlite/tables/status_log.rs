@@ -4,8 +4,8 @@
 //! drops its own oldest lines.
 
 use domain::ids::HandleId;
-use domain::task::observation::LogLine;
 use domain::ports::RegistryError;
+use domain::task::observation::LogLine;
 use domain::time::Timestamp;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;

@@ -4,11 +4,11 @@
 //! questions changed) is left to `write/task_commit.rs`; the encodings are in `codec/`.
 
 use domain::audit::{Actor, AuditEvent};
-use domain::task::{Home, TaskHandle};
 use domain::ids::{HandleId, JobKey, ServerId, SessionKey, UpstreamTaskId};
 use domain::ports::{Commit, RegistryError};
 use domain::task::input_request::{InputRequest, RequestState};
 use domain::task::status::Intent;
+use domain::task::{Home, TaskHandle};
 use domain::time::Timestamp;
 use serde_json::json;
 

@@ -3,9 +3,9 @@
 //! A task is read in one snapshot with its questions and its newest contact. Whether a change may be made is decided in
 //! `write/task_commit.rs`, which tasks make a list in `read/`; the encoding is in `codec/task.rs`.
 
-use domain::task::{Home, TaskHandle};
 use domain::ids::{HandleId, ServerId, UpstreamTaskId};
 use domain::ports::RegistryError;
+use domain::task::{Home, TaskHandle};
 use domain::time::Timestamp;
 use serde_json::Value;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};

@@ -4,11 +4,11 @@
 //! (ended windows beyond those shown, series one hour at a time), so that no flush takes long. What the figures mean is in
 //! `domain::budget::window` and `domain::ports::BudgetNote`.
 
+use domain::budget::waste::Waste;
+use domain::budget::window::{TokenFlow, Window};
 use domain::ports::{BudgetNote, RegistryError, SeriesQuery, SpendRow, WasteRow};
 use domain::time::Timestamp;
 use domain::tokens::Exactness;
-use domain::budget::waste::Waste;
-use domain::budget::window::{TokenFlow, Window};
 use serde_json::{Value, json};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;

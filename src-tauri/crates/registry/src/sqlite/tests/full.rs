@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::audit::Verb;
-use domain::task::TaskHandle;
-use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::policy::Policy;
 use domain::ports::{Commit, CommitError, Recording, RecordingFault, Registry, RegistryError};
+use domain::task::TaskHandle;
+use domain::task::payload::{Payload, PayloadKind, PayloadWrite};
 use domain::task::status::Phase;
 use domain::time::Timestamp;
 use sqlx::Connection;

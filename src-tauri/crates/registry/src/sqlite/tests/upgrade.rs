@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use domain::task::{HoldReason, HoldVerdict, ResultForm, ResultHold};
+use domain::budget::window::CountingSettings;
 use domain::ids::PersonId;
 use domain::policy::Policy;
 use domain::ports::{Registry, RegistryError, SeriesQuery, TaskFlag, TaskListQuery};
 use domain::rule::{Rule, RuleScope};
 use domain::task::status::{Intent, Phase};
+use domain::task::{HoldReason, HoldVerdict, ResultForm, ResultHold};
 use domain::time::Timestamp;
 use domain::tokens::Exactness;
-use domain::budget::window::CountingSettings;
 use testkit::contract::{ContractFixtures, commit_of};
 
 use crate::seal::SealKey;

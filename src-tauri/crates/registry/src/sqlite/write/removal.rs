@@ -4,8 +4,8 @@
 //! task may have changed meanwhile.
 
 use domain::audit::AuditEvent;
-use domain::ports::change::Entity;
 use domain::ids::HandleId;
+use domain::ports::change::Entity;
 use serde_json::Value;
 use sqlx::sqlite::SqliteConnection;
 

@@ -3,9 +3,9 @@
 //! Conflicts and duplicates are found before the first statement, in what the transaction has read. Questions are written
 //! only when their mark says that they changed, so that a task with many of them stays cheap to change.
 
-use domain::ports::change::Entity;
 use domain::ids::HandleId;
 use domain::ports::Recorded;
+use domain::ports::change::Entity;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::sqlite::tables::row_name;

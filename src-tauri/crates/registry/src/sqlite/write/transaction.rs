@@ -6,8 +6,8 @@
 //! the cache does, so a cache that another process made stale fails the transaction instead of damaging the data.
 
 use domain::audit::AuditEvent;
-use domain::ports::change::Entity;
 use domain::ids::Seq;
+use domain::ports::change::Entity;
 use serde_json::Value;
 use sqlx::sqlite::SqliteConnection;
 

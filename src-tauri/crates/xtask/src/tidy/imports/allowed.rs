@@ -14,7 +14,7 @@ pub(crate) struct Allowed {
     build: &'static str,
 }
 
-const LIST: [Allowed; 12] = [
+const LIST: [Allowed; 13] = [
     Allowed {
         name: "domain",
         ours: "",
@@ -32,25 +32,32 @@ const LIST: [Allowed; 12] = [
     Allowed {
         name: "registry",
         ours: "domain",
-        outside: "aes-gcm futures futures-core getrandom hmac parking_lot serde_json sha2 sqlx thiserror tokio tracing \
-                  zeroize",
+        outside: "aes-gcm futures futures-core getrandom hmac parking_lot serde serde_json serde_path_to_error sha2 sqlx \
+                  thiserror tokio tracing zeroize",
         dev: "testkit",
         build: "",
     },
     Allowed {
-        name: "mcp",
+        name: "keeper",
         ours: "domain engine",
-        outside: "axum base64 bytes futures futures-core getrandom hmac http hyper hyper-util jiff jsonschema memchr \
-                  parking_lot process-wrap reqwest rmcp rustix serde serde_json serde_json_canonicalizer sha2 thiserror tokio \
+        outside: "bytes getrandom hmac process-wrap rustix serde serde_json sha2 thiserror tokio tokio-util tracing",
+        dev: "",
+        build: "",
+    },
+    Allowed {
+        name: "mcp",
+        ours: "domain engine keeper",
+        outside: "axum base64 bytes futures futures-core hmac http hyper hyper-util jiff jsonschema memchr \
+                  parking_lot process-wrap reqwest rmcp serde serde_json serde_json_canonicalizer sha2 thiserror tokio \
                   tokio-stream tokio-util tracing url",
-        dev: "testkit tokens tracing-subscriber",
+        dev: "rustix testkit tokens tracing-subscriber",
         build: "",
     },
     Allowed { name: "tokens", ours: "domain", outside: "bpe-openai serde serde_json", dev: "", build: "" },
     Allowed {
         name: "demo",
         ours: "domain engine mcp",
-        outside: "axum bytes futures getrandom jiff parking_lot rustix serde_json sha2 thiserror tokio tokio-util \
+        outside: "axum bytes futures getrandom jiff jsonschema parking_lot rustix serde_json sha2 thiserror tokio tokio-util \
                   tracing walkdir",
         dev: "reqwest",
         build: "",
@@ -64,7 +71,7 @@ const LIST: [Allowed; 12] = [
     },
     Allowed {
         name: "host",
-        ours: "api demo domain engine mcp registry tokens",
+        ours: "api demo domain engine keeper mcp registry tokens",
         outside: "anstream anstyle anyhow axum clap clap_complete comfy-table console directories futures getrandom \
                   hex hyper hyper-util idna indicatif jiff keyring nix notify-rust parking_lot percent-encoding \
                   reqwest rust-embed rustix serde serde_json thiserror tokio tokio-stream tokio-util toml tower tracing tracing-subscriber url",

@@ -1,12 +1,12 @@
 //! What needs a person, by its rows in the inbox and by its figure, is the same.
 
-use domain::task::figures::CountedState;
-use domain::task::{OverLimit, ResultHold};
 use domain::ids::{AgentId, HostId, PersonId};
-use domain::task::payload::ResultRef;
-use domain::task::input_request::AskDoor;
 use domain::rule::{LimitAction, TokenLimit};
+use domain::task::figures::CountedState;
+use domain::task::input_request::AskDoor;
+use domain::task::payload::ResultRef;
 use domain::task::status::{CancelRequest, Due, DueWhy, GoneWhy, Intent, Outcome};
+use domain::task::{OverLimit, ResultHold};
 use testkit::contract::ContractFixtures;
 
 use super::*;
@@ -55,7 +55,12 @@ fn tasks() -> Vec<TaskHandle> {
                         view: view.clone(),
                         contact: contact.clone(),
                         intent: intent.clone(),
-                        hold: has(0).then_some(ResultHold { by: None, at: NOW, why: HoldReason::Review, verdict: None }),
+                        hold: has(0).then_some(ResultHold {
+                            by: None,
+                            at: NOW,
+                            why: HoldReason::Review,
+                            verdict: None,
+                        }),
                         over_limit: has(1).then_some(OverLimit { at: NOW, tokens: 1_001, limit, settled: None }),
                         due: has(2).then_some(Due { at: NOW, why: DueWhy::Agreed }),
                         ..call.clone()

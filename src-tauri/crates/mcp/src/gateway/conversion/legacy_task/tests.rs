@@ -1,8 +1,8 @@
 //! What crossing the eras adds and takes away, byte by byte.
 
 use domain::ids::{ConnectionId, HandleId};
-use domain::task::payload::Payload;
 use domain::task::input_request::{AnswerAction, Ask, AskDoor, InputRequest, RequestState};
+use domain::task::payload::Payload;
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 

@@ -6,9 +6,9 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use domain::task::payload::Payload;
 use domain::policy::Policy;
 use domain::ports::Closure;
+use domain::task::payload::Payload;
 use engine::runtime::supervisor::Supervisor;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use domain::task::payload::Payload;
 use domain::policy::Policy;
+use domain::task::payload::Payload;
 use http::header::{CONTENT_TYPE, DATE, HeaderMap, RETRY_AFTER};
 use http::{HeaderName, StatusCode};
 use reqwest::Response;

@@ -245,7 +245,9 @@ async fn post(up: &Endpoint, bytes: Vec<u8>, policy: &Policy) -> Result<(), Link
         }
         let (html, raw) = match response::read(response, &up.origin(), policy).await? {
             HttpReply::Other { html, raw } => (html, raw),
-            HttpReply::Json(_) | HttpReply::Stream(_) | HttpReply::Empty => (false, domain::task::payload::Payload::new("")),
+            HttpReply::Json(_) | HttpReply::Stream(_) | HttpReply::Empty => {
+                (false, domain::task::payload::Payload::new(""))
+            }
         };
         Err(ReplyFailure::Odd { origin: up.origin(), status, html, why: None, raw })
     };
