@@ -286,11 +286,8 @@ async fn a_modern_agent_answers_a_live_question_of_a_2025_server() {
 /// A modern agent without tasks whose held call asks.
 async fn held_question(setup: &GatewaySetup, agent: &AgentClient) -> Value {
     let asking = agent.listen("tools/call", json!({"name": "plain", "arguments": {"n": 1}}));
-    setup
-        .until("the call left", |setup| {
-            !setup.scripted.times(|act| matches!(act, EngineAction::Call { .. })).is_empty()
-        })
-        .await;
+    let is_call = |act: &EngineAction| matches!(act, EngineAction::Call { .. });
+    setup.until("the call left", |setup| !setup.scripted.times(is_call).is_empty()).await;
     tokio::time::sleep(SECOND).await;
     let ticket = setup.rows(1).await.first().expect("it lasts, so it has a row").id;
     asks_live(setup, "7", UpstreamSubject::Call(ticket));
