@@ -7,8 +7,9 @@
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
+use crate::setup::install;
 use crate::workspace::Workspace;
-use crate::{install, journeys, page, process, supply, table, tidy};
+use crate::{journeys, page, process, supply, table, tidy};
 
 type Step = (&'static str, fn(&Workspace) -> Result<(), Failure>);
 

@@ -4,8 +4,9 @@
 //! are JavaScript in `tests`; here they only get their place and their display.
 
 use crate::failure::Failure;
+use crate::setup::{install, node};
 use crate::workspace::Workspace;
-use crate::{install, node, page, process};
+use crate::{page, process};
 
 const E2E: &str = "tests/e2e";
 const SHOTS: &str = "target/screenshots";

@@ -2,31 +2,29 @@
 //!
 //! Uses the standard library and three small crates (ruling 35), so that it builds in seconds on a fresh clone, and none
 //! of ours. It ships nothing. `tidy.rs` holds the house rules that a program can check, `checks.rs` what CI runs,
-//! `supply.rs` what we build from others, `run.rs` the first minutes of a new developer, `page.rs` and `journeys.rs` what people see, `bench.rs` and `torture.rs`
-//! the long measurements, `agents.rs` real agent programs, `conformance.rs` the official runner.
+//! `supply.rs` what we build from others, `run.rs` the first minutes of a new developer, `page.rs` and `journeys.rs` what people see, `campaigns/`
+//! the long runs, `setup/` what a fresh machine misses.
 
-mod agents;
-mod bench;
 mod bindings;
+mod campaigns;
 mod checks;
-mod conformance;
 mod failure;
-mod install;
 mod journeys;
 mod json;
-mod node;
 mod page;
 mod process;
 mod run;
+mod setup;
 mod supply;
 mod table;
 mod tidy;
-mod torture;
 mod workspace;
 
 use std::process::ExitCode;
 
+use campaigns::{agents, bench, conformance, torture};
 use failure::Failure;
+use setup::install;
 use workspace::Workspace;
 
 const HELP: &str = "\

@@ -8,8 +8,9 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::failure::Failure;
+use crate::process;
+use crate::setup::node;
 use crate::workspace::Workspace;
-use crate::{node, process};
 
 /// Where the page lives.
 const UI: &str = "ui";

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::failure::Failure;
+use crate::setup::install;
 use crate::workspace::Workspace;
-use crate::{install, page, process};
+use crate::{page, process};
 
 const COMPILER: &str = "Fix what the compiler names above; a C compiler is needed once (`apt install gcc`).";
 

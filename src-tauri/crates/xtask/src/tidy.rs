@@ -16,6 +16,7 @@ mod settings;
 mod shell;
 mod shipped;
 mod source;
+mod structure;
 mod top_level;
 
 use finding::Finding;
@@ -53,6 +54,8 @@ fn check(workspace: &Workspace) -> Result<Vec<Finding>, Failure> {
         findings.extend(forbidden::check(source, &shipped));
     }
     findings.extend(shell::check(&sources, &shipped));
+    let page = files.iter().any(|path| path == structure::PAGE).then(|| workspace.read(structure::PAGE)).transpose()?;
+    findings.extend(structure::check(&sources, &shipped, &files, page.as_deref()));
     for path in files.iter().filter(|path| length::limit(path).is_some()) {
         findings.extend(length::check(path, &workspace.read(path)?));
     }

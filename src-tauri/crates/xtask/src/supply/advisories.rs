@@ -14,8 +14,9 @@ use toml::Table;
 use super::lock::Locked;
 use super::rules::Rules;
 use crate::failure::Failure;
+use crate::process;
+use crate::setup::node;
 use crate::workspace::Workspace;
-use crate::{node, process};
 
 const PATH: &str = "src-tauri/supply/advisories.json";
 const DATABASE: &str = "https://github.com/rustsec/advisory-db";

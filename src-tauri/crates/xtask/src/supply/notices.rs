@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::metadata::{self, Package};
 use crate::failure::Failure;
-use crate::node;
+use crate::setup::node;
 use crate::workspace::Workspace;
 
 const PATH: &str = "src-tauri/THIRD-PARTY.txt";

@@ -8,8 +8,9 @@ use std::process::Stdio;
 
 use crate::failure::Failure;
 use crate::json::flat_object;
+use crate::setup::{install, node};
 use crate::workspace::Workspace;
-use crate::{install, node, process, table};
+use crate::{process, table};
 
 /// Cells at a time: a cell mostly waits.
 const JOBS: &str = "4";

@@ -10,8 +10,9 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::process;
+use crate::setup::install;
 use crate::workspace::Workspace;
-use crate::{install, process};
 
 /// The oldest Node that the build tools of the page run on: Vite 8.
 const OLDEST: (u32, u32) = (20, 19);

@@ -4,8 +4,9 @@
 //! so that the table of scenarios is seen.
 
 use crate::failure::Failure;
+use crate::process;
+use crate::setup::install;
 use crate::workspace::Workspace;
-use crate::{install, process};
 
 /// Runs every scenario before and behind the gateway.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {

@@ -8,8 +8,9 @@
 use std::fs;
 
 use crate::failure::Failure;
+use crate::process;
+use crate::setup::node;
 use crate::workspace::Workspace;
-use crate::{node, process};
 
 /// MemoryGraph over stdio; it imports `httpx` without naming it, and does not run with the second major of `mcp`.
 const PYTHON_PEERS: [&str; 3] = ["memorygraphmcp==0.12.4", "mcp==1.30.0", "httpx==0.28.1"];

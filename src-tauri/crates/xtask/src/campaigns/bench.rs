@@ -10,8 +10,9 @@ use std::process::{Command, Stdio};
 
 use crate::failure::Failure;
 use crate::json::flat_object;
+use crate::setup::{install, node};
 use crate::workspace::Workspace;
-use crate::{install, node, page, process, table};
+use crate::{page, process, table};
 
 const COLUMNS: [&str; 6] = ["metric", "reference", "ours", "unit", "ratio", "aim"];
 
@@ -85,7 +86,7 @@ fn measure(name: &str, program: &mut Command) -> Result<Vec<Vec<String>>, Failur
     match running.wait() {
         Ok(status) if status.success() && rows.is_empty() => Err(Failure::new(
             format!("`{name}` measured nothing"),
-            "It must print at least one line as described in the documentation of `xtask::bench`.",
+            "It must print at least one line as described in the documentation of `xtask::campaigns::bench`.",
         )),
         Ok(status) if status.success() => Ok(rows),
         Ok(status) => Err(failed(format!("ended with {status}"))),
